@@ -1,0 +1,27 @@
+"""wengert: PyTorch's API on NumPy, with a graph that you can see."""
+
+from wengert import autograd as autograd
+from wengert import ops as ops
+from wengert._core import Tensor as Tensor
+from wengert._size import Size as Size
+from wengert.autograd import enable_grad as enable_grad
+from wengert.autograd import inference_mode as inference_mode
+from wengert.autograd import is_grad_enabled as is_grad_enabled
+from wengert.autograd import no_grad as no_grad
+from wengert.autograd import set_grad_enabled as set_grad_enabled
+from wengert.ops import *
+from wengert.tensor import *
+from wengert._dtypes import bfloat16 as bfloat16
+from wengert._dtypes import bool_ as bool
+from wengert._dtypes import complex64 as complex64
+from wengert._dtypes import complex128 as complex128
+from wengert._dtypes import dtype as dtype
+from wengert._dtypes import float16 as float16
+from wengert._dtypes import float32 as float32
+from wengert._dtypes import float64 as float64
+from wengert._dtypes import int8 as int8
+from wengert._dtypes import int16 as int16
+from wengert._dtypes import int32 as int32
+from wengert._dtypes import int64 as int64
+from wengert._dtypes import promote_types as promote_types
+from wengert._dtypes import uint8 as uint8

@@ -1,0 +1,196 @@
+"""Tensor and Node: the two slotted classes that everything else is about.
+
+A Tensor is an array and an edge into the graph; a Node is one recorded operation.
+Both are made in two ways: here, and written out inside the functions that
+`ops._publish` generates, because at a microsecond an operation a call counts.
+
+Ownership runs one way only. A Tensor holds its node, a node holds the nodes of its
+inputs and the arrays that its rules need; no node holds a Tensor, so reference
+counting alone frees a graph with its last output.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+import threading
+import weakref
+from types import CodeType, FrameType
+from typing import Any
+
+import numpy as np
+
+new = object.__new__
+getframe = sys._getframe
+
+# One clock orders nodes and in-place writes alike: what has the larger number came later.
+tick = itertools.count(1).__next__
+
+# Types that ops unwrap. A subclass adds itself, so that `type(x) in tensors` stays a set look-up.
+tensors: set[type] = set()
+
+
+class Site:
+    """Where in a tree of modules an operation runs; the root site has no module."""
+
+    __slots__ = ("module", "parent")
+
+    def __init__(self, parent: Site | None = None, module: Any = None) -> None:
+        self.parent = parent
+        # Weak: a module that keeps its own loss would otherwise close a cycle.
+        self.module = None if module is None else weakref.ref(module)
+
+    def path(self) -> str:
+        """The dotted path from the outermost module, such as ``Net.features.3``."""
+        if self.module is None or self.parent is None:
+            return ""
+        module, above = self.module(), self.parent.module
+        if module is None:
+            return ""
+        owner = above() if above is not None else None
+        if owner is not None:
+            for name, child in owner.named_modules():
+                if child is module:
+                    return f"{self.parent.path()}.{name}"
+        return type(module).__name__
+
+
+ROOT = Site()
+
+
+class Mode(threading.local):
+    """What an operation asks before it records, per thread.
+
+    `site` is None where nothing is recorded; otherwise it is `where`, so that one look-up
+    tells an operation whether to record and what to note down.
+    """
+
+    site: Site | None = ROOT
+    where: Site = ROOT
+
+
+mode = Mode()
+
+
+class Tensor:
+    """An array that knows the operation which made it."""
+
+    __slots__ = ("__dict__", "__weakref__", "_array", "_edge", "_grad", "_root", "_views")
+
+    _array: np.ndarray
+    _edge: Node | None
+    _grad: Tensor | None
+    _root: Tensor  # set on a view: the tensor whose memory it shows
+    _views: list[weakref.ref[Tensor]]  # set on a tensor that has views
+
+    # NumPy's operators give way to the reflected ones here.
+    __array_priority__ = 1000
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        tensors.add(cls)
+
+
+tensors.add(Tensor)
+
+
+class Node:
+    """One recorded operation: its inputs' nodes, what its rules need, and its line of code."""
+
+    __slots__ = ("__weakref__", "code", "edges", "lasti", "seq", "shape", "site", "state")
+
+    seq: int
+    edges: tuple[Node | None, ...]
+    shape: tuple[int, ...]
+    code: CodeType
+    lasti: int
+    site: Site
+    state: State | None
+
+    op: Any  # set by each subclass
+    saved: tuple[tuple[str, int | None], ...] = ()  # slots of saved values, and whose they are
+
+    def pullback(self, g: Any) -> tuple[Any, ...]:
+        """The gradients of the inputs that want one, None for the others."""
+        raise NotImplementedError
+
+    def pullback_to(self, g: Any, wanted: Any, lift: Any) -> tuple[Any, ...]:
+        """As `pullback`, for inputs in `wanted` only, with saved values passed through `lift`."""
+        raise NotImplementedError
+
+    def clear(self) -> None:
+        """Let go of the saved values."""
+
+
+class State:
+    """What few nodes have: hooks, a tensor that wants its gradient, a release.
+
+    All nodes that one walk released and that had no state of their own share one.
+    """
+
+    __slots__ = ("hooks", "post_hooks", "released", "retain")
+
+    def __init__(self, released: Any = None) -> None:
+        self.hooks: dict[int, Any] | None = None
+        self.post_hooks: dict[int, Any] | None = None
+        self.retain: weakref.ref[Tensor] | None = None
+        self.released = released
+
+
+class Leaf(Node):
+    """Where the gradient of a tensor that the user made arrives. The only node without edges."""
+
+    __slots__ = ("tensor",)
+
+    tensor: weakref.ref[Tensor]
+
+
+def leaf_of(tensor: Tensor) -> Leaf:
+    """A fresh leaf node for a tensor."""
+    node = new(Leaf)
+    node.seq, node.edges, node.shape, node.state = tick(), (), tensor._array.shape, None
+    node.code, node.lasti = caller(getframe(1))
+    node.site = mode.where
+    node.tensor = weakref.ref(tensor)
+    return node
+
+
+def wrap(array: Any, edge: Node | None = None) -> Tensor:
+    """A Tensor around an array; NumPy scalars become 0-d arrays."""
+    tensor = new(Tensor)
+    tensor._array = array if type(array) is np.ndarray else np.asarray(array)
+    tensor._edge = edge
+    return tensor
+
+
+def state_of(node: Node) -> State:
+    """The node's own state, made on first use."""
+    state = node.state
+    if state is None or (state.released is not None and state is state.released.mark):
+        state = node.state = State(None if state is None else state.released)
+    return state
+
+
+def _package_files() -> set[str]:
+    root = os.path.dirname(__file__)
+    return {
+        os.path.join(folder, name)
+        for folder, _, names in os.walk(root)
+        for name in names
+        if name.endswith(".py")
+    }
+
+
+# Files whose frames are not the user's. The generated op functions add themselves.
+internal: set[str] = _package_files()
+
+
+def caller(frame: FrameType | None) -> tuple[CodeType, int]:
+    """Code and offset of the first frame outside the package, from `frame` outwards."""
+    inner = frame
+    while frame is not None and frame.f_code.co_filename in internal:
+        frame = frame.f_back
+    frame = frame or inner
+    assert frame is not None
+    return frame.f_code, frame.f_lasti

@@ -1,0 +1,159 @@
+"""Data types, and the one table of how they combine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+
+class dtype:  # noqa: N801 (PyTorch's name)
+    """A data type: its name, its NumPy counterpart and its category."""
+
+    __slots__ = ("category", "name", "np", "short")
+
+    def __init__(self, name: str, numpy_type: Any, category: int, short: str) -> None:
+        self.name, self.np, self.category, self.short = name, np.dtype(numpy_type), category, short
+
+    @property
+    def is_floating_point(self) -> bool:
+        """Whether values are real floating-point numbers."""
+        return self.category == FLOAT
+
+    @property
+    def is_complex(self) -> bool:
+        """Whether values are complex numbers."""
+        return self.category == COMPLEX
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether negative values exist."""
+        return self.name not in ("bool", "uint8", "uint16", "uint32", "uint64")
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes an element."""
+        return self.np.itemsize
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return by_name, (self.name,)
+
+
+BOOL, INT, FLOAT, COMPLEX = range(4)
+
+bool_ = dtype("bool", np.bool_, BOOL, "Bool")
+uint8 = dtype("uint8", np.uint8, INT, "Byte")
+int8 = dtype("int8", np.int8, INT, "Char")
+int16 = dtype("int16", np.int16, INT, "Short")
+int32 = dtype("int32", np.int32, INT, "Int")
+int64 = dtype("int64", np.int64, INT, "Long")
+uint16 = dtype("uint16", np.uint16, INT, "UInt16")
+uint32 = dtype("uint32", np.uint32, INT, "UInt32")
+uint64 = dtype("uint64", np.uint64, INT, "UInt64")
+float16 = dtype("float16", np.float16, FLOAT, "Half")
+bfloat16 = dtype("bfloat16", ml_dtypes.bfloat16, FLOAT, "BFloat16")
+float32 = dtype("float32", np.float32, FLOAT, "Float")
+float64 = dtype("float64", np.float64, FLOAT, "Double")
+complex64 = dtype("complex64", np.complex64, COMPLEX, "ComplexFloat")
+complex128 = dtype("complex128", np.complex128, COMPLEX, "ComplexDouble")
+
+ALL = (bool_, uint8, int8, int16, int32, int64, uint16, uint32, uint64,
+       float16, bfloat16, float32, float64, complex64, complex128)  # fmt: skip
+of_numpy: dict[Any, dtype] = {d.np: d for d in ALL}
+_names = {d.name: d for d in ALL}
+
+# NumPy dtypes that already are floating point or complex.
+inexact = frozenset(d.np for d in ALL if d.category >= FLOAT)
+
+
+def by_name(name: str) -> dtype:
+    """The dtype of that name (pickles refer to dtypes by it)."""
+    return _names[name]
+
+
+class Defaults:
+    """The floating-point type of new tensors; `set_default_dtype` changes it."""
+
+    dtype = float32
+
+
+defaults = Defaults()
+
+_COMPLEX_OF = {float16: complex64, bfloat16: complex64, float32: complex64, float64: complex128}
+_INTS = (int8, int16, int32, int64)
+
+
+def promote_types(type1: dtype, type2: dtype) -> dtype:
+    """The smallest dtype that both convert to, as ``torch.promote_types``.
+
+    Integers never widen a floating type; float16 with bfloat16 gives float32.
+
+    >>> import wengert
+    >>> wengert.promote_types(wengert.int64, wengert.float16)
+    torch.float16
+    """
+    if type1 is type2:
+        return type1
+    low, high = sorted((type1, type2), key=lambda d: d.category)
+    if low.category < high.category:
+        if high.category == COMPLEX and low is float64:
+            return complex128
+        return high
+    return _promote_same_category(low, high)
+
+
+def _promote_same_category(a: dtype, b: dtype) -> dtype:
+    if a.category == INT:
+        return _promote_integers(a, b)
+    if {a, b} == {float16, bfloat16}:
+        return float32
+    return a if a.itemsize > b.itemsize else b
+
+
+def _promote_integers(a: dtype, b: dtype) -> dtype:
+    if a.is_signed == b.is_signed:
+        return a if a.itemsize > b.itemsize else b
+    signed, unsigned = (a, b) if a.is_signed else (b, a)
+    if unsigned is not uint8:
+        raise TypeError(
+            f"promote_types(): {a} and {b} have no common dtype here, expected at most one of"
+            " them unsigned beyond uint8; convert one with .to(...)"
+        )
+    return signed if signed.itemsize > 1 else int16
+
+
+def of_number(value: complex) -> dtype:
+    """The dtype that a Python number has beside tensors of a lower category."""
+    if isinstance(value, bool):
+        return bool_
+    if isinstance(value, int):
+        return int64
+    if isinstance(value, float):
+        return defaults.dtype
+    return _COMPLEX_OF[defaults.dtype]
+
+
+def combine(operands: list[tuple[dtype, int]]) -> dtype:
+    """The result type of operands given as (dtype, rank).
+
+    Rank 2 is a tensor with dimensions, 1 a 0-d tensor, 0 a Python number. A lower rank only
+    counts where its category is higher than that of everything above it.
+    """
+    result: dtype | None = None
+    for rank in (2, 1, 0):
+        here: dtype | None = None
+        for d, r in operands:
+            if r == rank:
+                here = d if here is None else promote_types(here, d)
+        if here is None:
+            continue
+        if result is None:
+            result = here
+        elif here.category > result.category:
+            result = promote_types(result, here) if here.category == COMPLEX else here
+    assert result is not None
+    return result

@@ -1,0 +1,119 @@
+"""In-place writes: who wrote to which memory, when, and from which line.
+
+A write stamps the array that owns the memory with the clock that also orders nodes. A
+saved array is good as long as no later write touched its elements. Nothing is paid when a
+value is saved; backward compares one number unless a write came after a node was made.
+"""
+
+from __future__ import annotations
+
+import linecache
+import weakref
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from wengert._core import tick
+
+_MOST_REGIONS = 16
+
+
+def line_of(code: CodeType, lasti: int) -> int:
+    """The line number of an instruction."""
+    line = None
+    for start, end, line in code.co_lines():
+        if start <= lasti < end and line is not None:
+            return line
+    return line or code.co_firstlineno
+
+
+def place(code: CodeType, lasti: int) -> str:
+    """``file:line`` of an instruction, with the line's text where it can be read."""
+    line = line_of(code, lasti)
+    text = linecache.getline(code.co_filename, line).strip()
+    where = f"{code.co_filename}:{line}"
+    return f"{where}  {text}" if text else where
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One in-place write: when, from where, and to which elements of the owner's memory."""
+
+    clock: int
+    code: CodeType
+    lasti: int
+    by: str
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+
+class Clock:
+    """The time of the newest write to any memory."""
+
+    newest = 0
+
+
+clock = Clock()
+_writes: dict[int, tuple[weakref.ref[Any], dict[Any, Write]]] = {}
+
+
+def owner(array: np.ndarray) -> np.ndarray:
+    """The array at the bottom of a chain of views."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def stamp(array: np.ndarray, by: str, code: CodeType, lasti: int) -> None:
+    """Note that the elements of `array` have just been written."""
+    base = owner(array)
+    now = clock.newest = tick()
+    entry = _writes.get(id(base))
+    if entry is None:
+        entry = _writes[id(base)] = (weakref.ref(base, _forget(id(base))), {})
+    regions = entry[1]
+    region = (array.ctypes.data - base.ctypes.data, array.shape, array.strides)
+    regions.pop(region, None)
+    if len(regions) >= _MOST_REGIONS:  # give up on telling regions apart
+        regions.clear()
+        region = (0, base.shape, base.strides)
+    regions[region] = Write(now, code, lasti, by, *region, array.dtype)
+
+
+def _forget(key: int) -> Any:
+    return lambda _: _writes.pop(key, None)
+
+
+def versions(array: np.ndarray) -> int:
+    """How many distinct regions of the array's memory were written (0: never written)."""
+    entry = _writes.get(id(owner(array)))
+    return 0 if entry is None else len(entry[1])
+
+
+def write_after(array: np.ndarray, time: int) -> Write | None:
+    """The newest write since `time` that touched an element of `array`, if there is one."""
+    base = owner(array)
+    entry = _writes.get(id(base))
+    if entry is None:
+        return None
+    for write in reversed(entry[1].values()):
+        if write.clock > time and _touches(write, array, base):
+            return write
+    return None
+
+
+def _touches(write: Write, array: np.ndarray, base: np.ndarray) -> bool:
+    flat = base.ravel("K")
+    if not np.may_share_memory(flat, base):
+        return True  # not dense: ravel had to copy
+    first = flat.view(np.uint8)[write.offset : write.offset + write.dtype.itemsize]
+    written = as_strided(first.view(write.dtype), write.shape, write.strides)
+    try:
+        return np.shares_memory(written, array, max_work=10_000)
+    except np.exceptions.TooHardError:
+        return True

@@ -1,0 +1,16 @@
+"""Automatic differentiation: `backward`, `grad`, modes, hooks."""
+
+from wengert._core import Tensor as Variable
+from wengert.autograd._backward import backward as backward
+from wengert.autograd._backward import grad as grad
+from wengert.autograd._errors import GraphError as GraphError
+from wengert.autograd._errors import GraphReleasedError as GraphReleasedError
+from wengert.autograd._errors import NoGraphError as NoGraphError
+from wengert.autograd._errors import NonScalarRootError as NonScalarRootError
+from wengert.autograd._errors import SavedTensorOverwrittenError as SavedTensorOverwrittenError
+from wengert.autograd._errors import UnusedInputError as UnusedInputError
+from wengert.autograd._mode import enable_grad as enable_grad
+from wengert.autograd._mode import inference_mode as inference_mode
+from wengert.autograd._mode import is_grad_enabled as is_grad_enabled
+from wengert.autograd._mode import no_grad as no_grad
+from wengert.autograd._mode import set_grad_enabled as set_grad_enabled

@@ -1,0 +1,163 @@
+"""Whether operations are recorded: no_grad, enable_grad, set_grad_enabled, inference_mode."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from wengert._core import mode
+
+
+def is_grad_enabled() -> bool:
+    """Whether operations on this thread are recorded.
+
+    >>> import wengert
+    >>> with wengert.no_grad():
+    ...     wengert.is_grad_enabled()
+    False
+    """
+    return mode.site is not None
+
+
+def _set(enabled: bool) -> None:
+    mode.site = mode.where if enabled else None
+
+
+class _GradMode:
+    """A context that is also a decorator; around a generator it covers each of its steps."""
+
+    enabled: bool
+
+    def __enter__(self) -> None:
+        self._before = mode.site is not None
+        _set(self.enabled)
+
+    def __exit__(self, *exception: object) -> None:
+        _set(self._before)
+
+    def _fresh(self) -> _GradMode:
+        return type(self)()
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        if inspect.isgeneratorfunction(function):
+            return _around_generator(self, function)
+
+        @functools.wraps(function)
+        def decorated(*args: Any, **options: Any) -> Any:
+            with self._fresh():
+                return function(*args, **options)
+
+        return decorated
+
+
+def _around_generator(context: _GradMode, function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def decorated(*args: Any, **options: Any) -> Any:
+        generator = function(*args, **options)
+        step: Callable[[], Any] = functools.partial(next, generator)
+        try:
+            while True:
+                with context._fresh():
+                    try:
+                        value = step()
+                    except StopIteration as end:
+                        return end.value
+                try:
+                    sent = yield value
+                    step = functools.partial(generator.send, sent)
+                except GeneratorExit:
+                    raise
+                except BaseException as error:
+                    step = functools.partial(generator.throw, error)
+        finally:
+            with context._fresh():
+                generator.close()
+
+    return decorated
+
+
+class no_grad(_GradMode):  # noqa: N801 (PyTorch's name)
+    """Record nothing: outputs need no gradient, whatever the inputs.
+
+    >>> import wengert
+    >>> x = wengert.ones(2, requires_grad=True)
+    >>> with wengert.no_grad():
+    ...     y = x * 2
+    >>> y.requires_grad
+    False
+    """
+
+    enabled = False
+
+    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
+        self = super().__new__(cls)
+        return self if function is None else self(function)
+
+    def __init__(self, function: Callable[..., Any] | None = None) -> None:
+        self._before = True
+
+
+class enable_grad(no_grad):  # noqa: N801
+    """Record again, inside a `no_grad`.
+
+    >>> import wengert
+    >>> x = wengert.ones(2, requires_grad=True)
+    >>> with wengert.no_grad(), wengert.enable_grad():
+    ...     y = x * 2
+    >>> y.requires_grad
+    True
+    """
+
+    enabled = True
+
+
+class set_grad_enabled(_GradMode):  # noqa: N801
+    """Record or not, by a flag; takes effect when called and may be used as a context.
+
+    >>> import wengert
+    >>> with wengert.set_grad_enabled(False):
+    ...     wengert.is_grad_enabled()
+    False
+    """
+
+    def __init__(self, mode: bool) -> None:
+        self.enabled = bool(mode)
+        self._before = is_grad_enabled()
+        _set(self.enabled)
+
+    def __enter__(self) -> None:
+        _set(self.enabled)
+
+    def _fresh(self) -> _GradMode:
+        return set_grad_enabled(self.enabled)
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        _set(self._before)  # as a decorator it has no effect outside the function
+        return super().__call__(function)
+
+
+class inference_mode(_GradMode):  # noqa: N801
+    """As `no_grad`. Tensors made inside are ordinary ones (PyTorch forbids them to autograd).
+
+    >>> import wengert
+    >>> with wengert.inference_mode():
+    ...     wengert.is_grad_enabled()
+    False
+    """
+
+    def __new__(cls, mode: bool | Callable[..., Any] = True) -> Any:
+        self = super().__new__(cls)
+        if callable(mode):
+            self.__init__()
+            return self(mode)
+        return self
+
+    def __init__(self, mode: bool | Callable[..., Any] = True) -> None:
+        self._wanted = mode if isinstance(mode, bool) else True
+        self.enabled = not self._wanted
+        self._before = True
+
+    def _fresh(self) -> _GradMode:
+        return inference_mode(self._wanted)

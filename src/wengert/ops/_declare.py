@@ -1,0 +1,164 @@
+"""Declaring an operation: a decorator with a rule per input, and a function.
+
+The function is the forward over arrays. A rule is a function of the cotangent `g` and of
+whatever else it names: inputs, `out`, `<input>_shape`, parameters. The names say what a
+node saves, and only when an input whose rule reads them wants a gradient. Rules are
+written with the library's own operations and with operators, so that arrays compute and
+Tensors (under `create_graph`) record.
+
+`ops/README.md` is the guide for authors.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, ParamSpec
+
+from wengert._core import Node, Tensor
+from wengert.ops import _publish
+
+Rule = Callable[..., Any]
+# What ops take and return: arrays inside an op, Tensors (and numbers) outside.
+Value = Any
+P = ParamSpec("P")
+Declared = Callable[[Callable[P, Any]], Callable[P, Tensor]]
+
+REGISTRY: dict[str, Op] = {}
+
+
+class Op:
+    """All that is known about one operation.
+
+    Attributes:
+        name: the public name.
+        forward: the function over arrays.
+        kind: "elementwise", "multilinear" or "primitive".
+        inputs: arguments that may be Tensors, in order.
+        params: the other arguments and their defaults.
+        rules: vjp by input; an input without a derivative has None.
+        wants: the names that each rule reads, after `g`.
+        aux: names of what the forward returns beside its output (never differentiated).
+        view: whether the output may share memory with the first input.
+        floats: whether integer inputs are first converted to the default dtype.
+        mixed: whether inputs of different dtypes are first converted to a common one.
+        node: the class of the nodes that it records.
+        label: the name of that class.
+    """
+
+    def __init__(
+        self,
+        forward: Callable[..., Any],
+        kind: str,
+        rules: dict[str, Rule | None],
+        *,
+        ufunc: Callable[..., Any] | None = None,
+        aux: tuple[str, ...] = (),
+        view: bool = False,
+        floats: bool = False,
+        label: str | None = None,
+        mixed: bool = True,
+    ) -> None:
+        self.name = forward.__name__
+        self.forward = ufunc or forward
+        self.declared = forward
+        self.kind, self.rules = kind, rules
+        self.aux, self.view, self.floats, self.mixed = aux, view, floats, mixed
+        self.label = label or _label(self.name)
+        REGISTRY[self.name] = self
+
+    # What follows is worked out when the op is first called: an import has 300 of them.
+
+    @cached_property
+    def signature(self) -> inspect.Signature:
+        return inspect.signature(self.declared)
+
+    @cached_property
+    def inputs(self) -> list[str]:
+        unknown = self.rules.keys() - self.signature.parameters.keys()
+        if unknown:
+            raise TypeError(f"{self.name}: rules for {sorted(unknown)}, which are no arguments")
+        return [n for n in self.signature.parameters if n in self.rules]
+
+    @cached_property
+    def params(self) -> dict[str, Any]:
+        parameters = self.signature.parameters.items()
+        return {n: p.default for n, p in parameters if n not in self.rules}
+
+    @cached_property
+    def wants(self) -> dict[str, list[str]]:
+        return {i: _reads(self.rules[i]) for i in self.inputs}
+
+    @cached_property
+    def differentiable(self) -> list[str]:
+        """Inputs that have a derivative."""
+        return [i for i in self.inputs if self.rules[i] is not None]
+
+    @cached_property
+    def node(self) -> type[Node]:
+        return _publish.node_class(self)
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}>"
+
+
+def _reads(rule: Rule | None) -> list[str]:
+    return [] if rule is None else list(inspect.signature(rule).parameters)[1:]
+
+
+def _label(name: str) -> str:
+    """The name of the node, as PyTorch would form it: `log_softmax` gives LogSoftmaxBackward0."""
+    return "".join(part.capitalize() for part in name.strip("_").split("_")) + "Backward0"
+
+
+def _decorator(kind: str, rules: dict[str, Rule | None], options: dict[str, Any]) -> Declared[P]:
+    def declare(forward: Callable[P, Any]) -> Callable[P, Tensor]:
+        return _publish.publish(Op(forward, kind, rules, **options))
+
+    return declare
+
+
+def elementwise(
+    ufunc: Callable[..., Any] | None = None,
+    *,
+    floats: bool = False,
+    label: str | None = None,
+    **rules: Rule | None,
+) -> Declared[P]:
+    """An operation on each element; inputs broadcast, and rules do not know of it.
+
+    With `ufunc` that is the forward, and the decorated body is its docstring alone.
+    """
+    return _decorator(
+        "elementwise", rules, {"ufunc": ufunc, "floats": floats, "label": label}
+    )
+
+
+def multilinear(
+    *, view: bool = False, label: str | None = None, **rules: Rule | None
+) -> Declared[P]:
+    """An operation that is linear in each of its inputs.
+
+    `view` says that the output may share memory with the first input.
+    """
+    return _decorator("multilinear", rules, {"view": view, "label": label})
+
+
+def primitive(
+    *,
+    aux: tuple[str, ...] = (),
+    floats: bool = False,
+    mixed: bool = True,
+    label: str | None = None,
+    **rules: Rule | None,
+) -> Declared[P]:
+    """Any other operation with a rule per input.
+
+    `aux` names what the forward returns after its output: piecewise constant values
+    (indices, masks) that rules may read. `mixed=False` leaves the inputs' dtypes alone
+    (an index beside a float).
+    """
+    return _decorator(
+        "primitive", rules, {"aux": aux, "floats": floats, "mixed": mixed, "label": label}
+    )

@@ -1,0 +1,173 @@
+"""What op functions call off their fast path: mixed dtypes, numbers, errors, views, sum_to."""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wengert import _dtypes
+from wengert._core import Tensor, tensors, wrap
+from wengert.kernels.shapes import unbroadcast
+
+if TYPE_CHECKING:
+    from wengert.ops._declare import Op
+
+Number = (bool, int, float, complex)
+
+# Python numbers as 0-d arrays, by (value, dtype): NumPy takes twice as long to convert them.
+# Only inexact dtypes: 2 and 2.0 are one key, and mean different things beside integers.
+# Never zeros: 0.0 and -0.0 are one key as well.
+constants: dict[tuple[Any, np.dtype[Any]], np.ndarray] = {}
+_MOST_CONSTANTS = 4096
+
+
+def operands(op: Op, *inputs: Any) -> list[Any]:
+    """The inputs converted to their common dtype; conversions of Tensors are recorded."""
+    known = []
+    for x in inputs:
+        if type(x) in tensors:
+            known.append((_dtypes.of_numpy[x._array.dtype], 2 if x._array.ndim else 1))
+        elif isinstance(x, np.ndarray | np.generic):
+            known.append((_dtypes.of_numpy[x.dtype], 2 if x.ndim else 1))
+        elif isinstance(x, Number):
+            known.append((_dtypes.of_number(x), 0))
+        elif x is not None:
+            raise _wrong_type(op, inputs, x)
+    common = _dtypes.combine(known)
+    if op.floats and common.category < _dtypes.FLOAT:
+        common = _dtypes.defaults.dtype
+    return [None if x is None else _converted(x, common.np) for x in inputs]
+
+
+def _converted(x: Any, to: np.dtype[Any]) -> Tensor:
+    if type(x) in tensors:
+        return x if x._array.dtype == to else cast(x, to)
+    if isinstance(x, Number):
+        return wrap(_constant(x, to))
+    return wrap(np.asarray(x, to))
+
+
+def _constant(value: complex, to: np.dtype[Any]) -> np.ndarray:
+    try:
+        array = np.asarray(value, to)
+    except OverflowError:
+        if to.kind not in "iu":
+            raise
+        # torch's integers wrap around
+        array = np.asarray(value % 2 ** (8 * to.itemsize), f"u{to.itemsize}").astype(to)
+    if to in _dtypes.inexact and value and value == value:
+        if len(constants) >= _MOST_CONSTANTS:
+            constants.clear()
+        constants[value, to] = array
+    return array
+
+
+def cast(x: Tensor, to: np.dtype[Any]) -> Tensor:
+    """`x` in another dtype; recorded where both are floating point or complex."""
+    from wengert.ops.casting import convert
+
+    return convert(x, _dtypes.of_numpy[to])
+
+
+def mixed(values: tuple[Any, ...]) -> bool:
+    """Whether the values still have to be converted to one dtype."""
+    first = None
+    for v in values:
+        if v is None:
+            continue
+        if not isinstance(v, np.ndarray):
+            return True
+        if first is None:
+            first = v.dtype
+        elif v.dtype != first:
+            return True
+    return False
+
+
+def to_float(*inputs: Any) -> list[Tensor]:
+    """Integer inputs in the default dtype."""
+    to = _dtypes.defaults.dtype.np
+    return [wrap((x._array if type(x) in tensors else x).astype(to)) for x in inputs]
+
+
+def refuse(op: Op, inputs: tuple[Any, ...]) -> None:
+    """Raise for a call of an op with neither Tensors nor arrays."""
+    for x in inputs:
+        if x is not None and not isinstance(x, np.ndarray | np.generic | bool | int | float):
+            raise _wrong_type(op, inputs, x)
+    for x in inputs:
+        if x is not None and not isinstance(x, np.ndarray | np.generic):
+            raise _wrong_type(op, inputs, x)
+
+
+def _wrong_type(op: Op, inputs: tuple[Any, ...], x: Any) -> TypeError:
+    position = next(i for i, y in enumerate(inputs) if y is x)
+    return TypeError(
+        f"{op.name}(): argument '{op.inputs[position]}' (position {position + 1}) must be"
+        f" Tensor, not {type(x).__name__}"
+    )
+
+
+def explain(op: Op, error: Exception, inputs: tuple[Any, ...]) -> Exception:
+    """The exception that PyTorch's users expect in the place of NumPy's."""
+    values = [x._array if type(x) in tensors else x for x in inputs]
+    shapes = [v.shape for v in values if isinstance(v, np.ndarray)]
+    if isinstance(error, np.exceptions.AxisError):
+        n = error.ndim or 0
+        low, high = -max(n, 1), max(n, 1) - 1
+        return IndexError(
+            f"Dimension out of range (expected to be in range of [{low}, {high}],"
+            f" but got {error.axis}) in {op.name}()"
+        )
+    if type(error) is ValueError and op.kind == "elementwise":
+        return RuntimeError(_broadcast_message(op.name, shapes) or f"{op.name}(): {error}")
+    if type(error).__name__.startswith("_UFunc"):
+        kinds = ", ".join(str(_dtypes.of_numpy.get(v.dtype, v.dtype)) for v in values
+                          if isinstance(v, np.ndarray))  # fmt: skip
+        return RuntimeError(f'"{op.name}" is not implemented for {kinds}')
+    return error
+
+
+def _broadcast_message(name: str, shapes: list[tuple[int, ...]]) -> str | None:
+    if len(shapes) < 2:
+        return None
+    a, b = shapes[0], shapes[1]
+    rank = max(len(a), len(b))
+    padded = [(1,) * (rank - len(s)) + s for s in (a, b)]
+    for d in range(rank - 1, -1, -1):
+        x, y = padded[0][d], padded[1][d]
+        if x != y and 1 not in (x, y):
+            return (
+                f"The size of tensor a ({x}) must match the size of tensor b ({y})"
+                f" at non-singleton dimension {d}; {name}() got shapes {list(a)} and {list(b)}"
+            )
+    return None
+
+
+def show(view: Tensor, source: Any) -> None:
+    """Note that `view` may show the memory of `source`, so that in-place writes reach both."""
+    if type(source) not in tensors:
+        return
+    root = getattr(source, "_root", source)
+    owner = root._array if root._array.base is None else root._array.base
+    if view._array.base is not owner and view._array is not root._array:
+        return  # the operation had to copy
+    view._root = root
+    views = getattr(root, "_views", None)
+    if views is None:
+        root._views = [weakref.ref(view)]
+        return
+    views.append(weakref.ref(view))
+    if len(views) & (len(views) - 1) == 0:  # a power of two: time to drop the dead
+        views[:] = [v for v in views if v() is not None]
+
+
+def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
+    """A cotangent summed down to the shape that was broadcast."""
+    if type(g) in tensors:
+        from wengert.ops.reduction import sum_to_shape
+
+        return sum_to_shape(g, shape)
+    return unbroadcast(g, shape)

@@ -1,0 +1,375 @@
+"""Write, for one op, the functions that one would write by hand, and keep their source.
+
+`apply` is what the user calls: unwrap, compute, and record if some input wants a gradient.
+`pullback` is what the engine calls: one gradient for each edge that wants one.
+`pullback_to` is its general form: chosen inputs only, and saved values lifted to Tensors
+when the derivative is itself recorded. Tracebacks, profilers and `wengert show OP` find
+the text through `linecache`.
+"""
+
+from __future__ import annotations
+
+import builtins
+import linecache
+from functools import partial
+from inspect import Parameter
+from threading import Lock
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wengert import _core
+from wengert._dtypes import inexact
+from wengert.ops import _operands
+
+if TYPE_CHECKING:
+    from wengert.ops._declare import Op
+
+APPLY = """\
+def {name}({signature}):
+{unwrap}
+    if {only_arrays}:
+        if not ({all_arrays}):
+            refuse(op, ({inputs},))
+        return forward({call}){first}
+{mixed}\
+    try:
+        out{aux} = forward({call})
+    except Exception as error:
+        raise explain(op, error, ({inputs},)) from error
+    if type(out) is not ndarray:
+        out = asarray(out)
+    result = new(Tensor)
+    result._array = out
+{view}{record}"""
+
+RECORD = """\
+    if {no_edge}:
+        result._edge = None
+        return result
+    site = mode.site
+    if site is None:
+        result._edge = None
+        return result
+    frame = getframe(1)
+    code = frame.f_code
+    node = new(Recorded)
+    if code.co_filename in internal:
+        node.code, node.lasti = caller(frame)
+    else:
+        node.code = code
+        node.lasti = frame.f_lasti
+    node.seq = tick()
+    node.site = site
+    node.state = None
+    node.shape = out.shape
+    node.edges = ({edges},)
+{saves}\
+    result._edge = node
+    return result
+"""
+
+NO_RECORD = """\
+    result._edge = None
+    return result
+"""
+
+UNWRAP = """\
+    if type({i}) in tensors:
+        v_{i} = {i}._array
+        e_{i} = {i}._edge
+    else:
+        v_{i} = {i}
+        e_{i} = None
+"""
+
+UNWRAP_VALUE = """\
+    v_{i} = {i}._array if type({i}) in tensors else {i}
+"""
+
+# Two inputs: a Python number takes its neighbour's dtype from a cache of 0-d arrays.
+MIXED_PAIR = """\
+    if v_{b} is {b}:
+        try:
+            v_{b} = constants[{b}, v_{a}.dtype]
+        except (KeyError, TypeError):
+            return {name}({again_operands})
+    elif v_{a} is {a}:
+        try:
+            v_{a} = constants[{a}, v_{b}.dtype]
+        except (KeyError, TypeError):
+            return {name}({again_operands})
+    elif v_{a}.dtype is not v_{b}.dtype:
+        return {name}({again_operands})
+"""
+
+MIXED_MANY = """\
+    if mixed(({values},)):
+        return {name}({again_operands})
+"""
+
+TO_FLOAT = """\
+    if {no_edge} and v_{i}.dtype not in inexact:
+        return {name}({again_float})
+"""
+
+PULLBACKS = """\
+
+
+def {name}_pullback(node, g):
+    {edge_names}, = node.edges
+{gradients}\
+    return {results},
+
+
+def {name}_pullback_to(node, g, wanted, lift):
+    {edge_names}, = node.edges
+{lifts}{gradients_to}\
+    return {results},
+
+
+def {name}_clear(node):
+    {cleared}
+"""
+
+GRADIENT = """\
+    g_{i} = vjp_{i}({args}) if {condition} else None
+"""
+
+UNBROADCAST = """\
+    if g_{i} is not None and g_{i}.shape != e_{i}.shape:
+        g_{i} = sum_to(g_{i}, e_{i}.shape)
+"""
+
+
+class Layout:
+    """Which values a node of an op keeps, and under which slot."""
+
+    def __init__(self, op: Op) -> None:
+        self.op = op
+        self.differentiable = op.differentiable
+        # Slot -> the inputs whose rules read the value.
+        self.readers: dict[str, list[str]] = {}
+        for i in self.differentiable:
+            for name in op.wants[i]:
+                if name != f"{i}_shape":
+                    self.readers.setdefault(name, []).append(i)
+        self.arrays = [n for n in self.readers if n in op.inputs or n == "out" or n in op.aux]
+
+    def value(self, name: str) -> str:
+        """Where `apply` finds a value."""
+        if name in self.op.inputs:
+            return f"v_{name}"
+        if name == "out" or name in self.op.params or name in self.op.aux:
+            return name
+        source = name.removesuffix("_shape")
+        if name.endswith("_shape") and source in self.op.inputs:
+            return f"v_{source}.shape"
+        raise TypeError(f"{self.op.name}: a rule reads {name!r}, which is nothing this op has")
+
+    def owner(self, name: str) -> int | None:
+        """Whose value a saved array is: an input's index, -1 for the output, None for aux."""
+        if name == "out":
+            return -1
+        if name in self.op.inputs:
+            i = name
+            return self.differentiable.index(i) if i in self.differentiable else None
+        return None
+
+
+def apply_source(op: Op, layout: Layout) -> str:
+    diff = layout.differentiable
+    no_edge = " and ".join(f"e_{i} is None" for i in diff)
+    return APPLY.format(
+        name=op.name,
+        signature=_signature(op),
+        unwrap="".join((UNWRAP if i in diff else UNWRAP_VALUE).format(i=i) for i in op.inputs),
+        only_arrays=" and ".join(f"v_{i} is {i}" for i in op.inputs),
+        all_arrays=" and ".join(f"isinstance({i}, array_like)" for i in _required(op)),
+        inputs=", ".join(op.inputs),
+        call=_call(op),
+        first="[0]" if op.aux else "",
+        mixed=_mixed_source(op) + _to_float_source(op, no_edge or "True"),
+        aux="".join(f", {name}" for name in op.aux),
+        view=f"    show(result, {op.inputs[0]})\n" if op.view else "",
+        record=RECORD.format(
+            no_edge=no_edge,
+            edges=", ".join(f"e_{i}" for i in diff),
+            saves="".join(_save(layout, name) for name in layout.readers),
+        )
+        if diff
+        else NO_RECORD,
+    )
+
+
+def _signature(op: Op) -> str:
+    parts: list[str] = []
+    starred = False
+    for name, p in op.signature.parameters.items():
+        if p.kind is Parameter.KEYWORD_ONLY and not starred:
+            parts.append("*")
+            starred = True
+        parts.append(name if p.default is Parameter.empty else f"{name}=defaults[{name!r}]")
+    return ", ".join(parts)
+
+
+def _required(op: Op) -> list[str]:
+    """Inputs without a default: those must be arrays when no Tensor came."""
+    parameters = op.signature.parameters
+    return [i for i in op.inputs if parameters[i].default is Parameter.empty]
+
+
+def _call(op: Op, value: str = "v_{i}") -> str:
+    parts = []
+    for name, p in op.signature.parameters.items():
+        text = value.format(i=name) if name in op.inputs else name
+        parts.append(f"{name}={text}" if p.kind is Parameter.KEYWORD_ONLY else text)
+    return ", ".join(parts)
+
+
+def _again(op: Op, replaced: str) -> str:
+    """Arguments of a second call to the op, after its inputs were converted."""
+    params = "".join(f", {p}={p}" for p in op.params)
+    return f"*{replaced}{params}"
+
+
+def _mixed_source(op: Op) -> str:
+    if not op.mixed:
+        return ""
+    operands = _again(op, f"operands(op, {', '.join(op.inputs)})")
+    if len(op.inputs) == 2 and len(_required(op)) == 2:
+        a, b = op.inputs
+        return MIXED_PAIR.format(name=op.name, a=a, b=b, again_operands=operands)
+    values = ", ".join(f"v_{i}" for i in op.inputs)
+    return MIXED_MANY.format(name=op.name, values=values, again_operands=operands)
+
+
+def _to_float_source(op: Op, no_edge: str) -> str:
+    if not op.floats:
+        return ""
+    again = _again(op, f"to_float({', '.join(op.inputs)})")
+    return TO_FLOAT.format(name=op.name, no_edge=no_edge, i=op.inputs[0], again_float=again)
+
+
+def _save(layout: Layout, name: str) -> str:
+    value, readers = layout.value(name), layout.readers[name]
+    needed = len(layout.differentiable) > len(readers) and name not in layout.op.params
+    condition = " or ".join(f"e_{i} is not None" for i in readers)
+    guard = f" if {condition} else None" if needed else ""
+    return f"    node.s_{name} = {value}{guard}\n"
+
+
+def pullback_source(op: Op, layout: Layout) -> str:
+    diff = layout.differentiable
+    broadcasts = op.kind == "elementwise" and len(op.inputs) > 1
+
+    def gradients(condition: str, load: str) -> str:
+        text = ""
+        for i in diff:
+            args = ["g"]
+            for w in op.wants[i]:
+                if w == f"{i}_shape":
+                    args.append(f"e_{i}.shape")
+                else:
+                    args.append((load if w in layout.arrays else "node.s_{w}").format(w=w))
+            text += GRADIENT.format(i=i, args=", ".join(args), condition=condition.format(i=i))
+            text += UNBROADCAST.format(i=i) if broadcasts else ""
+        return text
+
+    return PULLBACKS.format(
+        name=op.name,
+        edge_names=", ".join(f"e_{i}" for i in diff),
+        results=", ".join(f"g_{i}" for i in diff),
+        gradients=gradients("e_{i} is not None", "node.s_{w}"),
+        gradients_to=gradients("e_{i} in wanted", "l_{w}"),
+        lifts="".join(
+            f"    l_{n} = lift(node.s_{n}, {_edge_of(layout, n)})\n" for n in layout.arrays
+        ),
+        cleared="; ".join(f"node.s_{n} = None" for n in layout.arrays) or "pass",
+    )
+
+
+def _edge_of(layout: Layout, name: str) -> str:
+    owner = layout.owner(name)
+    if owner is None:
+        return "None"
+    return "node" if owner == -1 else f"e_{layout.differentiable[owner]}"
+
+
+def source_of(op: Op) -> str:
+    """The text of the op's functions."""
+    layout = Layout(op)
+    text = apply_source(op, layout)
+    return text + pullback_source(op, layout) if layout.differentiable else text
+
+
+def node_class(op: Op) -> type[_core.Node]:
+    """The class of the op's nodes: one slot for each value that a rule may need."""
+    layout = Layout(op)
+    namespace = {
+        "__slots__": [f"s_{name}" for name in layout.readers],
+        "op": op,
+        "saved": tuple((f"s_{name}", layout.owner(name)) for name in layout.arrays),
+    }
+    return type(op.label, (_core.Node,), namespace)
+
+
+def publish(op: Op) -> Any:
+    """The public function of an op. Its text is written and compiled at the first call."""
+    scope: dict[str, Any] = {"__name__": op.declared.__module__, "__builtins__": builtins}
+    scope["first_call"] = partial(_first_call, op, scope)
+    function: Any = FunctionType(_STUB, scope, op.name)
+    function.op, function.__wrapped__ = op, op.declared
+    function.__doc__, function.__module__ = op.declared.__doc__, op.declared.__module__
+    scope["published"] = function
+    return function
+
+
+def _stub(*args, **kwargs):  # type: ignore[no-untyped-def]
+    return first_call(args, kwargs)  # type: ignore[name-defined] # noqa: F821
+
+
+_STUB = _stub.__code__
+_writing = Lock()
+
+
+def _first_call(op: Op, scope: dict[str, Any], args: Any, kwargs: Any) -> Any:
+    """Write the op's functions, give the stub its real body, and call that."""
+    function = scope["published"]
+    with _writing:
+        if function.__code__ is _STUB:
+            _write(op, scope, function)
+    return function(*args, **kwargs)
+
+
+def _write(op: Op, scope: dict[str, Any], function: Any) -> None:
+    source, file = source_of(op), f"<op {op.name}>"
+    scope |= {
+        "op": op,
+        "forward": op.forward,
+        "defaults": {n: p.default for n, p in op.signature.parameters.items()},
+        "array_like": (np.ndarray, np.generic),
+        "ndarray": np.ndarray,
+        "asarray": np.asarray,
+        "inexact": inexact,
+        "Recorded": op.node,
+        **{n: getattr(_core, n) for n in _CORE_NAMES},
+        **{n: getattr(_operands, n) for n in _OPERAND_NAMES},
+        **{f"vjp_{i}": op.rules[i] for i in op.differentiable},
+    }
+    exec(compile(source, file, "exec"), scope)
+    linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
+    _core.internal.add(file)
+    for method in ("pullback", "pullback_to", "clear") if op.differentiable else ():
+        setattr(op.node, method, scope[f"{op.name}_{method}"])
+    written = scope[op.name]
+    scope[op.name] = function
+    function.__defaults__, function.__kwdefaults__ = written.__defaults__, written.__kwdefaults__
+    function.__code__ = written.__code__
+
+
+_CORE_NAMES = ("Tensor", "tensors", "mode", "new", "tick", "getframe", "internal", "caller")
+_OPERAND_NAMES = (
+    "constants", "operands", "mixed", "to_float", "refuse", "explain", "show", "sum_to",
+)  # fmt: skip

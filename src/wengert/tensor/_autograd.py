@@ -1,0 +1,216 @@
+"""The attributes of a Tensor that concern its gradient and its place in the graph."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert import _storage
+from wengert._core import Leaf, Node, Tensor, leaf_of, state_of, tensors, wrap
+from wengert._dtypes import inexact, of_numpy
+from wengert.autograd._backward import backward as _backward
+from wengert.autograd._hooks import RemovableHandle
+
+
+def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
+    """Ask for this leaf's gradient, or stop asking; returns the tensor.
+
+    >>> import wengert
+    >>> wengert.zeros(2).requires_grad_().requires_grad
+    True
+    """
+    if not requires_grad:
+        if self._edge is not None and self._edge.edges:
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables. If you want to use"
+                " a computed variable in a subgraph that doesn't require differentiation use"
+                " var_no_grad = var.detach()."
+            )
+        self._edge = None
+    elif self._edge is None:
+        if self._array.dtype not in inexact:
+            raise RuntimeError(
+                "only Tensors of floating point dtype can require gradients, and this one is"
+                f" {of_numpy[self._array.dtype]}"
+            )
+        self._edge = leaf_of(self)
+    return self
+
+
+def _is_leaf(self: Tensor) -> bool:
+    return self._edge is None or type(self._edge) is Leaf
+
+
+def _get_grad(self: Tensor) -> Tensor | None:
+    g = getattr(self, "_grad", None)
+    if g is None and not _is_leaf(self):
+        state = self._edge.state if self._edge is not None else None
+        if state is None or state.retain is None:
+            warnings.warn(
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its"
+                " .grad attribute won't be populated during autograd.backward(). If you indeed"
+                " want the .grad field to be populated for a non-leaf Tensor, use"
+                " .retain_grad() on the non-leaf Tensor.",
+                UserWarning,
+                stacklevel=2,
+            )
+    return g
+
+
+def _set_grad(self: Tensor, value: Tensor | None) -> None:
+    if value is not None:
+        if type(value) not in tensors:
+            raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type"
+                            f" {type(value).__name__}")  # fmt: skip
+        if value._array.shape != self._array.shape:
+            raise RuntimeError(
+                f"assigned grad has data of a different size: expected {list(self._array.shape)},"
+                f" got {list(value._array.shape)}"
+            )
+        if value._array.dtype != self._array.dtype:
+            raise RuntimeError(
+                f"assigned grad has data of a different type: expected"
+                f" {of_numpy[self._array.dtype]}, got {of_numpy[value._array.dtype]}"
+            )
+        if value is self:
+            raise RuntimeError("can't assign Variable as its own grad")
+    self._grad = value
+
+
+def _set_data(self: Tensor, value: Tensor) -> None:
+    if type(value) not in tensors:
+        raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+    self._array = value._array
+    if self._edge is not None and not self._edge.edges:
+        self._edge.shape = value._array.shape
+
+
+def detach(self: Tensor) -> Tensor:
+    """The same memory, cut off from the graph.
+
+    >>> import wengert
+    >>> x = wengert.ones(2, requires_grad=True)
+    >>> (x * 2).detach().requires_grad
+    False
+    """
+    return wrap(self._array)
+
+
+def detach_(self: Tensor) -> Tensor:
+    """Cut this tensor off from the graph, in place."""
+    if hasattr(self, "_root"):
+        raise RuntimeError(
+            "Can't detach views in-place. Use detach() instead. If you are using"
+            " DistributedDataParallel, you should use detach() too."
+        )
+    self._edge = None
+    return self
+
+
+def retain_grad(self: Tensor) -> None:
+    """Keep the gradient of this non-leaf tensor in `.grad`."""
+    if self._edge is None:
+        raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+    if not _is_leaf(self):
+        import weakref
+
+        state_of(self._edge).retain = weakref.ref(self)
+
+
+def _retains_grad(self: Tensor) -> bool:
+    state = None if self._edge is None else self._edge.state
+    return state is not None and state.retain is not None and state.retain() is self
+
+
+def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
+    """Call `hook(grad)` whenever the gradient of this tensor is computed.
+
+    What it returns, unless None, stands for the gradient from there on.
+
+    >>> import wengert
+    >>> x = wengert.ones(2, requires_grad=True)
+    >>> handle = x.register_hook(lambda g: g * 10)
+    >>> x.sum().backward()
+    >>> x.grad
+    tensor([10., 10.])
+    """
+    if self._edge is None:
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    state = state_of(self._edge)
+    if state.hooks is None:
+        state.hooks = {}
+    return RemovableHandle(state.hooks, hook)
+
+
+def register_post_accumulate_grad_hook(
+    self: Tensor, hook: Callable[[Tensor], None]
+) -> RemovableHandle:
+    """Call `hook(tensor)` after the gradient of this leaf was added to `.grad`."""
+    if self._edge is None:
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    if not _is_leaf(self):
+        raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+    state = state_of(self._edge)
+    if state.post_hooks is None:
+        state.post_hooks = {}
+    return RemovableHandle(state.post_hooks, hook)
+
+
+def backward(
+    self: Tensor,
+    gradient: Tensor | None = None,
+    retain_graph: bool | str | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+    retain_variables: bool | None = None,
+) -> None:
+    """Add the gradient of this tensor to the `.grad` of the leaves that it was computed from.
+
+    Args:
+        gradient: the cotangent, of this tensor's shape; optional for one element.
+        retain_graph: False releases the graph, True keeps it, ``"auto"`` keeps what other
+            live tensors can still reach. None means the value of `create_graph`.
+        create_graph: record the derivative, so that it can be differentiated.
+        inputs: the tensors to accumulate into; None means every leaf.
+        retain_variables: the old name of `retain_graph`, deprecated.
+
+    >>> import wengert
+    >>> x = wengert.tensor([1.0, 2.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([2., 4.])
+    """
+    if retain_variables is not None:
+        warnings.warn(
+            "retain_variables= is the old name of retain_graph=; use that",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        retain_graph = retain_variables if retain_graph is None else retain_graph
+    if gradient is not None and type(gradient) not in tensors:
+        gradient = wrap(np.asarray(gradient, self._array.dtype))
+    _backward(self, gradient, retain_graph, create_graph, inputs)
+
+
+def _grad_fn(self: Tensor) -> Node | None:
+    return None if _is_leaf(self) else self._edge
+
+
+def bind() -> None:
+    """Give Tensor what this module is about."""
+    define: Any = Tensor
+    for function in (requires_grad_, detach, detach_, retain_grad, register_hook, backward,
+                     register_post_accumulate_grad_hook):  # fmt: skip
+        setattr(define, function.__name__, function)
+    define.requires_grad = property(lambda self: self._edge is not None, requires_grad_)
+    define.is_leaf = property(_is_leaf)
+    define.grad = property(_get_grad, _set_grad, lambda self: _set_grad(self, None))
+    define.grad_fn = property(_grad_fn)
+    define.data = property(detach, _set_data)
+    define.retains_grad = property(_retains_grad)
+    define._base = property(lambda self: getattr(self, "_root", None))
+    define._is_view = lambda self: hasattr(self, "_root")
+    define._version = property(lambda self: _storage.versions(self._array))

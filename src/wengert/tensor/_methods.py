@@ -1,0 +1,63 @@
+"""Operators, methods and in-place forms: which operation stands behind which name.
+
+Every module of `ops` says which of its functions are methods (`METHODS`) and which have an
+in-place form (`INPLACE`). What is more than a binding is written out here.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+from wengert import ops
+from wengert._core import Tensor
+from wengert.tensor._inplace import copy_, inplace
+
+
+def bind_module(module: ModuleType) -> None:
+    """Give Tensor the methods and in-place forms of one module of ops."""
+    for name in getattr(module, "METHODS", ()):
+        setattr(Tensor, name, getattr(module, name))
+    for name in getattr(module, "INPLACE", ()):
+        setattr(Tensor, f"{name}_", inplace(getattr(module, name), f"{name}_"))
+
+
+def _reflected(function: Any) -> Any:
+    def operator(self: Tensor, other: Any) -> Any:
+        return function(other, self)
+
+    return operator
+
+
+# Operator: the op behind it. All have a reflected form, those marked an in-place one as well.
+ARITHMETIC = {
+    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floor_divide",
+    "mod": "remainder", "pow": "pow", "and": "bitwise_and", "or": "bitwise_or",
+    "xor": "bitwise_xor", "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift",
+    "matmul": "matmul",
+}  # fmt: skip
+COMPARISON = {"eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge"}
+UNARY = {"neg": "neg", "abs": "abs", "invert": "bitwise_not", "pos": "positive"}
+
+
+def bind_operators() -> None:
+    """Give Tensor the operators; an augmented assignment is the in-place form."""
+    for operator, name in ARITHMETIC.items():
+        function = getattr(ops, f"_{name}", None) or getattr(ops, name, None)
+        if function is None:
+            continue
+        setattr(Tensor, f"__{operator}__", function)
+        setattr(Tensor, f"__r{operator}__", _reflected(function))
+        if operator != "matmul":
+            setattr(Tensor, f"__i{operator}__", inplace(function, f"__i{operator}__"))
+    for operator, name in (COMPARISON | UNARY).items():
+        if hasattr(ops, name):
+            setattr(Tensor, f"__{operator}__", getattr(ops, name))
+
+
+def bind() -> None:
+    """Give Tensor everything that ops declare."""
+    for family in ops.FAMILIES:
+        bind_module(family)
+    bind_operators()
+    setattr(Tensor, "copy_", copy_)  # noqa: B010

@@ -1,0 +1,23 @@
+"""Fixtures and switches of the whole suite."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+
+import pytest
+
+PARITY = os.environ.get("PARITY", "1") != "0" and importlib.util.find_spec("torch") is not None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    skip = pytest.mark.skip(reason="PARITY=0, or torch is not installed")
+    for item in items:
+        if "torch" in item.keywords and not PARITY:
+            item.add_marker(skip)
+
+
+@pytest.fixture(scope="session")
+def torch():
+    """The oracle."""
+    return pytest.importorskip("torch")
