@@ -1,8 +1,37 @@
 """wengert: PyTorch's API on NumPy, with a graph that you can see."""
 
+import warnings as _warnings
+from importlib import import_module as _import_module
+from typing import Any as _Any
+
 from wengert import autograd as autograd
 from wengert import ops as ops
 from wengert._core import Tensor as Tensor
+from wengert._dtypes import bfloat16 as bfloat16
+from wengert._dtypes import bool_ as bool
+from wengert._dtypes import complex64 as complex64
+from wengert._dtypes import complex64 as cfloat
+from wengert._dtypes import complex128 as complex128
+from wengert._dtypes import complex128 as cdouble
+from wengert._dtypes import dtype as dtype
+from wengert._dtypes import float16 as float16
+from wengert._dtypes import float16 as half
+from wengert._dtypes import float32 as float32
+from wengert._dtypes import float32 as float
+from wengert._dtypes import float64 as float64
+from wengert._dtypes import float64 as double
+from wengert._dtypes import int8 as int8
+from wengert._dtypes import int16 as int16
+from wengert._dtypes import int16 as short
+from wengert._dtypes import int32 as int32
+from wengert._dtypes import int32 as int
+from wengert._dtypes import int64 as int64
+from wengert._dtypes import int64 as long
+from wengert._dtypes import promote_types as promote_types
+from wengert._dtypes import uint8 as uint8
+from wengert._dtypes import uint16 as uint16
+from wengert._dtypes import uint32 as uint32
+from wengert._dtypes import uint64 as uint64
 from wengert._size import Size as Size
 from wengert.autograd import enable_grad as enable_grad
 from wengert.autograd import inference_mode as inference_mode
@@ -11,17 +40,20 @@ from wengert.autograd import no_grad as no_grad
 from wengert.autograd import set_grad_enabled as set_grad_enabled
 from wengert.ops import *
 from wengert.tensor import *
-from wengert._dtypes import bfloat16 as bfloat16
-from wengert._dtypes import bool_ as bool
-from wengert._dtypes import complex64 as complex64
-from wengert._dtypes import complex128 as complex128
-from wengert._dtypes import dtype as dtype
-from wengert._dtypes import float16 as float16
-from wengert._dtypes import float32 as float32
-from wengert._dtypes import float64 as float64
-from wengert._dtypes import int8 as int8
-from wengert._dtypes import int16 as int16
-from wengert._dtypes import int32 as int32
-from wengert._dtypes import int64 as int64
-from wengert._dtypes import promote_types as promote_types
-from wengert._dtypes import uint8 as uint8
+
+__version__ = "0.1.0"
+
+# Overflow, log(0) and 0/0 give inf and nan, as in PyTorch, without NumPy's warnings.
+_warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"wengert(\.|$)")
+
+# Loaded when first named: an import of wengert alone stays short.
+_LAZY = frozenset({
+    "accelerator", "backends", "compat", "compiler", "cuda", "graph", "jit", "mps", "nn",
+    "optim", "utils", "version", "xpu",
+})  # fmt: skip
+
+
+def __getattr__(name: str) -> _Any:
+    if name in _LAZY:
+        return _import_module(f"wengert.{name}")
+    raise AttributeError(f"wengert has no {name!r} (module 'wengert' has no such attribute)")

@@ -122,6 +122,23 @@ class Node:
     def clear(self) -> None:
         """Let go of the saved values."""
 
+    def release(self) -> None:
+        """Let go of the saved values and of what is below."""
+        self.clear()
+        self.edges = ()
+
+    def name(self) -> str:
+        """The name of the operation, such as ``MulBackward0``."""
+        return type(self).__name__
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """The nodes of the inputs, each with the index of the output that was used."""
+        return tuple((e, 0) for e in self.edges)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} object at {id(self):#x}>"
+
 
 class State:
     """What few nodes have: hooks, a tensor that wants its gradient, a release.
@@ -144,6 +161,14 @@ class Leaf(Node):
     __slots__ = ("tensor",)
 
     tensor: weakref.ref[Tensor]
+
+    @property
+    def variable(self) -> Tensor | None:
+        """The tensor whose gradient arrives here, unless it is gone."""
+        return self.tensor()
+
+
+Leaf.__name__ = Leaf.__qualname__ = "AccumulateGrad"  # the name that programs look for
 
 
 def leaf_of(tensor: Tensor) -> Leaf:

@@ -52,6 +52,7 @@ class Walk:
         self.targets: set[Node] | None = None  # None: the leaves
         self.stops: set[Node] = set()  # targets below which there is no other
         self.final: dict[Node, Any] = {}
+        self.special: list[Node] = []  # nodes of the plan with a state: hooks, releases
         self.listeners = False
         self.nodes = 0
 
@@ -60,10 +61,10 @@ class Walk:
         self.roots = roots
         pending = self.pending = dict.fromkeys(roots)
         order = self.order = list(pending)
-        special = False
+        special = self.special = []
         for node in order:  # grows while it is walked
             if node.state is not None:
-                special = True
+                special.append(node)
             for e in node.edges:
                 if e is not None and e not in pending:
                     pending[e] = None
@@ -75,9 +76,8 @@ class Walk:
 
     def _plan_listeners(self) -> None:
         """A leaf that somebody listens to comes right after its last consumer, not at the end."""
-        states = [(n, n.state) for n in self.order if n.state is not None]
-        self.listeners = any(s.hooks or s.post_hooks for _, s in states)
-        if any(type(n) is Leaf for n, _ in states):
+        self.listeners = any(n.state.hooks or n.state.post_hooks for n in self.special)
+        if any(type(n) is Leaf for n in self.special):
             ready = {e: node.seq - 0.5 for node in reversed(self.order) for e in node.edges
                      if type(e) is Leaf and e.state is not None}  # fmt: skip
             self.order.sort(key=lambda node: ready.get(node, node.seq))
@@ -97,8 +97,8 @@ class Walk:
 
     def check(self) -> None:
         """Raise if the walk cannot succeed: a released node, or a saved value written since."""
-        for node in self.order:
-            if node.state is not None and node.state.released and node not in self.stops:
+        for node in self.special:
+            if node.state.released and node in self.pending and node not in self.stops:
                 if node.saved or not compatibility.lenient:
                     raise _errors.released(self, node)
                 _errors.warn_released(self, node)
@@ -132,7 +132,7 @@ class Walk:
             self._run_general(plain)
         else:
             self._run_plain()
-        self.pending, self.order, self.roots, self.stops = {}, [], (), set()
+        self.pending, self.order, self.special, self.roots, self.stops = {}, [], [], (), set()
         for observe in observers:
             observe(self, "after")
 
@@ -156,8 +156,7 @@ class Walk:
                     here = pending[e]
                     pending[e] = ge if here is None else here + ge
             if releasing and node.state is None:
-                node.clear()
-                node.edges = ()
+                node.release()
                 node.state = mark
             elif self.retain is not True:
                 e = edges = None
@@ -206,9 +205,10 @@ class Walk:
         auto = self.retain == "auto"
         if auto and getrefcount(node) > _ALONE + known and node not in self.roots:
             return
-        node.clear()
         if auto or not compatibility.lenient:
-            node.edges = ()
+            node.release()
+        else:
+            node.clear()
         if node.state is None:
             node.state = self.mark
         else:

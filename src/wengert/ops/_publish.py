@@ -64,8 +64,7 @@ RECORD = """\
     node.site = site
     node.state = None
     node.shape = out.shape
-    node.edges = ({edges},)
-{saves}\
+{edges}{saves}\
     result._edge = node
     return result
 """
@@ -117,20 +116,26 @@ TO_FLOAT = """\
 PULLBACKS = """\
 
 
+def {name}_edges(node):
+    return {edges},
+
+
 def {name}_pullback(node, g):
-    {edge_names}, = node.edges
-{gradients}\
+{own_edges}{gradients}\
     return {results},
 
 
 def {name}_pullback_to(node, g, wanted, lift):
-    {edge_names}, = node.edges
-{lifts}{gradients_to}\
+{own_edges}{lifts}{gradients_to}\
     return {results},
 
 
 def {name}_clear(node):
     {cleared}
+
+
+def {name}_release(node):
+    {released}
 """
 
 GRADIENT = """\
@@ -195,7 +200,7 @@ def apply_source(op: Op, layout: Layout) -> str:
         view=f"    show(result, {op.inputs[0]})\n" if op.view else "",
         record=RECORD.format(
             no_edge=no_edge,
-            edges=", ".join(f"e_{i}" for i in diff),
+            edges="".join(f"    node.e_{i} = e_{i}\n" for i in diff),
             saves="".join(_save(layout, name) for name in layout.readers),
         )
         if diff
@@ -279,14 +284,17 @@ def pullback_source(op: Op, layout: Layout) -> str:
 
     return PULLBACKS.format(
         name=op.name,
-        edge_names=", ".join(f"e_{i}" for i in diff),
+        edges=", ".join(f"node.e_{i}" for i in diff),
+        own_edges="".join(f"    e_{i} = node.e_{i}\n" for i in diff),
         results=", ".join(f"g_{i}" for i in diff),
         gradients=gradients("e_{i} is not None", "node.s_{w}"),
         gradients_to=gradients("e_{i} in wanted", "l_{w}"),
         lifts="".join(
             f"    l_{n} = lift(node.s_{n}, {_edge_of(layout, n)})\n" for n in layout.arrays
         ),
-        cleared="; ".join(f"node.s_{n} = None" for n in layout.arrays) or "pass",
+        cleared=" = ".join([*(f"node.s_{n}" for n in layout.arrays), "None"]),
+        released=" = ".join([*(f"node.s_{n}" for n in layout.arrays),
+                             *(f"node.e_{i}" for i in diff), "None"]),  # fmt: skip
     )
 
 
@@ -305,10 +313,14 @@ def source_of(op: Op) -> str:
 
 
 def node_class(op: Op) -> type[_core.Node]:
-    """The class of the op's nodes: one slot for each value that a rule may need."""
+    """The class of the op's nodes: a slot for each edge, and each value that a rule may need.
+
+    Not a tuple of edges: the garbage collector visits every container of a graph that lives.
+    """
     layout = Layout(op)
     namespace = {
-        "__slots__": [f"s_{name}" for name in layout.readers],
+        "__slots__": [*(f"e_{i}" for i in op.differentiable),
+                      *(f"s_{name}" for name in layout.readers)],  # fmt: skip
         "op": op,
         "saved": tuple((f"s_{name}", layout.owner(name)) for name in layout.arrays),
     }
@@ -361,8 +373,10 @@ def _write(op: Op, scope: dict[str, Any], function: Any) -> None:
     exec(compile(source, file, "exec"), scope)
     linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
     _core.internal.add(file)
-    for method in ("pullback", "pullback_to", "clear") if op.differentiable else ():
+    for method in ("pullback", "pullback_to", "clear", "release") if op.differentiable else ():
         setattr(op.node, method, scope[f"{op.name}_{method}"])
+    if op.differentiable:
+        op.node.edges = property(scope[f"{op.name}_edges"])  # type: ignore[assignment]
     written = scope[op.name]
     scope[op.name] = function
     function.__defaults__, function.__kwdefaults__ = written.__defaults__, written.__kwdefaults__

@@ -1,0 +1,220 @@
+"""Lifetime errors: the exception, what it says, and the lines that it names."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert
+from wengert.autograd import (
+    NoGraphError,
+    NonScalarRootError,
+    SavedTensorOverwrittenError,
+    UnusedInputError,
+)
+
+
+def here(offset: int = 0) -> str:
+    frame = sys._getframe(1)
+    return f"{frame.f_code.co_filename}:{frame.f_lineno + offset}"
+
+
+def test_non_scalar_root_gives_shape_line_and_remedies() -> None:
+    x = wengert.ones(2, 3, requires_grad=True)
+    line = here(1)
+    y = x.sigmoid()
+    with pytest.raises(NonScalarRootError, match="only for scalar outputs") as caught:
+        y.backward()
+    text = str(caught.value)
+    assert "[2, 3]" in text
+    assert f"Sigmoid ({line}" in text
+    assert ".sum().backward()" in text
+    assert "gradient=" in text
+
+
+def test_no_grad_root() -> None:
+    x = wengert.ones(3)
+    with pytest.raises(NoGraphError, match="does not require grad and does not have") as caught:
+        (x * 2).sum().backward()
+    assert "requires_grad_()" in str(caught.value)
+    assert here(-2) in str(caught.value)
+
+
+def test_integers_have_no_backward() -> None:
+    with pytest.raises(RuntimeError, match="does not require grad"):
+        wengert.arange(3).sum().backward()
+    with pytest.raises(RuntimeError, match="floating point"):
+        wengert.arange(3).requires_grad_()
+
+
+def test_unused_input_names_its_line() -> None:
+    x = wengert.ones(3, requires_grad=True)
+    line = here(1)
+    z = wengert.ones(2, requires_grad=True)
+    with pytest.raises(UnusedInputError, match="not have been used") as caught:
+        wengert.autograd.grad(x.sum(), [x, z])
+    assert "inputs[1]" in str(caught.value)
+    assert line in str(caught.value)
+    first, second = wengert.autograd.grad(x.sum(), [x, z], allow_unused=True)
+    assert first.tolist() == [1.0, 1.0, 1.0]
+    assert second is None
+    _, zeros = wengert.autograd.grad(x.sum(), [x, z], materialize_grads=True)
+    assert zeros.tolist() == [0.0, 0.0]
+
+
+def test_write_to_a_saved_tensor_names_the_writing_line() -> None:
+    x = wengert.ones(3, requires_grad=True)
+    z = (x * 2).exp()  # saves its output
+    line = here(1)
+    z.mul_(3)
+    with pytest.raises(SavedTensorOverwrittenError, match="modified by an inplace") as caught:
+        z.sum().backward()
+    assert f"written by:  mul_  at {line}" in str(caught.value)
+    assert "saved by:    Exp" in str(caught.value)
+
+
+def test_write_to_a_saved_input() -> None:
+    x = wengert.ones(3, requires_grad=True)
+    z = x * 2
+    square = z * z
+    line = here(1)
+    z += 1
+    with pytest.raises(SavedTensorOverwrittenError) as caught:
+        square.sum().backward()
+    assert line in str(caught.value)
+    assert "saved by:    Mul" in str(caught.value)
+
+
+def test_a_write_that_nothing_saved_does_no_harm() -> None:
+    x = wengert.ones(3, requires_grad=True)
+    z = x * 2
+    w = z + 1
+    z.mul_(5)
+    (w + z).sum().backward()
+    assert x.grad.tolist() == [12.0, 12.0, 12.0]
+
+
+def test_in_place_activations_keep_the_written_memory() -> None:
+    x = wengert.ones(3, requires_grad=True)
+    z = (x * 2).tanh_()
+    assert z.grad_fn.s_out is z._array
+    z.sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), 2 * (1 - np.tanh(2.0) ** 2), rtol=1e-5)
+
+
+def test_write_to_a_parameter_between_two_losses() -> None:
+    w = wengert.ones(3, requires_grad=True)
+    hidden = w.exp() * w
+    one, two = hidden.sum(), (hidden * hidden).sum()
+    one.backward(retain_graph=True)
+    before = w.grad.clone()
+    with wengert.no_grad():
+        written = here(1)
+        w.sub_(0.1)
+    with pytest.raises(SavedTensorOverwrittenError) as caught:
+        two.backward()
+    assert written in str(caught.value)
+    assert (w.grad == before).all()
+
+
+def test_disjoint_regions_do_not_disturb_each_other() -> None:
+    x = wengert.ones(4, requires_grad=True)
+    y = x * 1.0
+    left = y[:2]
+    loss = (left * left).sum()
+    with wengert.no_grad():
+        y[2:] = 7.0
+    loss.backward()
+    assert x.grad.tolist() == [2.0, 2.0, 0.0, 0.0]
+
+
+def test_leaf_in_place() -> None:
+    x = wengert.ones(3, requires_grad=True)
+    line = here(2)
+    with pytest.raises(RuntimeError, match="leaf Variable that requires grad") as caught:
+        x.add_(1)
+    assert line in str(caught.value)
+    assert "no_grad" in str(caught.value)
+    assert x.tolist() == [1.0, 1.0, 1.0]
+    with pytest.raises(RuntimeError, match="view of a leaf"):
+        x[0].add_(1)
+    assert x.tolist() == [1.0, 1.0, 1.0]
+    with wengert.no_grad():
+        x.add_(1)
+    assert x.tolist() == [2.0, 2.0, 2.0]
+
+
+def test_wrong_gradients() -> None:
+    x = wengert.ones(3, requires_grad=True)
+    y = x * 2
+    with pytest.raises(RuntimeError, match="Mismatch in shape"):
+        y.backward(wengert.ones(2))
+    with pytest.raises(RuntimeError, match="got 1 tensors and 2 gradients"):
+        wengert.autograd.backward([y], [wengert.ones(3), wengert.ones(3)])
+    with pytest.raises(ValueError, match="'auto'"):
+        y.backward(wengert.ones(3), retain_graph="yes")
+    with pytest.raises(RuntimeError, match="cannot be empty"):
+        y.backward(wengert.ones(3), inputs=[])
+    y.backward(wengert.ones(3))  # none of the failures cost anything
+    assert x.grad.tolist() == [2.0, 2.0, 2.0]
+
+
+def test_assigned_grads_are_checked() -> None:
+    x = wengert.ones(3, requires_grad=True)
+    with pytest.raises(RuntimeError, match="different size"):
+        x.grad = wengert.ones(2)
+    with pytest.raises(RuntimeError, match="different type"):
+        x.grad = wengert.ones(3, dtype=wengert.float64)
+    with pytest.raises(TypeError):
+        x.grad = 1.0
+
+
+def test_grad_of_a_non_leaf_warns() -> None:
+    x = wengert.ones(3, requires_grad=True)
+    y = x * 2
+    with pytest.warns(UserWarning, match="not a leaf"):
+        assert y.grad is None
+    y.retain_grad()
+    y.sum().backward()
+    assert y.grad.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_retain_variables_is_deprecated() -> None:
+    x = wengert.ones(3, requires_grad=True)
+    y = x.exp().sum()
+    with pytest.warns(DeprecationWarning, match="retain_graph"):
+        y.backward(retain_variables=True)
+    y.backward()
+    np.testing.assert_allclose(x.grad.numpy(), np.full(3, 2 * np.e), rtol=1e-6)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda t: t.ones(3, requires_grad=True).exp().backward(),
+        lambda t: t.ones(3).sum().backward(),
+        lambda t: t.ones(3, requires_grad=True).add_(1),
+        lambda t: t.ones(3, requires_grad=True)[0].add_(1),
+        lambda t: t.autograd.grad(t.ones(1, requires_grad=True), t.ones(1, requires_grad=True)),
+        lambda t: t.autograd.grad(t.ones(1, requires_grad=True), t.ones(1)),
+        lambda t: t.arange(3).requires_grad_(),
+        lambda t: (t.ones(3, requires_grad=True) * 2).requires_grad_(False),
+        lambda t: t.ones(3).register_hook(lambda g: g),
+        lambda t: t.ones(3).retain_grad(),
+        lambda t: (t.ones(3, requires_grad=True) * 2).backward(t.ones(2)),
+        lambda t: setattr(t.ones(3, requires_grad=True), "grad", t.ones(2)),
+    ],
+)
+def test_classes_and_first_words_are_torchs(program: Any, torch: Any) -> None:
+    def failure(library: Any) -> Exception:
+        with pytest.raises(Exception) as caught:  # noqa: B017, PT011 (the class is compared)
+            program(library)
+        return caught.value
+
+    ours, theirs = failure(wengert), failure(torch)
+    assert isinstance(ours, type(theirs))
+    assert str(ours)[:25] == str(theirs)[:25]
