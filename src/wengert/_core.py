@@ -17,9 +17,15 @@ import sys
 import threading
 import weakref
 from types import CodeType, FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+if TYPE_CHECKING:
+    # Methods are bound when the package is imported: tools/stubs.py writes down which.
+    from wengert._tensor_methods import TensorMethods
+else:
+    TensorMethods = object
 
 new = object.__new__
 getframe = sys._getframe
@@ -73,7 +79,7 @@ class Mode(threading.local):
 mode = Mode()
 
 
-class Tensor:
+class Tensor(TensorMethods):
     """An array that knows the operation which made it."""
 
     __slots__ = ("__dict__", "__weakref__", "_array", "_edge", "_grad", "_root", "_views")
@@ -140,19 +146,30 @@ class Node:
         return f"<{type(self).__name__} object at {id(self):#x}>"
 
 
+class Call(NamedTuple):
+    """A call of the user's: its name and its line."""
+
+    what: str
+    code: CodeType
+    lasti: int
+
+
 class State:
     """What few nodes have: hooks, a tensor that wants its gradient, a release.
 
     All nodes that one walk released and that had no state of their own share one.
     """
 
-    __slots__ = ("hooks", "post_hooks", "released", "retain")
+    __slots__ = ("hooks", "post_hooks", "refusal", "released", "retain", "shared", "user")
 
-    def __init__(self, released: Any = None) -> None:
+    def __init__(self, released: Call | None = None, shared: bool = False) -> None:
         self.hooks: dict[int, Any] | None = None
         self.post_hooks: dict[int, Any] | None = None
         self.retain: weakref.ref[Tensor] | None = None
-        self.released = released
+        self.released = released  # by which backward call
+        self.shared = shared
+        self.user = False  # whether the node's derivative is user code, which may raise
+        self.refusal: Any = None  # makes the exception of a walk that would pass here
 
 
 class Leaf(Node):
@@ -192,7 +209,7 @@ def wrap(array: Any, edge: Node | None = None) -> Tensor:
 def state_of(node: Node) -> State:
     """The node's own state, made on first use."""
     state = node.state
-    if state is None or (state.released is not None and state is state.released.mark):
+    if state is None or state.shared:
         state = node.state = State(None if state is None else state.released)
     return state
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import linecache
 import weakref
-from dataclasses import dataclass
 from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -38,8 +37,7 @@ def place(code: CodeType, lasti: int) -> str:
     return f"{where}  {text}" if text else where
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(NamedTuple):
     """One in-place write: when, from where, and to which elements of the owner's memory."""
 
     clock: int
@@ -77,7 +75,8 @@ def stamp(array: np.ndarray, by: str, code: CodeType, lasti: int) -> None:
     if entry is None:
         entry = _writes[id(base)] = (weakref.ref(base, _forget(id(base))), {})
     regions = entry[1]
-    region = (array.ctypes.data - base.ctypes.data, array.shape, array.strides)
+    start = 0 if array is base else array.ctypes.data - base.ctypes.data
+    region = (start, array.shape, array.strides)
     regions.pop(region, None)
     if len(regions) >= _MOST_REGIONS:  # give up on telling regions apart
         regions.clear()

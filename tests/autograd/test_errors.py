@@ -164,9 +164,9 @@ def test_wrong_gradients() -> None:
 
 def test_assigned_grads_are_checked() -> None:
     x = wengert.ones(3, requires_grad=True)
-    with pytest.raises(RuntimeError, match="different size"):
+    with pytest.raises(RuntimeError, match="assign a gradient of size"):
         x.grad = wengert.ones(2)
-    with pytest.raises(RuntimeError, match="different type"):
+    with pytest.raises(RuntimeError, match="assign a gradient with dtype"):
         x.grad = wengert.ones(3, dtype=wengert.float64)
     with pytest.raises(TypeError):
         x.grad = 1.0

@@ -9,6 +9,7 @@ from wengert.autograd._errors import NoGraphError as NoGraphError
 from wengert.autograd._errors import NonScalarRootError as NonScalarRootError
 from wengert.autograd._errors import SavedTensorOverwrittenError as SavedTensorOverwrittenError
 from wengert.autograd._errors import UnusedInputError as UnusedInputError
+from wengert.autograd._function import Function as Function
 from wengert.autograd._mode import enable_grad as enable_grad
 from wengert.autograd._mode import inference_mode as inference_mode
 from wengert.autograd._mode import is_grad_enabled as is_grad_enabled

@@ -104,6 +104,7 @@ def grad(
     if not (allow_unused or materialize_grads):
         for i, (t, e) in enumerate(zip(wanted, edges, strict=True)):
             if e not in walk.pending:
+                walk.check_released()  # below a released node nothing is reached
                 raise _errors.unused(i, t, walk)
     walk.check()
     walk.run(seeds)
@@ -141,7 +142,7 @@ def _seeds(walk: Walk, roots: list[Tensor], cotangents: list[Any]) -> list[Any]:
     seeds = []
     for i, (root, g) in enumerate(zip(roots, cotangents, strict=True)):
         if root._edge is None:
-            raise _errors.no_graph(walk.what, i, root, walk)
+            raise _errors.no_graph(i, root, walk)
         array = root._array
         if g is None:
             if array.size != 1:
@@ -154,7 +155,7 @@ def _seeds(walk: Walk, roots: list[Tensor], cotangents: list[Any]) -> list[Any]:
             g = wrap(np.ones_like(array))
         elif type(g) not in tensors:
             raise TypeError(
-                f"{walk.what}: gradients can be either Tensors or None, but got {type(g).__name__}"
+                f"{walk.call.what}: gradients can be either Tensors or None, but got {type(g).__name__}"
             )
         elif g._array.shape != array.shape:
             raise RuntimeError(

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from wengert import _storage
-from wengert._core import Leaf, Node, State, Tensor, caller, getframe, tensors, wrap
+from wengert._core import Call, Leaf, Node, State, Tensor, caller, getframe, tensors, wrap
 from wengert.autograd import _errors
 from wengert.autograd._mode import enable_grad
 
@@ -37,15 +37,12 @@ compatibility = Compatibility()
 
 
 class Walk:
-    """One backward call: its line, its plan, and what it came to.
-
-    Nodes that it releases point to it, so it holds no node once it is over.
-    """
+    """One backward call: its line, its plan, and what it came to."""
 
     def __init__(self, what: str, retain: bool | str, create_graph: bool) -> None:
-        self.what, self.retain, self.create_graph = what, retain, create_graph
-        self.code, self.lasti = caller(getframe(1))
-        self.mark = State(self)  # the state of the nodes that it releases
+        self.retain, self.create_graph = retain, create_graph
+        self.call = Call(what, *caller(getframe(1)))
+        self.mark = State(self.call, shared=True)  # of the nodes that it releases
         self.roots: tuple[Node, ...] = ()
         self.order: list[Node] = []  # oldest first; the walk pops from its end
         self.pending: dict[Node, Any] = {}  # gradients on their way to a node of the plan
@@ -76,11 +73,15 @@ class Walk:
 
     def _plan_listeners(self) -> None:
         """A leaf that somebody listens to comes right after its last consumer, not at the end."""
-        self.listeners = any(n.state.hooks or n.state.post_hooks for n in self.special)
+        states = [n.state for n in self.special if n.state is not None]
+        self.listeners = any(s.hooks or s.post_hooks or s.user for s in states)
         if any(type(n) is Leaf for n in self.special):
-            ready = {e: node.seq - 0.5 for node in reversed(self.order) for e in node.edges
-                     if type(e) is Leaf and e.state is not None}  # fmt: skip
-            self.order.sort(key=lambda node: ready.get(node, node.seq))
+            ready = {}
+            for node in reversed(self.order):
+                for k, e in enumerate(node.edges):
+                    if type(e) is Leaf and e.state is not None:
+                        ready[e] = (node.seq - 0.5, -k)  # of several, that of the first input
+            self.order.sort(key=lambda node: ready.get(node, (node.seq, 0)))
 
     def restrict(self, targets: set[Node]) -> None:
         """Keep only what lies between the roots and the targets that they reach."""
@@ -98,7 +99,11 @@ class Walk:
     def check(self) -> None:
         """Raise if the walk cannot succeed: a released node, or a saved value written since."""
         for node in self.special:
-            if node.state.released and node in self.pending and node not in self.stops:
+            if node not in self.pending or node in self.stops or node.state is None:
+                continue
+            if node.state.refusal is not None:
+                raise node.state.refusal()
+            if node.state.released:
                 if node.saved or not compatibility.lenient:
                     raise _errors.released(self, node)
                 _errors.warn_released(self, node)
@@ -109,13 +114,20 @@ class Walk:
             if node.saved and node not in self.stops:
                 self._check_saved(node)
 
+    def check_released(self) -> None:
+        """Raise if any node of the whole plan is released, on the way to the targets or not."""
+        for node in self.special:
+            if node.state is not None and node.state.released and node not in self.stops:
+                raise _errors.released(self, node)
+
     def _check_saved(self, node: Node) -> None:
         for slot, _ in node.saved:
-            value = getattr(node, slot)
-            if type(value) is np.ndarray:
-                write = _storage.write_after(value, node.seq)
-                if write is not None:
-                    raise _errors.overwritten(self, node, slot, value, write)
+            kept = getattr(node, slot)
+            for value in kept if type(kept) is list else (kept,):
+                if type(value) is np.ndarray:
+                    write = _storage.write_after(value, node.seq)
+                    if write is not None:
+                        raise _errors.overwritten(self, node, slot, value, write)
 
     def run(self, seeds: Sequence[Any]) -> None:
         """Walk from the roots with their cotangents; the results are in `final`."""
@@ -212,7 +224,7 @@ class Walk:
         if node.state is None:
             node.state = self.mark
         else:
-            node.state.released = self
+            node.state.released = self.call
 
     def _listen(self, node: Node, g: Any) -> Any:
         """Run the hooks on the gradient that arrived at a node; return what they made of it."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wengert._core import Node, Tensor, tensors
+from wengert._core import Call, Node, Tensor, tensors
 from wengert._storage import Write, line_of, place
 
 if TYPE_CHECKING:
@@ -41,6 +41,11 @@ def made(node: Node) -> str:
     return f"{name_of(node)}{inside} ({place(node.code, node.lasti)})"
 
 
+def called(call: Call) -> str:
+    """A call and its line."""
+    return f"{call.what}  at {place(call.code, call.lasti)}"
+
+
 def name_of(node: Node) -> str:
     """The name of a node's operation."""
     return type(node).__name__.removesuffix("Backward0")
@@ -54,8 +59,8 @@ def released(walk: Walk, node: Node) -> GraphReleasedError:
     lines = [
         "Trying to backward through the graph a second time (or directly access saved tensors"
         " after they have already been freed).",
-        f"  this call:   {walk.what}  at {place(walk.code, walk.lasti)}",
-        f"  released by: {earlier.what}  at {place(earlier.code, earlier.lasti)}",
+        f"  this call:   {called(walk.call)}",
+        f"  released by: {called(earlier)}",
         f"  reached:     {made(node)}",
     ]
     if consumer is not None:
@@ -86,7 +91,7 @@ _warned: set[tuple[str, int]] = set()
 
 def warn_released(walk: Walk, node: Node) -> None:
     """Under the torch alias: PyTorch would have passed here, so we do, and say so once a line."""
-    key = walk.code.co_filename, line_of(walk.code, walk.lasti)
+    key = walk.call.code.co_filename, line_of(walk.call.code, walk.call.lasti)
     if key in _warned:
         return
     _warned.add(key)
@@ -109,7 +114,7 @@ def overwritten(walk: Walk, node: Node, slot: str, value: np.ndarray, write: Wri
         "one of the variables needed for gradient computation has been modified by an inplace"
         f" operation: {slot.removeprefix('s_')!r} of {name_of(node)}, {dtype}"
         f" {list(value.shape)}.\n"
-        f"  this call:   {walk.what}  at {place(walk.code, walk.lasti)}\n"
+        f"  this call:   {called(walk.call)}\n"
         f"  saved by:    {made(node)}\n"
         f"  written by:  {write.by}  at {place(write.code, write.lasti)}\n"
         "  Remedies:\n"
@@ -119,11 +124,11 @@ def overwritten(walk: Walk, node: Node, slot: str, value: np.ndarray, write: Wri
     )
 
 
-def no_graph(what: str, index: int, tensor: Tensor, walk: Walk) -> NoGraphError:
+def no_graph(index: int, tensor: Tensor, walk: Walk) -> NoGraphError:
     """The error of a root that does not require grad."""
     return NoGraphError(
         f"element {index} of tensors does not require grad and does not have a grad_fn:"
-        f" {what} at {place(walk.code, walk.lasti)} got a tensor of shape"
+        f" {called(walk.call)} got a tensor of shape"
         f" {list(tensor._array.shape)} and dtype {tensor._array.dtype.name} that nothing"
         " recorded.\n"
         "  Remedies:\n"
@@ -140,7 +145,7 @@ def non_scalar(tensor: Tensor, walk: Walk) -> NonScalarRootError:
     return NonScalarRootError(
         "grad can be implicitly created only for scalar outputs, and this one has shape"
         f" {list(tensor._array.shape)}.\n"
-        f"  this call: {walk.what}  at {place(walk.code, walk.lasti)}{line}\n"
+        f"  this call: {called(walk.call)}{line}\n"
         "  Remedies:\n"
         "    1. reduce it first: .sum().backward() or .mean().backward()\n"
         "    2. give the cotangent: .backward(gradient=torch.ones_like(y))"
@@ -168,9 +173,9 @@ def unused(index: int, tensor: Tensor, walk: Walk) -> UnusedInputError:
     node = tensor._edge
     assert node is not None
     return UnusedInputError(
-        "One of the differentiated Tensors appears to not have been used in the graph. Set"
-        " allow_unused=True if this is the desired behavior.\n"
-        f"  this call: {walk.what}  at {place(walk.code, walk.lasti)}\n"
+        f"The differentiated Tensor at index {index} appears to not have been used in the graph."
+        " Set allow_unused=True if this is the desired behavior.\n"
+        f"  this call: {called(walk.call)}\n"
         f"  unused:    inputs[{index}], shape {list(tensor._array.shape)},"
         f" {'a leaf made' if not node.edges else 'made by ' + name_of(node)}"
         f" at {place(node.code, node.lasti)}\n"

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 APPLY = """\
 def {name}({signature}):
-{unwrap}
+{unwrap}\
     if {only_arrays}:
         if not ({all_arrays}):
             refuse(op, ({inputs},))
@@ -75,7 +75,7 @@ NO_RECORD = """\
 """
 
 UNWRAP = """\
-    if type({i}) in tensors:
+    if type({i}) is Tensor or type({i}) in tensors:
         v_{i} = {i}._array
         e_{i} = {i}._edge
     else:

@@ -67,13 +67,15 @@ def _set_grad(self: Tensor, value: Tensor | None) -> None:
                             f" {type(value).__name__}")  # fmt: skip
         if value._array.shape != self._array.shape:
             raise RuntimeError(
-                f"assigned grad has data of a different size: expected {list(self._array.shape)},"
-                f" got {list(value._array.shape)}"
+                f"attempting to assign a gradient of size '{list(value._array.shape)}' to a tensor"
+                f" of size '{list(self._array.shape)}'. Please ensure that the gradient and the"
+                " tensor are the same size"
             )
         if value._array.dtype != self._array.dtype:
             raise RuntimeError(
-                f"assigned grad has data of a different type: expected"
-                f" {of_numpy[self._array.dtype]}, got {of_numpy[value._array.dtype]}"
+                f"attempting to assign a gradient with dtype '{of_numpy[value._array.dtype]}' to a"
+                f" tensor with dtype '{of_numpy[self._array.dtype]}'. Please ensure that the"
+                " gradient and the tensor have the same dtype"
             )
         if value is self:
             raise RuntimeError("can't assign Variable as its own grad")

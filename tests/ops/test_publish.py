@@ -1,0 +1,96 @@
+"""The written functions: their text, their laziness, their place in tracebacks."""
+
+from __future__ import annotations
+
+import inspect
+import traceback
+
+import numpy as np
+import pytest
+
+import wengert
+from wengert.ops._declare import REGISTRY
+from wengert.ops._publish import source_of
+
+MUL = '''\
+def mul(input, other):
+    if type(input) is Tensor or type(input) in tensors:
+        v_input = input._array
+        e_input = input._edge
+    else:
+        v_input = input
+        e_input = None
+    if type(other) is Tensor or type(other) in tensors:
+        v_other = other._array
+        e_other = other._edge
+    else:
+        v_other = other
+        e_other = None
+    if v_input is input and v_other is other:
+        if not (isinstance(input, array_like) and isinstance(other, array_like)):
+            refuse(op, (input, other,))
+        return forward(v_input, v_other)
+    if v_other is other:
+        try:
+            v_other = constants[other, v_input.dtype]
+        except (KeyError, TypeError):
+            return mul(*operands(op, input, other))
+'''
+
+
+def test_the_text_of_mul() -> None:
+    assert source_of(REGISTRY["mul"]).startswith(MUL)
+    assert "node.s_other = v_other if e_input is not None else None" in source_of(REGISTRY["mul"])
+
+
+@pytest.mark.parametrize("name", sorted(REGISTRY))
+def test_every_text_compiles(name: str) -> None:
+    compile(source_of(REGISTRY[name]), name, "exec")
+
+
+def test_signatures_are_the_declared_ones() -> None:
+    assert list(inspect.signature(wengert.mul).parameters) == ["input", "other"]
+
+
+def test_tracebacks_show_the_text() -> None:
+    with pytest.raises(RuntimeError) as caught:
+        wengert.mul(wengert.zeros(2), wengert.zeros(3))
+    text = "".join(traceback.format_exception(caught.value))
+    assert 'File "<op mul>"' in text
+    assert "raise explain(op, error" in text
+
+
+def test_arrays_compute_without_tensors() -> None:
+    out = wengert.mul(np.ones(3), np.full(3, 2.0))
+    assert type(out) is np.ndarray
+    assert out.tolist() == [2.0, 2.0, 2.0]
+
+
+def test_other_types_are_refused() -> None:
+    with pytest.raises(TypeError, match=r"tanh\(\): argument 'input' .position 1. must be Tensor"):
+        wengert.tanh("x")
+
+
+def test_numbers_keep_the_sign_of_zero() -> None:
+    x = wengert.ones(2)
+    assert np.signbit((x * -0.0).numpy()).all()
+    assert not np.signbit((x * 0.0).numpy()).any()
+
+
+def test_numbers_beside_integers() -> None:
+    x = wengert.tensor([1, 2])
+    assert (x * 2).dtype == wengert.int64
+    assert (x * 2.0).dtype == wengert.float32
+    assert (x * 2).dtype == wengert.int64
+
+
+def test_the_line_of_a_node_is_the_users() -> None:
+    x = wengert.ones(2, requires_grad=True)
+    frame = inspect.currentframe()
+    assert frame is not None
+    y = x.tanh(); line = frame.f_lineno  # noqa: E702 (one line is the point)
+    node = y.grad_fn
+    assert node.code.co_filename == __file__
+    from wengert._storage import line_of
+
+    assert line_of(node.code, node.lasti) == line
