@@ -105,8 +105,8 @@ def gradients(library: Any, loss: Any, leaves: list[Any], **options: Any) -> lis
 def numeric(function: Callable[[list[np.ndarray]], float], arrays: list[np.ndarray],
             directions: list[np.ndarray], step: float = 1e-6) -> float:  # fmt: skip
     """Central difference of a scalar function along one direction."""
-    above = function([a + step * d for a, d in zip(arrays, directions, strict=True)])
-    below = function([a - step * d for a, d in zip(arrays, directions, strict=True)])
+    above = function([np.asarray(a + step * d) for a, d in zip(arrays, directions, strict=True)])
+    below = function([np.asarray(a - step * d) for a, d in zip(arrays, directions, strict=True)])
     return (above - below) / (2 * step)
 
 

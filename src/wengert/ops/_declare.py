@@ -14,7 +14,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, ParamSpec
+from typing import Any, ParamSpec, Protocol
 
 from wengert._core import Node, Tensor
 from wengert.ops import _publish
@@ -23,7 +23,13 @@ Rule = Callable[..., Any]
 # What ops take and return: arrays inside an op, Tensors (and numbers) outside.
 Value = Any
 P = ParamSpec("P")
-Declared = Callable[[Callable[P, Any]], Callable[P, Tensor]]
+
+
+class Declare(Protocol):
+    """What the decorators return: a forward over arrays in, the operation on Tensors out."""
+
+    def __call__(self, forward: Callable[P, Any], /) -> Callable[P, Tensor]: ...
+
 
 REGISTRY: dict[str, Op] = {}
 
@@ -112,7 +118,7 @@ def _label(name: str) -> str:
     return "".join(part.capitalize() for part in name.strip("_").split("_")) + "Backward0"
 
 
-def _decorator(kind: str, rules: dict[str, Rule | None], options: dict[str, Any]) -> Declared[P]:
+def _decorator(kind: str, rules: dict[str, Rule | None], options: dict[str, Any]) -> Declare:
     def declare(forward: Callable[P, Any]) -> Callable[P, Tensor]:
         return _publish.publish(Op(forward, kind, rules, **options))
 
@@ -125,19 +131,15 @@ def elementwise(
     floats: bool = False,
     label: str | None = None,
     **rules: Rule | None,
-) -> Declared[P]:
+) -> Declare:
     """An operation on each element; inputs broadcast, and rules do not know of it.
 
     With `ufunc` that is the forward, and the decorated body is its docstring alone.
     """
-    return _decorator(
-        "elementwise", rules, {"ufunc": ufunc, "floats": floats, "label": label}
-    )
+    return _decorator("elementwise", rules, {"ufunc": ufunc, "floats": floats, "label": label})
 
 
-def multilinear(
-    *, view: bool = False, label: str | None = None, **rules: Rule | None
-) -> Declared[P]:
+def multilinear(*, view: bool = False, label: str | None = None, **rules: Rule | None) -> Declare:
     """An operation that is linear in each of its inputs.
 
     `view` says that the output may share memory with the first input.
@@ -152,7 +154,7 @@ def primitive(
     mixed: bool = True,
     label: str | None = None,
     **rules: Rule | None,
-) -> Declared[P]:
+) -> Declare:
     """Any other operation with a rule per input.
 
     `aux` names what the forward returns after its output: piecewise constant values

@@ -18,8 +18,11 @@ Number = (bool, int, float, complex)
 
 # Python numbers as 0-d arrays, by (value, dtype): NumPy takes twice as long to convert them.
 # Only inexact dtypes: 2 and 2.0 are one key, and mean different things beside integers.
-# Never zeros: 0.0 and -0.0 are one key as well.
-constants: dict[tuple[Any, np.dtype[Any]], np.ndarray] = {}
+# No zeros in the first: 0.0 and -0.0 are one key as well. Operations without a derivative
+# (comparisons) do not tell them apart and have the second.
+Constants = dict[tuple[Any, "np.dtype[Any]"], np.ndarray]
+constants: Constants = {}
+thresholds: Constants = {}
 _MOST_CONSTANTS = 4096
 
 
@@ -33,23 +36,34 @@ def operands(op: Op, *inputs: Any) -> list[Any]:
             known.append((_dtypes.of_numpy[x.dtype], 2 if x.ndim else 1))
         elif isinstance(x, Number):
             known.append((_dtypes.of_number(x), 0))
-        elif x is not None:
+        elif x is not None or not _optional(op, inputs):
             raise _wrong_type(op, inputs, x)
     common = _dtypes.combine(known)
     if op.floats and common.category < _dtypes.FLOAT:
         common = _dtypes.defaults.dtype
-    return [None if x is None else _converted(x, common.np) for x in inputs]
+    table = constants if op.differentiable else thresholds
+    return [None if x is None else _converted(x, common.np, table) for x in inputs]
 
 
-def _converted(x: Any, to: np.dtype[Any]) -> Tensor:
+def _optional(op: Op, inputs: tuple[Any, ...]) -> bool:
+    """Whether every input that is None may be left out."""
+    defaults = op.signature.parameters
+    return all(
+        defaults[name].default is None
+        for name, x in zip(op.inputs, inputs, strict=False)
+        if x is None
+    )
+
+
+def _converted(x: Any, to: np.dtype[Any], table: Constants) -> Tensor:
     if type(x) in tensors:
         return x if x._array.dtype == to else cast(x, to)
     if isinstance(x, Number):
-        return wrap(_constant(x, to))
+        return wrap(_constant(x, to, table))
     return wrap(np.asarray(x, to))
 
 
-def _constant(value: complex, to: np.dtype[Any]) -> np.ndarray:
+def _constant(value: complex, to: np.dtype[Any], table: Constants) -> np.ndarray:
     try:
         array = np.asarray(value, to)
     except OverflowError:
@@ -57,10 +71,10 @@ def _constant(value: complex, to: np.dtype[Any]) -> np.ndarray:
             raise
         # torch's integers wrap around
         array = np.asarray(value % 2 ** (8 * to.itemsize), f"u{to.itemsize}").astype(to)
-    if to in _dtypes.inexact and value and value == value:
-        if len(constants) >= _MOST_CONSTANTS:
-            constants.clear()
-        constants[value, to] = array
+    if to in _dtypes.inexact and value == value and (value or table is thresholds):
+        if len(table) >= _MOST_CONSTANTS:
+            table.clear()
+        table[value, to] = array
     return array
 
 
@@ -100,6 +114,7 @@ def refuse(op: Op, inputs: tuple[Any, ...]) -> None:
     for x in inputs:
         if x is not None and not isinstance(x, np.ndarray | np.generic):
             raise _wrong_type(op, inputs, x)
+    raise _wrong_type(op, inputs, None)
 
 
 def _wrong_type(op: Op, inputs: tuple[Any, ...], x: Any) -> TypeError:
@@ -124,9 +139,8 @@ def explain(op: Op, error: Exception, inputs: tuple[Any, ...]) -> Exception:
     if type(error) is ValueError and op.kind == "elementwise":
         return RuntimeError(_broadcast_message(op.name, shapes) or f"{op.name}(): {error}")
     if type(error).__name__.startswith("_UFunc"):
-        kinds = ", ".join(str(_dtypes.of_numpy.get(v.dtype, v.dtype)) for v in values
-                          if isinstance(v, np.ndarray))  # fmt: skip
-        return RuntimeError(f'"{op.name}" is not implemented for {kinds}')
+        kinds = [_dtypes.of_numpy[v.dtype].short for v in values if isinstance(v, np.ndarray)]
+        return NotImplementedError(f"\"{op.name}\" not implemented for '{', '.join(kinds)}'")
     return error
 
 
@@ -151,7 +165,8 @@ def show(view: Tensor, source: Any) -> None:
     if type(source) not in tensors:
         return
     root = getattr(source, "_root", source)
-    owner = root._array if root._array.base is None else root._array.base
+    base = root._array.base
+    owner = base if isinstance(base, np.ndarray) else root._array
     if view._array.base is not owner and view._array is not root._array:
         return  # the operation had to copy
     view._root = root

@@ -240,7 +240,7 @@ def _again(op: Op, replaced: str) -> str:
 
 
 def _mixed_source(op: Op) -> str:
-    if not op.mixed:
+    if not op.mixed or len(op.inputs) < 2:
         return ""
     operands = _again(op, f"operands(op, {', '.join(op.inputs)})")
     if len(op.inputs) == 2 and len(_required(op)) == 2:
@@ -365,6 +365,7 @@ def _write(op: Op, scope: dict[str, Any], function: Any) -> None:
         "ndarray": np.ndarray,
         "asarray": np.asarray,
         "inexact": inexact,
+        "constants": _operands.constants if op.differentiable else _operands.thresholds,
         "Recorded": op.node,
         **{n: getattr(_core, n) for n in _CORE_NAMES},
         **{n: getattr(_operands, n) for n in _OPERAND_NAMES},
@@ -385,5 +386,5 @@ def _write(op: Op, scope: dict[str, Any], function: Any) -> None:
 
 _CORE_NAMES = ("Tensor", "tensors", "mode", "new", "tick", "getframe", "internal", "caller")
 _OPERAND_NAMES = (
-    "constants", "operands", "mixed", "to_float", "refuse", "explain", "show", "sum_to",
+    "operands", "mixed", "to_float", "refuse", "explain", "show", "sum_to",
 )  # fmt: skip

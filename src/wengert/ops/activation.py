@@ -1,8 +1,275 @@
-"""Operations: activation."""
+"""Smooth activation functions, and those that shrink or gate.
+
+Those with `inplace` hand over to the in-place method of the tensor, which is derived from
+the operation beside them. Rectifiers have a module of their own.
+"""
 
 from __future__ import annotations
 
-__all__: list[str] = []
-FUNCTIONAL: tuple[str, ...] = ()
-METHODS: tuple[str, ...] = ()
-INPLACE: tuple[str, ...] = ()
+import math
+
+import numpy as np
+
+from wengert._core import Tensor, tensors
+from wengert.kernels import special
+from wengert.kernels.precision import in_float32
+from wengert.ops._checks import require_kind
+from wengert.ops._declare import Value, elementwise
+from wengert.ops.complexes import conj
+from wengert.ops.exponential import exp, sigmoid
+from wengert.ops.selection import drop, keep, where
+from wengert.ops.special import erf
+from wengert.ops.trigonometry import tanh
+
+_ROOT_HALF = math.sqrt(0.5)
+_NORMAL = 1.0 / math.sqrt(2.0 * math.pi)
+# Of the tanh approximation of GELU (Hendrycks and Gimpel, 2016).
+_TANH_SCALE, _TANH_CUBE = math.sqrt(2.0 / math.pi), 0.044715
+
+
+def _gelu_slope(g: Value, x: Value, approximate: str) -> Value:
+    if approximate == "none":
+        cdf = (erf(x * _ROOT_HALF) + 1.0) * 0.5
+        return g * (cdf + x * exp(x * x * -0.5) * _NORMAL)
+    square = x * x
+    t = tanh(x * (square * _TANH_CUBE + 1.0) * _TANH_SCALE)
+    inner = (square * (3.0 * _TANH_CUBE) + 1.0) * _TANH_SCALE
+    return g * ((t + 1.0) * 0.5 + x * (1.0 - t * t) * inner * 0.5)
+
+
+@in_float32
+def _gelu(x: np.ndarray, approximate: str) -> np.ndarray:
+    require_kind("GeluKernelImpl", x, "f")
+    if approximate == "none":
+        out = special.erf(x * x.dtype.type(_ROOT_HALF))
+    else:
+        out = np.tanh((x + x * x * x * _TANH_CUBE) * _TANH_SCALE)
+    out += 1
+    out *= x
+    out *= 0.5
+    return out
+
+
+@elementwise(input=lambda g, input, approximate: _gelu_slope(g, input, approximate))
+def gelu(input: Value, *, approximate: str = "none") -> Value:
+    """x times the normal distribution function of x; ``approximate="tanh"`` is cheaper.
+
+    >>> import wengert
+    >>> wengert.nn.functional.gelu(wengert.tensor([-1.0, 2.0]))
+    tensor([-0.1587,  1.9545])
+    """
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError(
+            f"approximate argument must be either none or tanh, and is {approximate!r}"
+        )
+    return _gelu(np.asarray(input), approximate)
+
+
+def _silu_slope(g: Value, x: Value) -> Value:
+    s = sigmoid(x)
+    return g * conj(s * ((1.0 - s) * x + 1.0))
+
+
+@elementwise(input=lambda g, input: _silu_slope(g, input))
+@in_float32
+def _silu(input: Value) -> Value:
+    require_kind("silu_cpu", input, "fc")
+    return input / (np.exp(np.negative(input)) + 1)
+
+
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    """``x * sigmoid(x)``.
+
+    >>> import wengert
+    >>> wengert.nn.functional.silu(wengert.tensor([-1.0, 2.0]))
+    tensor([-0.2689,  1.7616])
+    """
+    return input._silu_() if inplace else _silu(input)
+
+
+def _softplus_of(x: np.ndarray) -> np.ndarray:
+    """``log(1 + exp(x))`` without overflow."""
+    result: np.ndarray = np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
+    return result
+
+
+def _mish_slope(g: Value, x: Value) -> Value:
+    t = tanh(softplus(x) if type(x) in tensors else _softplus_of(x))
+    return g * (t + x * sigmoid(x) * (1.0 - t * t))
+
+
+@elementwise(input=lambda g, input: _mish_slope(g, input))
+@in_float32
+def _mish(input: Value) -> Value:
+    require_kind("mish_cpu", input, "f")
+    return input * np.tanh(_softplus_of(input))
+
+
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """``x * tanh(softplus(x))``.
+
+    >>> import wengert
+    >>> wengert.nn.functional.mish(wengert.tensor([-1.0, 2.0]))
+    tensor([-0.3034,  1.9440])
+    """
+    return input._mish_() if inplace else _mish(input)
+
+
+@elementwise(
+    input=lambda g, input, beta, threshold: where(
+        input * beta > threshold, g, g * sigmoid(input * beta)
+    ),
+)
+@in_float32
+def softplus(input: Value, beta: float = 1.0, threshold: float = 20.0) -> Value:
+    """``log(1 + exp(beta * x)) / beta``; x itself where ``beta * x > threshold``.
+
+    >>> import wengert
+    >>> wengert.nn.functional.softplus(wengert.tensor([-1.0, 2.0]))
+    tensor([0.3133, 2.1269])
+    """
+    require_kind("softplus_cpu", input, "f")
+    scaled = input * input.dtype.type(beta)
+    return np.where(scaled > threshold, input, _softplus_of(scaled) / input.dtype.type(beta))
+
+
+@elementwise(floats=True, input=lambda g, input: g / _one_more(input))
+@in_float32
+def softsign(input: Value) -> Value:
+    """``x / (1 + |x|)``.
+
+    >>> import wengert
+    >>> wengert.nn.functional.softsign(wengert.tensor([-1.0, 3.0]))
+    tensor([-0.5000,  0.7500])
+    """
+    return input / (np.abs(input) + 1)
+
+
+def _one_more(x: Value) -> Value:
+    """``(1 + |x|) ** 2``."""
+    y = abs(x) + 1.0
+    return y * y
+
+
+@elementwise(
+    input=lambda g, input: where(input < 3.0, drop(g * (input / 3.0 + 0.5), input <= -3.0), g)
+)
+@in_float32
+def _hardswish(input: Value) -> Value:
+    require_kind("hardswish_cpu", input, "f")
+    return input * np.clip(input + 3, 0, 6) / 6
+
+
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """``x * relu6(x + 3) / 6``.
+
+    >>> import wengert
+    >>> wengert.nn.functional.hardswish(wengert.tensor([1.5, 4.0]))
+    tensor([1.1250, 4.0000])
+    """
+    return input._hardswish_() if inplace else _hardswish(input)
+
+
+@elementwise(input=lambda g, input: keep(g / 6.0, (input > -3.0) & (input < 3.0)))
+@in_float32
+def _hardsigmoid(input: Value) -> Value:
+    require_kind("hardsigmoid_cpu", input, "f")
+    return np.clip(input + 3, 0, 6) / 6
+
+
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """``relu6(x + 3) / 6``.
+
+    >>> import wengert
+    >>> wengert.nn.functional.hardsigmoid(wengert.tensor([-4.0, 0.0, 4.0]))
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    return input._hardsigmoid_() if inplace else _hardsigmoid(input)
+
+
+@elementwise(input=lambda g, input: g * sigmoid(-input), label="LogSigmoidBackward0")
+@in_float32
+def logsigmoid(input: Value) -> Value:
+    """``log(sigmoid(x))``.
+
+    >>> import wengert
+    >>> wengert.nn.functional.logsigmoid(wengert.tensor([-1.0, 2.0]))
+    tensor([-1.3133, -0.1269])
+    """
+    require_kind("log_sigmoid_cpu", input, "f")
+    return -_softplus_of(-input)
+
+
+def tanhshrink(input: Tensor) -> Tensor:
+    """``x - tanh(x)``.
+
+    >>> import wengert
+    >>> wengert.nn.functional.tanhshrink(wengert.tensor([0.0, 2.0]))
+    tensor([0.0000, 1.0360])
+    """
+    return input - tanh(input)
+
+
+@elementwise(input=lambda g, input, lambd: keep(g, abs(input) > lambd))
+@in_float32
+def softshrink(input: Value, lambd: float = 0.5) -> Value:
+    """Each element moved towards 0 by `lambd`, as far as 0.
+
+    >>> import wengert
+    >>> wengert.nn.functional.softshrink(wengert.tensor([-1.0, 0.2]))
+    tensor([-0.5000,  0.0000])
+    """
+    require_kind("softshrink_cpu", input, "f")
+    if lambd < 0:
+        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
+    bound = input.dtype.type(lambd)
+    return np.where(np.abs(input) > bound, input - np.copysign(bound, input), input * 0)
+
+
+@elementwise(input=lambda g, input, lambd: drop(g, abs(input) <= lambd))
+@in_float32
+def hardshrink(input: Value, lambd: float = 0.5) -> Value:
+    """0 where ``|x| <= lambd``, else x.
+
+    >>> import wengert
+    >>> wengert.nn.functional.hardshrink(wengert.tensor([-1.0, 0.2]))
+    tensor([-1.,  0.])
+    """
+    require_kind("hardshrink_cpu", input, "f")
+    return np.where(np.abs(input) <= input.dtype.type(lambd), input.dtype.type(0), input)
+
+
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """The first half along `dim` times the sigmoid of the second.
+
+    >>> import wengert
+    >>> wengert.nn.functional.glu(wengert.tensor([3.0, 0.0]))
+    tensor([1.5000])
+    """
+    from wengert.ops.splitting import narrow
+
+    rank = input._array.ndim
+    if rank == 0:
+        raise RuntimeError("glu does not support scalars because halving size must be even")
+    if not -rank <= dim < rank:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got"
+            f" {dim}) in glu()"
+        )
+    size = input._array.shape[dim]
+    if size % 2:
+        raise RuntimeError(
+            f"Halving dimension must be even, but dimension {dim % rank} is size {size}"
+        )
+    half = size // 2
+    return narrow(input, dim, 0, half) * sigmoid(narrow(input, dim, half, half))
+
+
+__all__ = ["hardshrink"]
+FUNCTIONAL: tuple[str, ...] = (
+    "gelu", "glu", "hardshrink", "hardsigmoid", "hardswish", "logsigmoid", "mish", "silu",
+    "softplus", "softshrink", "softsign", "tanhshrink",
+)  # fmt: skip
+METHODS = ("hardshrink",)
+# The private names give the in-place methods that the functions above hand over to.
+INPLACE = ("_hardsigmoid", "_hardswish", "_mish", "_silu")

@@ -1,36 +1,352 @@
-"""Sums, products, quotients and powers."""
+"""Sums, products, quotients, remainders, and what is made of them."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from wengert.ops._declare import elementwise
+from wengert import _dtypes
+from wengert._core import Tensor, tensors
+from wengert.ops._checks import not_implemented, require_kind
+from wengert.ops._declare import Value, elementwise
+from wengert.ops.complexes import conj
+from wengert.ops.rounding import no_slope, sgn
 
 
 @elementwise(np.add, input=lambda g: g, other=lambda g: g)
-def add(input, other):
-    """Sum of two tensors, element by element."""
+def _add(input: Value, other: Value) -> Value:
+    """`add` without `alpha`, the operator ``+``."""
 
 
-@elementwise(np.multiply, input=lambda g, other: g * other, other=lambda g, input: g * input)
-def mul(input, other):
-    """Product."""
+def add(input: Tensor, other: Any, *, alpha: complex = 1) -> Tensor:
+    """``input + alpha * other``, element by element, with broadcasting.
+
+    >>> import wengert
+    >>> wengert.add(wengert.tensor([1.0, 2.0]), wengert.tensor([10.0]), alpha=2)
+    tensor([21., 22.])
+    """
+    if alpha == 1 and type(alpha) is int:
+        return _add(input, other)
+    return _add(input, _scaled(input, other, alpha))
 
 
-@elementwise(np.tanh, floats=True, input=lambda g, out: g * (1.0 - out * out))
-def tanh(input):
-    """Hyperbolic tangent of each element."""
+def _scaled(input: Any, other: Any, alpha: complex) -> Any:
+    """``alpha * other``, where `alpha` fits the dtype of the sum."""
+    dtype = max(_category(input), _category(other))
+    if isinstance(alpha, bool):
+        if dtype != _dtypes.BOOL:
+            raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    elif isinstance(alpha, complex):
+        if dtype != _dtypes.COMPLEX:
+            raise RuntimeError(
+                "For non-complex input tensors, argument alpha must not be a complex number."
+            )
+    elif isinstance(alpha, float) and dtype < _dtypes.FLOAT:
+        raise RuntimeError(
+            "For integral input tensors, argument alpha must not be a floating point number."
+        )
+    if dtype == _dtypes.BOOL:
+        alpha = bool(alpha)
+    return other * alpha
 
 
-@elementwise(np.subtract, input=lambda g: g, other=lambda g: -g)
-def sub(input, other):
-    """Diff"""
+def _category(x: Any) -> int:
+    if type(x) in tensors:
+        return _dtypes.of_numpy[x._array.dtype].category
+    return _dtypes.of_number(x).category if isinstance(x, bool | int | float | complex) else 0
 
-@elementwise(np.negative, input=lambda g: -g)
-def neg(input):
-    """Neg"""
 
-__all__ = ["add", "mul", "neg", "sub", "tanh"]
+@elementwise(input=lambda g: g, other=lambda g: -g)
+def _sub(input: Value, other: Value) -> Value:
+    """`sub` without `alpha`, the operator ``-``."""
+    try:
+        return np.subtract(input, other)
+    except TypeError:
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^`"
+            " or `logical_xor()` operator instead."
+        ) from None
+
+
+def sub(input: Tensor, other: Any, *, alpha: complex = 1) -> Tensor:
+    """``input - alpha * other``, element by element, with broadcasting.
+
+    >>> import wengert
+    >>> wengert.sub(wengert.tensor([1.0, 2.0]), 3.0)
+    tensor([-2., -1.])
+    """
+    if alpha == 1 and type(alpha) is int:
+        return _sub(input, other)
+    return _sub(input, _scaled(input, other, alpha))
+
+
+subtract = sub
+
+
+def rsub(input: Tensor, other: Any, *, alpha: complex = 1) -> Tensor:
+    """``other - alpha * input``.
+
+    >>> import wengert
+    >>> wengert.rsub(wengert.tensor([1.0, 2.0]), 3.0)
+    tensor([2., 1.])
+    """
+    return sub(other, input, alpha=alpha)
+
+
+@elementwise(
+    np.multiply,
+    input=lambda g, other: g * conj(other),
+    other=lambda g, input: g * conj(input),
+)
+def mul(input: Value, other: Value) -> Value:
+    """Product, element by element, with broadcasting.
+
+    >>> import wengert
+    >>> wengert.mul(wengert.tensor([1.0, 2.0]), wengert.tensor([3.0, 4.0]))
+    tensor([3., 8.])
+    """
+
+
+multiply = mul
+
+
+@elementwise(
+    np.true_divide,
+    floats=True,
+    input=lambda g, other: g / conj(other),
+    other=lambda g, input, other: -g * conj(input / other / other),
+)
+def _div(input: Value, other: Value) -> Value:
+    """`div` without `rounding_mode`, the operator ``/``."""
+
+
+def _require_nonzero(divisor: np.ndarray) -> None:
+    if divisor.dtype.kind in "iu" and not divisor.all():
+        raise RuntimeError("ZeroDivisionError")
+
+
+@elementwise(input=lambda g: no_slope(g), other=lambda g: no_slope(g), label="DivBackward2")
+def _div_floor(input: Value, other: Value) -> Value:
+    if input.dtype.kind in "bc":
+        raise not_implemented("div_floor_cpu", input)
+    _require_nonzero(other)
+    return np.floor_divide(input, other)
+
+
+@elementwise(input=lambda g: no_slope(g), other=lambda g: no_slope(g), label="DivBackward2")
+def _div_trunc(input: Value, other: Value) -> Value:
+    if input.dtype.kind in "bc":
+        raise not_implemented("div_trunc_cpu", input)
+    if input.dtype.kind not in "iu":
+        return np.trunc(np.true_divide(input, other))
+    _require_nonzero(other)
+    quotient = np.floor_divide(input, other)
+    # What is not exact and negative was rounded away from zero.
+    quotient += (quotient * other != input) & ((input < 0) != (other < 0))
+    return quotient
+
+
+def div(input: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+    """Quotient, element by element; integers give the default floating-point dtype.
+
+    With `rounding_mode` "trunc" or "floor" the quotient is rounded and keeps the dtype.
+
+    >>> import wengert
+    >>> wengert.div(wengert.tensor([-7, 7]), 2, rounding_mode="trunc")
+    tensor([-3,  3])
+    """
+    if rounding_mode is None:
+        return _div(input, other)
+    if rounding_mode == "floor":
+        return _div_floor(input, other)
+    if rounding_mode == "trunc":
+        return _div_trunc(input, other)
+    raise RuntimeError(
+        "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found"
+        f" {rounding_mode!r}"
+    )
+
+
+divide = true_divide = div
+
+
+def floor_divide(input: Tensor, other: Any) -> Tensor:
+    """Quotient rounded towards minus infinity, the operator ``//``.
+
+    >>> import wengert
+    >>> wengert.floor_divide(wengert.tensor([-7, 7]), 2)
+    tensor([-4,  3])
+    """
+    return _div_floor(input, other)
+
+
+@elementwise(
+    input=lambda g: g,
+    other=lambda g, input, other: -g * _div_floor(input, other),
+)
+def remainder(input: Value, other: Value) -> Value:
+    """What floor division leaves, the operator ``%``; it has the sign of the divisor.
+
+    >>> import wengert
+    >>> wengert.remainder(wengert.tensor([-7.0, 7.0]), 4)
+    tensor([1., 3.])
+    """
+    if input.dtype.kind in "bc":
+        raise not_implemented("remainder_cpu", input)
+    _require_nonzero(other)
+    return np.remainder(input, other)
+
+
+@elementwise(
+    input=lambda g: g,
+    other=lambda g, input, other: -g * _div_trunc(input, other),
+)
+def fmod(input: Value, other: Value) -> Value:
+    """What truncated division leaves; it has the sign of the dividend.
+
+    >>> import wengert
+    >>> wengert.fmod(wengert.tensor([-7.0, 7.0]), 4)
+    tensor([-3.,  3.])
+    """
+    if input.dtype.kind in "bc":
+        raise not_implemented("fmod_cpu", input)
+    _require_nonzero(other)
+    return np.fmod(input, other)
+
+
+@elementwise(input=lambda g: -g)
+def neg(input: Value) -> Value:
+    """Each element with the opposite sign.
+
+    >>> import wengert
+    >>> wengert.neg(wengert.tensor([1.0, -2.0]))
+    tensor([-1.,  2.])
+    """
+    try:
+        return np.negative(input)
+    except TypeError:
+        raise RuntimeError(
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to"
+            " invert a mask, use the `~` or `logical_not()` operator instead."
+        ) from None
+
+
+negative = neg
+
+
+def positive(input: Tensor) -> Tensor:
+    """The tensor itself, the operator ``+x``.
+
+    >>> import wengert
+    >>> wengert.positive(wengert.tensor([1.0, -2.0]))
+    tensor([ 1., -2.])
+    """
+    if type(input) in tensors and input._array.dtype == np.bool_:
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return input
+
+
+@elementwise(floats=True, input=lambda g, out: -g * conj(out * out))
+def reciprocal(input: Value) -> Value:
+    """1 over each element.
+
+    >>> import wengert
+    >>> wengert.reciprocal(wengert.tensor([2.0, -4.0]))
+    tensor([ 0.5000, -0.2500])
+    """
+    return np.true_divide(input.dtype.type(1), input)
+
+
+@elementwise(input=lambda g, input: g * sgn(input))
+def abs(input: Value) -> Value:
+    """The absolute value of each element; real for complex tensors.
+
+    >>> import wengert
+    >>> wengert.abs(wengert.tensor([-1.5, 2.0]))
+    tensor([1.5000, 2.0000])
+    """
+    if input.dtype.kind == "b":
+        raise not_implemented("abs_cpu", input)
+    return np.abs(input)
+
+
+absolute = abs
+
+
+@elementwise(
+    input=lambda g: g,
+    tensor1=lambda g, tensor2, value: g * conj(tensor2 * value),
+    tensor2=lambda g, tensor1, value: g * conj(tensor1 * value),
+)
+def addcmul(input: Value, tensor1: Value, tensor2: Value, *, value: complex = 1) -> Value:
+    """``input + value * tensor1 * tensor2``, with broadcasting.
+
+    >>> import wengert
+    >>> x = wengert.tensor([1.0, 2.0])
+    >>> wengert.addcmul(x, x, x, value=0.5)
+    tensor([1.5000, 4.0000])
+    """
+    return input + input.dtype.type(value) * tensor1 * tensor2
+
+
+@elementwise(
+    input=lambda g: g,
+    tensor1=lambda g, tensor2, value: g * conj(value / tensor2),
+    tensor2=lambda g, tensor1, tensor2, value: -g * conj(tensor1 * value / (tensor2 * tensor2)),
+)
+def addcdiv(input: Value, tensor1: Value, tensor2: Value, *, value: complex = 1) -> Value:
+    """``input + value * tensor1 / tensor2``, with broadcasting; for floating-point tensors.
+
+    >>> import wengert
+    >>> x = wengert.tensor([1.0, 2.0])
+    >>> wengert.addcdiv(x, x, x, value=0.5)
+    tensor([1.5000, 2.5000])
+    """
+    if input.dtype.kind in "biu":
+        raise RuntimeError(
+            "Integer division with addcdiv is no longer supported; use"
+            " input + value * torch.trunc(tensor1 / tensor2), or convert to a floating-point dtype"
+        )
+    return input + input.dtype.type(value) * tensor1 / tensor2
+
+
+@elementwise(
+    input=lambda g, weight: g * conj(1.0 - weight),
+    end=lambda g, weight: g * conj(weight),
+    weight=lambda g, input, end: g * conj(end - input),
+)
+def _lerp(input: Value, end: Value, weight: Value) -> Value:
+    # Both forms agree; each is exact at its own end.
+    step = end - input
+    near = input + weight * step
+    far = end - step * (input.dtype.type(1) - weight)
+    return np.where(np.abs(weight) < 0.5, near, far)
+
+
+def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
+    """``input + weight * (end - input)``; the tensors have one dtype.
+
+    >>> import wengert
+    >>> wengert.lerp(wengert.tensor([0.0, 1.0]), wengert.tensor([10.0, 3.0]), 0.5)
+    tensor([5., 2.])
+    """
+    if type(input) in tensors:
+        require_kind("lerp_kernel", input._array, "fc")
+    for name, x in (("end", end), ("weight", weight)):
+        if type(x) in tensors and type(input) in tensors and x._array.dtype != input._array.dtype:
+            raise RuntimeError(
+                f"expected dtype {_dtypes.of_numpy[input._array.dtype]} for `{name}` but got dtype"
+                f" {_dtypes.of_numpy[x._array.dtype]}"
+            )
+    return _lerp(input, end, weight)
+
+
+__all__ = [
+    "_add", "_div", "_sub", "abs", "absolute", "add", "addcdiv", "addcmul", "div", "divide",
+    "floor_divide", "fmod", "lerp", "mul", "multiply", "neg", "negative", "positive", "reciprocal",
+    "remainder", "rsub", "sub", "subtract", "true_divide",
+]  # fmt: skip
 FUNCTIONAL: tuple[str, ...] = ()
-METHODS = ("add", "mul", "neg", "sub", "tanh")
-INPLACE = ("add", "mul", "neg", "sub")
+METHODS = tuple(name for name in __all__ if not name.startswith("_") and name != "rsub")
+INPLACE = tuple(name for name in METHODS if name != "positive")

@@ -6,37 +6,50 @@ import numpy as np
 
 from wengert import _dtypes
 from wengert._core import Tensor, tensors, wrap
-from wengert.ops._declare import multilinear
+from wengert.ops._declare import Value, multilinear
 
 
-@multilinear(input=lambda g, input_dtype: _astype(g, input_dtype), label="ToCopyBackward0")
-def _cast(input, to, input_dtype):
+@multilinear(input=lambda g, source: _back(g, source), label="ToCopyBackward0")
+def _cast(input: Value, to: np.dtype, source: np.dtype) -> Value:
     with np.errstate(all="ignore"):  # out-of-range values convert as C does
         return input.astype(to)
 
 
-def _astype(g, to):
-    return _cast(g, to, g.dtype if isinstance(g, np.ndarray) else g._array.dtype)
+def _back(g: Value, source: np.dtype) -> Value:
+    """A cotangent in the dtype that its primal was converted from."""
+    here = g._array.dtype if type(g) in tensors else g.dtype
+    if here == source:
+        return g
+    if here.kind == "c" and source.kind != "c":
+        from wengert.ops.complexes import real
+
+        return _back(real(g), source)
+    return _cast(g, source, here)
 
 
 def convert(input: Tensor, dtype: _dtypes.dtype) -> Tensor:
     """`input` in another dtype; itself where it already has it.
 
     Recorded between floating and complex dtypes. A conversion to integers or booleans has no
-    derivative, and its result requires none.
+    derivative, and its result requires none. A complex number becomes its real part, or,
+    as a boolean, whether either part is nonzero.
     """
     source = input._array.dtype
     if source == dtype.np:
         return input
-    if dtype.category < _dtypes.FLOAT:
-        array = input._array
+    if dtype.category == _dtypes.BOOL:
+        return wrap(input._array != 0)
+    if dtype.category == _dtypes.INT:
+        array = input._array.real if source.kind == "c" else input._array
         with np.errstate(all="ignore"):
-            return wrap((array.real if source.kind == "c" else array).astype(dtype.np))
+            return wrap(array.astype(dtype.np))
     if source.kind == "c" and dtype.category == _dtypes.FLOAT:
         from wengert.ops.complexes import real
 
-        return _cast(real(input), dtype.np, np.empty(0, source).real.dtype)
+        part = real(input)
+        return _cast(part, dtype.np, part._array.dtype)
     return _cast(input, dtype.np, source)
+
 
 __all__: list[str] = []
 FUNCTIONAL: tuple[str, ...] = ()

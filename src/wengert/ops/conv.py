@@ -1,8 +1,355 @@
-"""Operations: conv."""
+"""Convolutions and transposed convolutions over one, two and three dimensions.
+
+Three operations, each linear in its two arrays, make a family closed under differentiation:
+the derivatives of any one of them are the other two. So derivatives of every order are
+exact, and a frozen weight or an input without gradient saves nothing.
+"""
 
 from __future__ import annotations
 
-__all__: list[str] = []
-FUNCTIONAL: tuple[str, ...] = ()
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from wengert._core import Tensor, tensors
+from wengert._dtypes import of_numpy
+from wengert.kernels import conv as kernels
+from wengert.kernels.conv import Geometry, Shape
+from wengert.kernels.halves import narrowed, widened
+from wengert.ops._declare import Value, primitive
+from wengert.ops.complexes import conj
+from wengert.ops.reduction import sum_over
+
+Ints = int | tuple[int, ...] | list[int]
+
+
+def _bias_vjp(g: Value) -> Value:
+    return sum_over(g, (0, *range(2, g.ndim)))
+
+
+def _add_bias(out: np.ndarray, bias: np.ndarray | None, dtype: np.dtype[Any]) -> np.ndarray:
+    if bias is not None:
+        out += bias.reshape(-1, *(1,) * (out.ndim - 2))
+    return narrowed(out, dtype)
+
+
+@primitive(
+    mixed=False,
+    label="ConvolutionBackward0",
+    input=lambda g, weight, input_shape, geometry: _transposed_convolution(
+        g, conj(weight), input_shape[2:], geometry
+    ),
+    weight=lambda g, input, weight_shape, geometry: _convolution_weight(
+        g, conj(input), weight_shape[2:], geometry
+    ),
+    bias=_bias_vjp,
+)
+def _convolution(input: Value, weight: Value, geometry: Geometry, bias: Value = None) -> Value:
+    x, w = widened(input, weight)
+    out = kernels.convolve(x, w, geometry)
+    return _add_bias(out, bias, input.dtype)
+
+
+@primitive(
+    mixed=False,
+    label="ConvolutionBackward0",
+    input=lambda g, weight, geometry: _convolution(g, conj(weight), geometry),
+    weight=lambda g, input, weight_shape, geometry: _convolution_weight(
+        conj(input), g, weight_shape[2:], geometry
+    ),
+    bias=_bias_vjp,
+)
+def _transposed_convolution(
+    input: Value, weight: Value, size: Shape, geometry: Geometry, bias: Value = None
+) -> Value:
+    x, w = widened(input, weight)
+    out = kernels.spread(x, w, size, geometry)
+    return _add_bias(out, bias, input.dtype)
+
+
+@primitive(
+    mixed=False,
+    label="ConvolutionBackwardBackward0",
+    grad=lambda g, input, geometry: _convolution(conj(input), g, geometry),
+    input=lambda g, grad, input_shape, geometry: _transposed_convolution(
+        conj(grad), g, input_shape[2:], geometry
+    ),
+)
+def _convolution_weight(grad: Value, input: Value, kernel: Shape, geometry: Geometry) -> Value:
+    g, x = widened(grad, input)
+    return narrowed(kernels.correlate(g, x, kernel, geometry), input.dtype)
+
+
+def _ints(name: str, what: str, value: Ints, n: int) -> Shape:
+    """One integer per spatial dimension."""
+    given = tuple(value) if isinstance(value, tuple | list) else (value,)
+    if not all(isinstance(v, int | np.integer) for v in given):
+        raise TypeError(f"{name}(): argument {what!r} must be tuple of ints, not {value!r}")
+    if len(given) not in (1, n):
+        raise RuntimeError(
+            f"expected {what} to be a single integer value or a list of {n} values to match"
+            f" the convolution dimensions, but got {what}={list(given)}"
+        )
+    return tuple(map(int, given)) * (n // len(given))
+
+
+def _padding(name: str, padding: Ints | str, n: int, reach: Shape) -> tuple[tuple[int, int], ...]:
+    """Zeros before and after; `reach` is the extent of the kernel less one."""
+    if padding == "valid":
+        return ((0, 0),) * n
+    if padding == "same":
+        return tuple((r // 2, r - r // 2) for r in reach)
+    if isinstance(padding, str):
+        raise RuntimeError(f"Invalid padding string: {padding!r}, expected 'valid' or 'same'")
+    pads = _ints(name, "padding", padding, n)
+    if min(pads) < 0:
+        raise RuntimeError(f"negative padding is not supported, got padding={list(pads)}")
+    return tuple((p, p) for p in pads)
+
+
+@lru_cache(maxsize=1024)
+def _geometry(
+    name: str, kernel: Shape, stride: Ints, padding: Ints | str, dilation: Ints, groups: int
+) -> Geometry:
+    n = len(kernel)
+    steps, spaces = _ints(name, "stride", stride, n), _ints(name, "dilation", dilation, n)
+    if min(steps) <= 0:
+        raise RuntimeError(f"non-positive stride is not supported, got stride={list(steps)}")
+    if min(spaces) <= 0:
+        raise RuntimeError(f"dilation should be greater than zero, but got {list(spaces)}")
+    if padding == "same" and max(steps) > 1:
+        raise RuntimeError("padding='same' is not supported for strided convolutions")
+    reach = tuple(d * (k - 1) for d, k in zip(spaces, kernel, strict=True))
+    return Geometry(steps, _padding(name, padding, n, reach), spaces, groups)
+
+
+def _hashable(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _check(name: str, n: int, input: Tensor, weight: Tensor, bias: Any, groups: int) -> None:
+    """What holds for a convolution and its transpose alike."""
+    for what, x in (("input", input), ("weight", weight), ("bias", bias)):
+        if type(x) not in tensors and (x is not None or what != "bias"):
+            raise TypeError(f"{name}(): argument {what!r} must be Tensor, not {type(x).__name__}")
+    x, w = input._array, weight._array
+    if w.ndim != n + 2:
+        raise RuntimeError(f"{name}(): expected {n + 2}D weight, but got size {list(w.shape)}")
+    if x.ndim not in (n + 1, n + 2):
+        raise RuntimeError(
+            f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {name},"
+            f" but got input of size: {list(x.shape)}"
+        )
+    if groups <= 0:
+        raise RuntimeError(f"non-positive groups is not supported, got groups={groups}")
+    if w.shape[0] < groups or w.shape[0] % groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0,"
+            f" but got weight of size {list(w.shape)} instead"
+        )
+    for other in (w,) if bias is None else (w, bias._array):
+        if other.dtype != x.dtype:
+            raise RuntimeError(
+                f"expected scalar type {of_numpy[x.dtype].short}"
+                f" but found {of_numpy[other.dtype].short} in {name}()"
+            )
+
+
+def _check_channels(prefix: str, weight: Tensor, input: Tensor, n: int, expected: int) -> None:
+    channels = input._array.shape[-n - 1]
+    if channels != expected:
+        raise RuntimeError(
+            f"{prefix}, weight of size {list(weight._array.shape)}, expected"
+            f" input{list(input._array.shape)} to have {expected} channels,"
+            f" but got {channels} channels instead"
+        )
+
+
+def _check_bias(prefix: str, weight: Tensor, bias: Tensor | None, expected: int) -> None:
+    if bias is not None and bias._array.shape != (expected,):
+        raise RuntimeError(
+            f"{prefix}weight of size {list(weight._array.shape)}, expected bias to be"
+            f" 1-dimensional with {expected} elements, but got bias of size"
+            f" {list(bias._array.shape)} instead"
+        )
+
+
+def _convolve(
+    name: str, n: int, input: Tensor, weight: Tensor, bias: Tensor | None,
+    stride: Ints, padding: Ints | str, dilation: Ints, groups: int,
+) -> Tensor:  # fmt: skip
+    _check(name, n, input, weight, bias, groups)
+    shape = weight._array.shape
+    _check_channels(f"Given groups={groups}", weight, input, n, shape[1] * groups)
+    _check_bias("Given ", weight, bias, shape[0])
+    geometry = _geometry(
+        name, shape[2:], _hashable(stride), _hashable(padding), _hashable(dilation), groups
+    )
+    size = input._array.shape[-n:]
+    if min(geometry.out_size(size, shape[2:])) <= 0:
+        raise RuntimeError(_too_small(size, shape[2:], geometry))
+    if input._array.ndim == n + 1:
+        return _convolution(input.unsqueeze(0), weight, geometry, bias).squeeze(0)
+    return _convolution(input, weight, geometry, bias)
+
+
+def _too_small(size: Shape, kernel: Shape, geometry: Geometry) -> str:
+    whole = [n + low + high for n, (low, high) in zip(size, geometry.padding, strict=True)]
+    reach = [d * (k - 1) + 1 for k, d in zip(kernel, geometry.dilation, strict=True)]
+    return (
+        f"Calculated padded input size per channel: ({' x '.join(map(str, whole))})."
+        f" Kernel size: ({' x '.join(map(str, reach))})."
+        " Kernel size can't be greater than actual input size"
+    )
+
+
+def _convolve_transposed(
+    name: str, n: int, input: Tensor, weight: Tensor, bias: Tensor | None,
+    stride: Ints, padding: Ints, output_padding: Ints, groups: int, dilation: Ints,
+) -> Tensor:  # fmt: skip
+    if isinstance(padding, str):
+        raise TypeError(f"{name}(): argument 'padding' must be tuple of ints, not str")
+    _check(name, n, input, weight, bias, groups)
+    shape = weight._array.shape
+    _check_channels("Given transposed=1", weight, input, n, shape[0])
+    _check_bias("Given transposed=1, ", weight, bias, shape[1] * groups)
+    geometry = _geometry(
+        name, shape[2:], _hashable(stride), _hashable(padding), _hashable(dilation), groups
+    )
+    extra = _ints(name, "output_padding", output_padding, n)
+    size = _transposed_size(input._array.shape[-n:], shape[2:], extra, geometry)
+    if input._array.ndim == n + 1:
+        return _transposed_convolution(input.unsqueeze(0), weight, size, geometry, bias).squeeze(0)
+    return _transposed_convolution(input, weight, size, geometry, bias)
+
+
+def _transposed_size(size: Shape, kernel: Shape, extra: Shape, geometry: Geometry) -> Shape:
+    stride, padding, dilation, _ = geometry
+    if any(not 0 <= e < max(s, d) for e, s, d in zip(extra, stride, dilation, strict=True)):
+        raise RuntimeError(
+            "output padding must be smaller than either stride or dilation, but got"
+            f" output_padding={list(extra)}, stride={list(stride)}, dilation={list(dilation)}"
+        )
+    out = tuple(
+        (n - 1) * s - 2 * low + d * (k - 1) + e + 1
+        for n, k, e, s, (low, _), d in zip(
+            size, kernel, extra, stride, padding, dilation, strict=True
+        )
+    )
+    if min(out) <= 0:
+        raise RuntimeError(
+            f"Given input size per channel: ({' x '.join(map(str, size))}). Calculated output"
+            f" size per channel: ({' x '.join(map(str, out))}). Output size is too small"
+        )
+    return out
+
+
+def conv1d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1,
+    padding: Ints | str = 0, dilation: Ints = 1, groups: int = 1,
+) -> Tensor:  # fmt: skip
+    """Slide `weight` (out, in / groups, width) along `input` (batch, in, length).
+
+    The batch dimension may be left out. Raises RuntimeError for shapes that do not fit.
+
+    >>> import wengert
+    >>> signal, kernel = wengert.tensor([[1., 2., 4., 8.]]), wengert.tensor([[[-1., 1.]]])
+    >>> wengert.nn.functional.conv1d(signal, kernel)
+    tensor([[1., 2., 4.]])
+    """
+    return _convolve("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
+
+
+def conv2d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1,
+    padding: Ints | str = 0, dilation: Ints = 1, groups: int = 1,
+) -> Tensor:  # fmt: skip
+    """Slide `weight` (out, in / groups, height, width) over `input` (batch, in, height, width).
+
+    `padding` is a number of zeros, ``"same"`` (stride 1 only) or ``"valid"``.
+
+    >>> import wengert
+    >>> image, kernel = wengert.ones(1, 1, 4, 4), wengert.ones(1, 1, 3, 3)
+    >>> wengert.nn.functional.conv2d(image, kernel, stride=2, padding=1)
+    tensor([[[[4., 6.],
+              [6., 9.]]]])
+    """
+    return _convolve("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
+
+
+def conv3d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1,
+    padding: Ints | str = 0, dilation: Ints = 1, groups: int = 1,
+) -> Tensor:  # fmt: skip
+    """Slide `weight` (out, in / groups, *kernel) over `input` (batch, in, *space) of 3 dimensions.
+
+    >>> import wengert
+    >>> volume, kernel = wengert.ones(1, 1, 2, 2, 2), wengert.ones(1, 1, 2, 2, 2)
+    >>> wengert.nn.functional.conv3d(volume, kernel).item()
+    8.0
+    """
+    return _convolve("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
+
+
+def conv_transpose1d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1,
+    padding: Ints = 0, output_padding: Ints = 0, groups: int = 1, dilation: Ints = 1,
+) -> Tensor:  # fmt: skip
+    """The adjoint of `conv1d` in its input: spread every value over a window.
+
+    `weight` is (in, out / groups, width); `output_padding` lengthens the result.
+
+    >>> import wengert
+    >>> signal, kernel = wengert.tensor([[1., 2.]]), wengert.tensor([[[1., 10.]]])
+    >>> wengert.nn.functional.conv_transpose1d(signal, kernel)
+    tensor([[ 1., 12., 20.]])
+    """
+    return _convolve_transposed(
+        "conv_transpose1d", 1, input, weight, bias, stride, padding, output_padding, groups,
+        dilation,
+    )  # fmt: skip
+
+
+def conv_transpose2d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1,
+    padding: Ints = 0, output_padding: Ints = 0, groups: int = 1, dilation: Ints = 1,
+) -> Tensor:  # fmt: skip
+    """The adjoint of `conv2d` in its input; `weight` is (in, out / groups, height, width).
+
+    >>> import wengert
+    >>> image, kernel = wengert.ones(1, 1, 2, 2), wengert.ones(1, 1, 2, 2)
+    >>> wengert.nn.functional.conv_transpose2d(image, kernel)
+    tensor([[[[1., 2., 1.],
+              [2., 4., 2.],
+              [1., 2., 1.]]]])
+    """
+    return _convolve_transposed(
+        "conv_transpose2d", 2, input, weight, bias, stride, padding, output_padding, groups,
+        dilation,
+    )  # fmt: skip
+
+
+def conv_transpose3d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1,
+    padding: Ints = 0, output_padding: Ints = 0, groups: int = 1, dilation: Ints = 1,
+) -> Tensor:  # fmt: skip
+    """The adjoint of `conv3d` in its input; `weight` is (in, out / groups, *kernel).
+
+    >>> import wengert
+    >>> volume, kernel = wengert.ones(1, 1, 1, 1, 1), wengert.ones(1, 1, 2, 2, 2)
+    >>> wengert.nn.functional.conv_transpose3d(volume, kernel, stride=2).shape
+    torch.Size([1, 1, 2, 2, 2])
+    """
+    return _convolve_transposed(
+        "conv_transpose3d", 3, input, weight, bias, stride, padding, output_padding, groups,
+        dilation,
+    )  # fmt: skip
+
+
+__all__ = [
+    "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
+]  # fmt: skip
+FUNCTIONAL = tuple(__all__)
 METHODS: tuple[str, ...] = ()
 INPLACE: tuple[str, ...] = ()

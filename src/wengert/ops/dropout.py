@@ -1,8 +1,172 @@
-"""Operations: dropout."""
+"""Dropout: zero elements or whole channels at random while training."""
 
 from __future__ import annotations
 
+import numpy as np
+
+from wengert._core import Tensor, tensors, wrap
+from wengert._random import default_generator
+from wengert.kernels.halves import narrowed
+from wengert.ops._declare import Value, primitive
+
+# What a dropped element of self-normalising networks becomes: SELU's limit at minus infinity.
+_SELU_FLOOR = -1.7580993408473766
+
+
+@primitive(
+    mixed=False,
+    label="DropoutBackward0",
+    input=lambda g, mask, scale: _masked(g, mask, scale),
+    mask=None,
+)
+def _masked(input: Value, mask: Value, scale: float) -> Value:
+    """The input times a boolean mask times a number; its own adjoint."""
+    out = np.multiply(input, mask)
+    return narrowed(out * input.dtype.type(scale), input.dtype)
+
+
+def _keep(
+    name: str, input: Tensor, p: float, training: bool, leading: int | None = None
+) -> np.ndarray | None:
+    """The mask of what stays, or None for everything.
+
+    With `leading` it is drawn for that many dimensions and holds for whole channels.
+    """
+    if not 0.0 <= p <= 1.0:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    if type(input) not in tensors:
+        raise TypeError(f"{name}(): argument 'input' must be Tensor, not {type(input).__name__}")
+    if not training or p == 0:
+        return None
+    shape = input._array.shape
+    if leading is not None:
+        if len(shape) < 2:
+            raise RuntimeError(
+                f"Feature dropout requires at least 2 dimensions in the input: {name}() got"
+                f" shape {list(shape)}"
+            )
+        shape = (*shape[:leading], *(1,) * (len(shape) - leading))
+    return default_generator.bernoulli(shape, 1 - p)
+
+
+def _dropped(
+    name: str, input: Tensor, p: float, training: bool, inplace: bool, leading: int | None = None
+) -> Tensor:
+    mask = _keep(name, input, p, training, leading)
+    if mask is None:
+        return input
+    scale = 0.0 if p == 1 else 1 / (1 - p)
+    return input._masked_(mask, scale) if inplace else _masked(input, mask, scale)
+
+
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Zero each element with probability `p` and multiply the others by ``1 / (1 - p)``.
+
+    Without `training` the input is returned as it is. Raises ValueError for a `p` outside
+    [0, 1].
+
+    >>> import wengert
+    >>> wengert.nn.functional.dropout(wengert.ones(3), p=0.5, training=False)
+    tensor([1., 1., 1.])
+    """
+    return _dropped("dropout", input, p, training, inplace)
+
+
+def _leading(name: str, input: Tensor, batched: int) -> int:
+    """How many dimensions come before the space: the channel, and the batch where there is one."""
+    ndim = input.ndim
+    if ndim not in (batched - 1, batched):
+        raise RuntimeError(
+            f"{name}: Expected {batched - 1}D or {batched}D input, but received a {ndim}D input;"
+            " use dropout() to drop single elements"
+        )
+    return 1 + (ndim == batched)
+
+
+def dropout1d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
+    """Zero whole channels of `input` (batch, channel, length); the batch may be left out.
+
+    >>> import wengert
+    >>> wengert.nn.functional.dropout1d(wengert.ones(1, 2, 2), p=1.0)
+    tensor([[[0., 0.],
+             [0., 0.]]])
+    """
+    leading = _leading("dropout1d", input, 3)
+    return _dropped("dropout1d", input, p, training, inplace, leading)
+
+
+def dropout2d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
+    """Zero whole channels of `input` (batch, channel, height, width).
+
+    As in PyTorch a three-dimensional input counts as (batch, channel, length).
+
+    >>> import wengert
+    >>> wengert.nn.functional.dropout2d(wengert.ones(1, 1, 2, 2), p=0.0)
+    tensor([[[[1., 1.],
+              [1., 1.]]]])
+    """
+    return _dropped("dropout2d", input, p, training, inplace, 2)
+
+
+def dropout3d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
+    """Zero whole channels of `input` (batch, channel, *space) of three spatial dimensions.
+
+    >>> import wengert
+    >>> wengert.nn.functional.dropout3d(wengert.ones(1, 1, 1, 1, 2), p=1.0).sum()
+    tensor(0.)
+    """
+    leading = 1 if input.ndim == 4 else 2
+    return _dropped("dropout3d", input, p, training, inplace, leading)
+
+
+def _alpha_dropped(
+    name: str, input: Tensor, p: float, training: bool, inplace: bool, leading: int | None = None
+) -> Tensor:
+    mask = _keep(name, input, p, training, leading)
+    if mask is None:
+        return input
+    a = 0.0 if p == 1 else ((_SELU_FLOOR**2 * p + 1) * (1 - p)) ** -0.5
+    shift = wrap((_SELU_FLOOR * a * (1 - p - mask)).astype(input._array.dtype))
+    if inplace:
+        return input._masked_(mask, a).add_(shift)
+    return _masked(input, mask, a) + shift
+
+
+def alpha_dropout(
+    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """Dropout for self-normalising networks: mean and variance of the elements stay.
+
+    Dropped elements take the value that SELU has at minus infinity.
+
+    >>> import wengert
+    >>> wengert.nn.functional.alpha_dropout(wengert.ones(2), p=0.5, training=False)
+    tensor([1., 1.])
+    """
+    return _alpha_dropped("alpha_dropout", input, p, training, inplace)
+
+
+def feature_alpha_dropout(
+    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """`alpha_dropout` of whole channels of `input` (batch, channel, ...).
+
+    >>> import wengert
+    >>> wengert.nn.functional.feature_alpha_dropout(wengert.ones(1, 2), p=0.5, training=False)
+    tensor([[1., 1.]])
+    """
+    return _alpha_dropped("feature_alpha_dropout", input, p, training, inplace, 2)
+
+
 __all__: list[str] = []
-FUNCTIONAL: tuple[str, ...] = ()
+FUNCTIONAL = (
+    "alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout",
+)  # fmt: skip
 METHODS: tuple[str, ...] = ()
-INPLACE: tuple[str, ...] = ()
+INPLACE = ("_masked",)

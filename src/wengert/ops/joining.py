@@ -1,8 +1,247 @@
-"""Operations: joining."""
+"""Operations: several tensors into one."""
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from wengert._core import Tensor, tensors
+from wengert.kernels.axes import axis_of
+from wengert.ops._variadic import as_sequence, of_list
+from wengert.ops.shape import atleast_1d, atleast_2d, atleast_3d, reshape
+from wengert.ops.subscript import basic
+
+Array = np.ndarray
+Several = Sequence[Tensor]
+
+
+def _part_of_cat(g: Any, k: int, known: tuple[list[int], int, list[int]]) -> Any:
+    ends, dim, skipped = known
+    if k in skipped:
+        return reshape(basic(g, (slice(0, 0),)), (0,))
+    start = ends[k - 1] if k else 0
+    return basic(g, (*(slice(None),) * dim, slice(start, ends[k])))
+
+
+@of_list("CatBackward0", _part_of_cat)
+def _cat(arrays: list[Array], dim: int) -> tuple[Array, Any]:
+    if not arrays:
+        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
+    # As in PyTorch, vectors without elements join anything: old code starts with one.
+    used = [a for a in arrays if a.shape != (0,)]
+    if not used:
+        return arrays[0].copy(), ([0] * len(arrays), 0, [])
+    axis = _check_cat(arrays, used[0], dim)
+    skipped: list[int] = []
+    if len(used) < len(arrays):
+        skipped = [k for k, a in enumerate(arrays) if a.shape == (0,)]
+    ends = [*accumulate([0 if a.shape == (0,) else a.shape[axis] for a in arrays])]
+    return np.concatenate(used, axis), (ends, axis, skipped)
+
+
+def _check_cat(arrays: list[Array], first: Array, dim: int) -> int:
+    expected = first.shape
+    axis = axis_of(dim, len(expected))
+    for k, a in enumerate(arrays):
+        shape = a.shape
+        if shape == expected and shape:
+            continue
+        if not shape:
+            raise RuntimeError(f"zero-dimensional tensor (at position {k}) cannot be concatenated")
+        if shape == (0,):
+            continue
+        if len(shape) != len(expected):
+            raise RuntimeError(
+                f"Tensors must have same number of dimensions: got {len(expected)} and"
+                f" {len(shape)} (tensor number {k} in the list)"
+            )
+        for d, (n, m) in enumerate(zip(expected, shape, strict=True)):
+            if n != m and d != axis:
+                raise RuntimeError(
+                    f"Sizes of tensors must match except in dimension {axis}. Expected size {n}"
+                    f" but got size {m} for tensor number {k} in the list."
+                )
+    return axis
+
+
+def cat(tensors: Several, dim: int = 0) -> Tensor:
+    """The tensors one after another along a dimension.
+
+    All other dimensions must agree; dtypes promote. Vectors without elements are skipped.
+
+    >>> import wengert
+    >>> wengert.cat([wengert.tensor([1, 2]), wengert.tensor([3])])
+    tensor([1, 2, 3])
+    """
+    joined: Tensor = _cat(tensors, dim)
+    return joined
+
+
+def concat(tensors: Several, dim: int = 0) -> Tensor:
+    """As `cat`.
+
+    >>> import wengert
+    >>> wengert.concat([wengert.tensor([1, 2]), wengert.tensor([3])])
+    tensor([1, 2, 3])
+    """
+    return cat(tensors, dim)
+
+
+def concatenate(tensors: Several, dim: int = 0, *, axis: int | None = None) -> Tensor:
+    """As `cat`; `axis` is NumPy's name for `dim`.
+
+    >>> import wengert
+    >>> wengert.concatenate([wengert.tensor([1, 2]), wengert.tensor([3])])
+    tensor([1, 2, 3])
+    """
+    return cat(tensors, dim if axis is None else axis)
+
+
+@of_list("StackBackward0", lambda g, k, dim: basic(g, (*(slice(None),) * dim, k, ...)))
+def _stack(arrays: list[Array], dim: int) -> tuple[Array, Any]:
+    if not arrays:
+        raise RuntimeError("stack expects a non-empty TensorList")
+    shape = arrays[0].shape
+    for k, a in enumerate(arrays):
+        if a.shape != shape:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and"
+                f" {list(a.shape)} at entry {k}"
+            )
+    axis = axis_of(dim, len(shape) + 1)
+    return np.stack(arrays, axis), axis
+
+
+def stack(tensors: Several, dim: int = 0) -> Tensor:
+    """The tensors, all of one shape, along a new dimension.
+
+    >>> import wengert
+    >>> wengert.stack([wengert.tensor([1, 2]), wengert.tensor([3, 4])], 1)
+    tensor([[1, 3],
+            [2, 4]])
+    """
+    joined: Tensor = _stack(tensors, dim)
+    return joined
+
+
+def _checked(name: str, several: Several) -> Several:
+    several = as_sequence(name, several)
+    if not several:
+        raise RuntimeError(f"{name} expects a non-empty TensorList")
+    for k, x in enumerate(several):
+        if type(x) not in tensors:
+            raise TypeError(
+                f"expected Tensor as element {k} in argument 0 of {name}(), but got"
+                f" {type(x).__name__}"
+            )
+    return several
+
+
+def hstack(tensors: Several) -> Tensor:
+    """The tensors side by side: along the second dimension, vectors along their only one.
+
+    >>> import wengert
+    >>> wengert.hstack([wengert.tensor([1, 2]), wengert.tensor([3])])
+    tensor([1, 2, 3])
+    """
+    several = [atleast_1d(x) for x in _checked("hstack", tensors)]
+    return cat(several, 0 if several[0].ndim == 1 else 1)
+
+
+def vstack(tensors: Several) -> Tensor:
+    """The tensors below each other; vectors are rows.
+
+    >>> import wengert
+    >>> wengert.vstack([wengert.tensor([1, 2]), wengert.tensor([3, 4])])
+    tensor([[1, 2],
+            [3, 4]])
+    """
+    return cat([atleast_2d(x) for x in _checked("vstack", tensors)], 0)
+
+
+def row_stack(tensors: Several) -> Tensor:
+    """As `vstack`.
+
+    >>> import wengert
+    >>> wengert.row_stack([wengert.tensor([1, 2]), wengert.tensor([3, 4])])
+    tensor([[1, 2],
+            [3, 4]])
+    """
+    return vstack(tensors)
+
+
+def dstack(tensors: Several) -> Tensor:
+    """The tensors behind each other, along the third dimension.
+
+    >>> import wengert
+    >>> wengert.dstack([wengert.tensor([1, 2]), wengert.tensor([3, 4])])
+    tensor([[[1, 3],
+             [2, 4]]])
+    """
+    return cat([atleast_3d(x) for x in _checked("dstack", tensors)], 2)
+
+
+def column_stack(tensors: Several) -> Tensor:
+    """The tensors side by side; vectors are columns.
+
+    >>> import wengert
+    >>> wengert.column_stack([wengert.tensor([1, 2]), wengert.tensor([3, 4])])
+    tensor([[1, 3],
+            [2, 4]])
+    """
+    several = _checked("column_stack", tensors)
+    return hstack([x if x.ndim > 1 else reshape(x, (-1, 1)) for x in several])
+
+
+def _block_of(g: Any, k: int, corners: list[tuple[Any, ...]]) -> Any:
+    rows, columns, shape = corners[k]
+    return reshape(basic(g, (rows, columns)), shape)
+
+
+@of_list("BlockDiagBackward0", _block_of)
+def _block_diag(arrays: list[Array]) -> tuple[Array, Any]:
+    for k, a in enumerate(arrays):
+        if a.ndim > 2:
+            raise RuntimeError(
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {k} has"
+                f" {a.ndim} dimensions"
+            )
+    blocks = [np.atleast_2d(a) for a in arrays]
+    sizes = np.array([b.shape for b in blocks])
+    ends = np.cumsum(sizes, 0)
+    out = np.zeros(ends[-1], arrays[0].dtype)
+    corners = []
+    for a, b, (i, j) in zip(arrays, blocks, ends.tolist(), strict=True):
+        rows, columns = slice(i - b.shape[0], i), slice(j - b.shape[1], j)
+        out[rows, columns] = b
+        corners.append((rows, columns, a.shape))
+    return out, corners
+
+
+def block_diag(*tensors: Tensor) -> Tensor:
+    """A matrix with the tensors as blocks along its diagonal and zeros elsewhere.
+
+    >>> import wengert
+    >>> wengert.block_diag(wengert.tensor([[1, 2]]), wengert.tensor(3))
+    tensor([[1, 2, 0],
+            [0, 0, 3]])
+    """
+    if not tensors:
+        from wengert._core import wrap
+        from wengert._dtypes import defaults
+
+        return wrap(np.empty((1, 0), defaults.dtype.np))
+    joined: Tensor = _block_diag(tensors)
+    return joined
+
+
+__all__ = [
+    "block_diag", "cat", "column_stack", "concat", "concatenate", "dstack", "hstack",
+    "row_stack", "stack", "vstack",
+]  # fmt: skip
 FUNCTIONAL: tuple[str, ...] = ()
 METHODS: tuple[str, ...] = ()
 INPLACE: tuple[str, ...] = ()

@@ -1,8 +1,159 @@
-"""Operations: linear."""
+"""Affine and bilinear maps of the last dimension."""
 
 from __future__ import annotations
 
-__all__: list[str] = []
-FUNCTIONAL: tuple[str, ...] = ()
+import numpy as np
+
+from wengert._core import Tensor
+from wengert._dtypes import of_numpy
+from wengert.kernels.halves import narrowed, widened
+from wengert.ops._declare import Value, primitive
+from wengert.ops.complexes import conj
+from wengert.ops.reduction import sum_to_shape
+
+
+def _input_vjp(g: Value, weight: Value) -> Value:
+    if weight.ndim == 1:
+        return linear(g[..., None], conj(weight)[:, None])
+    return linear(g, conj(weight).T)
+
+
+def _weight_vjp(g: Value, input: Value, weight_shape: tuple[int, ...]) -> Value:
+    if len(weight_shape) == 1:
+        return _outer(g[..., None], conj(input))[0]
+    return _outer(g, conj(input))
+
+
+@primitive(
+    mixed=False,
+    label="AddmmBackward0",
+    input=_input_vjp,
+    weight=_weight_vjp,
+    bias=lambda g, bias_shape: sum_to_shape(g, bias_shape),
+)
+def linear(input: Value, weight: Value, bias: Value = None) -> Value:
+    """``input @ weight.T + bias``: `input` (..., in), `weight` (out, in), `bias` (out).
+
+    Raises RuntimeError for shapes or dtypes that do not fit.
+
+    >>> import wengert
+    >>> x, w = wengert.tensor([[1., 2.]]), wengert.tensor([[1., 1.], [0., 3.]])
+    >>> wengert.nn.functional.linear(x, w, wengert.tensor([0., 1.]))
+    tensor([[3., 7.]])
+    """
+    if input.ndim == weight.ndim == 2 and input.dtype is weight.dtype and input.dtype.char in "fd":
+        try:
+            out = np.dot(input, weight.T)
+        except ValueError:
+            raise _mismatch(input, weight) from None
+    else:
+        out = _any_rank(input, weight)
+    return out if bias is None else _plus(out, bias)
+
+
+def _plus(out: np.ndarray, bias: np.ndarray) -> np.ndarray:
+    if bias.dtype != out.dtype:
+        raise _mixed(out, bias)
+    try:
+        out += bias
+    except ValueError:
+        raise RuntimeError(
+            f"The expanded size of the tensor ({out.shape[-1]}) must match the existing size"
+            f" ({bias.shape[-1]}): linear() expects a bias that broadcasts to {list(out.shape)},"
+            f" but got one of shape {list(bias.shape)}"
+        ) from None
+    return out
+
+
+def _any_rank(input: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Any number of leading dimensions, as one product of matrices; any dtype."""
+    if not input.ndim or not weight.ndim:
+        raise RuntimeError(
+            "both arguments to linear need to be at least 1D, but they are"
+            f" {input.ndim}D and {weight.ndim}D"
+        )
+    if weight.ndim > 2:
+        raise RuntimeError(f"linear() expects a weight with <= 2 dimensions, got {weight.ndim}D")
+    if input.dtype != weight.dtype:
+        raise _mixed(input, weight)
+    if input.shape[-1] != weight.shape[-1]:
+        raise _mismatch(input, weight)
+    x, w = widened(input, weight)
+    out = np.dot(x.reshape(-1, x.shape[-1]), w.T)
+    return narrowed(np.reshape(out, input.shape[:-1] + weight.shape[:-1]), input.dtype)
+
+
+def _mismatch(input: np.ndarray, weight: np.ndarray) -> RuntimeError:
+    rows, width = input.size // max(input.shape[-1], 1), input.shape[-1]
+    columns = weight.shape[0] if weight.ndim == 2 else 1
+    return RuntimeError(
+        f"mat1 and mat2 shapes cannot be multiplied ({rows}x{width} and"
+        f" {weight.shape[-1]}x{columns}): linear() got input {list(input.shape)} and weight"
+        f" {list(weight.shape)}"
+    )
+
+
+def _mixed(a: np.ndarray, b: np.ndarray) -> RuntimeError:
+    return RuntimeError(
+        "mat1 and mat2 must have the same dtype, but got"
+        f" {of_numpy[a.dtype].short} and {of_numpy[b.dtype].short} in linear()"
+    )
+
+
+@primitive(
+    mixed=False,
+    grad=lambda g, input: linear(conj(input), g),
+    input=lambda g, grad: linear(conj(grad), g.T),
+)
+def _outer(grad: Value, input: Value) -> Value:
+    """The sum over all leading dimensions of outer products: the gradient of the weight."""
+    a, b = widened(grad, input)
+    if a.ndim != 2:
+        a, b = a.reshape(-1, a.shape[-1]), b.reshape(-1, b.shape[-1])
+    return narrowed(np.dot(a.T, b), input.dtype)
+
+
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """``input1 @ weight[k] @ input2 + bias[k]`` for each k, over any leading dimensions.
+
+    Raises RuntimeError for shapes that do not fit.
+
+    >>> import wengert
+    >>> x, y = wengert.tensor([[1., 2.]]), wengert.tensor([[3., 4.]])
+    >>> wengert.nn.functional.bilinear(x, y, wengert.ones(1, 2, 2))
+    tensor([[21.]])
+    """
+    _check_bilinear(input1, input2, weight, bias)
+    out, width, width2 = weight.shape
+    left = linear(input1, weight.permute(0, 2, 1).reshape(out * width2, width))
+    result = (left.unflatten(-1, (out, width2)) * input2.unsqueeze(-2)).sum(-1)
+    return result if bias is None else result + bias
+
+
+def _check_bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None) -> None:
+    a, b, w = input1.shape, input2.shape, weight.shape
+    if len(w) != 3:
+        raise RuntimeError(f"bilinear(): weight must be 3-D (out, in1, in2), got {list(w)}")
+    if len(a) != len(b):
+        raise RuntimeError(f"bilinear(): input dimensions do not match: got {len(a)} and {len(b)}")
+    for d, (m, n) in enumerate(zip(a[:-1], b[:-1], strict=True)):
+        if m != n:
+            raise RuntimeError(
+                f"bilinear(): input batch dimensions do not match at dim {d}: got {m} and {n}"
+            )
+    for name, x, n in (("input1", a, w[1]), ("input2", b, w[2])):
+        if x[-1] != n:
+            raise RuntimeError(
+                f"bilinear(): {name} size does not match weight size: got {x[-1]} but expected {n}"
+            )
+    if bias is not None and bias.shape != (w[0],):
+        raise RuntimeError(
+            f"bilinear(): bias size does not match weight size: got {list(bias.shape)} but"
+            f" expected [{w[0]}]"
+        )
+
+
+__all__ = ["bilinear"]
+FUNCTIONAL = ("bilinear", "linear")
 METHODS: tuple[str, ...] = ()
 INPLACE: tuple[str, ...] = ()

@@ -1,8 +1,400 @@
-"""Operations: matmul."""
+"""Matrix products of every rank, with and without a term to add."""
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from typing import Any
+
+import numpy as np
+
+from wengert import _dtypes
+from wengert._core import Tensor, tensors
+from wengert.kernels import matmul as kernel
+from wengert.kernels.reduction import widened
+from wengert.ops import _operands
+from wengert.ops._declare import Value, primitive
+from wengert.ops._products import (
+    cannot_multiply,
+    check_dtypes,
+    check_expands,
+    check_matrices,
+    check_tensors,
+    fitted,
+    left_vjp,
+    right_vjp,
+)
+from wengert.ops.complexes import conj
+from wengert.ops.einsum import rearrange
+
+Shape = tuple[int, ...]
+
+
+def _matmul_left(g: Value, other: Value, input_shape: Shape) -> Value:
+    if len(input_shape) > 1 and other.ndim > 1:
+        return left_vjp(g, other, input_shape)
+    g, other = _column(g, other)
+    if len(input_shape) > 1:
+        return left_vjp(g, other, input_shape)
+    g = g.reshape((*g.shape[:-1], 1, g.shape[-1]))
+    return left_vjp(g, other, (1, *input_shape)).reshape(input_shape)
+
+
+def _matmul_right(g: Value, input: Value, other_shape: Shape) -> Value:
+    vector = len(other_shape) == 1
+    if vector:
+        g = g.reshape((*g.shape, 1))
+    if input.ndim == 1:
+        g = g.reshape((*g.shape[:-1], 1, g.shape[-1]))
+        input = input.reshape((1, -1))
+    if vector:
+        return right_vjp(g, input, (*other_shape, 1)).reshape(other_shape)
+    return right_vjp(g, input, other_shape)
+
+
+def _column(g: Value, other: Value) -> tuple[Value, Value]:
+    """A vector on the right as a matrix of one column, and the cotangent to match."""
+    if other.ndim > 1:
+        return g, other
+    return g.reshape((*g.shape, 1)), other.reshape((-1, 1))
+
+
+@primitive(
+    mixed=False,
+    input=_matmul_left,
+    other=_matmul_right,
+)
+def matmul(input: Value, other: Value) -> Value:
+    """Matrix product over the last two dimensions; the leading ones broadcast.
+
+    A 1-D tensor counts as a row on the left and as a column on the right, and its dimension
+    is then dropped. Both tensors have the same dtype.
+
+    >>> import wengert
+    >>> a = wengert.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> a @ a
+    tensor([[ 7., 10.],
+            [15., 22.]])
+    """
+    check_tensors("matmul", input=input, other=other)
+    if input.ndim == 0 or other.ndim == 0:
+        raise RuntimeError(
+            "both arguments to matmul need to be at least 1D, but they are"
+            f" {input.ndim}D and {other.ndim}D"
+        )
+    check_dtypes(input, other)
+    if input.shape[-1] != other.shape[-2 if other.ndim > 1 else 0]:
+        raise _mismatch(input.shape, other.shape)
+    if input.ndim > 1 < other.ndim:
+        try:
+            return kernel.product(input, other)
+        except ValueError:
+            batches = [input.shape[:-2], other.shape[:-2]]
+            raise RuntimeError(_operands._broadcast_message("matmul", batches)) from None
+    return _with_vector(input, other)
+
+
+def _with_vector(input: np.ndarray, other: np.ndarray) -> Any:
+    """A product of which at least one side is 1-D."""
+    a = input.reshape(1, -1) if input.ndim == 1 else input
+    b = other.reshape(-1, 1) if other.ndim == 1 else other
+    shape = (*input.shape[:-1], *(other.shape[:-2] if other.ndim > 1 else ()),
+             *(other.shape[-1:] if other.ndim > 1 else ()))  # fmt: skip
+    return kernel.product(a, b).reshape(shape)
+
+
+def _mismatch(a: Shape, b: Shape) -> RuntimeError:
+    if len(a) == len(b) == 1:
+        return RuntimeError(
+            f"inconsistent tensor size, expected tensor [{a[0]}] and src [{b[0]}] to have the same"
+            f" number of elements, but got {a[0]} and {b[0]} elements respectively"
+        )
+    if len(b) == 1:
+        return RuntimeError(
+            f"size mismatch, got input ({a[-2]}), mat ({'x'.join(map(str, a))}), vec ({b[0]})"
+        )
+    return cannot_multiply((1, *a) if len(a) == 1 else a, b)
+
+
+@primitive(
+    mixed=False,
+    input=lambda g, mat2, input_shape: left_vjp(g, mat2, input_shape),
+    mat2=lambda g, input, mat2_shape: right_vjp(g, input, mat2_shape),
+)
+def mm(input: Value, mat2: Value) -> Value:
+    """Product of two matrices of the same dtype.
+
+    >>> import wengert
+    >>> wengert.mm(wengert.tensor([[1.0, 2.0]]), wengert.tensor([[3.0], [4.0]]))
+    tensor([[11.]])
+    """
+    check_tensors("mm", input=input, mat2=mat2)
+    for name, array in (("self", input), ("mat2", mat2)):
+        if array.ndim != 2:
+            raise RuntimeError(f"{name} must be a matrix, not {array.ndim}-D, in mm()")
+    check_dtypes(input, mat2)
+    check_matrices(input, mat2)
+    return kernel.product(input, mat2)
+
+
+@primitive(
+    mixed=False,
+    input=lambda g, mat2, input_shape: left_vjp(g, mat2, input_shape),
+    mat2=lambda g, input, mat2_shape: right_vjp(g, input, mat2_shape),
+)
+def bmm(input: Value, mat2: Value) -> Value:
+    """Products of the matrices of two batches of equal length.
+
+    >>> import wengert
+    >>> wengert.bmm(wengert.tensor([[[1.0, 2.0]]]), wengert.tensor([[[3.0], [4.0]]]))
+    tensor([[[11.]]])
+    """
+    check_tensors("bmm", input=input, mat2=mat2)
+    for name, array in (("batch1", input), ("batch2", mat2)):
+        if array.ndim != 3:
+            raise RuntimeError(f"{name} must be a 3D tensor, not {array.ndim}D, in bmm()")
+    check_dtypes(input, mat2)
+    batch, _, inner = input.shape
+    if mat2.shape[:2] != (batch, inner):
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{batch}, {inner}]"
+            f" but got: [{mat2.shape[0]}, {mat2.shape[1]}]."
+        )
+    return kernel.product(input, mat2)
+
+
+def mv(input: Tensor, vec: Tensor) -> Tensor:
+    """Product of a matrix and a vector.
+
+    >>> import wengert
+    >>> wengert.mv(wengert.tensor([[1.0, 2.0], [3.0, 4.0]]), wengert.tensor([1.0, 1.0]))
+    tensor([3., 7.])
+    """
+    _check_ranks("mv", (("input", input, 2), ("vec", vec, 1)))
+    return matmul(input, vec)
+
+
+def _check_ranks(name: str, arguments: tuple[tuple[str, Any, int], ...]) -> None:
+    for position, (argument, x, rank) in enumerate(arguments, 1):
+        if type(x) not in tensors and not isinstance(x, np.ndarray):
+            raise TypeError(
+                f"{name}(): argument '{argument}' (position {position}) must be Tensor, not"
+                f" {type(x).__name__}"
+            )
+        if x.ndim != rank:
+            raise RuntimeError(
+                f"{name}(): Expected {rank}-D argument {argument}, but got {x.ndim}-D"
+            )
+
+
+def _dot(name: str, input: np.ndarray, other: np.ndarray) -> Any:
+    check_tensors(name, input=input, tensor=other)
+    if input.ndim != 1 or other.ndim != 1:
+        raise RuntimeError(
+            f"1D tensors expected, but got {input.ndim}D and {other.ndim}D tensors in {name}()"
+        )
+    if input.dtype != other.dtype:
+        a, b = (_dtypes.of_numpy[x.dtype].short for x in (input, other))
+        raise RuntimeError(
+            f"{name} : expected both vectors to have same dtype, but found {a} and {b}"
+        )
+    if input.dtype.kind == "b":
+        raise NotImplementedError(f"\"{name}\" not implemented for 'Bool'")
+    if input.shape != other.shape:
+        raise _mismatch(input.shape, other.shape)
+    return widened(input).dot(widened(other)).astype(input.dtype)
+
+
+@primitive(
+    mixed=False,
+    input=lambda g, tensor: g * conj(tensor),
+    tensor=lambda g, input: g * conj(input),
+)
+def dot(input: Value, tensor: Value) -> Value:
+    """Sum of the products of two 1-D tensors of equal length and dtype.
+
+    >>> import wengert
+    >>> wengert.dot(wengert.tensor([1.0, 2.0]), wengert.tensor([3.0, 4.0]))
+    tensor(11.)
+    """
+    return _dot("dot", input, tensor)
+
+
+def vdot(input: Tensor, other: Tensor) -> Tensor:
+    """As `dot`, with the conjugate of the first tensor.
+
+    >>> import wengert
+    >>> wengert.vdot(wengert.tensor([1.0, 2.0]), wengert.tensor([3.0, 4.0]))
+    tensor(11.)
+    """
+    return dot(conj(input), other)
+
+
+@primitive(
+    input=lambda g, vec2: matmul(g, conj(vec2)),
+    vec2=lambda g, input: matmul(conj(input), g),
+    label="MulBackward0",
+)
+def outer(input: Value, vec2: Value) -> Value:
+    """Products of each element of one 1-D tensor with each of another.
+
+    >>> import wengert
+    >>> wengert.outer(wengert.tensor([1.0, 2.0]), wengert.tensor([3.0, 4.0]))
+    tensor([[3., 4.],
+            [6., 8.]])
+    """
+    for name, array in (("self", input), ("vec2", vec2)):
+        if array.ndim != 1:
+            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {array.ndim}-D")
+    return np.multiply.outer(input, vec2)
+
+
+def ger(input: Tensor, vec2: Tensor) -> Tensor:
+    """The same as `outer`.
+
+    >>> import wengert
+    >>> wengert.ger(wengert.tensor([1.0]), wengert.tensor([3.0, 4.0]))
+    tensor([[3., 4.]])
+    """
+    return outer(input, vec2)
+
+
+def _scaled(g: Value, factor: float) -> Value:
+    return g if factor == 1 else g * factor
+
+
+@primitive(
+    mixed=False,
+    input=lambda g, input_shape, beta: fitted(_scaled(g, beta), input_shape),
+    mat1=lambda g, mat2, mat1_shape, alpha: _scaled(left_vjp(g, mat2, mat1_shape), alpha),
+    mat2=lambda g, mat1, mat2_shape, alpha: _scaled(right_vjp(g, mat1, mat2_shape), alpha),
+)
+def addmm(input: Value, mat1: Value, mat2: Value, *, beta: float = 1, alpha: float = 1) -> Value:
+    """beta * input + alpha * (mat1 @ mat2); `input` broadcasts, and beta=0 leaves it out.
+
+    >>> import wengert
+    >>> a = wengert.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> wengert.addmm(wengert.tensor([1.0, 1.0]), a, a)
+    tensor([[ 8., 11.],
+            [16., 23.]])
+    """
+    check_tensors("addmm", input=input, mat1=mat1, mat2=mat2)
+    for name, array in (("mat1", mat1), ("mat2", mat2)):
+        if array.ndim != 2:
+            raise RuntimeError(f"{name} must be a matrix, got {array.ndim}-D tensor")
+    check_matrices(mat1, mat2)
+    return _plus_product(input, mat1, mat2, beta, alpha)
+
+
+def _plus_product(
+    input: np.ndarray, a: np.ndarray, b: np.ndarray, beta: float, alpha: float
+) -> np.ndarray:
+    check_dtypes(a, b)
+    if input.dtype != b.dtype:
+        names = (_dtypes.of_numpy[x.dtype].short for x in (input, b))
+        raise RuntimeError(
+            "self and mat2 must have the same dtype, but got {} and {}".format(*names)
+        )
+    check_expands(input, (*a.shape[:-1], b.shape[-1]))
+    out = kernel.product(widened(a), widened(b))
+    return kernel.scaled_sum(widened(input), out, beta, alpha).astype(input.dtype, copy=False)
+
+
+@primitive(
+    mixed=False,
+    input=lambda g, input_shape, beta: fitted(_scaled(g, beta), input_shape),
+    batch1=lambda g, batch2, batch1_shape, alpha: _scaled(left_vjp(g, batch2, batch1_shape), alpha),
+    batch2=lambda g, batch1, batch2_shape, alpha: _scaled(
+        right_vjp(g, batch1, batch2_shape), alpha
+    ),
+)
+def baddbmm(
+    input: Value, batch1: Value, batch2: Value, *, beta: float = 1, alpha: float = 1
+) -> Value:
+    """beta * input + alpha * bmm(batch1, batch2); `input` broadcasts, beta=0 leaves it out.
+
+    >>> import wengert
+    >>> a = wengert.tensor([[[1.0, 2.0]]])
+    >>> wengert.baddbmm(wengert.tensor([1.0]), a, wengert.tensor([[[3.0], [4.0]]]), beta=2)
+    tensor([[[13.]]])
+    """
+    check_tensors("baddbmm", input=input, batch1=batch1, batch2=batch2)
+    _check_batches("baddbmm", batch1, batch2)
+    return _plus_product(input, batch1, batch2, beta, alpha)
+
+
+def _check_batches(name: str, batch1: np.ndarray, batch2: np.ndarray) -> None:
+    for argument, array in (("batch1", batch1), ("batch2", batch2)):
+        if array.ndim != 3:
+            raise IndexError(
+                f"Dimension out of range: {name}() expects argument '{argument}' to be a 3-D"
+                f" tensor, but got {array.ndim}-D"
+            )
+    batch, _, inner = batch1.shape
+    if batch2.shape[:2] != (batch, inner):
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{batch}, {inner}]"
+            f" but got: [{batch2.shape[0]}, {batch2.shape[1]}]."
+        )
+
+
+def addbmm(
+    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1
+) -> Tensor:
+    """beta * input + alpha * (the sum of the products of the matrices of two batches).
+
+    >>> import wengert
+    >>> a = wengert.ones(2, 1, 3)
+    >>> wengert.addbmm(wengert.zeros(1, 1), a, wengert.ones(2, 3, 1))
+    tensor([[6.]])
+    """
+    for x in (batch1, batch2):
+        if type(x) not in tensors:
+            raise TypeError(f"addbmm(): batches must be Tensor, not {type(x).__name__}")
+    _check_batches("addbmm", batch1._array, batch2._array)
+    # One product: the sum over the batch is one more dimension to contract.
+    b, n, m = batch1._array.shape
+    wide = rearrange(batch1, ("b", "n", "m"), ("n", "b", "m")).reshape((n, b * m))
+    return addmm(input, wide, batch2.reshape((b * m, -1)), beta=beta, alpha=alpha)
+
+
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    """beta * input + alpha * (mat @ vec).
+
+    >>> import wengert
+    >>> a = wengert.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> wengert.addmv(wengert.tensor([1.0, 1.0]), a, wengert.tensor([1.0, 1.0]))
+    tensor([4., 8.])
+    """
+    _check_ranks("addmv", (("mat", mat, 2), ("vec", vec, 1)))
+    n, m = mat.shape
+    if vec._array.size != m or input._array.shape not in ((n,), (1,), ()):
+        raise RuntimeError(
+            f"size mismatch, got input ({input._array.size}), mat ({n}x{m}), vec"
+            f" ({vec._array.size})"
+        )
+    column = input.reshape((-1, 1))
+    return addmm(column, mat, vec.reshape((-1, 1)), beta=beta, alpha=alpha).reshape((n,))
+
+
+def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    """beta * input + alpha * outer(vec1, vec2).
+
+    >>> import wengert
+    >>> wengert.addr(wengert.ones(2), wengert.tensor([1.0, 2.0]), wengert.tensor([3.0, 4.0]))
+    tensor([[4., 5.],
+            [7., 9.]])
+    """
+    product: Tensor = _scaled(outer(vec1, vec2), alpha)
+    check_expands(input._array, product._array.shape)
+    if beta == 0:
+        return product
+    out: Tensor = _scaled(input, beta) + product
+    return out
+
+
+__all__ = [
+    "addbmm", "addmm", "addmv", "addr", "baddbmm", "bmm", "dot", "ger", "matmul", "mm", "mv",
+    "outer", "vdot",
+]  # fmt: skip
 FUNCTIONAL: tuple[str, ...] = ()
-METHODS: tuple[str, ...] = ()
-INPLACE: tuple[str, ...] = ()
+METHODS = tuple(__all__)
+INPLACE = ("addbmm", "addmm", "addmv", "addr", "baddbmm")

@@ -1,8 +1,425 @@
-"""Operations: norm."""
+"""Normalisation over batches, layers, groups, instances; by root mean square; by a p-norm.
+
+One operation computes them all (see `kernels.norm.Plan`). It keeps its input and, of each
+group, mean and deviation. Its rules run a kernel on arrays; where the derivative is itself
+recorded they take the statistics from the input anew, so that they are differentiated too.
+"""
 
 from __future__ import annotations
 
-__all__: list[str] = []
-FUNCTIONAL: tuple[str, ...] = ()
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from wengert import _dtypes
+from wengert._core import Tensor, tensors
+from wengert._dtypes import of_numpy
+from wengert._info import finfo
+from wengert._size import Size
+from wengert.kernels import norm as kernels
+from wengert.kernels.norm import Plan
+from wengert.kernels.precision import HALF
+from wengert.ops._checks import not_implemented
+from wengert.ops._declare import Value, primitive
+from wengert.ops.casting import convert
+from wengert.ops.padding import pad
+from wengert.ops.pool import avg_pool2d
+from wengert.ops.reduction import mean_over, sum_to_shape
+
+# Running mean, running variance and momentum.
+Track = tuple[np.ndarray, np.ndarray, float]
+
+
+def _normalised(input: Value, plan: Plan, eps: float) -> tuple[Value, Value]:
+    """The normalised input and 1 / deviation, in the plan's view, by recorded operations."""
+    x = input.reshape(plan.view)
+    if plan.centred:
+        x = x - mean_over(x, plan.axes, True)
+    rstd = (mean_over(x * x, plan.axes, True) + eps) ** -0.5
+    return x * rstd, rstd
+
+
+def _input_vjp(
+    g: Value, input: Value, weight: Value, mean: Value, rstd: Value, plan: Plan, eps: float
+) -> Value:
+    if type(input) not in tensors:
+        return kernels.input_gradient(g, input, weight, mean, rstd, plan)
+    out, scale = _normalised(input, plan, eps)
+    g = g.reshape(plan.channels)
+    g = (g if weight is None else g * weight.reshape(plan.affine)).reshape(plan.view)
+    inner = g - out * mean_over(g * out, plan.axes, True)
+    if plan.centred:
+        inner = inner - mean_over(g, plan.axes, True)
+    return (inner * scale).reshape(input.shape)
+
+
+def _weight_vjp(
+    g: Value, input: Value, weight_shape: Any, mean: Value, rstd: Value, plan: Plan, eps: float
+) -> Value:
+    if type(input) not in tensors:
+        return kernels.weight_gradient(g, input, mean, rstd, plan).reshape(weight_shape)
+    out, _ = _normalised(input, plan, eps)
+    return _channel_sum(out.reshape(plan.channels) * g.reshape(plan.channels), weight_shape, plan)
+
+
+def _channel_sum(g: Value, shape: tuple[int, ...], plan: Plan) -> Value:
+    return sum_to_shape(g.reshape(plan.channels), plan.affine).reshape(shape)
+
+
+def _declared(name: str, label: str) -> Any:
+    """The operation under the name of one kind of normalisation: nodes say which they are."""
+
+    def forward(
+        input: Value, weight: Value, bias: Value, plan: Plan, eps: float, track: Any = None
+    ) -> Value:
+        out, mean, variance = kernels.normalise(input, weight, bias, plan, eps)
+        if track is not None:
+            assert mean is not None
+            _follow(track, mean, variance, plan.size)
+        return out, mean, kernels.inverse_deviation(variance, eps)
+
+    forward.__name__ = name
+    return primitive(
+        mixed=False,
+        aux=("mean", "rstd"),
+        label=label,
+        input=_input_vjp,
+        weight=_weight_vjp,
+        bias=lambda g, bias_shape, plan: _channel_sum(g, bias_shape, plan),
+    )(forward)
+
+
+def _follow(track: Track, mean: np.ndarray, variance: np.ndarray, count: int) -> None:
+    """Move the running statistics towards those of this batch (the unbiased variance)."""
+    running_mean, running_var, momentum = track
+    channels = len(running_mean)
+    unbiased = variance * (count / max(count - 1, 1))
+    for running, now in ((running_mean, mean), (running_var, unbiased)):
+        running *= 1 - momentum
+        running += (momentum * now.reshape(-1, channels).mean(0)).astype(running.dtype)
+
+
+_layer_norm = _declared("_layer_norm", "NativeLayerNormBackward0")
+_rms_norm = _declared("_rms_norm", "RmsNormBackward0")
+_group_norm = _declared("_group_norm", "NativeGroupNormBackward0")
+_batch_norm = _declared("_batch_norm", "NativeBatchNormBackward0")
+_instance_norm = _declared("_instance_norm", "InstanceNormBackward0")
+
+
+def _scale(weight: Value, rstd: Value, shape: tuple[int, ...]) -> Value:
+    scale = rstd if weight is None else weight * rstd
+    return scale.reshape(-1, *(1,) * (len(shape) - 2))
+
+
+def _fixed_weight_vjp(g: Value, input: Value, weight_shape: Any, mean: Value, rstd: Value) -> Value:
+    affine = (-1, *(1,) * (input.ndim - 2))
+    normal = (input - mean.reshape(affine)) * rstd.reshape(affine)
+    return _per_channel(g * normal, weight_shape)
+
+
+def _per_channel(g: Value, shape: tuple[int, ...]) -> Value:
+    return sum_to_shape(g, (*shape, *(1,) * (g.ndim - 2))).reshape(shape)
+
+
+@primitive(
+    mixed=False,
+    aux=("mean", "rstd"),
+    label="NativeBatchNormBackward0",
+    input=lambda g, weight, input_shape, rstd: g * _scale(weight, rstd, input_shape),
+    weight=_fixed_weight_vjp,
+    bias=lambda g, bias_shape: _per_channel(g, bias_shape),
+    running_mean=None,
+    running_var=None,
+)
+def _batch_norm_by_running(
+    input: Value, weight: Value, bias: Value, running_mean: Value, running_var: Value, eps: float
+) -> Value:
+    dtype = input.dtype
+    rstd = kernels.inverse_deviation(running_var, eps).astype(dtype)
+    mean = running_mean.astype(dtype)  # a copy: the buffer may change before the backward pass
+    scale = _scale(weight, rstd, input.shape)
+    out = input * scale
+    shift = -mean.reshape(scale.shape) * scale
+    out += shift if bias is None else shift + bias.reshape(scale.shape)
+    return out, mean, rstd
+
+
+def _check_vector(name: str, what: str, vector: Tensor | None, channels: int) -> None:
+    if vector is not None and vector._array.shape != (channels,):
+        raise RuntimeError(
+            f"{what} should contain {channels} elements not {vector._array.size}: {name}() got"
+            f" shape {list(vector._array.shape)}"
+        )
+
+
+def _check_dtypes(name: str, input: Tensor, *others: Tensor | None) -> None:
+    if type(input) not in tensors:
+        raise TypeError(f"{name}(): argument 'input' must be Tensor, not {type(input).__name__}")
+    dtype = input._array.dtype
+    if of_numpy[dtype].category < _dtypes.FLOAT:
+        raise not_implemented(name, input._array)
+    for other in others:
+        if other is not None and other._array.dtype != dtype:
+            raise RuntimeError(
+                f"mixed dtype (CPU): {name}() expects all inputs to share the same datatype, got"
+                f" {of_numpy[dtype].short} and {of_numpy[other._array.dtype].short}"
+            )
+
+
+def _in_float32(function: Any, input: Tensor, *args: Any) -> Tensor:
+    """`function` of a half-precision input beside float32 parameters."""
+    return convert(function(convert(input, _dtypes.float32), *args), of_numpy[input._array.dtype])
+
+
+def _is_half_beside_float(input: Tensor, *others: Tensor | None) -> bool:
+    return input._array.dtype in HALF and any(
+        x is not None and x._array.dtype == np.float32 for x in others
+    )
+
+
+def _over_last(shape: tuple[int, ...], normalized: tuple[int, ...], centred: bool) -> Plan:
+    size = prod(normalized)
+    view = (prod(shape[: len(shape) - len(normalized)]), size)
+    return Plan(view, (1,), view, (size,), centred)
+
+
+def _check_trailing(
+    name: str, shape: tuple[int, ...], normalized: Any, *params: tuple[str, Tensor | None]
+) -> tuple[int, ...]:
+    """The normalised shape, which the input must end with and the parameters must have."""
+    if not isinstance(normalized, tuple | list):
+        kind = type(normalized).__name__
+        raise TypeError(f"{name}(): argument 'normalized_shape' must be tuple of ints, not {kind}")
+    wanted = tuple(normalized)
+    if not wanted:
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least"
+            f" one element, but got normalized_shape = [] in {name}()"
+        )
+    if shape[-len(wanted) :] != wanted:
+        star = ", ".join(["*", *map(str, wanted)])
+        raise RuntimeError(
+            f"Given normalized_shape={list(wanted)}, expected input with shape [{star}],"
+            f" but got input of size{list(shape)}"
+        )
+    for what, x in params:
+        if x is not None and x._array.shape != wanted:
+            raise RuntimeError(
+                f"Expected {what} to be of same shape as normalized_shape, but got {what} of shape"
+                f" {list(x._array.shape)} and normalized_shape = {list(wanted)}"
+            )
+    return wanted
+
+
+def layer_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None,
+    bias: Tensor | None = None, eps: float = 1e-05,
+) -> Tensor:  # fmt: skip
+    """Normalise over the last dimensions, which have the shape `normalized_shape`.
+
+    `weight` and `bias` have that shape as well. Raises RuntimeError for other shapes.
+
+    >>> import wengert
+    >>> wengert.nn.functional.layer_norm(wengert.tensor([[1., 3.]]), (2,))
+    tensor([[-1.0000,  1.0000]])
+    """
+    if _is_half_beside_float(input, weight, bias):
+        return _in_float32(layer_norm, input, normalized_shape, weight, bias, eps)
+    _check_dtypes("layer_norm", input, weight, bias)
+    shape = input._array.shape
+    wanted = _check_trailing(
+        "layer_norm", shape, normalized_shape, ("weight", weight), ("bias", bias)
+    )
+    return _layer_norm(input, weight, bias, _over_last(shape, wanted, True), eps)
+
+
+def rms_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None,
+    eps: float | None = None,
+) -> Tensor:  # fmt: skip
+    """Divide by the root mean square over the last dimensions, then multiply by `weight`.
+
+    `eps` is by default that of the dtype.
+
+    >>> import wengert
+    >>> wengert.nn.functional.rms_norm(wengert.tensor([3., 4., 0., 0.]), (4,))
+    tensor([1.2000, 1.6000, 0.0000, 0.0000])
+    """
+    if _is_half_beside_float(input, weight):
+        return _in_float32(rms_norm, input, normalized_shape, weight, eps)
+    _check_dtypes("rms_norm", input, weight)
+    array = input._array
+    wanted = _check_trailing("rms_norm", array.shape, normalized_shape, ("weight", weight))
+    least = finfo(of_numpy[array.dtype]).eps if eps is None else eps
+    return _rms_norm(input, weight, None, _over_last(array.shape, wanted, False), least)
+
+
+def group_norm(
+    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None,
+    eps: float = 1e-05,
+) -> Tensor:  # fmt: skip
+    """Normalise `input` (batch, channel, ...) over each of `num_groups` groups of channels.
+
+    >>> import wengert
+    >>> wengert.nn.functional.group_norm(wengert.tensor([[1., 3., 5., 9.]]), 2)
+    tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
+    """
+    if _is_half_beside_float(input, weight, bias):
+        return _in_float32(group_norm, input, num_groups, weight, bias, eps)
+    _check_dtypes("group_norm", input, weight, bias)
+    shape = input._array.shape
+    if len(shape) < 2:
+        raise RuntimeError(
+            f"Expected at least 2 dimensions for input tensor but received {len(shape)}"
+        )
+    if shape[1] % num_groups:
+        raise RuntimeError(
+            "Expected number of channels in input to be divisible by num_groups, but got input of"
+            f" shape {list(shape)} and num_groups={num_groups}"
+        )
+    for what, x in (("weight", weight), ("bias", bias)):
+        if x is not None and x._array.shape != shape[1:2]:
+            raise RuntimeError(
+                f"Expected {what} to be a vector of size equal to the number of channels in input,"
+                f" but got {what} of shape {list(x._array.shape)} and input of shape {list(shape)}"
+            )
+    size = prod(shape[1:]) // num_groups
+    if shape[0] * size == 1:
+        raise _too_few(shape)
+    plan = Plan((shape[0], num_groups, size), (2,), _by_channel(shape), (shape[1], 1))
+    return _group_norm(input, weight, bias, plan, eps)
+
+
+def _by_channel(shape: tuple[int, ...]) -> tuple[int, int, int]:
+    return shape[0], shape[1], prod(shape[2:])
+
+
+def _too_few(shape: tuple[int, ...]) -> ValueError:
+    return ValueError(
+        f"Expected more than 1 value per channel when training, got input size {Size(shape)}"
+    )
+
+
+def batch_norm(
+    input: Tensor, running_mean: Tensor | None, running_var: Tensor | None,
+    weight: Tensor | None = None, bias: Tensor | None = None, training: bool = False,
+    momentum: float = 0.1, eps: float = 1e-05,
+) -> Tensor:  # fmt: skip
+    """Normalise each channel of `input` (batch, channel, ...) over everything else.
+
+    With `training` by the statistics of this batch, towards which the running ones move by
+    `momentum`; otherwise by the running statistics.
+
+    >>> import wengert
+    >>> wengert.nn.functional.batch_norm(wengert.tensor([[1.], [3.]]), None, None, training=True)
+    tensor([[-1.0000],
+            [ 1.0000]])
+    """
+    if _is_half_beside_float(input, running_mean, weight, bias):
+        return _in_float32(
+            batch_norm, input, running_mean, running_var, weight, bias, training, momentum, eps
+        )
+    _check_dtypes("batch_norm", input, running_mean, running_var, weight, bias)
+    shape = input._array.shape
+    if len(shape) < 2:
+        raise RuntimeError(f"batch_norm() expects at least 2 dimensions, got {list(shape)}")
+    for what, x in (("running_mean", running_mean), ("running_var", running_var),
+                    ("weight", weight), ("bias", bias)):  # fmt: skip
+        _check_vector("batch_norm", what, x, shape[1])
+        if x is None and what.startswith("running") and not training:
+            raise RuntimeError(f"{what} must be defined in evaluation mode")
+    if not training:
+        return _batch_norm_by_running(input, weight, bias, running_mean, running_var, eps)
+    if prod(shape) == shape[1]:
+        raise _too_few(shape)
+    view = _by_channel(shape)
+    plan = Plan(view, (0, 2), view, (shape[1], 1))
+    return _batch_norm(input, weight, bias, plan, eps, _track(running_mean, running_var, momentum))
+
+
+def _track(mean: Tensor | None, var: Tensor | None, momentum: float) -> Track | None:
+    if (mean is None) != (var is None):
+        raise ValueError("running_mean and running_var must either both be None or neither be None")
+    return None if mean is None or var is None else (mean._array, var._array, momentum)
+
+
+def instance_norm(
+    input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None,
+    weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: bool = True,
+    momentum: float = 0.1, eps: float = 1e-05,
+) -> Tensor:  # fmt: skip
+    """Normalise each channel of each sample of `input` (batch, channel, *space) by itself.
+
+    >>> import wengert
+    >>> wengert.nn.functional.instance_norm(wengert.tensor([[[1., 3.], [5., 9.]]]))
+    tensor([[[-1.0000,  1.0000],
+             [-1.0000,  1.0000]]])
+    """
+    if not use_input_stats:
+        if running_mean is None or running_var is None:
+            raise RuntimeError(
+                "Expected running_mean and running_var to be defined when use_input_stats is false"
+            )
+        return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
+    if _is_half_beside_float(input, running_mean, weight, bias):
+        return _in_float32(
+            instance_norm, input, running_mean, running_var, weight, bias, True, momentum, eps
+        )
+    _check_dtypes("instance_norm", input, running_mean, running_var, weight, bias)
+    shape = input._array.shape
+    if len(shape) < 2:
+        raise RuntimeError(f"instance_norm() expects at least 2 dimensions, got {list(shape)}")
+    if prod(shape[2:]) == 1:
+        raise ValueError(
+            f"Expected more than 1 spatial element when training, got input size {Size(shape)}"
+        )
+    for what, x in (("running_mean", running_mean), ("running_var", running_var),
+                    ("weight", weight), ("bias", bias)):  # fmt: skip
+        _check_vector("instance_norm", what, x, shape[1])
+    view = _by_channel(shape)
+    plan = Plan(view, (2,), view, (shape[1], 1))
+    track = _track(running_mean, running_var, momentum)
+    return _instance_norm(input, weight, bias, plan, eps, track)
+
+
+def local_response_norm(
+    input: Tensor, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1.0
+) -> Tensor:
+    """Divide by a power of the mean square over `size` neighbouring channels (dimension 1).
+
+    >>> import wengert
+    >>> wengert.nn.functional.local_response_norm(wengert.ones(1, 1, 1), 1, alpha=3., beta=0.5)
+    tensor([[[0.5000]]])
+    """
+    shape = input._array.shape
+    if len(shape) < 3:
+        raise ValueError(
+            f"Expected 3D or higher dimensionality input (got {len(shape)} dimensions)"
+        )
+    if 0 in shape:
+        return input
+    squares = (input * input).reshape(shape[0], 1, shape[1], prod(shape[2:]))
+    squares = pad(squares, (0, 0, size // 2, (size - 1) // 2))
+    mean = avg_pool2d(squares, (size, 1), stride=1).reshape(shape)
+    return input / (mean * alpha + k) ** beta
+
+
+def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> Tensor:
+    """Divide by the p-norm along `dim`, or by `eps` where that is larger.
+
+    >>> import wengert
+    >>> wengert.nn.functional.normalize(wengert.tensor([[3., 4.]]))
+    tensor([[0.6000, 0.8000]])
+    """
+    return input / input.norm(p, dim, keepdim=True).clamp_min(eps)
+
+
+__all__ = ["group_norm", "rms_norm"]
+FUNCTIONAL = (
+    "batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "normalize",
+    "rms_norm",
+)  # fmt: skip
 METHODS: tuple[str, ...] = ()
 INPLACE: tuple[str, ...] = ()

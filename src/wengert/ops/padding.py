@@ -1,8 +1,132 @@
-"""Operations: padding."""
+"""Padding: constants around a tensor, or its own elements mirrored, repeated or wrapped."""
 
 from __future__ import annotations
 
+from functools import lru_cache
+
+import numpy as np
+
+from wengert._core import Tensor
+from wengert.kernels.resample import Taps
+from wengert.ops._declare import Value, primitive
+from wengert.ops.interpolate import resample
+
+Pads = tuple[int, ...]
+
+
+@primitive(input=lambda g, pad: _constant_pad(g, tuple([-p for p in pad]), 0.0))
+def _constant_pad(input: Value, pad: Pads, value: float) -> Value:
+    """`pad` counts from the last dimension; negative entries crop, which is the adjoint."""
+    lead = input.ndim - len(pad) // 2
+    sides = [(pad[i], pad[i + 1]) for i in range(len(pad) - 2, -2, -2)]
+    kept = [slice(max(-low, 0), n - max(-high, 0))
+            for n, (low, high) in zip(input.shape[lead:], sides, strict=True)]  # fmt: skip
+    inner = input[(slice(None),) * lead + tuple(kept)]
+    size = [n + max(low, 0) + max(high, 0)
+            for n, (low, high) in zip(inner.shape[lead:], sides, strict=True)]  # fmt: skip
+    out = np.full((*input.shape[:lead], *size), value, input.dtype)
+    place = [slice(max(low, 0), max(low, 0) + n)
+             for n, (low, _) in zip(inner.shape[lead:], sides, strict=True)]  # fmt: skip
+    out[(slice(None),) * lead + tuple(place)] = inner
+    return out
+
+
+@lru_cache(maxsize=512)
+def _taps(mode: str, axis: int, size: int, low: int, high: int) -> Taps:
+    position = np.arange(-low, size + high)
+    if mode == "reflect":
+        index = np.abs(position)
+        index = np.where(index >= size, 2 * (size - 1) - index, index)
+    elif mode == "replicate":
+        index = np.clip(position, 0, size - 1)
+    else:
+        first = max(-low, 0)  # what is cropped does not come round again
+        index = first + (position - first) % (size - first - max(-high, 0))
+    return Taps(axis, index[None], None, size)
+
+
+def pad(
+    input: Tensor, pad: tuple[int, ...] | list[int], mode: str = "constant",
+    value: float | None = None,
+) -> Tensor:  # fmt: skip
+    """Add elements at both ends of dimensions: `pad` is (before, after) from the last one on.
+
+    `mode` is constant (any dimensions; negative entries crop), reflect, replicate or circular
+    (the last one to three dimensions). Raises RuntimeError for a padding that does not fit.
+
+    >>> import wengert
+    >>> wengert.nn.functional.pad(wengert.tensor([[1., 2., 3.]]), (2, 1), mode="reflect")
+    tensor([[3., 2., 1., 2., 3., 2.]])
+    """
+    pads = _checked(input, pad, mode, value)
+    if mode == "constant":
+        return _constant_pad(input, pads, 0.0 if value is None else value)
+    taps = []
+    for i in range(0, len(pads), 2):
+        axis = input._array.ndim - 1 - i // 2
+        if pads[i] or pads[i + 1]:
+            taps.append(_taps(mode, axis, input._array.shape[axis], pads[i], pads[i + 1]))
+    return resample(input, tuple(taps)) if taps else input.clone()
+
+
+def _checked(
+    input: Tensor, pad: tuple[int, ...] | list[int], mode: str, value: float | None
+) -> Pads:
+    shape = input._array.shape
+    for p in pad:
+        if not isinstance(p, int | np.integer):
+            kind = type(p).__name__
+            raise TypeError(f"pad(): argument 'pad' must be tuple of ints, but found {kind}: {p}")
+    if len(pad) % 2:
+        raise RuntimeError(f"Padding length must be divisible by 2, got {len(pad)}: {tuple(pad)}")
+    if len(pad) > 2 * len(shape):
+        raise RuntimeError(
+            "Padding length should be less than or equal to two times the input dimension but"
+            f" got padding length {len(pad)} and input of dimension {len(shape)}"
+        )
+    if mode not in ("constant", "reflect", "replicate", "circular"):
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    pads = tuple(map(int, pad))
+    if mode != "constant":
+        _check_rank(len(shape), pads, mode, value)
+    for i in range(0, len(pads), 2):
+        _check_side(shape, len(shape) - 1 - i // 2, pads[i], pads[i + 1], mode)
+    return pads
+
+
+def _check_rank(ndim: int, pads: Pads, mode: str, value: float | None) -> None:
+    if value is not None and value != 0:
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument, got {value}')
+    n = len(pads) // 2
+    if n not in (1, 2, 3) or ndim not in (n + 1, n + 2):
+        raise NotImplementedError(
+            f"Padding size {len(pads)} is not supported for {ndim}D input tensor in mode {mode!r}:"
+            " it covers all dimensions but the first one or two"
+        )
+
+
+def _check_side(shape: tuple[int, ...], axis: int, low: int, high: int, mode: str) -> None:
+    n = shape[axis]
+    if n + low + high < 0 or min(n + low, n + high) < 0:
+        raise RuntimeError(
+            f"narrow(): length must be non-negative. Padding ({low}, {high}) removes more than"
+            f" dimension {axis} of input {list(shape)} has"
+        )
+    if mode == "reflect" and max(low, high) >= n:
+        raise RuntimeError(
+            "Padding size should be less than the corresponding input dimension, but got:"
+            f" padding ({low}, {high}) at dimension {axis} of input {list(shape)}"
+        )
+    if mode == "circular" and max(low, high) > n:
+        raise RuntimeError(
+            f"Padding value causes wrapping around more than once: ({low}, {high}) at dimension"
+            f" {axis} of input {list(shape)}"
+        )
+    if mode == "replicate" and n == 0 and max(low, high) > 0:
+        raise RuntimeError(f"pad(): dimension {axis} of input {list(shape)} is empty")
+
+
 __all__: list[str] = []
-FUNCTIONAL: tuple[str, ...] = ()
+FUNCTIONAL = ("pad",)
 METHODS: tuple[str, ...] = ()
 INPLACE: tuple[str, ...] = ()

@@ -1,8 +1,366 @@
-"""Operations: pool."""
+"""Pooling: maxima, means and power means over windows.
+
+A maximum is found once, as positions (which is all that is kept), and then taken; the
+means are linear maps, each with its adjoint.
+"""
 
 from __future__ import annotations
 
-__all__: list[str] = []
-FUNCTIONAL: tuple[str, ...] = ()
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert._core import Tensor, tensors, wrap
+from wengert.kernels import pool as kernels
+from wengert.kernels.conv import Geometry, Shape
+from wengert.kernels.halves import narrowed, widened
+from wengert.ops._declare import Value, multilinear, primitive
+
+Ints = int | tuple[int, ...] | list[int]
+
+
+class Windows(NamedTuple):
+    """The windows of one pooling: their shape, how many, and how they lie."""
+
+    kernel: Shape
+    out: Shape
+    geometry: Geometry
+
+
+@primitive(
+    mixed=False,
+    label="MaxPoolWithIndicesBackward0",
+    input=lambda g, indices, input_shape, n: _add_positions(
+        g, indices, input_shape[len(input_shape) - n :]
+    ),
+    indices=None,
+)
+def take_positions(input: Value, indices: Value, n: int) -> Value:
+    """The values at flat positions of the last `n` dimensions."""
+    return kernels.take_positions(input, indices, n)
+
+
+@primitive(
+    mixed=False,
+    grad=lambda g, indices, size: take_positions(g, indices, len(size)),
+    indices=None,
+)
+def _add_positions(grad: Value, indices: Value, size: Shape) -> Value:
+    (wide,) = widened(grad)
+    return narrowed(kernels.add_positions(wide, indices, size), grad.dtype)
+
+
+@primitive(
+    mixed=False,
+    label="MaxUnpoolBackward0",
+    input=lambda g, indices, size: take_positions(g, indices, len(size)),
+    indices=None,
+)
+def unpool(input: Value, indices: Value, size: Shape) -> Value:
+    """Zeros of that size with the input written at flat positions."""
+    return kernels.put_positions(input, indices, size)
+
+
+@multilinear(
+    label="AvgPoolBackward0",
+    input=lambda g, input_shape, windows, divisor: _window_spread(
+        g, input_shape[2:], windows, divisor
+    ),
+)
+def window_mean(input: Value, windows: Windows, divisor: Any) -> Value:
+    """The sum of each window divided by `divisor`, a number or counts by position."""
+    (wide,) = widened(input)
+    return narrowed(kernels.window_sum(wide, *windows) / divisor, input.dtype)
+
+
+@multilinear(input=lambda g, windows, divisor: window_mean(g, windows, divisor))
+def _window_spread(input: Value, size: Shape, windows: Windows, divisor: Any) -> Value:
+    (wide,) = widened(input)
+    spread = kernels.window_spread(wide / divisor, windows.kernel, size, windows.geometry)
+    return narrowed(spread, input.dtype)
+
+
+def ints_of(name: str, what: str, value: Any, n: int) -> Shape:
+    """One integer per spatial dimension."""
+    given = tuple(value) if isinstance(value, tuple | list) else (value,)
+    if not all(isinstance(v, int | np.integer) for v in given):
+        raise TypeError(f"{name}(): argument {what!r} must be tuple of ints, not {value!r}")
+    if len(given) not in (1, n):
+        raise RuntimeError(
+            f"{name}: {what} must either be a single int, or a tuple of {n} ints, got {given}"
+        )
+    return tuple(map(int, given)) * (n // len(given))
+
+
+def _out_size(
+    size: Shape, kernel: Shape, stride: Shape, padding: Shape, dilation: Shape, ceil_mode: bool
+) -> Shape:
+    out = []
+    for n, k, s, p, d in zip(size, kernel, stride, padding, dilation, strict=True):
+        room = n + 2 * p - d * (k - 1) - 1
+        count = (-(-room // s) if ceil_mode else room // s) + 1
+        # With ceil_mode a window may overhang the padded input, but must not begin beyond it.
+        out.append(count - 1 if ceil_mode and (count - 1) * s >= n + p else count)
+    return tuple(out)
+
+
+@lru_cache(maxsize=1024)
+def _windows(
+    name: str, size: Shape, kernel_size: Ints, stride: Any, padding: Ints, dilation: Ints,
+    ceil_mode: bool,
+) -> Windows:  # fmt: skip
+    """The checked windows of a pooling."""
+    n = len(size)
+    kernel = ints_of(name, "kernel_size", kernel_size, n)
+    steps = kernel if stride is None or stride == () else ints_of(name, "stride", stride, n)
+    pads, spaces = ints_of(name, "padding", padding, n), ints_of(name, "dilation", dilation, n)
+    if min(kernel) <= 0:
+        raise RuntimeError(f"{name}() kernel_size must be greater than zero, but got {kernel}")
+    if min(steps) <= 0:
+        raise RuntimeError(f"stride should not be zero or negative in {name}(), but got {steps}")
+    if min(spaces) <= 0:
+        raise RuntimeError(f"dilation should be greater than zero in {name}(), but got {spaces}")
+    for p, k, d in zip(pads, kernel, spaces, strict=True):
+        if p < 0:
+            raise RuntimeError(f"pad must be non-negative, but got pad: {p}")
+        if p > ((k - 1) * d + 1) // 2:
+            raise RuntimeError(
+                "pad should be at most half of effective kernel size, but got"
+                f" pad={p}, kernel_size={k} and dilation={d}"
+            )
+    out = _out_size(size, kernel, steps, pads, spaces, ceil_mode)
+    if min(out) <= 0:
+        raise RuntimeError(
+            f"Given input size: {list(size)}. Calculated output size: {list(out)} in {name}()."
+            " Output size is too small"
+        )
+    # Windows may end before the padded input does, and with ceil_mode beyond it.
+    ends = [
+        (o - 1) * s + d * (k - 1) + 1 for o, s, d, k in zip(out, steps, spaces, kernel, strict=True)
+    ]
+    after = [max(e - m - p, 0) for e, m, p in zip(ends, size, pads, strict=True)]
+    both = tuple(zip(pads, after, strict=True))
+    return Windows(kernel, out, Geometry(steps, both, spaces))
+
+
+def hashable(value: Any) -> Any:
+    """Lists as tuples, for a cache's key."""
+    return tuple(value) if isinstance(value, list) else value
+
+
+def space_of(name: str, input: Tensor, n: int) -> Shape:
+    """The spatial size of an input with or without a batch dimension."""
+    if type(input) not in tensors:
+        raise TypeError(f"{name}(): argument 'input' must be Tensor, not {type(input).__name__}")
+    shape = input._array.shape
+    if len(shape) not in (n + 1, n + 2):
+        raise RuntimeError(
+            f"{name}: Expected {n + 1}D or {n + 2}D (batch mode) tensor for input,"
+            f" but got: {list(shape)}"
+        )
+    if 0 in shape[-n - 1 :]:
+        raise RuntimeError(
+            f"{name}: Expected non-empty dimensions (but the batch) of input, got {list(shape)}"
+        )
+    return shape[-n:]
+
+
+def _batched(function: Callable[..., Any], input: Tensor, n: int, *args: Any) -> Tensor:
+    """`function` of the input, with a batch dimension for the time of the call."""
+    if input._array.ndim == n + 1:
+        return function(input.unsqueeze(0), *args).squeeze(0)
+    return function(input, *args)
+
+
+def at_positions(input: Tensor, find: Callable[..., np.ndarray], n: int, *args: Any) -> Any:
+    """The maxima and their positions, as found by a kernel over batched arrays."""
+    array = input._array
+    indices = find(array, *args) if array.ndim == n + 2 else find(array[None], *args)[0]
+    return take_positions(input, indices, n), indices
+
+
+def _max_pool(
+    name: str, n: int, input: Tensor, kernel_size: Ints, stride: Any, padding: Ints,
+    dilation: Ints, ceil_mode: bool, return_indices: bool,
+) -> Any:  # fmt: skip
+    size = space_of(name, input, n)
+    windows = _windows(
+        name, size, hashable(kernel_size), hashable(stride), hashable(padding),
+        hashable(dilation), ceil_mode,
+    )  # fmt: skip
+    out, indices = at_positions(input, kernels.max_positions, n, *windows)
+    return (out, wrap(indices)) if return_indices else out
+
+
+def max_pool1d(
+    input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
+    dilation: Ints = 1, ceil_mode: bool = False, return_indices: bool = False,
+) -> Any:  # fmt: skip
+    """The largest element of each window of the last dimension; with `return_indices` also where.
+
+    >>> import wengert
+    >>> wengert.nn.functional.max_pool1d(wengert.tensor([[1., 3., 2., 5.]]), 2)
+    tensor([[3., 5.]])
+    """
+    return _max_pool("max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode,
+                     return_indices)  # fmt: skip
+
+
+def max_pool2d(
+    input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
+    dilation: Ints = 1, ceil_mode: bool = False, return_indices: bool = False,
+) -> Any:  # fmt: skip
+    """The largest element of each window of the last two dimensions.
+
+    With `return_indices` also its position, flat within the plane.
+
+    >>> import wengert
+    >>> x = wengert.arange(16.).reshape(1, 4, 4)
+    >>> wengert.nn.functional.max_pool2d(x, 2)
+    tensor([[[ 5.,  7.],
+             [13., 15.]]])
+    """
+    return _max_pool("max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode,
+                     return_indices)  # fmt: skip
+
+
+def max_pool3d(
+    input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
+    dilation: Ints = 1, ceil_mode: bool = False, return_indices: bool = False,
+) -> Any:  # fmt: skip
+    """The largest element of each window of the last three dimensions.
+
+    >>> import wengert
+    >>> wengert.nn.functional.max_pool3d(wengert.arange(8.).reshape(1, 2, 2, 2), 2)
+    tensor([[[[7.]]]])
+    """
+    return _max_pool("max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode,
+                     return_indices)  # fmt: skip
+
+
+@lru_cache(maxsize=512)
+def _divisor(
+    size: Shape, windows: Windows, count_include_pad: bool, divisor_override: int | None
+) -> Any:
+    """What each window's sum is divided by: a number, or float32 counts by position.
+
+    The overhang of `ceil_mode` is never counted.
+    """
+    if divisor_override is not None:
+        return divisor_override
+    stride, padding = windows.geometry.stride, windows.geometry.padding
+    total = np.ones((), np.float32)
+    for d, (n, k, s, (low, _)) in enumerate(
+        zip(size, windows.kernel, stride, padding, strict=True)
+    ):
+        start = np.arange(windows.out[d]) * s - low
+        stop = np.minimum(start + k, n + low)
+        if not count_include_pad:
+            start, stop = np.maximum(start, 0), np.minimum(stop, n)
+        count = (stop - start).astype(np.float32)
+        total = total * count.reshape(-1, *(1,) * (len(size) - d - 1))
+    return float(total.flat[0]) if (total == total.flat[0]).all() else total
+
+
+def _avg_pool(
+    name: str, n: int, input: Tensor, kernel_size: Ints, stride: Any, padding: Ints,
+    ceil_mode: bool, count_include_pad: bool, divisor_override: int | None = None,
+) -> Tensor:  # fmt: skip
+    size = space_of(name, input, n)
+    if divisor_override == 0:
+        raise RuntimeError("divisor must be not zero, got divisor_override=0")
+    windows = _windows(
+        name, size, hashable(kernel_size), hashable(stride), hashable(padding), 1, ceil_mode
+    )
+    divisor = _divisor(size, windows, count_include_pad, divisor_override)
+    return _batched(window_mean, input, n, windows, divisor)
+
+
+def avg_pool1d(
+    input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
+    ceil_mode: bool = False, count_include_pad: bool = True,
+) -> Tensor:  # fmt: skip
+    """The mean of each window of the last dimension.
+
+    >>> import wengert
+    >>> wengert.nn.functional.avg_pool1d(wengert.tensor([[1., 3., 2., 4.]]), 2)
+    tensor([[2., 3.]])
+    """
+    return _avg_pool("avg_pool1d", 1, input, kernel_size, stride, padding, ceil_mode,
+                     count_include_pad)  # fmt: skip
+
+
+def avg_pool2d(
+    input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
+    ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
+) -> Tensor:  # fmt: skip
+    """The mean of each window of the last two dimensions.
+
+    >>> import wengert
+    >>> x = wengert.arange(16.).reshape(1, 4, 4)
+    >>> wengert.nn.functional.avg_pool2d(x, 2)
+    tensor([[[ 2.5000,  4.5000],
+             [10.5000, 12.5000]]])
+    """
+    return _avg_pool("avg_pool2d", 2, input, kernel_size, stride, padding, ceil_mode,
+                     count_include_pad, divisor_override)  # fmt: skip
+
+
+def avg_pool3d(
+    input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
+    ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
+) -> Tensor:  # fmt: skip
+    """The mean of each window of the last three dimensions.
+
+    >>> import wengert
+    >>> wengert.nn.functional.avg_pool3d(wengert.arange(8.).reshape(1, 2, 2, 2), 2)
+    tensor([[[[3.5000]]]])
+    """
+    return _avg_pool("avg_pool3d", 3, input, kernel_size, stride, padding, ceil_mode,
+                     count_include_pad, divisor_override)  # fmt: skip
+
+
+def _power_pool(
+    name: str, n: int, input: Tensor, norm_type: float, kernel_size: Ints, stride: Any,
+    ceil_mode: bool,
+) -> Tensor:  # fmt: skip
+    mean = _avg_pool(name, n, input.pow(norm_type), kernel_size, stride, 0, ceil_mode, True)
+    count = int(np.prod(ints_of(name, "kernel_size", kernel_size, n)))
+    return (mean.sign() * mean.abs().relu() * count).pow(1.0 / norm_type)
+
+
+def lp_pool1d(
+    input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None,
+    ceil_mode: bool = False,
+) -> Tensor:  # fmt: skip
+    """The `norm_type`-norm of each window of the last dimension.
+
+    >>> import wengert
+    >>> wengert.nn.functional.lp_pool1d(wengert.tensor([[3., 4.]]), 2, 2)
+    tensor([[5.]])
+    """
+    return _power_pool("lp_pool1d", 1, input, norm_type, kernel_size, stride, ceil_mode)
+
+
+def lp_pool2d(
+    input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None,
+    ceil_mode: bool = False,
+) -> Tensor:  # fmt: skip
+    """The `norm_type`-norm of each window of the last two dimensions.
+
+    >>> import wengert
+    >>> wengert.nn.functional.lp_pool2d(wengert.ones(1, 2, 2), 2, 2)
+    tensor([[[2.]]])
+    """
+    return _power_pool("lp_pool2d", 2, input, norm_type, kernel_size, stride, ceil_mode)
+
+
+__all__ = ["avg_pool1d", "max_pool1d", "max_pool2d", "max_pool3d"]
+FUNCTIONAL = (
+    "avg_pool1d", "avg_pool2d", "avg_pool3d", "lp_pool1d", "lp_pool2d", "max_pool1d",
+    "max_pool2d", "max_pool3d",
+)  # fmt: skip
 METHODS: tuple[str, ...] = ()
 INPLACE: tuple[str, ...] = ()

@@ -1,23 +1,330 @@
+"""Reductions: sums, means, products, norms, and truth.
+
+Rules bring what was reduced back to a shape that broadcasts against the input
+(`unreduced`), or all the way to the input's shape (`expand_back`).
+"""
+
 from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from wengert.ops._declare import multilinear
+from wengert import _dtypes
+from wengert._core import Tensor
+from wengert._dtypes import dtype as DType
+from wengert._dtypes import promote_types
+from wengert.kernels import reduction as kernel
+from wengert.kernels.axes import Dims, axes_of, count_of, kept_shape
 from wengert.kernels.shapes import unbroadcast
+from wengert.ops._declare import Value, multilinear, primitive
+from wengert.ops.casting import convert
+from wengert.ops.complexes import conj
+from wengert.ops.scan import exclusive_prod, has_zeros
+
 
 @multilinear(input=lambda g, input_shape: expand_to(g, input_shape))
-def sum_to_shape(input, shape):
+def sum_to_shape(input: Value, shape: tuple[int, ...]) -> Value:
+    """The sum down to a shape that broadcasts to the input's."""
     return unbroadcast(input, shape)
 
+
 @multilinear(input=lambda g, input_shape: sum_to_shape(g, input_shape))
-def expand_to(input, shape):
-    return np.broadcast_to(input, shape)
+def expand_to(input: Value, shape: tuple[int, ...]) -> Value:
+    """The input broadcast to a shape."""
+    return kernel.broadcast(input, shape)
 
-@multilinear(input=lambda g, input_shape: expand_to(g, input_shape), label="SumBackward0")
-def sum(input):
-    return input.sum()
 
-__all__ = ["sum"]
+@multilinear(input=lambda g, dim, keepdim: sum_over(g, dim, keepdim))
+def expand_back(input: Value, shape: tuple[int, ...], dim: Dims, keepdim: bool) -> Value:
+    """The adjoint of a sum over `dim`: the cotangent, repeated over `shape`."""
+    if axes_of(dim, len(shape)) is None:
+        return kernel.broadcast(np.asarray(input).reshape(()), shape)
+    return kernel.broadcast(np.reshape(input, kept_shape(shape, dim)), shape)
+
+
+@multilinear(
+    input=lambda g, input_shape, dim, keepdim: expand_back(g, input_shape, dim, keepdim),
+    label="SumBackward0",
+)
+def sum_over(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:
+    """`sum` in the input's own dtype."""
+    return kernel.total(input, dim, keepdim)
+
+
+def sum(
+    input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None
+) -> Tensor:
+    """Sum over `dim`, or over everything; integers and booleans give int64.
+
+    Half precision is accumulated in float32. `dtype` converts the input first.
+
+    >>> import wengert
+    >>> wengert.sum(wengert.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
+    tensor([4., 6.])
+    """
+    return sum_over(input if dtype is None else convert(input, dtype), dim, keepdim)
+
+
+def unreduced(x: Value, shape: tuple[int, ...], dim: Dims, keepdim: bool) -> Value:
+    """What a reduction over `dim` left, in the form that broadcasts against its input."""
+    return x if keepdim else x.reshape(kept_shape(shape, dim))
+
+
+@multilinear(
+    input=lambda g, input_shape, dim, keepdim: expand_back(
+        g / (count_of(input_shape, dim) or 1), input_shape, dim, keepdim
+    ),
+    label="MeanBackward0",
+)
+def mean_over(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:
+    """`mean` in the input's own dtype."""
+    _check_inexact("mean(): could not infer output dtype. Input dtype must be either a floating"
+                   " point or complex dtype, but", input)  # fmt: skip
+    return kernel.average(input, dim, keepdim)
+
+
+def mean(
+    input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None
+) -> Tensor:
+    """Mean over `dim`, or over everything; nan where there is nothing.
+
+    Integers raise a RuntimeError unless `dtype` names a floating-point type.
+
+    >>> import wengert
+    >>> wengert.mean(wengert.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=1)
+    tensor([1.5000, 3.5000])
+    """
+    return mean_over(input if dtype is None else convert(input, dtype), dim, keepdim)
+
+
+def _check_inexact(complaint: str, array: np.ndarray) -> None:
+    if array.dtype not in _dtypes.inexact:
+        raise RuntimeError(f"{complaint} got {_dtypes.of_numpy[array.dtype].short}")
+
+
+@primitive(aux=("known",), input=lambda g, known: g * known)
+def _nan_to_zero(input: Value) -> Value:
+    known = input == input
+    return np.where(known, input, input.dtype.type(0)), known
+
+
+def nansum(
+    input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None
+) -> Tensor:
+    """Sum over `dim` that counts nan as zero.
+
+    >>> import wengert
+    >>> wengert.nansum(wengert.tensor([1.0, float("nan"), 2.0]))
+    tensor(3.)
+    """
+    if input._array.dtype in _dtypes.inexact:
+        input = _nan_to_zero(input)
+    return sum(input, dim, keepdim, dtype=dtype)
+
+
+def nanmean(
+    input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None
+) -> Tensor:
+    """Mean over `dim` of what is not nan.
+
+    >>> import wengert
+    >>> wengert.nanmean(wengert.tensor([1.0, float("nan"), 2.0]))
+    tensor(1.5000)
+    """
+    _check_inexact("nanmean(): expected input to have floating point or complex dtype but",
+                   input._array)  # fmt: skip
+    known = convert(_known(input), dtype or input.dtype)
+    return nansum(input, dim, keepdim, dtype=dtype) / sum_over(known, dim, keepdim)
+
+
+@primitive(input=None)
+def _known(input: Value) -> Value:
+    return input == input
+
+
+def _prod_vjp(g: Value, input: Value, out: Value, dim: int | None, keepdim: bool) -> Value:
+    """Each factor's derivative is the product of the others; by division where that is safe."""
+    shape = input.shape
+    if not has_zeros(input):
+        return unreduced(g * conj(out), shape, dim, keepdim) / conj(input)
+    g = unreduced(g, shape, dim, keepdim)
+    if dim is None:
+        others = exclusive_prod(input.reshape((-1,)), 0).reshape(tuple(shape))
+    else:
+        others = exclusive_prod(input, dim)
+    return g * conj(others)
+
+
+@primitive(input=_prod_vjp, label="ProdBackward0")
+def _prod(input: Value, dim: int | None, keepdim: bool) -> Value:
+    return kernel.product(input, dim, keepdim)
+
+
+def prod(
+    input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: DType | None = None
+) -> Tensor:
+    """Product over one dimension, or of everything; integers and booleans give int64.
+
+    Its derivatives are exact where factors are zero.
+
+    >>> import wengert
+    >>> wengert.prod(wengert.tensor([2.0, 3.0, 4.0]))
+    tensor(24.)
+    """
+    if isinstance(dim, tuple | list):
+        raise TypeError(f"prod(): argument 'dim' must be int, not {type(dim).__name__}")
+    return _prod(input if dtype is None else convert(input, dtype), dim, keepdim)
+
+
+@primitive(input=None)
+def _sign(input: Value) -> Value:
+    return np.sign(input)
+
+
+@primitive(input=lambda g, out: -g * out * out)
+def inverse_or_zero(input: Value) -> Value:
+    """1/x, and 0 in the place of 1/0: a subgradient at the origin of a norm."""
+    with np.errstate(divide="ignore"):
+        return np.where(input == 0, input.dtype.type(0), input.dtype.type(1) / input)
+
+
+@primitive(input=None, extreme=None)
+def _share(input: Value, extreme: Value) -> Value:
+    return kernel.ties(input, extreme).astype(input.dtype)
+
+
+def _norm_vjp(g: Value, input: Value, out: Value, p: float, dim: Dims, keepdim: bool) -> Value:
+    shape = input.shape
+    g, out = unreduced(g, shape, dim, keepdim), unreduced(out, shape, dim, keepdim)
+    if p == 2:
+        return input * (g * inverse_or_zero(out))
+    sign = _sign(input)
+    if p == 1:
+        return g * sign
+    size = input * sign
+    if math.isinf(p):
+        share = _share(size, out)
+        return g * sign * share / sum_over(share, dim, True)
+    # |x|^(p-1) / out^(p-1); a zero element gives 0 (p > 1), and is given 0 otherwise.
+    return g * sign * _ratio_power(size * inverse_or_zero(out), p - 1)
+
+
+@primitive(base=lambda g, base, exponent: g * exponent * _ratio_power(base, exponent - 1))
+def _ratio_power(base: Value, exponent: float) -> Value:
+    """x ** exponent, and 0 where x is 0: that element's part in a norm is left alone."""
+    with np.errstate(divide="ignore"):
+        return np.where(base == 0, base.dtype.type(0), base**exponent)
+
+
+@primitive(input=_norm_vjp, label="LinalgVectorNormBackward0")
+def vector_norm(input: Value, p: float = 2, dim: Dims = None, keepdim: bool = False) -> Value:
+    """The p-norm of a real tensor (p=2: also of a complex one) over `dim`."""
+    _check_inexact("linalg.vector_norm: Expected a floating point or complex tensor as input, but",
+                   input)  # fmt: skip
+    if not input.size and (p < 0 or p == math.inf) and not count_of(input.shape, dim):
+        raise RuntimeError(
+            f"linalg.vector_norm cannot compute the {p} norm on an empty dimension because the"
+            f" operation does not have an identity; input has shape {list(input.shape)}"
+        )
+    return kernel.p_norm(input, p, dim, keepdim)
+
+
+@primitive(input=None)
+def _nonzero_norm(input: Value, dim: Dims, keepdim: bool) -> Value:
+    return kernel.p_norm(input, 0, dim, keepdim)
+
+
+def norm(
+    input: Tensor,
+    p: float | str | None = "fro",
+    dim: Dims = None,
+    keepdim: bool = False,
+    dtype: DType | None = None,
+) -> Tensor:
+    """The p-norm of the elements over `dim`, or over everything; "fro" is p=2.
+
+    p=0 counts what is not zero, and p=inf takes the largest magnitude. The nuclear norm is
+    `linalg.matrix_norm(..., "nuc")`.
+
+    >>> import wengert
+    >>> wengert.norm(wengert.tensor([3.0, 4.0]))
+    tensor(5.)
+    """
+    if p is None or p == "fro":
+        p = 2.0
+    elif isinstance(p, str):
+        raise ValueError(f"norm(): argument 'p' is {p!r}, expected a number or 'fro'")
+    if dtype is not None:
+        source = input.dtype
+        if promote_types(source, dtype) is not dtype:
+            raise RuntimeError(
+                f"linalg.vector_norm: the dtype of the input ({source.short}) should be convertible"
+                f" without narrowing to the specified dtype ({dtype.short})"
+            )
+        input = convert(input, dtype)
+    if p == 0:
+        return _nonzero_norm(input, dim, keepdim)
+    if input._array.dtype.kind == "c" and p != 2:
+        input = input.abs()
+    return vector_norm(input, float(p), dim, keepdim)
+
+
+def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
+    """The p-norm of the difference of two tensors, which broadcast.
+
+    >>> import wengert
+    >>> wengert.dist(wengert.tensor([1.0, 2.0]), wengert.tensor([4.0, 6.0]))
+    tensor(5.)
+    """
+    return norm(input - other, p)
+
+
+def _truth(reduce: Callable[..., Any], array: np.ndarray, dim: Dims, keepdim: bool) -> Any:
+    axes = axes_of(dim, array.ndim)
+    out = reduce(array.astype(bool), axis=axes, keepdims=keepdim)
+    return out.astype(np.uint8) if array.dtype == np.uint8 else out
+
+
+@primitive(input=None)
+def all(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:
+    """Whether all elements over `dim` are non-zero: bool, or uint8 for uint8.
+
+    >>> import wengert
+    >>> wengert.all(wengert.tensor([[True, False], [True, True]]), dim=1)
+    tensor([False,  True])
+    """
+    return _truth(np.logical_and.reduce, input, dim, keepdim)
+
+
+@primitive(input=None)
+def any(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:
+    """Whether any element over `dim` is non-zero: bool, or uint8 for uint8.
+
+    >>> import wengert
+    >>> wengert.any(wengert.tensor([[True, False], [False, False]]), dim=1)
+    tensor([ True, False])
+    """
+    return _truth(np.logical_or.reduce, input, dim, keepdim)
+
+
+@primitive(input=None)
+def count_nonzero(input: Value, dim: Dims = None) -> Value:
+    """The number of elements over `dim` that are not zero, in int64.
+
+    >>> import wengert
+    >>> wengert.count_nonzero(wengert.tensor([[0, 1], [2, 3]]), dim=0)
+    tensor([1, 2])
+    """
+    axes = axes_of(dim, input.ndim)
+    return np.add.reduce(input.astype(bool), axis=axes, dtype=np.int64)
+
+
+__all__ = [
+    "all", "any", "count_nonzero", "dist", "mean", "nanmean", "nansum", "norm", "prod", "sum",
+]  # fmt: skip
 FUNCTIONAL: tuple[str, ...] = ()
-METHODS = ("sum",)
+METHODS = tuple(__all__)
 INPLACE: tuple[str, ...] = ()

@@ -1,8 +1,255 @@
-"""Operations: scan."""
+"""Scans: running sums, products, extrema, and differences.
+
+A running product and a running logsumexp have one derivative, a first-order linear
+recurrence along the dimension. It needs no division, so zeros are no special case, and
+its own derivatives are recurrences again.
+"""
 
 from __future__ import annotations
 
-__all__: list[str] = []
+import numpy as np
+
+from wengert import _dtypes
+from wengert._core import Tensor, tensors
+from wengert._dtypes import dtype as DType
+from wengert.kernels import scan as kernel
+from wengert.kernels.axes import axis_of
+from wengert.ops._declare import Value, multilinear, primitive
+from wengert.ops.casting import convert
+from wengert.ops.complexes import conj
+from wengert.ops.extrema import ValuesIndices, take_along
+
+
+@multilinear(input=lambda g, dim, reverse: _cumsum(g, dim, not reverse), label="CumsumBackward0")
+def _cumsum(input: Value, dim: int, reverse: bool = False) -> Value:
+    return kernel.running(np.add, input, dim, reverse)
+
+
+def cumsum(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
+    """Running sum along `dim`; integers and booleans give int64.
+
+    >>> import wengert
+    >>> wengert.cumsum(wengert.tensor([1.0, 2.0, 3.0]), dim=0)
+    tensor([1., 3., 6.])
+    """
+    return _cumsum(input if dtype is None else convert(input, dtype), dim)
+
+
+@primitive(input=lambda g, dim, by: _shifted(g, dim, -by, 0.0))
+def _shifted(input: Value, dim: int, by: int, fill: float) -> Value:
+    return kernel.shifted(input, axis_of(dim, input.ndim), by, fill)
+
+
+@primitive(
+    add=lambda g, factor, dim, reverse: _carried(g, factor, dim, reverse),
+    factor=lambda g, factor, out, dim, reverse: (
+        _carried(g, factor, dim, reverse) * conj(_shifted(out, dim, -1 if reverse else 1, 0.0))
+    ),
+)
+def _recurrence(add: Value, factor: Value, dim: int, reverse: bool) -> Value:
+    """r[k] = add[k] + factor[k] * r[k-1], or r[k+1] if `reverse`."""
+    return kernel.recurrence(add, factor, axis_of(dim, add.ndim), reverse)
+
+
+def _carried(g: Value, factor: Value, dim: int, reverse: bool) -> Value:
+    """What the cotangents of all later steps of a recurrence add up to at each step."""
+    step = 1 if reverse else -1
+    return _recurrence(g, conj(_shifted(factor, dim, step, 0.0)), dim, not reverse)
+
+
+def _cumprod_vjp(g: Value, input: Value, out: Value, dim: int, reverse: bool) -> Value:
+    if not has_zeros(input):
+        return _cumsum(g * conj(out), dim, not reverse) / conj(input)
+    before = _shifted(out, dim, -1 if reverse else 1, 1.0)
+    return conj(before) * _carried(g, input, dim, reverse)
+
+
+def has_zeros(x: Value) -> bool:
+    """Whether a division by these factors would fail."""
+    return not (x._array if type(x) in tensors else x).all()
+
+
+@primitive(input=_cumprod_vjp, label="CumprodBackward0")
+def _cumprod(input: Value, dim: int, reverse: bool = False) -> Value:
+    return kernel.running(np.multiply, input, dim, reverse)
+
+
+def cumprod(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
+    """Running product along `dim`; integers and booleans give int64.
+
+    >>> import wengert
+    >>> wengert.cumprod(wengert.tensor([1.0, 2.0, 3.0]), dim=0)
+    tensor([1., 2., 6.])
+    """
+    return _cumprod(input if dtype is None else convert(input, dtype), dim)
+
+
+def exclusive_prod(input: Value, dim: int) -> Value:
+    """For each element the product of all others along `dim`."""
+    before = _shifted(_cumprod(input, dim, False), dim, 1, 1.0)
+    return before * _shifted(_cumprod(input, dim, True), dim, -1, 1.0)
+
+
+@primitive(input=lambda g: g)
+def _finite(input: Value) -> Value:
+    """-inf replaced by the lowest number: a running sum of nothing has no derivative."""
+    return np.maximum(input, _lowest(input.dtype))
+
+
+def _lowest(dtype: np.dtype) -> Value:
+    return dtype.type(-3.0e38 if dtype == _dtypes.bfloat16.np else np.finfo(dtype).min)
+
+
+def _logcumsumexp_vjp(g: Value, input: Value, out: Value, dim: int) -> Value:
+    from wengert.ops.exponential import exp  # it needs reductions, which need scans
+
+    out = _finite(out)
+    decay = exp(_finite(out - _shifted(out, dim, -1, 0.0)))
+    return exp(input - out) * _recurrence(g, decay, dim, True)
+
+
+@primitive(input=_logcumsumexp_vjp)
+def logcumsumexp(input: Value, dim: int) -> Value:
+    """Logarithm of the running sum of exponentials along `dim`.
+
+    >>> import wengert
+    >>> wengert.logcumsumexp(wengert.tensor([0.0, 0.0]), dim=0)
+    tensor([0.0000, 0.6931])
+    """
+    if input.dtype not in _dtypes.inexact:
+        raise NotImplementedError(
+            f'"logcumsumexp" not implemented for {_dtypes.of_numpy[input.dtype].short!r}'
+        )
+    return kernel.running_logsumexp(input, dim)
+
+
+@primitive(input=None)
+def _running_place(input: Value, dim: int, largest: bool) -> Value:
+    return kernel.running_extreme_index(input, dim, largest)
+
+
+def cummax(input: Tensor, dim: int) -> ValuesIndices:
+    """Running maximum along `dim`, and where it was last met.
+
+    >>> import wengert
+    >>> wengert.cummax(wengert.tensor([1.0, 3.0, 2.0]), dim=0).indices
+    tensor([0, 1, 1])
+    """
+    indices = _running_place(input, dim, True)
+    return ValuesIndices(take_along(input, indices, dim, False), indices)
+
+
+def cummin(input: Tensor, dim: int) -> ValuesIndices:
+    """Running minimum along `dim`, and where it was last met.
+
+    >>> import wengert
+    >>> wengert.cummin(wengert.tensor([3.0, 1.0, 2.0]), dim=0).values
+    tensor([3., 1., 1.])
+    """
+    indices = _running_place(input, dim, False)
+    return ValuesIndices(take_along(input, indices, dim, False), indices)
+
+
+@multilinear(input=lambda g, input_shape, dim: _differences_adjoint(g, input_shape, dim))
+def _differences(input: Value, dim: int) -> Value:
+    return kernel.differences(input, axis_of(dim, input.ndim))
+
+
+@multilinear(input=lambda g, dim: _differences(g, dim))
+def _differences_adjoint(input: Value, shape: tuple[int, ...], dim: int) -> Value:
+    out = np.zeros(shape, input.dtype)
+    axis = axis_of(dim, len(shape))
+    target, source = np.moveaxis(out, axis, 0), np.moveaxis(input, axis, 0)
+    target[1:] = source
+    target[:-1] -= source
+    return out
+
+
+def diff(
+    input: Tensor,
+    n: int = 1,
+    dim: int = -1,
+    prepend: Tensor | None = None,
+    append: Tensor | None = None,
+) -> Tensor:
+    """The n-th difference along `dim`, of the input with `prepend` and `append` put to its ends.
+
+    >>> import wengert
+    >>> wengert.diff(wengert.tensor([1.0, 4.0, 9.0]))
+    tensor([3., 5.])
+    """
+    if type(input) not in tensors:
+        raise TypeError(
+            f"diff(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
+        )
+    if input._array.ndim == 0:
+        raise RuntimeError("diff expects input to be at least one-dimensional, but got a 0-d one")
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    parts = [t for t in (prepend, input, append) if t is not None]
+    if len(parts) > 1:
+        from wengert.ops.joining import cat
+
+        out = cat(parts, dim)
+    else:
+        out = input
+    axis = axis_of(dim, out._array.ndim)
+    for _ in range(min(n, out._array.shape[axis])):
+        out = _differences(out, axis)
+    return out
+
+
+def _trapezoids(name: str, y: Tensor, x: Tensor | None, dx: float | None, dim: int) -> Tensor:
+    """The area of each trapezoid between neighbours along `dim`."""
+    if x is not None and dx is not None:
+        raise TypeError(f"{name}(): takes either 'x' or 'dx', and got both")
+    if y._array.dtype == bool:
+        raise RuntimeError(f"{name}: received a bool input for `y`, but bool is not supported")
+    axis = axis_of(dim, y._array.ndim)
+    n = y._array.shape[axis]
+    # The mean of two neighbours is the first plus half the difference.
+    mean = y.narrow(axis, 0, max(n - 1, 0)) + diff(y, dim=axis) * 0.5
+    if x is None:
+        return mean * (1.0 if dx is None else dx)
+    if x._array.ndim == 1:
+        if x._array.shape[0] != n:
+            raise RuntimeError(
+                f"{name}: There must be one `x` value for each sample point, but got"
+                f" {x._array.shape[0]} for {n}"
+            )
+        widths = diff(x).reshape((-1,) + (1,) * (y._array.ndim - axis - 1))
+        return mean * widths
+    return mean * diff(x, dim=dim)
+
+
+def trapezoid(
+    y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1
+) -> Tensor:
+    """Integral along `dim` by the trapezoidal rule, at points `x` or at distance `dx` (1).
+
+    >>> import wengert
+    >>> wengert.trapezoid(wengert.tensor([1.0, 2.0, 3.0]))
+    tensor(4.)
+    """
+    return _trapezoids("trapezoid", y, x, dx, dim).sum(dim)
+
+
+def cumulative_trapezoid(
+    y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1
+) -> Tensor:
+    """The integrals from the first point to each of the others, as `trapezoid`.
+
+    >>> import wengert
+    >>> wengert.cumulative_trapezoid(wengert.tensor([1.0, 2.0, 3.0]))
+    tensor([1.5000, 4.0000])
+    """
+    return _trapezoids("cumulative_trapezoid", y, x, dx, dim).cumsum(dim)
+
+
+__all__ = [
+    "cummax", "cummin", "cumprod", "cumsum", "cumulative_trapezoid", "diff", "logcumsumexp",
+    "trapezoid",
+]  # fmt: skip
 FUNCTIONAL: tuple[str, ...] = ()
-METHODS: tuple[str, ...] = ()
-INPLACE: tuple[str, ...] = ()
+METHODS = ("cummax", "cummin", "cumprod", "cumsum", "diff", "logcumsumexp")
+INPLACE = ("cumprod", "cumsum")

@@ -1,8 +1,473 @@
-"""Operations: shape."""
+"""Operations: another shape for the same elements, and the order of dimensions.
+
+Where PyTorch returns a view these do too: the output shows the input's memory.
+"""
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from collections.abc import Sequence
+from math import prod
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from wengert._core import Tensor, tensors, wrap
+from wengert._dtypes import dtype as DType
+from wengert._dtypes import of_numpy
+from wengert.kernels.axes import axis_of
+from wengert.ops._declare import Value, multilinear
+from wengert.ops._variadic import require_tensor
+
+
+@multilinear(input=lambda g, input_shape: reshape(g, input_shape), view=True, label="ViewBackward0")
+def reshape(input: Value, shape: Sequence[int]) -> Value:
+    """The elements in another shape: a view where the memory allows it, else a copy.
+
+    One length may be -1; it follows from the others. RuntimeError where the number of elements
+    differs.
+
+    >>> import wengert
+    >>> wengert.reshape(wengert.tensor([1, 2, 3, 4]), (2, -1))
+    tensor([[1, 2],
+            [3, 4]])
+    """
+    try:
+        out = input.reshape(shape)
+    except ValueError:
+        raise _reshape_error(input, tuple(shape)) from None
+    if shape and min(shape) < -1:  # NumPy infers these as well
+        raise _reshape_error(input, tuple(shape))
+    return out
+
+
+def _reshape_error(array: np.ndarray, shape: tuple[int, ...]) -> RuntimeError:
+    for k, n in enumerate(shape):
+        if n < -1:
+            return RuntimeError(f"invalid shape dimension {n} at index {k} of shape {list(shape)}")
+    if shape.count(-1) > 1:
+        return RuntimeError(f"only one dimension can be inferred, and shape is {list(shape)}")
+    if not array.size and -1 in shape and 0 in shape:
+        return RuntimeError(
+            f"cannot reshape tensor of 0 elements into shape {list(shape)} because the"
+            " unspecified dimension size -1 can be any value and is ambiguous"
+        )
+    return RuntimeError(f"shape '{list(shape)}' is invalid for input of size {array.size}")
+
+
+@multilinear(input=lambda g, input_shape: reshape(g, input_shape), view=True, label="ViewBackward0")
+def view(input: Value, size: Sequence[int]) -> Value:
+    """As `reshape`, but never a copy: RuntimeError where the strides do not allow a view."""
+    out: Value = reshape(input, size)
+    if not input.flags.c_contiguous and out.size and not np.may_share_memory(out, input):
+        raise RuntimeError(
+            "view size is not compatible with input tensor's size and stride (at least one"
+            " dimension spans across two contiguous subspaces). Use .reshape(...) instead."
+            f" view() got size {list(size)} for shape {list(input.shape)}"
+        )
+    return out
+
+
+def reinterpreted(input: Tensor, dtype: DType) -> Tensor:
+    """The memory of `input` as elements of another dtype; no gradient passes.
+
+    Where the sizes of the elements differ, the last dimension grows or shrinks.
+    """
+    array, a, b = input._array, of_numpy[input._array.dtype], dtype
+    if a.itemsize != b.itemsize:
+        sizes = f"to view {a.short} as {b.short} (different element sizes)"
+        if not array.ndim:
+            raise RuntimeError(f"self.dim() cannot be 0 {sizes}")
+        stride = array.strides[-1] // a.itemsize
+        if stride != 1 and array.size:
+            raise RuntimeError(f"self.stride(-1) must be 1 {sizes}, but got {stride}")
+        ratio = b.itemsize // a.itemsize
+        if ratio > 1 and array.shape[-1] % ratio:
+            raise RuntimeError(
+                f"self.size(-1) must be divisible by {ratio} {sizes}, but got {array.shape[-1]}"
+            )
+    return wrap(array.view(b.np))
+
+
+def view_as(input: Tensor, other: Tensor) -> Tensor:
+    """The input viewed in the shape of `other`.
+
+    >>> import wengert
+    >>> wengert.tensor([1, 2]).view_as(wengert.zeros(2, 1))
+    tensor([[1],
+            [2]])
+    """
+    require_tensor("view_as", "other", other, 2)
+    return view(input, other._array.shape)
+
+
+def reshape_as(input: Tensor, other: Tensor) -> Tensor:
+    """The input reshaped to the shape of `other`.
+
+    >>> import wengert
+    >>> wengert.tensor([1, 2]).reshape_as(wengert.zeros(2, 1))
+    tensor([[1],
+            [2]])
+    """
+    require_tensor("reshape_as", "other", other, 2)
+    return reshape(input, other._array.shape)
+
+
+@multilinear(input=lambda g, input_shape: reshape(g, input_shape), view=True, label="ViewBackward0")
+def flatten(input: Value, start_dim: int = 0, end_dim: int = -1) -> Value:
+    """The dimensions from `start_dim` to `end_dim`, both included, merged into one.
+
+    >>> import wengert
+    >>> wengert.flatten(wengert.zeros(2, 3, 4), start_dim=1).shape
+    torch.Size([2, 12])
+    """
+    shape = input.shape or (1,)
+    first, last = axis_of(start_dim, input.ndim), axis_of(end_dim, input.ndim)
+    if first > last:
+        raise RuntimeError(
+            "flatten() has invalid args: start_dim cannot come after end_dim, got start_dim ="
+            f" {start_dim} and end_dim = {end_dim}"
+        )
+    merged = prod(shape[first : last + 1])
+    return input.reshape((*shape[:first], merged, *shape[last + 1 :]))
+
+
+def ravel(input: Tensor) -> Tensor:
+    """The elements in one dimension.
+
+    >>> import wengert
+    >>> wengert.ravel(wengert.tensor([[1, 2], [3, 4]]))
+    tensor([1, 2, 3, 4])
+    """
+    return reshape(input, (-1,))
+
+
+def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
+    """Dimension `dim` split into several of the given sizes, one of which may be -1.
+
+    >>> import wengert
+    >>> wengert.unflatten(wengert.zeros(2, 6), 1, (3, -1)).shape
+    torch.Size([2, 3, 2])
+    """
+    require_tensor("unflatten", "input", input)
+    shape = input.shape
+    d, sizes = axis_of(dim, len(shape)), tuple(sizes)
+    if not sizes:
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    length = shape[d] if shape else 1
+    known = prod(n for n in sizes if n != -1)
+    if -1 in sizes:
+        inferred = length // known if known else 0
+        sizes = tuple(inferred if n == -1 else n for n in sizes)
+    if prod(sizes) != length:
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {d}"
+            f" ({length}) in the input tensor"
+        )
+    return view(input, (*shape[:d], *sizes, *shape[d + 1 :]))
+
+
+@multilinear(input=lambda g, input_shape: reshape(g, input_shape), view=True)
+def squeeze(input: Value, dim: int | Sequence[int] | None = None) -> Value:
+    """The input without its dimensions of length 1, or without those of them that `dim` names.
+
+    >>> import wengert
+    >>> wengert.squeeze(wengert.zeros(1, 3, 1), 0).shape
+    torch.Size([3, 1])
+    """
+    shape = input.shape
+    if dim is None:
+        return input.reshape([n for n in shape if n != 1])
+    if isinstance(dim, tuple | list):
+        gone = [axis_of(d, input.ndim) for d in dim]
+        if len(set(gone)) < len(gone):
+            twice = next(d for d in gone if gone.count(d) > 1)
+            raise RuntimeError(f"dim {twice} appears multiple times in the list of dims")
+    else:
+        gone = [axis_of(dim, input.ndim)]
+    return input.reshape([n for d, n in enumerate(shape) if n != 1 or d not in gone])
+
+
+@multilinear(input=lambda g, input_shape: reshape(g, input_shape), view=True)
+def unsqueeze(input: Value, dim: int) -> Value:
+    """The input with a dimension of length 1 inserted before position `dim`.
+
+    >>> import wengert
+    >>> wengert.unsqueeze(wengert.tensor([1, 2]), 1)
+    tensor([[1],
+            [2]])
+    """
+    shape, d = input.shape, dim
+    n = len(shape) + 1
+    if not -n <= d < n:
+        axis_of(d, n)
+    if d < 0:
+        d += n
+    return input.reshape((*shape[:d], 1, *shape[d:]))
+
+
+@multilinear(input=lambda g, dim0, dim1: transpose(g, dim0, dim1), view=True)
+def transpose(input: Value, dim0: int, dim1: int) -> Value:
+    """The input with two dimensions exchanged.
+
+    >>> import wengert
+    >>> wengert.transpose(wengert.tensor([[1, 2], [3, 4]]), 0, 1)
+    tensor([[1, 3],
+            [2, 4]])
+    """
+    if not input.ndim:
+        axis_of(dim0, 0), axis_of(dim1, 0)
+        return input[...]
+    return input.swapaxes(dim0, dim1)
+
+
+def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
+    """As `transpose`.
+
+    >>> import wengert
+    >>> wengert.swapaxes(wengert.zeros(2, 3), 0, 1).shape
+    torch.Size([3, 2])
+    """
+    return transpose(input, axis0, axis1)
+
+
+def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """As `transpose`.
+
+    >>> import wengert
+    >>> wengert.swapdims(wengert.zeros(2, 3), 0, 1).shape
+    torch.Size([3, 2])
+    """
+    return transpose(input, dim0, dim1)
+
+
+@multilinear(input=lambda g: t(g), view=True)
+def t(input: Value) -> Value:
+    """The transpose of a matrix; a vector or a number as it is.
+
+    >>> import wengert
+    >>> wengert.t(wengert.tensor([[1, 2], [3, 4]]))
+    tensor([[1, 3],
+            [2, 4]])
+    """
+    if input.ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
+    return input.T
+
+
+@multilinear(input=lambda g, dims: permute(g, inverse_of(dims)), view=True)
+def permute(input: Value, dims: Sequence[int]) -> Value:
+    """The input with its dimensions in the order `dims`.
+
+    >>> import wengert
+    >>> wengert.permute(wengert.zeros(2, 3, 4), (2, 0, 1)).shape
+    torch.Size([4, 2, 3])
+    """
+    if len(dims) != input.ndim:
+        raise RuntimeError(
+            "permute(): number of dimensions in the tensor input does not match the length of the"
+            f" desired ordering of dimensions i.e. input.dim() = {input.ndim} is not equal to"
+            f" len(dims) = {len(dims)}"
+        )
+    try:
+        return input.transpose(dims)
+    except ValueError:
+        for d in dims:
+            axis_of(d, input.ndim)
+        raise RuntimeError(f"permute(): duplicate dims are not allowed, got {list(dims)}") from None
+
+
+def inverse_of(dims: Sequence[int]) -> tuple[int, ...]:
+    """The permutation that undoes `dims`."""
+    n = len(dims)
+    positions = {d % n: k for k, d in enumerate(dims)}
+    return tuple([positions[d] for d in range(n)])
+
+
+def movedim(input: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
+    """The input with the dimensions `source` at the places `destination`, the others in order.
+
+    >>> import wengert
+    >>> wengert.movedim(wengert.zeros(2, 3, 4), 0, -1).shape
+    torch.Size([3, 4, 2])
+    """
+    require_tensor("movedim", "input", input)
+    ndim = input.ndim
+    come = [source] if isinstance(source, int) else list(source)
+    go = [destination] if isinstance(destination, int) else list(destination)
+    if len(come) != len(go):
+        raise RuntimeError(
+            f"movedim: Invalid source or destination dims: source ({come} dims) should contain"
+            f" the same number of dims as destination ({go} dims)"
+        )
+    places = [[axis_of(d, ndim) for d in dims] for dims in (come, go)]
+    for name, dims, given in zip(("source", "destination"), places, (come, go), strict=True):
+        if len(set(dims)) < len(dims):
+            raise RuntimeError(f"movedim: repeated dim in `{name}` ({given})")
+    if not ndim:
+        return permute(input, ())
+    rest = iter(d for d in range(ndim) if d not in places[0])
+    moved = dict(zip(places[1], places[0], strict=True))
+    return permute(input, [moved[d] if d in moved else next(rest) for d in range(ndim)])
+
+
+def moveaxis(
+    input: Tensor, source: int | Sequence[int], destination: int | Sequence[int]
+) -> Tensor:
+    """As `movedim`.
+
+    >>> import wengert
+    >>> wengert.moveaxis(wengert.zeros(2, 3), 0, 1).shape
+    torch.Size([3, 2])
+    """
+    return movedim(input, source, destination)
+
+
+def adjoint(input: Tensor) -> Tensor:
+    """The conjugate transpose of a matrix or of each matrix in a batch.
+
+    >>> import wengert
+    >>> wengert.adjoint(wengert.tensor([[1, 2], [3, 4]]))
+    tensor([[1, 3],
+            [2, 4]])
+    """
+    require_tensor("adjoint", "input", input)
+    return _conjugate(matrix_transpose(input, "adjoint()"))
+
+
+def _conjugate(input: Tensor) -> Tensor:
+    from wengert.ops.complexes import conj
+
+    return conj(input) if input._array.dtype.kind == "c" else input
+
+
+def matrix_transpose(input: Tensor, name: str) -> Tensor:
+    """The last two dimensions exchanged; RuntimeError for a vector."""
+    if input.ndim == 1:
+        raise RuntimeError(
+            f"tensor.{name} is only supported on matrices or batches of matrices. Got 1-D tensor."
+        )
+    return transpose(input, -2, -1) if input.ndim else input
+
+
+def reversed_dims(input: Tensor) -> Tensor:
+    """`x.T`: all dimensions in reverse order."""
+    return t(input) if input.ndim == 2 else permute(input, tuple(range(input.ndim))[::-1])
+
+
+def hermitian(input: Tensor) -> Tensor:
+    """`x.H`: the conjugate transpose of a matrix."""
+    if input.ndim not in (0, 2):
+        raise RuntimeError(
+            f"tensor.H is only supported on matrices (2-D tensors). Got {input.ndim}-D tensor."
+            " For batches of matrices, consider using tensor.mH"
+        )
+    return _conjugate(t(input))
+
+
+@multilinear(input=lambda g: g)
+def clone(input: Value, *, memory_format: Any = None) -> Value:
+    """A copy of the input; gradients pass through it.
+
+    The copy keeps the input's strides where they are dense, or takes `memory_format`.
+
+    >>> import wengert
+    >>> x = wengert.tensor([1.0, 2.0])
+    >>> y = x.clone().add_(1)
+    >>> x
+    tensor([1., 2.])
+    """
+    return _in_format(input, memory_format)
+
+
+def _in_format(array: np.ndarray, memory_format: Any) -> np.ndarray:
+    wanted = str(memory_format).rpartition(".")[2]
+    if wanted in ("None", "preserve_format"):
+        return array.copy(order="K")
+    if not wanted.startswith("channels_last"):
+        return array.copy(order="C")
+    order = (0, *range(2, array.ndim), 1)
+    return array.transpose(order).copy().transpose(inverse_of(order))
+
+
+def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
+    """The input itself where its memory is in the order of its shape, else such a copy.
+
+    >>> import wengert
+    >>> wengert.zeros(2, 3).t().contiguous().shape
+    torch.Size([3, 2])
+    """
+    array = input._array
+    wanted = str(memory_format).rpartition(".")[2]
+    if wanted.startswith("channels_last"):
+        seen = array.transpose((0, *range(2, array.ndim), 1))
+    else:
+        seen, memory_format = array, "contiguous_format"
+    return input if seen.flags.c_contiguous else clone(input, memory_format=memory_format)
+
+
+def _at_least(inputs: tuple[Any, ...], shaped: Any) -> Any:
+    if len(inputs) == 1 and type(inputs[0]) in tensors:
+        return shaped(inputs[0])
+    many = inputs[0] if len(inputs) == 1 else inputs
+    return tuple(shaped(x) for x in many)
+
+
+def atleast_1d(*tensors: Any) -> Any:
+    """Each tensor with at least one dimension; one tensor, or a tuple for several.
+
+    >>> import wengert
+    >>> wengert.atleast_1d(wengert.tensor(3))
+    tensor([3])
+    """
+    return _at_least(tensors, lambda x: x if x.ndim else reshape(x, (1,)))
+
+
+def atleast_2d(*tensors: Any) -> Any:
+    """Each tensor with at least two dimensions; new ones come first.
+
+    >>> import wengert
+    >>> wengert.atleast_2d(wengert.tensor([1, 2]))
+    tensor([[1, 2]])
+    """
+
+    def shaped(x: Tensor) -> Tensor:
+        return x if x.ndim > 1 else unsqueeze(x, 0) if x.ndim else reshape(x, (1, 1))
+
+    return _at_least(tensors, shaped)
+
+
+def atleast_3d(*tensors: Any) -> Any:
+    """Each tensor with at least three dimensions: a vector of n gives (1, n, 1).
+
+    >>> import wengert
+    >>> wengert.atleast_3d(wengert.tensor([1, 2])).shape
+    torch.Size([1, 2, 1])
+    """
+
+    def shaped(x: Tensor) -> Tensor:
+        if x.ndim > 2:
+            return x
+        return unsqueeze(x, -1) if x.ndim == 2 else reshape(x, (1, x._array.size, 1))
+
+    return _at_least(tensors, shaped)
+
+
+def sizes_of(given: tuple[Any, ...]) -> Any:
+    """The sizes of a call such as ``x.view(2, 3)`` or ``x.view((2, 3))``."""
+    if len(given) == 1 and not hasattr(given[0], "__index__"):
+        return given[0]
+    return [n if type(n) is int else index(n) for n in given]
+
+
+__all__ = [
+    "adjoint", "atleast_1d", "atleast_2d", "atleast_3d", "clone", "flatten", "moveaxis",
+    "movedim", "permute", "ravel", "reshape", "squeeze", "swapaxes", "swapdims", "t",
+    "transpose", "unflatten", "unsqueeze",
+]  # fmt: skip
 FUNCTIONAL: tuple[str, ...] = ()
-METHODS: tuple[str, ...] = ()
+METHODS = (
+    "adjoint", "clone", "contiguous", "flatten", "moveaxis", "movedim", "ravel", "reshape_as",
+    "squeeze", "swapaxes", "swapdims", "t", "transpose", "unflatten", "unsqueeze", "view_as",
+)  # fmt: skip
 INPLACE: tuple[str, ...] = ()

@@ -1,8 +1,110 @@
-"""Operations: softmax."""
+"""Softmax, its logarithm, and logsumexp: one node each, which keeps its output alone."""
 
 from __future__ import annotations
 
-__all__: list[str] = []
+import numpy as np
+
+from wengert import _dtypes
+from wengert._core import Tensor
+from wengert._dtypes import dtype as DType
+from wengert.kernels import softmax as kernel
+from wengert.kernels.axes import Dims, axes_of, axis_of
+from wengert.ops._declare import Value, primitive
+from wengert.ops.casting import convert
+from wengert.ops.exponential import exp
+from wengert.ops.reduction import sum_over, unreduced
+
+
+@primitive(input=lambda g, out, dim: _softmax_pullback(g, out, dim), label="SoftmaxBackward0")
+def _softmax(input: Value, dim: int) -> Value:
+    _check_inexact("softmax", input)
+    return kernel.softmax(input, axis_of(dim, input.ndim))
+
+
+def _softmax_pullback_out(h: Value, g: Value, out: Value, dim: int) -> Value:
+    return h * (g - sum_over(g * out, dim, True)) - g * sum_over(h * out, dim, True)
+
+
+@primitive(
+    input=lambda g, out, dim: _softmax_pullback(g, out, dim),
+    out=lambda g, input, out, dim: _softmax_pullback_out(g, input, out, dim),
+)
+def _softmax_pullback(input: Value, out: Value, dim: int) -> Value:
+    return kernel.softmax_pullback(input, out, axis_of(dim, out.ndim))
+
+
+@primitive(
+    input=lambda g, out, dim: _log_softmax_pullback(g, out, dim), label="LogSoftmaxBackward0"
+)
+def _log_softmax(input: Value, dim: int) -> Value:
+    _check_inexact("log_softmax", input)
+    return kernel.log_softmax(input, axis_of(dim, input.ndim))
+
+
+@primitive(
+    input=lambda g, out, dim: g - sum_over(g * exp(out), dim, True),
+    out=lambda g, input, out, dim: -(g * exp(out) * sum_over(input, dim, True)),
+)
+def _log_softmax_pullback(input: Value, out: Value, dim: int) -> Value:
+    return kernel.log_softmax_pullback(input, out, axis_of(dim, out.ndim))
+
+
+def _check_inexact(name: str, array: np.ndarray) -> None:
+    if array.dtype not in _dtypes.inexact or array.dtype.kind == "c":
+        raise NotImplementedError(
+            f'"{name}" not implemented for {_dtypes.of_numpy[array.dtype].short!r}; argument'
+            " 'input' must be floating point, or 'dtype' be given"
+        )
+
+
+def softmax(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+    """exp(x) / sum(exp(x)) along `dim`; `dtype` converts the input first.
+
+    >>> import wengert
+    >>> wengert.softmax(wengert.tensor([0.0, 0.0]), dim=0)
+    tensor([0.5000, 0.5000])
+    """
+    if dim is None:
+        raise _no_dim("softmax")
+    return _softmax(input if dtype is None else convert(input, dtype), dim)
+
+
+def log_softmax(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+    """The logarithm of `softmax` along `dim`, finite where softmax would round to zero.
+
+    >>> import wengert
+    >>> wengert.log_softmax(wengert.tensor([0.0, 0.0]), dim=0)
+    tensor([-0.6931, -0.6931])
+    """
+    if dim is None:
+        raise _no_dim("log_softmax")
+    return _log_softmax(input if dtype is None else convert(input, dtype), dim)
+
+
+def _no_dim(name: str) -> TypeError:
+    return TypeError(f"{name}(): argument 'dim' (position 2) must be int, not NoneType")
+
+
+def _logsumexp_vjp(g: Value, input: Value, out: Value, dim: Dims, keepdim: bool) -> Value:
+    shape = input.shape
+    out = unreduced(out, shape, dim, keepdim)
+    return unreduced(g, shape, dim, keepdim) * exp(input - out)
+
+
+@primitive(input=_logsumexp_vjp, floats=True)
+def logsumexp(input: Value, dim: Dims, keepdim: bool = False) -> Value:
+    """Logarithm of the sum of exponentials over `dim`, computed without overflow.
+
+    >>> import wengert
+    >>> wengert.logsumexp(wengert.tensor([1000.0, 0.0]), dim=0)
+    tensor(1000.)
+    """
+    if dim is None:
+        raise TypeError("logsumexp(): argument 'dim' must be tuple of ints, not NoneType")
+    return kernel.logsumexp(input, axes_of(dim, input.ndim), keepdim)
+
+
+__all__ = ["log_softmax", "logsumexp", "softmax"]
 FUNCTIONAL: tuple[str, ...] = ()
-METHODS: tuple[str, ...] = ()
+METHODS = ("log_softmax", "logsumexp", "softmax")
 INPLACE: tuple[str, ...] = ()

@@ -1,8 +1,377 @@
-"""Operations: sort."""
+"""Sorting and ranking, unique values, and counting into bins.
+
+Indices come from an operation without a derivative, values from picking at those indices.
+"""
 
 from __future__ import annotations
 
-__all__: list[str] = []
+import math
+from typing import Any
+
+import numpy as np
+
+from wengert import _dtypes
+from wengert._core import Tensor, tensors, wrap
+from wengert.kernels import selection
+from wengert.kernels.axes import axis_of, length_of
+from wengert.kernels.reduction import widened
+from wengert.ops._declare import Value, primitive
+from wengert.ops.extrema import ValuesIndices, picked, take_along
+
+
+def _require_tensor(name: str, **arguments: Any) -> None:
+    for position, (argument, value) in enumerate(arguments.items(), 1):
+        if type(value) not in tensors:
+            raise TypeError(
+                f"{name}(): argument '{argument}' (position {position}) must be Tensor, not"
+                f" {type(value).__name__}"
+            )
+
+
+@primitive(input=None)
+def argsort(input: Value, dim: int = -1, descending: bool = False, stable: bool = False) -> Value:
+    """The indices that sort the input along `dim`. Always stable; nan counts as the largest.
+
+    >>> import wengert
+    >>> wengert.argsort(wengert.tensor([3.0, 1.0, 2.0]))
+    tensor([1, 2, 0])
+    """
+    _check_ordered("sort", input)
+    return selection.order(input, axis_of(dim, input.ndim), descending)
+
+
+def _check_ordered(name: str, array: np.ndarray) -> None:
+    if array.dtype.kind == "c":
+        raise RuntimeError(f"{name}() does not support complex tensors, but got dtype"
+                           f" {_dtypes.of_numpy[array.dtype]}")  # fmt: skip
+
+
+def sort(
+    input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False
+) -> ValuesIndices:
+    """The elements sorted along `dim`, and where they were. Always stable.
+
+    >>> import wengert
+    >>> values, indices = wengert.sort(wengert.tensor([3.0, 1.0, 2.0]))
+    >>> values
+    tensor([1., 2., 3.])
+    """
+    indices = argsort(input, dim, descending)
+    return ValuesIndices(take_along(input, indices, dim, True), indices)
+
+
+def msort(input: Tensor) -> Tensor:
+    """The elements sorted along the first dimension.
+
+    >>> import wengert
+    >>> wengert.msort(wengert.tensor([3.0, 1.0, 2.0]))
+    tensor([1., 2., 3.])
+    """
+    return sort(input, 0).values
+
+
+@primitive(input=None)
+def _top_places(input: Value, k: int, dim: int, largest: bool) -> Value:
+    _check_ordered("topk", input)
+    axis = axis_of(dim, input.ndim)
+    if not 0 <= k <= length_of(input.shape, axis):
+        raise RuntimeError(
+            f"selected index k out of range: topk() got k={k} for dimension {axis} of size"
+            f" {length_of(input.shape, axis)}"
+        )
+    return selection.top(input, k, axis, largest)
+
+
+def topk(
+    input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+) -> ValuesIndices:
+    """The k largest (or smallest) elements along `dim` and their indices, best first.
+
+    >>> import wengert
+    >>> wengert.topk(wengert.tensor([3.0, 1.0, 2.0]), 2).values
+    tensor([3., 2.])
+    """
+    indices = _top_places(input, k, dim, largest)
+    return ValuesIndices(take_along(input, indices, dim, True), indices)
+
+
+@primitive(input=None)
+def _kth_place(input: Value, k: int, dim: int, keepdim: bool) -> Value:
+    _check_ordered("kthvalue", input)
+    axis = axis_of(dim, input.ndim)
+    if not 1 <= k <= length_of(input.shape, axis):
+        raise RuntimeError(
+            f"kthvalue(): selected number k out of range for dimension {axis}: got k={k} for size"
+            f" {length_of(input.shape, axis)}"
+        )
+    return selection.drop_axis(selection.kth(input, k - 1, axis), axis, keepdim)
+
+
+def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> ValuesIndices:
+    """The k-th smallest element along `dim` (k counts from 1) and its index.
+
+    >>> import wengert
+    >>> wengert.kthvalue(wengert.tensor([3.0, 1.0, 2.0]), 2).values
+    tensor(2.)
+    """
+    return picked(input, _kth_place(input, k, dim, keepdim), dim, keepdim)
+
+
+def _with_extras(values: np.ndarray, inverse: np.ndarray | None, counts: np.ndarray | None) -> Any:
+    """The values alone, or a tuple with what else was asked for."""
+    results = [wrap(x) for x in (values, inverse, counts) if x is not None]
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
+    """The distinct elements in ascending order, or the distinct slices along `dim`.
+
+    With `return_inverse`, where each element went; with `return_counts`, how often each
+    occurs. The result has no derivative.
+
+    >>> import wengert
+    >>> wengert.unique(wengert.tensor([3, 1, 3]), return_counts=True)
+    (tensor([1, 3]), tensor([1, 2]))
+    """
+    _require_tensor("unique", input=input)
+    array = input._array
+    axis = None if dim is None else axis_of(dim, array.ndim)
+    if dim is not None and array.ndim == 0:
+        axis = None
+    wide = widened(array)
+    values, inverse, counts = np.unique(
+        wide, return_inverse=True, return_counts=True, axis=axis, equal_nan=False
+    )
+    inverse = inverse.reshape(array.shape if axis is None else -1)
+    return _with_extras(
+        values.astype(array.dtype, copy=False),
+        inverse if return_inverse else None,
+        counts if return_counts else None,
+    )
+
+
+def unique_consecutive(
+    input: Tensor,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
+    """The elements, or the slices along `dim`, without immediate repetitions.
+
+    >>> import wengert
+    >>> wengert.unique_consecutive(wengert.tensor([1, 1, 2, 1]))
+    tensor([1, 2, 1])
+    """
+    _require_tensor("unique_consecutive", input=input)
+    array = input._array
+    if dim is None or array.ndim == 0:
+        axis, rows = 0, array.reshape(-1)
+    else:
+        axis = axis_of(dim, array.ndim)
+        rows = np.moveaxis(array, axis, 0)
+    n = rows.shape[0]
+    flat = rows.reshape(n, math.prod(rows.shape[1:]))
+    fresh = np.ones(n, bool)
+    fresh[1:] = (flat[1:] != flat[:-1]).any(axis=1)
+    starts = np.flatnonzero(fresh)
+    inverse = np.cumsum(fresh) - 1
+    if dim is None:
+        inverse = inverse.reshape(array.shape)
+    return _with_extras(
+        np.moveaxis(rows[starts], 0, axis).copy(),
+        inverse.astype(np.int64) if return_inverse else None,
+        np.diff(np.append(starts, n)) if return_counts else None,
+    )
+
+
+def searchsorted(
+    sorted_sequence: Tensor,
+    input: Tensor | float,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Tensor | None = None,
+) -> Tensor:
+    """Where each value would be inserted to keep a sequence sorted.
+
+    The sequence is 1-D, or has the leading dimensions of `input` and is searched row by row.
+    `side="right"` (or `right=True`) finds the place after equal elements.
+
+    >>> import wengert
+    >>> wengert.searchsorted(wengert.tensor([1, 3, 5]), wengert.tensor([3, 4]))
+    tensor([1, 2])
+    """
+    name = "torch.searchsorted()"
+    _require_tensor("searchsorted", sorted_sequence=sorted_sequence)
+    if side not in (None, "left", "right"):
+        raise RuntimeError(f"{name}: side can only be 'left' or 'right' but got {side}")
+    if side == "left" and right:
+        raise RuntimeError(
+            f"{name}: side and right can't be set to opposites, got side of left while right was"
+            " True"
+        )
+    edges = widened(sorted_sequence._array)
+    values = _array_of(input)
+    if edges.ndim == 0:
+        raise RuntimeError(f"{name}: boundaries tensor should have positive dimension")
+    if edges.ndim > 1 and edges.shape[:-1] != values.shape[:-1]:
+        raise RuntimeError(
+            f"{name}: boundaries tensor should be 1 dimension or the first N-1 dimensions of"
+            " boundaries tensor and input value tensor must match, but we got boundaries tensor"
+            f" {list(edges.shape)} and input value tensor {list(values.shape)}"
+        )
+    if sorter is not None:
+        edges = _reordered(edges, sorter._array)
+    found = _search(edges, widened(values), "right" if right or side == "right" else "left")
+    return wrap(found.astype(np.int32 if out_int32 else np.int64, copy=False))
+
+
+def _array_of(value: Any) -> np.ndarray:
+    return value._array if type(value) in tensors else np.asarray(value)
+
+
+def _reordered(edges: np.ndarray, sorter: np.ndarray) -> Any:
+    if sorter.shape != edges.shape:
+        raise RuntimeError(
+            "torch.searchsorted(): boundary and sorter must have the same size, but got boundary"
+            f" tensor {list(edges.shape)} and got sorter tensor {list(sorter.shape)}"
+        )
+    n = edges.shape[-1]
+    if sorter.size and not (sorter.min() >= 0 and sorter.max() < n):
+        raise RuntimeError(f"torch.searchsorted(): sorter index out of range, expected [0, {n})")
+    return selection.take_along(edges, sorter, edges.ndim - 1)
+
+
+def _search(edges: np.ndarray, values: np.ndarray, side: Any) -> np.ndarray:
+    if edges.ndim == 1:
+        return np.asarray(np.searchsorted(edges, values, side))
+    out = np.empty(values.shape, np.int64)
+    for row in np.ndindex(edges.shape[:-1]):
+        out[row] = np.searchsorted(edges[row], values[row], side)
+    return out
+
+
+def bucketize(
+    input: Tensor | float, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
+) -> Tensor:
+    """The number of the bucket, between sorted 1-D `boundaries`, that each value falls into.
+
+    >>> import wengert
+    >>> wengert.bucketize(wengert.tensor([0, 2, 9]), wengert.tensor([1, 3, 5]))
+    tensor([0, 1, 3])
+    """
+    if type(boundaries) not in tensors:
+        raise TypeError(
+            "bucketize(): argument 'boundaries' (position 2) must be Tensor, not"
+            f" {type(boundaries).__name__}"
+        )
+    if boundaries._array.ndim != 1:
+        raise RuntimeError(
+            f"boundaries tensor must be 1 dimension, but got dim({boundaries._array.ndim})"
+        )
+    return searchsorted(boundaries, input, out_int32=out_int32, right=right)
+
+
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    """How often each number from 0 on occurs in a 1-D tensor of integers, or the sum of weights.
+
+    >>> import wengert
+    >>> wengert.bincount(wengert.tensor([0, 2, 2]))
+    tensor([1, 0, 2])
+    """
+    _require_tensor("bincount", input=input)
+    array = input._array
+    if array.dtype.kind not in "iu":
+        raise NotImplementedError(
+            f'"bincount_cpu" not implemented for {_dtypes.of_numpy[array.dtype].short!r}'
+        )
+    if minlength < 0:
+        raise RuntimeError(f"minlength should be >= 0, but got {minlength}")
+    if array.ndim != 1 or (array.size and array.min() < 0):
+        raise RuntimeError(
+            "bincount only supports 1-d non-negative integral inputs. Got shape"
+            f" {list(array.shape)}" + (f" and minimum {array.min()}" if array.size else "")
+        )
+    if weights is None:
+        return wrap(np.bincount(array, minlength=minlength).astype(np.int64, copy=False))
+    if weights._array.shape != array.shape:
+        raise RuntimeError(
+            "weights should be 1-d and have the same length as input, but got"
+            f" {list(weights._array.shape)} and {list(array.shape)}"
+        )
+    counts = np.bincount(array, weights._array.astype(np.float64), minlength)
+    return wrap(counts.astype(np.float32) if weights._array.dtype == np.float32 else counts)
+
+
+def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
+    """Counts in `bins` equal bins between `min` and `max`; both 0 means the input's range.
+
+    Elements outside the range are not counted.
+
+    >>> import wengert
+    >>> wengert.histc(wengert.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
+    tensor([0., 2., 1., 0.])
+    """
+    _require_tensor("histc", input=input)
+    array = input._array.reshape(-1)
+    if _dtypes.of_numpy[array.dtype].category != _dtypes.FLOAT:
+        raise NotImplementedError(
+            f'"histogram_cpu" not implemented for {_dtypes.of_numpy[array.dtype].short!r}'
+        )
+    if bins <= 0:
+        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
+    low, high = float(min), float(max)
+    if low == high and array.size:
+        low, high = float(array.min()), float(array.max())
+    if low == high:
+        low, high = low - 1, high + 1
+    if not math.isfinite(low) or not math.isfinite(high):
+        raise RuntimeError(f"torch.histc: range of [{low}, {high}] is not finite")
+    if low > high:
+        raise RuntimeError(f"torch.histc: max must be larger than min, but got [{low}, {high}]")
+    wide = array.astype(np.float64)
+    inside = wide[(wide >= low) & (wide <= high)]
+    place = ((inside - low) * (bins / (high - low))).astype(np.int64)
+    counts = np.bincount(np.minimum(place, bins - 1), minlength=bins)
+    return wrap(counts.astype(array.dtype))
+
+
+def isin(
+    elements: Tensor | float,
+    test_elements: Tensor | float,
+    *,
+    assume_unique: bool = False,
+    invert: bool = False,
+) -> Tensor:
+    """Whether each element is among the test elements.
+
+    >>> import wengert
+    >>> wengert.isin(wengert.tensor([1, 2, 3]), wengert.tensor([2, 5]))
+    tensor([False,  True, False])
+    """
+    a, b = _array_of(elements), _array_of(test_elements)
+    if type(elements) not in tensors and type(test_elements) not in tensors:
+        raise TypeError(
+            "isin(): argument 'elements' or 'test_elements' must be Tensor, but got"
+            f" {type(elements).__name__} and {type(test_elements).__name__}"
+        )
+    return wrap(np.isin(widened(a), widened(b), assume_unique=assume_unique, invert=invert))
+
+
+__all__ = [
+    "argsort", "bincount", "bucketize", "histc", "isin", "kthvalue", "msort", "searchsorted",
+    "sort", "topk", "unique", "unique_consecutive",
+]  # fmt: skip
 FUNCTIONAL: tuple[str, ...] = ()
-METHODS: tuple[str, ...] = ()
+METHODS = (
+    "argsort", "bincount", "histc", "kthvalue", "msort", "sort", "topk", "unique",
+    "unique_consecutive",
+)  # fmt: skip
 INPLACE: tuple[str, ...] = ()

@@ -1,108 +1,299 @@
-"""Windows of memory: how the history of a view follows from that of its root.
+"""Windows of memory: `as_strided`, and how the history of a view follows from that of its root.
 
-Offset, shape and strides count elements of the root's memory. A cotangent is laid out as
-the root is before a window is taken of it.
+A window says which elements of a tensor's memory a view shows, in bytes from the tensor's
+first element. The derivative works on a copy of that memory: a cotangent is laid out there
+as the tensor is, and read or written through the window. That is right for any strides, and
+for views of another dtype (the real parts of complex numbers).
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
+from numpy.lib.stride_tricks import as_strided as _unowned_view
 
-from wengert.ops._declare import multilinear
-
-Geometry = tuple[int, tuple[int, ...], tuple[int, ...]]
-
-
-def _window(array: np.ndarray, geometry: Geometry) -> np.ndarray:
-    """The elements that the geometry names, of an array laid out as the root."""
-    offset, shape, strides = geometry
-    size = array.itemsize
-    flat = np.lib.stride_tricks.as_strided(array, (array.size,), (size,))
-    return as_strided(flat[offset:], shape, tuple(s * size for s in strides))
+from wengert._core import Node, Tensor, mode, tensors
+from wengert._dtypes import of_numpy
+from wengert._storage import owner
+from wengert.ops._declare import Value, multilinear
+from wengert.ops._variadic import record
 
 
-def _as_root(g: np.ndarray, layout: tuple[int, ...]) -> np.ndarray:
-    """A copy of `g` in dense memory whose axes lie in the order of the root's strides."""
-    order = sorted(range(g.ndim), key=lambda d: -layout[d])
-    dense = np.empty([g.shape[d] for d in order], g.dtype).transpose(np.argsort(order))
-    dense[...] = g
-    return dense
+class Window(NamedTuple):
+    """Elements of memory: the first one's place relative to a tensor, shape, strides, dtype."""
+
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    def extent(self) -> tuple[int, int]:
+        """The first byte and the one after the last."""
+        if 0 in self.shape:
+            return self.offset, self.offset
+        reach = [s * (n - 1) for s, n in zip(self.strides, self.shape, strict=True)]
+        low = self.offset + sum(r for r in reach if r < 0)
+        return low, self.offset + sum(r for r in reach if r > 0) + self.dtype.itemsize
+
+    def overlaps(self) -> bool:
+        """Whether two indices may name one element (expanded or unfolded windows)."""
+        if 0 in self.shape:
+            return False
+        reach = self.dtype.itemsize
+        for stride, n in sorted(zip(map(abs, self.strides), self.shape, strict=True)):
+            if n > 1:
+                if stride < reach:
+                    return True
+                reach += stride * (n - 1)
+        return False
+
+
+def whole(array: np.ndarray) -> Window:
+    """The window that shows all of an array."""
+    return Window(0, array.shape, array.strides, array.dtype)
+
+
+def window_of(view: np.ndarray, root: np.ndarray) -> Window:
+    """What `view` shows, relative to the first element of `root`."""
+    return Window(_address(view) - _address(root), view.shape, view.strides, view.dtype)
+
+
+def _address(array: np.ndarray) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address
+
+
+def look(array: np.ndarray, window: Window) -> np.ndarray:
+    """The view of the array's memory through a window, which must lie within that memory."""
+    base = owner(array)
+    flat = base.ravel("K")
+    if not np.may_share_memory(flat, base):  # not dense: ravel had to copy
+        return _unowned_look(array, window)
+    start = _address(array) - _address(flat) + window.offset
+    return np.ndarray(window.shape, window.dtype, flat, start, window.strides)
+
+
+def _unowned_look(array: np.ndarray, window: Window) -> np.ndarray:
+    item = array[(slice(0, 1),) * array.ndim].reshape(-1).view(np.uint8)
+    low = _unowned_view(item, (window.extent()[1],), (1,))[window.offset :]
+    first = low[: window.dtype.itemsize].view(window.dtype)
+    return _unowned_view(first, window.shape, window.strides)
+
+
+def _copied(layout: Window, window: Window) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Fresh zeroed memory under both windows, seen through each; and the memory itself."""
+    (a, b), (c, d) = layout.extent(), window.extent()
+    low = min(a, c)
+    memory = np.zeros(max(b, d, low + 1) - low, np.uint8)
+
+    def seen(w: Window) -> np.ndarray:
+        return np.ndarray(w.shape, w.dtype, memory, w.offset - low, w.strides)
+
+    return seen(layout), seen(window), memory
 
 
 @multilinear(
-    input=lambda g, input_shape, geometry, layout: _window_adjoint(
-        g, input_shape, geometry, layout
-    ),
+    input=lambda g, layout, window: _spread(g, layout, window),
     view=True,
     label="AsStridedBackward0",
 )
-def _window_of(input, geometry, layout):
-    return _window(input, geometry)
+def _window(input: Value, layout: Window, window: Window) -> Value:
+    """The input's memory through a window."""
+    return look(input, window)
 
 
-@multilinear(g=lambda g, geometry, layout: _window_copy(g, geometry, layout))
-def _window_adjoint(g, shape, geometry, layout):
-    dense = _as_root(np.zeros(shape, g.dtype), layout)
-    np.add.at(_window(dense, geometry), ..., g) if _overlaps(geometry) else _put(dense, geometry, g)
-    return dense
+@multilinear(g=lambda g, layout, window: _take(g, layout, window))
+def _spread(g: Value, layout: Window, window: Window) -> Value:
+    """Zeros in the layout of the tensor, with `g` added to what the window shows."""
+    root, part, memory = _copied(layout, window)
+    if not window.overlaps():
+        part[...] = g
+        return root
+    size = window.dtype.itemsize
+    flat = np.ndarray(memory.size // size, window.dtype, memory)
+    places = np.arange(flat.size)
+    low = min(layout.extent()[0], window.extent()[0])
+    steps = tuple(s // size * places.itemsize for s in window.strides)
+    shown = _unowned_view(places[(window.offset - low) // size :], window.shape, steps)
+    np.add.at(flat, shown.ravel(), np.asarray(g).ravel())
+    return root
+
+
+@multilinear(g=lambda g, layout, window: _spread(g, layout, window))
+def _take(g: Value, layout: Window, window: Window) -> Value:
+    """What the window shows of `g`, laid out as the tensor."""
+    root, part, _ = _copied(layout, window)
+    root[...] = g
+    return part.copy()
+
+
+@multilinear(g=lambda g, layout, window: _erase(g, layout, window))
+def _erase(g: Value, layout: Window, window: Window) -> Value:
+    """`g`, laid out as the tensor, with zeros where the window is."""
+    root, part, _ = _copied(layout, window)
+    root[...] = g
+    part[...] = 0
+    return root
+
+
+class CopySlices(Node):
+    """A write to a window of a tensor: edges to the tensor before it, and to what was written."""
+
+    __slots__ = ("layout", "window")
+
+    layout: Window
+    window: Window
+
+    def pullback(self, g: Any) -> tuple[Any, ...]:
+        """The gradients of the tensor before the write and of what was written."""
+        before, written = self.edges
+        return (
+            None if before is None else _erase(g, self.layout, self.window),
+            None if written is None else _take(g, self.layout, self.window),
+        )
+
+    def pullback_to(self, g: Any, wanted: Any, lift: Any) -> tuple[Any, ...]:
+        """As `pullback`, for inputs in `wanted` only."""
+        before, written = self.edges
+        return (
+            _erase(g, self.layout, self.window) if before in wanted else None,
+            _take(g, self.layout, self.window) if written in wanted else None,
+        )
+
+
+def written_window(root: Tensor, view: Tensor, written: Node | None) -> Node:
+    """The history of `root` after a write to `view` whose history is `written`."""
+    assert mode.site is not None
+    node: CopySlices = record(CopySlices, (root._edge, written), root._array.shape, mode.site)
+    node.layout, node.window = whole(root._array), window_of(view._array, root._array)
+    return node
+
+
+def window_history(view: Tensor, root: Tensor) -> Node | None:
+    """The history of a view as a window of its root."""
+    shown: Tensor = _window(root, whole(root._array), window_of(view._array, root._array))
+    return shown._edge
+
+
+def as_strided(
+    input: Tensor,
+    size: tuple[int, ...],
+    stride: tuple[int, ...],
+    storage_offset: int | None = None,
+) -> Tensor:
+    """A view of the input's memory with the given shape, strides and offset, in elements.
+
+    The offset counts from the start of the memory that the input is itself a view of; None
+    means where the input starts. RuntimeError for a view that would leave that memory.
+
+    >>> import wengert
+    >>> wengert.as_strided(wengert.tensor([1, 2, 3, 4]), (3, 2), (1, 1))
+    tensor([[1, 2],
+            [2, 3],
+            [3, 4]])
+    """
+    if type(input) not in tensors:
+        raise TypeError(
+            "as_strided(): argument 'input' (position 1) must be Tensor, not"
+            f" {type(input).__name__}"
+        )
+    array: np.ndarray = input._array
+    window = _checked_window(array, tuple(size), tuple(stride), storage_offset)
+    root = getattr(input, "_root", input)
+    if root is not input and input._edge is not None:
+        window = window._replace(offset=window.offset + _address(array) - _address(root._array))
+        return _window(root, whole(root._array), window)
+    return _window(input, whole(array), window)
+
+
+def _checked_window(
+    array: np.ndarray, size: tuple[int, ...], stride: tuple[int, ...], start: int | None
+) -> Window:
+    if len(size) != len(stride):
+        raise RuntimeError(
+            f"mismatch in length of strides and shape: as_strided() got size {list(size)} and"
+            f" stride {list(stride)}"
+        )
+    if any(s < 0 for s in stride):
+        raise RuntimeError(
+            "as_strided: Negative strides are not supported at the moment, got strides:"
+            f" {list(stride)}"
+        )
+    item = array.itemsize
+    base = owner(array)
+    memory = np.lib.array_utils.byte_bounds(base)
+    here = (_address(array) - memory[0]) // item
+    start = here if start is None else start
+    if start < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {start}")
+    window = Window((start - here) * item, size, tuple(s * item for s in stride), array.dtype)
+    end = window.extent()[1] + here * item
+    if end > memory[1] - memory[0]:
+        raise RuntimeError(
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {start}, and"
+            f" itemsize {item} requiring a storage size of {end} are out of bounds for storage of"
+            f" size {memory[1] - memory[0]} ({of_numpy[array.dtype]})"
+        )
+    return window
 
 
 @multilinear(
-    input=lambda g, input_shape, geometry, layout: _window_adjoint(
-        g, input_shape, geometry, layout
+    input=lambda g, input_shape, dimension, size, step: _fold(
+        g, input_shape, dimension, size, step
     ),
+    view=True,
 )
-def _window_copy(input, geometry, layout):
-    return _window(_as_root(input, layout), geometry).copy()
+def unfold(input: Value, dimension: int, size: int, step: int) -> Value:
+    """All slices of length `size` along a dimension, `step` apart, as a view.
+
+    The dimension becomes the number of slices; a last dimension of length `size` is added.
+
+    >>> import wengert
+    >>> wengert.tensor([1, 2, 3, 4]).unfold(0, 2, 1)
+    tensor([[1, 2],
+            [2, 3],
+            [3, 4]])
+    """
+    array = input if input.ndim else input.reshape(1)
+    d = _unfold_axis(array, dimension, size, step)
+    count = (array.shape[d] - size) // step + 1
+    shape = (*array.shape[:d], count, *array.shape[d + 1 :], size)
+    along = array.strides[d]
+    strides = (*array.strides[:d], along * step, *array.strides[d + 1 :], along)
+    if not input.ndim:
+        shape, strides = shape[1:], strides[1:]
+    return look(array, Window(0, shape, strides, array.dtype))
 
 
-@multilinear(
-    input=lambda g, geometry, layout: _blank(g, geometry, layout),
-    src=lambda g, geometry, layout: _window_copy(g, geometry, layout),
-    label="CopySlices",
-)
-def _scatter(input, src, geometry, layout):
-    out = _as_root(input, layout)
-    _window(out, geometry)[...] = src
+def _unfold_axis(array: np.ndarray, dimension: int, size: int, step: int) -> int:
+    d: int = np.lib.array_utils.normalize_axis_index(dimension, array.ndim)
+    if size < 0:
+        raise RuntimeError(f"size is {size} but must be >= 0")
+    if size > array.shape[d]:
+        raise RuntimeError(
+            f"maximum size for tensor at dimension {d} is {array.shape[d]} but size is {size}"
+        )
+    if step <= 0:
+        raise RuntimeError(f"step is {step} but must be > 0")
+    return d
+
+
+@multilinear(g=lambda g, dimension, size, step: unfold(g, dimension, size, step))
+def _fold(g: Value, shape: tuple[int, ...], dimension: int, size: int, step: int) -> Value:
+    """The adjoint of unfold: every slice added back to where it was taken from."""
+    if not shape:
+        return g.sum()
+    out = np.zeros(shape, g.dtype)
+    along = np.moveaxis(out, dimension, -1)
+    slices = np.moveaxis(g, dimension % len(shape), -2)
+    reach = (slices.shape[-2] - 1) * step + 1
+    for k in range(size):
+        along[..., k : k + reach : step] += slices[..., k]
     return out
 
 
-@multilinear(g=lambda g, geometry, layout: _blank(g, geometry, layout))
-def _blank(g, geometry, layout):
-    out = _as_root(g, layout)
-    _window(out, geometry)[...] = 0
-    return out
-
-
-def _put(dense: np.ndarray, geometry: Geometry, g: np.ndarray) -> None:
-    _window(dense, geometry)[...] = g
-
-
-def _overlaps(geometry: Geometry) -> bool:
-    """Whether two indices may name one element (expanded or unfolded windows)."""
-    _, shape, strides = geometry
-    reach = 1
-    for stride, n in sorted(zip(strides, shape, strict=True)):
-        if n > 1:
-            if stride < reach:
-                return True
-            reach = stride * (n - 1) + reach
-    return False
-
-
-def as_strided_view(root: Any, geometry: Geometry) -> Any:
-    """A view of the root with this geometry, recorded as one."""
-    return _window_of(root, geometry, root._array.strides)
-
-
-def as_strided_scatter(root: Any, src: Any, geometry: Geometry) -> Any:
-    """The root with `src` in the place of the window."""
-    return _scatter(root, src, geometry, root._array.strides)
-
-__all__: list[str] = []
+__all__ = ["as_strided"]
 FUNCTIONAL: tuple[str, ...] = ()
-METHODS: tuple[str, ...] = ()
+METHODS = ("as_strided", "unfold")
 INPLACE: tuple[str, ...] = ()

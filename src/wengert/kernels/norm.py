@@ -1,0 +1,148 @@
+"""Normalisation to mean 0 and variance 1 over some axes, then scale and shift by channel.
+
+Layer, group, instance, batch and root-mean-square normalisation differ in their `Plan`.
+All work in parts that are normalised independently and small enough to stay in the cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+
+from wengert.kernels.halves import narrowed, widened
+
+Shape = tuple[int, ...]
+Array = np.ndarray
+
+# Rows shorter than this are multiplied and summed: a dot product each would cost more.
+_SHORT = 8
+# Elements of a part.
+_PART = 1 << 16
+
+
+class Plan(NamedTuple):
+    """What is normalised together, and what is scaled together.
+
+    The input is seen in the shape `view`, and averaged over `axes` (the last among them);
+    then in the shape `channels`, where weight and bias have the shape `affine`. Either the
+    first axis of both shapes is free of `axes`, or the shapes are (batch, channel, space).
+    """
+
+    view: Shape
+    axes: Shape
+    channels: Shape
+    affine: Shape
+    centred: bool = True
+
+    @property
+    def size(self) -> int:
+        """How many elements are normalised together."""
+        return prod(self.view[a] for a in self.axes)
+
+    @property
+    def stats(self) -> Shape:
+        """The shape of the means."""
+        return tuple(1 if a in self.axes else n for a, n in enumerate(self.view))
+
+
+def _parts(plan: Plan) -> Iterator[tuple[tuple[slice, ...], slice]]:
+    """Keys of parts: of the input in both of its shapes, and of what has the affine shape."""
+    by_channel = 0 in plan.axes
+    n = plan.view[1 if by_channel else 0]
+    step = max(1, _PART * n // max(1, prod(plan.view)))
+    for i in range(0, n, step):
+        part = slice(i, i + step)
+        yield ((slice(None), part), part) if by_channel else ((part,), slice(None))
+
+
+def _total(x: Array, axes: Shape) -> Array:
+    return np.add.reduce(x, axis=axes, keepdims=True)
+
+
+def _dot(a: Array, b: Array, axes: Shape) -> Array:
+    """The sum of a * b over the axes, which are kept with length one."""
+    if a.shape[-1] < _SHORT:
+        return _total(a * b, axes)
+    rows = np.vecdot(a, b)[..., None]
+    return rows if len(axes) == 1 else _total(rows, axes[:-1])
+
+
+def _subtract(x: Array, mean: Array | None, part: tuple[slice, ...], out: Array) -> Array:
+    """A part of `x` less its means, in the memory of `out`."""
+    here = out[part]
+    if mean is None:
+        np.copyto(here, x[part])
+    else:
+        np.subtract(x[part], mean[part], out=here)
+    return here
+
+
+def normalise(
+    x: Array, weight: Array | None, bias: Array | None, plan: Plan, eps: float
+) -> tuple[Array, Array | None, Array]:
+    """The output, the means (None where they are not taken) and the variances."""
+    (wide,) = widened(x)
+    seen, axes = wide.reshape(plan.view), plan.axes
+    out = np.empty(plan.view, wide.dtype)
+    channels = out.reshape(plan.channels)
+    mean = np.empty(plan.stats, wide.dtype) if plan.centred else None
+    variance = np.empty(plan.stats, wide.dtype)
+    count = wide.dtype.type(plan.size)
+    gain = None if weight is None else weight.reshape(plan.affine)
+    shift = None if bias is None else bias.reshape(plan.affine)
+    for part, channel in _parts(plan):
+        if mean is not None:
+            mean[part] = _total(seen[part], axes) / count
+        here = _subtract(seen, mean, part, out)
+        variance[part] = _dot(here, here, axes) / count
+        here *= inverse_deviation(variance[part], eps)
+        if gain is not None:
+            channels[part] *= gain[channel]
+        if shift is not None:
+            channels[part] += shift[channel]
+    return narrowed(out.reshape(x.shape), x.dtype), mean, variance
+
+
+def inverse_deviation(variance: Array, eps: float) -> Array:
+    """1 / sqrt(variance + eps)."""
+    return 1 / np.sqrt(variance + variance.dtype.type(eps))
+
+
+def input_gradient(
+    g: Array, x: Array, weight: Array | None, mean: Array | None, rstd: Array, plan: Plan
+) -> Array:
+    """The cotangent of the input: what is left after mean and scale have been taken out."""
+    wide, values = widened(g, x)
+    grads, seen, axes = wide.reshape(plan.channels), values.reshape(plan.view), plan.axes
+    out = np.empty(plan.view, values.dtype)
+    count = values.dtype.type(plan.size)
+    gain = None if weight is None else widened(weight)[0].reshape(plan.affine)
+    for part, channel in _parts(plan):
+        scaled = grads[part] if gain is None else grads[part] * gain[channel]
+        here = _subtract(seen, mean, part, out)
+        scaled = scaled.reshape(here.shape)
+        slope = rstd[part]
+        here *= _dot(scaled, here, axes) * (slope * slope / -count)
+        here += scaled
+        if mean is not None:
+            here -= _total(scaled, axes) / count
+        here *= slope
+    return narrowed(out.reshape(x.shape), x.dtype)
+
+
+def weight_gradient(g: Array, x: Array, mean: Array | None, rstd: Array, plan: Plan) -> Array:
+    """The cotangent of the weight, in its shape within the plan."""
+    wide, values = widened(g, x)
+    grads, seen = wide.reshape(plan.channels), values.reshape(plan.view)
+    total = np.zeros(plan.affine, values.dtype)
+    lead = len(plan.channels) - len(plan.affine)
+    axes = (*range(lead), *(lead + d for d, n in enumerate(plan.affine) if n == 1))
+    for part, channel in _parts(plan):
+        here = (seen[part] if mean is None else seen[part] - mean[part]) * rstd[part]
+        here = here.reshape(grads[part].shape)
+        here *= grads[part]
+        total[channel] += np.add.reduce(here, axis=axes).reshape(total[channel].shape)
+    return narrowed(total, x.dtype)

@@ -1,0 +1,149 @@
+"""Pooling: window sums, and where in its window each maximum stands.
+
+Arrays are (batch, channel, *space). Window sums are taken one dimension after the other.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from wengert.kernels.conv import Geometry, Shape, offsets
+
+
+def enclosed(x: np.ndarray, padding: tuple[tuple[int, int], ...], value: float) -> np.ndarray:
+    """`x` with `value` around its spatial dimensions; itself where there is nothing to add."""
+    if not any(map(any, padding)):
+        return x
+    return np.pad(x, ((0, 0), (0, 0), *padding), constant_values=value)
+
+
+def _along(axis: int, ndim: int, place: slice) -> tuple[slice, ...]:
+    return (*(slice(None),) * axis, place, *(slice(None),) * (ndim - axis - 1))
+
+
+def _steps(d: int, kernel: Shape, out: Shape, geometry: Geometry) -> list[slice]:
+    """What each place in the kernel meets along spatial dimension `d`."""
+    stride, dilation = geometry.stride[d], geometry.dilation[d]
+    starts = (k * dilation for k in range(kernel[d]))
+    return [slice(k, k + (out[d] - 1) * stride + 1, stride) for k in starts]
+
+
+def window_sum(x: np.ndarray, kernel: Shape, out: Shape, geometry: Geometry) -> np.ndarray:
+    """The sum of each window, zeros around the input counted in."""
+    x = enclosed(x, geometry.padding, 0)
+    for d in range(len(kernel)):
+        axis = d + 2
+        if kernel[d] == x.shape[axis]:
+            x = np.add.reduce(x, axis=axis, keepdims=True)
+            continue
+        first, *rest = _steps(d, kernel, out, geometry)
+        total = x[_along(axis, x.ndim, first)].copy()
+        for place in rest:
+            total += x[_along(axis, x.ndim, place)]
+        x = total
+    return x
+
+
+def window_spread(g: np.ndarray, kernel: Shape, size: Shape, geometry: Geometry) -> np.ndarray:
+    """The adjoint of `window_sum`: each value added to the whole of its window."""
+    out = g.shape[2:]
+    for d in reversed(range(len(kernel))):
+        axis, (low, high) = d + 2, geometry.padding[d]
+        shape = (*g.shape[:axis], size[d] + low + high, *g.shape[axis + 1 :])
+        if kernel[d] == shape[axis]:
+            total = np.broadcast_to(g, shape)
+        else:
+            total = np.zeros(shape, g.dtype)
+            for place in _steps(d, kernel, out, geometry):
+                total[_along(axis, g.ndim, place)] += g
+        g = total[_along(axis, g.ndim, slice(low, low + size[d]))]
+    return np.ascontiguousarray(g)
+
+
+def _flat(places: list[np.ndarray], size: Shape) -> np.ndarray:
+    """Flat positions in a plane of that size, from positions in each dimension."""
+    flat = np.zeros((1,) * len(size), np.int64)
+    for d, place in enumerate(places):
+        flat = flat + (place * prod(size[d + 1 :])).reshape(-1, *(1,) * (len(size) - d - 1))
+    return flat
+
+
+def _lowest(dtype: np.dtype) -> float:
+    return np.iinfo(dtype).min if dtype.kind in "iu" else -np.inf
+
+
+def max_positions(x: np.ndarray, kernel: Shape, out: Shape, geometry: Geometry) -> np.ndarray:
+    """Flat positions, within the unpadded plane, of the first maximum of each window.
+
+    A nan counts as largest, and the last of several is taken, as in PyTorch.
+    """
+    size, stride, dilation = x.shape[2:], geometry.stride, geometry.dilation
+    lows = [low for low, _ in geometry.padding]
+    starts = [np.arange(n) * s - low for n, s, low in zip(out, stride, lows, strict=True)]
+    # The first position that is not padding: that of a window in which nothing is larger.
+    inside = [t + d * (np.maximum(-t, 0) // -d * -1) for t, d in zip(starts, dilation, strict=True)]
+    found = np.empty((*x.shape[:2], *out), np.int64)
+    found[...] = _flat(inside, size)
+    has_nan = x.dtype.kind not in "iub" and x.size > 0 and bool(np.isnan(x.max()))
+    x = enclosed(x, geometry.padding, _lowest(x.dtype))
+    best = np.full(found.shape, _lowest(x.dtype), x.dtype)
+    larger = np.empty(found.shape, bool)
+    for place, slices in offsets(kernel, out, geometry):
+        here = x[:, :, *slices]
+        np.greater(here, best, out=larger)
+        if has_nan:
+            larger |= np.isnan(here)
+        np.maximum(best, here, out=best)
+        moved = [t + k * d for t, k, d in zip(starts, place, dilation, strict=True)]
+        np.copyto(found, _flat(moved, size), where=larger)
+    return found
+
+
+def region_bounds(size: int, out: int) -> list[tuple[int, int]]:
+    """Where adaptive pooling's windows begin and end along one dimension."""
+    return [(i * size // out, -(-(i + 1) * size // out)) for i in range(out)]
+
+
+def region_max_positions(x: np.ndarray, out: Shape) -> np.ndarray:
+    """Flat positions of the maxima of adaptive pooling's windows."""
+    size = x.shape[2:]
+    found = np.empty((*x.shape[:2], *out), np.int64)
+    bounds = [region_bounds(n, o) for n, o in zip(size, out, strict=True)]
+    for place in np.ndindex(*out):
+        low, high = zip(*(b[i] for b, i in zip(bounds, place, strict=True)), strict=True)
+        region = x[:, :, *map(slice, low, high)]
+        shape = region.shape[2:]
+        best = region.reshape(*x.shape[:2], -1).argmax(-1)
+        within = np.unravel_index(best, shape)
+        found[:, :, *place] = np.ravel_multi_index(
+            [w + a for w, a in zip(within, low, strict=True)], size
+        )
+    return found
+
+
+def _rows(index: np.ndarray, n: int, plane: int) -> np.ndarray:
+    """Positions within planes of that many elements as positions within the whole array."""
+    lead = index.shape[: index.ndim - n]
+    first = np.arange(prod(lead)) * plane
+    return (index + first.reshape(*lead, *(1,) * n)).ravel()
+
+
+def take_positions(x: np.ndarray, index: np.ndarray, n: int) -> np.ndarray:
+    """The values at flat positions of the last `n` dimensions."""
+    return x.ravel()[_rows(index, n, prod(x.shape[-n:]))].reshape(index.shape)
+
+
+def add_positions(g: np.ndarray, index: np.ndarray, size: Shape) -> np.ndarray:
+    """The adjoint of `take_positions`: zeros of that size, and `g` added at the positions."""
+    out = np.zeros(prod(g.shape[: -len(size)]) * prod(size), g.dtype)
+    np.add.at(out, _rows(index, len(size), prod(size)), g.ravel())
+    return out.reshape(*g.shape[: -len(size)], *size)
+
+
+def put_positions(x: np.ndarray, index: np.ndarray, size: Shape) -> np.ndarray:
+    """Zeros of that size, and `x` written at the positions; of several the last stays."""
+    out = np.zeros(prod(x.shape[: -len(size)]) * prod(size), x.dtype)
+    out[_rows(index, len(size), prod(size))] = x.ravel()
+    return out.reshape(*x.shape[: -len(size)], *size)

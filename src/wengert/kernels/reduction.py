@@ -1,0 +1,148 @@
+"""Reductions over arrays: sums, means, products, variances, norms, and their layouts.
+
+Half precision is accumulated in float32 and rounded once. Float32 sums down the columns
+of a long array go by blocks whose totals are added in float64: NumPy's pairwise summation
+only serves the last axis.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from wengert import _dtypes
+from wengert.kernels.axes import Dims, axes_of, count_of
+
+_F32 = np.dtype(np.float32)
+_I64 = np.dtype(np.int64)
+
+# The dtype to accumulate in, where it is not the array's own.
+WIDER = {_dtypes.float16.np: _F32, _dtypes.bfloat16.np: _F32}
+ACCUMULATOR = WIDER | {d.np: _I64 for d in _dtypes.ALL if d.category < _dtypes.FLOAT}
+
+_BLOCK = 64
+
+# NumPy's signatures know no `keepdims` that is only known when it is called.
+add_reduce: Any = np.add.reduce
+_multiply_reduce: Any = np.multiply.reduce
+
+
+def widened(array: np.ndarray) -> np.ndarray:
+    """The array in the dtype that its reductions are computed in."""
+    wide = WIDER.get(array.dtype)
+    return array if wide is None else array.astype(wide)
+
+
+def total(array: np.ndarray, dim: Dims, keepdim: bool = False) -> Any:
+    """Sum over `dim`; integers and booleans to int64."""
+    axes = axes_of(dim, array.ndim)
+    dtype = array.dtype
+    if dtype is _F32 and axes is not None and array.size > 2 * _BLOCK:
+        leading = len(axes)
+        if leading < array.ndim and sorted(axes) == list(range(leading)):
+            return _column_total(array, leading, keepdim)
+    wide = ACCUMULATOR.get(dtype)
+    if wide is None:
+        return add_reduce(array, axis=axes, keepdims=keepdim)
+    out = add_reduce(array, axis=axes, dtype=wide, keepdims=keepdim)
+    return out if wide is _I64 else out.astype(dtype)
+
+
+def _column_total(array: np.ndarray, leading: int, keepdim: bool) -> Any:
+    """Sum over the first axes, which are `leading` in number."""
+    n = math.prod(array.shape[:leading])
+    rest = array.shape[leading:]
+    shape = (1,) * leading + rest if keepdim else rest
+    if n < 2 * _BLOCK or not array.flags.c_contiguous:
+        axes = tuple(range(leading))
+        return add_reduce(array, axis=axes).reshape(shape)
+    rows = array.reshape(n, -1)
+    whole = n - n % _BLOCK
+    blocks = add_reduce(rows[:whole].reshape(-1, _BLOCK, rows.shape[1]), axis=1)
+    out = add_reduce(blocks, axis=0, dtype=np.float64)
+    if whole < n:
+        out += add_reduce(rows[whole:], axis=0)
+    return out.astype(_F32).reshape(shape)
+
+
+def average(array: np.ndarray, dim: Dims, keepdim: bool = False) -> Any:
+    """Mean over `dim` of a floating-point or complex array; nan where nothing is there."""
+    n = count_of(array.shape, dim)
+    wide = widened(array)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        out = total(wide, dim, keepdim) / wide.dtype.type(n)
+    return out if wide is array else out.astype(array.dtype)
+
+
+def product(array: np.ndarray, dim: Dims, keepdim: bool = False) -> Any:
+    """Product over `dim`; integers and booleans to int64."""
+    wide = ACCUMULATOR.get(array.dtype)
+    axes = axes_of(dim, array.ndim)
+    out = _multiply_reduce(array, axis=axes, dtype=wide, keepdims=keepdim)
+    return out.astype(array.dtype) if wide is _F32 else out
+
+
+def variance(array: np.ndarray, dim: Dims, correction: float, keepdim: bool = False) -> Any:
+    """Sum of squared deviations over count minus `correction` (inf or nan if that is 0)."""
+    wide = widened(array)
+    deviation = wide - average(wide, dim, True)
+    if wide.dtype.kind == "c":
+        squares = deviation.real**2 + deviation.imag**2
+    else:
+        squares = np.multiply(deviation, deviation, out=np.asarray(deviation))
+    degrees = max(count_of(array.shape, dim) - correction, 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        out = total(squares, dim, keepdim) / squares.dtype.type(degrees)
+    return out if wide is array else out.astype(array.dtype)
+
+
+def p_norm(array: np.ndarray, p: float, dim: Dims, keepdim: bool = False) -> Any:
+    """The p-norm over `dim`: a count for 0, the largest or smallest magnitude for +-inf."""
+    wide = widened(array)
+    axes = axes_of(dim, array.ndim)
+    if p == 2 and axes is None and not keepdim and wide.flags.c_contiguous:
+        flat = wide.reshape(-1)
+        out = np.sqrt(np.vdot(flat, flat).real)
+    elif p == 2:
+        squares = wide.real**2 + wide.imag**2 if wide.dtype.kind == "c" else wide * wide
+        out = np.sqrt(total(squares, dim, keepdim))
+    else:
+        out = _general_norm(np.abs(wide), p, dim, keepdim, axes)
+    return out if wide is array else out.astype(array.dtype)
+
+
+def _general_norm(
+    size: np.ndarray, p: float, dim: Dims, keepdim: bool, axes: tuple[int, ...] | None
+) -> Any:
+    if p == 0:
+        return add_reduce(size != 0, axis=axes, dtype=size.dtype, keepdims=keepdim)
+    if p == 1:
+        return total(size, dim, keepdim)
+    if math.isinf(p):
+        if not size.size:
+            return total(size, dim, keepdim)
+        extreme: Any = np.maximum if p > 0 else np.minimum
+        return extreme.reduce(size, axis=axes, keepdims=keepdim)
+    with np.errstate(divide="ignore"):
+        return total(size**p, dim, keepdim) ** (1 / p)
+
+
+def broadcast(array: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """A read-only view of that shape, whose elements repeat those of `array`."""
+    array = np.asarray(array)
+    if array.ndim == 0 and array.dtype not in WIDER:
+        # np.broadcast_to takes ten times as long; bfloat16 has no buffer.
+        view: np.ndarray = np.ndarray(shape, array.dtype, array, 0, (0,) * len(shape))
+        view.flags.writeable = False
+        return view
+    return np.broadcast_to(array, shape)
+
+
+def ties(array: np.ndarray, extreme: Any) -> Any:
+    """Where `array` equals its extreme value (nan equals nan), in an array of its shape."""
+    mask = array == extreme
+    if array.dtype in _dtypes.inexact:
+        mask |= (array != array) & (extreme != extreme)
+    return mask

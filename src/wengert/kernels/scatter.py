@@ -1,0 +1,75 @@
+"""Adding and combining values at indices, where an index may come more than once.
+
+A key is what NumPy takes between brackets: a tuple of full slices, integer arrays and
+boolean arrays. Callers have checked that indices lie within the array.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+Key = tuple[Any, ...]
+
+
+def along(index: np.ndarray, axis: int) -> Key:
+    """The key under which element (i, j, ...) is that at ``index[i, j, ...]`` along an axis."""
+    rank = index.ndim
+    return tuple(
+        [
+            index if d == axis else np.arange(n).reshape((n,) + (1,) * (rank - d - 1))
+            for d, n in enumerate(index.shape)
+        ]
+    )
+
+
+def sum_at(shape: tuple[int, ...], key: Key, values: np.ndarray) -> np.ndarray:
+    """Zeros of this shape with `values`, as shaped by the key, added at its indices."""
+    if len(key) == 1 and key[0].dtype == bool:
+        out = np.zeros(shape, values.dtype)
+        out[key] = values
+        return out
+    arrays, axes = _integer_parts(key)
+    rest = [d for d in range(len(shape)) if d not in axes]
+    lengths = [shape[d] for d in axes]
+    index = _flat_index(arrays, lengths)
+    adjacent = axes[-1] - axes[0] == len(axes) - 1
+    at = axes[0] if adjacent else 0
+    lead = np.moveaxis(values, range(at, at + index.ndim), range(index.ndim))
+    out = np.zeros((prod(lengths), prod(shape[d] for d in rest)), values.dtype)
+    _add_rows(out, index.ravel(), lead.reshape(index.size, out.shape[1]))
+    whole = out.reshape(lengths + [shape[d] for d in rest])
+    return np.moveaxis(whole, range(len(axes)), axes)
+
+
+def _integer_parts(key: Key) -> tuple[list[np.ndarray], list[int]]:
+    """The key's integer arrays (of masks, where they are true) and the axes they stand for."""
+    arrays: list[np.ndarray] = []
+    axes: list[int] = []
+    axis = 0
+    for item in key:
+        if isinstance(item, slice):
+            axis += 1
+            continue
+        parts = item.nonzero() if item.dtype == bool else (item,)
+        arrays += parts
+        axes += range(axis, axis + len(parts))
+        axis += len(parts)
+    return arrays, axes
+
+
+def _flat_index(arrays: list[np.ndarray], lengths: list[int]) -> np.ndarray:
+    """Row-major positions from an index for each axis, negative ones counted from the end."""
+    flat: Any = 0
+    for index, n in zip(arrays, lengths, strict=True):
+        flat = flat * n + np.where(index < 0, index + n, index)
+    return np.asarray(flat, np.intp)
+
+
+def _add_rows(out: np.ndarray, rows: np.ndarray, values: np.ndarray) -> None:
+    """Add ``values[k]`` to ``out[rows[k]]``. NumPy is fast only at adding numbers to a vector."""
+    width = out.shape[1]
+    places = rows if width == 1 else (rows[:, None] * width + np.arange(width)).ravel()
+    np.add.at(out.reshape(-1), places, values.ravel())

@@ -1,0 +1,94 @@
+"""Softmax and its kin along one axis, and their pullbacks.
+
+The largest element is subtracted first. Half precision is computed in float32 and rounded
+once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.kernels.reduction import add_reduce, total, widened
+
+_max_reduce: Any = np.maximum.reduce
+
+
+def _softmax_into(axis: int, out: np.ndarray, x: np.ndarray) -> None:
+    np.subtract(x, _max_reduce(x, axis=axis, keepdims=True), out=out)
+    np.exp(out, out=out)
+    out /= add_reduce(out, axis=axis, keepdims=True)
+
+
+def _log_softmax_into(axis: int, out: np.ndarray, x: np.ndarray) -> None:
+    np.subtract(x, _max_reduce(x, axis=axis, keepdims=True), out=out)
+    out -= np.log(add_reduce(np.exp(out), axis=axis, keepdims=True))
+
+
+def _softmax_pullback_into(axis: int, out: np.ndarray, g: np.ndarray, y: np.ndarray) -> None:
+    np.subtract(g, _dot_along(g, y, axis), out=out)
+    out *= y
+
+
+def _log_softmax_pullback_into(axis: int, out: np.ndarray, g: np.ndarray, y: np.ndarray) -> None:
+    np.exp(y, out=out)
+    out *= add_reduce(g, axis=axis, keepdims=True)
+    np.subtract(g, out, out=out)
+
+
+def _dot_along(a: np.ndarray, b: np.ndarray, axis: int) -> Any:
+    """The sum of products along an axis, which is kept."""
+    if axis == a.ndim - 1:
+        return np.vecdot(a, b)[..., None]
+    return add_reduce(a * b, axis=axis, keepdims=True)
+
+
+def _apply(kernel: Callable[..., None], axis: int, *arrays: np.ndarray) -> Any:
+    """The result of a kernel, in the dtype of the last array."""
+    last = arrays[-1]
+    wide = [widened(a) for a in arrays]
+    out = np.empty_like(wide[-1])
+    kernel(axis, out, *wide)
+    return out if wide[-1] is last else out.astype(last.dtype)
+
+
+def softmax(array: np.ndarray, axis: int) -> Any:
+    """exp(x) / sum(exp(x)); nan where all are -inf."""
+    if not array.size or not array.ndim:
+        return np.exp(array - array)
+    return _apply(_softmax_into, axis, array)
+
+
+def log_softmax(array: np.ndarray, axis: int) -> Any:
+    """x - log(sum(exp(x)))."""
+    if not array.size or not array.ndim:
+        return array - array
+    return _apply(_log_softmax_into, axis, array)
+
+
+def softmax_pullback(g: np.ndarray, out: np.ndarray, axis: int) -> Any:
+    """out * (g - sum(g * out))."""
+    if not out.size or not out.ndim:
+        return np.zeros_like(out)
+    return _apply(_softmax_pullback_into, axis, g, out)
+
+
+def log_softmax_pullback(g: np.ndarray, out: np.ndarray, axis: int) -> Any:
+    """g - exp(out) * sum(g)."""
+    if not out.size or not out.ndim:
+        return np.zeros_like(out)
+    return _apply(_log_softmax_pullback_into, axis, g, out)
+
+
+def logsumexp(array: np.ndarray, axes: tuple[int, ...] | None, keepdim: bool) -> Any:
+    """log(sum(exp(x))); -inf of nothing."""
+    wide = widened(array)
+    top = _max_reduce(wide, axis=axes, keepdims=True, initial=-np.inf)
+    top = np.where(np.isfinite(top), top, wide.dtype.type(0))
+    with np.errstate(divide="ignore"):
+        out = np.log(total(np.exp(wide - top), axes, True)) + top
+    if not keepdim:
+        out = out.reshape(()) if axes is None else out.squeeze(axes)
+    return out if wide is array else out.astype(array.dtype)

@@ -1,0 +1,136 @@
+"""The three matrix products that are each other's derivatives, and the checks of all products.
+
+With N = A B, T = A Bᵀ and S = Aᵀ B, the derivatives of each in its factors are products
+of the same three kinds, so none needs a transpose of its own. Each takes the shape of its
+result, to which a broadcast batch is summed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert._dtypes import of_numpy
+from wengert.kernels import matmul as kernel
+from wengert.ops._declare import Value, primitive
+from wengert.ops.complexes import conj
+from wengert.ops.reduction import sum_to_shape
+
+Shape = tuple[int, ...]
+
+
+@primitive(
+    mixed=False,
+    input=lambda g, other, input_shape: times_transposed(g, conj(other), input_shape),
+    other=lambda g, input, other_shape: transposed_times(conj(input), g, other_shape),
+    label="MmBackward0",
+)
+def times(input: Value, other: Value, shape: Shape) -> Value:
+    """input @ other, summed to `shape`."""
+    return kernel.times(input, other, shape)
+
+
+@primitive(
+    mixed=False,
+    input=lambda g, other, input_shape: times(g, conj(other), input_shape),
+    other=lambda g, input, other_shape: transposed_times(g, conj(input), other_shape),
+    label="MmBackward0",
+)
+def times_transposed(input: Value, other: Value, shape: Shape) -> Value:
+    """input @ other.mT, summed to `shape`. The conjugate of its rules is that of the factor."""
+    return kernel.times_transposed(input, other, shape)
+
+
+@primitive(
+    mixed=False,
+    input=lambda g, other, input_shape: times_transposed(conj(other), g, input_shape),
+    other=lambda g, input, other_shape: times(conj(input), g, other_shape),
+    label="MmBackward0",
+)
+def transposed_times(input: Value, other: Value, shape: Shape) -> Value:
+    """input.mT @ other, summed to `shape`."""
+    return kernel.transposed_times(input, other, shape)
+
+
+# Two matrices of these dtypes need no more than `dot`: the hot case of a first derivative.
+_PLAIN = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
+
+
+def left_vjp(g: Value, other: Value, shape: Shape) -> Value:
+    """The cotangent of the left factor of a matrix product."""
+    if type(g) is np.ndarray and g.ndim == 2 == other.ndim and g.dtype in _PLAIN:
+        return g.dot(other.T)
+    return times_transposed(g, conj(other), shape)
+
+
+def right_vjp(g: Value, input: Value, shape: Shape) -> Value:
+    """The cotangent of the right factor of a matrix product."""
+    if type(g) is np.ndarray and g.ndim == 2 == input.ndim and g.dtype in _PLAIN:
+        return input.T.dot(g)
+    return transposed_times(conj(input), g, shape)
+
+
+def fitted(g: Value, shape: Shape) -> Value:
+    """A cotangent summed to the shape of an input that was broadcast."""
+    return g if g.shape == shape else sum_to_shape(g, shape)
+
+
+def check_tensors(name: str, **arguments: Any) -> None:
+    """Raise TypeError for an argument that is not a tensor."""
+    for position, (argument, value) in enumerate(arguments.items(), 1):
+        if not isinstance(value, np.ndarray):
+            raise TypeError(
+                f"{name}(): argument '{argument}' (position {position}) must be Tensor, not"
+                f" {type(value).__name__}"
+            )
+
+
+def check_dtypes(a: np.ndarray, b: np.ndarray) -> None:
+    """Raise unless two factors have one dtype, and one that has products."""
+    if a.dtype is not b.dtype and a.dtype != b.dtype:
+        raise RuntimeError(
+            f"expected m1 and m2 to have the same dtype, but got: {_c_name(a)} != {_c_name(b)}"
+        )
+    if a.dtype.kind == "b":
+        raise NotImplementedError("\"addmm_impl_cpu_\" not implemented for 'Bool'")
+
+
+_C_NAMES = {
+    "float32": "float", "float64": "double", "int64": "long int", "int32": "int",
+    "int16": "short int", "uint8": "unsigned char", "int8": "signed char", "float16": "c10::Half",
+    "bfloat16": "c10::BFloat16", "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
+}  # fmt: skip
+
+
+def _c_name(array: np.ndarray) -> str:
+    name = of_numpy[array.dtype].name
+    return _C_NAMES.get(name, name)
+
+
+def check_matrices(a: np.ndarray, b: np.ndarray) -> None:
+    """Raise unless the inner sizes of two matrices, or batches of them, agree."""
+    if a.shape[-1] != b.shape[-2]:
+        raise cannot_multiply(a.shape, b.shape)
+
+
+def cannot_multiply(a: Shape, b: Shape) -> RuntimeError:
+    """The exception for two matrices whose inner sizes differ."""
+    return RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({_by(a)} and {_by(b)})")
+
+
+def _by(shape: Shape) -> str:
+    return "x".join(map(str, shape))
+
+
+def check_expands(input: np.ndarray, shape: Shape) -> None:
+    """Raise unless `input` broadcasts to the shape of the product that it is added to."""
+    lead = len(shape) - input.ndim
+    for d, n in enumerate(input.shape, lead):
+        if d < 0 or n not in (1, shape[d]):
+            raise RuntimeError(
+                f"The expanded size of the tensor ({shape[d] if d >= 0 else 1}) must match the"
+                f" existing size ({n}) at non-singleton dimension {d}.  Target sizes:"
+                f" {list(shape)}.  Tensor sizes: {list(input.shape)}"
+            )

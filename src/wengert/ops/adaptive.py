@@ -1,0 +1,236 @@
+"""Adaptive pooling, whose windows follow from the size of the output; and max unpooling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert._core import Tensor, wrap
+from wengert._dtypes import of_numpy
+from wengert.kernels import pool as kernels
+from wengert.kernels.conv import Geometry, Shape
+from wengert.ops._checks import require_kind
+from wengert.ops.interpolate import area_taps, resample
+from wengert.ops.pool import (
+    Ints,
+    Windows,
+    at_positions,
+    ints_of,
+    space_of,
+    unpool,
+    window_mean,
+)
+
+
+def _out_size(name: str, output_size: Any, size: Shape) -> Shape:
+    """The size asked for; None keeps that of the input."""
+    n = len(size)
+    given = output_size if isinstance(output_size, tuple | list) else (output_size,) * n
+    if len(given) != n:
+        raise RuntimeError(f"{name}: output_size must be {n} numbers, got {tuple(given)}")
+    out = tuple(m if o is None else o for o, m in zip(given, size, strict=True))
+    if not all(isinstance(o, int | np.integer) for o in out):
+        raise TypeError(f"{name}(): argument 'output_size' must be tuple of ints, not {given}")
+    if min(out) < 0:
+        raise RuntimeError(
+            f"{name}: elements of output_size must be greater than or equal to 0 but received"
+            f" {tuple(given)}"
+        )
+    return tuple(map(int, out))
+
+
+def _even_windows(size: Shape, out: Shape) -> Windows | None:
+    """The windows where all are equal and none overlap; else None."""
+    if 0 in out or any(n % o for n, o in zip(size, out, strict=True)):
+        return None
+    kernel = tuple(n // o for n, o in zip(size, out, strict=True))
+    n = len(size)
+    return Windows(kernel, out, Geometry(kernel, ((0, 0),) * n, (1,) * n))
+
+
+def _adaptive_avg(name: str, n: int, input: Tensor, output_size: Any) -> Tensor:
+    size = space_of(name, input, n)
+    out = _out_size(name, output_size, size)
+    require_kind(name, input._array, "fc")
+    first = input._array.ndim - n
+    windows = _even_windows(size, out)
+    if windows is not None and first == 2:
+        return window_mean(input, windows, float(np.prod(windows.kernel)))
+    taps = [area_taps(first + d, m, o) for d, (m, o) in enumerate(zip(size, out, strict=True))]
+    return resample(input, tuple(taps))
+
+
+def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
+    """Means over as many windows of the last dimension as the output is to have elements.
+
+    >>> import wengert
+    >>> wengert.nn.functional.adaptive_avg_pool1d(wengert.tensor([[1., 2., 3., 6.]]), 2)
+    tensor([[1.5000, 4.5000]])
+    """
+    return _adaptive_avg("adaptive_avg_pool1d", 1, input, output_size)
+
+
+def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
+    """Means over windows of the last two dimensions; None in `output_size` keeps a dimension.
+
+    >>> import wengert
+    >>> wengert.nn.functional.adaptive_avg_pool2d(wengert.arange(16.).reshape(1, 4, 4), (1, 2))
+    tensor([[[6.5000, 8.5000]]])
+    """
+    return _adaptive_avg("adaptive_avg_pool2d", 2, input, output_size)
+
+
+def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
+    """Means over windows of the last three dimensions.
+
+    >>> import wengert
+    >>> wengert.nn.functional.adaptive_avg_pool3d(wengert.arange(8.).reshape(1, 2, 2, 2), 1)
+    tensor([[[[3.5000]]]])
+    """
+    return _adaptive_avg("adaptive_avg_pool3d", 3, input, output_size)
+
+
+def _adaptive_max(name: str, n: int, input: Tensor, output_size: Any, return_indices: bool) -> Any:
+    size = space_of(name, input, n)
+    out = _out_size(name, output_size, size)
+    windows = _even_windows(size, out)
+    if windows is None:
+        result, indices = at_positions(input, kernels.region_max_positions, n, out)
+    else:
+        result, indices = at_positions(input, kernels.max_positions, n, *windows)
+    return (result, wrap(indices)) if return_indices else result
+
+
+def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """Maxima over as many windows as the output is to have elements.
+
+    >>> import wengert
+    >>> wengert.nn.functional.adaptive_max_pool1d(wengert.tensor([[1., 2., 3., 6.]]), 2)
+    tensor([[2., 6.]])
+    """
+    return _adaptive_max("adaptive_max_pool1d", 1, input, output_size, return_indices)
+
+
+def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """Maxima over windows of the last two dimensions; None in `output_size` keeps a dimension.
+
+    >>> import wengert
+    >>> wengert.nn.functional.adaptive_max_pool2d(wengert.arange(16.).reshape(1, 4, 4), (1, 2))
+    tensor([[[13., 15.]]])
+    """
+    return _adaptive_max("adaptive_max_pool2d", 2, input, output_size, return_indices)
+
+
+def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """Maxima over windows of the last three dimensions.
+
+    >>> import wengert
+    >>> wengert.nn.functional.adaptive_max_pool3d(wengert.arange(8.).reshape(1, 2, 2, 2), 1)
+    tensor([[[[7.]]]])
+    """
+    return _adaptive_max("adaptive_max_pool3d", 3, input, output_size, return_indices)
+
+
+def _max_unpool(
+    name: str, n: int, input: Tensor, indices: Tensor, kernel_size: Ints, stride: Any,
+    padding: Ints, output_size: Any,
+) -> Tensor:  # fmt: skip
+    size = space_of(name, input, n)
+    kernel = ints_of(name, "kernel_size", kernel_size, n)
+    pads = ints_of(name, "padding", padding, n)
+    steps = kernel if stride is None else ints_of(name, "stride", stride, n)
+    default = [
+        (m - 1) * s + k - 2 * p for m, s, k, p in zip(size, steps, kernel, pads, strict=True)
+    ]
+    out = _unpooled_size(output_size, default, steps)
+    index = indices._array
+    if index.dtype != np.int64:
+        kind = of_numpy[index.dtype].short
+        raise RuntimeError(f"elements in indices should be type int64 but got: {kind}")
+    if index.shape != input._array.shape:
+        raise RuntimeError(
+            "Expected shape of indices to be same as that of the input tensor"
+            f" ({list(input._array.shape)}) but got indices tensor with shape: {list(index.shape)}"
+        )
+    wrong = index[(index < 0) | (index >= np.prod(out))]
+    if wrong.size:
+        raise RuntimeError(
+            f"Found an invalid max index: {wrong[0]} (output volumes are of size"
+            f" {'x'.join(map(str, out))})"
+        )
+    return unpool(input, indices, out)
+
+
+def _unpooled_size(output_size: Any, default: list[int], steps: Shape) -> Shape:
+    if output_size is None:
+        return tuple(default)
+    n = len(default)
+    out = tuple(output_size)
+    if len(out) not in (n, n + 1, n + 2):
+        raise ValueError(f"output_size should be a sequence of {n} numbers, but got {out}")
+    out = out[-n:]
+    for d, (o, m, s) in enumerate(zip(out, default, steps, strict=True)):
+        if not m - s < o < m + s:
+            raise ValueError(
+                f'invalid output_size "{out}" (dim {d} must be between {m - s} and {m + s})'
+            )
+    return out
+
+
+def max_unpool1d(
+    input: Tensor, indices: Tensor, kernel_size: Ints, stride: Ints | None = None,
+    padding: Ints = 0, output_size: Any = None,
+) -> Tensor:  # fmt: skip
+    """Put maxima back where `max_pool1d` found them, zeros elsewhere.
+
+    >>> import wengert
+    >>> out, indices = wengert.nn.functional.max_pool1d(
+    ...     wengert.tensor([[1., 3., 5., 4.]]), 2, return_indices=True)
+    >>> wengert.nn.functional.max_unpool1d(out, indices, 2)
+    tensor([[0., 3., 5., 0.]])
+    """
+    return _max_unpool("max_unpool1d", 1, input, indices, kernel_size, stride, padding, output_size)
+
+
+def max_unpool2d(
+    input: Tensor, indices: Tensor, kernel_size: Ints, stride: Ints | None = None,
+    padding: Ints = 0, output_size: Any = None,
+) -> Tensor:  # fmt: skip
+    """Put maxima back where `max_pool2d` found them, zeros elsewhere.
+
+    Raises RuntimeError for an index outside the output and ValueError for an `output_size`
+    that the pooling cannot have come from.
+
+    >>> import wengert
+    >>> x = wengert.tensor([[[1., 3.], [5., 4.]]])
+    >>> out, indices = wengert.nn.functional.max_pool2d(x, 2, return_indices=True)
+    >>> wengert.nn.functional.max_unpool2d(out, indices, 2)
+    tensor([[[0., 0.],
+             [5., 0.]]])
+    """
+    return _max_unpool("max_unpool2d", 2, input, indices, kernel_size, stride, padding, output_size)
+
+
+def max_unpool3d(
+    input: Tensor, indices: Tensor, kernel_size: Ints, stride: Ints | None = None,
+    padding: Ints = 0, output_size: Any = None,
+) -> Tensor:  # fmt: skip
+    """Put maxima back where `max_pool3d` found them, zeros elsewhere.
+
+    >>> import wengert
+    >>> x = wengert.arange(8.).reshape(1, 2, 2, 2)
+    >>> out, indices = wengert.nn.functional.max_pool3d(x, 2, return_indices=True)
+    >>> wengert.nn.functional.max_unpool3d(out, indices, 2).sum()
+    tensor(7.)
+    """
+    return _max_unpool("max_unpool3d", 3, input, indices, kernel_size, stride, padding, output_size)
+
+
+__all__ = ["adaptive_avg_pool1d"]
+FUNCTIONAL = (
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
+    "adaptive_max_pool2d", "adaptive_max_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d",
+)  # fmt: skip
+METHODS: tuple[str, ...] = ()
+INPLACE: tuple[str, ...] = ()

@@ -1,0 +1,337 @@
+"""Losses of classes: cross entropy, negative log likelihood, and margins between scores.
+
+A target of class indices becomes two arrays: the indices, with those to be ignored replaced
+by 0, and each one's share in the loss (its class's weight; 0 if ignored; over the sum of
+all for a mean). Both are constant, so what is left is smooth in the scores.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert import _dtypes
+from wengert._core import Tensor, tensors, wrap
+from wengert._dtypes import of_numpy
+from wengert.kernels import classification as kernels
+from wengert.kernels.halves import narrowed
+from wengert.kernels.precision import HALF
+from wengert.ops._declare import Value, primitive
+from wengert.ops.loss import check_reduction, reduced
+from wengert.ops.softmax import log_softmax, softmax
+
+
+def _cross_entropy_vjp(
+    g: Value, input: Value, index: Value, share: Value, lse: Value, axis: int
+) -> Value:
+    if type(input) not in tensors:
+        return kernels.cross_entropy_gradient(g, input, index, share, lse, axis)
+    # The denominator is differentiated too: it is taken from the input anew.
+    ones = np.ones(index._array.shape, input._array.dtype)
+    hot = wrap(kernels.put(ones, index._array, input._array.shape, axis))
+    return (softmax(input, axis) - hot) * (g * share).expand(index.shape).unsqueeze(axis)
+
+
+@primitive(
+    mixed=False,
+    aux=("lse",),
+    label="CrossEntropyBackward0",
+    input=_cross_entropy_vjp,
+    index=None,
+    share=None,
+)
+def _cross_entropy(input: Value, index: Value, share: Value, axis: int, reduced: bool) -> Value:
+    return kernels.cross_entropy(input, index, share, axis, reduced)
+
+
+@primitive(
+    mixed=False,
+    label="NllLossBackward0",
+    input=lambda g, index, share, input_shape, axis: _weighed_put(
+        g, index, share, input_shape, axis
+    ),
+    index=None,
+    share=None,
+)
+def _weighed_pick(input: Value, index: Value, share: Value, axis: int, reduced: bool) -> Value:
+    loss = kernels.pick(input, index, axis) * share
+    return narrowed(np.add.reduce(loss, axis=None) if reduced else loss, input.dtype)
+
+
+@primitive(
+    mixed=False,
+    grad=lambda g, index, share, axis, grad_shape: _weighed_pick(
+        g, index, share, axis, grad_shape == ()
+    ),
+    index=None,
+    share=None,
+)
+def _weighed_put(
+    grad: Value, index: Value, share: Value, shape: tuple[int, ...], axis: int
+) -> Value:
+    """The adjoint of `_weighed_pick`."""
+    values = np.broadcast_to(grad * share, index.shape).astype(grad.dtype)
+    return kernels.put(values, index, shape, axis)
+
+
+def _indices(
+    input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """Checked class indices with 0 for those ignored, the weight of each, and the class axis.
+
+    Where all weigh the same, the weight is one number.
+    """
+    x, t = input._array, target._array
+    axis = 0 if x.ndim == 1 else 1
+    _check_target_shape(x.shape, t.shape, axis)
+    if t.dtype not in (np.int64, np.uint8):
+        raise RuntimeError(
+            f"expected target dtype to be Long or Byte, but got {of_numpy[t.dtype].short}"
+        )
+    classes = x.shape[axis]
+    if weight is not None and weight._array.shape != (classes,):
+        raise RuntimeError(
+            f"weight tensor should be defined either for all {classes} classes or no classes but"
+            f" got weight tensor of shape: {list(weight._array.shape)}"
+        )
+    index = t.astype(np.int64, copy=False)
+    dtype = np.dtype(np.float32) if x.dtype in HALF else x.dtype
+    share = np.ones((), dtype)
+    # Mostly all is known: two reductions tell.
+    if not t.size or t.min() < 0 or t.max() >= classes or 0 <= ignore_index < classes:
+        known = t != ignore_index
+        index = np.where(known, index, 0)
+        wrong = (index < 0) | (index >= classes)
+        if wrong.any():
+            raise IndexError(f"Target {index[wrong].flat[0]} is out of bounds.")
+        share = known.astype(dtype)
+    if weight is not None:
+        share = share * weight._array[index]
+    return index, share, axis
+
+
+def _check_target_shape(shape: tuple[int, ...], target: tuple[int, ...], axis: int) -> None:
+    wanted = shape[:axis] + shape[axis + 1 :]
+    if target == wanted:
+        return
+    if len(shape) <= 2:
+        if len(target) > 1:
+            raise RuntimeError(
+                "0D or 1D target tensor expected, multi-target not supported: got target of shape"
+                f" {list(target)} for input of shape {list(shape)}"
+            )
+        if len(shape) == 1 and target == (1,):
+            return
+    if not target or not shape[:axis] or target[0] != shape[0]:
+        raise ValueError(
+            f"Expected input batch_size ({shape[0]}) to match target batch_size"
+            f" ({target[0] if target else 1})."
+        )
+    raise RuntimeError(
+        f"Expected target size {list(wanted)}, got {list(target)} for input of shape {list(shape)}"
+    )
+
+
+def _sum_of_weights(share: np.ndarray, index: np.ndarray) -> Any:
+    return np.add.reduce(share, axis=None) if share.ndim else share * index.size
+
+
+def _index_loss(
+    input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str,
+    loss: Any,
+) -> Tensor:  # fmt: skip
+    """`loss` is one of the two operations on indices and shares."""
+    check_reduction(reduction)
+    if not input._array.ndim:
+        raise ValueError("Expected 1 or more dimensions (got 0)")
+    index, share, axis = _indices(input, target, weight, ignore_index)
+    if reduction == "mean" and not share.size:
+        share = np.full((), np.nan, share.dtype)
+        return reduced(loss(input, index, share, axis, False), "sum") * wrap(share)
+    if reduction == "mean":  # nan where nothing is left to average, as in PyTorch
+        share = np.asarray(share / _sum_of_weights(share, index))
+    index = index.reshape(input._array.shape[:axis] + input._array.shape[axis + 1 :])
+    share = share.reshape(index.shape) if share.ndim else share
+    out = loss(input, index, share, axis, reduction != "none")
+    return out.reshape(target.shape) if reduction == "none" else out
+
+
+def nll_loss(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100,
+    reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """Minus the log-probability, in `input` (batch, class, ...), of each class in `target`.
+
+    `weight` has one entry a class; a mean divides by the weights used. Raises IndexError for
+    a class out of range.
+
+    >>> import wengert
+    >>> logs = wengert.tensor([[-1., -2.], [-3., -4.]])
+    >>> wengert.nn.functional.nll_loss(logs, wengert.tensor([1, 0]))
+    tensor(2.5000)
+    """
+
+    def negative(x: Tensor, index: np.ndarray, share: np.ndarray, *args: Any) -> Tensor:
+        return _weighed_pick(x, index, -share, *args)
+
+    return _index_loss(input, target, weight, ignore_index, reduction, negative)
+
+
+def cross_entropy(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100,
+    reduction: str = "mean", label_smoothing: float = 0.0,
+) -> Tensor:  # fmt: skip
+    """Cross entropy of softmax(`input`) (batch, class, ...) against `target`.
+
+    `target` is class indices, of the shape of `input` without the classes, or probabilities,
+    of the shape of `input`. Raises IndexError for a class out of range.
+
+    >>> import wengert
+    >>> scores = wengert.tensor([[2., 0., 0.]])
+    >>> wengert.nn.functional.cross_entropy(scores, wengert.tensor([0]))
+    tensor(0.2395)
+    """
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    for what, x in (("input", input), ("target", target)):
+        if type(x) not in tensors:
+            kind = type(x).__name__
+            raise TypeError(f"cross_entropy(): argument {what!r} must be Tensor, not {kind}")
+    if input._array.shape == target._array.shape:
+        return _probability_loss(input, target, weight, ignore_index, reduction, label_smoothing)
+    if not label_smoothing:
+        _check_scores(input)
+        return _index_loss(input, target, weight, ignore_index, reduction, _cross_entropy)
+    return _smoothed(input, target, weight, ignore_index, reduction, label_smoothing)
+
+
+def _check_scores(input: Tensor) -> None:
+    if of_numpy[input._array.dtype].category != _dtypes.FLOAT:
+        short = of_numpy[input._array.dtype].short
+        raise NotImplementedError(f'"cross_entropy" not implemented for {short!r}')
+
+
+def _class_weights(weight: Tensor, ndim: int, axis: int) -> Tensor:
+    return weight.reshape(*(1,) * axis, -1, *(1,) * (ndim - axis - 1))
+
+
+def _probability_loss(
+    input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str,
+    smoothing: float,
+) -> Tensor:  # fmt: skip
+    check_reduction(reduction)
+    if of_numpy[target._array.dtype].category != _dtypes.FLOAT:
+        raise RuntimeError(
+            "Expected floating point type for target with class probabilities, got"
+            f" {of_numpy[target._array.dtype].short}"
+        )
+    if ignore_index >= 0:
+        raise RuntimeError(
+            f"ignore_index is not supported for floating point target, got {ignore_index}"
+        )
+    shape = input._array.shape
+    axis = 0 if len(shape) == 1 else 1
+    if smoothing:
+        target = target * (1 - smoothing) + smoothing / shape[axis]
+    loss = log_softmax(input, axis) * target
+    if weight is not None:
+        loss = loss * _class_weights(weight, len(shape), axis)
+    if reduction == "none":
+        return -loss.sum(axis)
+    total = -loss.sum()
+    return total / (input._array.size / shape[axis]) if reduction == "mean" else total
+
+
+def _smoothed(
+    input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str,
+    smoothing: float,
+) -> Tensor:  # fmt: skip
+    """Between the loss of the class and the mean of those of all classes."""
+    logs = log_softmax(input, 0 if input._array.ndim == 1 else 1)
+    sharp = nll_loss(logs, target, weight, ignore_index, reduction)
+    index, share, axis = _indices(input, target, weight, ignore_index)
+    shape = logs._array.shape
+    spread = logs if weight is None else logs * _class_weights(weight, len(shape), axis)
+    known = (target._array != ignore_index).reshape(shape[:axis] + shape[axis + 1 :])
+    smooth = -spread.sum(axis) * wrap(known.astype(input._array.dtype))
+    if reduction == "none":
+        smooth = smooth.reshape(target.shape)
+    else:
+        smooth = smooth.sum()
+        smooth = smooth / float(_sum_of_weights(share, index)) if reduction == "mean" else smooth
+    return sharp * (1 - smoothing) + smooth * (smoothing / shape[axis])
+
+
+def multi_margin_loss(
+    input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
+    reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """By how much other classes' scores come within `margin` of the target's, to the power `p`.
+
+    >>> import wengert
+    >>> scores = wengert.tensor([[0.5, 0.2]])
+    >>> wengert.nn.functional.multi_margin_loss(scores, wengert.tensor([0]))
+    tensor(0.3500)
+    """
+    check_reduction(reduction)
+    if p not in (1, 2):
+        raise ValueError(f"only p == 1 and p == 2 supported, got {p}")
+    scores = input if input.ndim == 2 else input.unsqueeze(0)
+    index = target._array.reshape(-1)
+    if len(index) != scores.shape[0]:
+        raise RuntimeError(
+            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input"
+            f" samples. Expected target size [{scores.shape[0]}], but got {list(target.shape)}."
+            f" Input has shape {list(input.shape)}."
+        )
+    classes = scores.shape[1]
+    if index.size and not 0 <= index.min() <= index.max() < classes:
+        raise RuntimeError(f"target out of range: {index.tolist()} for {classes} classes")
+    at = wrap(index[:, None])
+    others = np.ones(scores.shape, scores._array.dtype)
+    others[np.arange(len(index)), index] = 0
+    if weight is not None:
+        others *= weight._array[index][:, None]
+    short = (scores - scores.gather(1, at) + margin).relu()
+    loss = ((short if p == 1 else short * short) * wrap(others)).sum(1) / classes
+    return reduced(loss if input.ndim == 2 else loss.squeeze(0), reduction)
+
+
+def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
+    """By how much the scores of other classes come within 1 of those of each target class.
+
+    `target` has the shape of `input`; in each row, class indices up to the first -1 count.
+
+    >>> import wengert
+    >>> scores = wengert.tensor([[0.5, 0.2, 0.1]])
+    >>> wengert.nn.functional.multilabel_margin_loss(scores, wengert.tensor([[0, -1, -1]]))
+    tensor(0.4333)
+    """
+    check_reduction(reduction)
+    if target.shape != input.shape or input.ndim not in (1, 2):
+        raise RuntimeError(
+            f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}"
+        )
+    scores = input if input.ndim == 2 else input.unsqueeze(0)
+    classes = scores.shape[1]
+    labels = target._array.reshape(scores.shape)
+    if labels.size and not -1 <= labels.min() <= labels.max() < classes:
+        raise RuntimeError(f"target out of range: expected classes from -1 to {classes - 1}")
+    counted = np.logical_and.accumulate(labels >= 0, axis=1)
+    index = np.where(counted, labels, 0)
+    other = np.ones(scores.shape, bool)
+    rows = np.arange(len(labels))[:, None]
+    other[np.broadcast_to(rows, labels.shape)[counted], labels[counted]] = False
+    # (batch, target, class): only pairs of a target with a class that is none.
+    pairs = counted[:, :, None] & other[:, None, :]
+    wanted = scores.gather(1, wrap(index)).unsqueeze(2)
+    short = (scores.unsqueeze(1) - wanted + 1).relu() * wrap(pairs.astype(scores._array.dtype))
+    loss = short.sum((1, 2)) / classes
+    return reduced(loss if input.ndim == 2 else loss.squeeze(0), reduction)
+
+
+__all__: list[str] = []
+FUNCTIONAL = ("cross_entropy", "multi_margin_loss", "multilabel_margin_loss", "nll_loss")
+METHODS: tuple[str, ...] = ()
+INPLACE: tuple[str, ...] = ()

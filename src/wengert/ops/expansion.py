@@ -1,0 +1,439 @@
+"""Operations: the same elements several times, or in another order."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from itertools import combinations as _tuples
+from itertools import combinations_with_replacement as _multisets
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from wengert._core import Tensor, tensors, wrap
+from wengert._dtypes import of_numpy
+from wengert._size import Size
+from wengert.kernels.axes import axis_of
+from wengert.ops._declare import Value, multilinear
+from wengert.ops._operands import sum_to
+from wengert.ops._variadic import as_sequence, require_tensor
+from wengert.ops.indexing import index_select
+from wengert.ops.joining import stack
+from wengert.ops.shape import reshape, transpose
+
+Shape = tuple[int, ...]
+
+
+@multilinear(input=lambda g, input_shape: sum_to(g, input_shape), view=True)
+def expand(input: Value, size: Sequence[int], *, implicit: bool = False) -> Value:
+    """A view in which dimensions of length 1 repeat to the given lengths; -1 keeps a length."""
+    size = tuple(size)
+    shape = input.shape
+    lead = len(size) - len(shape)
+    if -1 in size and lead >= 0:
+        size = (
+            *size[:lead],
+            *[m if n == -1 else n for n, m in zip(size[lead:], shape, strict=True)],
+        )
+    check_expandable(shape, size)
+    if prod(size) == input.size:
+        return input.reshape(size)  # nothing repeats, so it stays writable
+    return np.broadcast_to(input, size)
+
+
+def check_expandable(shape: Shape, size: Shape) -> None:
+    """Raise RuntimeError unless `shape` broadcasts to `size`."""
+    lead = len(size) - len(shape)
+    if lead < 0:
+        raise RuntimeError(
+            f"expand(): the number of sizes provided ({len(size)}) must be greater or equal to the"
+            f" number of dimensions in the tensor ({len(shape)}): size {list(size)} for a tensor"
+            f" of shape {list(shape)}"
+        )
+    for d, n in enumerate(size):
+        if d < lead:
+            if n < 0:
+                raise RuntimeError(
+                    f"The expanded size of the tensor ({n}) isn't allowed in a leading,"
+                    f" non-existing dimension {d}"
+                )
+        elif shape[d - lead] not in (1, n) or n < 0:
+            raise RuntimeError(
+                f"The expanded size of the tensor ({n}) must match the existing size"
+                f" ({shape[d - lead]}) at non-singleton dimension {d}.  Target sizes: {list(size)}."
+                f"  Tensor sizes: {list(shape)}"
+            )
+
+
+def expand_as(input: Tensor, other: Tensor) -> Tensor:
+    """The input expanded to the shape of `other`.
+
+    >>> import wengert
+    >>> wengert.tensor([1, 2]).expand_as(wengert.zeros(2, 2))
+    tensor([[1, 2],
+            [1, 2]])
+    """
+    require_tensor("expand_as", "other", other, 2)
+    return expand(input, other._array.shape)
+
+
+def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
+    """The input expanded to a shape, as a view.
+
+    >>> import wengert
+    >>> wengert.broadcast_to(wengert.tensor([1, 2]), (2, 2))
+    tensor([[1, 2],
+            [1, 2]])
+    """
+    return expand(input, size)
+
+
+def broadcast_shapes(*shapes: Any) -> Size:
+    """The shape that tensors of these shapes have together; a number counts as one length.
+
+    >>> import wengert
+    >>> wengert.broadcast_shapes((2, 1), (3,))
+    torch.Size([2, 3])
+    """
+    known = [(s,) if isinstance(s, int) else tuple(s) for s in shapes]
+    result = [1] * builtins.max((len(s) for s in known), default=0)
+    for k, shape in enumerate(known):
+        for d in range(-len(shape), 0):
+            n = shape[d]
+            if n < 0:
+                raise RuntimeError(f"Trying to create tensor with negative dimension ({n}): ({n})")
+            if n == 1 or n == result[d]:
+                continue
+            if result[d] != 1:
+                raise RuntimeError(
+                    f"Attempting to broadcast a dimension of length {n} at {d}! Mismatching"
+                    f" argument at index {k} had {shape}; but expected shape should be"
+                    f" broadcastable to {result}"
+                )
+            result[d] = n
+    return Size(result)
+
+
+def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
+    """The tensors, expanded to their common shape.
+
+    >>> import wengert
+    >>> a, b = wengert.broadcast_tensors(wengert.zeros(2, 1), wengert.zeros(3))
+    >>> a.shape, b.shape
+    (torch.Size([2, 3]), torch.Size([2, 3]))
+    """
+    several = _listed("broadcast_tensors", tensors)
+    shape: Shape = ()
+    for x in several:
+        here = x._array.shape
+        try:
+            shape = np.broadcast_shapes(shape, here)
+        except ValueError:
+            d, a, b = _mismatch(shape, here)
+            raise RuntimeError(
+                f"The size of tensor a ({a}) must match the size of tensor b ({b}) at"
+                f" non-singleton dimension {d}; broadcast_tensors() got shapes"
+                f" {[list(y._array.shape) for y in several]}"
+            ) from None
+    return tuple([expand(x, shape) for x in several])
+
+
+def _mismatch(a: Shape, b: Shape) -> tuple[int, int, int]:
+    rank = builtins.max(len(a), len(b))
+    pairs = zip((1,) * (rank - len(a)) + a, (1,) * (rank - len(b)) + b, strict=True)
+    return next((d, m, n) for d, (m, n) in enumerate(pairs) if m != n and 1 not in (m, n))
+
+
+def _listed(name: str, given: tuple[Any, ...]) -> Sequence[Tensor]:
+    """The tensors of a call with several arguments or with one list."""
+    several = given[0] if len(given) == 1 and isinstance(given[0], list | tuple) else given
+    for k, x in enumerate(as_sequence(name, several)):
+        if type(x) not in tensors:
+            raise TypeError(
+                f"expected Tensor as element {k} in argument 0 of {name}(), but got"
+                f" {type(x).__name__}"
+            )
+    return several
+
+
+@multilinear(input=lambda g, input_shape, repeats: _unrepeat(g, input_shape, repeats))
+def repeat(input: Value, repeats: Sequence[int]) -> Value:
+    """Copies of the input side by side, so many along each dimension; new dimensions come first."""
+    if len(repeats) < input.ndim:
+        raise RuntimeError(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of"
+            f" tensor: repeat() got repeats {list(repeats)} for shape {list(input.shape)}"
+        )
+    if any(n < 0 for n in repeats):
+        shape = (1,) * (len(repeats) - input.ndim) + input.shape
+        sizes = [n * m for n, m in zip(repeats, shape, strict=True)]
+        raise RuntimeError(
+            f"Trying to create tensor with negative dimension {builtins.min(sizes)}: {sizes}"
+        )
+    return np.tile(input, tuple(repeats))
+
+
+@multilinear(g=lambda g, repeats: repeat(g, repeats))
+def _unrepeat(g: Value, shape: Shape, repeats: Sequence[int]) -> Value:
+    """The sum over the copies that `repeat` made."""
+    padded = (1,) * (len(repeats) - len(shape)) + shape
+    pairs = [n for pair in zip(repeats, padded, strict=True) for n in pair]
+    copies = tuple(range(0, len(pairs), 2))
+    return np.asarray(g).reshape(pairs).sum(axis=copies, dtype=g.dtype).reshape(shape)
+
+
+def tile(input: Tensor, dims: Sequence[int]) -> Tensor:
+    """Copies of the input side by side; `dims` counts from the last dimension.
+
+    >>> import wengert
+    >>> wengert.tile(wengert.tensor([1, 2]), (2,))
+    tensor([1, 2, 1, 2])
+    """
+    require_tensor("tile", "input", input)
+    dims = tuple(dims)
+    return repeat(input, (1,) * (input.ndim - len(dims)) + dims)
+
+
+def repeat_interleave(
+    input: Tensor,
+    repeats: int | Tensor | None = None,
+    dim: int | None = None,
+    *,
+    output_size: int | None = None,
+) -> Tensor:
+    """Each slice along `dim` repeated in place; without `dim` each element of all.
+
+    `repeats` is one number or a tensor with a number for each slice. With `repeats` alone, its
+    positions, each repeated as often as it says.
+
+    >>> import wengert
+    >>> wengert.repeat_interleave(wengert.tensor([5, 6]), wengert.tensor([2, 1]))
+    tensor([5, 5, 6])
+    """
+    require_tensor("repeat_interleave", "input", input)
+    if repeats is None:
+        return wrap(np.repeat(np.arange(len(input._array)), _counts(input, input._array.size)))
+    if dim is None:
+        input, dim = reshape(input, (-1,)), 0
+    d = axis_of(dim, input.ndim)
+    length = input._array.shape[d] if input.ndim else 1
+    index = np.repeat(np.arange(length), _counts(repeats, length))
+    if output_size is not None and output_size != index.size:
+        raise RuntimeError(
+            f"repeat_interleave: Invalid output_size, expected {index.size} but got {output_size}"
+        )
+    return index_select(input, d, wrap(index))
+
+
+def _counts(repeats: Any, length: int) -> np.ndarray:
+    counts = np.asarray(repeats._array if type(repeats) in tensors else repeats)
+    if counts.dtype.kind not in "iu":
+        raise NotImplementedError(
+            f'"repeat_interleave_cpu" not implemented for {of_numpy[counts.dtype].short!r}'
+        )
+    if counts.ndim > 1:
+        raise RuntimeError(
+            f"repeat_interleave: repeats must be 0-dim or 1-dim tensor, got {counts.ndim}-dim"
+        )
+    if counts.size not in (1, length):
+        raise RuntimeError(
+            "repeats must have the same size as input along dim, but got repeats.size(0) ="
+            f" {counts.size} and input.size(0) = {length}"
+        )
+    if counts.size and counts.min() < 0:
+        raise RuntimeError(f"Repeats must be non-negative, got {counts.min()}")
+    return counts
+
+
+def _distinct(dims: int | Sequence[int], ndim: int) -> tuple[int, ...]:
+    axes = tuple(axis_of(d, ndim) for d in ((dims,) if isinstance(dims, int) else dims))
+    for d in axes:
+        if axes.count(d) > 1:
+            raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
+    return axes if ndim else ()
+
+
+@multilinear(input=lambda g, dims: flip(g, dims))
+def flip(input: Value, dims: int | Sequence[int]) -> Value:
+    """A copy with the order of the elements reversed along each of `dims`.
+
+    >>> import wengert
+    >>> wengert.flip(wengert.tensor([1, 2, 3]), (0,))
+    tensor([3, 2, 1])
+    """
+    return np.flip(input, _distinct(dims, input.ndim)).copy()
+
+
+def fliplr(input: Tensor) -> Tensor:
+    """The columns in reverse order.
+
+    >>> import wengert
+    >>> wengert.fliplr(wengert.tensor([[1, 2]]))
+    tensor([[2, 1]])
+    """
+    if input.ndim < 2:
+        raise RuntimeError(f"Input must be >= 2-d. fliplr() got {input.ndim}-d")
+    return flip(input, (1,))
+
+
+def flipud(input: Tensor) -> Tensor:
+    """The rows in reverse order.
+
+    >>> import wengert
+    >>> wengert.flipud(wengert.tensor([1, 2]))
+    tensor([2, 1])
+    """
+    if input.ndim < 1:
+        raise RuntimeError("Input must be >= 1-d. flipud() got 0-d")
+    return flip(input, (0,))
+
+
+@multilinear(input=lambda g, shifts, dims: roll(g, _negated(shifts), dims))
+def roll(
+    input: Value, shifts: int | Sequence[int], dims: int | Sequence[int] | None = None
+) -> Value:
+    """The elements shifted along `dims`, around the end; without `dims` in flat order.
+
+    >>> import wengert
+    >>> wengert.roll(wengert.tensor([1, 2, 3]), 1)
+    tensor([3, 1, 2])
+    """
+    by = (shifts,) if isinstance(shifts, int) else tuple(shifts)
+    along = () if dims is None else (dims,) if isinstance(dims, int) else tuple(dims)
+    if not along and len(by) == 1:
+        return np.roll(input, by[0])
+    if not by or len(by) != len(along):
+        raise RuntimeError(
+            f"shifts and dimensions must align. shifts: {len(by)}, dims:{len(along)}"
+        )
+    axes = [axis_of(d, input.ndim) for d in along]
+    return np.roll(input, by, axes) if input.ndim else input.copy()
+
+
+def _negated(shifts: int | Sequence[int]) -> Any:
+    return -shifts if isinstance(shifts, int) else tuple([-n for n in shifts])
+
+
+def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
+    """The input turned k times by 90 degrees, from the first of `dims` towards the second.
+
+    >>> import wengert
+    >>> wengert.rot90(wengert.tensor([[1, 2], [3, 4]]))
+    tensor([[2, 4],
+            [1, 3]])
+    """
+    require_tensor("rot90", "input", input)
+    ndim = input.ndim
+    if len(dims) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    if ndim < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {ndim}")
+    a, b = (axis_of(d, ndim) for d in dims)
+    if a == b:
+        raise RuntimeError(
+            f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
+        )
+    turns = k % 4
+    if turns == 2:
+        return flip(input, (a, b))
+    if turns == 0:
+        return flip(input, ())
+    return transpose(flip(input, (b if turns == 1 else a,)), a, b)
+
+
+def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
+    """Grids of coordinates: output k repeats the k-th vector along all other dimensions.
+
+    With ``indexing="xy"`` the first two dimensions change places; the default is ``"ij"``.
+
+    >>> import wengert
+    >>> a, b = wengert.meshgrid(wengert.tensor([1, 2]), wengert.tensor([3, 4]), indexing="ij")
+    >>> a
+    tensor([[1, 1],
+            [2, 2]])
+    """
+    several = list(_listed("meshgrid", tensors))
+    if not several:
+        raise RuntimeError("meshgrid expects a non-empty TensorList")
+    for x in several:
+        if x.ndim > 1:
+            raise RuntimeError(
+                "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got:"
+                f" shape {list(x._array.shape)}"
+            )
+    if len({x._array.dtype for x in several}) > 1:
+        kinds = [of_numpy[x._array.dtype] for x in several]
+        raise RuntimeError(f"meshgrid expects all tensors to have the same dtype, got {kinds}")
+    if indexing not in (None, "ij", "xy"):
+        raise RuntimeError(
+            f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'
+        )
+    swap = indexing == "xy" and len(several) > 1
+    if swap:
+        several[:2] = several[1::-1]
+    shape = tuple(x._array.size for x in several)
+    rank = len(several)
+    grids = [
+        expand(reshape(x, [-1 if d == k else 1 for d in range(rank)]), shape)
+        for k, x in enumerate(several)
+    ]
+    if swap:
+        grids[:2] = grids[1::-1]
+    return tuple(grids)
+
+
+def _check_vectors(several: Sequence[Tensor]) -> None:
+    for x in several:
+        if x.ndim != 1:
+            raise RuntimeError(f"Expect a 1D vector, but got shape {list(x._array.shape)}")
+
+
+def cartesian_prod(*tensors: Any) -> Tensor:
+    """All tuples with one element from each vector, a row each.
+
+    >>> import wengert
+    >>> wengert.cartesian_prod(wengert.tensor([1, 2]), wengert.tensor([3, 4]))
+    tensor([[1, 3],
+            [1, 4],
+            [2, 3],
+            [2, 4]])
+    """
+    several = _listed("cartesian_prod", tensors)
+    _check_vectors(several)
+    if len(several) == 1:
+        return several[0]
+    grids = meshgrid(*several, indexing="ij")
+    return stack([reshape(x, (-1,)) for x in grids], 1)
+
+
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    """All combinations of `r` elements of a vector, a row each.
+
+    >>> import wengert
+    >>> wengert.combinations(wengert.tensor([1, 2, 3]))
+    tensor([[1, 2],
+            [1, 3],
+            [2, 3]])
+    """
+    require_tensor("combinations", "input", input)
+    _check_vectors([input])
+    if r < 0:
+        raise RuntimeError(f"Expect a non-negative number, but got {r}")
+    if r == 0:
+        return wrap(np.empty(0, input._array.dtype))
+    choose = _multisets if with_replacement else _tuples
+    chosen = list(choose(range(input._array.size), r))
+    index = np.array(chosen, np.int64).reshape(len(chosen), r)
+    return reshape(index_select(input, 0, wrap(index.ravel())), index.shape)
+
+
+__all__ = [
+    "broadcast_shapes", "broadcast_tensors", "broadcast_to", "cartesian_prod", "combinations",
+    "flip", "fliplr", "flipud", "meshgrid", "repeat_interleave", "roll", "rot90", "tile",
+]  # fmt: skip
+FUNCTIONAL: tuple[str, ...] = ()
+METHODS = (
+    "broadcast_to", "expand_as", "fliplr", "flipud", "repeat_interleave", "roll", "rot90",
+)  # fmt: skip
+INPLACE: tuple[str, ...] = ()

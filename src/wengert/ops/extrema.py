@@ -1,0 +1,254 @@
+"""Largest and smallest elements, their places, and picking elements by place.
+
+Where several elements are extreme, a reduction without indices shares its gradient among
+them; one with indices sends it to the element that it names.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from wengert._core import Tensor, tensors
+from wengert.kernels import selection
+from wengert.kernels.axes import Dims, axes_of, axis_of, kept_shape
+from wengert.kernels.reduction import ties
+from wengert.ops._declare import Value, primitive
+
+
+class ValuesIndices(NamedTuple):
+    """Values, and their indices along a dimension."""
+
+    values: Tensor
+    indices: Tensor
+
+
+class MinMax(NamedTuple):
+    """The smallest and the largest elements."""
+
+    min: Tensor
+    max: Tensor
+
+
+@primitive(
+    mixed=False,
+    input=lambda g, input_shape, indices, dim, unique: add_along(
+        g, indices, input_shape, dim, unique
+    ),
+    indices=None,
+    label="GatherBackward0",
+)
+def take_along(input: Value, indices: Value, dim: int, unique: bool) -> Value:
+    """The elements at `indices` along `dim`; `unique` promises that no index occurs twice."""
+    return selection.take_along(input, indices, axis_of(dim, input.ndim))
+
+
+@primitive(
+    mixed=False,
+    input=lambda g, indices, dim, unique: take_along(g, indices, dim, unique),
+    indices=None,
+)
+def add_along(
+    input: Value, indices: Value, shape: tuple[int, ...], dim: int, unique: bool
+) -> Value:
+    """The adjoint of `take_along`: zeros with the input added at `indices`."""
+    axis = axis_of(dim, len(shape))
+    return selection.add_along(np.asarray(input), indices, shape, axis, unique)
+
+
+@primitive(
+    mixed=False,
+    input=lambda g, input_shape, indices, dim, keepdim: _put_back(
+        g, indices, input_shape, dim, keepdim
+    ),
+    indices=None,
+    label="ValueSelectingReductionBackward0",
+)
+def _pick(input: Value, indices: Value, dim: int, keepdim: bool) -> Value:
+    axis = axis_of(dim, input.ndim)
+    values = selection.take_along(input, selection.keep_axis(indices, axis, keepdim), axis)
+    return selection.drop_axis(values, axis, keepdim)
+
+
+@primitive(
+    mixed=False,
+    input=lambda g, indices, dim, keepdim: _pick(g, indices, dim, keepdim),
+    indices=None,
+)
+def _put_back(
+    input: Value, indices: Value, shape: tuple[int, ...], dim: int, keepdim: bool
+) -> Value:
+    axis = axis_of(dim, len(shape))
+    g, indices = (
+        selection.keep_axis(np.asarray(x), axis, keepdim or not shape) for x in (input, indices)
+    )
+    return selection.add_along(g, indices, shape, axis, True)
+
+
+def picked(input: Tensor, indices: Tensor, dim: int, keepdim: bool) -> ValuesIndices:
+    """The elements that a reduction over `dim` chose, with their indices."""
+    return ValuesIndices(_pick(input, indices, dim, keepdim), indices)
+
+
+@primitive(input=None)
+def argmax(input: Value, dim: int | None = None, keepdim: bool = False) -> Value:
+    """Index of the largest element along `dim`, or in the flattened tensor; the first of several.
+
+    >>> import wengert
+    >>> wengert.argmax(wengert.tensor([[1.0, 5.0, 2.0], [7.0, 0.0, 3.0]]), dim=1)
+    tensor([1, 0])
+    """
+    return selection.extreme_index(input, dim, keepdim, True, "argmax")
+
+
+@primitive(input=None)
+def argmin(input: Value, dim: int | None = None, keepdim: bool = False) -> Value:
+    """Index of the smallest element along `dim`, or in the flattened tensor; the first of several.
+
+    >>> import wengert
+    >>> wengert.argmin(wengert.tensor([[1.0, 5.0, 2.0], [7.0, 0.0, 3.0]]), dim=1)
+    tensor([0, 1])
+    """
+    return selection.extreme_index(input, dim, keepdim, False, "argmin")
+
+
+@primitive(input=None)
+def _place_of(input: Value, dim: int, keepdim: bool, largest: bool) -> Value:
+    """As argmax and argmin, for what `max` and `min` accept (booleans as well)."""
+    name = "max" if largest else "min"
+    return selection.extreme_index(input, dim, keepdim, largest, name)
+
+
+@primitive(input=None, extreme=None)
+def share_of_ties(input: Value, extreme: Value, dim: Dims = None) -> Value:
+    """1/n for each of the n elements that equal the extreme, 0 for the others."""
+    mask = ties(input, extreme).astype(input.dtype)
+    return mask / np.add.reduce(mask, axis=axes_of(dim, input.ndim), keepdims=True)
+
+
+def _shared_vjp(g: Value, input: Value, out: Value, dim: Dims, keepdim: bool) -> Value:
+    if not keepdim:
+        shape = kept_shape(input.shape, dim)
+        g, out = g.reshape(shape), out.reshape(shape)
+    return g * share_of_ties(input, out, dim)
+
+
+def _extreme(reduce: np.ufunc, name: str, input: np.ndarray, dim: Dims, keepdim: bool) -> Value:
+    if input.dtype.kind == "c":
+        raise NotImplementedError(f'"{name}" is not implemented for complex tensors')
+    axes = axes_of(dim, input.ndim)
+    if not input.size:
+        if axes is None:
+            raise RuntimeError(
+                f"{name}(): Expected reduction dim to be specified for input.numel() == 0."
+                " Specify the reduction dim with the 'dim' argument."
+            )
+        for axis in axes:
+            selection.check_not_empty(input, axis, name)
+    return reduce.reduce(input, axis=axes, keepdims=keepdim)
+
+
+@primitive(input=_shared_vjp)
+def amax(input: Value, dim: Dims = (), keepdim: bool = False) -> Value:
+    """Largest elements over `dim`, or over everything. Ties share the gradient.
+
+    >>> import wengert
+    >>> wengert.amax(wengert.tensor([[1.0, 5.0], [7.0, 0.0]]), dim=0)
+    tensor([7., 5.])
+    """
+    return _extreme(np.maximum, "amax", input, dim, keepdim)
+
+
+@primitive(input=_shared_vjp)
+def amin(input: Value, dim: Dims = (), keepdim: bool = False) -> Value:
+    """Smallest elements over `dim`, or over everything. Ties share the gradient.
+
+    >>> import wengert
+    >>> wengert.amin(wengert.tensor([[1.0, 5.0], [7.0, 0.0]]), dim=0)
+    tensor([1., 0.])
+    """
+    return _extreme(np.minimum, "amin", input, dim, keepdim)
+
+
+@primitive(input=lambda g, input, out: g * share_of_ties(input, out), label="MaxBackward1")
+def _max_of_all(input: Value) -> Value:
+    return _extreme(np.maximum, "max", input, None, False)
+
+
+@primitive(input=lambda g, input, out: g * share_of_ties(input, out), label="MinBackward1")
+def _min_of_all(input: Value) -> Value:
+    return _extreme(np.minimum, "min", input, None, False)
+
+
+def max(
+    input: Tensor,
+    dim: int | Tensor | None = None,
+    keepdim: bool = False,
+    *,
+    other: Tensor | None = None,
+) -> Tensor | ValuesIndices:
+    """The largest element; along `dim` with its index; or of two tensors (see `maximum`).
+
+    Without `dim` ties share the gradient; with it the named tuple `(values, indices)` names
+    the first of them, which gets it all.
+
+    >>> import wengert
+    >>> wengert.max(wengert.tensor([[1.0, 5.0], [7.0, 0.0]]), dim=1).indices
+    tensor([1, 0])
+    """
+    if dim is None and other is None:
+        return _max_of_all(input)
+    if other is not None or type(dim) in tensors:
+        from wengert.ops.selection import maximum
+
+        return maximum(input, dim if other is None else other)
+    axis: Value = dim
+    return picked(input, _place_of(input, axis, keepdim, True), axis, keepdim)
+
+
+def min(
+    input: Tensor,
+    dim: int | Tensor | None = None,
+    keepdim: bool = False,
+    *,
+    other: Tensor | None = None,
+) -> Tensor | ValuesIndices:
+    """The smallest element; along `dim` with its index; or of two tensors (see `minimum`).
+
+    Without `dim` ties share the gradient; with it the named tuple `(values, indices)` names
+    the first of them, which gets it all.
+
+    >>> import wengert
+    >>> wengert.min(wengert.tensor([[1.0, 5.0], [7.0, 0.0]]), dim=1).values
+    tensor([1., 0.])
+    """
+    if dim is None and other is None:
+        return _min_of_all(input)
+    if other is not None or type(dim) in tensors:
+        from wengert.ops.selection import minimum
+
+        return minimum(input, dim if other is None else other)
+    axis: Value = dim
+    return picked(input, _place_of(input, axis, keepdim, False), axis, keepdim)
+
+
+def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> MinMax:
+    """The smallest and the largest elements over `dim`, or over everything.
+
+    >>> import wengert
+    >>> wengert.aminmax(wengert.tensor([1.0, 5.0, 3.0])).max
+    tensor(5.)
+    """
+    if dim is None and not input._array.size:
+        raise RuntimeError(
+            "aminmax(): cannot compute aminmax over an empty dimension as the operation has no"
+            f" identity; input has shape {list(input._array.shape)}"
+        )
+    return MinMax(amin(input, dim, keepdim), amax(input, dim, keepdim))
+
+
+__all__ = ["amax", "amin", "aminmax", "argmax", "argmin", "max", "min"]
+FUNCTIONAL: tuple[str, ...] = ()
+METHODS = tuple(__all__)
+INPLACE: tuple[str, ...] = ()

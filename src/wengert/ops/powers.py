@@ -1,0 +1,193 @@
+"""Powers and roots."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert import _dtypes
+from wengert._core import Tensor, tensors
+from wengert.kernels.precision import in_float32
+from wengert.ops import _operands
+from wengert.ops._checks import not_implemented, require_kind
+from wengert.ops._declare import Value, elementwise
+from wengert.ops.complexes import conj
+from wengert.ops.exponential import log
+from wengert.ops.rounding import no_slope
+from wengert.ops.selection import drop
+
+
+@elementwise(
+    input=lambda g, input, exponent: _power_slope(g, input, exponent),
+    label="PowBackward0",
+)
+def _pow_number(input: Value, exponent: complex) -> Value:
+    """`pow` with a number that does not change the dtype."""
+    if exponent == 2:
+        return np.multiply(input, input)
+    if exponent == 3:
+        return input * input * input
+    if exponent == 0.5:
+        return np.sqrt(input)
+    if exponent == -1:
+        return np.true_divide(input.dtype.type(1), input)
+    return np.power(input, input.dtype.type(exponent))
+
+
+def _power_slope(g: Value, input: Value, exponent: complex) -> Value:
+    if exponent == 0:
+        return no_slope(g)
+    if exponent == 2:
+        return g * conj(input * 2.0)
+    return g * conj(input ** (exponent - 1) * exponent)
+
+
+@elementwise(
+    input=lambda g, input, exponent: drop(
+        g * conj(exponent * pow(input, exponent - 1.0)), exponent == 0.0
+    ),
+    exponent=lambda g, input, exponent, out: drop(
+        g * conj(out * log(input)), (input == 0.0) & _not_negative(exponent)
+    ),
+    label="PowBackward1",
+)
+def _pow_tensor(input: Value, exponent: Value) -> Value:
+    if input.dtype.kind in "iu":
+        return _integer_power(input, exponent)
+    if input.dtype.kind == "b":
+        raise not_implemented("pow", input)
+    return np.power(input, exponent)
+
+
+def _not_negative(exponent: Value) -> Value:
+    from wengert.ops.complexes import real
+
+    array = exponent._array if type(exponent) in tensors else exponent
+    return (real(exponent) if array.dtype.kind == "c" else exponent) >= 0.0
+
+
+def _integer_power(base: np.ndarray, exponent: np.ndarray) -> np.ndarray:
+    """Integer powers; a negative exponent gives the truncated reciprocal."""
+    if exponent.dtype.kind == "u" or not (exponent < 0).any():
+        return np.power(base, exponent)
+    out = np.power(base, np.maximum(exponent, 0))
+    inverse = np.where(base == 1, 1, np.where(base == -1, 1 - 2 * (exponent & 1), 0))
+    return np.where(exponent < 0, inverse.astype(out.dtype), out)
+
+
+def _pow(input: Any, exponent: Any) -> Tensor:
+    """`pow`, the operator ``**``."""
+    if type(input) in tensors and isinstance(exponent, int | float | complex):
+        dtype = input._array.dtype
+        if dtype.kind == "c" or (dtype in _dtypes.inexact and not isinstance(exponent, complex)):
+            return _pow_number(input, exponent)
+        if isinstance(exponent, int) and exponent < 0:
+            raise RuntimeError(
+                "Integers to negative integer powers are not allowed; argument 'exponent' is"
+                f" {exponent}, and 'input' is of {_dtypes.of_numpy[dtype]}"
+            )
+    elif isinstance(input, np.ndarray | np.generic) and type(exponent) not in tensors:
+        return np.power(input, exponent)
+    return _pow_tensor(input, exponent)
+
+
+def pow(input: Any, exponent: Any) -> Tensor:
+    """``input ** exponent``, element by element; either may be a number.
+
+    >>> import wengert
+    >>> wengert.pow(wengert.tensor([1.0, 2.0, 3.0]), 2)
+    tensor([1., 4., 9.])
+    """
+    return _pow(input, exponent)
+
+
+def float_power(input: Any, exponent: Any) -> Tensor:
+    """`pow` in double precision: float64, or complex128 if either is complex.
+
+    >>> import wengert
+    >>> wengert.float_power(wengert.tensor([1, 2]), -1)
+    tensor([1.0000, 0.5000], dtype=torch.float64)
+    """
+    return _pow(*(_in_double(x, _any_complex(input, exponent)) for x in (input, exponent)))
+
+
+def _any_complex(*values: Any) -> bool:
+    return any(
+        x._array.dtype.kind == "c" if type(x) in tensors else isinstance(x, complex) for x in values
+    )
+
+
+def _in_double(x: Any, complexes: bool) -> Any:
+    if type(x) in tensors:
+        to = np.dtype("complex128" if complexes else "float64")
+        return _operands.cast(x, to)
+    return complex(x) if complexes else float(x)
+
+
+def square(input: Tensor) -> Tensor:
+    """Each element times itself.
+
+    >>> import wengert
+    >>> wengert.square(wengert.tensor([-2.0, 3.0]))
+    tensor([4., 9.])
+    """
+    return _pow(input, 2)
+
+
+@elementwise(np.sqrt, floats=True, input=lambda g, out: g / conj(out * 2.0))
+def sqrt(input: Value) -> Value:
+    """Square root of each element; NaN for negative ones.
+
+    >>> import wengert
+    >>> wengert.sqrt(wengert.tensor([4.0, 9.0]))
+    tensor([2., 3.])
+    """
+
+
+@in_float32
+def _rsqrt(x: np.ndarray) -> np.ndarray:
+    return np.true_divide(x.dtype.type(1), np.sqrt(x))
+
+
+@elementwise(_rsqrt, floats=True, input=lambda g, out: g * conj(out**3) * -0.5)
+def rsqrt(input: Value) -> Value:
+    """1 over the square root of each element.
+
+    >>> import wengert
+    >>> wengert.rsqrt(wengert.tensor([4.0, 16.0]))
+    tensor([0.5000, 0.2500])
+    """
+
+
+@elementwise(
+    input=lambda g, input, out: g * (input / out),
+    other=lambda g, other, out: g * (other / out),
+)
+def hypot(input: Value, other: Value) -> Value:
+    """The hypotenuse ``sqrt(input**2 + other**2)``, without overflow on the way.
+
+    >>> import wengert
+    >>> wengert.hypot(wengert.tensor([3.0]), wengert.tensor([4.0]))
+    tensor([5.])
+    """
+    require_kind("hypot_cpu", input, "f")
+    return np.hypot(input, other)
+
+
+def ldexp(input: Tensor, other: Tensor) -> Tensor:
+    """``input * 2 ** other``.
+
+    >>> import wengert
+    >>> wengert.ldexp(wengert.tensor([1.0, 3.0]), wengert.tensor([3, 1]))
+    tensor([8., 6.])
+    """
+    return input * _pow(2.0, other)
+
+
+__all__ = [
+    "_pow", "float_power", "hypot", "ldexp", "pow", "rsqrt", "sqrt", "square",
+]  # fmt: skip
+FUNCTIONAL: tuple[str, ...] = ()
+METHODS = ("float_power", "hypot", "ldexp", "pow", "rsqrt", "sqrt", "square")
+INPLACE = METHODS

@@ -1,0 +1,292 @@
+"""Rectifiers: activation functions that are linear to the right of zero or of a threshold.
+
+Those with `inplace` hand over to the in-place method of the tensor, which is derived from
+the operation beside them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wengert._core import Tensor, tensors, wrap
+from wengert._dtypes import ALL, BOOL, COMPLEX, of_numpy
+from wengert.kernels.precision import in_float32
+from wengert.ops._checks import require_kind
+from wengert.ops._declare import Value, elementwise
+from wengert.ops.exponential import exp
+from wengert.ops.selection import drop, keep, where
+from wengert.ops.shape import reshape
+
+# The constants of SELU (Klambauer et al., 2017).
+_SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
+_ZERO = {d.np: np.zeros((), d.np) for d in ALL if d.category not in (BOOL, COMPLEX)}
+
+
+@elementwise(input=lambda g, out: keep(g, out > 0.0))
+def _relu(input: Value) -> Value:
+    try:
+        return np.maximum(input, _ZERO[input.dtype])
+    except KeyError:
+        raise RuntimeError(f"{of_numpy[input.dtype]} inputs not supported for relu") from None
+
+
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
+    """``max(x, 0)``.
+
+    >>> import wengert
+    >>> wengert.relu(wengert.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
+    return input.relu_() if inplace else _relu(input)
+
+
+@elementwise(
+    input=lambda g, input, min_val, max_val: keep(g, (input > min_val) & (input < max_val))
+)
+def _hardtanh(input: Value, min_val: float, max_val: float) -> Value:
+    low, high = input.dtype.type(min_val), input.dtype.type(max_val)
+    return np.minimum(np.maximum(input, low), high)
+
+
+def hardtanh(
+    input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
+) -> Tensor:
+    """Each element limited to [min_val, max_val]; the gradient passes strictly inside.
+
+    >>> import wengert
+    >>> wengert.nn.functional.hardtanh(wengert.tensor([-2.0, 0.5]))
+    tensor([-1.0000,  0.5000])
+    """
+    if min_val > max_val:
+        raise ValueError(
+            f"min_val cannot be greater than max_val, and min_val={min_val}, max_val={max_val}"
+        )
+    dtype = of_numpy[input._array.dtype]
+    if not dtype.is_signed and min_val < 0:
+        raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
+    if inplace:
+        return input._hardtanh_(min_val, max_val)
+    return _hardtanh(input, min_val, max_val)
+
+
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    """Each element limited to [0, 6].
+
+    >>> import wengert
+    >>> wengert.nn.functional.relu6(wengert.tensor([-1.0, 2.0, 8.0]))
+    tensor([0., 2., 6.])
+    """
+    return hardtanh(input, 0.0, 6.0, inplace)
+
+
+@elementwise(input=lambda g, input, negative_slope: where(input > 0.0, g, g * negative_slope))
+@in_float32
+def _leaky_relu(input: Value, negative_slope: float) -> Value:
+    require_kind("leaky_relu_cpu", input, "f")
+    scaled = input * input.dtype.type(negative_slope)
+    if 0 < negative_slope <= 1:
+        return np.maximum(input, scaled)
+    return np.where(input > 0, input, scaled)
+
+
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
+    """``x`` where positive, else ``negative_slope * x``.
+
+    >>> import wengert
+    >>> wengert.nn.functional.leaky_relu(wengert.tensor([-1.0, 2.0]))
+    tensor([-0.0100,  2.0000])
+    """
+    if inplace:
+        return input._leaky_relu_(negative_slope)
+    return _leaky_relu(input, negative_slope)
+
+
+@elementwise(
+    input=lambda g, input, alpha, scale, rate: where(
+        input > 0.0, g * scale, g * (alpha * scale * rate) * exp(input * rate)
+    ),
+)
+@in_float32
+def _elu(input: Value, alpha: float, scale: float = 1.0, rate: float = 1.0) -> Value:
+    require_kind("elu_cpu", input, "f")
+    negative = np.expm1(np.minimum(input, 0) * rate) * (alpha * scale)
+    return np.where(input > 0, input * scale, negative)
+
+
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """``x`` where positive, else ``alpha * (exp(x) - 1)``.
+
+    >>> import wengert
+    >>> wengert.nn.functional.elu(wengert.tensor([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])
+    """
+    return input._elu_(alpha) if inplace else _elu(input, alpha)
+
+
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
+    """`elu`, scaled such that activations keep mean 0 and variance 1.
+
+    >>> import wengert
+    >>> wengert.selu(wengert.tensor([-1.0, 2.0]))
+    tensor([-1.1113,  2.1014])
+    """
+    if inplace:
+        return input._elu_(_SELU_ALPHA, _SELU_SCALE)
+    return _elu(input, _SELU_ALPHA, _SELU_SCALE)
+
+
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """``max(x, 0) + min(alpha * (exp(x / alpha) - 1), 0)``, smooth for every `alpha`.
+
+    >>> import wengert
+    >>> wengert.celu(wengert.tensor([-1.0, 2.0]), alpha=2.0)
+    tensor([-0.7869,  2.0000])
+    """
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    if inplace:
+        return input._elu_(alpha, 1.0, 1.0 / alpha)
+    return _elu(input, alpha, 1.0, 1.0 / alpha)
+
+
+@elementwise(input=lambda g, input, threshold: drop(g, input <= threshold))
+def _threshold(input: Value, threshold: float, value: float) -> Value:
+    require_kind("threshold_cpu", input, "fiu")
+    cast = input.dtype.type
+    return np.where(input <= cast(threshold), cast(value), input)
+
+
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    """x where ``x > threshold``, else `value`.
+
+    >>> import wengert
+    >>> wengert.threshold(wengert.tensor([0.5, 2.0]), 1.0, 9.0)
+    tensor([9., 2.])
+    """
+    if inplace:
+        return input._threshold_(threshold, value)
+    return _threshold(input, threshold, value)
+
+
+@elementwise(
+    input=lambda g, input, weight: where(input > 0.0, g, g * weight),
+    weight=lambda g, input: drop(g * input, input > 0.0),
+)
+def _prelu(input: Value, weight: Value) -> Value:
+    require_kind("prelu_cpu", input, "f")
+    return np.where(input > 0, input, input * weight)
+
+
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """x where positive, else ``weight * x``; `weight` has one element, or one a channel.
+
+    Channels are dimension 1 of `input`.
+
+    >>> import wengert
+    >>> wengert.prelu(wengert.tensor([-4.0, 2.0]), wengert.tensor([0.25]))
+    tensor([-1.,  2.])
+    """
+    if type(weight) not in tensors:
+        raise TypeError(
+            f"prelu(): argument 'weight' (position 2) must be Tensor, not {type(weight).__name__}"
+        )
+    shape, given = input._array.shape, weight._array.shape
+    if len(given) > 1:
+        raise RuntimeError(
+            f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {len(given)}"
+        )
+    if weight._array.size != 1:
+        channels = shape[1] if len(shape) > 1 else 1
+        if weight._array.size != channels:
+            raise RuntimeError(
+                "Mismatch of parameter numbers and input channel size. Found parameter numbers ="
+                f" {weight._array.size} and channel size = {channels}."
+            )
+        weight = reshape(weight, (channels, *(1,) * (len(shape) - 2)))
+    elif len(shape) == 0:
+        weight = reshape(weight, ())
+    return _prelu(input, weight)
+
+
+def rrelu(
+    input: Tensor,
+    lower: float = 1.0 / 8,
+    upper: float = 1.0 / 3,
+    training: bool = False,
+    inplace: bool = False,
+) -> Tensor:
+    """`leaky_relu` with a slope an element, drawn from [lower, upper] while training.
+
+    In evaluation the slope is the mean of the bounds.
+
+    >>> import wengert
+    >>> wengert.rrelu(wengert.tensor([-2.0, 2.0]), 0.25, 0.75)
+    tensor([-1.,  2.])
+    """
+    if lower > upper:
+        raise RuntimeError(
+            "Lower bound should be less than or equal to the upper bound, and lower="
+            f"{lower}, upper={upper}"
+        )
+    if not training:
+        return leaky_relu(input, (lower + upper) / 2, inplace)
+    from wengert._random import default_generator
+
+    array = input._array
+    require_kind("rrelu_with_noise_out_cpu", array, "f")
+    slopes, negative = np.ones_like(array), array <= 0
+    draws = default_generator.doubles(int(np.count_nonzero(negative)))
+    slopes[negative] = draws * (upper - lower) + lower
+    return input._prelu_(wrap(slopes)) if inplace else _prelu(input, wrap(slopes))
+
+
+def relu_(input: Tensor) -> Tensor:
+    """In-place form of `relu`."""
+    return relu(input, inplace=True)
+
+
+def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
+    """In-place form of `leaky_relu`."""
+    return leaky_relu(input, negative_slope, inplace=True)
+
+
+def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """In-place form of `elu`."""
+    return elu(input, alpha, inplace=True)
+
+
+def selu_(input: Tensor) -> Tensor:
+    """In-place form of `selu`."""
+    return selu(input, inplace=True)
+
+
+def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """In-place form of `celu`."""
+    return celu(input, alpha, inplace=True)
+
+
+def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
+    """In-place form of `hardtanh`."""
+    return hardtanh(input, min_val, max_val, inplace=True)
+
+
+def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
+    """In-place form of `threshold`."""
+    return input._threshold_(threshold, value)
+
+
+def rrelu_(
+    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False
+) -> Tensor:
+    """In-place form of `rrelu`."""
+    return rrelu(input, lower, upper, training, inplace=True)
+
+
+__all__ = ["celu", "prelu", "relu", "rrelu", "selu", "threshold"]
+FUNCTIONAL: tuple[str, ...] = (
+    "celu", "celu_", "elu", "elu_", "hardtanh", "hardtanh_", "leaky_relu", "leaky_relu_", "prelu",
+    "relu", "relu6", "relu_", "rrelu", "rrelu_", "selu", "selu_", "threshold", "threshold_",
+)  # fmt: skip
+METHODS = ("prelu", "relu")
+# The private names give the in-place methods that the functions above hand over to.
+INPLACE = ("_elu", "_hardtanh", "_leaky_relu", "_prelu", "_threshold", "relu")

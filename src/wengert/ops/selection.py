@@ -1,0 +1,382 @@
+"""Choosing between values: where, masks, the larger and the smaller, bounds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from wengert import _dtypes
+from wengert._core import Tensor, tensors, wrap
+from wengert.ops import _operands
+from wengert.ops._declare import Value, elementwise, primitive
+from wengert.ops.comparison import isnan
+from wengert.ops.reduction import sum_to_shape
+
+# Of `clamp`: dtypes and bounds that need no conversion.
+_REAL = frozenset(d for d in _dtypes.inexact if d.kind != "c")
+_LIMITS = frozenset({int, float, type(None)})
+Number = (bool, int, float, complex)
+
+
+@primitive(mixed=False, input=lambda g, mask: keep(g, mask), mask=None)
+def keep(input: Value, mask: Value) -> Value:
+    """`input` where the mask, which broadcasts to its shape, is true; zero elsewhere.
+
+    Unlike a product with the mask, NaN and infinity do not get through.
+    """
+    return np.where(mask, input, input.dtype.type(0))
+
+
+@primitive(mixed=False, input=lambda g, mask: drop(g, mask), mask=None)
+def drop(input: Value, mask: Value) -> Value:
+    """`input` where the mask, which broadcasts to its shape, is false; zero elsewhere."""
+    return np.where(mask, input.dtype.type(0), input)
+
+
+def _fitted(g: Value, shape: tuple[int, ...]) -> Value:
+    return g if g.shape == shape else sum_to_shape(g, shape)
+
+
+@primitive(
+    mixed=False,
+    input=lambda g, condition, input_shape: _fitted(keep(g, condition), input_shape),
+    other=lambda g, condition, other_shape: _fitted(drop(g, condition), other_shape),
+    condition=None,
+)
+def _where(input: Value, other: Value, condition: Value) -> Value:
+    try:
+        return np.where(condition, input, other)
+    except ValueError:
+        raise RuntimeError(_mismatch(condition.shape, input.shape, other.shape)) from None
+
+
+_WHERE = getattr(_where, "op")  # noqa: B009 (the published function has it, its type does not)
+
+
+def _mismatch(*shapes: tuple[int, ...]) -> str:
+    """What to say of shapes that do not broadcast: the first two that disagree."""
+    pairs = ((a, b) for i, a in enumerate(shapes) for b in shapes[i + 1 :])
+    messages = (_operands._broadcast_message("where", list(pair)) for pair in pairs)
+    return next(message for message in messages if message is not None)
+
+
+def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
+    """Elements of `input` where `condition` is true, of `other` elsewhere; all broadcast.
+
+    With the condition alone: the indices of its nonzero elements, one tensor a dimension.
+
+    >>> import wengert
+    >>> wengert.where(wengert.tensor([True, False]), wengert.tensor([1.0, 2.0]), 0.0)
+    tensor([1., 0.])
+    """
+    if type(condition) not in tensors:
+        if isinstance(condition, np.ndarray | np.generic) and type(input) not in tensors:
+            return np.where(condition, input, other)
+        if not isinstance(condition, np.ndarray | np.generic):
+            raise TypeError(
+                "where(): argument 'condition' (position 1) must be Tensor, not"
+                f" {type(condition).__name__}"
+            )
+        condition = wrap(condition)
+    if input is None and other is None:
+        return tuple(map(wrap, np.nonzero(np.atleast_1d(condition._array))))
+    if condition._array.dtype != np.bool_:
+        condition = _as_mask(condition)
+    if (
+        type(input) in tensors
+        and type(other) in tensors
+        and input._array.dtype is other._array.dtype
+    ):
+        return _where(input, other, condition)
+    if input is None or other is None:
+        raise TypeError("where(): arguments 'input' and 'other' must come together")
+    a, b = _operands.operands(_WHERE, input, other)
+    return _where(a, b, condition)
+
+
+def _as_mask(condition: Tensor) -> Tensor:
+    if condition._array.dtype != np.uint8:
+        raise RuntimeError(
+            "where expected condition to be a boolean tensor, but got a tensor with dtype"
+            f" {_dtypes.of_numpy[condition._array.dtype].short}"
+        )
+    return wrap(condition._array != 0)
+
+
+@primitive(
+    mixed=False,
+    input=lambda g, mask, input_shape: _fitted(drop(g, mask), input_shape),
+    mask=None,
+    value=lambda g, mask, value_shape: _fitted(keep(g, mask), value_shape),
+)
+def _masked_fill(input: Value, mask: Value, value: Value) -> Value:
+    try:
+        shape = np.broadcast_shapes(input.shape, mask.shape)
+    except ValueError:
+        shapes = [input.shape, mask.shape]
+        raise RuntimeError(_operands._broadcast_message("masked_fill", shapes)) from None
+    out = np.empty(shape, input.dtype)
+    out[...] = input
+    np.copyto(out, value, where=mask)
+    return out
+
+
+def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """A copy with `value`, a number or a 0-d tensor, where `mask` is true.
+
+    >>> import wengert
+    >>> wengert.masked_fill(wengert.tensor([1.0, 2.0]), wengert.tensor([True, False]), 0)
+    tensor([0., 2.])
+    """
+    if type(mask) not in tensors:
+        raise TypeError(
+            f"masked_fill(): argument 'mask' (position 2) must be Tensor, not {type(mask).__name__}"
+        )
+    if mask._array.dtype != np.bool_:
+        raise RuntimeError(
+            "masked_fill_ only supports boolean masks, but got mask with dtype"
+            f" {_dtypes.of_numpy[mask._array.dtype]}"
+        )
+    dtype = _dtypes.of_numpy[input._array.dtype]
+    if type(value) in tensors:
+        if value._array.ndim:
+            raise RuntimeError(
+                "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with"
+                f" {value._array.ndim} dimension(s)."
+            )
+        given = _dtypes.of_numpy[value._array.dtype]
+        if given is not dtype:
+            value = _operands.cast(value, dtype.np)
+    elif isinstance(value, Number):
+        given = _dtypes.of_number(value)
+        value = wrap(np.asarray(value).astype(dtype.np))
+    else:
+        raise TypeError(
+            "masked_fill(): argument 'value' (position 3) must be Number or Tensor, not"
+            f" {type(value).__name__}"
+        )
+    if given.category == _dtypes.COMPLEX != dtype.category:
+        raise RuntimeError(
+            f"value cannot be converted to type {dtype} without overflow: it is {given}"
+        )
+    return _masked_fill(input, mask, value)
+
+
+def _require_real(name: str, *arrays: np.ndarray) -> None:
+    if any(a.dtype.kind == "c" for a in arrays):
+        raise RuntimeError(f"{name} not implemented for complex tensors.")
+
+
+@elementwise(
+    input=lambda g, input, other: where(input == other, g * 0.5, drop(g, input < other)),
+    other=lambda g, input, other: where(input == other, g * 0.5, drop(g, input > other)),
+)
+def maximum(input: Value, other: Value) -> Value:
+    """The larger of two elements; NaN if either is. Equal elements share the gradient.
+
+    >>> import wengert
+    >>> wengert.maximum(wengert.tensor([1.0, 4.0]), wengert.tensor([3.0, 2.0]))
+    tensor([3., 4.])
+    """
+    _require_real("maximum", input)
+    return np.maximum(input, other)
+
+
+@elementwise(
+    input=lambda g, input, other: where(input == other, g * 0.5, drop(g, input > other)),
+    other=lambda g, input, other: where(input == other, g * 0.5, drop(g, input < other)),
+)
+def minimum(input: Value, other: Value) -> Value:
+    """The smaller of two elements; NaN if either is. Equal elements share the gradient.
+
+    >>> import wengert
+    >>> wengert.minimum(wengert.tensor([1.0, 4.0]), wengert.tensor([3.0, 2.0]))
+    tensor([1., 2.])
+    """
+    _require_real("minimum", input)
+    return np.minimum(input, other)
+
+
+@elementwise(
+    input=lambda g, input, other: keep(g, (input >= other) | isnan(other)),
+    other=lambda g, input, other: drop(g, (input >= other) | isnan(other)),
+)
+def fmax(input: Value, other: Value) -> Value:
+    """The larger of two elements; a number is preferred to NaN.
+
+    >>> import wengert
+    >>> wengert.fmax(wengert.tensor([1.0, float("nan")]), wengert.tensor([3.0, 2.0]))
+    tensor([3., 2.])
+    """
+    _require_real("fmax", input)
+    return np.fmax(input, other)
+
+
+@elementwise(
+    input=lambda g, input, other: keep(g, (input <= other) | isnan(other)),
+    other=lambda g, input, other: drop(g, (input <= other) | isnan(other)),
+)
+def fmin(input: Value, other: Value) -> Value:
+    """The smaller of two elements; a number is preferred to NaN.
+
+    >>> import wengert
+    >>> wengert.fmin(wengert.tensor([1.0, float("nan")]), wengert.tensor([3.0, 2.0]))
+    tensor([1., 2.])
+    """
+    _require_real("fmin", input)
+    return np.fmin(input, other)
+
+
+@elementwise(
+    input=lambda g, input, min, max: keep(g, _inside(input, min, max)),
+    label="ClampBackward0",
+)
+def _clamp_numbers(input: Value, min: float | None, max: float | None) -> Value:
+    """`clamp` with bounds that do not change the dtype."""
+    out = input
+    if min is not None:
+        out = np.maximum(out, input.dtype.type(min))
+    if max is not None:
+        out = np.minimum(out, input.dtype.type(max))
+    return out
+
+
+@elementwise(
+    input=lambda g, input, min, max: keep(g, _inside(input, min, max)),
+    min=lambda g, input, min, max: keep(g, _below(input, min, max)),
+    max=lambda g, input, min, max: keep(g, _above(input, min, max)),
+    label="ClampBackward1",
+)
+def _clamp_tensors(input: Value, min: Value = None, max: Value = None) -> Value:
+    out = input
+    if min is not None:
+        out = np.maximum(out, min)
+    if max is not None:
+        out = np.minimum(out, max)
+    return out
+
+
+def _inside(input: Value, min: Value, max: Value) -> Value:
+    if min is None:
+        return input <= max
+    return input >= min if max is None else (input >= min) & (input <= max)
+
+
+def _below(input: Value, min: Value, max: Value) -> Value:
+    return input < min if max is None else (input < min) & (min < max)
+
+
+def _above(input: Value, min: Value, max: Value) -> Value:
+    return input > max if min is None else (input > max) | (max < min)
+
+
+def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
+    """Elements limited to [min, max]; the bounds are both numbers or both tensors, or None.
+
+    Where they cross, the result is `max`. The gradient passes inside and at the bounds.
+
+    >>> import wengert
+    >>> wengert.clamp(wengert.tensor([-2.0, 0.5, 3.0]), min=0.0, max=1.0)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    if (
+        type(input) in tensors
+        and input._array.dtype in _REAL
+        and type(min) in _LIMITS
+        and type(max) in _LIMITS
+        and min is not max
+    ):
+        return _clamp_numbers(input, min, max)  # the usual case, without what follows
+    if min is None and max is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    bounds = [b for b in (min, max) if b is not None]
+    if type(input) not in tensors:
+        raise TypeError(
+            f"clamp(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
+        )
+    dtype = _dtypes.of_numpy[input._array.dtype]
+    if dtype.is_complex:
+        raise NotImplementedError("clamp is not supported for complex types")
+    if all(type(b) in tensors for b in bounds):
+        return _clamp_tensors(input, min, max)
+    if not all(isinstance(b, int | float) for b in bounds):
+        kinds = ", ".join(type(b).__name__ for b in bounds)
+        raise TypeError(
+            f"clamp(): arguments 'min' and 'max' must be both numbers or both Tensors, got {kinds}"
+        )
+    common = _dtypes.combine([(dtype, 2), *((_dtypes.of_number(b), 0) for b in bounds)])
+    if common is not dtype:
+        input = _operands.cast(input, common.np)
+    return _clamp_numbers(input, min, max)
+
+
+def clamp_min(input: Tensor, min: Any) -> Tensor:
+    """Elements that are at least `min`, a number or a tensor.
+
+    >>> import wengert
+    >>> wengert.clamp_min(wengert.tensor([-2.0, 3.0]), 0.0)
+    tensor([0., 3.])
+    """
+    return clamp(input, min=min)
+
+
+def clamp_max(input: Tensor, max: Any) -> Tensor:
+    """Elements that are at most `max`, a number or a tensor.
+
+    >>> import wengert
+    >>> wengert.clamp_max(wengert.tensor([-2.0, 3.0]), 1.0)
+    tensor([-2.,  1.])
+    """
+    return clamp(input, max=max)
+
+
+clip = clamp
+
+
+@elementwise(
+    input=lambda g, input: keep(g, abs(input) < float("inf")),
+)
+def nan_to_num(
+    input: Value, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+) -> Value:
+    """NaN and infinities replaced: by 0, the largest and the smallest number, or as given.
+
+    >>> import wengert
+    >>> wengert.nan_to_num(wengert.tensor([float("nan"), 1.0]))
+    tensor([0., 1.])
+    """
+    if input.dtype not in _dtypes.inexact:
+        return input.copy()
+    if input.dtype.kind == "c":
+        out = input.copy()
+        out.real = nan_to_num(out.real, nan, posinf, neginf)
+        out.imag = nan_to_num(out.imag, nan, posinf, neginf)
+        return out
+    top = float(ml_dtypes.finfo(input.dtype).max)  # type: ignore[no-untyped-call]
+    cast = input.dtype.type
+    out = np.where(np.isnan(input), cast(0.0 if nan is None else nan), input)
+    out = np.where(input == np.inf, cast(top if posinf is None else posinf), out)
+    return np.where(input == -np.inf, cast(-top if neginf is None else neginf), out)
+
+
+__all__ = [
+    "clamp",
+    "clamp_max",
+    "clamp_min",
+    "clip",
+    "fmax",
+    "fmin",
+    "masked_fill",
+    "maximum",
+    "minimum",
+    "nan_to_num",
+    "where",
+]
+FUNCTIONAL: tuple[str, ...] = ()
+METHODS = (
+    "clamp", "clamp_max", "clamp_min", "clip", "fmax", "fmin", "masked_fill", "maximum", "minimum",
+    "nan_to_num",
+)  # fmt: skip
+INPLACE = ("clamp", "clamp_max", "clamp_min", "clip", "masked_fill", "nan_to_num")

@@ -1,0 +1,347 @@
+"""Operations: parts of a tensor along a dimension, all of them views."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from math import ceil
+from operator import index as _index
+from typing import Any
+
+import numpy as np
+
+from wengert._core import Tensor, tensors
+from wengert.kernels.axes import axis_of
+from wengert.ops._declare import Value, multilinear
+from wengert.ops._variadic import require_tensor, with_outputs
+from wengert.ops.joining import cat, stack
+from wengert.ops.subscript import basic
+
+Key = tuple[Any, ...]
+
+
+def _key(axis: int, item: Any) -> Key:
+    return (*(slice(None),) * axis, item)
+
+
+@multilinear(
+    input=lambda g, input_shape, dim, index: _select_adjoint(g, input_shape, dim, index),
+    view=True,
+)
+def select(input: Value, dim: int, index: int) -> Value:
+    """The slice at one index of a dimension, without that dimension; a view.
+
+    >>> import wengert
+    >>> wengert.select(wengert.tensor([[1, 2], [3, 4]]), 1, 0)
+    tensor([1, 3])
+    """
+    if not input.ndim:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    d = axis_of(dim, input.ndim)
+    if not -input.shape[d] <= index < input.shape[d]:
+        raise IndexError(
+            f"select(): index {index} out of range for tensor of size {list(input.shape)} at"
+            f" dimension {d}"
+        )
+    return input[(*_key(d, index), ...)]
+
+
+@multilinear(g=lambda g, dim, index: select(g, dim, index))
+def _select_adjoint(g: Value, shape: tuple[int, ...], dim: int, index: int) -> Value:
+    """Zeros with `g` at one index of a dimension."""
+    out = np.zeros(shape, g.dtype)
+    out[_key(dim % len(shape), index)] = g
+    return out
+
+
+def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
+    """`length` slices of a dimension from `start` on, as a view.
+
+    >>> import wengert
+    >>> wengert.narrow(wengert.tensor([1, 2, 3, 4]), 0, 1, 2)
+    tensor([2, 3])
+    """
+    require_tensor("narrow", "input", input)
+    shape = input.shape
+    if not shape:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    if length < 0:
+        raise RuntimeError(f"narrow(): length must be non-negative. Got {length}")
+    d = axis_of(dim, len(shape))
+    n = shape[d]
+    first = int(start._array) if type(start) in tensors else _index(start)
+    if not -n <= first <= n:
+        raise IndexError(
+            f"start out of range (expected to be in range of [{-n}, {n}], but got {first})"
+        )
+    first += n if first < 0 else 0
+    if first + length > n:
+        raise RuntimeError(
+            f"start ({first}) + length ({length}) exceeds dimension size ({n}). narrow() of"
+            f" dimension {d}"
+        )
+    return basic(input, _key(d, slice(first, first + length)))
+
+
+@with_outputs("SplitBackward0", lambda gs, dim: cat(gs, dim))
+def _split(array: np.ndarray, sizes: Sequence[int], dim: int) -> tuple[list[np.ndarray], int]:
+    ends = accumulate(sizes)
+    parts = [array[_key(dim, slice(b - n, b))] for n, b in zip(sizes, ends, strict=True)]
+    return parts, dim
+
+
+@with_outputs("UnbindBackward0", lambda gs, dim: stack(gs, dim))
+def _unbind(array: np.ndarray, dim: int) -> tuple[list[np.ndarray], int]:
+    first = array.swapaxes(0, dim) if dim < 2 else np.moveaxis(array, dim, 0)
+    return [first[k, ...] for k in range(len(first))], dim
+
+
+def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    """The slices along a dimension, without that dimension.
+
+    >>> import wengert
+    >>> wengert.unbind(wengert.tensor([[1, 2], [3, 4]]))
+    (tensor([1, 2]), tensor([3, 4]))
+    """
+    require_tensor("unbind", "input", input)
+    if not input.ndim:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions: unbind()")
+    outputs: tuple[Tensor, ...] = _unbind(input, axis_of(dim, input.ndim))
+    return outputs
+
+
+def split(
+    tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0
+) -> tuple[Tensor, ...]:
+    """The tensor in parts along a dimension: of one size (the last may be smaller) or of several.
+
+    >>> import wengert
+    >>> wengert.split(wengert.tensor([1, 2, 3]), 2)
+    (tensor([1, 2]), tensor([3]))
+    """
+    require_tensor("split", "tensor", tensor)
+    if not isinstance(split_size_or_sections, int):
+        return split_with_sizes(tensor, split_size_or_sections, dim)
+    size = split_size_or_sections
+    if not tensor.ndim:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    d = axis_of(dim, tensor.ndim)
+    n = tensor.shape[d]
+    if size < 0:
+        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
+    if size == 0 and n:
+        raise RuntimeError(
+            f"split_size can only be 0 if dimension size is 0, but got dimension size of {n}"
+        )
+    return _parts(tensor, _even_sizes(n, size), d)
+
+
+def _parts(tensor: Tensor, sizes: Sequence[int], dim: int) -> tuple[Tensor, ...]:
+    outputs: tuple[Tensor, ...] = _split(tensor, sizes, dim)
+    return outputs
+
+
+def _even_sizes(n: int, size: int) -> list[int]:
+    if size == 0 or n == 0:
+        return [n]
+    return [min(size, n - start) for start in range(0, n, size)]
+
+
+def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    """The tensor in parts of the given sizes along a dimension.
+
+    >>> import wengert
+    >>> wengert.split_with_sizes(wengert.tensor([1, 2, 3]), [1, 2])
+    (tensor([1]), tensor([2, 3]))
+    """
+    require_tensor("split_with_sizes", "input", input)
+    if not isinstance(split_sizes, list | tuple):
+        raise TypeError(
+            "split_with_sizes(): argument 'split_sizes' (position 2) must be tuple of ints, not"
+            f" {type(split_sizes).__name__}"
+        )
+    if not input.ndim:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    d = axis_of(dim, input.ndim)
+    sizes, n = list(split_sizes), input.shape[d]
+    if any(s < 0 for s in sizes):
+        raise RuntimeError(
+            "split_with_sizes expects split_sizes have only non-negative entries, but got"
+            f" split_sizes={sizes}"
+        )
+    if sum(sizes) != n:
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at"
+            f" dimension {d}), but got split_sizes={sizes}"
+        )
+    return _parts(input, sizes, d)
+
+
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """At most `chunks` parts of one size along a dimension; the last may be smaller.
+
+    >>> import wengert
+    >>> wengert.chunk(wengert.tensor([1, 2, 3]), 2)
+    (tensor([1, 2]), tensor([3]))
+    """
+    require_tensor("chunk", "input", input)
+    if not input.ndim:
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    if chunks <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    d = axis_of(dim, input.ndim)
+    n = input.shape[d]
+    return _parts(input, _even_sizes(n, ceil(n / chunks)) if n else [0] * chunks, d)
+
+
+def tensor_split(
+    input: Tensor, indices_or_sections: int | Sequence[int] | Tensor, dim: int = 0
+) -> tuple[Tensor, ...]:
+    """So many parts of nearly one size, or the parts between the given indices.
+
+    >>> import wengert
+    >>> wengert.tensor_split(wengert.tensor([1, 2, 3]), (1,))
+    (tensor([1]), tensor([2, 3]))
+    """
+    require_tensor("tensor_split", "input", input)
+    if not input.ndim:
+        raise RuntimeError(
+            "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
+        )
+    d = axis_of(dim, input.ndim)
+    n = input.shape[d]
+    at: Any = indices_or_sections
+    if type(at) in tensors:
+        if at._array.ndim > 1 or at._array.dtype != np.int64:
+            raise RuntimeError(
+                "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or"
+                " one-dimensional int64 tensor, got shape"
+                f" {list(at._array.shape)} and {at._array.dtype.name}"
+            )
+        at = at._array.tolist()
+    if not isinstance(at, int):
+        ends = [slice(None, i).indices(n)[1] for i in at]
+        return tuple(
+            [
+                basic(input, _key(d, slice(a, max(a, b))))
+                for a, b in zip([0, *ends], [*ends, n], strict=True)
+            ]
+        )
+    if at <= 0:
+        raise RuntimeError(f"number of sections must be larger than 0, got {at}")
+    return _parts(input, [n // at + (k < n % at) for k in range(at)], d)
+
+
+def _numpy_split(
+    name: str, input: Tensor, at: int | Sequence[int], dim: int, rank: int
+) -> tuple[Tensor, ...]:
+    require_tensor(name, "input", input)
+    if input.ndim < rank:
+        raise RuntimeError(
+            f"torch.{name} requires a tensor with at least {rank} dimension, but got a tensor with"
+            f" {input.ndim} dimensions!"
+        )
+    if isinstance(at, int) and (at == 0 or input.shape[dim] % at):
+        raise RuntimeError(
+            f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension"
+            f" {input.shape[dim]} is not divisible by the split_size {at}!"
+        )
+    return tensor_split(input, at, dim)
+
+
+def hsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
+    """`tensor_split` into equal parts along the columns (a vector's only dimension).
+
+    >>> import wengert
+    >>> wengert.hsplit(wengert.tensor([1, 2]), 2)
+    (tensor([1]), tensor([2]))
+    """
+    return _numpy_split("hsplit", input, indices_or_sections, min(1, max(input.ndim - 1, 0)), 1)
+
+
+def vsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
+    """`tensor_split` into equal parts along the rows.
+
+    >>> import wengert
+    >>> wengert.vsplit(wengert.tensor([[1], [2]]), 2)
+    (tensor([[1]]), tensor([[2]]))
+    """
+    return _numpy_split("vsplit", input, indices_or_sections, 0, 2)
+
+
+def dsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
+    """`tensor_split` into equal parts along the third dimension.
+
+    >>> import wengert
+    >>> len(wengert.dsplit(wengert.zeros(1, 1, 4), 2))
+    2
+    """
+    return _numpy_split("dsplit", input, indices_or_sections, 2, 3)
+
+
+def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
+    """A copy of the input with `src` in the place of one slice of a dimension.
+
+    >>> import wengert
+    >>> wengert.select_scatter(wengert.zeros(2, 2), wengert.tensor([1.0, 2.0]), 0, 1)
+    tensor([[0., 0.],
+            [1., 2.]])
+    """
+    place = select(input, dim, index)
+    return _placed("select_scatter", input, src, place, _key(axis_of(dim, input.ndim), index))
+
+
+def slice_scatter(
+    input: Tensor,
+    src: Tensor,
+    dim: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
+) -> Tensor:
+    """A copy of the input with `src` in the place of a slice of a dimension.
+
+    >>> import wengert
+    >>> wengert.slice_scatter(wengert.zeros(3), wengert.tensor([1.0, 2.0]), start=1)
+    tensor([0., 1., 2.])
+    """
+    key = _key(axis_of(dim, input.ndim), slice(start, end, step))
+    return _placed("slice_scatter", input, src, basic(input, key), key)
+
+
+def _placed(name: str, input: Tensor, src: Tensor, place: Tensor, key: Key) -> Tensor:
+    if src.shape != place.shape:
+        raise RuntimeError(
+            f"expected src to have a size equal to the slice of self: {name}() got src of shape"
+            f" {list(src.shape)} for a slice of shape {list(place.shape)}"
+        )
+    return _with_part(input, src, key)
+
+
+@multilinear(
+    input=lambda g, src_shape, key: _with_part(g, np.zeros(src_shape, g_dtype(g)), key),
+    src=lambda g, key: basic(g, key),
+    label="SliceScatterBackward0",
+)
+def _with_part(input: Value, src: Value, key: Key) -> Value:
+    out = input.copy()
+    out[key] = src
+    return out
+
+
+def g_dtype(g: Any) -> np.dtype[Any]:
+    """The NumPy dtype of a cotangent, be it an array or a Tensor."""
+    dtype: np.dtype[Any] = (g._array if type(g) in tensors else g).dtype
+    return dtype
+
+
+__all__ = [
+    "chunk", "dsplit", "hsplit", "narrow", "select", "select_scatter", "slice_scatter", "split",
+    "split_with_sizes", "tensor_split", "unbind", "vsplit",
+]  # fmt: skip
+FUNCTIONAL: tuple[str, ...] = ()
+METHODS = (
+    "chunk", "dsplit", "hsplit", "narrow", "select", "select_scatter", "slice_scatter", "split",
+    "split_with_sizes", "tensor_split", "unbind", "vsplit",
+)  # fmt: skip
+INPLACE: tuple[str, ...] = ()

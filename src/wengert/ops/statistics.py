@@ -1,0 +1,437 @@
+"""Variances, medians, modes, quantiles and covariances."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from wengert import _dtypes
+from wengert._core import Tensor, tensors, wrap
+from wengert.kernels import reduction as kernel
+from wengert.kernels import selection
+from wengert.kernels.axes import Dims, axis_of, count_of, kept_shape
+from wengert.ops._declare import Value, primitive
+from wengert.ops.extrema import ValuesIndices, picked, share_of_ties, take_along
+
+
+def _degrees(shape: tuple[int, ...], dim: Dims, correction: float) -> float:
+    return count_of(shape, dim) - correction
+
+
+def _variance(name: str, input: np.ndarray, dim: Dims, correction: float, keepdim: bool) -> Any:
+    if input.dtype not in _dtypes.inexact:
+        raise RuntimeError(
+            "std and var only support floating point and complex dtypes, but got"
+            f" {_dtypes.of_numpy[input.dtype]}"
+        )
+    if input.size and _degrees(input.shape, dim, correction) <= 0:
+        warnings.warn(
+            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the"
+            " reduction factor (input numel divided by output numel).",
+            stacklevel=4,
+        )
+    return kernel.variance(input, dim, correction, keepdim)
+
+
+def _var_vjp(g: Value, input: Value, dim: Dims, correction: float, keepdim: bool) -> Value:
+    from wengert.ops.reduction import mean_over, unreduced
+
+    degrees = _degrees(input.shape, dim, correction)
+    slope = 2.0 / degrees if degrees else math.inf
+    centred = input - mean_over(input, dim, True)
+    return unreduced(g * slope, input.shape, dim, keepdim) * centred
+
+
+@primitive(input=_var_vjp, label="VarBackward0")
+def _var(input: Value, dim: Dims, correction: float, keepdim: bool) -> Value:
+    return _variance("var", input, dim, correction, keepdim)
+
+
+def _std_vjp(
+    g: Value, input: Value, out: Value, dim: Dims, correction: float, keepdim: bool
+) -> Value:
+    from wengert.ops.reduction import inverse_or_zero
+
+    return _var_vjp(g * 0.5 * inverse_or_zero(out), input, dim, correction, keepdim)
+
+
+@primitive(input=_std_vjp, label="StdBackward0")
+def _std(input: Value, dim: Dims, correction: float, keepdim: bool) -> Value:
+    return np.sqrt(_variance("std", input, dim, correction, keepdim))
+
+
+def _spread_arguments(
+    name: str, dim: Any, unbiased: bool | None, correction: float | None
+) -> tuple[Dims, float]:
+    """`dim` and the correction of a call; its first argument may also be `unbiased`."""
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    if correction is None:
+        return dim, 1.0 if unbiased is None or unbiased else 0.0
+    if unbiased is not None:
+        raise TypeError(f"{name}(): takes either 'unbiased' or 'correction', and got both")
+    return dim, float(correction)
+
+
+def var(
+    input: Tensor,
+    dim: Dims = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> Tensor:
+    """Variance over `dim`, or over everything, with `correction` (1) subtracted from the count.
+
+    `unbiased=False` is `correction=0`. Integers raise a RuntimeError.
+
+    >>> import wengert
+    >>> wengert.var(wengert.tensor([1.0, 2.0, 3.0, 4.0]), correction=0)
+    tensor(1.2500)
+    """
+    dim, c = _spread_arguments("var", dim, unbiased, correction)
+    return _var(input, dim, c, keepdim)
+
+
+def std(
+    input: Tensor,
+    dim: Dims = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> Tensor:
+    """Standard deviation: the square root of `var`. Its gradient is 0 where it is 0.
+
+    >>> import wengert
+    >>> wengert.std(wengert.tensor([1.0, 3.0, 5.0]))
+    tensor(2.)
+    """
+    dim, c = _spread_arguments("std", dim, unbiased, correction)
+    return _std(input, dim, c, keepdim)
+
+
+def var_mean(
+    input: Tensor,
+    dim: Dims = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> tuple[Tensor, Tensor]:
+    """`var` and `mean` over the same dimensions.
+
+    >>> import wengert
+    >>> wengert.var_mean(wengert.tensor([1.0, 3.0, 5.0]))
+    (tensor(4.), tensor(3.))
+    """
+    from wengert.ops.reduction import mean_over
+
+    dim, c = _spread_arguments("var_mean", dim, unbiased, correction)
+    return _var(input, dim, c, keepdim), mean_over(input, dim, keepdim)
+
+
+def std_mean(
+    input: Tensor,
+    dim: Dims = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> tuple[Tensor, Tensor]:
+    """`std` and `mean` over the same dimensions.
+
+    >>> import wengert
+    >>> wengert.std_mean(wengert.tensor([1.0, 3.0, 5.0]))
+    (tensor(2.), tensor(3.))
+    """
+    from wengert.ops.reduction import mean_over
+
+    dim, c = _spread_arguments("std_mean", dim, unbiased, correction)
+    return _std(input, dim, c, keepdim), mean_over(input, dim, keepdim)
+
+
+def _middle(array: np.ndarray, ignore_nan: bool) -> Any:
+    """The lower median of all elements; nan of none."""
+    if not array.size:
+        if array.dtype in _dtypes.inexact:
+            return array.dtype.type(math.nan)
+        return np.iinfo(array.dtype).min
+    _check_ranked("median", array)
+    flat = array.reshape(-1)
+    return flat[selection.median_index(flat, 0, ignore_nan)].reshape(())
+
+
+def _check_ranked(name: str, array: np.ndarray) -> None:
+    if array.dtype.kind in "cb":
+        raise NotImplementedError(
+            f'"{name}" is not implemented for {_dtypes.of_numpy[array.dtype].short!r}'
+        )
+
+
+@primitive(input=lambda g, input, out: g * share_of_ties(input, out), label="MedianBackward0")
+def _median_of_all(input: Value) -> Value:
+    return _middle(input, False)
+
+
+@primitive(input=lambda g, input, out: g * share_of_ties(input, out), label="NanmedianBackward0")
+def _nanmedian_of_all(input: Value) -> Value:
+    return _middle(input, True)
+
+
+@primitive(input=None)
+def _median_place(input: Value, dim: int, keepdim: bool, ignore_nan: bool) -> Value:
+    axis = axis_of(dim, input.ndim)
+    selection.check_not_empty(input, axis, "nanmedian" if ignore_nan else "median")
+    _check_ranked("median", input)
+    if not input.size:
+        indices = np.zeros(kept_shape(input.shape, axis), np.int64)
+    else:
+        indices = selection.median_index(input, axis, ignore_nan)
+    return selection.drop_axis(indices, axis, keepdim)
+
+
+def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor | ValuesIndices:
+    """The median (the lower of two), nan if there is a nan; along `dim` with its index.
+
+    >>> import wengert
+    >>> wengert.median(wengert.tensor([4.0, 1.0, 3.0, 2.0]))
+    tensor(2.)
+    """
+    if dim is None:
+        return _median_of_all(input)
+    return picked(input, _median_place(input, dim, keepdim, False), dim, keepdim)
+
+
+def nanmedian(
+    input: Tensor, dim: int | None = None, keepdim: bool = False
+) -> Tensor | ValuesIndices:
+    """The median of what is not nan; along `dim` with its index.
+
+    >>> import wengert
+    >>> wengert.nanmedian(wengert.tensor([4.0, float("nan"), 3.0]))
+    tensor(3.)
+    """
+    if dim is None:
+        return _nanmedian_of_all(input)
+    return picked(input, _median_place(input, dim, keepdim, True), dim, keepdim)
+
+
+@primitive(input=None)
+def _mode_place(input: Value, dim: int, keepdim: bool) -> Value:
+    axis = axis_of(dim, input.ndim)
+    selection.check_not_empty(input, axis, "mode")
+    return selection.drop_axis(selection.mode_index(input, axis), axis, keepdim)
+
+
+def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> ValuesIndices:
+    """The most frequent value along `dim` (the smallest of several) and its last index.
+
+    >>> import wengert
+    >>> wengert.mode(wengert.tensor([2, 1, 1, 3])).values
+    tensor(1)
+    """
+    return picked(input, _mode_place(input, dim, keepdim), dim, keepdim)
+
+
+_INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
+
+
+def quantile(
+    input: Tensor,
+    q: float | Tensor,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+) -> Tensor:
+    """The q-quantiles along `dim`, or of everything; nan where there is a nan.
+
+    With a 1-D tensor `q` its length comes first in the shape of the result.
+
+    >>> import wengert
+    >>> wengert.quantile(wengert.tensor([0.0, 1.0, 2.0, 3.0]), 0.5)
+    tensor(1.5000)
+    """
+    return _quantile("quantile", input, q, dim, keepdim, interpolation)
+
+
+def nanquantile(
+    input: Tensor,
+    q: float | Tensor,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+) -> Tensor:
+    """The q-quantiles of what is not nan.
+
+    >>> import wengert
+    >>> wengert.nanquantile(wengert.tensor([0.0, float("nan"), 2.0]), 0.5)
+    tensor(1.)
+    """
+    return _quantile("nanquantile", input, q, dim, keepdim, interpolation)
+
+
+def _quantile(
+    name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, interpolation: str
+) -> Tensor:
+    levels = _checked_levels(name, input._array, q, interpolation)
+    shape = input._array.shape
+    axis = 0 if dim is None else axis_of(dim, len(shape))
+    kept = kept_shape(shape, dim)
+    x = input.reshape((-1,)) if dim is None or not shape else input
+    low, high, weight = _ranks(x._array, levels.reshape(-1), axis, name, interpolation)
+    # Along the axis: one element for each level.
+    below, above = take_along(x, low, axis, False), take_along(x, high, axis, False)
+    out = below + (above - below) * wrap(weight)
+    if dim is not None and axis and len(shape) > 1:
+        out = out.movedim(axis, 0)
+    rest = kept if keepdim else () if dim is None else kept[:axis] + kept[axis + 1 :]
+    return out.reshape((*levels.shape, *rest))
+
+
+def _checked_levels(name: str, array: np.ndarray, q: Any, interpolation: str) -> np.ndarray:
+    if array.dtype not in (np.float32, np.float64):
+        raise RuntimeError(f"{name}() input tensor must be either float or double dtype, not"
+                           f" {_dtypes.of_numpy[array.dtype]}")  # fmt: skip
+    if not array.size:
+        raise RuntimeError(f"{name}() input tensor must be non-empty")
+    if interpolation not in _INTERPOLATIONS:
+        raise RuntimeError(
+            f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest,"
+            f" but got {interpolation}"
+        )
+    levels = q._array if type(q) in tensors else np.asarray(q, array.dtype)
+    if levels.ndim > 1:
+        raise RuntimeError(f"{name}() q must be a scalar or 1D tensor, not {levels.ndim}D")
+    if levels.dtype != array.dtype:
+        raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
+    if not ((levels >= 0) & (levels <= 1)).all():
+        raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q}")
+    return levels
+
+
+def _ranks(
+    array: np.ndarray, levels: np.ndarray, axis: int, name: str, interpolation: str
+) -> tuple[Tensor, Tensor, np.ndarray]:
+    """Indices of the elements below and above each level, and the weight of the latter."""
+    order = selection.order(array, axis)
+    shape = [1] * array.ndim
+    shape[axis] = -1
+    levels = levels.reshape(shape)
+    missing = np.isnan(array)
+    known = array.shape[axis] - np.add.reduce(missing, axis=axis, keepdims=True)
+    last = array.shape[axis] - 1 if name == "quantile" else np.maximum(known - 1, 0)
+    rank = levels * last
+    if name == "quantile":  # where there is a nan it is the answer; sorted, it is the last
+        rank = np.where(known <= last, array.dtype.type(last), rank)
+    if interpolation == "nearest":
+        rank = np.round(rank)
+    low, high = np.floor(rank), np.ceil(rank)
+    if interpolation == "higher":
+        low = high
+    weight = rank - low if interpolation == "linear" else np.zeros_like(rank)
+    if interpolation == "midpoint":
+        weight = np.full_like(rank, 0.5)
+    if interpolation in ("lower", "nearest"):
+        high = low
+    shape = list(array.shape)
+    shape[axis] = levels.size
+    low, high, weight = (np.broadcast_to(x, shape) for x in (low, high, weight))
+    places = (selection.take_along(order, x.astype(np.int64), axis) for x in (low, high))
+    return *(wrap(p) for p in places), weight.astype(array.dtype)  # type: ignore[return-value]
+
+
+def cov(
+    input: Tensor,
+    *,
+    correction: int = 1,
+    fweights: Tensor | None = None,
+    aweights: Tensor | None = None,
+) -> Tensor:
+    """Covariances of the rows of a matrix, whose columns are observations.
+
+    Observations may be repeated (`fweights`, integers) and weighted (`aweights`).
+
+    >>> import wengert
+    >>> wengert.cov(wengert.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
+    tensor([[ 1., -1.],
+            [-1.,  1.]])
+    """
+    if input._array.ndim > 2:
+        raise RuntimeError(
+            "cov(): expected input to have two or fewer dimensions but got an input with"
+            f" {input._array.ndim} dimensions"
+        )
+    single = input._array.ndim < 2
+    x = input.reshape((1, -1)) if single else input
+    if x._array.dtype not in _dtypes.inexact:
+        x = x.to(_dtypes.defaults.dtype)
+    weights = _observation_weights(x._array.shape[1], fweights, aweights)
+    if weights is None:
+        count: Any = x._array.shape[1]
+        centred = x - x.mean(1, True)
+        scaled, degrees = centred, count - correction
+    else:
+        weights = weights.to(x.dtype)
+        count = weights.sum()
+        centred = x - (x * weights).sum(1, True) / count
+        scaled = centred * weights
+        degrees = count - correction
+        if aweights is not None and correction:
+            degrees = count - correction * (weights * aweights).sum() / count
+    if type(degrees) in tensors:
+        degrees = degrees.item()
+    if degrees <= 0:
+        warnings.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than"
+                      " the number of observations.", stacklevel=2)  # fmt: skip
+        degrees = 0
+    out: Tensor = (scaled @ centred.mT.conj()) * (1 / degrees if degrees else math.inf)
+    return out.reshape(()) if single else out
+
+
+def _observation_weights(n: int, *given: Tensor | None) -> Tensor | None:
+    product = None
+    for name, weights in zip(("fweights", "aweights"), given, strict=True):
+        if weights is None:
+            continue
+        if weights._array.shape != (n,):
+            raise RuntimeError(
+                f"cov(): expected {name} to have the same numel as there are observations in the"
+                f" input but got {weights._array.size} != {n}"
+            )
+        product = weights if product is None else product * weights
+    return product
+
+
+def corrcoef(input: Tensor) -> Tensor:
+    """Correlation coefficients of the rows of a matrix, within [-1, 1].
+
+    >>> import wengert
+    >>> wengert.corrcoef(wengert.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
+    tensor([[ 1., -1.],
+            [-1.,  1.]])
+    """
+    if input._array.ndim > 2:
+        raise RuntimeError(
+            "corrcoef(): expected input to have two or fewer dimensions but got an input with"
+            f" {input._array.ndim} dimensions"
+        )
+    c = cov(input)
+    if c._array.ndim == 0:
+        return c / c
+    deviation = c.diagonal().sqrt()
+    return (c / deviation.unsqueeze(1) / deviation.unsqueeze(0)).clamp(-1, 1)
+
+
+__all__ = [
+    "corrcoef", "cov", "median", "mode", "nanmedian", "nanquantile", "quantile", "std",
+    "std_mean", "var", "var_mean",
+]  # fmt: skip
+FUNCTIONAL: tuple[str, ...] = ()
+METHODS = tuple(n for n in __all__ if n not in ("std_mean", "var_mean"))
+INPLACE: tuple[str, ...] = ()

@@ -1,0 +1,114 @@
+"""What stands behind `x[key]` and `x[key] = v`, once the key is in NumPy's form.
+
+`basic` keys hold integers, slices, None and at most one Ellipsis, and give views. `index`
+keys hold full slices and arrays of integers or booleans, and give copies; the positions of
+the result's dimensions are NumPy's, which are PyTorch's.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wengert.kernels.scatter import Key, sum_at
+from wengert.ops._declare import Value, multilinear, primitive
+from wengert.ops._operands import sum_to
+
+
+@multilinear(
+    input=lambda g, input_shape, key: basic_adjoint(g, input_shape, key),
+    view=True,
+    label="SliceBackward0",
+)
+def basic(input: Value, key: Key) -> Value:
+    """The part of the input's memory that a basic key names."""
+    return input[key]
+
+
+@multilinear(g=lambda g, key: basic(g, key))
+def basic_adjoint(g: Value, shape: tuple[int, ...], key: Key) -> Value:
+    """Zeros with `g` at a basic key."""
+    out = np.zeros(shape, g.dtype)
+    out[key] = g
+    return out
+
+
+@multilinear(
+    input=lambda g, input_shape, key: _index_adjoint(g, input_shape, key), label="IndexBackward0"
+)
+def index(input: Value, key: Key) -> Value:
+    """The elements at the indices of a key, as a copy."""
+    try:
+        if len(key) == 1 and key[0].dtype != bool:
+            return input.take(key[0], axis=0)
+        return input[key]
+    except IndexError as error:
+        raise in_torchs_words(error) from None
+
+
+def in_torchs_words(error: IndexError) -> IndexError:
+    """NumPy's message with PyTorch's nouns."""
+    text = str(error).replace("for axis", "for dimension")
+    return IndexError(text.replace("indexing arrays", "indexing tensors"))
+
+
+@multilinear(g=lambda g, key: index(g, key))
+def _index_adjoint(g: Value, shape: tuple[int, ...], key: Key) -> Value:
+    """Zeros with `g` added at the indices of a key."""
+    return sum_at(shape, key, np.asarray(g))
+
+
+@multilinear(g=lambda g, key: _index_erased(g, key))
+def _index_erased(g: Value, key: Key) -> Value:
+    """`g` with zeros at the indices of a key."""
+    out = g.copy()
+    out[key] = 0
+    return out
+
+
+@primitive(
+    input=lambda g, key, accumulate: g if accumulate else _index_erased(g, key),
+    values=lambda g, values_shape, key: sum_to(index(g, key), values_shape),
+    mixed=False,
+    label="IndexPutBackward0",
+)
+def index_written(input: Value, values: Value, key: Key, accumulate: bool) -> Value:
+    """A copy of the input with `values`, broadcast, at the indices of a key or added there."""
+    out = input.copy()
+    write_at(out, values, key, accumulate)
+    return out
+
+
+def write_at(array: np.ndarray, values: np.ndarray, key: Key, accumulate: bool = False) -> None:
+    """Write `values`, broadcast, at the indices of a key, or add them; all or nothing."""
+    if accumulate:
+        shape = index(array, key).shape
+        if not _broadcasts(values.shape, shape):
+            raise _value_mismatch(values, shape)
+        array += sum_at(array.shape, key, np.broadcast_to(values, shape))
+        return
+    try:
+        array[key] = values
+    except ValueError:
+        raise _value_mismatch(values, array[key].shape) from None
+    except IndexError as error:
+        raise in_torchs_words(error) from None
+
+
+def _broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
+    try:
+        return np.broadcast_shapes(shape, to) == to
+    except ValueError:
+        return False
+
+
+def _value_mismatch(values: np.ndarray, shape: tuple[int, ...]) -> RuntimeError:
+    return RuntimeError(
+        f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to"
+        f" indexing result of shape {list(shape)}"
+    )
+
+
+__all__: list[str] = []
+FUNCTIONAL: tuple[str, ...] = ()
+METHODS: tuple[str, ...] = ()
+INPLACE: tuple[str, ...] = ()

@@ -1,0 +1,194 @@
+"""Products of tensors beyond the matrix product: inner, Kronecker and vector products, trace."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from wengert import _dtypes
+from wengert._core import Tensor, tensors, wrap
+from wengert.kernels.axes import axis_of
+from wengert.ops import _operands
+from wengert.ops._declare import Value, multilinear
+from wengert.ops._products import fitted
+from wengert.ops.complexes import conj
+from wengert.ops.einsum import contract, rearrange
+
+
+def inner(input: Tensor, other: Tensor) -> Tensor:
+    """Sums of products over the last dimension of both tensors; a 0-d tensor scales the other.
+
+    >>> import wengert
+    >>> a = wengert.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> wengert.inner(a, a)
+    tensor([[ 5., 11.],
+            [11., 25.]])
+    """
+    for position, (argument, x) in enumerate((("input", input), ("other", other)), 1):
+        if type(x) not in tensors:
+            raise TypeError(
+                f"inner(): argument '{argument}' (position {position}) must be Tensor, not"
+                f" {type(x).__name__}"
+            )
+    a, b = input._array, other._array
+    if a.ndim == 0 or b.ndim == 0:
+        return input * other
+    if a.shape[-1] != b.shape[-1]:
+        raise RuntimeError(
+            "inner() the last dimension must match on both input tensors but got shapes"
+            f" {list(a.shape)} and {list(b.shape)}"
+        )
+    return tensordot(input, other, ([a.ndim - 1], [b.ndim - 1]))
+
+
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
+    """Sums of products over pairs of dimensions: a list for each tensor, or a number of them.
+
+    `dims=n` pairs the last n dimensions of `a` with the first n of `b`. A pair in which one
+    size is 1 is summed over the other's.
+
+    >>> import wengert
+    >>> wengert.tensordot(wengert.ones(2, 3), wengert.ones(3, 2), dims=1)
+    tensor([[3., 3.],
+            [3., 3.]])
+    """
+    x, y = a._array, b._array
+    pairs_a, pairs_b = _paired(x, y, dims)
+    if x.dtype != y.dtype:
+        raise RuntimeError(
+            "both inputs should have same dtype, but got"
+            f" {_dtypes.of_numpy[x.dtype]} and {_dtypes.of_numpy[y.dtype]}"
+        )
+    la: list[Any] = [("a", d) for d in range(x.ndim)]
+    lb: list[Any] = [("b", d) for d in range(y.ndim)]
+    for p, q in zip(pairs_a, pairs_b, strict=True):
+        n, m = x.shape[p], y.shape[q]
+        if n == m:
+            lb[q] = la[p]
+        elif 1 not in (n, m):
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {n} in dim {p} and"
+                f" second has size {m} in dim {q}"
+            )
+    la_kept = tuple(v for d, v in enumerate(la) if d not in pairs_a or v in lb)
+    lb_kept = tuple(v for d, v in enumerate(lb) if d not in pairs_b or v in la)
+    lo = tuple(v for d, v in enumerate(la) if d not in pairs_a) + tuple(
+        v for d, v in enumerate(lb) if d not in pairs_b
+    )
+    if len(la_kept) < len(la):
+        a = rearrange(a, tuple(la), la_kept)
+    if len(lb_kept) < len(lb):
+        b = rearrange(b, tuple(lb), lb_kept)
+    return contract(a, b, la_kept, lb_kept, lo)
+
+
+def _paired(a: np.ndarray, b: np.ndarray, dims: Any) -> tuple[list[int], list[int]]:
+    """The dimensions of each tensor that are summed over."""
+    if type(dims) in tensors:
+        dims = dims._array.tolist()
+    if isinstance(dims, int):
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        if dims > min(a.ndim, b.ndim):
+            raise RuntimeError(
+                f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims} for"
+                f" {a.ndim}-D and {b.ndim}-D tensors"
+            )
+        return list(range(a.ndim - dims, a.ndim)), list(range(dims))
+    if not isinstance(dims, tuple | list) or any(not isinstance(d, tuple | list) for d in dims):
+        raise TypeError(f"tensordot(): argument 'dims' must be int or two lists, not {dims!r}")
+    first, second = dims
+    if len(first) != len(second):
+        raise RuntimeError(
+            f"both dimension lists should have same length, but got {first} and {second}"
+        )
+    return [axis_of(d, a.ndim) for d in first], [axis_of(d, b.ndim) for d in second]
+
+
+def kron(input: Tensor, other: Tensor) -> Tensor:
+    """Kronecker product: `other`, scaled by each element of `input` and laid out in its place.
+
+    >>> import wengert
+    >>> wengert.kron(wengert.tensor([1.0, 10.0]), wengert.tensor([1.0, 2.0]))
+    tensor([ 1.,  2., 10., 20.])
+    """
+    a, b = input._array.shape, other._array.shape
+    rank = max(len(a), len(b))
+    a, b = (1,) * (rank - len(a)) + a, (1,) * (rank - len(b)) + b
+    x = input.reshape(tuple(n for pair in zip(a, (1,) * rank, strict=True) for n in pair))
+    y = other.reshape(tuple(n for pair in zip((1,) * rank, b, strict=True) for n in pair))
+    return (x * y).reshape(tuple(n * m for n, m in zip(a, b, strict=True)))
+
+
+@multilinear(
+    input=lambda g, other, input_shape, dim: fitted(_cross(conj(other), g, dim), input_shape),
+    other=lambda g, input, other_shape, dim: fitted(_cross(g, conj(input), dim), other_shape),
+    label="LinalgCrossBackward0",
+)
+def _cross(input: Value, other: Value, dim: int) -> Value:
+    a, b = np.moveaxis(input, dim, 0), np.moveaxis(other, dim, 0)
+    parts = [a[i] * b[j] - a[j] * b[i] for i, j in ((1, 2), (2, 0), (0, 1))]
+    return np.stack(parts, dim)
+
+
+def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
+    """Vector product along `dim`, of length 3; the others broadcast.
+
+    Without `dim` it is the first of length 3, which is deprecated.
+
+    >>> import wengert
+    >>> x = wengert.tensor([1.0, 0.0, 0.0])
+    >>> wengert.cross(x, wengert.tensor([0.0, 1.0, 0.0]), dim=0)
+    tensor([0., 0., 1.])
+    """
+    a, b = input._array.shape, other._array.shape
+    if len(a) != len(b):
+        raise RuntimeError(
+            "linalg.cross: inputs must have the same number of dimensions, but got shapes"
+            f" {list(a)} and {list(b)}"
+        )
+    if dim is None:
+        if 3 not in a:
+            raise RuntimeError(f"no dimension of size 3 in input of shape {list(a)}")
+        dim = a.index(3)
+        warnings.warn(
+            "Using torch.cross without specifying the dim arg is deprecated: pass dim, or use"
+            " linalg.cross.",
+            stacklevel=2,
+        )
+    axis = axis_of(dim, len(a))
+    if not a or a[axis] != 3 or b[axis] != 3:
+        n, m = (a[axis], b[axis]) if a else (1, 1)
+        raise RuntimeError(
+            f"linalg.cross: inputs dimension {axis} must have length 3. Got {n} and {m}"
+        )
+    try:
+        np.broadcast_shapes(a, b)
+    except ValueError:
+        raise RuntimeError(_operands._broadcast_message("cross", [a, b])) from None
+    return _cross(input, other, axis)
+
+
+def trace(input: Tensor) -> Tensor:
+    """Sum of the diagonal of a matrix; integers give int64.
+
+    >>> import wengert
+    >>> wengert.trace(wengert.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor(5.)
+    """
+    array = input._array if type(input) in tensors else np.asarray(input)
+    if array.ndim != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {array.ndim}")
+    n = min(array.shape)
+    if array.dtype.kind in "iub":
+        return wrap(np.trace(array, dtype=np.int64))
+    square = input if array.shape == (n, n) else input.narrow(0, 0, n).narrow(1, 0, n)
+    return rearrange(square, (0, 0), ())
+
+
+__all__ = ["cross", "inner", "kron", "tensordot", "trace"]
+FUNCTIONAL: tuple[str, ...] = ()
+METHODS = tuple(n for n in __all__ if n != "tensordot")
+INPLACE: tuple[str, ...] = ()

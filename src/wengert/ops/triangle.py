@@ -1,0 +1,174 @@
+"""Operations: diagonals and triangles of matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert import _dtypes
+from wengert._core import Tensor, wrap
+from wengert.kernels.axes import axis_of
+from wengert.ops._declare import Value, multilinear
+from wengert.ops._variadic import require_tensor
+
+
+@multilinear(
+    input=lambda g, input_shape, offset, dim1, dim2: _diagonal_adjoint(
+        g, input_shape, offset, dim1, dim2
+    ),
+    view=True,
+)
+def diagonal(input: Value, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Value:
+    """The diagonal over two dimensions as a view; it becomes the last dimension.
+
+    A positive offset means above the main diagonal.
+
+    >>> import wengert
+    >>> wengert.diagonal(wengert.tensor([[1, 2], [3, 4]]))
+    tensor([1, 4])
+    """
+    a, b = axis_of(dim1, input.ndim), axis_of(dim2, input.ndim)
+    if a == b:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    out = input.diagonal(offset, a, b)
+    out.flags.writeable = input.flags.writeable
+    return out
+
+
+@multilinear(g=lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2))
+def _diagonal_adjoint(g: Value, shape: tuple[int, ...], offset: int, dim1: int, dim2: int) -> Value:
+    """Zeros with `g` on the diagonal."""
+    out = np.zeros(shape, g.dtype)
+    diagonal(out, offset, dim1, dim2)[...] = g
+    return out
+
+
+@multilinear(input=lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2))
+def diag_embed(input: Value, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Value:
+    """Square matrices of zeros with the input's last dimension as their diagonals.
+
+    >>> import wengert
+    >>> wengert.diag_embed(wengert.tensor([1, 2]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
+    rank = input.ndim + 1
+    a, b = axis_of(dim1, rank), axis_of(dim2, rank)
+    if a == b:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    n = input.shape[-1] + abs(offset)
+    out = np.zeros((*input.shape[:-1], n, n), input.dtype)
+    diagonal(out, offset, rank - 2, rank - 1)[...] = input
+    return np.moveaxis(out, (-2, -1), (a, b))
+
+
+def diag(input: Tensor, diagonal: int = 0) -> Tensor:
+    """The diagonal of a matrix as a vector, or a matrix with a vector as its diagonal.
+
+    >>> import wengert
+    >>> wengert.diag(wengert.tensor([1, 2]), 1)
+    tensor([[0, 1, 0],
+            [0, 0, 2],
+            [0, 0, 0]])
+    """
+    require_tensor("diag", "input", input)
+    if input.ndim not in (1, 2):
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
+    return diag_embed(input, diagonal) if input.ndim == 1 else _diagonal_copy(input, diagonal)
+
+
+@multilinear(
+    input=lambda g, input_shape, offset: _diagonal_adjoint(g, input_shape, offset, 0, 1),
+    label="DiagonalBackward0",
+)
+def _diagonal_copy(input: Value, offset: int) -> Value:
+    return input.diagonal(offset).copy()
+
+
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
+    """A matrix with the elements of the input, in flat order, as its diagonal.
+
+    >>> import wengert
+    >>> wengert.diagflat(wengert.tensor([[1], [2]]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
+    from wengert.ops.shape import reshape
+
+    return diag_embed(reshape(input, (-1,)), offset)
+
+
+def _check_matrix(name: str, array: np.ndarray) -> None:
+    if array.ndim < 2:
+        raise RuntimeError(
+            f"{name}: input tensor must have at least 2 dimensions, got {array.ndim}"
+        )
+
+
+@multilinear(input=lambda g, diagonal: tril(g, diagonal))
+def tril(input: Value, diagonal: int = 0) -> Value:
+    """The lower triangle of each matrix, up to a diagonal; zeros above.
+
+    >>> import wengert
+    >>> wengert.tril(wengert.tensor([[1, 2], [3, 4]]))
+    tensor([[1, 0],
+            [3, 4]])
+    """
+    _check_matrix("tril", input)
+    return np.tril(input, diagonal)
+
+
+@multilinear(input=lambda g, diagonal: triu(g, diagonal))
+def triu(input: Value, diagonal: int = 0) -> Value:
+    """The upper triangle of each matrix, from a diagonal on; zeros below.
+
+    >>> import wengert
+    >>> wengert.triu(wengert.tensor([[1, 2], [3, 4]]))
+    tensor([[1, 2],
+            [0, 4]])
+    """
+    _check_matrix("triu", input)
+    return np.triu(input, diagonal)
+
+
+def tril_indices(
+    row: int, col: int, offset: int = 0, *, dtype: Any = _dtypes.int64, **options: Any
+) -> Tensor:
+    """Rows and columns of the lower triangle of a matrix, as a tensor of shape (2, n).
+
+    >>> import wengert
+    >>> wengert.tril_indices(2, 2)
+    tensor([[0, 1, 1],
+            [0, 0, 1]])
+    """
+    return _indices("tril_indices", np.tril, row, col, offset, dtype)
+
+
+def triu_indices(
+    row: int, col: int, offset: int = 0, *, dtype: Any = _dtypes.int64, **options: Any
+) -> Tensor:
+    """Rows and columns of the upper triangle of a matrix, as a tensor of shape (2, n).
+
+    >>> import wengert
+    >>> wengert.triu_indices(2, 2)
+    tensor([[0, 0, 1],
+            [0, 1, 1]])
+    """
+    return _indices("triu_indices", np.triu, row, col, offset, dtype)
+
+
+def _indices(name: str, part: Any, row: int, col: int, offset: int, dtype: Any) -> Tensor:
+    for what, n in (("row", row), ("col", col)):
+        if n < 0:
+            raise RuntimeError(f"{what} must be non-negative, got {n} in {name}()")
+    inside = part(np.ones((row, col), bool), offset)
+    return wrap(np.stack(inside.nonzero()).astype((dtype or _dtypes.int64).np))
+
+
+__all__ = [
+    "diag", "diag_embed", "diagflat", "diagonal", "tril", "tril_indices", "triu", "triu_indices",
+]  # fmt: skip
+FUNCTIONAL: tuple[str, ...] = ()
+METHODS = ("diag", "diag_embed", "diagflat", "diagonal", "tril", "triu")
+INPLACE = ("tril", "triu")

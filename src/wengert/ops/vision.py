@@ -1,0 +1,199 @@
+"""Images: pixel and channel shuffling, sliding blocks, and sampling along a grid."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from wengert._core import Tensor
+from wengert.kernels.conv import Geometry, Shape, overlap_add, padded, windows
+from wengert.kernels.halves import narrowed, widened
+from wengert.ops._declare import Value, multilinear
+
+
+def _check_rank(name: str, input: Tensor) -> None:
+    if input.ndim < 3:
+        raise RuntimeError(
+            f"{name} expects input to have at least 3 dimensions, but got input with"
+            f" {input.ndim} dimension(s)"
+        )
+
+
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
+    """Turn channels into space: (..., c r r, h, w) to (..., c, h r, w r).
+
+    >>> import wengert
+    >>> wengert.pixel_shuffle(wengert.arange(4.).reshape(4, 1, 1), 2)
+    tensor([[[0., 1.],
+             [2., 3.]]])
+    """
+    _check_rank("pixel_shuffle", input)
+    r = upscale_factor
+    if r <= 0:
+        raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {r}")
+    *lead, channels, height, width = input.shape
+    if channels % (r * r):
+        raise RuntimeError(
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square"
+            f" of upscale_factor, but input.size(-3)={channels} is not divisible by {r * r}"
+        )
+    parts = input.reshape(-1, channels // (r * r), r, r, height, width)
+    mixed = parts.permute(0, 1, 4, 2, 5, 3)
+    return mixed.reshape(*lead, channels // (r * r), height * r, width * r)
+
+
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
+    """The inverse of `pixel_shuffle`: (..., c, h r, w r) to (..., c r r, h, w).
+
+    >>> import wengert
+    >>> wengert.pixel_unshuffle(wengert.arange(4.).reshape(1, 2, 2), 2).flatten()
+    tensor([0., 1., 2., 3.])
+    """
+    _check_rank("pixel_unshuffle", input)
+    r = downscale_factor
+    if r <= 0:
+        raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {r}")
+    *lead, channels, height, width = input.shape
+    for name, d, n in (("height", -2, height), ("width", -1, width)):
+        if n % r:
+            raise RuntimeError(
+                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but"
+                f" input.size({d})={n} is not divisible by {r}"
+            )
+    parts = input.reshape(-1, channels, height // r, r, width // r, r)
+    mixed = parts.permute(0, 1, 3, 5, 2, 4)
+    return mixed.reshape(*lead, channels * r * r, height // r, width // r)
+
+
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """Interleave `groups` groups of channels (dimension 1).
+
+    >>> import wengert
+    >>> wengert.nn.functional.channel_shuffle(wengert.arange(4.).reshape(1, 4, 1), 2).flatten()
+    tensor([0., 2., 1., 3.])
+    """
+    _check_rank("channel_shuffle", input)
+    batch, channels, *space = input.shape
+    if groups <= 0 or channels % groups:
+        raise RuntimeError(
+            "channel_shuffle expects a positive number of groups that divides the channels, got"
+            f" groups={groups} and {channels} channels"
+        )
+    parts = input.reshape(batch, groups, channels // groups, *space)
+    return parts.transpose(1, 2).reshape(batch, channels, *space)
+
+
+@multilinear(
+    label="Im2ColBackward0",
+    input=lambda g, input_shape, kernel, grid, geometry: _summed_blocks(
+        g, input_shape[2:], kernel, grid, geometry
+    ),
+)
+def _blocks(input: Value, kernel: Shape, grid: Shape, geometry: Geometry) -> Value:
+    view = windows(padded(input, geometry.padding), kernel, grid, geometry)
+    return view.reshape(len(input), input.shape[1] * prod(kernel), prod(grid)).copy()
+
+
+@multilinear(
+    label="Col2ImBackward0",
+    input=lambda g, kernel, grid, geometry: _blocks(g, kernel, grid, geometry),
+)
+def _summed_blocks(
+    input: Value, size: Shape, kernel: Shape, grid: Shape, geometry: Geometry
+) -> Value:
+    (wide,) = widened(input)
+    blocks = wide.reshape(len(input), input.shape[1] // prod(kernel), *kernel, *grid)
+    total = overlap_add(blocks, size, geometry)
+    return narrowed(np.ascontiguousarray(total), input.dtype)
+
+
+def _pair(name: str, what: str, value: Any, least: int) -> Shape:
+    pair = tuple(value) if isinstance(value, tuple | list) else (value, value)
+    if len(pair) == 1:
+        pair *= 2
+    if len(pair) != 2 or not all(isinstance(v, int | np.integer) for v in pair):
+        raise TypeError(f"{name}(): argument {what!r} must be one or two ints, not {value!r}")
+    if min(pair) < least:
+        kind = "greater than zero" if least else "non-negative"
+        raise RuntimeError(f"{name}(): {what} should be {kind}, but got {pair}")
+    return pair
+
+
+def _block_geometry(
+    name: str, size: Shape, kernel_size: Any, dilation: Any, padding: Any, stride: Any
+) -> tuple[Shape, Shape, Geometry]:
+    kernel, space = _pair(name, "kernel size", kernel_size, 1), _pair(name, "dilation", dilation, 1)
+    pads, steps = _pair(name, "padding", padding, 0), _pair(name, "stride", stride, 1)
+    geometry = Geometry(steps, tuple((p, p) for p in pads), space)
+    out = geometry.out_size(size, kernel)
+    if min(out) <= 0:
+        raise RuntimeError(
+            f"Given input with spatial size {size}, kernel_size={kernel}, dilation={space},"
+            f" padding={pads}, calculated shape of the array of sliding blocks as {out}, but its"
+            " components must be at least one."
+        )
+    return kernel, out, geometry
+
+
+def unfold(
+    input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+) -> Tensor:
+    """The sliding blocks of `input` (batch, c, height, width) as columns (batch, c kh kw, blocks).
+
+    >>> import wengert
+    >>> wengert.nn.functional.unfold(wengert.arange(4.).reshape(1, 1, 2, 2), (1, 2))
+    tensor([[[0., 2.],
+             [1., 3.]]])
+    """
+    if input.ndim == 3:
+        return unfold(input.unsqueeze(0), kernel_size, dilation, padding, stride).squeeze(0)
+    if input.ndim != 4:
+        raise IndexError(
+            "Dimension out of range: unfold() expects 3D or 4D (batch mode) input, but got"
+            f" {list(input.shape)}"
+        )
+    plan = _block_geometry("unfold", input.shape[2:], kernel_size, dilation, padding, stride)
+    return _blocks(input, *plan)
+
+
+def fold(
+    input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
+    stride: Any = 1,
+) -> Tensor:  # fmt: skip
+    """The adjoint of `unfold`: blocks (batch, c kh kw, n) added into (batch, c, *output_size).
+
+    >>> import wengert
+    >>> wengert.nn.functional.fold(wengert.ones(1, 2, 2), (1, 3), (1, 2))
+    tensor([[[[1., 2., 1.]]]])
+    """
+    if input.ndim == 2:
+        return fold(
+            input.unsqueeze(0), output_size, kernel_size, dilation, padding, stride
+        ).squeeze(0)
+    if input.ndim != 3:
+        raise RuntimeError(
+            "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and"
+            f" non-zero dimensions for input, but got: {list(input.shape)}"
+        )
+    size = _pair("fold", "output_size", output_size, 1)
+    kernel, out, geometry = _block_geometry("fold", size, kernel_size, dilation, padding, stride)
+    if input.shape[1] % prod(kernel):
+        raise RuntimeError(
+            "Expected size of input's dimension 1 to be divisible by the product of kernel_size,"
+            f" but got input.size(1)={input.shape[1]} and kernel_size={kernel}."
+        )
+    if input.shape[2] != prod(out):
+        raise RuntimeError(
+            f"Given output_size={size}, kernel_size={kernel}, expected size of input's dimension 2"
+            f" to match the calculated number of sliding blocks {out[0]} * {out[1]} ="
+            f" {prod(out)}, but got input.size(2)={input.shape[2]}."
+        )
+    return _summed_blocks(input, size, kernel, out, geometry)
+
+
+__all__ = ["channel_shuffle", "pixel_shuffle", "pixel_unshuffle"]
+FUNCTIONAL = ("channel_shuffle", "fold", "pixel_shuffle", "pixel_unshuffle", "unfold")
+METHODS: tuple[str, ...] = ()
+INPLACE: tuple[str, ...] = ()
