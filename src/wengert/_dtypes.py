@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import ml_dtypes
@@ -35,6 +36,18 @@ class dtype:  # noqa: N801 (PyTorch's name)
     def itemsize(self) -> int:
         """Bytes an element."""
         return self.np.itemsize
+
+    def to_complex(self) -> dtype:
+        """The complex type of the same precision."""
+        if self.category == COMPLEX:
+            return self
+        if self.category != FLOAT:
+            raise RuntimeError(f"Unknown Complex ScalarType for {self.short}")
+        return _COMPLEX_OF[self]
+
+    def to_real(self) -> dtype:
+        """The type of the real part."""
+        return {complex64: float32, complex128: float64}.get(self, self)
 
     def __repr__(self) -> str:
         return f"torch.{self.name}"
@@ -83,8 +96,48 @@ class Defaults:
 
 defaults = Defaults()
 
+
+def set_default_dtype(d: dtype) -> None:
+    """Make `d` the dtype of tensors that are made of Python floats.
+
+    Raises TypeError unless `d` is a floating-point dtype.
+
+    >>> import wengert
+    >>> wengert.set_default_dtype(wengert.float64)
+    >>> wengert.tensor(0.1).dtype
+    torch.float64
+    >>> wengert.set_default_dtype(wengert.float32)
+    """
+    if not isinstance(d, dtype) or d.category != FLOAT:
+        raise TypeError(
+            "invalid dtype object: only floating-point types are supported as the default type,"
+            f" set_default_dtype() got {d}"
+        )
+    defaults.dtype = d
+
+
+def get_default_dtype() -> dtype:
+    """The dtype of tensors that are made of Python floats.
+
+    >>> import wengert
+    >>> wengert.get_default_dtype()
+    torch.float32
+    """
+    return defaults.dtype
+
+
+def of_argument(name: str, value: Any) -> dtype:
+    """The dtype that the argument `dtype` of function `name` means; Python's types have one."""
+    if type(value) is dtype:
+        return value
+    known: dict[Any, dtype] = {bool: bool_, int: int64, float: float64, complex: complex128}
+    if isinstance(value, type) and value in known:
+        return known[value]
+    raise TypeError(f"{name}(): argument 'dtype' must be torch.dtype, not {type(value).__name__}")
+
+
 _COMPLEX_OF = {float16: complex64, bfloat16: complex64, float32: complex64, float64: complex128}
-_INTS = (int8, int16, int32, int64)
+_WIDE_UNSIGNED = (uint16, uint32, uint64)
 
 
 def promote_types(type1: dtype, type2: dtype) -> dtype:
@@ -99,6 +152,11 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
     if type1 is type2:
         return type1
     low, high = sorted((type1, type2), key=lambda d: d.category)
+    if high.category in (INT, COMPLEX) and (low in _WIDE_UNSIGNED or high in _WIDE_UNSIGNED):
+        raise RuntimeError(
+            "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote"
+            f" {type1.short} and {type2.short}; convert one with .to(...)"
+        )
     if low.category < high.category:
         if high.category == COMPLEX and low is float64:
             return complex128
@@ -117,13 +175,8 @@ def _promote_same_category(a: dtype, b: dtype) -> dtype:
 def _promote_integers(a: dtype, b: dtype) -> dtype:
     if a.is_signed == b.is_signed:
         return a if a.itemsize > b.itemsize else b
-    signed, unsigned = (a, b) if a.is_signed else (b, a)
-    if unsigned is not uint8:
-        raise TypeError(
-            f"promote_types(): {a} and {b} have no common dtype here, expected at most one of"
-            " them unsigned beyond uint8; convert one with .to(...)"
-        )
-    return signed if signed.itemsize > 1 else int16
+    signed = a if a.is_signed else b
+    return signed if signed.itemsize > 1 else int16  # beside uint8
 
 
 def of_number(value: complex) -> dtype:
@@ -135,6 +188,46 @@ def of_number(value: complex) -> dtype:
     if isinstance(value, float):
         return defaults.dtype
     return _COMPLEX_OF[defaults.dtype]
+
+
+def can_cast(from_: dtype, to: dtype) -> bool:
+    """Whether values may be converted without a change of category downwards.
+
+    >>> import wengert
+    >>> wengert.can_cast(wengert.float32, wengert.int64)
+    False
+    """
+    for argument, value in (("from_", from_), ("to", to)):
+        if not isinstance(value, dtype):
+            raise TypeError(
+                f"can_cast(): argument '{argument}' must be torch.dtype, not {type(value).__name__}"
+            )
+    return from_.category <= to.category
+
+
+def scalar_array(value: complex, to: dtype, name: str) -> np.ndarray:
+    """A number as a 0-d array; RuntimeError where function `name` cannot store it as `to`.
+
+    Unsigned integers take small negative numbers, which wrap around.
+    """
+    if to.category == BOOL:
+        return np.array(bool(value))
+    if to.category == COMPLEX:
+        return np.array(value, to.np)
+    number = value.real if isinstance(value, complex) and value.imag == 0 else value
+    if not isinstance(number, complex):
+        if to.category == FLOAT:
+            with np.errstate(over="ignore"):
+                array = np.array(float(number), to.np)
+            if not np.isinf(array) or math.isinf(number):
+                return array
+        elif math.isfinite(number):
+            info, whole = np.iinfo(to.np), int(number)
+            if (info.min or -int(info.max)) <= whole <= info.max:
+                return np.array(whole % 2**info.bits, f"u{to.itemsize}").view(to.np)
+    raise RuntimeError(
+        f"value cannot be converted to type {to.name} without overflow: {name}() got {value}"
+    )
 
 
 def combine(operands: list[tuple[dtype, int]]) -> dtype:

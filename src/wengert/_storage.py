@@ -75,13 +75,18 @@ def stamp(array: np.ndarray, by: str, code: CodeType, lasti: int) -> None:
     if entry is None:
         entry = _writes[id(base)] = (weakref.ref(base, _forget(id(base))), {})
     regions = entry[1]
-    start = 0 if array is base else array.ctypes.data - base.ctypes.data
+    start = 0 if array is base else _address(array) - _address(base)
     region = (start, array.shape, array.strides)
     regions.pop(region, None)
     if len(regions) >= _MOST_REGIONS:  # give up on telling regions apart
         regions.clear()
         region = (0, base.shape, base.strides)
     regions[region] = Write(now, code, lasti, by, *region, array.dtype)
+
+
+def _address(array: np.ndarray) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address
 
 
 def _forget(key: int) -> Any:

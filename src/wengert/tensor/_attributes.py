@@ -1,22 +1,354 @@
-"""Attributes of a Tensor that only look: shape, dtype, device, sizes."""
+"""Attributes of a Tensor that only look: shape, dtype, device, sizes, memory."""
 
 from __future__ import annotations
 
+from operator import index
 from typing import Any
 
-from wengert import _dtypes
-from wengert._core import Tensor
+import numpy as np
+
+from wengert import _dtypes, _layout
+from wengert._core import Tensor, tensors
+from wengert._device import cpu
+from wengert._dtypes import of_numpy
 from wengert._size import Size
-from wengert.ops.casting import convert
+from wengert._storage import owner
+from wengert.tensor._arguments import require_tensor
+
+_as_size = tuple.__new__  # an array's shape needs none of the checks of Size
+
+
+def _shape(self: Tensor) -> Size:
+    return _as_size(Size, self._array.shape)
+
+
+def size(self: Tensor, dim: int | None = None) -> Any:
+    """The shape, or the length of one dimension.
+
+    >>> import wengert
+    >>> wengert.zeros(2, 3).size(-1)
+    3
+    """
+    if dim is None:
+        return _as_size(Size, self._array.shape)
+    return self._array.shape[_checked_dim(self, "size", dim)]
+
+
+def stride(self: Tensor, dim: int | None = None) -> Any:
+    """How many elements lie between neighbours, along each dimension or one of them.
+
+    >>> import wengert
+    >>> wengert.zeros(2, 3).stride()
+    (3, 1)
+    """
+    strides = _strides(self._array)
+    return strides if dim is None else strides[_checked_dim(self, "stride", dim)]
+
+
+def _strides(array: np.ndarray) -> tuple[int, ...]:
+    if array.size == 0 and array.flags.c_contiguous:  # NumPy has other conventions for these
+        strides, step = [], 1
+        for n in reversed(array.shape):
+            strides.append(step)
+            step *= max(n, 1)
+        return tuple(reversed(strides))
+    return tuple(s // array.itemsize for s in array.strides)
+
+
+def _checked_dim(self: Tensor, name: str, dim: Any) -> int:
+    try:
+        d = index(dim)
+    except TypeError:
+        raise TypeError(
+            f"{name}(): argument 'dim' (position 1) must be int, not {type(dim).__name__}"
+        ) from None
+    n = self._array.ndim
+    if not -n <= d < n:
+        bound = f"expected to be in range of [{-max(n, 1)}, {max(n, 1) - 1}], but got {d}"
+        raise IndexError(f"Dimension out of range ({bound}) in {name}()")
+    return d
+
+
+def dim(self: Tensor) -> int:
+    """The number of dimensions.
+
+    >>> import wengert
+    >>> wengert.zeros(2, 3).dim()
+    2
+    """
+    return self._array.ndim
+
+
+def numel(self: Tensor) -> int:
+    """The number of elements.
+
+    >>> import wengert
+    >>> wengert.zeros(2, 3).numel()
+    6
+    """
+    return self._array.size
+
+
+def element_size(self: Tensor) -> int:
+    """Bytes an element.
+
+    >>> import wengert
+    >>> wengert.zeros(2).element_size()
+    4
+    """
+    return self._array.itemsize
+
+
+def storage_offset(self: Tensor) -> int:
+    """How many elements of the underlying memory lie before the first one.
+
+    >>> import wengert
+    >>> wengert.zeros(4).view(2, 2).storage_offset()
+    0
+    """
+    array = self._array
+    return (_address(array) - _address(owner(array))) // array.itemsize
+
+
+def data_ptr(self: Tensor) -> int:
+    """The address of the first element.
+
+    >>> import wengert
+    >>> x = wengert.zeros(2, 3)
+    >>> x.t().data_ptr() == x.data_ptr()
+    True
+    """
+    return _address(self._array) if self._array.size else 0
+
+
+def _address(array: np.ndarray) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address
+
+
+def is_contiguous(self: Tensor, memory_format: Any = _layout.contiguous_format) -> bool:
+    """Whether the elements lie densely in memory, in the order of the dimensions.
+
+    With `memory_format` ``channels_last``, in the order N, H, W, C of a tensor NCHW.
+
+    >>> import wengert
+    >>> wengert.zeros(2, 3).is_contiguous()
+    True
+    """
+    array = self._array
+    if memory_format is _layout.contiguous_format:
+        return array.flags.c_contiguous
+    order = {
+        _layout.channels_last: (4, (0, 2, 3, 1)),
+        _layout.channels_last_3d: (5, (0, 2, 3, 4, 1)),
+    }
+    if memory_format not in order:
+        raise RuntimeError(f"unsupported memory format {memory_format!r} in is_contiguous()")
+    rank, axes = order[memory_format]
+    return array.ndim == rank and array.transpose(axes).flags.c_contiguous
+
+
+def is_signed(self: Tensor) -> bool:
+    """Whether the dtype has negative values.
+
+    >>> import wengert
+    >>> wengert.tensor([1], dtype=wengert.uint8).is_signed()
+    False
+    """
+    return of_numpy[self._array.dtype].is_signed
+
+
+def is_nonzero(input: Tensor) -> bool:
+    """Whether the one element is not zero; RuntimeError unless there is exactly one.
+
+    >>> import wengert
+    >>> wengert.is_nonzero(wengert.tensor([2.0]))
+    True
+    """
+    require_tensor("is_nonzero", "input", input)
+    return bool(input)
+
+
+def is_same_size(self: Tensor, other: Tensor) -> bool:
+    """Whether another tensor has the same shape.
+
+    >>> import wengert
+    >>> wengert.zeros(2).is_same_size(wengert.ones(2))
+    True
+    """
+    require_tensor("is_same_size", "other", other)
+    return self._array.shape == other._array.shape
+
+
+def is_set_to(self: Tensor, tensor: Tensor) -> bool:
+    """Whether another tensor shows the same memory in the same way.
+
+    >>> import wengert
+    >>> x = wengert.zeros(2, 3)
+    >>> x.is_set_to(x.detach())
+    True
+    """
+    require_tensor("is_set_to", "tensor", tensor)
+    a, b = self._array, tensor._array
+    return (_address(a), a.shape, a.strides) == (_address(b), b.shape, b.strides)
+
+
+def dim_order(self: Tensor, *, ambiguity_check: bool | list[Any] = False) -> tuple[int, ...]:
+    """The dimensions from the widest stride to the narrowest.
+
+    RuntimeError if two strides are equal and `ambiguity_check` is true.
+
+    >>> import wengert
+    >>> wengert.zeros(2, 3).dim_order()
+    (0, 1)
+    """
+    strides = self._array.strides
+    if ambiguity_check and len(set(strides)) < len(strides):
+        raise RuntimeError(
+            f"The tensor does not have unique dim order: its strides are {_strides(self._array)}"
+        )
+    return tuple(sorted(range(len(strides)), key=lambda d: -strides[d]))
+
+
+class UntypedStorage:
+    """The memory that one or several tensors show."""
+
+    __slots__ = ("_owner",)
+
+    def __init__(self, memory: np.ndarray) -> None:
+        self._owner = memory
+
+    def data_ptr(self) -> int:
+        """The address of the first byte."""
+        return _address(self._owner) if self._owner.size else 0
+
+    def nbytes(self) -> int:
+        """The length in bytes."""
+        return self._owner.nbytes
+
+    size = __len__ = nbytes
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, UntypedStorage) and self._owner is other._owner
+
+    def __hash__(self) -> int:
+        return id(self._owner)
+
+    def __repr__(self) -> str:
+        return f"<torch.UntypedStorage of {self.nbytes()} bytes on cpu>"
+
+
+def untyped_storage(self: Tensor) -> UntypedStorage:
+    """The memory that this tensor shows, perhaps together with others.
+
+    >>> import wengert
+    >>> wengert.zeros(4).untyped_storage().nbytes()
+    16
+    """
+    return UntypedStorage(owner(self._array))
+
+
+def _never(self: Tensor) -> bool:
+    return False
+
+
+def is_conj(self: Tensor) -> bool:
+    """False: conjugation is carried out, never put off.
+
+    >>> import wengert
+    >>> wengert.zeros(2).is_conj()
+    False
+    """
+    return False
+
+
+def is_neg(self: Tensor) -> bool:
+    """False: negation is carried out, never put off.
+
+    >>> import wengert
+    >>> wengert.zeros(2).is_neg()
+    False
+    """
+    return False
+
+
+def is_inference(self: Tensor) -> bool:
+    """False: tensors made in inference mode are like others.
+
+    >>> import wengert
+    >>> wengert.zeros(2).is_inference()
+    False
+    """
+    return False
+
+
+def is_pinned(self: Tensor, device: Any = None) -> bool:
+    """False: there is no accelerator to pin memory for.
+
+    >>> import wengert
+    >>> wengert.zeros(2).is_pinned()
+    False
+    """
+    return False
+
+
+def get_device(self: Tensor) -> int:
+    """-1, the number of the CPU.
+
+    >>> import wengert
+    >>> wengert.zeros(2).get_device()
+    -1
+    """
+    return -1
+
+
+_METHODS = (size, stride, dim, numel, element_size, storage_offset, data_ptr, is_contiguous,
+            is_signed, is_nonzero, is_same_size, is_set_to, dim_order, untyped_storage, is_conj,
+            is_neg, is_inference, is_pinned, get_device)  # fmt: skip
+# What no tensor here is.
+_NEVER = ("is_cuda", "is_sparse", "is_sparse_csr", "is_quantized", "is_meta", "is_mkldnn",
+          "is_mps", "is_xpu", "is_nested")  # fmt: skip
 
 
 def bind() -> None:
     """Give Tensor what this module is about."""
     define: Any = Tensor
-    define.shape = property(lambda self: Size(self._array.shape))
-    define.dtype = property(lambda self: _dtypes.of_numpy[self._array.dtype])
-    define.ndim = property(lambda self: self._array.ndim)
-    define.numpy = lambda self: self._array
-    define.item = lambda self: self._array.item()
-    define.tolist = lambda self: self._array.tolist()
-    define.to = lambda self, dtype: convert(self, dtype)
+    for function in _METHODS:
+        setattr(define, function.__name__, function)
+    define.ndimension, define.nelement = dim, numel
+    define.shape = property(_shape)
+    define.dtype = property(lambda self: of_numpy[self._array.dtype])
+    define.device = property(lambda self: cpu)
+    define.layout = property(lambda self: _layout.strided)
+    define.ndim = property(dim)
+    define.itemsize = property(element_size)
+    define.nbytes = property(lambda self: self._array.nbytes)
+    define.name = property(lambda self: None)
+    define.is_cpu = property(lambda self: True)
+    for name in _NEVER:
+        setattr(define, name, property(_never))
+
+
+def result_type(tensor: Any, other: Any) -> _dtypes.dtype:
+    """The dtype that an operation on these two tensors or numbers has.
+
+    >>> import wengert
+    >>> wengert.result_type(wengert.tensor([1]), 1.5)
+    torch.float32
+    """
+    operands = []
+    for value in (tensor, other):
+        if type(value) in tensors:
+            rank = 2 if value._array.ndim else 1
+            operands.append((of_numpy[value._array.dtype], rank))
+        elif isinstance(value, bool | int | float | complex):
+            operands.append((_dtypes.of_number(value), 0))
+        else:
+            raise TypeError(
+                "result_type() received an invalid combination of arguments: expected Tensors or"
+                f" numbers, got {type(value).__name__}"
+            )
+    return _dtypes.combine(operands)
+
+
+__all__ = ["is_nonzero", "result_type"]

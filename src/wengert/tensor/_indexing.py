@@ -1,7 +1,353 @@
-"""Indexing: `x[i]` and `x[i] = v`."""
+"""Indexing: `x[key]` and `x[key] = v`.
+
+A key is taken apart as PyTorch does it: integers, slices, None and Ellipsis first, which give
+a view of the tensor; then the index tensors and masks, on that view. (NumPy counts an integer
+beside an array as an array, which puts the result's dimensions elsewhere.)
+"""
 
 from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from types import EllipsisType
+from typing import Any
+
+import numpy as np
+
+from wengert import _storage
+from wengert._core import Tensor, caller, getframe, mode, tensors, wrap
+from wengert._dtypes import of_numpy
+from wengert.ops._operands import Number
+from wengert.ops.casting import convert
+from wengert.ops.expansion import flip
+from wengert.ops.indexing import check_put_dtype, index_array
+from wengert.ops.splitting import select, unbind
+from wengert.ops.subscript import basic, index, index_written, write_at
+from wengert.tensor import _shape
+from wengert.tensor._inplace import (
+    assign,
+    check_memory,
+    check_writable,
+    number_of,
+    overwrite,
+    write,
+)
+
+Shape = tuple[int, ...]
+Items = tuple[Any, ...]
+
+_SIMPLE = frozenset((int, slice, type(None), EllipsisType))
+
+
+def getitem(self: Tensor, key: Any) -> Tensor:
+    """The part of the tensor that a key names: a view, or a copy where the key has index tensors.
+
+    >>> import wengert
+    >>> x = wengert.tensor([[1, 2], [3, 4]])
+    >>> x[0, 1:], x[wengert.tensor([1, 1]), 0]
+    (tensor([2]), tensor([3, 3]))
+    """
+    kind = type(key)
+    if kind is int:
+        _check_int(key, 0, self._array.shape)
+        return select(self, 0, key)
+    if kind is slice:
+        _check_slice(key, self._array.shape)
+        return basic(self, (key,))
+    view, picks = parse(key, self._array.shape)
+    if view is not None or picks is None:
+        self = basic(self, view or (...,))
+    return self if picks is None else index(self, picks)
+
+
+def setitem(self: Tensor, key: Any, value: Any) -> None:
+    """Write a number or a tensor that broadcasts to the part of the tensor that a key names.
+
+    Gradients flow to what was there before and to what is written.
+
+    >>> import wengert
+    >>> x = wengert.zeros(2, 2)
+    >>> x[:, 0] = wengert.tensor([1.0, 2.0])
+    >>> x
+    tensor([[1., 0.],
+            [2., 0.]])
+    """
+    value = _checked_value(self, value)
+    if key is False:
+        return
+    view, picks = parse(key, self._array.shape)
+    if picks is not None:
+        value = _in_dtype_of(self, picks, value)
+    if _recorded(self, value):
+        _set_recorded(self, view, picks, value)
+        return
+    part = self._array if view is None else self._array[view]
+    check_memory(part, "__setitem__")
+    if picks is not None:
+        write_at(part, value._array, picks)
+    else:
+        assign(part, value._array)
+    _storage.stamp(part, "__setitem__", *caller(getframe(1)))
+
+
+def _recorded(target: Tensor, value: Tensor) -> bool:
+    """Whether a write has a history, or has to be refused because it would need one."""
+    if mode.site is None:
+        return False
+    root = getattr(target, "_root", target)
+    return not (target._edge is None and value._edge is None and root._edge is None)
+
+
+def _set_recorded(self: Tensor, view: Items | None, picks: Items | None, value: Tensor) -> None:
+    part = self if view is None else basic(self, view)
+    check_writable(part, "__setitem__")
+    if picks is not None:
+        write(part, index_written(part, value, picks, False), "__setitem__")
+    elif not _same_memory(part, value):
+        overwrite(part, value, "__setitem__")
+
+
+def _same_memory(part: Tensor, value: Tensor) -> bool:
+    """Whether the value is the part itself, as at the end of ``x[i] += v``."""
+    a, b = part._array.__array_interface__, value._array.__array_interface__
+    same = a["data"] == b["data"] and part._array.strides == value._array.strides
+    return bool(same) and part._array.shape == value._array.shape and part._edge is not None and (
+        getattr(value, "_root", value) is getattr(part, "_root", part)
+    )  # fmt: skip
+
+
+def _checked_value(target: Tensor, value: Any) -> Tensor:
+    """The value as a tensor without leading dimensions of length 1, in the dtype if a number."""
+    array = target._array
+    if type(value) not in tensors:
+        if not isinstance(value, (*Number, np.generic)):
+            kind = of_numpy[array.dtype].short
+            raise TypeError(f"can't assign a {type(value).__name__} to a torch.{kind}Tensor")
+        return wrap(number_of(value, array.dtype, "__setitem__"))
+    given: Tensor = value
+    shape = given._array.shape
+    if not shape or shape[0] != 1:
+        return given
+    lead = next((d for d, n in enumerate(shape) if n != 1), len(shape))
+    return basic(given, (0,) * lead + (...,))
+
+
+def _in_dtype_of(self: Tensor, picks: Items, value: Tensor) -> Tensor:
+    """The value if it has the tensor's dtype; a 0-d one that fills a mask is converted."""
+    if not value._array.ndim and len(picks) == 1 and picks[0].dtype == bool:
+        return convert(value, of_numpy[self._array.dtype])
+    check_put_dtype(self._array, value._array)
+    return value
+
+
+def parse(key: Any, shape: Shape) -> tuple[Items | None, Items | None]:
+    """The basic part of a key (None if it names everything) and the index arrays (None if none).
+
+    The index arrays are for the view that the basic part gives, one item for each of its
+    dimensions up to the last array: an array or a full slice.
+    """
+    items = _items(key)
+    if all(type(k) in _SIMPLE for k in items):
+        return _parse_basic(items, shape), None
+    return _Parser(items, shape).result()
+
+
+def _items(key: Any) -> Items:
+    """The key as a tuple. As in PyTorch a short list of more than numbers counts as one."""
+    if type(key) is tuple:
+        return key
+    if isinstance(key, list) and len(key) < 32 and any(_nested(k) for k in key):
+        warnings.warn(
+            "Using a non-tuple sequence for multidimensional indexing is deprecated: x[[a, b]] is"
+            " taken as x[a, b]; write x[tuple(seq)], or x[torch.tensor(seq)] for one index",
+            UserWarning,
+            stacklevel=5,
+        )
+        return tuple(key)
+    return (key,)
+
+
+def _nested(item: Any) -> bool:
+    if item is None or item is Ellipsis or isinstance(item, slice | Sequence):
+        return True
+    return type(item) in tensors or (isinstance(item, np.ndarray) and item.ndim > 0)
+
+
+def _parse_basic(items: Items, shape: Shape) -> Items:
+    """Checks of a key without index arrays, and an Ellipsis at its end so that it gives a view."""
+    axis = 0
+    named = sum(type(k) is int or type(k) is slice for k in items)
+    if named > len(shape):
+        raise _too_many(shape, named)
+    kept = []
+    for item in items:
+        if item is Ellipsis:
+            if Ellipsis in kept:
+                continue
+            axis = len(shape) - named + axis
+        elif item is not None:
+            _check_int(item, axis, shape) if type(item) is int else _check_slice(item, shape)
+            axis += 1
+        kept.append(item)
+    return tuple(kept) if Ellipsis in kept else (*kept, ...)
+
+
+def _check_int(i: int, axis: int, shape: Shape) -> None:
+    if not shape:
+        raise _too_many(shape, 1)
+    n = shape[axis]
+    if not -n <= i < n:
+        raise IndexError(f"index {i} is out of bounds for dimension {axis} with size {n}")
+
+
+def _check_slice(s: slice, shape: Shape) -> None:
+    if not shape:
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+    if s.step is not None and s.step <= 0:
+        if s.step == 0:
+            raise ValueError("slice step cannot be zero")
+        raise ValueError(f"step must be greater than zero, got slice step {s.step}")
+
+
+def _too_many(shape: Shape, named: int) -> IndexError:
+    if not shape:
+        return IndexError(
+            "invalid index of a 0-dim tensor. Use `tensor.item()` to convert it to a Python number"
+        )
+    return IndexError(f"too many indices for tensor of dimension {len(shape)} (got {named})")
+
+
+class _Parser:
+    """Takes a key with index arrays apart, item by item."""
+
+    def __init__(self, items: Items, shape: Shape) -> None:
+        self.shape = shape
+        self.items = [_item(k) for k in items]
+        self.view: list[Any] = []
+        self.picks: list[Any] = []
+        self.axis = 0
+        self.named = sum(_width(k) for k in self.items)
+        if self.named > len(shape):
+            raise _too_many(shape, self.named)
+
+    def result(self) -> tuple[Items | None, Items | None]:
+        seen = False
+        for item in self.items:
+            if item is Ellipsis:
+                skipped = 0 if seen else len(self.shape) - self.named
+                self._keep([slice(None)] * skipped)
+                seen = True
+            elif item is None:
+                self.view.append(None)
+                self.picks.append(slice(None))
+            elif isinstance(item, slice):
+                _check_slice(item, self.shape)
+                self._keep([item])
+            elif isinstance(item, np.ndarray):
+                self._pick(item)
+            else:
+                _check_int(item, self.axis, self.shape)
+                self.view.append(item)
+                self.axis += 1
+        while self.picks and isinstance(self.picks[-1], slice):
+            self.picks.pop()
+        plain = all(isinstance(v, slice) and v == slice(None) for v in self.view)
+        return None if plain else (*self.view, ...), tuple(self.picks) or None
+
+    def _keep(self, slices: list[slice]) -> None:
+        self.view += slices
+        self.picks += [slice(None)] * len(slices)
+        self.axis += len(slices)
+
+    def _pick(self, array: np.ndarray) -> None:
+        if array.ndim == 0:  # True or False: a new dimension of length 1 or 0
+            self.view.append(None)
+            self.picks.append(array.reshape(1))
+            return
+        width = _width(array)
+        if array.dtype == bool:
+            self._check_mask(array)
+        self.view += [slice(None)] * width
+        self.picks.append(array)
+        self.axis += width
+
+    def _check_mask(self, mask: np.ndarray) -> None:
+        for d, n in enumerate(mask.shape):
+            if n != self.shape[self.axis + d]:
+                raise IndexError(
+                    f"The shape of the mask {list(mask.shape)} at index {d} does not match the"
+                    f" shape of the indexed tensor {list(self.shape)} at index {self.axis + d}"
+                )
+
+
+def _width(item: Any) -> int:
+    """How many dimensions of the tensor an item stands for."""
+    if item is None or item is Ellipsis:
+        return 0
+    if isinstance(item, np.ndarray) and item.dtype == bool:
+        return item.ndim
+    return 1
+
+
+def _item(item: Any) -> Any:
+    """An item as int, slice, None, Ellipsis, or a private array of int64 or bool."""
+    kind = type(item)
+    if kind in _SIMPLE:
+        return item
+    if kind is bool:
+        return np.asarray(item)
+    if kind in tensors or isinstance(item, np.ndarray):
+        array = item._array if kind in tensors else item
+        if array.ndim == 0 and array.dtype.kind in "iu" and array.dtype != np.uint8:
+            return int(array)
+        return index_array(array)
+    if isinstance(item, Sequence) and not isinstance(item, str):
+        return index_array(_array_of(item))
+    try:
+        return item.__index__()
+    except (AttributeError, TypeError):
+        raise IndexError(
+            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are"
+            f" valid indices (got {kind.__name__})"
+        ) from None
+
+
+def _array_of(sequence: Sequence[Any]) -> np.ndarray:
+    plain = [x._array if type(x) in tensors else x for x in sequence]
+    array = np.asarray(plain)
+    return array.astype(np.int64) if array.size == 0 or array.dtype.kind in "iu" else array
+
+
+def _len(self: Tensor) -> int:
+    if not self._array.ndim:
+        raise TypeError("len() of a 0-d tensor")
+    return len(self._array)
+
+
+def _iter(self: Tensor) -> Iterator[Tensor]:
+    if not self._array.ndim:
+        raise TypeError("iteration over a 0-d tensor")
+    return iter(unbind(self))
+
+
+def _contains(self: Tensor, element: Any) -> bool:
+    if type(element) not in tensors and not isinstance(element, Number):
+        raise RuntimeError(
+            "Tensor.__contains__ only supports Tensor or scalar, but you passed in a"
+            f" {type(element)}."
+        )
+    other = element._array if type(element) in tensors else element
+    return bool(np.any(self._array == other))
+
+
+def _reversed(self: Tensor) -> Tensor:
+    return flip(self, tuple(range(self._array.ndim)))
 
 
 def bind() -> None:
     """Give Tensor what this module is about."""
+    define: Any = Tensor
+    define.__getitem__, define.__setitem__ = getitem, setitem
+    define.__len__, define.__iter__, define.__contains__ = _len, _iter, _contains
+    define.__reversed__ = _reversed
+    _shape.bind()

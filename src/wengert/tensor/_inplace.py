@@ -7,6 +7,7 @@ it: a view never shows a history that its memory no longer has.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -14,9 +15,13 @@ from typing import Any
 import numpy as np
 
 from wengert import _storage
-from wengert._core import Leaf, Node, Tensor, caller, getframe, mode, tensors
+from wengert._core import Leaf, Node, Tensor, caller, getframe, mode, state_of, tensors, tick, wrap
 from wengert._dtypes import of_numpy
-from wengert.ops.strided import as_strided_scatter, as_strided_view
+from wengert.ops._declare import Value, primitive
+from wengert.ops._operands import Number, sum_to
+from wengert.ops.casting import convert
+from wengert.ops.expansion import check_expandable, expand
+from wengert.ops.strided import whole, window_history, written_window
 
 
 def inplace(function: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -25,36 +30,82 @@ def inplace(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     @wraps(function)
     def method(self: Tensor, *args: Any, **options: Any) -> Tensor:
         check_writable(self, name)
-        return write(self, function(self, *args, **options), name)
+        since = tick()
+        result = function(self, *args, **options)
+        if result._edge is not None:
+            _keep_originals(result._edge, self._array, since)
+        return write(self, result, name)
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"In-place form of `{name.removesuffix('_')}`."
     return method
 
 
+def reshaped_inplace(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """The in-place form of an operation that only looks at the same memory in another way."""
+
+    @wraps(function)
+    def method(self: Tensor, *args: Any, **options: Any) -> Tensor:
+        check_writable(self, name)
+        result = function(self, *args, **options)
+        self._array = result._array
+        _set_edge(self, result._edge)
+        return self
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"In-place form of `{name.removesuffix('_')}`; no element is written."
+    return method
+
+
 def check_writable(target: Tensor, name: str) -> None:
     """Raise where an in-place write would break the graph before it began."""
-    if mode.site is None or target._edge is None:
+    if mode.site is None:
         return
+    root = getattr(target, "_root", target)
     if type(target._edge) is Leaf:
         raise RuntimeError(
             "a leaf Variable that requires grad is being used in an in-place operation."
             + _leaf_remedy(name, target)
         )
-    root = getattr(target, "_root", target)
     if type(root._edge) is Leaf:
         raise RuntimeError(
             "a view of a leaf Variable that requires grad is being used in an in-place"
             " operation." + _leaf_remedy(name, target)
         )
+    if target._edge is None and root._edge is not None:
+        raise RuntimeError(
+            "A view was created in no_grad mode and is being modified inplace with grad mode"
+            f" enabled: {name}() at {_here()} would write to memory whose history is recorded,"
+            " through a view that has none. Make the view and write to it both inside or both"
+            " outside of no_grad(), or write to a .detach()ed tensor."
+        )
+
+
+def _here() -> str:
+    return _storage.place(*caller(getframe(1)))
 
 
 def _leaf_remedy(name: str, target: Tensor) -> str:
     return (
-        f" {name}() at {_storage.place(*caller(getframe(1)))} would write to a tensor of shape"
-        f" {list(target._array.shape)} whose gradient is asked for. Remedies: use the"
-        " out-of-place form; or, to change the values themselves, write inside"
-        " torch.no_grad()."
+        f" {name}() at {_here()} would write to a tensor of shape {list(target._array.shape)}"
+        " whose gradient is asked for. Remedies: use the out-of-place form; or, to change the"
+        " values themselves, write inside torch.no_grad()."
+    )
+
+
+def check_memory(array: np.ndarray, name: str) -> None:
+    """Raise where the elements of an array cannot be written one by one."""
+    if array.flags.writeable:
+        return
+    if not whole(array).overlaps():
+        raise RuntimeError(
+            f"{name}(): the tensor's memory is read-only (a read-only NumPy array, or an"
+            " expanded tensor); call .clone() first"
+        )
+    raise RuntimeError(
+        "unsupported operation: more than one element of the written-to tensor refers to a single"
+        " memory location. Please clone() the tensor before performing the operation."
+        f" {name}() got a tensor of shape {list(array.shape)} with strides {array.strides} bytes."
     )
 
 
@@ -69,14 +120,8 @@ def write(target: Tensor, result: Tensor, name: str) -> Tensor:
     if value.dtype != array.dtype:
         _check_castable(value.dtype, array.dtype, name)
         if result._edge is not None:
-            from wengert.ops.casting import convert
-
             result = convert(result, of_numpy[array.dtype])
-    if not array.flags.writeable:
-        raise RuntimeError(
-            f"{name}(): the tensor's memory is read-only (an expanded tensor, or a read-only"
-            " NumPy array); call .clone() first"
-        )
+    check_memory(array, name)
     np.copyto(array, value, casting="unsafe")
     touch(target, name)
     if mode.site is not None:
@@ -93,28 +138,52 @@ def _check_castable(value: np.dtype[Any], target: np.dtype[Any], name: str) -> N
     a, b = of_numpy[value], of_numpy[target]
     if a.category > b.category:
         raise RuntimeError(
-            f"result type {a.short} can't be cast to the desired output type {b.short}"
-            f" in {name}()"
+            f"result type {a.short} can't be cast to the desired output type {b.short} in {name}()"
         )
 
 
 def rebase(target: Tensor, result: Tensor) -> None:
     """Give `target`, its root and all their views the history that the memory now has."""
     edge = result._edge
-    root = getattr(target, "_root", None)
-    if root is None:
+    root = getattr(target, "_root", target)
+    if root is target:
         if edge is not None:
             _adopt_output(target, result, edge)
-        target._edge = edge
-        root = target
-    elif edge is not None or root._edge is not None:
-        root._edge = as_strided_scatter(root, result, geometry(target, root))._edge
-    else:
+        _set_edge(target, edge)
+    elif edge is None and root._edge is None:
         return
+    else:
+        _set_edge(root, written_window(root, target, edge))
     for reference in getattr(root, "_views", ()):
         view = reference()
-        if view is not None and (view._edge is not None or root._edge is not None):
-            view._edge = as_strided_view(root, geometry(view, root))._edge
+        if view is None or (root._edge is None and type(view._edge) is Leaf):
+            continue  # a leaf keeps its place where nothing else is recorded
+        _set_edge(view, None if root._edge is None else window_history(view, root))
+
+
+def _set_edge(tensor: Tensor, edge: Node | None) -> None:
+    """A new history; who asked for the tensor's gradient gets that of its new value."""
+    before = tensor._edge
+    tensor._edge = edge
+    if before is None or before.state is None or before.state.retain is None:
+        return
+    if before.state.retain() is tensor and edge is not None and edge is not before:
+        before.state.retain = None
+        state_of(edge).retain = weakref.ref(tensor)
+
+
+def _keep_originals(edge: Node, array: np.ndarray, since: int) -> None:
+    """Give nodes younger than `since` copies of what they saved of memory about to be written."""
+    todo = [edge]
+    while todo:
+        node = todo.pop()
+        if node.seq < since:
+            continue
+        for slot, _ in node.saved:
+            value = getattr(node, slot)
+            if type(value) is np.ndarray and np.may_share_memory(value, array):
+                setattr(node, slot, value.copy())
+        todo += [e for e in node.edges if e is not None]
 
 
 def _adopt_output(target: Tensor, result: Tensor, edge: Node) -> None:
@@ -130,34 +199,79 @@ def _adopt_output(target: Tensor, result: Tensor, edge: Node) -> None:
     for slot, value in keeps:
         if value is result._array:
             setattr(edge, slot, target._array)
-    edge.seq = _storage.tick()
+    edge.seq = tick()
 
 
-def geometry(view: Tensor, root: Tensor) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
-    """Offset, shape and strides of a view within its root's memory, in elements."""
-    size = view._array.itemsize
-    offset = (view._array.ctypes.data - root._array.ctypes.data) // size
-    return offset, view._array.shape, tuple(s // size for s in view._array.strides)
+@primitive(g=lambda g: _nothing(g))  # type: ignore[has-type]
+def _nothing(g: Value) -> Value:
+    """Zeros in the shape of `g`."""
+    return np.zeros_like(g)
 
 
-def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
-    """Copy the elements of `src`, broadcast and converted, into this tensor.
+@primitive(
+    input=lambda g: _nothing(g),
+    src=lambda g, src_shape: sum_to(g, src_shape),
+    mixed=False,
+    label="CopyBackwards",
+)
+def _overwritten(input: Value, src: Value) -> Value:
+    """`src`, broadcast to the shape of `input`: what a copy leaves of the input is its shape."""
+    return np.broadcast_to(src, input.shape)
+
+
+def overwrite(target: Tensor, src: Any, name: str) -> Tensor:
+    """Copy `src`, a tensor that broadcasts or a number, over all elements of `target`.
+
+    Dtypes convert as they do in assignments: to the dtype of `target`, whatever it is.
+    """
+    check_writable(target, name)
+    array = target._array
+    check_memory(array, name)
+    value = src if type(src) in tensors else wrap(number_of(src, array.dtype, name))
+    if mode.site is None or (target._edge is None and value._edge is None):
+        assign(array, value._array)
+        touch(target, name)
+        return target
+    check_expandable(value._array.shape, array.shape)
+    value = convert(value, of_numpy[array.dtype])
+    if hasattr(target, "_root"):  # its root will know what was there before
+        return write(target, expand(value, array.shape), name)
+    return write(target, _overwritten(target, value), name)
+
+
+def assign(array: np.ndarray, value: np.ndarray) -> None:
+    """Copy `value`, broadcast and converted, into an array; nothing is recorded."""
+    if value.shape != array.shape:
+        check_expandable(value.shape, array.shape)
+    if value.dtype.kind == "c" != array.dtype.kind:
+        value = value.real  # as PyTorch copies complex values to a real dtype
+    if value.dtype is array.dtype:
+        np.copyto(array, value)
+        return
+    with np.errstate(all="ignore"):  # out-of-range values convert as C does
+        np.copyto(array, value, casting="unsafe")
+
+
+def number_of(value: Any, to: np.dtype[Any], name: str) -> np.ndarray:
+    """A number as a 0-d array; RuntimeError where the dtype cannot hold it."""
+    try:
+        if isinstance(value, complex) and to.kind != "c":
+            raise OverflowError
+        return np.array(value, to)
+    except OverflowError:
+        raise RuntimeError(
+            f"value cannot be converted to type {of_numpy[to].name} without overflow: {name}()"
+            f" got {value}"
+        ) from None
+
+
+def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
+    """Copy the elements of `other`, broadcast and converted, into this tensor.
 
     >>> import wengert
     >>> wengert.zeros(2).copy_(wengert.tensor([1, 2]))
     tensor([1., 2.])
     """
-    check_writable(self, "copy_")
-    if type(src) not in tensors:
-        raise TypeError(f"copy_(): argument 'src' must be Tensor, not {type(src).__name__}")
-    from wengert.ops.casting import convert
-    from wengert.ops.shape import expand
-
-    try:
-        result = expand(convert(src, of_numpy[self._array.dtype]), self._array.shape)
-    except RuntimeError as error:
-        raise RuntimeError(
-            f"copy_(): src of shape {list(src._array.shape)} does not broadcast to"
-            f" {list(self._array.shape)}"
-        ) from error
-    return write(self, result, "copy_")
+    if type(other) not in tensors and not isinstance(other, Number):
+        raise TypeError(f"copy_(): argument 'other' must be Tensor, not {type(other).__name__}")
+    return overwrite(self, other, "copy_")

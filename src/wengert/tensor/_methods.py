@@ -51,8 +51,20 @@ def bind_operators() -> None:
         if operator != "matmul":
             setattr(Tensor, f"__i{operator}__", inplace(function, f"__i{operator}__"))
     for operator, name in (COMPARISON | UNARY).items():
-        if hasattr(ops, name):
-            setattr(Tensor, f"__{operator}__", getattr(ops, name))
+        function = getattr(ops, f"_{name}", None) or getattr(ops, name, None)
+        if function is not None:
+            setattr(Tensor, f"__{operator}__", function)
+
+
+def where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
+    """This tensor's elements where `condition` is true, those of `other` elsewhere.
+
+    >>> import wengert
+    >>> x = wengert.tensor([1.0, 2.0])
+    >>> x.where(x > 1, 0.0)
+    tensor([0., 2.])
+    """
+    return ops.where(condition, self, other)
 
 
 def bind() -> None:
@@ -60,4 +72,5 @@ def bind() -> None:
     for family in ops.FAMILIES:
         bind_module(family)
     bind_operators()
-    setattr(Tensor, "copy_", copy_)  # noqa: B010
+    for function in (copy_, where):
+        setattr(Tensor, function.__name__, function)

@@ -1,0 +1,47 @@
+"""Names that PyTorch's signatures take: layouts and memory formats."""
+
+from __future__ import annotations
+
+
+class _Constant:
+    """A named constant; what it is equal to is itself."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> str:
+        return self.name  # pickled as a global of this module
+
+
+class layout(_Constant):  # noqa: N801 (PyTorch's name)
+    """How a tensor's elements are stored; tensors here are `strided`."""
+
+    __slots__ = ()
+
+
+class memory_format(_Constant):  # noqa: N801
+    """The order of a tensor's dimensions in memory."""
+
+    __slots__ = ()
+
+
+strided = layout("strided")
+contiguous_format = memory_format("contiguous_format")
+channels_last = memory_format("channels_last")
+channels_last_3d = memory_format("channels_last_3d")
+preserve_format = memory_format("preserve_format")
+
+__all__ = [
+    "channels_last",
+    "channels_last_3d",
+    "contiguous_format",
+    "layout",
+    "memory_format",
+    "preserve_format",
+    "strided",
+]

@@ -1,0 +1,150 @@
+"""Process-wide settings: threads, determinism, precision."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import warnings
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from wengert._core import caller, getframe
+from wengert._storage import line_of
+
+
+@cache
+def _blas() -> tuple[Callable[[int], None], Callable[[], int]] | None:
+    """The functions that set and get the thread count of the OpenBLAS that NumPy carries."""
+    libraries = Path(np.__file__).parent.parent / "numpy.libs"
+    for file in sorted(libraries.glob("*openblas*")):
+        library = ctypes.CDLL(str(file))  # already loaded: gives the same one
+        for suffix in ("64_", ""):
+            try:
+                prefix = f"scipy_openblas_{{}}_num_threads{suffix}"
+                return library[prefix.format("set")], library[prefix.format("get")]
+            except AttributeError:
+                continue
+    return None
+
+
+class _Settings:
+    threads = os.cpu_count() or 1
+    interop_threads = 1
+    deterministic = False
+    warn_only = False
+    precision = "highest"
+
+
+def set_num_threads(num: int) -> None:
+    """Let matrix products use at most `num` threads.
+
+    Raises RuntimeError unless `num` is a positive int. Without the OpenBLAS that NumPy's
+    wheels carry, the number is only kept.
+
+    >>> from wengert import _settings
+    >>> _settings.set_num_threads(1)
+    >>> _settings.get_num_threads()
+    1
+    """
+    _Settings.threads = _checked_count("set_num_threads", num)
+    blas = _blas()
+    if blas is not None:
+        blas[0](num)
+
+
+def get_num_threads() -> int:
+    """How many threads a matrix product may use."""
+    blas = _blas()
+    return _Settings.threads if blas is None else blas[1]()
+
+
+def set_num_interop_threads(num: int) -> None:
+    """Keep the number; operations never run side by side here."""
+    _Settings.interop_threads = _checked_count("set_num_interop_threads", num)
+
+
+def get_num_interop_threads() -> int:
+    """What `set_num_interop_threads` was given; 1 at first."""
+    return _Settings.interop_threads
+
+
+def _checked_count(name: str, num: int) -> int:
+    if not isinstance(num, int) or isinstance(num, bool):
+        raise RuntimeError(f"{name} expects an int, but got {type(num).__name__}")
+    if num < 1:
+        raise RuntimeError(f"{name} expects a positive integer, but got {num}")
+    return num
+
+
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """Keep the wish, which is always granted: every operation here is deterministic.
+
+    >>> from wengert import _settings
+    >>> _settings.use_deterministic_algorithms(True)
+    >>> _settings.are_deterministic_algorithms_enabled()
+    True
+    """
+    if not isinstance(mode, bool):
+        raise TypeError(
+            "use_deterministic_algorithms(): argument 'mode' must be bool, not"
+            f" {type(mode).__name__}"
+        )
+    _Settings.deterministic, _Settings.warn_only = mode, bool(warn_only)
+
+
+def are_deterministic_algorithms_enabled() -> bool:
+    """What `use_deterministic_algorithms` was given; False at first."""
+    return _Settings.deterministic
+
+
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
+    """The `warn_only` that `use_deterministic_algorithms` was given."""
+    return _Settings.warn_only
+
+
+def set_float32_matmul_precision(precision: str) -> None:
+    """Keep the wish: float32 products are always computed in float32.
+
+    >>> from wengert import _settings
+    >>> _settings.set_float32_matmul_precision("high")
+    >>> _settings.get_float32_matmul_precision()
+    'high'
+    """
+    if precision in ("highest", "high", "medium"):
+        _Settings.precision = precision
+        return
+    code, lasti = caller(getframe(1))
+    warnings.warn_explicit(
+        f"{precision!r} is not one of 'highest', 'high', or 'medium'; the current"
+        " set_float32_matmul_precision call has no effect.",
+        UserWarning,
+        code.co_filename,
+        line_of(code, lasti),
+    )
+
+
+def get_float32_matmul_precision() -> str:
+    """What `set_float32_matmul_precision` was given; ``"highest"`` at first."""
+    return _Settings.precision
+
+
+def set_flush_denormal(mode: bool) -> bool:
+    """False: the mode of the processor is left alone."""
+    return False
+
+
+__all__ = [
+    "are_deterministic_algorithms_enabled",
+    "get_float32_matmul_precision",
+    "get_num_interop_threads",
+    "get_num_threads",
+    "is_deterministic_algorithms_warn_only_enabled",
+    "set_float32_matmul_precision",
+    "set_flush_denormal",
+    "set_num_interop_threads",
+    "set_num_threads",
+    "use_deterministic_algorithms",
+]

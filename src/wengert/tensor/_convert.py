@@ -1,0 +1,447 @@
+"""Conversions: dtypes, Python numbers, NumPy arrays, DLPack, pickles, copies."""
+
+from __future__ import annotations
+
+import copy
+import mmap
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert import _device, _dtypes, _layout
+from wengert._core import Leaf, Tensor, leaf_of, new, tensors, wrap
+from wengert._dtypes import of_numpy
+from wengert.ops.casting import convert
+from wengert.ops.shape import clone
+from wengert.tensor._arguments import require_tensor
+from wengert.tensor._inplace import check_memory, check_writable, overwrite, touch
+from wengert.tensor._legacy import dtype_of_type, tensortype
+
+
+def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
+    """The tensor's memory as a NumPy array; with `force`, whatever the tensor requires.
+
+    bfloat16 comes as the dtype that the package ml_dtypes has for it.
+
+    >>> import wengert
+    >>> wengert.tensor([1.0, 2.0]).numpy()
+    array([1., 2.], dtype=float32)
+    """
+    if self._edge is not None and not force:
+        raise RuntimeError(
+            "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+        )
+    return self._array
+
+
+def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    return np.array(numpy(self), dtype, copy=copy)
+
+
+def item(self: Tensor) -> Any:
+    """The one element as a Python number; RuntimeError unless there is exactly one.
+
+    >>> import wengert
+    >>> wengert.tensor([2.5]).item()
+    2.5
+    """
+    if self._array.size != 1:
+        raise RuntimeError(
+            f"a Tensor with {self._array.size} elements cannot be converted to Scalar: item()"
+            f" got one of shape {list(self._array.shape)}"
+        )
+    return self._array.item()
+
+
+def tolist(self: Tensor) -> Any:
+    """Nested lists of Python numbers; of a 0-d tensor, the number.
+
+    >>> import wengert
+    >>> wengert.tensor([[1, 2], [3, 4]]).tolist()
+    [[1, 2], [3, 4]]
+    """
+    return self._array.tolist()
+
+
+def _one(self: Tensor) -> Any:
+    if self._array.size != 1:
+        raise ValueError(
+            "only one element tensors can be converted to Python scalars, and this one has shape"
+            f" {list(self._array.shape)}"
+        )
+    return self._array.item()
+
+
+def _real(self: Tensor, kind: str) -> Any:
+    value = _one(self)
+    if isinstance(value, complex):
+        if value.imag:
+            raise RuntimeError(
+                f"value cannot be converted to type {kind} without overflow: {value}"
+            )
+        return value.real
+    return value
+
+
+def _float(self: Tensor) -> float:
+    return float(_real(self, "double"))
+
+
+def _int(self: Tensor) -> int:
+    return int(_real(self, "int64_t"))
+
+
+def _complex(self: Tensor) -> complex:
+    return complex(_one(self))
+
+
+def _bool(self: Tensor) -> bool:
+    if self._array.size != 1:
+        many = "more than one value" if self._array.size else "no values"
+        raise RuntimeError(f"Boolean value of Tensor with {many} is ambiguous")
+    return bool(self._array.item())
+
+
+def _index(self: Tensor) -> int:
+    if self._array.size != 1 or self._array.dtype.kind not in "iub":
+        raise TypeError(
+            "only integer tensors of a single element can be converted to an index, and this one"
+            f" is {of_numpy[self._array.dtype]} of shape {list(self._array.shape)}"
+        )
+    return int(self._array.item())
+
+
+def _format(self: Tensor, spec: str) -> str:
+    return item(self).__format__(spec) if self._array.ndim == 0 else object.__format__(self, spec)
+
+
+def to(self: Tensor, *args: Any, **options: Any) -> Tensor:
+    """``to(dtype)``, ``to(device)``, ``to(device, dtype)``, ``to(other)``.
+
+    Itself where nothing changes, unless `copy` is true. `non_blocking` and `memory_format`
+    are accepted.
+
+    >>> import wengert
+    >>> wengert.tensor([1.5, 2.5]).to(wengert.int64)
+    tensor([1, 2])
+    """
+    dtype, device, copied = _target(args, options)
+    _device.on_cpu(device)
+    result = self if dtype is None else convert(self, dtype)
+    return clone(result) if copied and result is self else result
+
+
+_TO = frozenset({"dtype", "device", "other", "non_blocking", "copy", "memory_format"})
+
+
+def _target(args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, Any, bool]:
+    """dtype, device and `copy` of a call of `to`."""
+    if not options.keys() <= _TO:
+        unknown = sorted(options.keys() - _TO)[0]
+        raise TypeError(f"to() got an unexpected keyword argument '{unknown}'")
+    dtype, device, other = (options.get(k) for k in ("dtype", "device", "other"))
+    rest = list(args)
+    if rest:
+        first = rest.pop(0)
+        if type(first) in tensors:
+            other = first
+        elif isinstance(first, _dtypes.dtype | type):
+            dtype = first
+        elif first is None or isinstance(first, str | int | _device.device):
+            device = first
+            if rest and not isinstance(rest[0], bool):
+                dtype = rest.pop(0)
+        else:
+            raise TypeError(
+                "to() received an invalid combination of arguments - got"
+                f" ({type(first).__name__}), expected a dtype, a device or a Tensor"
+            )
+    if rest and not all(isinstance(flag, bool) for flag in rest[:2]):
+        raise TypeError(
+            f"to() received an invalid combination of arguments - got {type(rest[0]).__name__}"
+            f" after {type(args[0]).__name__}"
+        )
+    if other is not None:
+        require_tensor("to", "other", other)
+        dtype = of_numpy[other._array.dtype]
+    copied = bool(options.get("copy") or (len(rest) > 1 and rest[1]))
+    return None if dtype is None else _dtypes.of_argument("to", dtype), device, copied
+
+
+def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """The name of the tensor's old type; or the tensor converted to a dtype or type.
+
+    >>> import wengert
+    >>> wengert.zeros(2).type()
+    'torch.FloatTensor'
+    >>> wengert.zeros(2).type(wengert.int64)
+    tensor([0, 0])
+    """
+    if dtype is None:
+        return f"torch.{of_numpy[self._array.dtype].short}Tensor"
+    named = isinstance(dtype, _dtypes.dtype | str | tensortype) or dtype is Tensor
+    if not named and dtype in (float, int, bool, complex):
+        raise ValueError(f"invalid type: '{dtype.__name__}'")
+    return convert(self, dtype_of_type(dtype))
+
+
+def type_as(self: Tensor, other: Tensor) -> Tensor:
+    """This tensor in the dtype of another.
+
+    >>> import wengert
+    >>> wengert.tensor([1]).type_as(wengert.zeros(1))
+    tensor([1.])
+    """
+    require_tensor("type_as", "other", other)
+    return convert(self, of_numpy[other._array.dtype])
+
+
+def _converter(name: str, kind: _dtypes.dtype) -> Callable[..., Tensor]:
+    def method(self: Tensor, memory_format: Any = _layout.preserve_format) -> Tensor:
+        return convert(self, kind)
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"""This tensor as {kind}; itself where it already is.
+
+    >>> import wengert
+    >>> wengert.tensor([0.0, 1.0]).{name}().dtype
+    {kind}
+    """
+    return method
+
+
+def cpu(self: Tensor, memory_format: Any = _layout.preserve_format) -> Tensor:
+    """The tensor itself: all are on the CPU.
+
+    >>> import wengert
+    >>> x = wengert.zeros(2)
+    >>> x.cpu() is x
+    True
+    """
+    return self
+
+
+def cuda(self: Tensor, device: Any = None, non_blocking: bool = False,
+         memory_format: Any = None) -> Tensor:  # fmt: skip
+    """AssertionError, as in a PyTorch without CUDA.
+
+    >>> import wengert
+    >>> try:
+    ...     wengert.zeros(2).cuda()
+    ... except AssertionError:
+    ...     print("there is no CUDA")
+    there is no CUDA
+    """
+    _device.on_cpu("cuda")
+    raise AssertionError("unreachable")
+
+
+def pin_memory(self: Tensor, device: Any = None) -> Tensor:
+    """RuntimeError, as in a PyTorch without an accelerator.
+
+    >>> import wengert
+    >>> try:
+    ...     wengert.zeros(2).pin_memory()
+    ... except RuntimeError:
+    ...     print("there is no accelerator")
+    there is no accelerator
+    """
+    raise RuntimeError("Cannot access accelerator device when none is available: pin_memory()")
+
+
+def share_memory_(self: Tensor) -> Tensor:
+    """Move the elements to memory that processes forked from here will share.
+
+    RuntimeError for a view, or a tensor that has some: they would part ways.
+
+    >>> import wengert
+    >>> wengert.zeros(2).share_memory_().is_shared()
+    True
+    """
+    if is_shared(self) or self._array.size == 0:
+        return self
+    if hasattr(self, "_root") or any(v() is not None for v in getattr(self, "_views", ())):
+        raise RuntimeError("share_memory_(): a view, or a tensor that has views, cannot be moved;"
+                           " clone() it first")  # fmt: skip
+    memory = mmap.mmap(-1, self._array.nbytes)
+    shared = np.frombuffer(memory, self._array.dtype).reshape(self._array.shape)
+    shared[...] = self._array
+    self._array = shared
+    return self
+
+
+def is_shared(self: Tensor) -> bool:
+    """Whether `share_memory_` moved the elements to shared memory.
+
+    >>> import wengert
+    >>> wengert.zeros(2).is_shared()
+    False
+    """
+    base: Any = self._array
+    while isinstance(base, np.ndarray | memoryview):
+        base = base.base if isinstance(base, np.ndarray) else base.obj
+    return isinstance(base, mmap.mmap)
+
+
+def fill_(self: Tensor, value: Any) -> Tensor:
+    """Set all elements to a number, or to that of a 0-d tensor.
+
+    >>> import wengert
+    >>> wengert.zeros(2).fill_(3)
+    tensor([3., 3.])
+    """
+    if type(value) in tensors:
+        if value._array.ndim:
+            raise RuntimeError(
+                "fill_ only supports 0-dimension value tensor but got tensor with"
+                f" {value._array.ndim} dimensions."
+            )
+        return overwrite(self, value, "fill_")
+    if not isinstance(value, bool | int | float | complex | np.generic):
+        raise TypeError(
+            "fill_() received an invalid combination of arguments - got"
+            f" ({type(value).__name__}), expected a Number or a 0-d Tensor"
+        )
+    number = value.item() if isinstance(value, np.generic) else value
+    number = _dtypes.scalar_array(number, of_numpy[self._array.dtype], "fill_")
+    return overwrite(self, wrap(number), "fill_")
+
+
+def zero_(self: Tensor) -> Tensor:
+    """Set all elements to zero.
+
+    >>> import wengert
+    >>> wengert.ones(2).zero_()
+    tensor([0., 0.])
+    """
+    return overwrite(self, wrap(np.zeros((), self._array.dtype)), "zero_")
+
+
+def fill(input: Tensor, value: Any) -> Tensor:
+    """A tensor as `input` with all elements set to one value.
+
+    >>> import wengert
+    >>> wengert.fill(wengert.zeros(2), 3)
+    tensor([3., 3.])
+    """
+    require_tensor("fill", "input", input)
+    return fill_(clone(input), value)
+
+
+def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
+    """Replace each element by what the function makes of it; slow.
+
+    >>> import wengert
+    >>> wengert.tensor([1.0, 2.0]).apply_(lambda v: v * 10)
+    tensor([10., 20.])
+    """
+    return _each(self, "apply_", callable, self)
+
+
+def map_(self: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
+    """Replace each element by what the function makes of it and of that of `other`; slow.
+
+    >>> import wengert
+    >>> wengert.tensor([1.0, 2.0]).map_(wengert.tensor([3.0, 4.0]), lambda a, b: a + b)
+    tensor([4., 6.])
+    """
+    require_tensor("map_", "other", other)
+    return _each(self, "map_", callable, self, other)
+
+
+def _each(self: Tensor, name: str, function: Callable[..., Any], *operands: Tensor) -> Tensor:
+    for operand in operands:
+        if operand._edge is not None:
+            raise RuntimeError(
+                f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}()"
+                " instead."
+            )
+    check_writable(self, name)
+    check_memory(self._array, name)
+    lists = [np.broadcast_to(t._array, self._array.shape).ravel().tolist() for t in operands]
+    values = [function(*elements) for elements in zip(*lists, strict=True)]
+    self._array[...] = np.array(values).astype(self._array.dtype).reshape(self._array.shape)
+    touch(self, name)
+    return self
+
+
+def _dlpack(self: Tensor, **options: Any) -> Any:
+    if self._edge is not None:
+        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    return self._array.__dlpack__(**options)
+
+
+def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
+    if self._edge is not None and type(self._edge) is not Leaf:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy"
+            " protocol at the moment. This one was computed by"
+            f" {type(self._edge).__name__}: copy .detach().clone() of it."
+        )
+    known = memo.get(id(self))
+    if known is not None:
+        return known
+    result = _rebuild(type(self), self._array.copy("K"), self._edge is not None)
+    memo[id(self)] = result
+    g = getattr(self, "_grad", None)
+    if g is not None:
+        result._grad = copy.deepcopy(g.detach(), memo)
+    if self.__dict__:
+        result.__dict__.update(copy.deepcopy(self.__dict__, memo))
+    return result
+
+
+def _rebuild(cls: type[Tensor], array: np.ndarray, requires_grad: bool,
+             attributes: dict[str, Any] | None = None) -> Tensor:  # fmt: skip
+    """A leaf around an array: what copies and pickles are made by."""
+    result = new(cls)
+    result._array = array
+    result._edge = leaf_of(result) if requires_grad else None
+    if attributes:
+        result.__dict__.update(attributes)
+    return result
+
+
+def _rebuild_bits(cls: type[Tensor], bits: np.ndarray, dtype: _dtypes.dtype, *rest: Any) -> Tensor:
+    """As `_rebuild`, of a dtype that NumPy does not know by name."""
+    return _rebuild(cls, bits.view(dtype.np), *rest)
+
+
+def _reduce(self: Tensor, protocol: Any) -> tuple[Any, ...]:
+    rest = (self._edge is not None, self.__dict__ or None)
+    dtype = of_numpy[self._array.dtype]
+    if dtype is _dtypes.bfloat16:
+        return _rebuild_bits, (type(self), self._array.view(np.uint16), dtype, *rest)
+    return _rebuild, (type(self), self._array, *rest)
+
+
+_CONVERTERS = {
+    "float": _dtypes.float32, "double": _dtypes.float64, "half": _dtypes.float16,
+    "bfloat16": _dtypes.bfloat16, "int": _dtypes.int32, "long": _dtypes.int64,
+    "short": _dtypes.int16, "char": _dtypes.int8, "byte": _dtypes.uint8, "bool": _dtypes.bool_,
+    "cfloat": _dtypes.complex64, "cdouble": _dtypes.complex128,
+}  # fmt: skip
+_METHODS = (numpy, item, tolist, to, type_as, cpu, cuda, pin_memory, share_memory_, is_shared,
+            fill_, zero_, apply_, map_)  # fmt: skip
+_SPECIAL = {
+    "__array__": _array, "__float__": _float, "__int__": _int, "__complex__": _complex,
+    "__bool__": _bool, "__index__": _index, "__format__": _format, "__dlpack__": _dlpack,
+    "__dlpack_device__": lambda self: (1, 0), "__deepcopy__": _deepcopy,
+    "__reduce_ex__": _reduce, "__hash__": object.__hash__,
+}  # fmt: skip
+
+
+def bind() -> None:
+    """Give Tensor what this module is about."""
+    define: Any = Tensor
+    for function in _METHODS:
+        setattr(define, function.__name__, function)
+    define.type = type_
+    for name, kind in _CONVERTERS.items():
+        setattr(define, name, _converter(name, kind))
+    for name, special in _SPECIAL.items():
+        setattr(define, name, special)
+
+
+__all__ = ["fill"]

@@ -1,0 +1,71 @@
+"""`x.new_zeros(...)` and its kin: new tensors of an existing one's dtype."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from wengert._core import Tensor
+from wengert._dtypes import of_numpy
+from wengert.tensor import _creation
+
+
+def new_tensor(self: Tensor, data: Any, **options: Any) -> Tensor:
+    """A tensor of the data, which is copied, in this tensor's dtype.
+
+    >>> import wengert
+    >>> wengert.zeros(1).new_tensor([1, 2])
+    tensor([1., 2.])
+    """
+    return _creation.tensor(data, **_as(self, options))
+
+
+def new_full(self: Tensor, size: Any, fill_value: Any, **options: Any) -> Tensor:
+    """A tensor of one value, in this tensor's dtype.
+
+    >>> import wengert
+    >>> wengert.zeros(1).new_full((2,), 3)
+    tensor([3., 3.])
+    """
+    return _creation.full(size, fill_value, **_as(self, options))
+
+
+def new_empty_strided(self: Tensor, size: Any, stride: Any, **options: Any) -> Tensor:
+    """A tensor of this size, these strides, and this tensor's dtype; elements are not set.
+
+    >>> import wengert
+    >>> wengert.zeros(1).new_empty_strided((2, 3), (1, 2)).stride()
+    (1, 2)
+    """
+    return _creation.empty_strided(size, stride, **_as(self, options))
+
+
+def _as(self: Tensor, options: dict[str, Any]) -> dict[str, Any]:
+    if options.get("dtype") is None:
+        options["dtype"] = of_numpy[self._array.dtype]
+    return options
+
+
+def _sized(make: Callable[..., Tensor], what: str) -> Callable[..., Tensor]:
+    def method(self: Tensor, *size: Any, **options: Any) -> Tensor:
+        return make(*size, **_as(self, options))
+
+    method.__name__ = method.__qualname__ = f"new_{make.__name__}"
+    method.__doc__ = f"""A tensor of this size {what}, in this tensor's dtype.
+
+    >>> import wengert
+    >>> wengert.tensor([1]).new_{make.__name__}(2, 3).dtype
+    torch.int64
+    """
+    return method
+
+
+def bind() -> None:
+    """Give Tensor what this module is about."""
+    define: Any = Tensor
+    define.new_tensor = new_tensor
+    define.new_full = new_full
+    define.new_empty_strided = new_empty_strided
+    define.new_zeros = _sized(_creation.zeros, "whose elements are zero")
+    define.new_ones = _sized(_creation.ones, "whose elements are one")
+    define.new_empty = _sized(_creation.empty, "whose elements are not set")

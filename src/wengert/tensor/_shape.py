@@ -1,0 +1,165 @@
+"""Methods that take sizes one by one, transposes as attributes, and reshaping in place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from wengert._core import Tensor
+from wengert._dtypes import dtype as DType
+from wengert.ops.expansion import expand, flip, repeat, tile
+from wengert.ops.shape import (
+    adjoint,
+    hermitian,
+    matrix_transpose,
+    permute,
+    reinterpreted,
+    reshape,
+    reversed_dims,
+    sizes_of,
+    squeeze,
+    swapaxes,
+    swapdims,
+    t,
+    transpose,
+    unsqueeze,
+)
+from wengert.ops.shape import view as _view
+from wengert.tensor._inplace import reshaped_inplace
+
+_MISSING = object()
+
+
+def _of_sizes(function: Callable[..., Tensor], parameter: str) -> Callable[..., Tensor]:
+    """The method whose sizes come one by one, as one sequence, or by name."""
+    name = function.__name__
+
+    def method(self: Tensor, *sizes: Any, **named: Any) -> Tensor:
+        if sizes and type(sizes[-1]) is int and not named:
+            return function(self, sizes)
+        if named:
+            sizes = (named.pop(parameter, _MISSING), *sizes)
+        elif not sizes:
+            sizes = (_MISSING,)
+        if sizes[0] is _MISSING:
+            raise TypeError(f'{name}() missing 1 required positional arguments: "{parameter}"')
+        return function(self, sizes_of(sizes), **named)
+
+    method.__name__ = method.__qualname__ = name
+    return method
+
+
+def view(self: Tensor, *given: Any, size: Any = None, dtype: DType | None = None) -> Tensor:
+    """The same memory in another shape, or as elements of another dtype.
+
+    RuntimeError where the strides do not allow that shape without a copy. What an operation
+    returned may lie in another order than its shape (a convolution's output): such a tensor,
+    which is no view itself, is copied.
+
+    >>> import wengert
+    >>> wengert.tensor([1, 2, 3, 4]).view(2, -1)
+    tensor([[1, 2],
+            [3, 4]])
+    """
+    if size is None and dtype is None:
+        if not given:
+            raise TypeError('view() missing 1 required positional arguments: "size"')
+        size = given if type(given[-1]) is int else sizes_of(given)
+        if isinstance(size, DType):
+            dtype = size
+    if dtype is not None:
+        return reinterpreted(self, dtype)
+    if not self._array.flags.c_contiguous and not hasattr(self, "_root"):
+        return reshape(self, size)
+    return _view(self, size)
+
+
+_DOCS = {
+    "reshape": (
+        "shape",
+        """The elements in another shape, as `wengert.reshape`; a view where that is possible.
+
+    >>> import wengert
+    >>> wengert.tensor([[1, 2], [3, 4]]).reshape(-1)
+    tensor([1, 2, 3, 4])
+    """,
+    ),
+    "permute": (
+        "dims",
+        """The dimensions in another order, as a view.
+
+    >>> import wengert
+    >>> wengert.zeros(2, 3, 4).permute(2, 0, 1).shape
+    torch.Size([4, 2, 3])
+    """,
+    ),
+    "expand": (
+        "size",
+        """A view in which dimensions of length 1 repeat to the given lengths; -1 keeps a length.
+
+    >>> import wengert
+    >>> wengert.tensor([[1], [2]]).expand(-1, 2)
+    tensor([[1, 1],
+            [2, 2]])
+    """,
+    ),
+    "repeat": (
+        "repeats",
+        """Copies side by side, so many along each dimension; new dimensions come first.
+
+    >>> import wengert
+    >>> wengert.tensor([1, 2]).repeat(2, 2)
+    tensor([[1, 2, 1, 2],
+            [1, 2, 1, 2]])
+    """,
+    ),
+    "tile": (
+        "dims",
+        """Copies side by side; the numbers count from the last dimension.
+
+    >>> import wengert
+    >>> wengert.tensor([1, 2]).tile(2)
+    tensor([1, 2, 1, 2])
+    """,
+    ),
+    "flip": (
+        "dims",
+        """A copy with the elements in reverse order along the given dimensions.
+
+    >>> import wengert
+    >>> wengert.tensor([1, 2, 3]).flip(0)
+    tensor([3, 2, 1])
+    """,
+    ),
+}
+
+
+def _squeeze_method(self: Tensor, *dim: Any, **named: Any) -> Tensor:
+    """The tensor without dimensions of length 1: all of them, or those named.
+
+    >>> import wengert
+    >>> wengert.zeros(1, 3, 1).squeeze().shape
+    torch.Size([3])
+    """
+    if named or not dim:
+        return squeeze(self, **named)
+    return squeeze(self, dim[0] if len(dim) == 1 else dim)
+
+
+def bind() -> None:
+    """Give Tensor what this module is about."""
+    define: Any = Tensor
+    for function in (reshape, permute, expand, repeat, tile, flip):
+        parameter, text = _DOCS[function.__name__]
+        method = _of_sizes(function, parameter)
+        method.__doc__ = text
+        setattr(define, function.__name__, method)
+    define.view = view
+    define.squeeze = _squeeze_method
+    for same in (squeeze, unsqueeze, t, transpose, swapaxes, swapdims):
+        name = f"{same.__name__}_"
+        setattr(define, name, reshaped_inplace(same, name))
+    define.T = property(reversed_dims, doc="All dimensions in reverse order.")
+    define.mT = property(lambda self: matrix_transpose(self, "mT"), doc="Matrices transposed.")
+    define.H = property(hermitian, doc="The conjugate transpose of a matrix.")
+    define.mH = property(adjoint, doc="Matrices transposed and conjugated.")
