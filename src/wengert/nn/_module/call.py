@@ -1,0 +1,208 @@
+"""Calling a module: its forward, the hooks around it, and its place in the tree."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+from wengert._core import Site, mode, new, tensors
+from wengert.autograd._hooks import RemovableHandle
+from wengert.nn._module.backward import BackwardCall
+
+if TYPE_CHECKING:
+    from wengert.nn._module import Module
+
+Hooks = dict[int, Callable[..., Any]]
+
+
+class Calls:
+    """`module(...)`, with its hooks."""
+
+    _forward_pre_hooks: Hooks
+    _forward_hooks: Hooks
+    _backward_pre_hooks: Hooks
+    _backward_hooks: Hooks
+    # Ids of hooks that also take keyword arguments, or that run after an exception too.
+    _forward_pre_hooks_with_kwargs: set[int]
+    _forward_hooks_with_kwargs: set[int]
+    _forward_hooks_always_called: set[int]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        # Operations note the site that they run at; `mode.site` is None where none records.
+        outer = mode.where
+        site = new(Site)
+        site.parent = outer
+        site.module = ref(self)
+        mode.where = site
+        if mode.site is not None:
+            mode.site = site
+        try:
+            own = self.__dict__  # attributes cost more, with a __getattr__ defined
+            if (
+                own["_forward_hooks"]
+                or own["_forward_pre_hooks"]
+                or own["_backward_hooks"]
+                or own["_backward_pre_hooks"]
+            ):
+                return _call_with_hooks(self, args, kwargs)
+            return self.forward(*args, **kwargs)
+        finally:
+            # A set_grad_enabled() inside forward outlives it, as it would in a function.
+            mode.where = outer
+            if mode.site is not None:
+                mode.site = outer
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """What the module computes; every subclass defines it."""
+        raise NotImplementedError(
+            f'Module [{type(self).__name__}] is missing the required "forward" function'
+        )
+
+    def register_forward_pre_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(module, args)` before each forward; what it returns replaces the arguments.
+
+        Args:
+            hook: with `with_kwargs`, it is called as `hook(module, args, kwargs)` and returns
+                None or both.
+            prepend: run before the hooks that are there already.
+            with_kwargs: pass the keyword arguments as well.
+        """
+        handle = RemovableHandle(self._forward_pre_hooks, hook, prepend)
+        if with_kwargs:
+            self._forward_pre_hooks_with_kwargs.add(handle.id)
+        return handle
+
+    def register_forward_hook(
+        self,
+        hook: Callable[..., Any],
+        *,
+        prepend: bool = False,
+        with_kwargs: bool = False,
+        always_call: bool = False,
+    ) -> RemovableHandle:
+        """Call `hook(module, args, output)` after each forward; what it returns is the output.
+
+        Args:
+            hook: with `with_kwargs`, it is called as `hook(module, args, kwargs, output)`.
+            prepend: run before the hooks that are there already.
+            with_kwargs: pass the keyword arguments as well.
+            always_call: also run where forward raised (`output` is then None).
+
+        >>> import wengert
+        >>> layer = wengert.nn.Identity()
+        >>> handle = layer.register_forward_hook(lambda module, args, output: output * 2)
+        >>> layer(wengert.ones(2))
+        tensor([2., 2.])
+        """
+        handle = RemovableHandle(self._forward_hooks, hook, prepend)
+        if with_kwargs:
+            self._forward_hooks_with_kwargs.add(handle.id)
+        if always_call:
+            self._forward_hooks_always_called.add(handle.id)
+        return handle
+
+    def register_full_backward_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(module, grad_input, grad_output)` when the gradients of the inputs are known.
+
+        What it returns, unless None, replaces `grad_input`. Both are tuples over the
+        positional inputs and the outputs, None where there is no gradient.
+        """
+        return RemovableHandle(self._backward_hooks, hook, prepend)
+
+    def register_full_backward_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(module, grad_output)` before the module's backward.
+
+        What it returns, unless None, replaces `grad_output`.
+        """
+        return RemovableHandle(self._backward_pre_hooks, hook, prepend)
+
+
+def _call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    result = None
+    called: set[int] = set()
+    try:
+        args, kwargs = _run_pre_hooks(module, args, kwargs)
+        backward = None
+        if module._backward_hooks or module._backward_pre_hooks:
+            backward = BackwardCall(module)
+            args = backward.watch_inputs(args)
+        result = module.forward(*args, **kwargs)
+        result = _run_forward_hooks(module, args, kwargs, result, called)
+        if backward is not None:
+            if type(result) not in tensors and not isinstance(result, tuple):
+                warnings.warn(
+                    "For backward hooks to be called, module output should be a Tensor or a tuple"
+                    f" of Tensors but received {type(result)}",
+                    UserWarning,
+                    stacklevel=3,
+                )
+            else:
+                result = backward.watch_outputs(result)
+        return result
+    except Exception:
+        _run_always_called(module, args, kwargs, result, called)
+        raise
+
+
+def _run_pre_hooks(
+    module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    for key, hook in list(module._forward_pre_hooks.items()):
+        if key in module._forward_pre_hooks_with_kwargs:
+            answer = hook(module, args, kwargs)
+            if answer is None:
+                continue
+            if not isinstance(answer, tuple) or len(answer) != 2:
+                raise RuntimeError(
+                    "forward pre-hook must return None or a tuple of (new_args, new_kwargs),"
+                    f" but got {answer}."
+                )
+            args, kwargs = answer
+        else:
+            answer = hook(module, args)
+            if answer is not None:
+                args = answer if isinstance(answer, tuple) else (answer,)
+    return args, kwargs
+
+
+def _run_forward_hooks(
+    module: Module, args: Any, kwargs: dict[str, Any], result: Any, called: set[int]
+) -> Any:
+    for key, hook in list(module._forward_hooks.items()):
+        called.add(key)
+        if key in module._forward_hooks_with_kwargs:
+            answer = hook(module, args, kwargs, result)
+        else:
+            answer = hook(module, args, result)
+        if answer is not None:
+            result = answer
+    return result
+
+
+def _run_always_called(
+    module: Module, args: Any, kwargs: dict[str, Any], result: Any, called: set[int]
+) -> None:
+    """Hooks that asked for it still run; what they raise must not hide the first exception."""
+    for key, hook in list(module._forward_hooks.items()):
+        if key not in module._forward_hooks_always_called or key in called:
+            continue
+        try:
+            if key in module._forward_hooks_with_kwargs:
+                hook(module, args, kwargs, result)
+            else:
+                hook(module, args, result)
+        except Exception as error:
+            warnings.warn(
+                "module forward hook with ``always_call=True`` raised an exception that was"
+                f" silenced as another error was raised in forward: {error}",
+                UserWarning,
+                stacklevel=4,
+            )

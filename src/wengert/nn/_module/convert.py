@@ -1,0 +1,150 @@
+"""What changes all tensors of a module at once: dtype, device, gradients on or off."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from wengert import _dtypes
+from wengert._core import Tensor, tensors, wrap
+from wengert.nn._module.tree import Tree
+from wengert.ops.casting import convert
+
+M = TypeVar("M", bound="Conversion")
+
+
+class Conversion(Tree):
+    """The part of a Module that converts in place; parameters keep their identity."""
+
+    def _apply(self: M, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> M:
+        """Replace the value of every parameter, gradient and buffer by what `fn` makes of it."""
+        if recurse:
+            for module in self.children():
+                module._apply(fn)
+        for parameter in self._parameters.values():
+            if parameter is None:
+                continue
+            gradient = parameter.grad
+            parameter.data = fn(parameter.data)
+            if gradient is not None:
+                # A fresh tensor: who holds the old one still sees the old values.
+                parameter.grad = fn(gradient.detach()).requires_grad_(gradient.requires_grad)
+        for name, buffer in self._buffers.items():
+            if buffer is not None:
+                self._buffers[name] = fn(buffer)
+        return self
+
+    def apply(self: M, fn: Callable[[Any], None]) -> M:
+        """Call `fn` on every module below and then on this one, as for initialisation.
+
+        >>> import wengert
+        >>> net = wengert.nn.Sequential(wengert.nn.ReLU(), wengert.nn.Tanh())
+        >>> net = net.apply(lambda module: print(type(module).__name__))
+        ReLU
+        Tanh
+        Sequential
+        """
+        for module in self.children():
+            module.apply(fn)
+        fn(self)
+        return self
+
+    def to(self: M, *args: Any, **kwargs: Any) -> M:
+        """Convert floating-point tensors to a dtype, or move all to a device.
+
+        Takes a dtype, a device, both, or a tensor to take them from; the result is this
+        module, changed in place.
+
+        >>> import wengert
+        >>> wengert.nn.Linear(2, 1).to(wengert.float64).weight.dtype
+        torch.float64
+        """
+        dtype, device = _target_of(args, kwargs)
+        if dtype is not None and dtype.category < _dtypes.FLOAT:
+            raise TypeError(
+                "nn.Module.to only accepts floating point or complex dtypes, but got desired"
+                f" dtype={dtype}"
+            )
+
+        def moved(t: Tensor) -> Tensor:
+            if device is not None:
+                t = t.to(device)
+            is_inexact = t._array.dtype in _dtypes.inexact
+            return convert(t, dtype) if dtype is not None and is_inexact else t
+
+        return self._apply(moved)
+
+    def _floating_to(self: M, dtype: _dtypes.dtype) -> M:
+        def converted(t: Tensor) -> Tensor:
+            floating = _dtypes.of_numpy[t._array.dtype].is_floating_point
+            return convert(t, dtype) if floating else t
+
+        return self._apply(converted)
+
+    def float(self: M) -> M:
+        """Convert floating-point parameters and buffers to float32, in place."""
+        return self._floating_to(_dtypes.float32)
+
+    def double(self: M) -> M:
+        """Convert floating-point parameters and buffers to float64, in place."""
+        return self._floating_to(_dtypes.float64)
+
+    def half(self: M) -> M:
+        """Convert floating-point parameters and buffers to float16, in place."""
+        return self._floating_to(_dtypes.float16)
+
+    def bfloat16(self: M) -> M:
+        """Convert floating-point parameters and buffers to bfloat16, in place."""
+        return self._floating_to(_dtypes.bfloat16)
+
+    def type(self: M, dst_type: _dtypes.dtype) -> M:
+        """Convert all parameters and buffers to a dtype, in place."""
+        return self._apply(lambda t: convert(t, dst_type))
+
+    def cpu(self: M) -> M:
+        """This module: everything is on the CPU."""
+        return self
+
+    def share_memory(self: M) -> M:
+        """This module: threads share its memory, and there are no worker processes."""
+        return self
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Accepted and without effect: a module runs as it is."""
+
+    def requires_grad_(self: M, requires_grad: bool = True) -> M:
+        """Train the parameters, or freeze them, from here on.
+
+        >>> import wengert
+        >>> wengert.nn.Linear(2, 1).requires_grad_(False).weight.requires_grad
+        False
+        """
+        for parameter in self.parameters():
+            parameter.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Drop the gradients of all parameters, or set them to zero."""
+        for parameter in self.parameters():
+            if parameter.grad is None:
+                continue
+            if set_to_none:
+                parameter.grad = None
+            else:
+                parameter.grad = wrap(parameter.grad._array * 0)
+
+
+def _target_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+    """dtype and device of a call of `to`."""
+    dtype, device = kwargs.get("dtype"), kwargs.get("device")
+    unknown = kwargs.keys() - {"dtype", "device", "non_blocking", "copy", "memory_format", "tensor"}
+    if unknown:
+        raise TypeError(f"to() received an invalid keyword argument {sorted(unknown)[0]!r}")
+    for value in (*args, kwargs.get("tensor")):
+        if isinstance(value, _dtypes.dtype):
+            dtype = value
+        elif type(value) in tensors:
+            dtype = _dtypes.of_numpy[value._array.dtype]
+        elif value is not None and not isinstance(value, bool):
+            device = value
+    return dtype, device

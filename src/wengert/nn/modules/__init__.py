@@ -1,0 +1,68 @@
+"""All layers, in modules that are named as PyTorch's."""
+
+# ruff: noqa: F403 (each module's `__all__` says what it holds)
+
+from wengert.nn.modules import (
+    activation,
+    batchnorm,
+    container,
+    conv,
+    distance,
+    dropout,
+    flatten,
+    fold,
+    instancenorm,
+    linear,
+    loss,
+    module,
+    normalization,
+    padding,
+    parameters,
+    pixelshuffle,
+    pooling,
+    rnn,
+    sparse,
+    upsampling,
+)
+from wengert.nn.modules.activation import *
+from wengert.nn.modules.batchnorm import *
+from wengert.nn.modules.container import *
+from wengert.nn.modules.conv import *
+from wengert.nn.modules.distance import *
+from wengert.nn.modules.dropout import *
+from wengert.nn.modules.flatten import *
+from wengert.nn.modules.fold import *
+from wengert.nn.modules.instancenorm import *
+from wengert.nn.modules.linear import *
+from wengert.nn.modules.loss import *
+from wengert.nn.modules.module import *
+from wengert.nn.modules.normalization import *
+from wengert.nn.modules.padding import *
+from wengert.nn.modules.parameters import *
+from wengert.nn.modules.pixelshuffle import *
+from wengert.nn.modules.pooling import *
+from wengert.nn.modules.rnn import *
+from wengert.nn.modules.sparse import *
+from wengert.nn.modules.upsampling import *
+
+__all__: list[str] = []
+__all__ += activation.__all__
+__all__ += batchnorm.__all__
+__all__ += container.__all__
+__all__ += conv.__all__
+__all__ += distance.__all__
+__all__ += dropout.__all__
+__all__ += flatten.__all__
+__all__ += fold.__all__
+__all__ += instancenorm.__all__
+__all__ += linear.__all__
+__all__ += loss.__all__
+__all__ += module.__all__
+__all__ += normalization.__all__
+__all__ += padding.__all__
+__all__ += parameters.__all__
+__all__ += pixelshuffle.__all__
+__all__ += pooling.__all__
+__all__ += rnn.__all__
+__all__ += sparse.__all__
+__all__ += upsampling.__all__

@@ -1,0 +1,37 @@
+"""What several layers need: tuples from numbers, and parameters without values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from wengert import _dtypes
+from wengert._core import Tensor, wrap
+from wengert._device import on_cpu
+from wengert.nn.parameter import Parameter
+
+
+def tuple_of(value: Any, n: int) -> tuple[Any, ...]:
+    """`value` n times, or its elements where it has several."""
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        return tuple(value)
+    return (value,) * n
+
+
+def empty(*size: int, device: Any = None, dtype: Any = None) -> Tensor:
+    """A tensor whose values an initialisation will set."""
+    on_cpu(device)
+    return wrap(np.empty(size, (dtype or _dtypes.defaults.dtype).np))
+
+
+def parameter(*size: int, device: Any = None, dtype: Any = None) -> Parameter:
+    """A parameter whose values an initialisation will set."""
+    return Parameter(empty(*size, device=device, dtype=dtype))
+
+
+def filled(value: float, *size: int, device: Any = None, dtype: Any = None) -> Tensor:
+    """A tensor of one value."""
+    on_cpu(device)
+    return wrap(np.full(size, value, (dtype or _dtypes.defaults.dtype).np))

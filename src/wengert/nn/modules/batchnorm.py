@@ -1,0 +1,156 @@
+"""Normalisation with statistics over the batch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert._core import Tensor, wrap
+from wengert.nn import functional as F
+from wengert.nn import init
+from wengert.nn._module import Module
+from wengert.nn.modules._common import filled, parameter
+from wengert.nn.parameter import Parameter
+
+
+class _NormBase(Module):
+    """Per-channel scale, shift and running statistics of batch and instance norms."""
+
+    _version = 2
+    weight: Parameter | None
+    bias: Parameter | None
+    running_mean: Tensor | None
+    running_var: Tensor | None
+    num_batches_tracked: Tensor | None
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        made = {"device": device, "dtype": dtype}
+        self.num_features, self.eps, self.momentum = num_features, eps, momentum
+        self.affine, self.track_running_stats = affine, track_running_stats
+        self.register_parameter("weight", parameter(num_features, **made) if affine else None)
+        shift = parameter(num_features, **made) if affine and bias else None
+        self.register_parameter("bias", shift)
+        track = track_running_stats
+        self.register_buffer("running_mean", filled(0, num_features, **made) if track else None)
+        self.register_buffer("running_var", filled(1, num_features, **made) if track else None)
+        self.register_buffer("num_batches_tracked", wrap(np.zeros((), np.int64)) if track else None)
+        self.reset_parameters()
+
+    def reset_running_stats(self) -> None:
+        """Running mean 0, running variance 1, no batch seen."""
+        if self.track_running_stats:
+            assert self.running_mean is not None
+            assert self.running_var is not None
+            assert self.num_batches_tracked is not None
+            init.zeros_(self.running_mean)
+            init.ones_(self.running_var)
+            init.zeros_(self.num_batches_tracked)
+
+    def reset_parameters(self) -> None:
+        """Scale 1, shift 0, and the running statistics as at the beginning."""
+        self.reset_running_stats()
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        raise NotImplementedError
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum},"
+            f" affine={self.affine}, bias={self.bias is not None},"
+            f" track_running_stats={self.track_running_stats}"
+        )
+
+    def _load_from_state_dict(
+        self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any], *rest: Any
+    ) -> None:
+        key = prefix + "num_batches_tracked"
+        old = local_metadata.get("version") is None or local_metadata["version"] < 2
+        if old and self.track_running_stats and key not in state_dict:
+            # Layouts before version 2 had no count.
+            count = self.num_batches_tracked
+            state_dict[key] = wrap(np.zeros((), np.int64)) if count is None else count
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
+
+
+class _BatchNorm(_NormBase):
+    """Batch normalisation; its subclasses check the number of dimensions."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_input_dim(input)
+        track = self.training and self.track_running_stats
+        factor = 0.0 if self.momentum is None else self.momentum
+        if track and self.num_batches_tracked is not None:
+            self.num_batches_tracked._array += 1
+            if self.momentum is None:  # the average over all batches
+                factor = 1.0 / float(self.num_batches_tracked._array)
+        by_batch = self.training or (self.running_mean is None and self.running_var is None)
+        tracked = not self.training or self.track_running_stats
+        return F.batch_norm(
+            input,
+            self.running_mean if tracked else None,
+            self.running_var if tracked else None,
+            self.weight,
+            self.bias,
+            by_batch,
+            factor,
+            self.eps,
+        )
+
+
+class BatchNorm1d(_BatchNorm):
+    """Batch normalisation of (N, C) or (N, C, L).
+
+    >>> import wengert
+    >>> wengert.nn.BatchNorm1d(3)(wengert.zeros(4, 3)).shape
+    torch.Size([4, 3])
+    """
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input._array.ndim not in (2, 3):
+            raise ValueError(f"expected 2D or 3D input (got {input._array.ndim}D input)")
+
+
+class BatchNorm2d(_BatchNorm):
+    """Batch normalisation of (N, C, H, W).
+
+    >>> import wengert
+    >>> wengert.nn.BatchNorm2d(3)(wengert.zeros(4, 3, 2, 2)).shape
+    torch.Size([4, 3, 2, 2])
+    """
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input._array.ndim != 4:
+            raise ValueError(f"expected 4D input (got {input._array.ndim}D input)")
+
+
+class BatchNorm3d(_BatchNorm):
+    """Batch normalisation of (N, C, D, H, W).
+
+    >>> import wengert
+    >>> wengert.nn.BatchNorm3d(3)(wengert.zeros(4, 3, 2, 2, 2)).shape
+    torch.Size([4, 3, 2, 2, 2])
+    """
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input._array.ndim != 5:
+            raise ValueError(f"expected 5D input (got {input._array.ndim}D input)")
+
+
+__all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d"]

@@ -1,0 +1,316 @@
+"""Convolutions and transposed convolutions in one, two and three dimensions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from wengert._core import Tensor
+from wengert.nn import functional as F
+from wengert.nn import init
+from wengert.nn._module import Module
+from wengert.nn.modules._common import parameter, tuple_of
+from wengert.nn.parameter import Parameter
+
+_MODES = ("zeros", "reflect", "replicate", "circular")
+
+
+class _ConvNd(Module):
+    """What all convolutions share: their parameters and how these begin."""
+
+    dimensions: int
+    transposed = False
+    weight: Parameter
+    bias: Parameter | None
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any,
+        padding: Any,
+        dilation: Any,
+        output_padding: Any,
+        groups: int,
+        bias: bool,
+        padding_mode: str,
+        device: Any,
+        dtype: Any,
+    ) -> None:
+        super().__init__()
+        n = self.dimensions
+        _check_channels(in_channels, out_channels, groups)
+        self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
+        self.kernel_size = tuple_of(kernel_size, n)
+        self.stride = tuple_of(stride, n)
+        self.padding = padding if isinstance(padding, str) else tuple_of(padding, n)
+        self.dilation = tuple_of(dilation, n)
+        self.output_padding = tuple_of(output_padding, n)
+        _check_padding(self.padding, self.stride, padding_mode)
+        self.padding_mode = padding_mode
+        self._pad = self._padding_of_input()
+        first, second = in_channels, out_channels
+        if not self.transposed:
+            first, second = second, first
+        self.weight = parameter(
+            first, second // groups, *self.kernel_size, device=device, dtype=dtype
+        )
+        if bias:
+            self.bias = parameter(out_channels, device=device, dtype=dtype)
+        else:
+            self.register_parameter("bias", None)
+        self.reset_parameters()
+
+    def _padding_of_input(self) -> list[int]:
+        """What F.pad is given where the padding is not zeros: last dimension first."""
+        if self.padding == "valid":
+            sides = [(0, 0)] * self.dimensions
+        elif self.padding == "same":
+            totals = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size, strict=True)]
+            sides = [(total // 2, total - total // 2) for total in totals]
+        else:
+            sides = [(int(p), int(p)) for p in self.padding]
+        return [p for pair in reversed(sides) for p in pair]
+
+    def reset_parameters(self) -> None:
+        """Uniform in ±1/sqrt(fan-in), weight and bias."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
+            if fan_in != 0:
+                bound = 1 / math.sqrt(fan_in)
+                init.uniform_(self.bias, -bound, bound)
+
+    def extra_repr(self) -> str:
+        parts = [
+            f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}",
+            f"stride={self.stride}",
+        ]
+        n = self.dimensions
+        if self.padding != (0,) * n:
+            parts.append(f"padding={self.padding}")
+        if self.dilation != (1,) * n:
+            parts.append(f"dilation={self.dilation}")
+        if self.output_padding != (0,) * n:
+            parts.append(f"output_padding={self.output_padding}")
+        if self.groups != 1:
+            parts.append(f"groups={self.groups}")
+        if self.bias is None:
+            parts.append("bias=False")
+        if self.padding_mode != "zeros":
+            parts.append(f"padding_mode={self.padding_mode}")
+        return ", ".join(parts)
+
+
+def _check_channels(in_channels: int, out_channels: int, groups: int) -> None:
+    if groups <= 0:
+        raise ValueError(f"groups must be a positive integer, got {groups}")
+    if in_channels % groups != 0:
+        raise ValueError(
+            f"in_channels must be divisible by groups, got {in_channels} and groups={groups}"
+        )
+    if out_channels % groups != 0:
+        raise ValueError(
+            f"out_channels must be divisible by groups, got {out_channels} and groups={groups}"
+        )
+
+
+def _check_padding(padding: Any, stride: tuple[int, ...], mode: str) -> None:
+    if isinstance(padding, str):
+        if padding not in ("same", "valid"):
+            raise ValueError(
+                f"Invalid padding string {padding!r}, should be one of 'same', 'valid'"
+            )
+        if padding == "same" and any(s != 1 for s in stride):
+            raise ValueError(
+                f"padding='same' is not supported for strided convolutions, got stride={stride}"
+            )
+    if mode not in _MODES:
+        raise ValueError(
+            f"padding_mode must be one of {', '.join(_MODES)}, but got padding_mode='{mode}'"
+        )
+
+
+class _Conv(_ConvNd):
+    """A convolution; its subclasses say in how many dimensions."""
+
+    _function: str  # its name in nn.functional
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias,
+            padding_mode, device, dtype,
+        )  # fmt: skip
+
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        padding: Any = self.padding
+        if self.padding_mode != "zeros":
+            input = F.pad(input, self._pad, mode=self.padding_mode)
+            padding = 0
+        return getattr(F, self._function)(
+            input, weight, bias, self.stride, padding, self.dilation, self.groups
+        )
+
+    def forward(self, input: Tensor) -> Tensor:
+        return self._conv_forward(input, self.weight, self.bias)
+
+
+class Conv1d(_Conv):
+    """Convolution of (N, C, L).
+
+    >>> import wengert
+    >>> wengert.nn.Conv1d(16, 33, 3, stride=2)(wengert.zeros(20, 16, 50)).shape
+    torch.Size([20, 33, 24])
+    """
+
+    dimensions = 1
+    _function = "conv1d"
+
+
+class Conv2d(_Conv):
+    """Convolution of (N, C, H, W).
+
+    >>> import wengert
+    >>> wengert.nn.Conv2d(3, 8, 3, padding=1)(wengert.zeros(2, 3, 5, 5)).shape
+    torch.Size([2, 8, 5, 5])
+    """
+
+    dimensions = 2
+    _function = "conv2d"
+
+
+class Conv3d(_Conv):
+    """Convolution of (N, C, D, H, W).
+
+    >>> import wengert
+    >>> wengert.nn.Conv3d(3, 8, 3)(wengert.zeros(2, 3, 5, 5, 5)).shape
+    torch.Size([2, 8, 3, 3, 3])
+    """
+
+    dimensions = 3
+    _function = "conv3d"
+
+
+class _ConvTransposeNd(_ConvNd):
+    """A transposed convolution; its subclasses say in how many dimensions."""
+
+    transposed = True
+    _function: str  # its name in nn.functional
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Any = 1,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        if padding_mode != "zeros":
+            raise ValueError(
+                f'Only "zeros" padding mode is supported for {type(self).__name__}, got'
+                f" {padding_mode!r}"
+            )
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, dilation, output_padding,
+            groups, bias, padding_mode, device, dtype,
+        )  # fmt: skip
+
+    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        extra = self.output_padding
+        if output_size is not None:
+            extra = self._output_padding_for(input._array.shape, list(output_size))
+        return getattr(F, self._function)(
+            input, self.weight, self.bias, self.stride, self.padding, extra, self.groups,
+            self.dilation,
+        )  # fmt: skip
+
+    def _output_padding_for(
+        self, shape: tuple[int, ...], output_size: list[int]
+    ) -> tuple[int, ...]:
+        """The output padding that makes the output as large as asked for."""
+        n = self.dimensions
+        without_space = len(shape) - n
+        if len(output_size) == without_space + n:
+            output_size = output_size[without_space:]
+        if len(output_size) != n:
+            raise ValueError(
+                f"ConvTranspose{n}D: for {len(shape)}D input, output_size must have {n} or"
+                f" {len(shape)} elements (got {len(output_size)})"
+            )
+        least = [
+            (shape[without_space + d] - 1) * self.stride[d]
+            - 2 * self.padding[d]
+            + self.dilation[d] * (self.kernel_size[d] - 1)
+            + 1
+            for d in range(n)
+        ]
+        most = [low + s - 1 for low, s in zip(least, self.stride, strict=True)]
+        for size, low, high in zip(output_size, least, most, strict=True):
+            if not low <= size <= high:
+                raise ValueError(
+                    f"requested an output size of {output_size}, but valid sizes range from"
+                    f" {least} to {most} (for an input of {list(shape[without_space:])})"
+                )
+        return tuple(size - low for size, low in zip(output_size, least, strict=True))
+
+
+class ConvTranspose1d(_ConvTransposeNd):
+    """Transposed convolution of (N, C, L), the gradient of Conv1d with respect to its input.
+
+    >>> import wengert
+    >>> wengert.nn.ConvTranspose1d(16, 33, 3, stride=2)(wengert.zeros(20, 16, 50)).shape
+    torch.Size([20, 33, 101])
+    """
+
+    dimensions = 1
+    _function = "conv_transpose1d"
+
+
+class ConvTranspose2d(_ConvTransposeNd):
+    """Transposed convolution of (N, C, H, W), the gradient of Conv2d with respect to its input.
+
+    >>> import wengert
+    >>> up = wengert.nn.ConvTranspose2d(4, 2, 3, stride=2, padding=1)
+    >>> up(wengert.zeros(1, 4, 6, 6), output_size=[12, 12]).shape
+    torch.Size([1, 2, 12, 12])
+    """
+
+    dimensions = 2
+    _function = "conv_transpose2d"
+
+
+class ConvTranspose3d(_ConvTransposeNd):
+    """Transposed convolution of (N, C, D, H, W).
+
+    >>> import wengert
+    >>> wengert.nn.ConvTranspose3d(4, 2, 3)(wengert.zeros(1, 4, 3, 3, 3)).shape
+    torch.Size([1, 2, 5, 5, 5])
+    """
+
+    dimensions = 3
+    _function = "conv_transpose3d"
+
+
+__all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"]

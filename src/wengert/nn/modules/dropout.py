@@ -1,0 +1,101 @@
+"""Random zeros in training, the identity in evaluation."""
+
+from __future__ import annotations
+
+from wengert._core import Tensor
+from wengert.nn import functional as F
+from wengert.nn._module import Module
+
+
+class _Dropout(Module):
+    """A dropout; its subclasses say what is dropped together."""
+
+    _function: str  # its name in nn.functional
+
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
+        super().__init__()
+        if p < 0 or p > 1:
+            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        self.p, self.inplace = p, inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return getattr(F, self._function)(input, self.p, self.training, self.inplace)
+
+    def extra_repr(self) -> str:
+        return f"p={self.p}, inplace={self.inplace}"
+
+
+class Dropout(_Dropout):
+    """In training, zeroes each element with probability `p` and scales the others by 1/(1-p).
+
+    >>> import wengert
+    >>> wengert.nn.Dropout(0.2).eval()(wengert.ones(3))
+    tensor([1., 1., 1.])
+    """
+
+    _function = "dropout"
+
+
+class Dropout1d(_Dropout):
+    """Dropout of whole channels of (N, C, L) or (C, L).
+
+    >>> import wengert
+    >>> wengert.nn.Dropout1d(0.2)(wengert.ones(2, 3, 4)).shape
+    torch.Size([2, 3, 4])
+    """
+
+    _function = "dropout1d"
+
+
+class Dropout2d(_Dropout):
+    """Dropout of whole channels of (N, C, H, W).
+
+    >>> import wengert
+    >>> wengert.nn.Dropout2d(0.2)(wengert.ones(2, 3, 4, 4)).shape
+    torch.Size([2, 3, 4, 4])
+    """
+
+    _function = "dropout2d"
+
+
+class Dropout3d(_Dropout):
+    """Dropout of whole channels of (N, C, D, H, W).
+
+    >>> import wengert
+    >>> wengert.nn.Dropout3d(0.2)(wengert.ones(2, 3, 4, 4, 4)).shape
+    torch.Size([2, 3, 4, 4, 4])
+    """
+
+    _function = "dropout3d"
+
+
+class AlphaDropout(_Dropout):
+    """Dropout that keeps mean and variance where SELU follows.
+
+    >>> import wengert
+    >>> wengert.nn.AlphaDropout(0.2)(wengert.ones(2, 3)).shape
+    torch.Size([2, 3])
+    """
+
+    _function = "alpha_dropout"
+
+
+class FeatureAlphaDropout(_Dropout):
+    """Alpha dropout of whole channels.
+
+    >>> import wengert
+    >>> wengert.nn.FeatureAlphaDropout(0.2)(wengert.ones(2, 3, 4)).shape
+    torch.Size([2, 3, 4])
+    """
+
+    _function = "feature_alpha_dropout"
+
+
+__all__ = [
+    "AlphaDropout",
+    "Dropout",
+    "Dropout1d",
+    "Dropout2d",
+    "Dropout3d",
+    "FeatureAlphaDropout",
+]

@@ -1,0 +1,106 @@
+"""Normalisation of each sample and channel by itself."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from wengert._core import Tensor
+from wengert.nn import functional as F
+from wengert.nn.modules.batchnorm import _NormBase
+
+
+class _InstanceNorm(_NormBase):
+    """Instance normalisation; its subclasses say how many dimensions a sample has."""
+
+    sample_dims: int  # of one sample, its channels included
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = False,
+        track_running_stats: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(
+            num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias
+        )
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        n = self.sample_dims
+        if input._array.ndim not in (n, n + 1):
+            raise ValueError(f"expected {n}D or {n + 1}D input (got {input._array.ndim}D input)")
+
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_input_dim(input)
+        shape = input._array.shape
+        channels = shape[-self.sample_dims]
+        if channels != self.num_features:
+            if self.affine:
+                raise ValueError(
+                    f"expected input's size at dim={len(shape) - self.sample_dims} to match"
+                    f" num_features ({self.num_features}), but got: {channels}."
+                )
+            warnings.warn(
+                f"input's size at dim={len(shape) - self.sample_dims} does not match num_features."
+                " You can silence this warning by not passing in num_features, which is not used"
+                " because affine=False",
+                UserWarning,
+                stacklevel=3,
+            )
+        if len(shape) == self.sample_dims:  # no batch
+            return self._normalised(input.unsqueeze(0)).squeeze(0)
+        return self._normalised(input)
+
+    def _normalised(self, input: Any) -> Any:
+        return F.instance_norm(
+            input,
+            self.running_mean,
+            self.running_var,
+            self.weight,
+            self.bias,
+            self.training or not self.track_running_stats,
+            self.momentum if self.momentum is not None else 0.0,
+            self.eps,
+        )
+
+
+class InstanceNorm1d(_InstanceNorm):
+    """Instance normalisation of (N, C, L) or (C, L).
+
+    >>> import wengert
+    >>> wengert.nn.InstanceNorm1d(3)(wengert.zeros(4, 3, 5)).shape
+    torch.Size([4, 3, 5])
+    """
+
+    sample_dims = 2
+
+
+class InstanceNorm2d(_InstanceNorm):
+    """Instance normalisation of (N, C, H, W) or (C, H, W).
+
+    >>> import wengert
+    >>> wengert.nn.InstanceNorm2d(3)(wengert.zeros(4, 3, 2, 2)).shape
+    torch.Size([4, 3, 2, 2])
+    """
+
+    sample_dims = 3
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """Instance normalisation of (N, C, D, H, W) or (C, D, H, W).
+
+    >>> import wengert
+    >>> wengert.nn.InstanceNorm3d(3)(wengert.zeros(4, 3, 2, 2, 2)).shape
+    torch.Size([4, 3, 2, 2, 2])
+    """
+
+    sample_dims = 4
+
+
+__all__ = ["InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d"]

@@ -1,0 +1,177 @@
+"""Normalisation over the features of a sample: layer, group, RMS, local response."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wengert._core import Tensor
+from wengert.nn import functional as F
+from wengert.nn import init
+from wengert.nn._module import Module
+from wengert.nn.modules._common import parameter
+from wengert.nn.parameter import Parameter
+
+
+class LayerNorm(Module):
+    """Zero mean and unit variance over the last dimensions, then a scale and a shift.
+
+    >>> import wengert
+    >>> wengert.nn.LayerNorm(10)(wengert.zeros(20, 5, 10)).shape
+    torch.Size([20, 5, 10])
+    """
+
+    weight: Parameter | None
+    bias: Parameter | None
+
+    def __init__(
+        self,
+        normalized_shape: Any,
+        eps: float = 1e-5,
+        elementwise_affine: bool = True,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.normalized_shape = _shape(normalized_shape)
+        self.eps, self.elementwise_affine = eps, elementwise_affine
+        for name, wanted in (("weight", True), ("bias", bias)):
+            wanted = wanted and elementwise_affine
+            made = parameter(*self.normalized_shape, device=device, dtype=dtype) if wanted else None
+            self.register_parameter(name, made)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Scale 1, shift 0."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.normalized_shape}, eps={self.eps},"
+            f" elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}"
+        )
+
+
+def _shape(normalized_shape: Any) -> tuple[int, ...]:
+    return (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+
+
+class RMSNorm(Module):
+    """Division by the root mean square over the last dimensions, then a scale.
+
+    >>> import wengert
+    >>> wengert.nn.RMSNorm([2, 3])(wengert.ones(2, 2, 3)).shape
+    torch.Size([2, 2, 3])
+    """
+
+    weight: Parameter | None
+
+    def __init__(
+        self,
+        normalized_shape: Any,
+        eps: float | None = None,
+        elementwise_affine: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.normalized_shape = _shape(normalized_shape)
+        self.eps, self.elementwise_affine = eps, elementwise_affine
+        affine = elementwise_affine
+        self.register_parameter(
+            "weight",
+            parameter(*self.normalized_shape, device=device, dtype=dtype) if affine else None,
+        )
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Scale 1."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+        )
+
+
+class GroupNorm(Module):
+    """Zero mean and unit variance over groups of channels, then a scale and a shift.
+
+    >>> import wengert
+    >>> wengert.nn.GroupNorm(3, 6)(wengert.zeros(20, 6, 10, 10)).shape
+    torch.Size([20, 6, 10, 10])
+    """
+
+    weight: Parameter | None
+    bias: Parameter | None
+
+    def __init__(
+        self,
+        num_groups: int,
+        num_channels: int,
+        eps: float = 1e-5,
+        affine: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        if num_channels % num_groups != 0:
+            raise ValueError(
+                f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})"
+            )
+        self.num_groups, self.num_channels, self.eps = num_groups, num_channels, eps
+        self.affine = affine
+        for name, wanted in (("weight", affine), ("bias", affine and bias)):
+            made = parameter(num_channels, device=device, dtype=dtype) if wanted else None
+            self.register_parameter(name, made)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Scale 1, shift 0."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine},"
+            f" bias={self.bias is not None}"
+        )
+
+
+class LocalResponseNorm(Module):
+    """Division by a power of the mean square over neighbouring channels.
+
+    >>> import wengert
+    >>> wengert.nn.LocalResponseNorm(2)(wengert.ones(2, 5, 4, 4)).shape
+    torch.Size([2, 5, 4, 4])
+    """
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
+        super().__init__()
+        self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+
+    def extra_repr(self) -> str:
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
+__all__ = ["GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]

@@ -1,0 +1,254 @@
+"""Padding at the borders: by a constant, zeros, reflection, replication, and in a circle."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wengert._core import Tensor
+from wengert.nn import functional as F
+from wengert.nn._module import Module
+from wengert.nn.modules._common import tuple_of
+
+
+class _Pad(Module):
+    """A padding; its subclasses say of how many dimensions and with what."""
+
+    dimensions: int
+    mode: str
+
+    def __init__(self, padding: Any) -> None:
+        super().__init__()
+        self.padding = tuple_of(padding, 2 * self.dimensions)
+
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_input_dim(input)
+        return F.pad(input, self.padding, self.mode)
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        """Nothing to check, unless a subclass says so."""
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"
+
+
+class _ConstantPad(_Pad):
+    mode = "constant"
+
+    def __init__(self, padding: Any, value: float) -> None:
+        super().__init__(padding)
+        self.value = value
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.pad(input, self.padding, self.mode, self.value)
+
+    def extra_repr(self) -> str:
+        return f"padding={self.padding}, value={self.value}"
+
+
+class _ZeroPad(_ConstantPad):
+    def __init__(self, padding: Any) -> None:
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"
+
+
+class _ReflectionPad(_Pad):
+    mode = "reflect"
+
+
+class _ReplicationPad(_Pad):
+    mode = "replicate"
+
+
+class _CircularPad(_Pad):
+    mode = "circular"
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        n = self.dimensions + 1
+        if input._array.ndim not in (n, n + 1):
+            raise ValueError(f"expected {n}D or {n + 1}D input (got {input._array.ndim}D input)")
+
+
+class ConstantPad1d(_ConstantPad):
+    """Pads (*, L) with a constant.
+
+    >>> import wengert
+    >>> wengert.nn.ConstantPad1d(1, 7.0)(wengert.zeros(1, 2, 4)).shape
+    torch.Size([1, 2, 6])
+    """
+
+    dimensions = 1
+
+
+class ConstantPad2d(_ConstantPad):
+    """Pads (*, H, W) with a constant.
+
+    >>> import wengert
+    >>> wengert.nn.ConstantPad2d(1, 7.0)(wengert.zeros(1, 2, 4, 4)).shape
+    torch.Size([1, 2, 6, 6])
+    """
+
+    dimensions = 2
+
+
+class ConstantPad3d(_ConstantPad):
+    """Pads (*, D, H, W) with a constant.
+
+    >>> import wengert
+    >>> wengert.nn.ConstantPad3d(1, 7.0)(wengert.zeros(1, 2, 4, 4, 4)).shape
+    torch.Size([1, 2, 6, 6, 6])
+    """
+
+    dimensions = 3
+
+
+class ZeroPad1d(_ZeroPad):
+    """Pads (*, L) with zeros.
+
+    >>> import wengert
+    >>> wengert.nn.ZeroPad1d(1)(wengert.zeros(1, 2, 4)).shape
+    torch.Size([1, 2, 6])
+    """
+
+    dimensions = 1
+
+
+class ZeroPad2d(_ZeroPad):
+    """Pads (*, H, W) with zeros.
+
+    >>> import wengert
+    >>> wengert.nn.ZeroPad2d(1)(wengert.zeros(1, 2, 4, 4)).shape
+    torch.Size([1, 2, 6, 6])
+    """
+
+    dimensions = 2
+
+
+class ZeroPad3d(_ZeroPad):
+    """Pads (*, D, H, W) with zeros.
+
+    >>> import wengert
+    >>> wengert.nn.ZeroPad3d(1)(wengert.zeros(1, 2, 4, 4, 4)).shape
+    torch.Size([1, 2, 6, 6, 6])
+    """
+
+    dimensions = 3
+
+
+class ReflectionPad1d(_ReflectionPad):
+    """Pads (*, L) with their reflection, borders not repeated.
+
+    >>> import wengert
+    >>> wengert.nn.ReflectionPad1d(1)(wengert.zeros(1, 2, 4)).shape
+    torch.Size([1, 2, 6])
+    """
+
+    dimensions = 1
+
+
+class ReflectionPad2d(_ReflectionPad):
+    """Pads (*, H, W) with their reflection, borders not repeated.
+
+    >>> import wengert
+    >>> wengert.nn.ReflectionPad2d(1)(wengert.zeros(1, 2, 4, 4)).shape
+    torch.Size([1, 2, 6, 6])
+    """
+
+    dimensions = 2
+
+
+class ReflectionPad3d(_ReflectionPad):
+    """Pads (*, D, H, W) with their reflection, borders not repeated.
+
+    >>> import wengert
+    >>> wengert.nn.ReflectionPad3d(1)(wengert.zeros(1, 2, 4, 4, 4)).shape
+    torch.Size([1, 2, 6, 6, 6])
+    """
+
+    dimensions = 3
+
+
+class ReplicationPad1d(_ReplicationPad):
+    """Pads (*, L) with the values at the borders.
+
+    >>> import wengert
+    >>> wengert.nn.ReplicationPad1d(1)(wengert.zeros(1, 2, 4)).shape
+    torch.Size([1, 2, 6])
+    """
+
+    dimensions = 1
+
+
+class ReplicationPad2d(_ReplicationPad):
+    """Pads (*, H, W) with the values at the borders.
+
+    >>> import wengert
+    >>> wengert.nn.ReplicationPad2d(1)(wengert.zeros(1, 2, 4, 4)).shape
+    torch.Size([1, 2, 6, 6])
+    """
+
+    dimensions = 2
+
+
+class ReplicationPad3d(_ReplicationPad):
+    """Pads (*, D, H, W) with the values at the borders.
+
+    >>> import wengert
+    >>> wengert.nn.ReplicationPad3d(1)(wengert.zeros(1, 2, 4, 4, 4)).shape
+    torch.Size([1, 2, 6, 6, 6])
+    """
+
+    dimensions = 3
+
+
+class CircularPad1d(_CircularPad):
+    """Pads (*, L) with the values at the other end.
+
+    >>> import wengert
+    >>> wengert.nn.CircularPad1d(1)(wengert.zeros(1, 2, 4)).shape
+    torch.Size([1, 2, 6])
+    """
+
+    dimensions = 1
+
+
+class CircularPad2d(_CircularPad):
+    """Pads (*, H, W) with the values at the other end.
+
+    >>> import wengert
+    >>> wengert.nn.CircularPad2d(1)(wengert.zeros(1, 2, 4, 4)).shape
+    torch.Size([1, 2, 6, 6])
+    """
+
+    dimensions = 2
+
+
+class CircularPad3d(_CircularPad):
+    """Pads (*, D, H, W) with the values at the other end.
+
+    >>> import wengert
+    >>> wengert.nn.CircularPad3d(1)(wengert.zeros(1, 2, 4, 4, 4)).shape
+    torch.Size([1, 2, 6, 6, 6])
+    """
+
+    dimensions = 3
+
+
+__all__ = [
+    "CircularPad1d",
+    "CircularPad2d",
+    "CircularPad3d",
+    "ConstantPad1d",
+    "ConstantPad2d",
+    "ConstantPad3d",
+    "ReflectionPad1d",
+    "ReflectionPad2d",
+    "ReflectionPad3d",
+    "ReplicationPad1d",
+    "ReplicationPad2d",
+    "ReplicationPad3d",
+    "ZeroPad1d",
+    "ZeroPad2d",
+    "ZeroPad3d",
+]

@@ -1,0 +1,222 @@
+"""Tables of vectors looked up by index: Embedding and EmbeddingBag."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wengert._core import Tensor
+from wengert.nn import functional as F
+from wengert.nn import init
+from wengert.nn._module import Module
+from wengert.nn.modules._common import parameter
+from wengert.nn.parameter import Parameter
+
+
+class _Table(Module):
+    """The weight of an embedding, and the row that stands for padding."""
+
+    weight: Parameter
+    padding_idx: int | None
+
+    def _build(
+        self, rows: int, width: int, padding_idx: int | None, weight: Any, device: Any, dtype: Any
+    ) -> None:
+        self.num_embeddings, self.embedding_dim = rows, width
+        self.padding_idx = _checked_padding(padding_idx, rows)
+        if weight is None:
+            self.weight = parameter(rows, width, device=device, dtype=dtype)
+            self.reset_parameters()
+        else:
+            if list(weight.shape) != [rows, width]:
+                raise AssertionError(
+                    "Shape of weight does not match num_embeddings and embedding_dim: got"
+                    f" {list(weight.shape)}, expected {[rows, width]}"
+                )
+            self.weight = Parameter(weight)
+
+    def reset_parameters(self) -> None:
+        """Normal values; zeros in the row of padding."""
+        init.normal_(self.weight)
+        if self.padding_idx is not None:
+            self.weight._array[self.padding_idx] = 0
+
+
+def _checked_padding(padding_idx: int | None, rows: int) -> int | None:
+    if padding_idx is None:
+        return None
+    if not -rows <= padding_idx < rows:
+        raise AssertionError(
+            f"Padding_idx must be within num_embeddings, got {padding_idx} of {rows}"
+        )
+    return padding_idx % rows
+
+
+class Embedding(_Table):
+    """The rows of a weight that integer indices name: (*) to (*, embedding_dim).
+
+    The row of `padding_idx` begins as zeros and gets no gradient.
+
+    >>> import wengert
+    >>> table = wengert.nn.Embedding(10, 3, padding_idx=0)
+    >>> table(wengert.tensor([[0, 2, 0]])).shape
+    torch.Size([1, 3, 3])
+    """
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        _freeze: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.max_norm, self.norm_type = max_norm, norm_type
+        self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
+        self._build(num_embeddings, embedding_dim, padding_idx, _weight, device, dtype)
+        if _freeze:
+            self.weight.requires_grad_(False)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.embedding(
+            input,
+            self.weight,
+            self.padding_idx,
+            self.max_norm,
+            self.norm_type,
+            self.scale_grad_by_freq,
+            self.sparse,
+        )
+
+    def extra_repr(self) -> str:
+        parts = [f"{self.num_embeddings}, {self.embedding_dim}"]
+        if self.padding_idx is not None:
+            parts.append(f"padding_idx={self.padding_idx}")
+        if self.max_norm is not None:
+            parts.append(f"max_norm={self.max_norm}")
+        if self.norm_type != 2:
+            parts.append(f"norm_type={self.norm_type}")
+        if self.scale_grad_by_freq:
+            parts.append("scale_grad_by_freq=True")
+        if self.sparse:
+            parts.append("sparse=True")
+        return ", ".join(parts)
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        embeddings: Tensor,
+        freeze: bool = True,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+    ) -> Embedding:
+        """An embedding around an existing table, not trained unless `freeze` is False."""
+        _check_table(embeddings)
+        rows, width = embeddings.shape
+        return cls(rows, width, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse,
+                   _weight=embeddings, _freeze=freeze)  # fmt: skip
+
+
+def _check_table(embeddings: Any) -> None:
+    if embeddings.dim() != 2:
+        raise AssertionError(
+            "Embeddings parameter is expected to be 2-dimensional, got one of shape"
+            f" {list(embeddings.shape)}"
+        )
+
+
+class EmbeddingBag(_Table):
+    """Sums, means or maxima of bags of rows, without the rows themselves.
+
+    >>> import wengert
+    >>> bags = wengert.nn.EmbeddingBag(10, 3, mode="sum")
+    >>> bags(wengert.tensor([1, 2, 4, 5]), wengert.tensor([0, 2])).shape
+    torch.Size([2, 3])
+    """
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.max_norm, self.norm_type = max_norm, norm_type
+        self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
+        self.mode, self.include_last_offset = mode, include_last_offset
+        self._build(num_embeddings, embedding_dim, padding_idx, _weight, device, dtype)
+
+    def forward(
+        self,
+        input: Tensor,
+        offsets: Tensor | None = None,
+        per_sample_weights: Tensor | None = None,
+    ) -> Tensor:
+        return F.embedding_bag(
+            input,
+            self.weight,
+            offsets,
+            self.max_norm,
+            self.norm_type,
+            self.scale_grad_by_freq,
+            self.mode,
+            self.sparse,
+            per_sample_weights,
+            self.include_last_offset,
+            self.padding_idx,
+        )
+
+    def extra_repr(self) -> str:
+        parts = [f"{self.num_embeddings}, {self.embedding_dim}"]
+        if self.max_norm is not None:
+            parts.append(f"max_norm={self.max_norm}")
+        if self.norm_type != 2:
+            parts.append(f"norm_type={self.norm_type}")
+        if self.scale_grad_by_freq:
+            parts.append("scale_grad_by_freq=True")
+        parts.append(f"mode={self.mode!r}")
+        if self.padding_idx is not None:
+            parts.append(f"padding_idx={self.padding_idx}")
+        return ", ".join(parts)
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        embeddings: Tensor,
+        freeze: bool = True,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+    ) -> EmbeddingBag:
+        """An embedding bag around an existing table, not trained unless `freeze` is False."""
+        _check_table(embeddings)
+        rows, width = embeddings.shape
+        made = cls(rows, width, max_norm, norm_type, scale_grad_by_freq, mode, sparse,
+                   embeddings, include_last_offset, padding_idx)  # fmt: skip
+        made.weight.requires_grad_(not freeze)
+        return made
+
+
+__all__ = ["Embedding", "EmbeddingBag"]

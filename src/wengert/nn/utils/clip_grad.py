@@ -1,0 +1,137 @@
+"""Gradients kept within bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from wengert import _storage
+from wengert._core import Tensor, caller, getframe, wrap
+
+
+def _as_list(parameters: Any) -> list[Tensor]:
+    return [parameters] if isinstance(parameters, Tensor) else list(parameters)
+
+
+def _gradients(parameters: Any) -> list[Tensor]:
+    grads = (getattr(p, "_grad", None) for p in _as_list(parameters))
+    return [g for g in grads if g is not None]
+
+
+def get_total_norm(
+    tensors: Tensor | Iterable[Tensor],
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """The norm of all tensors together, as if they were one vector.
+
+    >>> import wengert
+    >>> wengert.nn.utils.get_total_norm([wengert.tensor([3.0]), wengert.tensor([4.0])])
+    tensor(5.)
+    """
+    arrays = [t._array for t in _as_list(tensors)]
+    order = float(norm_type)
+    if not arrays:
+        return wrap(np.zeros((), np.float32))
+    norms = np.array([_norm(a, order) for a in arrays], np.result_type(*arrays))
+    total = _norm(norms, order)
+    if error_if_nonfinite and not np.isfinite(total):
+        raise RuntimeError(
+            f"The total norm of order {order} for gradients from `parameters` is non-finite, so"
+            " it cannot be clipped. To disable this error and scale the gradients by the"
+            " non-finite norm anyway, set `error_if_nonfinite=False`"
+        )
+    return wrap(np.asarray(total, norms.dtype))
+
+
+def _norm(array: np.ndarray, order: float) -> Any:
+    flat = array.reshape(-1)
+    if order == 2.0 and flat.dtype.kind == "f":
+        return np.sqrt(np.vdot(flat, flat))
+    if flat.size == 0:
+        return flat.dtype.type(0)
+    return np.linalg.norm(flat, order)
+
+
+def clip_grad_norm_(
+    parameters: Tensor | Iterable[Tensor],
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """Scale gradients in place so that their total norm is at most `max_norm`; returns the norm.
+
+    Args:
+        parameters: tensors whose `.grad` is scaled.
+        max_norm: the bound.
+        norm_type: the order of the norm; ``inf`` is the largest absolute value.
+        error_if_nonfinite: raise RuntimeError where the norm is infinite or nan.
+        foreach: accepted and without effect.
+
+    >>> import wengert
+    >>> w = wengert.ones(2, requires_grad=True)
+    >>> (w * wengert.tensor([3.0, 4.0])).sum().backward()
+    >>> wengert.nn.utils.clip_grad_norm_([w], max_norm=1.0)
+    tensor(5.)
+    >>> w.grad
+    tensor([0.6000, 0.8000])
+    """
+    grads = _gradients(parameters)
+    total = get_total_norm(grads, norm_type, error_if_nonfinite)
+    _scale(grads, max_norm, total)
+    return total
+
+
+def clip_grads_with_norm_(
+    parameters: Tensor | Iterable[Tensor],
+    max_norm: float,
+    total_norm: Tensor,
+    foreach: bool | None = None,
+) -> None:
+    """Scale gradients in place as `clip_grad_norm_` does, for a total norm that is known.
+
+    >>> import wengert
+    >>> w = wengert.ones(2, requires_grad=True)
+    >>> w.sum().backward()
+    >>> wengert.nn.utils.clip_grads_with_norm_([w], 1.0, wengert.tensor(4.0))
+    >>> w.grad
+    tensor([0.2500, 0.2500])
+    """
+    _scale(_gradients(parameters), max_norm, total_norm)
+
+
+def _scale(grads: list[Tensor], max_norm: float, total: Tensor) -> None:
+    factor = float(max_norm) / (total._array + 1e-6)
+    factor = np.minimum(factor, 1.0)  # nan stays nan
+    for g in grads:
+        _multiply(g, factor)
+
+
+def _multiply(g: Tensor, factor: Any) -> None:
+    np.multiply(g._array, factor.astype(g._array.dtype), out=g._array)
+    _storage.stamp(g._array, "clip_grad_norm_()", *caller(getframe(1)))
+
+
+def clip_grad_value_(
+    parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None
+) -> None:
+    """Cut the elements of gradients off at ±`clip_value`, in place.
+
+    >>> import wengert
+    >>> w = wengert.ones(2, requires_grad=True)
+    >>> (w * wengert.tensor([3.0, -0.5])).sum().backward()
+    >>> wengert.nn.utils.clip_grad_value_([w], 1.0)
+    >>> w.grad
+    tensor([ 1.0000, -0.5000])
+    """
+    bound = float(clip_value)
+    for g in _gradients(parameters):
+        np.clip(g._array, -bound, bound, out=g._array)
+        _storage.stamp(g._array, "clip_grad_value_()", *caller(getframe(1)))
+
+
+__all__ = ["clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]

@@ -1,0 +1,326 @@
+"""Optimizer: parameter groups, state, hooks, and saving. The rules are in their own modules."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from copy import deepcopy
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from wengert._core import Leaf, Tensor, tensors, wrap
+from wengert._dtypes import inexact
+from wengert.autograd._hooks import RemovableHandle
+
+Hooks = dict[int, Callable[..., Any]]
+Group = dict[str, Any]
+
+
+class _Required:
+    """The default of an option that every group must set."""
+
+    def __repr__(self) -> str:
+        return "<required parameter>"
+
+
+required = _Required()
+
+
+class Optimizer:
+    """The base of all optimizers: groups of parameters with their options, and state by parameter.
+
+    Subclasses define `step()`.
+
+    Args:
+        params: tensors, pairs of name and tensor, or dictionaries with ``"params"`` and options.
+        defaults: the options of groups that do not set them.
+
+    >>> import wengert
+    >>> w = wengert.zeros(2, requires_grad=True)
+    >>> optimizer = wengert.optim.SGD([w], lr=0.5)
+    >>> optimizer.param_groups[0]["lr"]
+    0.5
+    """
+
+    defaults: dict[str, Any]
+    state: defaultdict[Tensor, dict[str, Any]]
+    param_groups: list[Group]
+
+    def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
+        if isinstance(params, Tensor):
+            raise TypeError(
+                "params argument given to the optimizer should be an iterable of Tensors or"
+                f" dicts, but got {_typename(params)}"
+            )
+        self.defaults = defaults
+        self._init_hooks()
+        self.state = defaultdict(dict)
+        self.param_groups = []
+        groups = list(params)
+        if not groups:
+            raise ValueError("optimizer got an empty parameter list")
+        if not isinstance(groups[0], dict):
+            groups = [{"params": groups}]
+        for group in groups:
+            self.add_param_group(group)
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "step" in cls.__dict__:
+            cls.step = _with_hooks(cls.step)  # type: ignore[method-assign]
+
+    def _init_hooks(self) -> None:
+        self._opt_called = False
+        self._optimizer_step_pre_hooks: Hooks = {}
+        self._optimizer_step_post_hooks: Hooks = {}
+        self._optimizer_state_dict_pre_hooks: Hooks = {}
+        self._optimizer_state_dict_post_hooks: Hooks = {}
+        self._optimizer_load_state_dict_pre_hooks: Hooks = {}
+        self._optimizer_load_state_dict_post_hooks: Hooks = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {n: getattr(self, n) for n in ("defaults", "state", "param_groups")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if "_optimizer_step_pre_hooks" not in self.__dict__:
+            self._init_hooks()
+
+    def __repr__(self) -> str:
+        text = f"{type(self).__name__} ("
+        for i, group in enumerate(self.param_groups):
+            text += f"\nParameter Group {i}\n"
+            for key in sorted(group):
+                if key != "params":
+                    text += f"    {key}: {group[key]}\n"
+        return text + ")"
+
+    def add_param_group(self, param_group: Group) -> None:
+        """Add a group of parameters, as when frozen layers are to be trained from now on."""
+        if not isinstance(param_group, dict):
+            raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
+        params, names = _named(param_group["params"])
+        for p in params:
+            _check_parameter(p)
+        param_group["params"] = params
+        if names:
+            param_group["param_names"] = names
+        for name, default in self.defaults.items():
+            if default is required and name not in param_group:
+                raise ValueError(
+                    "parameter group didn't specify a value of required optimization parameter"
+                    f" {name}"
+                )
+            param_group.setdefault(name, default)
+        if len(params) != len(set(params)):
+            warnings.warn(
+                "optimizer contains a parameter group with duplicate parameters; in future, this"
+                " will cause an error; see github.com/pytorch/pytorch/issues/40967 for more"
+                " information",
+                UserWarning,
+                stacklevel=3,
+            )
+        self._check_with_others(param_group)
+        self.param_groups.append(param_group)
+
+    def _check_with_others(self, new: Group) -> None:
+        for group in self.param_groups:
+            if ("param_names" in new) != ("param_names" in group):
+                which = "with names" if "param_names" in new else "without names"
+                raise ValueError(
+                    "all optimizer param groups should be with/without names. cannot add param"
+                    f" group {which} to the optimizer"
+                )
+        others = set(chain.from_iterable(group["params"] for group in self.param_groups))
+        if not others.isdisjoint(new["params"]):
+            raise ValueError("some parameters appear in more than one parameter group")
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Drop the gradients of all parameters, or set them to zero."""
+        for group in self.param_groups:
+            for p in group["params"]:
+                g = getattr(p, "_grad", None)
+                if g is not None:
+                    p._grad = None if set_to_none else wrap(np.zeros_like(g._array))
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Update the parameters from their gradients.
+
+        Args:
+            closure: computes the loss (and its gradients) anew; called first where given, and
+                what it returns is the result.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not define step()")
+
+    # Saving
+
+    def state_dict(self) -> dict[str, Any]:
+        """State and groups, with parameters numbered in order; tensors are not copied."""
+        for hook in list(self._optimizer_state_dict_pre_hooks.values()):
+            hook(self)
+        everyone = chain.from_iterable(group["params"] for group in self.param_groups)
+        number: dict[Any, int] = {}
+        for p in everyone:
+            number.setdefault(p, len(number))
+        groups = [
+            {k: [number[p] for p in v] if k == "params" else v for k, v in group.items()}
+            for group in self.param_groups
+        ]
+        state = {number[k] if isinstance(k, Tensor) else k: v for k, v in self.state.items()}
+        saved: dict[str, Any] = {"state": state, "param_groups": groups}
+        for hook in list(self._optimizer_state_dict_post_hooks.values()):
+            saved = _or(hook(self, saved), saved)
+        return saved
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over what `state_dict()` returned; tensors are copied to the parameters' dtypes."""
+        state_dict = dict(state_dict)
+        for hook in list(self._optimizer_load_state_dict_pre_hooks.values()):
+            state_dict = _or(hook(self, state_dict), state_dict)
+        saved = deepcopy(state_dict["param_groups"])
+        _check_groups(self.param_groups, saved)
+        parameters: dict[Any, Tensor] = {}
+        for old, new in zip(saved, self.param_groups, strict=True):
+            parameters |= zip(old["params"], new["params"], strict=True)
+        state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
+        for key, value in state_dict["state"].items():
+            p = parameters.get(key)
+            state[key if p is None else p] = value if p is None else _converted(value, p)
+        for old, new in zip(saved, self.param_groups, strict=True):
+            old["params"] = new["params"]
+            if "param_names" in new:
+                old["param_names"] = new["param_names"]
+        self.state, self.param_groups = state, saved
+        for hook in list(self._optimizer_load_state_dict_post_hooks.values()):
+            hook(self)
+
+    # Hooks
+
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(optimizer, args, kwargs)` before each step; it may return both anew."""
+        return RemovableHandle(self._optimizer_step_pre_hooks, hook)
+
+    def register_step_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
+        """Call `hook(optimizer, args, kwargs)` after each step."""
+        return RemovableHandle(self._optimizer_step_post_hooks, hook)
+
+    def register_state_dict_pre_hook(
+        self, hook: Callable[..., None], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(optimizer)` before `state_dict`."""
+        return RemovableHandle(self._optimizer_state_dict_pre_hooks, hook, prepend)
+
+    def register_state_dict_post_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(optimizer, state_dict)` after `state_dict`; its result replaces that."""
+        return RemovableHandle(self._optimizer_state_dict_post_hooks, hook, prepend)
+
+    def register_load_state_dict_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(optimizer, state_dict)` before loading; its result replaces the argument."""
+        return RemovableHandle(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
+
+    def register_load_state_dict_post_hook(
+        self, hook: Callable[..., None], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(optimizer)` after loading."""
+        return RemovableHandle(self._optimizer_load_state_dict_post_hooks, hook, prepend)
+
+
+def _typename(value: Any) -> str:
+    from wengert.nn._module.tree import typename
+
+    return typename(value)
+
+
+def _or(answer: Any, value: Any) -> Any:
+    return value if answer is None else answer
+
+
+def _with_hooks(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`step` with the hooks around it."""
+
+    @functools.wraps(function)
+    def step(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        for hook in list(self._optimizer_step_pre_hooks.values()):
+            answer = hook(self, args, kwargs)
+            if answer is not None:
+                if not isinstance(answer, tuple) or len(answer) != 2:
+                    raise RuntimeError(
+                        f"{function} must return None or a tuple of (new_args, new_kwargs), but"
+                        f" got {answer}."
+                    )
+                args, kwargs = answer
+        self._opt_called = True
+        result = function(self, *args, **kwargs)
+        for hook in list(self._optimizer_step_post_hooks.values()):
+            hook(self, args, kwargs)
+        return result
+
+    return step
+
+
+def _named(params: Any) -> tuple[list[Any], list[str]]:
+    """The parameters of a group, and their names where they came with names."""
+    if isinstance(params, Tensor):
+        params = [params]
+    elif isinstance(params, set):
+        raise TypeError(
+            "optimizer parameters need to be organized in ordered collections, but the ordering"
+            " of tensors in sets will change between runs. Please use a list instead."
+        )
+    items = list(params)
+    names = [item[0] for item in items if isinstance(item, tuple)]
+    if names and len(names) != len(items):
+        raise ValueError(
+            "all optimizer params should be with/without names. Some param names are missing"
+        )
+    return [item[1] if isinstance(item, tuple) else item for item in items], names
+
+
+def _check_parameter(p: Any) -> None:
+    if type(p) not in tensors:
+        raise TypeError(
+            f"optimizer can only optimize Tensors, but one of the params is {_typename(p)}"
+        )
+    if p._edge is not None and type(p._edge) is not Leaf and not p.retains_grad:
+        raise ValueError(
+            "can't optimize a non-leaf Tensor: one of shape"
+            f" {list(p._array.shape)} was computed by {type(p._edge).__name__}"
+        )
+
+
+def _check_groups(own: list[Group], saved: list[Group]) -> None:
+    if len(own) != len(saved):
+        raise ValueError(
+            "loaded state dict has a different number of parameter groups:"
+            f" {len(saved)}, the optimizer has {len(own)}"
+        )
+    for i, (a, b) in enumerate(zip(own, saved, strict=True)):
+        if len(a["params"]) != len(b["params"]):
+            raise ValueError(
+                "loaded state dict contains a parameter group that doesn't match the size of"
+                f" optimizer's group: group {i} has {len(b['params'])} parameters, the"
+                f" optimizer's has {len(a['params'])}"
+            )
+
+
+def _converted(value: Any, p: Tensor, key: str | None = None) -> Any:
+    """A copy of a parameter's saved state, in the parameter's dtype; steps keep their own."""
+    if type(value) in tensors:
+        to = p._array.dtype if key != "step" and p._array.dtype in inexact else value._array.dtype
+        return wrap(value._array.astype(to))
+    if isinstance(value, dict):
+        return {k: _converted(v, p, k) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(_converted(v, p) for v in value)
+    return value
+
+
+__all__ = ["Optimizer"]

@@ -1,0 +1,218 @@
+"""Hooks: in PyTorch's order, with PyTorch's arguments, and removable."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert
+from tests.nn.parity import array
+from wengert import nn
+
+both = pytest.mark.torch
+
+
+def libraries(torch: Any) -> tuple[Any, Any]:
+    return wengert, torch
+
+
+def double(library: Any) -> Any:
+    class Double(library.nn.Module):
+        def forward(self, x: Any, by: float = 2.0) -> Any:
+            return x * by
+
+    return Double()
+
+
+def forward_story(library: Any) -> list[Any]:
+    """What hooks of every kind see, in order."""
+    story: list[Any] = []
+    m = double(library)
+    m.register_forward_pre_hook(lambda m, args: story.append(("pre", args[0].tolist())))
+    m.register_forward_pre_hook(lambda m, args: args[0] + 1)
+    m.register_forward_pre_hook(
+        lambda m, args, kwargs: (args, {"by": kwargs.get("by", 1) * 3}), with_kwargs=True
+    )
+    m.register_forward_pre_hook(lambda m, args: story.append("first"), prepend=True)
+    m.register_forward_hook(lambda m, args, out: story.append((args[0].tolist(), out.tolist())))
+    m.register_forward_hook(lambda m, args, out: out + 100)
+    m.register_forward_hook(
+        lambda m, args, kwargs, out: story.append((kwargs, out.tolist())), with_kwargs=True
+    )
+    m.register_forward_hook(lambda m, args, out: story.append("before"), prepend=True)
+    story.append(m(library.ones(2), by=5.0).tolist())
+    return story
+
+
+@both
+def test_forward_hooks_run_in_order(torch: Any) -> None:
+    assert forward_story(wengert) == forward_story(torch)
+
+
+def test_handles_remove_their_hook() -> None:
+    m = double(wengert)
+    with m.register_forward_hook(lambda m, args, out: out * 10):
+        assert m(wengert.ones(1)).item() == 20
+    assert m(wengert.ones(1)).item() == 2
+    handle = m.register_forward_pre_hook(lambda m, args: (args[0] * 0,))
+    handle.remove()
+    handle.remove()
+    assert m(wengert.ones(1)).item() == 2
+
+
+def test_hooks_with_always_call_run_after_an_exception() -> None:
+    m, calls = double(wengert), []
+    m.register_forward_hook(lambda m, args, out: calls.append("skipped"))
+    m.register_forward_hook(lambda m, args, out: calls.append(out), always_call=True)
+    with pytest.raises(TypeError):
+        m(wengert.ones(1), nothing=3)
+    assert calls == [None]
+
+
+def test_a_pre_hook_with_kwargs_must_return_both() -> None:
+    m = double(wengert)
+    m.register_forward_pre_hook(lambda m, args, kwargs: args, with_kwargs=True)
+    with pytest.raises(RuntimeError, match="forward pre-hook must return None or a tuple"):
+        m(wengert.ones(1))
+
+
+def affine(library: Any) -> Any:
+    class Affine(library.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.w = library.nn.Parameter(library.tensor([3.0]))
+
+        def forward(self, x: Any, y: Any, n: int) -> Any:
+            return x * self.w, y * n
+
+    return Affine()
+
+
+def values(grads: Any) -> Any:
+    return [None if g is None else g.tolist() for g in grads]
+
+
+def backward_story(library: Any, replace: bool, x_wants: bool, second: bool) -> list[Any]:
+    story: list[Any] = []
+    m = affine(library)
+    x = library.tensor([1.0], requires_grad=x_wants)
+    y = library.tensor([2.0], requires_grad=True)
+
+    def full(module: Any, grad_input: Any, grad_output: Any) -> Any:
+        assert module is m
+        story.append(("full", values(grad_input), values(grad_output)))
+        if replace:
+            return tuple(None if g is None else g * 100 for g in grad_input)
+        return None
+
+    def pre(module: Any, grad_output: Any) -> Any:
+        story.append(("pre", values(grad_output)))
+        if replace:
+            return tuple(None if g is None else g + 1 for g in grad_output)
+        return None
+
+    m.register_full_backward_hook(full)
+    m.register_full_backward_hook(lambda m, i, o: story.append("last"))
+    m.register_full_backward_pre_hook(pre)
+    a, b = m(x * 1, y * 1, 4)
+    (a * 5 + b if second else a * 5).sum().backward()
+    story += [None if t.grad is None else t.grad.tolist() for t in (x, y, m.w)]
+    return story
+
+
+@both
+@pytest.mark.parametrize("replace", [False, True])
+@pytest.mark.parametrize("x_wants", [False, True])
+@pytest.mark.parametrize("second", [False, True])
+def test_full_backward_hooks(torch: Any, replace: bool, x_wants: bool, second: bool) -> None:
+    ours, theirs = (backward_story(lib, replace, x_wants, second) for lib in (wengert, torch))
+    assert ours == theirs
+
+
+@both
+def test_full_backward_hook_where_no_input_wants_a_gradient(torch: Any) -> None:
+    stories = []
+    for library in (wengert, torch):
+        story: list[Any] = []
+        m = library.nn.Linear(2, 1)
+        m.register_full_backward_hook(
+            lambda m, i, o, story=story: story.append((values(i), values(o)))
+        )
+        loss = m(library.ones(3, 2)).sum()
+        with pytest.warns(UserWarning, match="Full backward hook is firing when gradients"):
+            loss.backward()
+        stories.append(story)
+    assert stories[0] == stories[1]
+    assert len(stories[0]) == 1
+
+
+def test_gradients_replaced_without_inputs_are_refused() -> None:
+    m = nn.Linear(2, 1)
+    m.register_full_backward_hook(lambda m, i, o: (wengert.ones(3, 2),))
+    loss = m(wengert.ones(3, 2)).sum()
+    with (
+        pytest.warns(UserWarning, match="Full backward hook is firing"),
+        pytest.raises(RuntimeError, match="no input requires gradient"),
+    ):
+        loss.backward()
+
+
+def test_a_wrong_number_of_gradients_is_refused() -> None:
+    m = nn.Linear(2, 1)
+    m.register_full_backward_hook(lambda m, i, o: (None, None))
+    loss = m(wengert.ones(3, 2, requires_grad=True)).sum()
+    with pytest.raises(RuntimeError, match="invalid number of grad_input, got 2, but expected 1"):
+        loss.backward()
+
+
+def test_full_backward_hooks_see_second_derivatives() -> None:
+    m, seen = nn.Linear(1, 1, bias=False), []
+    m.register_full_backward_hook(lambda m, i, o: seen.append(i[0].requires_grad))
+    x = wengert.ones(1, 1, requires_grad=True)
+    (g,) = wengert.autograd.grad((m(x) ** 2).sum(), x, create_graph=True)
+    assert seen == [True]
+    (gg,) = wengert.autograd.grad(g.sum(), x)
+    np.testing.assert_allclose(array(gg), 2 * array(m.weight) ** 2, rtol=1e-6)
+
+
+def test_full_backward_hooks_run_again_on_a_retained_graph() -> None:
+    m, calls = nn.Linear(2, 1), []
+    m.register_full_backward_hook(lambda m, i, o: calls.append(values(i)))
+    x = wengert.ones(1, 2, requires_grad=True)
+    loss = m(x).sum()
+    loss.backward(retain_graph=True)
+    loss.backward()
+    assert len(calls) == 2
+    assert calls[0] == calls[1]
+
+
+def test_full_backward_hooks_leave_no_cycles() -> None:
+    gc.disable()
+    try:
+        m = nn.Linear(2, 1)
+        m.register_full_backward_hook(lambda m, i, o: None)
+        loss = m(wengert.ones(1, 2, requires_grad=True)).sum()
+        reference = weakref.ref(loss.grad_fn)
+        loss.backward()
+        del loss
+        assert reference() is None
+        module = weakref.ref(m)
+        del m
+        assert module() is None
+    finally:
+        gc.enable()
+
+
+def test_an_output_that_holds_no_tensor_warns() -> None:
+    class Packs(nn.Module):
+        def forward(self, x: Any) -> Any:
+            return {"x": x * 2}
+
+    m = Packs()
+    m.register_full_backward_hook(lambda m, i, o: None)
+    with pytest.warns(UserWarning, match="module output should be a Tensor or a tuple"):
+        m(wengert.ones(1, requires_grad=True))

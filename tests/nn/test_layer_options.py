@@ -1,0 +1,142 @@
+"""What layers check, and options that rows of arguments do not reach."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert
+from tests.nn.parity import array, load, ours
+from wengert import nn
+
+# Constructors and calls that raise; the class of the exception is PyTorch's.
+WRONG = [
+    "nn.Bilinear(0, 2, 3)",
+    "nn.Conv2d(3, 4, 3, groups=2)",
+    "nn.Conv2d(2, 3, 3, groups=2)",
+    "nn.Conv2d(2, 4, 3, groups=0)",
+    "nn.Conv2d(2, 3, 3, padding='x')",
+    "nn.Conv2d(2, 3, 3, padding='same', stride=2)",
+    "nn.Conv2d(2, 3, 3, padding_mode='x')",
+    "nn.ConvTranspose1d(2, 4, 3, padding_mode='reflect')",
+    "nn.ConvTranspose1d(2, 4, 3, stride=2)(torch.zeros(1, 2, 5), output_size=[3])",
+    "nn.ConvTranspose1d(2, 4, 3, stride=2)(torch.zeros(1, 2, 5), output_size=[3, 4, 5, 6])",
+    "nn.GroupNorm(3, 4)",
+    "nn.BatchNorm1d(3)(torch.zeros(1, 3, 4, 5))",
+    "nn.BatchNorm2d(3)(torch.zeros(1, 3))",
+    "nn.BatchNorm3d(3)(torch.zeros(1, 3))",
+    "nn.InstanceNorm2d(3)(torch.zeros(3))",
+    "nn.InstanceNorm2d(3, affine=True)(torch.zeros(1, 4, 2, 2))",
+    "nn.Embedding(3, 4, padding_idx=9)",
+    "nn.Embedding(3, 4, _weight=torch.zeros(2, 2))",
+    "nn.Embedding.from_pretrained(torch.zeros(2))",
+    "nn.Unflatten(1, 3)",
+    "nn.Unflatten(1, ('a',))",
+    "nn.Hardtanh(2, 1)",
+    "nn.Softmax2d()(torch.zeros(2, 2))",
+    "nn.MultiMarginLoss(p=3)",
+    "nn.MultiMarginLoss(weight=torch.ones(2, 2))",
+    "nn.TripletMarginLoss(margin=-1)",
+    "nn.TripletMarginWithDistanceLoss(margin=0)",
+    "nn.RNNCell(2, 3)(torch.zeros(1, 2, 2))",
+    "nn.RNNCell(2, 3, nonlinearity='x')(torch.zeros(1, 2))",
+    "nn.GRUCell(2, 3)(torch.zeros(1, 2), torch.zeros(1, 1, 3))",
+    "nn.CircularPad1d(1)(torch.zeros(4))",
+    "nn.Linear(2, 3)(torch.zeros(1, 4))",
+]
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("text", WRONG)
+def test_errors_are_pytorchs(text: str, torch: Any) -> None:
+    with pytest.raises(Exception) as theirs:  # noqa: PT011 (whatever torch raises)
+        eval(text, {"nn": torch.nn, "torch": torch})
+    with pytest.raises(type(theirs.value)) as caught:
+        eval(text, {"nn": nn, "torch": wengert})
+    words = str(theirs.value).split()
+    assert str(caught.value).split()[:2] == words[:2]
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("size", [[11], [12], [1, 4, 12]])
+def test_output_size_of_transposed_convolutions(size: list[int], torch: Any) -> None:
+    reference = torch.nn.ConvTranspose1d(2, 4, 3, stride=2)
+    module = nn.ConvTranspose1d(2, 4, 3, stride=2)
+    load(module, reference)
+    x = torch.randn(1, 2, 5)
+    a, b = module(ours(x), output_size=size), reference(x, output_size=size)
+    np.testing.assert_allclose(array(a), array(b), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.torch
+def test_running_statistics_over_several_batches(torch: Any) -> None:
+    for momentum in (0.1, None):
+        module, reference = (
+            nn.BatchNorm1d(3, momentum=momentum),
+            torch.nn.BatchNorm1d(3, momentum=momentum),
+        )
+        for _ in range(4):
+            x = torch.randn(5, 3)
+            module(ours(x))
+            reference(x)
+        for a, b in zip(module.buffers(), reference.buffers(), strict=True):
+            np.testing.assert_allclose(array(a), array(b), rtol=1e-5, atol=1e-6)
+        module.reset_running_stats()
+        assert module.running_var.tolist() == [1, 1, 1]
+        assert module.num_batches_tracked.item() == 0
+
+
+def test_pretrained_embeddings() -> None:
+    table = wengert.arange(6.0).reshape(3, 2)
+    frozen = nn.Embedding.from_pretrained(table)
+    assert not frozen.weight.requires_grad
+    assert frozen(wengert.tensor([2])).tolist() == [[4, 5]]
+    assert nn.Embedding.from_pretrained(table, freeze=False).weight.requires_grad
+    assert not nn.EmbeddingBag.from_pretrained(table, mode="sum").weight.requires_grad
+
+
+def test_padding_rows_begin_and_stay_zero() -> None:
+    table = nn.Embedding(4, 3, padding_idx=1)
+    assert table.weight[1].tolist() == [0, 0, 0]
+    table(wengert.tensor([0, 1, 1])).sum().backward()
+    assert table.weight.grad[1].tolist() == [0, 0, 0]
+    assert table.weight.grad[0].tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("Linear", (2, 3)),
+        ("Conv1d", (2, 3, 1)),
+        ("LayerNorm", (3,)),
+        ("LSTMCell", (2, 3)),
+        ("Embedding", (2, 3)),
+        ("BatchNorm1d", (3,)),
+        ("PReLU", ()),
+    ],
+)
+def test_dtypes_of_parameters(name: str, args: tuple[int, ...]) -> None:
+    module = getattr(nn, name)(*args, device="cpu", dtype=wengert.float64)
+    assert {p.dtype for p in module.parameters()} == {wengert.float64}
+
+
+def test_devices_are_checked() -> None:
+    with pytest.raises(AssertionError, match="not compiled with CUDA"):
+        nn.Linear(2, 3, device="cuda")
+
+
+def test_deprecated_arguments_warn() -> None:
+    with pytest.warns(UserWarning, match="please use reduction='sum'"):
+        assert nn.MSELoss(size_average=False).reduction == "sum"
+    with pytest.warns(UserWarning, match="please use reduction='none'"):
+        assert nn.CrossEntropyLoss(reduce=False).reduction == "none"
+    with pytest.warns(FutureWarning, match="renamed to"):
+        assert nn.Hardtanh(min_value=-3).min_val == -3
+
+
+def test_weights_of_losses_are_state() -> None:
+    loss = nn.CrossEntropyLoss(weight=wengert.ones(3))
+    assert list(loss.state_dict()) == ["weight"]
+    assert loss.double().weight.dtype is wengert.float64
