@@ -1,0 +1,62 @@
+# Everything runs in .venv, which is made on first use and kept up to date with pyproject.toml.
+#
+#   make demo              train examples/two_heads.py, an unchanged PyTorch script, on wengert
+#   make test              the whole suite, with PyTorch 2.13.0 as the oracle
+#   make test PARITY=0     without PyTorch: nothing is downloaded for it, its tests are skipped
+#   make lint docs bench clean
+#
+# PYTHON chooses the interpreter (3.11 or newer). pip reads your own configuration as usual.
+
+PYTHON ?= python3
+PARITY ?= 1
+ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+TORCH := torch==2.13.0
+
+# One stamp for each set of dependencies; a newer pyproject.toml makes all of them old.
+STAMPS := $(VENV)/.stamps
+TORCH_STAMP := $(if $(filter 0,$(PARITY)),,$(STAMPS)/torch)
+
+.PHONY: demo test lint docs bench clean
+.DELETE_ON_ERROR:
+
+demo: $(STAMPS)/demo
+	$(BIN)/wengert run examples/two_heads.py
+
+test: $(TORCH_STAMP) $(STAMPS)/test
+	PARITY=$(PARITY) $(BIN)/python -m pytest $(ARGS)
+
+lint: $(STAMPS)/test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+docs: $(STAMPS)/docs
+	$(BIN)/mkdocs build --strict
+
+bench: $(STAMPS)/torch $(STAMPS)/bench
+	$(BIN)/python benchmarks/overhead.py
+	$(BIN)/python benchmarks/steps.py
+	$(BIN)/python benchmarks/report.py
+
+clean:
+	rm -rf $(VENV) build dist site benchmarks/results
+	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find src tests tools benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(STAMPS):
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12 ...")'
+	$(PYTHON) -m venv $(VENV)
+	mkdir -p $(STAMPS)
+
+# Exactly this version; before the other packages, so that none of them chooses one.
+$(STAMPS)/torch: Makefile | $(STAMPS)
+	$(PIP) '$(TORCH)'
+	touch $@
+
+$(STAMPS)/demo $(STAMPS)/test $(STAMPS)/docs $(STAMPS)/bench: $(STAMPS)/%: pyproject.toml | $(STAMPS)
+	$(PIP) --editable '.[$*]'
+	touch $@

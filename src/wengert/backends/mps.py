@@ -1,0 +1,13 @@
+"""``torch.backends.mps``: there is none."""
+
+from __future__ import annotations
+
+
+def is_available() -> bool:
+    """False."""
+    return False
+
+
+def is_built() -> bool:
+    """False."""
+    return False

@@ -1,0 +1,89 @@
+"""The command line: ``wengert run``, ``wengert show``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command that `arguments` (by default, those of the process) ask for."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    try:
+        return _dispatch(parser, options)
+    except BrokenPipeError:
+        # `wengert show mul | head`: nobody reads on. Python would flush stdout at exit and fail.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def _dispatch(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
+    if options.command == "show":
+        from wengert.cli._show import show
+
+        status = show(options.op)
+        sys.stdout.flush()
+        return status
+    if options.command == "run":
+        if not options.target:
+            options.parser.error("a script is required, or -m and a module")
+        from wengert.cli._run import run
+
+        return run(
+            options.target,
+            module=options.module,
+            quiet=options.quiet,
+            report_json=options.report_json,
+        )
+    parser.print_help()
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="wengert", description="PyTorch's API on NumPy, with a graph that you can see."
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="show versions and exit")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+
+    run = commands.add_parser(
+        "run",
+        help="run a PyTorch script on wengert",
+        description="Run a script with `import torch` giving wengert; then say on stderr what"
+        " its backward calls did: operations, memory, which line released the graph.",
+        usage="wengert run [--quiet] [--report-json FILE] (SCRIPT | -m MODULE) [ARGS ...]",
+    )
+    run.add_argument("-m", dest="module", action="store_true", help="run a module, as python -m")
+    run.add_argument("--quiet", action="store_true", help="print no summary")
+    run.add_argument("--report-json", metavar="FILE", help="write the summary's data to FILE")
+    run.add_argument("target", nargs=argparse.REMAINDER, metavar="SCRIPT", help="and its arguments")
+    run.set_defaults(parser=run)
+
+    show = commands.add_parser(
+        "show",
+        help="print an operation's generated source",
+        description="Print what an operation saves and the source of its functions; without"
+        " OP, the names of all operations.",
+    )
+    show.add_argument("op", nargs="?", metavar="OP", help="such as mul, torch.mul or F.relu")
+    return parser
+
+
+class _Version(argparse.Action):
+    """Prints the versions that a report of an error should name."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *rest: object) -> None:
+        import numpy
+
+        import wengert
+        from wengert.compat._names import VERSION
+
+        python = ".".join(map(str, sys.version_info[:3]))
+        print(
+            f"wengert {wengert.__version__} (torch {VERSION}, numpy {numpy.__version__},"
+            f" python {python})"
+        )
+        parser.exit()

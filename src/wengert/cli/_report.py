@@ -1,0 +1,102 @@
+"""The summary that ``wengert run`` prints."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from wengert.graph import Finding, Line, Report
+
+_TOP_OPS = 8
+_TOP_LINES = 6
+_UNITS = (("kB", 1e3), ("MB", 1e6), ("GB", 1e9))
+
+
+def format_report(report: Report, script: str, seconds: float) -> str:
+    """The report as text, one fact to a line."""
+    return "".join(f"{line}\n" for line in _lines(report, script, seconds))
+
+
+def _lines(report: Report, script: str, seconds: float) -> Iterator[str]:
+    head = f"wengert: {os.path.basename(script)}, {seconds:.1f} s"
+    if not report.backward_calls:
+        yield f"{head}, no backward call"
+        return
+    calls = _count(report.backward_calls, "backward call")
+    yield f"{head}, {calls} through {_count(report.nodes, 'operation')}"
+    yield _entry("operations", _ops(report.ops))
+    yield _entry("graph memory", _memory(report))
+    yield from _by_line("released by", map(_releases, _most(report, "released_nodes")))
+    yield from _by_line("retained by", map(_retains, _most(report, "retaining")))
+    yield from _by_line("look at", map(_finding, report.findings))
+
+
+def _entry(label: str, text: str) -> str:
+    return f"  {label:<13} {text}"
+
+
+def _by_line(label: str, texts: Iterator[str]) -> Iterator[str]:
+    for i, text in enumerate(texts):
+        yield _entry("" if i else label, text)
+
+
+def _ops(ops: dict[str, int]) -> str:
+    top = [f"{name} {count:,}" for name, count in list(ops.items())[:_TOP_OPS]]
+    rest = len(ops) - len(top)
+    if rest:
+        top.append(f"{_count(rest, 'other kind')} {sum(list(ops.values())[_TOP_OPS:]):,}")
+    return ", ".join(top)
+
+
+def _memory(report: Report) -> str:
+    memory = report.memory
+    text = f"peak {size(memory.peak)} of saved values"
+    if memory.peak_leaves:
+        text += f" (and {size(memory.peak_leaves)} of parameters)"
+    return f"{text} at {short(memory.peak_at)}, {size(memory.after)} after the last backward"
+
+
+def _most(report: Report, what: str) -> list[Line]:
+    lines = [line for line in report.lines if getattr(line, what)]
+    return sorted(lines, key=lambda line: getattr(line, what), reverse=True)[:_TOP_LINES]
+
+
+def _releases(line: Line) -> str:
+    nodes = round(line.released_nodes / line.measured)
+    each = f"{_count(nodes, 'operation')}, {size(line.released_bytes / line.measured)}"
+    return f"{_place(line)}: {_calls(line.calls, each)}"
+
+
+def _retains(line: Line) -> str:
+    return f"{_place(line)}: {_calls(line.retaining, f'up to {size(line.kept_bytes)}')}"
+
+
+def _calls(calls: int, each: str) -> str:
+    return f"{_count(calls, 'call')}, {each}{' each' if calls > 1 else ''}"
+
+
+def _finding(finding: Finding) -> str:
+    times = f" ({_count(finding.times, 'time')})" if finding.times > 1 else ""
+    return f"{short(finding.where)}: {finding.text}{times}"
+
+
+def _place(line: Line) -> str:
+    return f"{short(line.where)}  {line.text or line.what}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def size(count: float) -> str:
+    """Bytes for people: ``"12 B"``, ``"3.4 MB"``."""
+    if count < 1000:
+        return f"{count:.0f} B"
+    unit = next((u for u, bytes_ in _UNITS if count < 999.95 * bytes_), "GB")
+    return f"{count / dict(_UNITS)[unit]:.1f} {unit}"
+
+
+def short(where: str) -> str:
+    """``file:line`` relative to the current folder, if it lies inside."""
+    folder = os.path.join(os.getcwd(), "")
+    return where.removeprefix(folder)

@@ -1,0 +1,45 @@
+"""The finder that answers for ``torch``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+from wengert.compat import _spawn
+from wengert.compat._alias import AliasModule, missing, native_of
+
+
+class Finder(MetaPathFinder):
+    """Answers for ``torch`` and everything below it, and never passes the question on."""
+
+    def find_spec(
+        self,
+        fullname: str,
+        path: Sequence[str] | None = None,
+        target: ModuleType | None = None,
+    ) -> ModuleSpec | None:
+        if fullname in _spawn.PATCHES:
+            return _spawn.find_spec(fullname, path)
+        if fullname.partition(".")[0] != "torch":
+            return None
+        native = native_of(fullname)
+        if native is None:
+            # The import system would swallow this for `from torch import fft`, and raise an
+            # ImportError that says nothing, if the error were named after the torch module.
+            name = fullname.replace("torch", "wengert", 1)
+            raise ModuleNotFoundError(missing(fullname), name=name)
+        # Always a package: then a missing submodule comes here to be refused.
+        return ModuleSpec(fullname, _Loader(native), origin="wengert", is_package=True)
+
+
+class _Loader(Loader):
+    def __init__(self, native: ModuleType) -> None:
+        self.native = native
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return AliasModule(spec.name, self.native)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing is left to do: the alias delegates."""

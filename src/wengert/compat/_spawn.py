@@ -1,0 +1,82 @@
+"""Processes that `multiprocessing` starts afresh get the alias before they run the script.
+
+A child first unpickles what its parent prepared for it, and only then imports the main
+module. An object among that data which installs the alias when it is unpickled comes in time.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from functools import wraps
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from types import ModuleType
+from typing import Any
+
+
+def _install_in_child() -> bool:
+    from wengert import compat
+
+    compat.install()
+    return True
+
+
+class _Installer:
+    """Installs the alias where it is unpickled."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _install_in_child, ()
+
+
+def _patch_spawn(module: Any) -> None:
+    original = module.get_preparation_data
+
+    @wraps(original)
+    def get_preparation_data(name: str) -> dict[str, Any]:
+        return {**original(name), "wengert": _Installer()}
+
+    module.get_preparation_data = get_preparation_data
+
+
+def _patch_forkserver(module: Any) -> None:
+    # The server would import the main module ahead of all children, and without the alias.
+    module.set_forkserver_preload([])
+
+
+PATCHES: dict[str, Callable[[Any], None]] = {
+    "multiprocessing.spawn": _patch_spawn,
+    "multiprocessing.forkserver": _patch_forkserver,
+}
+
+
+def follow_into_children() -> None:
+    """Patch those modules of `multiprocessing` that are loaded; `find_spec` does the others."""
+    for name, patch in PATCHES.items():
+        module = sys.modules.get(name)
+        if module is not None:
+            patch(module)
+
+
+def stay_out_of_children() -> None:
+    """Undo `follow_into_children`."""
+    module: Any = sys.modules.get("multiprocessing.spawn")
+    original = getattr(getattr(module, "get_preparation_data", None), "__wrapped__", None)
+    if original is not None:
+        module.get_preparation_data = original
+    server: Any = sys.modules.get("multiprocessing.forkserver")
+    if server is not None:
+        server.set_forkserver_preload(["__main__"])
+
+
+def find_spec(fullname: str, path: Sequence[str] | None) -> ModuleSpec | None:
+    """The spec of a module in `PATCHES`, with a loader that patches it."""
+    spec = PathFinder.find_spec(fullname, path)
+    if spec is not None and isinstance(spec.loader, SourceFileLoader):
+        spec.loader = _Loader(spec.loader.name, spec.loader.path)
+    return spec
+
+
+class _Loader(SourceFileLoader):
+    def exec_module(self, module: ModuleType) -> None:
+        super().exec_module(module)
+        PATCHES[module.__name__](module)

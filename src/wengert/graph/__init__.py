@@ -1,0 +1,9 @@
+"""Reading what autograd recorded: what graphs hold, and which line released them."""
+
+from wengert.graph._memory import Finding as Finding
+from wengert.graph._memory import Held as Held
+from wengert.graph._memory import Line as Line
+from wengert.graph._memory import Memory as Memory
+from wengert.graph._memory import Report as Report
+from wengert.graph._memory import held_by as held_by
+from wengert.graph._recorder import Recorder as Recorder

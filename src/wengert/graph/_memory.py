@@ -1,0 +1,128 @@
+"""Bytes that a graph keeps alive, and the plain data of a report on a run."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from wengert._core import Leaf, Node
+from wengert._storage import owner
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Bytes of the buffers behind saved values, each buffer counted once.
+
+    Attributes:
+        graph: buffers that the graph keeps.
+        leaves: buffers of leaves (parameters, mostly), which exist without the graph too.
+    """
+
+    graph: int = 0
+    leaves: int = 0
+
+
+def held_by(nodes: Iterable[Node]) -> Held:
+    """What the saved values of nodes keep alive; leaves among the nodes are set apart.
+
+    >>> import wengert
+    >>> from wengert.graph import held_by
+    >>> x = wengert.ones(3, requires_grad=True)
+    >>> y = (x * 2).exp()
+    >>> held_by([y.grad_fn])  # exp saves its output, 3 floats of 4 bytes
+    Held(graph=12, leaves=0)
+    """
+    nodes = list(nodes)
+    own = {id(owner(t._array)) for n in nodes if type(n) is Leaf and (t := n.tensor()) is not None}
+    sizes: dict[int, int] = {}
+    for array in _saved_arrays(nodes):
+        base = owner(array)
+        sizes[id(base)] = base.nbytes
+    leaves = sum(size for key, size in sizes.items() if key in own)
+    return Held(sum(sizes.values()) - leaves, leaves)
+
+
+def _saved_arrays(nodes: list[Node]) -> Iterator[np.ndarray]:
+    for node in nodes:
+        for slot, _ in node.saved:
+            value = getattr(node, slot)
+            if isinstance(value, np.ndarray):
+                yield value
+            elif type(value) is list:
+                yield from (v for v in value if isinstance(v, np.ndarray))
+
+
+@dataclass(slots=True)
+class Memory:
+    """What graphs held.
+
+    Attributes:
+        peak: the most bytes that graphs held when a backward began, leaves apart.
+        peak_leaves: bytes of leaves that were saved then.
+        peak_at: the ``file:line`` of that backward.
+        after: bytes still held after the last backward that was measured.
+    """
+
+    peak: int = 0
+    peak_leaves: int = 0
+    peak_at: str = ""
+    after: int = 0
+
+
+@dataclass(slots=True)
+class Line:
+    """What the backward calls of one line did.
+
+    Attributes:
+        where: ``file:line``.
+        text: the text of that line.
+        what: "backward()" or "grad()".
+        calls: how many there were.
+        measured: how many of them were measured.
+        nodes: recorded operations that all calls went through.
+        released_nodes: operations that the measured calls released.
+        released_bytes: what the measured calls gave back.
+        retaining: calls with ``retain_graph=True``.
+        kept_bytes: the most that a measured one of those kept.
+    """
+
+    where: str
+    text: str
+    what: str
+    calls: int = 0
+    measured: int = 0
+    nodes: int = 0
+    released_nodes: int = 0
+    released_bytes: int = 0
+    retaining: int = 0
+    kept_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something to look at: its kind, the line, how often, and a sentence about it."""
+
+    kind: str
+    where: str
+    times: int
+    text: str
+
+
+@dataclass(slots=True)
+class Report:
+    """What was seen of a run; `ops` counts by the names of nodes, such as "Mul"."""
+
+    backward_calls: int = 0
+    nodes: int = 0
+    ops: dict[str, int] = field(default_factory=dict)
+    memory: Memory = field(default_factory=Memory)
+    lines: list[Line] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain dicts, lists, strings and numbers."""
+        return dataclasses.asdict(self)

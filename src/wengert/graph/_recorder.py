@@ -1,0 +1,238 @@
+"""Watches backward calls: which operations they pass, what they release, what stays.
+
+Only weak references are kept, and a run is hardly slower for it: all calls are counted, and
+measured until `_BUDGET` operations were looked at; from then on one call in sixteen of each line.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections import Counter
+from dataclasses import dataclass
+from itertools import chain
+from threading import Lock
+from types import CodeType
+from weakref import WeakKeyDictionary, ref
+
+from wengert._core import Leaf, Node
+from wengert._storage import line_of
+from wengert.autograd import _engine
+from wengert.autograd._engine import Walk, by_seq
+from wengert.autograd._errors import name_of
+from wengert.graph._memory import Finding, Line, Memory, Report, held_by
+
+_BUDGET = 30_000
+_SAMPLE = 16
+_GROWTH_CALLS = 10
+
+
+@dataclass(slots=True)
+class _Retained:
+    """The graph that the latest measured, retaining call of a line kept."""
+
+    nodes: list[ref[Node]]
+    seqs: set[int]
+    used: bool = False
+
+
+@dataclass(slots=True)
+class _History:
+    """What is known of a line's calls beside its `Line`: sizes of graphs, retained graphs."""
+
+    first: int
+    last: int
+    grew: int = 0
+    retained: int = 0  # graphs of measured calls that were retained
+    unneeded: int = 0  # those that no later backward went through
+
+
+@dataclass(slots=True)
+class _Open:
+    """A walk that has begun: its line, the bytes held then, and its nodes."""
+
+    line: Line
+    held: int
+    nodes: list[ref[Node]]
+
+
+class Recorder:
+    """Collects a `Report` from the backward calls of this process between start and stop.
+
+    >>> import wengert
+    >>> from wengert.graph import Recorder
+    >>> recorder = Recorder()
+    >>> recorder.start()
+    >>> x = wengert.ones(2, requires_grad=True)
+    >>> x.exp().sum().backward()
+    >>> recorder.stop()
+    >>> recorder.report().ops
+    {'Exp': 1, 'Sum': 1}
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._kinds: Counter[type[Node]] = Counter()
+        self._memory = Memory()
+        # By id: to hash a code object is to hash its bytecode. The code is kept alive beside.
+        self._places: dict[tuple[int, int], tuple[CodeType, Line]] = {}
+        self._lines: dict[tuple[str, str], Line] = {}
+        self._histories: dict[str, _History] = {}
+        self._looked_at = 0
+        self._open: WeakKeyDictionary[Walk, _Open] = WeakKeyDictionary()
+        self._retained: dict[str, _Retained] = {}
+        self._lenient: dict[str, Finding] = {}
+
+    def start(self) -> None:
+        """Begin to watch."""
+        _engine.observers.append(self.observe)
+
+    def stop(self) -> None:
+        """Watch no longer."""
+        _engine.observers.remove(self.observe)
+
+    def observe(self, walk: Walk, when: str) -> None:
+        """Take note of a walk that begins or has ended."""
+        with self._lock:
+            if when == "before":
+                self._before(walk)
+            else:
+                self._after(walk)
+
+    def _before(self, walk: Walk) -> None:
+        line, order = self._line(walk), walk.order
+        kinds = list(map(type, order))
+        self._kinds.update(kinds)
+        count = len(order) - kinds.count(Leaf)
+        line.calls += 1
+        line.nodes += count
+        line.retaining += walk.retain is True and not walk.create_graph
+        self._note_size(line, count)
+        for kept in self._retained.values():
+            if not kept.used and not kept.seqs.isdisjoint(map(by_seq, order)):
+                kept.used = True
+        if self._looked_at > _BUDGET and line.calls % _SAMPLE:
+            return
+        self._looked_at += len(order)
+        line.measured += 1
+        self._note_lenient(walk, line)
+        held = held_by(chain(order, self._still_retained()))
+        if held.graph > self._memory.peak or not self._memory.peak_at:
+            self._memory.peak, self._memory.peak_leaves = held.graph, held.leaves
+            self._memory.peak_at = line.where
+        self._open[walk] = _Open(line, held.graph, list(map(ref, order)))
+
+    def _after(self, walk: Walk) -> None:
+        opened = self._open.pop(walk, None)
+        if opened is None:
+            return
+        line = opened.line
+        alive = [node for r in opened.nodes if (node := r()) is not None]
+        kept = [node for node in alive if not _released_by(node, walk)]
+        line.released_nodes += len(opened.nodes) - len(kept)
+        if walk.retain is True and not walk.create_graph:
+            self._note_retained(line, kept)
+        self._memory.after = held_by(chain(kept, self._still_retained())).graph
+        line.released_bytes += max(0, opened.held - self._memory.after)
+
+    def _line(self, walk: Walk) -> Line:
+        what, code, lasti = walk.call
+        known = self._places.get((id(code), lasti))
+        if known is None:
+            where = _where(code, lasti)
+            text = linecache.getline(code.co_filename, line_of(code, lasti)).strip()
+            line = self._lines.setdefault((where, what), Line(where, text, what))
+            known = self._places[id(code), lasti] = code, line
+        return known[1]
+
+    def _still_retained(self) -> list[Node]:
+        """Nodes of retained graphs that nothing has released, and their leaves."""
+        refs = chain.from_iterable(kept.nodes for kept in self._retained.values())
+        return [node for r in refs if (node := r()) is not None and not _released(node)]
+
+    def _note_retained(self, line: Line, kept: list[Node]) -> None:
+        line.kept_bytes = max(line.kept_bytes, held_by(kept).graph)
+        history = self._histories[line.where]
+        history.retained += 1
+        earlier = self._retained.get(line.where)
+        history.unneeded += earlier is not None and not earlier.used
+        seqs = {node.seq for node in kept if type(node) is not Leaf}
+        self._retained[line.where] = _Retained(list(map(ref, kept)), seqs)
+
+    def _note_size(self, line: Line, count: int) -> None:
+        history = self._histories.setdefault(line.where, _History(count, count))
+        history.grew += count > history.last
+        history.last = count
+
+    def _note_lenient(self, walk: Walk, line: Line) -> None:
+        """Under the torch alias a walk may pass released nodes; note whose they are."""
+        if not _engine.compatibility.lenient:
+            return
+        for node in walk.special:
+            earlier = node.state.released if node.state is not None else None
+            if earlier is not None and node in walk.pending and node not in walk.stops:
+                known = self._lenient.get(line.where)
+                text = (
+                    f"passed {name_of(node)}, which {_where(earlier.code, earlier.lasti)} had"
+                    " released. It saved nothing, so the gradient is right, as in PyTorch; sum the"
+                    " losses, or keep the graph there"
+                )
+                times = 1 if known is None else known.times + 1
+                self._lenient[line.where] = Finding("second-backward", line.where, times, text)
+                return
+
+    def report(self) -> Report:
+        """What was seen so far."""
+        with self._lock:
+            ops: Counter[str] = Counter()
+            for kind, count in self._kinds.items():
+                if kind is not Leaf:
+                    ops[kind.__name__.removesuffix("Backward0")] += count
+            lines = list(self._lines.values())
+            return Report(
+                backward_calls=sum(line.calls for line in lines),
+                nodes=sum(line.nodes for line in lines),
+                ops=dict(ops.most_common()),
+                memory=self._memory,
+                lines=lines,
+                findings=[*self._lenient.values(), *self._unneeded(lines), *self._grown(lines)],
+            )
+
+    def _unneeded(self, lines: list[Line]) -> list[Finding]:
+        findings = []
+        for where, latest in self._retained.items():
+            history = self._histories[where]
+            unneeded = history.unneeded + (not latest.used)
+            if unneeded > 1 and unneeded == history.retained:
+                times = sum(line.retaining for line in lines if line.where == where)
+                text = (
+                    "kept its graph every time, and no later backward went through it:"
+                    " retain_graph=True may go"
+                )
+                findings.append(Finding("needless-retain", where, times, text))
+        return findings
+
+    def _grown(self, lines: list[Line]) -> list[Finding]:
+        findings = []
+        for where, history in self._histories.items():
+            calls = sum(line.calls for line in lines if line.where == where)
+            often = calls >= _GROWTH_CALLS and history.grew >= 0.9 * (calls - 1)
+            if often and history.last >= 3 * history.first:
+                text = (
+                    f"the graph grew from call to call, from {history.first:,} to"
+                    f" {history.last:,} operations: a state or a sum carried from step to step"
+                    " may need detach()"
+                )
+                findings.append(Finding("growing-graph", where, calls, text))
+        return findings
+
+
+def _where(code: CodeType, lasti: int) -> str:
+    return f"{code.co_filename}:{line_of(code, lasti)}"
+
+
+def _released(node: Node) -> bool:
+    return type(node) is not Leaf and node.state is not None and node.state.released is not None
+
+
+def _released_by(node: Node, walk: Walk) -> bool:
+    return node.state is not None and node.state.released is walk.call

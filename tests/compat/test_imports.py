@@ -1,0 +1,241 @@
+"""`import torch` in its forms, in a process where wengert stands for it."""
+
+from __future__ import annotations
+
+import json
+import sys
+import textwrap
+from types import ModuleType
+
+import pytest
+
+from tests.cli.process import good, python
+from wengert import compat
+from wengert.compat._version import TorchVersion
+
+FORMS = {
+    "import torch": "torch.Tensor is wengert.Tensor",
+    "import torch as t": "t.Tensor is wengert.Tensor",
+    "import torch.nn": "torch.nn.Module is wengert.nn.Module",
+    "import torch.nn as nn": "nn.Module is wengert.nn.Module",
+    "from torch import nn": "nn.Module is wengert.nn.Module",
+    "from torch import Tensor, nn, optim": "optim.SGD is wengert.optim.SGD",
+    "from torch.nn import functional as F": "F.relu is wengert.nn.functional.relu",
+    "import torch.nn.functional as F": "F.relu is wengert.nn.functional.relu",
+    "import torch.nn.init as init": "init.zeros_ is wengert.nn.init.zeros_",
+    "from torch.nn.parameter import Parameter": "Parameter is wengert.nn.Parameter",
+    "from torch.nn.modules import Linear": "Linear is wengert.nn.Linear",
+    "from torch.nn.modules.module import Module": "Module is wengert.nn.Module",
+    "from torch.nn.utils import clip_grad_norm_": "callable(clip_grad_norm_)",
+    "import torch.optim as optim": "optim.Adam is wengert.optim.Adam",
+    "from torch.optim.adam import Adam": "Adam is wengert.optim.Adam",
+    "from torch.optim import Optimizer": "Optimizer is wengert.optim.Optimizer",
+    "from torch.optim.lr_scheduler import StepLR": "StepLR is wengert.optim.lr_scheduler.StepLR",
+    "from torch.autograd import Variable, grad": "grad is wengert.autograd.grad",
+    "import torch.utils.data as data": "data.DataLoader is wengert.utils.data.DataLoader",
+    "from torch.utils.data import Dataset": "Dataset is wengert.utils.data.Dataset",
+    "from torch.utils.data.dataset import Subset": "Subset is wengert.utils.data.Subset",
+    "import torch.backends.cudnn as cudnn": "cudnn is torch.backends.cudnn",
+    "from torch.version import cuda": "cuda is None",
+    "from torch.nn import *": "Linear is wengert.nn.Linear and 'Linear' in dir(torch.nn)",
+}
+
+MISSING = {
+    "import torch.zork": ("ModuleNotFoundError", "torch.zork"),
+    "import torch.nn.zork": ("ModuleNotFoundError", "torch.nn.zork"),
+    "from torch.zork import x": ("ModuleNotFoundError", "torch.zork"),
+    "from torch import zork": ("ModuleNotFoundError", "torch.zork"),
+    "from torch.nn import Zork": ("ModuleNotFoundError", "torch.nn.Zork"),
+    "torch.zork": ("AttributeError", "torch.zork"),
+    "torch.nn.functional.zork": ("AttributeError", "torch.nn.functional.zork"),
+    # Insides of wengert are not names of torch.
+    "import torch.ops": ("ModuleNotFoundError", "torch.ops"),
+    "import torch._core": ("ModuleNotFoundError", "torch._core"),
+    "torch.graph": ("AttributeError", "torch.graph"),
+    "torch._core": ("AttributeError", "torch._core"),
+    "torch.autograd._engine": ("AttributeError", "torch.autograd._engine"),
+}
+
+OTHERS = {
+    "hasattr(torch, 'zork')": False,
+    "getattr(torch, 'zork', 7)": 7,
+    "hasattr(torch, 'nn')": True,
+    "torch.__name__": "torch",
+    "torch.nn.functional.__name__": "torch.nn.functional",
+    "torch.__version__": "2.13.0+wengert",
+    "torch.version.__version__": "2.13.0+wengert",
+    "torch.__version__ >= (1, 13) and torch.__version__ > '2.2'": True,
+    "torch.optim is sys.modules['torch.optim']": True,
+    "str(torch)": "<module 'torch' (wengert)>",
+    "'tensor' in dir(torch) and '__native__' not in dir(torch)": True,
+}
+
+PROGRAM = """
+import json, sys
+import wengert.compat
+wengert.compat.install()
+import wengert, wengert.nn, wengert.nn.functional, wengert.optim, wengert.utils.data, torch
+forms, missing, others = json.load(sys.stdin)
+answers = {}
+for form, check in forms.items():
+    scope = {"wengert": wengert, "torch": torch}
+    try:
+        exec(form, scope)
+        answers[form] = bool(eval(check, scope))
+    except Exception as error:
+        answers[form] = repr(error)
+for form in missing:
+    try:
+        exec(form, {"torch": torch})
+        answers[form] = "no error"
+    except Exception as error:
+        answers[form] = [type(error).__name__, str(error)]
+for expression in others:
+    answers[expression] = eval(expression)
+print(json.dumps(answers))
+"""
+
+
+@pytest.fixture(scope="module")
+def answers():
+    """What one process with the alias says to all of the above."""
+    asked = json.dumps([FORMS, list(MISSING), list(OTHERS)])
+    return json.loads(good(python("-c", PROGRAM, input=asked)))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_form_gives_wengert(answers, form):
+    assert answers[form] is True
+
+
+@pytest.mark.parametrize("form", MISSING)
+def test_missing_name_is_named(answers, form):
+    kind, name = MISSING[form]
+    got, message = answers[form]
+    assert got == kind
+    assert message.startswith(f"{name}: wengert has no {name} yet")
+
+
+@pytest.mark.parametrize("expression", OTHERS)
+def test_the_alias_as_a_module(answers, expression):
+    assert answers[expression] == OTHERS[expression]
+
+
+def run_in_alias(text: str) -> str:
+    """Output of a program that runs with the alias installed."""
+    start = "import wengert.compat; wengert.compat.install()\n"
+    return good(python("-W", "error", "-c", start + textwrap.dedent(text)))
+
+
+def test_assignment_reaches_wengert():
+    out = run_in_alias("""
+        import torch, wengert.autograd, wengert.backends
+        torch.backends.cudnn.deterministic = True
+        torch.backends.cuda.matmul.allow_tf32 = True
+        before = torch.autograd.grad
+        torch.autograd.grad = len
+        print(wengert.backends.cudnn.deterministic, wengert.backends.cuda.matmul.allow_tf32)
+        print(wengert.autograd.grad is len, torch.autograd.grad is len)
+        torch.autograd.grad = before
+        print(torch.autograd.grad is before, wengert.autograd.grad is before)
+        torch.of_my_own = 1
+        print(torch.of_my_own)
+        del torch.of_my_own
+        print(hasattr(torch, "of_my_own"), hasattr(wengert, "of_my_own"))
+    """)
+    assert out.split() == [*["True"] * 6, "1", "False", "False"]
+
+
+def test_mock_patches_and_restores():
+    out = run_in_alias("""
+        from unittest import mock
+        import torch, wengert
+        original = torch.add
+        with mock.patch("torch.add", 5):
+            print(torch.add, wengert.add)
+        print(torch.add is original, wengert.add is original)
+    """)
+    assert out.split() == ["5", "5", "True", "True"]
+
+
+def test_an_installed_pytorch_is_not_imported():
+    out = run_in_alias("""
+        import sys, torch, torch.nn, torch.optim
+        files = [getattr(m, "__file__", None) or "" for m in list(sys.modules.values())]
+        print(any("site-packages/torch/" in f for f in files))
+    """)
+    assert out.split() == ["False"]
+
+
+def test_uninstall_restores():
+    out = run_in_alias("""
+        import sys, torch.optim
+        from wengert import compat
+        from wengert.autograd._engine import compatibility
+        print(compat.installed(), compatibility.lenient)
+        compat.install()
+        compat.uninstall()
+        compat.uninstall()
+        print(compat.installed(), compatibility.lenient)
+        print([name for name in sys.modules if name.split(".")[0] == "torch"])
+        import importlib.machinery, importlib.util
+        real = importlib.machinery.PathFinder.find_spec("torch")
+        found = importlib.util.find_spec("torch")
+        print((real and real.origin) == (found and found.origin))
+    """)
+    assert out.split() == ["True", "True", "False", "False", "[]", "True"]
+
+
+def test_install_refuses_beside_pytorch(monkeypatch):
+    module = ModuleType("torch")
+    module.__file__ = "/somewhere/torch/__init__.py"
+    monkeypatch.setitem(sys.modules, "torch", module)
+    with pytest.raises(RuntimeError, match="PyTorch is already imported, from /somewhere/torch"):
+        compat.install()
+    assert not compat.installed()
+
+
+def test_import_is_fast():
+    """The alias adds nothing to speak of to the time of `import wengert`."""
+    out = run_in_alias("""
+        import time
+        start = time.perf_counter()
+        import torch
+        print(time.perf_counter() - start < 0.05)
+    """)
+    assert out.split() == ["True"]
+
+
+def test_an_error_inside_a_module_of_wengert_passes_through(tmp_path):
+    """A module that exists but cannot be imported is not reported as missing."""
+    out = run_in_alias(f"""
+        import wengert, torch
+        (folder := {str(tmp_path)!r})
+        open(folder + "/fft.py", "w").write("import zork")
+        wengert.__path__.append(folder)
+        try:
+            import torch.fft
+        except ModuleNotFoundError as error:
+            print(error)
+    """)
+    assert out == "No module named 'zork'\n"
+
+
+@pytest.mark.parametrize(
+    ("left", "right"), [("2.13.0", "2.2"), ("2.13.0+cpu", (2, 12, 9)), ("2.1", "2.0.9")]
+)
+def test_version_orders_by_numbers(left, right):
+    version = TorchVersion(left)
+    assert version > right
+    assert version >= right
+    assert version != right
+    assert not version < right
+    assert not version <= right
+
+
+def test_version_is_a_string():
+    version = TorchVersion("2.13.0+wengert")
+    assert version.split(".")[:2] == ["2", "13"]
+    assert version == "2.13"
+    assert hash(version) == hash("2.13.0+wengert")
+    assert version != "no version"

@@ -1,0 +1,80 @@
+"""Under the alias a second backward passes released nodes that saved nothing, with a warning."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cli.process import good, python, script, wengert
+
+# The closed form: y = x.mean(1) + 3, z = mean(y ** 2); d(sum y)/dx = 1/n, dz/dx = 2y/(mn).
+SHARED = """
+    import json, sys
+    import torch
+    x = torch.tensor([[1.0, 2.0], [3.0, 5.0]], requires_grad=True)
+    y = x.mean(1) + 3
+    z = y.pow(2).mean()
+    y.sum().backward()
+    z.backward()
+    print(json.dumps(x.grad.tolist()))
+"""
+EXPECTED = [[0.5 + 4.5 / 2] * 2, [0.5 + 7.0 / 2] * 2]
+
+
+def test_gradient_is_right_and_a_warning_names_the_lines(tmp_path):
+    file = script(tmp_path, SHARED)
+    result = wengert("run", "--quiet", str(file))
+    assert json.loads(good(result)) == EXPECTED
+    assert result.stderr.count("UserWarning") == 1
+    assert f"{file}:8: UserWarning: this backward passes" in result.stderr
+    assert f"released by {file}:7" in result.stderr
+
+
+@pytest.mark.torch
+@pytest.mark.slow
+def test_pytorch_gives_the_same(tmp_path):
+    assert json.loads(good(python(str(script(tmp_path, SHARED))))) == EXPECTED
+
+
+def test_one_warning_for_each_line(tmp_path):
+    file = script(
+        tmp_path,
+        """
+        import torch
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        for step in range(5):
+            y = x + 1
+            z = y * 2
+            y.sum().backward()
+            z.sum().backward()
+        print(x.grad.tolist())
+        """,
+    )
+    result = wengert("run", "--quiet", str(file))
+    assert good(result) == "[15.0, 15.0]\n"
+    assert result.stderr.count("UserWarning") == 1
+
+
+def test_where_values_were_saved_it_raises(tmp_path):
+    file = script(
+        tmp_path,
+        """
+        import torch
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        y = x * x
+        y.sum().backward()
+        y.sum().backward()
+        """,
+    )
+    result = wengert("run", "--quiet", str(file))
+    assert result.returncode == 1
+    assert "Trying to backward through the graph a second time" in result.stderr
+
+
+def test_without_the_alias_it_raises():
+    result = python(
+        "-c", SHARED.replace("    ", "").replace("import torch", "import wengert as torch")
+    )
+    assert result.returncode == 1
+    assert "GraphReleasedError" in result.stderr

@@ -1,0 +1,68 @@
+"""The demo runs unmodified on wengert and on PyTorch, and learns."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from tests.cli.process import good, python, wengert
+from tests.source import ROOT
+
+pytest.importorskip("sklearn")
+pytest.importorskip("tqdm")
+
+SCRIPT = ROOT / "examples" / "two_heads.py"
+
+
+def accuracies(output: str) -> tuple[float, float]:
+    found = re.search(r"test accuracy: digit ([\d.]+)%, odd ([\d.]+)%", output)
+    assert found is not None, output
+    return float(found[1]), float(found[2])
+
+
+def test_is_plain_pytorch():
+    text = SCRIPT.read_text()
+    assert "import torch" in text
+    assert "wengert" not in text
+
+
+def test_one_epoch(tmp_path):
+    out = tmp_path / "report.json"
+    result = wengert("run", "--report-json", str(out), str(SCRIPT), "--epochs", "1")
+    digit, odd = accuracies(result.stdout)
+    assert digit > 70
+    assert odd > 80
+    assert result.returncode == (0 if digit >= 97 else 1)
+    if digit < 97:
+        assert "expected a digit accuracy of at least 97%" in result.stderr
+    assert "epoch 1/1: 100%" in result.stderr
+    assert "digit=" in result.stderr
+    report = json.loads(out.read_text())
+    assert report["backward_calls"] == 2 * 45
+    # Each head goes through its own linear layers, both go through the convolutions.
+    assert report["ops"]["Addmm"] == 45 * (3 + 3)
+    assert report["ops"]["Convolution"] == 45 * (3 + 3)
+    retaining, releasing = report["lines"]
+    assert "digit_loss.backward(retain_graph=True)" in retaining["text"]
+    assert retaining["retaining"] == 45
+    assert retaining["released_nodes"] == 0
+    assert "odd_loss.backward()" in releasing["text"]
+    assert releasing["released_bytes"] > 1_000_000
+    assert report["findings"] == []
+
+
+@pytest.mark.slow
+def test_learns_on_wengert():
+    digit, odd = accuracies(good(wengert("run", "--quiet", str(SCRIPT))))
+    assert digit >= 97
+    assert odd >= 97
+
+
+@pytest.mark.slow
+@pytest.mark.torch
+def test_learns_on_pytorch():
+    digit, odd = accuracies(good(python(str(SCRIPT))))
+    assert digit >= 97
+    assert odd >= 97

@@ -1,0 +1,89 @@
+"""What the package offers to its users: namespaces, and the names in them."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import pkgutil
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import wengert
+from tests.source import tree_of
+from wengert import Tensor
+
+
+@cache
+def namespaces() -> dict[str, ModuleType]:
+    """The importable modules without an underscore anywhere in their name, by name."""
+    found = {"wengert": wengert}
+    for info in pkgutil.walk_packages(wengert.__path__, "wengert."):
+        if not any(part.startswith("_") for part in info.name.split(".")):
+            found[info.name] = importlib.import_module(info.name)
+    return found
+
+
+# Where users find operations is `wengert`, `wengert.nn.functional` and Tensor; these packages
+# are how they are made.
+INNER = ("wengert.ops", "wengert.kernels", "wengert.tensor", "wengert.cli")
+
+
+def is_user_namespace(name: str) -> bool:
+    """Whether users import from this module."""
+    return not any(name == inner or name.startswith(f"{inner}.") for inner in INNER)
+
+
+def names_of(module: ModuleType) -> list[str]:
+    """The public names of a module: its `__all__`, or its names without an underscore.
+
+    Imports are for its own use, except those that say otherwise: ``import *``, ``a as a``.
+    """
+    listed = getattr(module, "__all__", None)
+    if listed is not None:
+        return list(listed)
+    used = {
+        alias.name
+        for node in tree_of(Path(module.__file__ or "")).body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.asname is None
+    }
+    return [n for n, v in vars(module).items() if n[0] != "_" and n not in used and is_ours(v)]
+
+
+def is_ours(value: Any) -> bool:
+    """Whether a value is a function or class of this package."""
+    home = getattr(value, "__module__", None) or ""
+    return callable(value) and home.split(".")[0] == "wengert"
+
+
+def is_exception(value: Any) -> bool:
+    """Whether a value is an exception class."""
+    return isinstance(value, type) and issubclass(value, BaseException)
+
+
+@cache
+def public() -> dict[str, Any]:
+    """Every public function and class by its dotted name, each under its shortest one."""
+    found: dict[str, Any] = {}
+    seen: set[int] = set()
+    for name in sorted(filter(is_user_namespace, namespaces()), key=lambda n: n.count(".")):
+        for attribute in names_of(namespaces()[name]):
+            value = getattr(namespaces()[name], attribute)
+            if is_ours(value) and not isinstance(value, ModuleType) and id(value) not in seen:
+                seen.add(id(value))
+                found[f"{name}.{attribute}"] = value
+    return found
+
+
+@cache
+def tensor_methods() -> dict[str, Any]:
+    """The public methods of Tensor."""
+    return {
+        name: value
+        for name, value in vars(Tensor).items()
+        if not name.startswith("_") and inspect.isroutine(value)
+    }

@@ -1,0 +1,65 @@
+"""The documentation is true: its examples run and print what it says they print."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.source import ROOT, modules
+
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+WITH_EXAMPLES = [m for m, path in modules().items() if ">>>" in path.read_text()]
+
+
+def relative(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def run(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run one of tools/ in a fresh interpreter: no torch in it, no settings of other tests."""
+    command = [sys.executable, f"tools/{script}", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if "```python" in p.read_text()], ids=relative)
+def test_page_shows_what_its_code_prints(page: Path) -> None:
+    done = run("pages.py", "--check", relative(page))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def doctests() -> dict[str, list[str]]:
+    """The failing examples of every module that has examples."""
+    done = run("doctests.py")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("module", WITH_EXAMPLES)
+def test_examples_of_module(module: str, doctests: dict[str, list[str]]) -> None:
+    assert module in doctests, "none of the examples of this module was found"
+    assert doctests[module] == [], "\n".join(doctests[module])
+
+
+LINK = re.compile(r"(?<!!)\[[^\]]+\]\((?!https?:|#)([^)#\s]+)(?:#[^)]*)?\)")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=relative)
+def test_links_lead_somewhere(page: Path) -> None:
+    broken = [t for t in LINK.findall(page.read_text()) if not (page.parent / t).exists()]
+    assert broken == []
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    pages = {str(p.relative_to(ROOT / "docs")) for p in PAGES if ROOT / "docs" in p.parents}
+    listed = set(re.findall(r"[\w/-]+\.md", (ROOT / "mkdocs.yml").read_text()))
+    assert pages == listed
+
+
+def test_changelog_has_the_version_or_what_comes() -> None:
+    assert "## Unreleased" in (ROOT / "CHANGELOG.md").read_text()

@@ -1,0 +1,44 @@
+"""What `import wengert` loads. How long it takes is measured by benchmarks/overhead.py."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+PROBE = """
+import json, sys
+before = set(sys.modules)
+import wengert
+print(json.dumps(sorted(set(sys.modules) - before)))
+"""
+
+# Each has a way to be loaded when it is first needed.
+HEAVY = ["asyncio", "concurrent.futures", "email", "http", "llvmlite", "logging.config",
+         "multiprocessing.pool", "pdb", "pydoc", "scipy", "sklearn", "sqlite3", "ssl", "torch",
+         "tqdm", "unittest", "urllib.request", "xml"]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def loaded() -> set[str]:
+    """The modules that a fresh interpreter has after `import wengert`."""
+    done = subprocess.run([sys.executable, "-c", PROBE], capture_output=True, text=True, check=True)
+    return set(json.loads(done.stdout))
+
+
+@pytest.mark.parametrize("name", HEAVY)
+def test_heavy_module_is_not_loaded(name: str, loaded: set[str]) -> None:
+    assert name not in loaded
+
+
+@pytest.mark.parametrize("name", ["wengert.cli", "wengert.compat", "wengert.distributed"])
+def test_part_that_only_some_programs_need_is_not_loaded(name: str, loaded: set[str]) -> None:
+    assert name not in loaded
+
+
+def test_no_operation_is_written_before_its_first_call() -> None:
+    code = "import linecache, wengert; print(sum(n.startswith('<op ') for n in linecache.cache))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "0\n"

@@ -1,0 +1,105 @@
+"""Imports point downwards only, and outwards only to NumPy and ml_dtypes."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from tests.source import imports_of, modules
+
+# Lowest first. A layer imports itself and what stands above it in this list. Imports inside
+# functions count as well, those under `if TYPE_CHECKING` do not.
+LAYERS: list[tuple[str, tuple[str, ...]]] = [
+    (
+        "core",
+        (
+            "_core",
+            "_device",
+            "_dtypes",
+            "_info",
+            "_layout",
+            "_random",
+            "_settings",
+            "_size",
+            "_storage",
+        ),
+    ),
+    # What scripts ask about the machine; the answers are constants.
+    (
+        "platform",
+        ("accelerator", "backends", "compiler", "cpu", "cuda", "jit", "mps", "version", "xpu"),
+    ),
+    ("kernels", ("kernels",)),
+    ("ops", ("ops",)),
+    ("autograd", ("autograd",)),
+    ("tensor", ("tensor",)),
+    ("graph", ("graph",)),
+    ("compile", ("compile",)),
+    ("nn", ("nn",)),
+    ("optim", ("optim",)),
+    ("utils", ("utils",)),
+    ("distributed", ("distributed",)),
+    # The package itself puts the layers together; the torch alias and the commands use it whole.
+    ("wengert", ("",)),
+    ("compat", ("compat",)),
+    ("cli", ("cli", "__main__")),
+]
+RANK = {part: rank for rank, (_, parts) in enumerate(LAYERS) for part in parts}
+
+DEPENDENCIES = {"numpy", "ml_dtypes"}
+
+
+def part_of(module: str) -> str:
+    """The first name below `wengert`."""
+    return [*module.split("."), ""][1]
+
+
+def rank_of(module: str) -> int:
+    """How high a module stands."""
+    return RANK[part_of(module)]
+
+
+@pytest.mark.parametrize("module", modules())
+def test_every_module_has_a_layer(module: str) -> None:
+    assert part_of(module) in RANK, f"{module} is in no layer: add it to LAYERS"
+
+
+@pytest.mark.parametrize("module", modules())
+def test_imports_point_downwards(module: str) -> None:
+    upwards = [
+        f"line {line}: {name}"
+        for name, line in sorted(imports_of(module))
+        if name.split(".")[0] == "wengert" and rank_of(name) > rank_of(module)
+    ]
+    assert upwards == [], f"{module} imports from a layer above its own"
+
+
+@pytest.mark.parametrize("module", [m for m in modules() if part_of(m) == "kernels"])
+def test_kernels_know_no_tensor(module: str) -> None:
+    ours = {name for name, _ in imports_of(module) if name.startswith("wengert")}
+    allowed = {name for name in ours if part_of(name) in ("kernels", "_dtypes")}
+    assert ours == allowed
+
+
+@pytest.mark.parametrize("module", modules())
+def test_only_the_declared_dependencies_are_imported(module: str) -> None:
+    roots = {name.split(".")[0] for name, _ in imports_of(module)}
+    assert roots <= sys.stdlib_module_names | DEPENDENCIES | {"wengert"}
+
+
+def test_no_circle_of_imports() -> None:
+    """Modules that import each other, where both do so at import time.
+
+    Modules of `ops` may use a sibling inside a function or a rule: derivatives go in circles
+    (a view's is a scatter, a scatter's is a view), imports do not.
+    """
+    graph = {
+        module: {n for n, _ in imports_of(module, into_functions=False) if n in modules()}
+        for module in modules()
+    }
+    while graph:
+        leaves = {module for module, below in graph.items() if not below & graph.keys()}
+        assert leaves, f"these modules import each other: {sorted(graph)}"
+        for module in leaves:
+            del graph[module]
