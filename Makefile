@@ -27,7 +27,7 @@ demo: $(STAMPS)/demo
 	$(BIN)/wengert run examples/two_heads.py
 
 test: $(TORCH_STAMP) $(STAMPS)/test
-	PARITY=$(PARITY) $(BIN)/python -m pytest $(ARGS)
+	PARITY=$(PARITY) $(BIN)/python -m pytest --numprocesses auto $(ARGS)
 
 lint: $(STAMPS)/test
 	$(BIN)/ruff check .

@@ -10,42 +10,27 @@ from tests.source import imports_of, modules
 
 # Lowest first. A layer imports itself and what stands above it in this list. Imports inside
 # functions count as well, those under `if TYPE_CHECKING` do not.
-LAYERS: list[tuple[str, tuple[str, ...]]] = [
-    (
-        "core",
-        (
-            "_core",
-            "_device",
-            "_dtypes",
-            "_info",
-            "_layout",
-            "_random",
-            "_settings",
-            "_size",
-            "_storage",
-        ),
-    ),
-    # What scripts ask about the machine; the answers are constants.
-    (
-        "platform",
-        ("accelerator", "backends", "compiler", "cpu", "cuda", "jit", "mps", "version", "xpu"),
-    ),
-    ("kernels", ("kernels",)),
-    ("ops", ("ops",)),
-    ("autograd", ("autograd",)),
-    ("tensor", ("tensor",)),
-    ("graph", ("graph",)),
-    ("compile", ("compile",)),
-    ("nn", ("nn",)),
-    ("optim", ("optim",)),
-    ("utils", ("utils",)),
-    ("distributed", ("distributed",)),
-    # The package itself puts the layers together; the torch alias and the commands use it whole.
-    ("wengert", ("",)),
-    ("compat", ("compat",)),
-    ("cli", ("cli", "__main__")),
-]
-RANK = {part: rank for rank, (_, parts) in enumerate(LAYERS) for part in parts}
+LAYERS = {
+    "core": "_core _device _dtypes _info _layout _random _size _storage",
+    "kernels": "kernels",
+    # What scripts ask about the machine, and the few settings that they change.
+    "platform": "_settings accelerator backends compiler cpu cuda jit mps version xpu",
+    "ops": "ops",
+    "autograd": "autograd",
+    "tensor": "tensor",
+    "graph": "graph",
+    "compile": "compile",
+    "nn": "nn",
+    "optim": "optim",
+    "utils": "utils",
+    "distributed": "distributed",
+    # The torch alias and the commands use the package whole.
+    "compat": "compat",
+    "cli": "cli __main__",
+}
+RANK = {part: rank for rank, parts in enumerate(LAYERS.values()) for part in parts.split()}
+# The package itself puts the layers together, up to distributed.
+RANK[""] = RANK["distributed"] + 0.5
 
 DEPENDENCIES = {"numpy", "ml_dtypes"}
 
@@ -55,7 +40,7 @@ def part_of(module: str) -> str:
     return [*module.split("."), ""][1]
 
 
-def rank_of(module: str) -> int:
+def rank_of(module: str) -> float:
     """How high a module stands."""
     return RANK[part_of(module)]
 

@@ -9,22 +9,22 @@ from wengert import ops as ops
 from wengert._core import Tensor as Tensor
 from wengert._dtypes import bfloat16 as bfloat16
 from wengert._dtypes import bool_ as bool
-from wengert._dtypes import complex64 as complex64
 from wengert._dtypes import complex64 as cfloat
-from wengert._dtypes import complex128 as complex128
+from wengert._dtypes import complex64 as complex64
 from wengert._dtypes import complex128 as cdouble
+from wengert._dtypes import complex128 as complex128
 from wengert._dtypes import dtype as dtype
 from wengert._dtypes import float16 as float16
 from wengert._dtypes import float16 as half
-from wengert._dtypes import float32 as float32
 from wengert._dtypes import float32 as float
-from wengert._dtypes import float64 as float64
+from wengert._dtypes import float32 as float32
 from wengert._dtypes import float64 as double
+from wengert._dtypes import float64 as float64
 from wengert._dtypes import int8 as int8
 from wengert._dtypes import int16 as int16
 from wengert._dtypes import int16 as short
-from wengert._dtypes import int32 as int32
 from wengert._dtypes import int32 as int
+from wengert._dtypes import int32 as int32
 from wengert._dtypes import int64 as int64
 from wengert._dtypes import int64 as long
 from wengert._dtypes import promote_types as promote_types
@@ -32,6 +32,7 @@ from wengert._dtypes import uint8 as uint8
 from wengert._dtypes import uint16 as uint16
 from wengert._dtypes import uint32 as uint32
 from wengert._dtypes import uint64 as uint64
+from wengert._settings import *
 from wengert._size import Size as Size
 from wengert.autograd import enable_grad as enable_grad
 from wengert.autograd import inference_mode as inference_mode
@@ -48,7 +49,7 @@ _warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"wengert(\.|
 
 # Loaded when first named: an import of wengert alone stays short.
 _LAZY = frozenset({
-    "accelerator", "backends", "compat", "compiler", "cuda", "graph", "jit", "mps", "nn",
+    "accelerator", "backends", "compat", "compiler", "cpu", "cuda", "graph", "jit", "mps", "nn",
     "optim", "utils", "version", "xpu",
 })  # fmt: skip
 

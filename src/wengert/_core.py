@@ -80,7 +80,13 @@ mode = Mode()
 
 
 class Tensor(TensorMethods):
-    """An array that knows the operation which made it."""
+    """An array that knows the operation which made it.
+
+    >>> import wengert
+    >>> x = wengert.tensor([1.0, 2.0], requires_grad=True)
+    >>> x * 3
+    tensor([3., 6.], grad_fn=<MulBackward0>)
+    """
 
     __slots__ = ("__dict__", "__weakref__", "_array", "_edge", "_grad", "_root", "_views")
 

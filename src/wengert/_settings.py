@@ -2,32 +2,12 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import warnings
-from collections.abc import Callable
-from functools import cache
-from pathlib import Path
-
-import numpy as np
 
 from wengert._core import caller, getframe
 from wengert._storage import line_of
-
-
-@cache
-def _blas() -> tuple[Callable[[int], None], Callable[[], int]] | None:
-    """The functions that set and get the thread count of the OpenBLAS that NumPy carries."""
-    libraries = Path(np.__file__).parent.parent / "numpy.libs"
-    for file in sorted(libraries.glob("*openblas*")):
-        library = ctypes.CDLL(str(file))  # already loaded: gives the same one
-        for suffix in ("64_", ""):
-            try:
-                prefix = f"scipy_openblas_{{}}_num_threads{suffix}"
-                return library[prefix.format("set")], library[prefix.format("get")]
-            except AttributeError:
-                continue
-    return None
+from wengert.kernels import blas
 
 
 class _Settings:
@@ -50,15 +30,15 @@ def set_num_threads(num: int) -> None:
     1
     """
     _Settings.threads = _checked_count("set_num_threads", num)
-    blas = _blas()
-    if blas is not None:
-        blas[0](num)
+    both = blas.controls()
+    if both is not None:
+        both[0](num)
 
 
 def get_num_threads() -> int:
     """How many threads a matrix product may use."""
-    blas = _blas()
-    return _Settings.threads if blas is None else blas[1]()
+    both = blas.controls()
+    return _Settings.threads if both is None else both[1]()
 
 
 def set_num_interop_threads(num: int) -> None:

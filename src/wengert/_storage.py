@@ -118,6 +118,6 @@ def _touches(write: Write, array: np.ndarray, base: np.ndarray) -> bool:
     first = flat.view(np.uint8)[write.offset : write.offset + write.dtype.itemsize]
     written = as_strided(first.view(write.dtype), write.shape, write.strides)
     try:
-        return np.shares_memory(written, array, max_work=10_000)
+        return np.shares_memory(written, array, max_work=10_000)  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
         return True

@@ -316,8 +316,8 @@ class TensorMethods:
         """In-place form of `conj_physical`."""
     def contiguous(self, memory_format: Any = None) -> Tensor:
         """The input itself where its memory is in the order of its shape, else such a copy."""
-    def copy_(self, src: Any, non_blocking: _bool = False) -> Tensor:
-        """Copy the elements of `src`, broadcast and converted, into this tensor."""
+    def copy_(self, other: Any, non_blocking: _bool = False) -> Tensor:
+        """Copy the elements of `other`, broadcast and converted, into this tensor."""
     def copysign(self, other: Operand) -> Tensor:
         """The size of `input` with the sign of `other`; signed zeros count."""
     def copysign_(self, other: Operand) -> Tensor:
@@ -367,7 +367,7 @@ class TensorMethods:
     def detach(self) -> Tensor:
         """The same memory, cut off from the graph."""
     def detach_(self) -> Tensor:
-        """Cut this tensor off from the graph, in place."""
+        """Cut this tensor off from the graph, in place. RuntimeError for a view."""
     @property
     def device(self) -> Any: ...
     def diag(self, diagonal: _int = 0) -> Tensor:
@@ -386,7 +386,7 @@ class TensorMethods:
         """In-place form of `digamma`."""
     def dim(self) -> _int:
         """The number of dimensions."""
-    def dim_order(self) -> tuple[_int, ...]:
+    def dim_order(self, *, ambiguity_check: _bool | list[Any] = False) -> tuple[_int, ...]:
         """The dimensions from the widest stride to the narrowest."""
     def dist(self, other: Tensor, p: _float = 2) -> Tensor:
         """The p-norm of the difference of two tensors, which broadcast."""
@@ -498,7 +498,8 @@ class TensorMethods:
         """Fill with numbers of trials until the first success, of probability `p`."""
     def ger(self, vec2: Tensor) -> Tensor:
         """The same as `outer`."""
-    def get_device(self) -> Any: ...
+    def get_device(self) -> _int:
+        """-1, the number of the CPU."""
     @property
     def grad(self) -> Tensor | None: ...
     @grad.setter
@@ -557,7 +558,8 @@ class TensorMethods:
         """This tensor as torch.int32; itself where it already is."""
     def is_complex(self) -> builtins.bool:
         """Whether the dtype is complex."""
-    def is_conj(self) -> _bool: ...
+    def is_conj(self) -> _bool:
+        """False: conjugation is carried out, never put off."""
     def is_contiguous(self, memory_format: Any = ...) -> _bool:
         """Whether the elements lie densely in memory, in the order of the dimensions."""
     @property
@@ -566,7 +568,8 @@ class TensorMethods:
     def is_cuda(self) -> _bool: ...
     def is_floating_point(self) -> builtins.bool:
         """Whether the dtype is a real floating-point one."""
-    def is_inference(self) -> _bool: ...
+    def is_inference(self) -> _bool:
+        """False: tensors made in inference mode are like others."""
     @property
     def is_leaf(self) -> _bool: ...
     @property
@@ -575,12 +578,14 @@ class TensorMethods:
     def is_mkldnn(self) -> _bool: ...
     @property
     def is_mps(self) -> _bool: ...
-    def is_neg(self) -> _bool: ...
+    def is_neg(self) -> _bool:
+        """False: negation is carried out, never put off."""
     @property
     def is_nested(self) -> _bool: ...
     def is_nonzero(self) -> _bool:
         """Whether the one element is not zero; RuntimeError unless there is exactly one."""
-    def is_pinned(self) -> _bool: ...
+    def is_pinned(self, device: Any = None) -> _bool:
+        """False: there is no accelerator to pin memory for."""
     @property
     def is_quantized(self) -> _bool: ...
     def is_same_size(self, other: Tensor) -> _bool:
@@ -951,8 +956,8 @@ class TensorMethods:
         """exp(x) / sum(exp(x)) along `dim`; `dtype` converts the input first."""
     def sort(self, dim: _int = -1, descending: _bool = False, stable: _bool = False) -> ValuesIndices:
         """The elements sorted along `dim`, and where they were. Always stable."""
-    def split(self, split_size_or_sections: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
-        """The tensor in parts along a dimension: of one size (the last may be smaller) or of several."""
+    def split(self, split_size: Any, dim: _int = 0) -> tuple[Tensor, ...]:
+        """Views of `split_size` elements along a dimension, or of a list of sizes."""
     def split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
         """The tensor in parts of the given sizes along a dimension."""
     def sqrt(self) -> Tensor:

@@ -211,7 +211,7 @@ def test_retain_variables_is_deprecated() -> None:
 )
 def test_classes_and_first_words_are_torchs(program: Any, torch: Any) -> None:
     def failure(library: Any) -> Exception:
-        with pytest.raises(Exception) as caught:  # noqa: B017, PT011 (the class is compared)
+        with pytest.raises(Exception) as caught:  # noqa: PT011 (the class is compared)
             program(library)
         return caught.value
 

@@ -121,7 +121,7 @@ def test_lenient_second_backward_is_pointed_out(tmp_path):
     )
     result = wengert("run", str(file), cwd=tmp_path)
     good(result)
-    assert f"look at       script.py:7: passed Add, which {file}:6 had released" in result.stderr
+    assert f"look at       script.py:7: passed add, which {file}:6 had released" in result.stderr
 
 
 def test_no_backward_at_all():

@@ -156,7 +156,7 @@ def test_lenient_second_backward(recorder, w, monkeypatch):
         (y * 2).sum().backward()
     (finding,) = recorder.report().findings
     assert finding.kind == "second-backward"
-    assert finding.text.startswith(f"passed Add, which {__file__}:")
+    assert finding.text.startswith(f"passed add, which {__file__}:")
 
 
 def test_a_walk_that_fails_is_forgotten(recorder, w):

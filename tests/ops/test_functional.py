@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import wengert
-from tests.ops.calls import lookup, to_numpy
+from tests.ops.calls import lookup, numeric, to_numpy
 from tests.ops.rows import all_rows
 
 F = "nn.functional."
@@ -266,10 +266,53 @@ def test_means_of_nothing(torch: Any) -> None:
         assert cross_entropy(scores[:0], none, reduction="sum").item() == 0
 
 
+@pytest.mark.torch
+@pytest.mark.parametrize("reduction", ["none", "sum", "mean"])
+def test_ctc_loss_of_scores(reduction: str, torch: Any) -> None:
+    """Gradients through a log_softmax and without one; an impossible target has none."""
+    scores = np.random.default_rng(0).standard_normal((6, 3, 4))
+    labels = np.array([[1, 2, 2], [3, 1, 0], [1, 1, 1]])
+    for normalise in (True, False):
+        found = []
+        for library in (wengert, torch):
+            x = library.from_numpy(scores).log_softmax(2).detach().requires_grad_()
+            logs = x.log_softmax(2) if normalise else x
+            loss = lookup(library, F + "ctc_loss")(
+                logs, library.from_numpy(labels), (6, 5, 4), (3, 2, 3), reduction=reduction,
+                zero_infinity=True,
+            )  # fmt: skip
+            (loss * loss).sum().backward()
+            found.append((to_numpy(loss), to_numpy(x.grad)))
+        for ours, theirs in zip(*found, strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
+
+
+def test_ctc_loss_to_second_order() -> None:
+    rng = np.random.default_rng(0)
+    scores, direction = rng.standard_normal((2, 5, 1, 3))
+    labels, lengths = wengert.tensor([[1, 1]]), (wengert.tensor([5]), wengert.tensor([2]))
+
+    def slope(arrays: list[np.ndarray]) -> tuple[Any, Any]:
+        x = wengert.from_numpy(arrays[0]).requires_grad_()
+        loss = wengert.nn.functional.ctc_loss(x.log_softmax(2), labels, *lengths)
+        (g,) = wengert.autograd.grad(loss, x, create_graph=True)
+        return (g * wengert.from_numpy(direction)).sum(), x
+
+    along, x = slope([scores])
+    (second,) = wengert.autograd.grad(along, x)
+    expected = numeric(lambda arrays: slope(arrays)[0].item(), [scores], [direction])
+    np.testing.assert_allclose((second.numpy() * direction).sum(), expected, rtol=1e-6)
+
+
 def test_upsample_is_interpolate() -> None:
     x = wengert.arange(6.0).reshape(1, 2, 3)
     ours = wengert.nn.functional.upsample(x, scale_factor=2, mode="linear")
     assert (ours == wengert.nn.functional.interpolate(x, scale_factor=2, mode="linear")).all()
+
+
+def test_the_namespace_is_complete() -> None:
+    published = [n for family in wengert.ops.FAMILIES for n in family.FUNCTIONAL]
+    assert sorted(published) == sorted(wengert.nn.functional.__all__)
 
 
 def test_every_function_has_a_row_or_a_test() -> None:

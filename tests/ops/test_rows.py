@@ -60,6 +60,12 @@ def directions_of(row: Row, arrays: list[np.ndarray]) -> list[np.ndarray]:
     return [np.asarray(rng.standard_normal(a.shape)) for a in arrays]
 
 
+def along_directions(gradients: list[Any], directions: list[np.ndarray]) -> float:
+    """The derivative along the directions."""
+    pairs = zip(gradients, directions, strict=True)
+    return sum(float((g.numpy() * d).sum()) for g, d in pairs)
+
+
 def substitute(value: Any, arrays: Any) -> Any:
     """The arguments with their floating-point arrays replaced in order."""
     if isinstance(value, np.ndarray):
@@ -81,8 +87,7 @@ def test_gradient_equals_differences(row: Row) -> None:
         return calls.row_loss(row, substitute(args, iter(changed)))[0].item()
 
     loss, leaves = calls.row_loss(row, args)
-    ours = sum((g.numpy() * d).sum()
-               for g, d in zip(calls.gradients(wengert, loss, leaves), directions))  # fmt: skip
+    ours = along_directions(calls.gradients(wengert, loss, leaves), directions)
     np.testing.assert_allclose(ours, calls.numeric(value, arrays, directions), rtol=1e-5, atol=1e-6)
 
 
@@ -106,8 +111,7 @@ def test_second_derivative_equals_differences(row: Row) -> None:
     first, leaves = along(arrays)
     ours = 0.0
     if first.requires_grad:
-        ours = sum((g.numpy() * d).sum()
-                   for g, d in zip(calls.gradients(wengert, first, leaves), directions))  # fmt: skip
+        ours = along_directions(calls.gradients(wengert, first, leaves), directions)
     numeric = calls.numeric(lambda a: along(a)[0].item(), arrays, directions)
     np.testing.assert_allclose(ours, numeric, rtol=1e-4, atol=1e-5)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from sys import getrefcount
 from typing import Any
@@ -19,6 +20,7 @@ def backward(
     grad_tensors: Any = None,
     retain_graph: bool | str | None = None,
     create_graph: bool = False,
+    grad_variables: Any = None,
     inputs: Tensor | Sequence[Tensor] | None = None,
 ) -> None:
     """Add the gradients of `tensors` to the `.grad` of the leaves, as ``torch.autograd.backward``.
@@ -29,6 +31,7 @@ def backward(
         retain_graph: keep the graph for another backward. ``"auto"`` keeps what other live
             tensors can still reach. None means the value of `create_graph`.
         create_graph: record the derivative, so that it can be differentiated.
+        grad_variables: the old name of `grad_tensors`, deprecated.
         inputs: the tensors to accumulate into; None means every leaf.
 
     >>> import wengert
@@ -37,6 +40,9 @@ def backward(
     >>> x.grad
     tensor([2., 4.])
     """
+    if grad_variables is not None:
+        _deprecated("grad_variables= is the old name of grad_tensors=; use that")
+        grad_tensors = grad_variables if grad_tensors is None else grad_tensors
     walk = _walk("backward()", retain_graph, create_graph)
     roots = _sequence(tensors, "tensors")
     seeds = _seeds(walk, roots, _cotangents(grad_tensors, len(roots)))
@@ -67,6 +73,7 @@ def grad(
     grad_outputs: Any = None,
     retain_graph: bool | str | None = None,
     create_graph: bool = False,
+    only_inputs: bool = True,
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
@@ -79,6 +86,7 @@ def grad(
         grad_outputs: a cotangent for each root; None stands for 1 where it has one element.
         retain_graph: as for `backward`.
         create_graph: record the derivative.
+        only_inputs: deprecated; always True.
         allow_unused: return None for an input that the outputs do not depend on.
         materialize_grads: return zeros for such an input.
 
@@ -87,6 +95,8 @@ def grad(
     >>> wengert.autograd.grad(x ** 2, x)
     (tensor(6.),)
     """
+    if not only_inputs:
+        _deprecated("only_inputs=False has no effect; use backward() to accumulate into leaves")
     if is_grads_batched:
         raise NotImplementedError("grad(): is_grads_batched=True is not supported yet")
     if allow_unused is False and materialize_grads:
@@ -109,6 +119,10 @@ def grad(
     walk.check()
     walk.run(seeds)
     return tuple(_result(walk, t, e, materialize_grads) for t, e in zip(wanted, edges, strict=True))
+
+
+def _deprecated(text: str) -> None:
+    warnings.warn(text, FutureWarning, stacklevel=3)
 
 
 def _walk(what: str, retain_graph: bool | str | None, create_graph: bool) -> Walk:
@@ -155,7 +169,8 @@ def _seeds(walk: Walk, roots: list[Tensor], cotangents: list[Any]) -> list[Any]:
             g = wrap(np.ones_like(array))
         elif type(g) not in tensors:
             raise TypeError(
-                f"{walk.call.what}: gradients can be either Tensors or None, but got {type(g).__name__}"
+                f"{walk.call.what}: gradients can be either Tensors or None, but got"
+                f" {type(g).__name__}"
             )
         elif g._array.shape != array.shape:
             raise RuntimeError(
@@ -210,9 +225,9 @@ def accumulate(tensor: Tensor, g: Any) -> None:
 def owned(g: Any, like: np.ndarray) -> np.ndarray:
     """`g` as an array that nothing else refers to, with the dtype of `like`."""
     # Two references: the parameter and the caller's variable (the engine's tables are empty).
-    if type(g) is np.ndarray and g.base is None and g.dtype == like.dtype and g.flags.c_contiguous:
-        if getrefcount(g) <= _OWNED:
-            return g
+    plain = type(g) is np.ndarray and g.base is None and g.dtype == like.dtype
+    if plain and g.flags.c_contiguous and getrefcount(g) <= _OWNED:
+        return g
     return np.array(g, dtype=like.dtype, order="C")
 
 

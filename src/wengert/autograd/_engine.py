@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from wengert import _storage
-from wengert._core import Call, Leaf, Node, State, Tensor, caller, getframe, tensors, wrap
+from wengert._core import Call, Leaf, Node, State, caller, getframe, tensors, wrap
 from wengert.autograd import _errors
 from wengert.autograd._mode import enable_grad
 
@@ -45,7 +45,7 @@ class Walk:
         self.mark = State(self.call, shared=True)  # of the nodes that it releases
         self.roots: tuple[Node, ...] = ()
         self.order: list[Node] = []  # oldest first; the walk pops from its end
-        self.pending: dict[Node, Any] = {}  # gradients on their way to a node of the plan
+        self.pending: dict[Any, Any] = {}  # gradients on their way to a node of the plan
         self.targets: set[Node] | None = None  # None: the leaves
         self.stops: set[Node] = set()  # targets below which there is no other
         self.final: dict[Node, Any] = {}
@@ -76,7 +76,7 @@ class Walk:
         states = [n.state for n in self.special if n.state is not None]
         self.listeners = any(s.hooks or s.post_hooks or s.user for s in states)
         if any(type(n) is Leaf for n in self.special):
-            ready = {}
+            ready: dict[Node, tuple[float, int]] = {}
             for node in reversed(self.order):
                 for k, e in enumerate(node.edges):
                     if type(e) is Leaf and e.state is not None:
@@ -163,7 +163,7 @@ class Walk:
             if not edges:
                 self.final[node] = g
                 continue
-            for e, ge in zip(edges, node.pullback(g)):
+            for e, ge in zip(edges, node.pullback(g)):  # noqa: B905 (a keyword costs here)
                 if ge is not None:
                     here = pending[e]
                     pending[e] = ge if here is None else here + ge
@@ -171,7 +171,7 @@ class Walk:
                 node.release()
                 node.state = mark
             elif self.retain is not True:
-                e = edges = None
+                del e, edges  # references that `_release` would count
                 self._release(node, 0)
 
     def _run_general(self, lift: Lift) -> None:
@@ -179,34 +179,37 @@ class Walk:
 
         Listeners are user code and may raise: then nothing is released before all of them ran.
         """
-        pending, order, targets = self.pending, self.order, self.targets
+        pending, order = self.pending, self.order
         walked: list[Node] = []
         while order:
             node = order.pop()
             g = pending[node]
             pending[node] = None
-            if g is None:
+            if g is None or not self._pass(node, g, lift) or self.retain is True:
                 continue
-            if node.state is not None:
-                g = self._listen(node, g)
-            if not node.edges if targets is None else node in targets:
-                self.final[node] = g
-            if not node.edges or node in self.stops:
-                continue
-            for e, ge in zip(node.edges, node.pullback_to(g, pending, lift), strict=True):
-                if ge is not None:
-                    here = pending[e]
-                    pending[e] = ge if here is None else here + ge
-            if self.retain is not True:
-                if self.listeners:
-                    walked.append(node)
-                else:
-                    e = None
-                    self._release(node, 1)
+            if self.listeners:
+                walked.append(node)
+            else:
+                self._release(node, 1)
         walked.reverse()
-        e = None
         while walked:
             self._release(walked.pop(), 0)
+
+    def _pass(self, node: Node, g: Any, lift: Lift) -> bool:
+        """Take what arrived at a node and send it on; False where the walk ends."""
+        pending, targets = self.pending, self.targets
+        if node.state is not None:
+            g = self._listen(node, g)
+        if not node.edges if targets is None else node in targets:
+            self.final[node] = g
+        if not node.edges or node in self.stops:
+            return False
+        for e, ge in zip(node.edges, node.pullback_to(g, pending, lift), strict=True):
+            if ge is not None:
+                assert e is not None
+                here = pending[e]
+                pending[e] = ge if here is None else here + ge
+        return True
 
     def _release(self, node: Node, known: int) -> None:
         """Let go of what a node saved and of what is below it.
@@ -255,7 +258,7 @@ def lifted(value: Any, edge: Node | None) -> Any:
     if type(value) is np.ndarray:
         return wrap(value, edge)
     if type(value) is list:
-        return [lifted(v, e) for v, e in zip(value, edge or [None] * len(value), strict=True)]
+        return [lifted(v, None) for v in value]
     return value
 
 

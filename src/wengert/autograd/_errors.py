@@ -41,9 +41,15 @@ def made(node: Node) -> str:
     return f"{name_of(node)}{inside} ({place(node.code, node.lasti)})"
 
 
-def called(call: Call) -> str:
+def called(call: Call | None) -> str:
     """A call and its line."""
-    return f"{call.what}  at {place(call.code, call.lasti)}"
+    assert call is not None
+    return f"{call.what}  at {_line(call)}"
+
+
+def _line(call: Call | None) -> str:
+    assert call is not None
+    return place(call.code, call.lasti)
 
 
 def name_of(node: Node) -> str:
@@ -81,8 +87,8 @@ def released(walk: Walk, node: Node) -> GraphReleasedError:
         ]
     lines.append(
         f"    {len(lines) - lines.index(next(x for x in lines if 'emedies' in x))}. keep the"
-        " graph (and its memory): retain_graph=True, or \"auto\", at the earlier call,"
-        f" {place(earlier.code, earlier.lasti)}"
+        ' graph (and its memory): retain_graph=True, or "auto", at the earlier call,'
+        f" {_line(earlier)}"
     )
     return GraphReleasedError("\n".join(lines))
 
@@ -100,7 +106,7 @@ def warn_released(walk: Walk, node: Node) -> None:
     earlier = node.state.released
     warnings.warn_explicit(
         f"this backward passes {made(node)}, which was released by"
-        f" {place(earlier.code, earlier.lasti)}. It saved nothing, so PyTorch lets it pass and"
+        f" {_line(earlier)}. It saved nothing, so PyTorch lets it pass and"
         " the gradient is right; wengert without the torch alias raises GraphReleasedError."
         " Sum the losses, or keep the graph with retain_graph=True in the earlier call.",
         UserWarning,

@@ -25,7 +25,22 @@ from wengert.ops._variadic import Output, Partial, output_of, record
 
 
 class FunctionCtx:
-    """What `forward` leaves for `backward`; any attribute may be set on it."""
+    """What `forward` leaves for `backward`; any attribute may be set on it.
+
+    >>> import wengert
+    >>> class Scale(wengert.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x, factor):
+    ...         ctx.factor = factor
+    ...         return x * factor
+    ...
+    ...     @staticmethod
+    ...     def backward(ctx, g):
+    ...         return g * ctx.factor, None
+    >>> x = wengert.tensor(2.0, requires_grad=True)
+    >>> Scale.apply(x, 5.0)
+    tensor(10., grad_fn=<ScaleBackward>)
+    """
 
     needs_input_grad: tuple[bool, ...]
 
@@ -345,9 +360,10 @@ def _intermediate(node: FunctionNode) -> Exception:
     )
 
 
-def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
+def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
     """Mark a `backward` that cannot itself be differentiated; trying to is an error.
 
+    >>> import wengert
     >>> from wengert.autograd.function import once_differentiable
     >>> class Same(wengert.autograd.Function):
     ...     @staticmethod
@@ -360,13 +376,13 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
     ...         return g
     """
 
-    @functools.wraps(backward)
+    @functools.wraps(fn)
     def wrapper(ctx: FunctionCtx, *grads: Any) -> Any:
         known = [*grads, *(ctx._saved or ())]
         edges = tuple([t._edge for t in known if type(t) in tensors and t._edge is not None])
         recording = mode.site is not None
         with no_grad():
-            answer = backward(ctx, *grads)
+            answer = fn(ctx, *grads)
         if not (recording and edges):
             return answer
         values = answer if isinstance(answer, tuple) else (answer,)

@@ -91,11 +91,11 @@ class no_grad(_GradMode):  # noqa: N801 (PyTorch's name)
 
     enabled = False
 
-    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
+    def __new__(cls, orig_func: Callable[..., Any] | None = None) -> Any:
         self = super().__new__(cls)
-        return self if function is None else self(function)
+        return self if orig_func is None else self(orig_func)
 
-    def __init__(self, function: Callable[..., Any] | None = None) -> None:
+    def __init__(self, orig_func: Callable[..., Any] | None = None) -> None:
         self._before = True
 
 
@@ -150,7 +150,7 @@ class inference_mode(_GradMode):  # noqa: N801
     def __new__(cls, mode: bool | Callable[..., Any] = True) -> Any:
         self = super().__new__(cls)
         if callable(mode):
-            self.__init__()
+            cls.__init__(self)
             return self(mode)
         return self
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert import _settings, compiler
+from wengert import compiler
 from wengert.compat._version import TorchVersion
 
 VERSION = TorchVersion("2.13.0+wengert")
@@ -14,7 +14,6 @@ EXTRA: dict[str, Any] = {
     "torch.__version__": VERSION,
     "torch.version.__version__": VERSION,
     "torch.compile": compiler.compile,
-    **{f"torch.{name}": getattr(_settings, name) for name in _settings.__all__},
 }
 
 # What torch has at its top; the other modules of wengert (ops, graph, ...) stay hidden.

@@ -8,18 +8,21 @@ to output), `spread` (its adjoint in the input, the transposed convolution) and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from itertools import product
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from wengert.kernels.blas import threads_for
+
 Shape = tuple[int, ...]
 
 # Columns that one GEMM should at least have: small images are taken several at a time.
-_FEWEST_COLUMNS = 256
+_FEWEST_COLUMNS = 2048
 
 
 class Geometry(NamedTuple):
@@ -40,6 +43,11 @@ class Geometry(NamedTuple):
         )
 
 
+def _space(index: Sequence[Any]) -> tuple[Any, ...]:
+    """The index of spatial dimensions, behind batch and channel."""
+    return (slice(None), slice(None), *index)
+
+
 def padded(x: np.ndarray, padding: tuple[tuple[int, int], ...]) -> np.ndarray:
     """`x` with zeros around its spatial dimensions; itself where there are none to add."""
     if not any(low or high for low, high in padding):
@@ -47,7 +55,7 @@ def padded(x: np.ndarray, padding: tuple[tuple[int, int], ...]) -> np.ndarray:
     size = [n + low + high for n, (low, high) in zip(x.shape[2:], padding, strict=True)]
     out = np.zeros((*x.shape[:2], *size), x.dtype)
     inside = [slice(low, low + n) for n, (low, _) in zip(x.shape[2:], padding, strict=True)]
-    out[:, :, *inside] = x
+    out[_space(inside)] = x
     return out
 
 
@@ -108,19 +116,26 @@ def _by_group(g: np.ndarray, groups: int) -> np.ndarray:
     return g.swapaxes(0, 1).reshape(groups, g.shape[1] // groups, -1)
 
 
+def _threads(weight: Shape, batch: int, out: Shape) -> AbstractContextManager[None]:
+    """One thread unless the products, part by part, are large."""
+    samples = min(batch, max(1, _FEWEST_COLUMNS // max(1, prod(out))))
+    return threads_for(prod(weight) * prod(out) * samples)
+
+
 def convolve(x: np.ndarray, weight: np.ndarray, geometry: Geometry) -> np.ndarray:
     """Each output is a window's product with the weights."""
     kernel, groups = weight.shape[2:], geometry.groups
     size = geometry.out_size(x.shape[2:], kernel)
     out = np.empty((len(x), len(weight), *size), x.dtype)
     matrix = weight.reshape(groups, len(weight) // groups, prod(weight.shape[1:]))
-    for part, columns in _columns(x, kernel, size, geometry):
-        if part.stop - part.start == 1:
-            target = out[part].reshape(groups, len(weight) // groups, prod(size))
-            np.matmul(matrix, columns, out=target)
-        else:
-            result = np.matmul(matrix, columns).reshape(len(weight), -1, *size)
-            out[part] = result.swapaxes(0, 1)
+    with _threads(weight.shape, len(x), size):
+        for part, columns in _columns(x, kernel, size, geometry):
+            if part.stop - part.start == 1:
+                target = out[part].reshape(groups, len(weight) // groups, prod(size))
+                np.matmul(matrix, columns, out=target)
+            else:
+                result = np.matmul(matrix, columns).reshape(len(weight), -1, *size)
+                out[part] = result.swapaxes(0, 1)
     return out
 
 
@@ -129,8 +144,9 @@ def correlate(g: np.ndarray, x: np.ndarray, kernel: Shape, geometry: Geometry) -
     groups, channels = geometry.groups, g.shape[1]
     rows = x.shape[1] // groups
     total = np.zeros((groups, channels // groups, rows * prod(kernel)), x.dtype)
-    for part, columns in _columns(x, kernel, g.shape[2:], geometry):
-        total += np.matmul(_by_group(g[part], groups), columns.swapaxes(1, 2))
+    with _threads((channels, rows, *kernel), len(x), g.shape[2:]):
+        for part, columns in _columns(x, kernel, g.shape[2:], geometry):
+            total += np.matmul(_by_group(g[part], groups), columns.swapaxes(1, 2))
     return total.reshape(channels, rows, *kernel)
 
 
@@ -142,9 +158,9 @@ def overlap_add(blocks: np.ndarray, size: Shape, geometry: Geometry) -> np.ndarr
     whole = [n + low + high for n, (low, high) in zip(size, pads, strict=True)]
     total = np.zeros((*blocks.shape[:2], *whole), blocks.dtype)
     for place, slices in offsets(kernel, out, geometry):
-        total[:, :, *slices] += blocks[:, :, *place]
+        total[_space(slices)] += blocks[_space(place)]
     inside = [slice(low, low + n) for n, (low, _) in zip(size, pads, strict=True)]
-    return total[:, :, *inside]
+    return total[_space(inside)]
 
 
 def spread(g: np.ndarray, weight: np.ndarray, size: Shape, geometry: Geometry) -> np.ndarray:
@@ -153,8 +169,9 @@ def spread(g: np.ndarray, weight: np.ndarray, size: Shape, geometry: Geometry) -
     channels = weight.shape[1] * groups
     matrix = weight.reshape(groups, len(weight) // groups, -1).swapaxes(1, 2)
     total = np.empty((len(g), channels, *size), g.dtype)
-    for part in _parts(len(g), out):
-        columns = np.matmul(matrix, _by_group(g[part], groups))
-        columns = columns.reshape(channels, *kernel, -1, *out)
-        total[part] = overlap_add(np.moveaxis(columns, 1 + len(kernel), 0), size, geometry)
+    with _threads(weight.shape, len(g), out):
+        for part in _parts(len(g), out):
+            columns = np.matmul(matrix, _by_group(g[part], groups))
+            columns = columns.reshape(channels, *kernel, -1, *out)
+            total[part] = overlap_add(np.moveaxis(columns, 1 + len(kernel), 0), size, geometry)
     return total

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.kernels.blas import dot
 from wengert.kernels.reduction import WIDER
 from wengert.kernels.shapes import unbroadcast
 
@@ -29,9 +30,9 @@ def product(a: np.ndarray, b: np.ndarray) -> Any:
         return product(a.astype(wide), b.astype(wide)).astype(a.dtype)
     if b.ndim == 2:
         if a.ndim == 2:
-            return a.dot(b)
+            return dot(a, b)
         if a.flags.c_contiguous:  # one product for the whole batch
-            return a.reshape(-1, a.shape[-1]).dot(b).reshape(*a.shape[:-1], b.shape[1])
+            return dot(a.reshape(-1, a.shape[-1]), b).reshape(*a.shape[:-1], b.shape[1])
     return np.matmul(a, b)
 
 

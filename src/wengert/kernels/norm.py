@@ -82,14 +82,14 @@ def _subtract(x: Array, mean: Array | None, part: tuple[slice, ...], out: Array)
 
 def normalise(
     x: Array, weight: Array | None, bias: Array | None, plan: Plan, eps: float
-) -> tuple[Array, Array | None, Array]:
-    """The output, the means (None where they are not taken) and the variances."""
+) -> tuple[Array, Array | None, Array, Array]:
+    """The output, the means (None where they are not taken), variances, and 1 / deviations."""
     (wide,) = widened(x)
     seen, axes = wide.reshape(plan.view), plan.axes
     out = np.empty(plan.view, wide.dtype)
     channels = out.reshape(plan.channels)
     mean = np.empty(plan.stats, wide.dtype) if plan.centred else None
-    variance = np.empty(plan.stats, wide.dtype)
+    variance, rstd = np.empty(plan.stats, wide.dtype), np.empty(plan.stats, wide.dtype)
     count = wide.dtype.type(plan.size)
     gain = None if weight is None else weight.reshape(plan.affine)
     shift = None if bias is None else bias.reshape(plan.affine)
@@ -98,17 +98,19 @@ def normalise(
             mean[part] = _total(seen[part], axes) / count
         here = _subtract(seen, mean, part, out)
         variance[part] = _dot(here, here, axes) / count
-        here *= inverse_deviation(variance[part], eps)
+        rstd[part] = inverse_deviation(variance[part], eps)
+        here *= rstd[part]
         if gain is not None:
             channels[part] *= gain[channel]
         if shift is not None:
             channels[part] += shift[channel]
-    return narrowed(out.reshape(x.shape), x.dtype), mean, variance
+    return narrowed(out.reshape(x.shape), x.dtype), mean, variance, rstd
 
 
 def inverse_deviation(variance: Array, eps: float) -> Array:
     """1 / sqrt(variance + eps)."""
-    return 1 / np.sqrt(variance + variance.dtype.type(eps))
+    one = variance.dtype.type(1)
+    return one / np.sqrt(variance + variance.dtype.type(eps))
 
 
 def input_gradient(

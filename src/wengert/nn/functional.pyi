@@ -12,6 +12,15 @@ from wengert.ops.activation import softplus as softplus
 from wengert.ops.activation import softshrink as softshrink
 from wengert.ops.activation import softsign as softsign
 from wengert.ops.activation import tanhshrink as tanhshrink
+from wengert.ops.adaptive import adaptive_avg_pool1d as adaptive_avg_pool1d
+from wengert.ops.adaptive import adaptive_avg_pool2d as adaptive_avg_pool2d
+from wengert.ops.adaptive import adaptive_avg_pool3d as adaptive_avg_pool3d
+from wengert.ops.adaptive import adaptive_max_pool1d as adaptive_max_pool1d
+from wengert.ops.adaptive import adaptive_max_pool2d as adaptive_max_pool2d
+from wengert.ops.adaptive import adaptive_max_pool3d as adaptive_max_pool3d
+from wengert.ops.adaptive import max_unpool1d as max_unpool1d
+from wengert.ops.adaptive import max_unpool2d as max_unpool2d
+from wengert.ops.adaptive import max_unpool3d as max_unpool3d
 from wengert.ops.attention import scaled_dot_product_attention as scaled_dot_product_attention
 from wengert.ops.classification import cross_entropy as cross_entropy
 from wengert.ops.classification import multi_margin_loss as multi_margin_loss
@@ -23,6 +32,7 @@ from wengert.ops.conv import conv3d as conv3d
 from wengert.ops.conv import conv_transpose1d as conv_transpose1d
 from wengert.ops.conv import conv_transpose2d as conv_transpose2d
 from wengert.ops.conv import conv_transpose3d as conv_transpose3d
+from wengert.ops.ctc import ctc_loss as ctc_loss
 from wengert.ops.distance import cosine_similarity as cosine_similarity
 from wengert.ops.distance import pairwise_distance as pairwise_distance
 from wengert.ops.distance import pdist as pdist

@@ -13,6 +13,7 @@ import wengert.ops.classification as classification_ops
 import wengert.ops.comparison as comparison_ops
 import wengert.ops.complexes as complexes_ops
 import wengert.ops.conv as conv_ops
+import wengert.ops.ctc as ctc_ops
 import wengert.ops.distance as distance_ops
 import wengert.ops.dropout as dropout_ops
 import wengert.ops.einsum as einsum_ops
@@ -60,6 +61,7 @@ from wengert.ops.classification import *
 from wengert.ops.comparison import *
 from wengert.ops.complexes import *
 from wengert.ops.conv import *
+from wengert.ops.ctc import *
 from wengert.ops.distance import *
 from wengert.ops.dropout import *
 from wengert.ops.einsum import *
@@ -109,6 +111,7 @@ FAMILIES: tuple[ModuleType, ...] = (
     comparison_ops,
     complexes_ops,
     conv_ops,
+    ctc_ops,
     distance_ops,
     dropout_ops,
     einsum_ops,
@@ -159,6 +162,7 @@ __all__ += classification_ops.__all__
 __all__ += comparison_ops.__all__
 __all__ += complexes_ops.__all__
 __all__ += conv_ops.__all__
+__all__ += ctc_ops.__all__
 __all__ += distance_ops.__all__
 __all__ += dropout_ops.__all__
 __all__ += einsum_ops.__all__

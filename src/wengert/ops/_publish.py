@@ -175,12 +175,9 @@ class Layout:
 
     def owner(self, name: str) -> int | None:
         """Whose value a saved array is: an input's index, -1 for the output, None for aux."""
-        if name == "out":
-            return -1
         if name in self.op.inputs:
-            i = name
-            return self.differentiable.index(i) if i in self.differentiable else None
-        return None
+            return self.differentiable.index(name) if name in self.differentiable else None
+        return -1 if name == "out" else None
 
 
 def apply_source(op: Op, layout: Layout) -> str:
@@ -282,9 +279,11 @@ def pullback_source(op: Op, layout: Layout) -> str:
             text += UNBROADCAST.format(i=i) if broadcasts else ""
         return text
 
+    saved = [f"node.s_{n}" for n in layout.arrays]
+    edges = [f"node.e_{i}" for i in diff]
     return PULLBACKS.format(
         name=op.name,
-        edges=", ".join(f"node.e_{i}" for i in diff),
+        edges=", ".join(edges),
         own_edges="".join(f"    e_{i} = node.e_{i}\n" for i in diff),
         results=", ".join(f"g_{i}" for i in diff),
         gradients=gradients("e_{i} is not None", "node.s_{w}"),
@@ -292,9 +291,8 @@ def pullback_source(op: Op, layout: Layout) -> str:
         lifts="".join(
             f"    l_{n} = lift(node.s_{n}, {_edge_of(layout, n)})\n" for n in layout.arrays
         ),
-        cleared=" = ".join([*(f"node.s_{n}" for n in layout.arrays), "None"]),
-        released=" = ".join([*(f"node.s_{n}" for n in layout.arrays),
-                             *(f"node.e_{i}" for i in diff), "None"]),  # fmt: skip
+        cleared=" = ".join([*saved, "None"]),
+        released=" = ".join([*saved, *edges, "None"]),
     )
 
 
@@ -318,9 +316,9 @@ def node_class(op: Op) -> type[_core.Node]:
     Not a tuple of edges: the garbage collector visits every container of a graph that lives.
     """
     layout = Layout(op)
+    edges = [f"e_{i}" for i in op.differentiable]
     namespace = {
-        "__slots__": [*(f"e_{i}" for i in op.differentiable),
-                      *(f"s_{name}" for name in layout.readers)],  # fmt: skip
+        "__slots__": [*edges, *(f"s_{name}" for name in layout.readers)],
         "op": op,
         "saved": tuple((f"s_{name}", layout.owner(name)) for name in layout.arrays),
     }
@@ -377,7 +375,7 @@ def _write(op: Op, scope: dict[str, Any], function: Any) -> None:
     for method in ("pullback", "pullback_to", "clear", "release") if op.differentiable else ():
         setattr(op.node, method, scope[f"{op.name}_{method}"])
     if op.differentiable:
-        op.node.edges = property(scope[f"{op.name}_edges"])  # type: ignore[assignment]
+        setattr(op.node, "edges", property(scope[f"{op.name}_edges"]))  # noqa: B010
     written = scope[op.name]
     scope[op.name] = function
     function.__defaults__, function.__kwdefaults__ = written.__defaults__, written.__kwdefaults__

@@ -6,6 +6,7 @@ import numpy as np
 
 from wengert._core import Tensor
 from wengert._dtypes import of_numpy
+from wengert.kernels.blas import dot
 from wengert.kernels.halves import narrowed, widened
 from wengert.ops._declare import Value, primitive
 from wengert.ops.complexes import conj
@@ -43,7 +44,7 @@ def linear(input: Value, weight: Value, bias: Value = None) -> Value:
     """
     if input.ndim == weight.ndim == 2 and input.dtype is weight.dtype and input.dtype.char in "fd":
         try:
-            out = np.dot(input, weight.T)
+            out = dot(input, weight.T)
         except ValueError:
             raise _mismatch(input, weight) from None
     else:
@@ -79,7 +80,7 @@ def _any_rank(input: np.ndarray, weight: np.ndarray) -> np.ndarray:
     if input.shape[-1] != weight.shape[-1]:
         raise _mismatch(input, weight)
     x, w = widened(input, weight)
-    out = np.dot(x.reshape(-1, x.shape[-1]), w.T)
+    out = dot(x.reshape(-1, x.shape[-1]), w.T)
     return narrowed(np.reshape(out, input.shape[:-1] + weight.shape[:-1]), input.dtype)
 
 
@@ -110,7 +111,7 @@ def _outer(grad: Value, input: Value) -> Value:
     a, b = widened(grad, input)
     if a.ndim != 2:
         a, b = a.reshape(-1, a.shape[-1]), b.reshape(-1, b.shape[-1])
-    return narrowed(np.dot(a.T, b), input.dtype)
+    return narrowed(dot(a.T, b), input.dtype)
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

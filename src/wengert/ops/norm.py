@@ -74,11 +74,11 @@ def _declared(name: str, label: str) -> Any:
     def forward(
         input: Value, weight: Value, bias: Value, plan: Plan, eps: float, track: Any = None
     ) -> Value:
-        out, mean, variance = kernels.normalise(input, weight, bias, plan, eps)
+        out, mean, variance, rstd = kernels.normalise(input, weight, bias, plan, eps)
         if track is not None:
             assert mean is not None
             _follow(track, mean, variance, plan.size)
-        return out, mean, kernels.inverse_deviation(variance, eps)
+        return out, mean, rstd
 
     forward.__name__ = name
     return primitive(
@@ -416,7 +416,7 @@ def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -
     return input / input.norm(p, dim, keepdim=True).clamp_min(eps)
 
 
-__all__ = ["group_norm", "rms_norm"]
+__all__ = ["rms_norm"]
 FUNCTIONAL = (
     "batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "normalize",
     "rms_norm",

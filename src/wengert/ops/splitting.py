@@ -336,7 +336,7 @@ def g_dtype(g: Any) -> np.dtype[Any]:
 
 
 __all__ = [
-    "chunk", "dsplit", "hsplit", "narrow", "select", "select_scatter", "slice_scatter", "split",
+    "chunk", "dsplit", "hsplit", "narrow", "select", "select_scatter", "slice_scatter",
     "split_with_sizes", "tensor_split", "unbind", "vsplit",
 ]  # fmt: skip
 FUNCTIONAL: tuple[str, ...] = ()

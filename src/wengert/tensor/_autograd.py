@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -38,6 +39,10 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
             )
         self._edge = leaf_of(self)
     return self
+
+
+def _set_requires_grad(self: Tensor, value: bool) -> None:
+    requires_grad_(self, value)
 
 
 def _is_leaf(self: Tensor) -> bool:
@@ -102,7 +107,13 @@ def detach(self: Tensor) -> Tensor:
 
 
 def detach_(self: Tensor) -> Tensor:
-    """Cut this tensor off from the graph, in place."""
+    """Cut this tensor off from the graph, in place. RuntimeError for a view.
+
+    >>> import wengert
+    >>> y = wengert.ones(2, requires_grad=True) * 2
+    >>> y.detach_().requires_grad
+    False
+    """
     if hasattr(self, "_root"):
         raise RuntimeError(
             "Can't detach views in-place. Use detach() instead. If you are using"
@@ -113,12 +124,18 @@ def detach_(self: Tensor) -> Tensor:
 
 
 def retain_grad(self: Tensor) -> None:
-    """Keep the gradient of this non-leaf tensor in `.grad`."""
+    """Keep the gradient of this non-leaf tensor in `.grad`.
+
+    >>> import wengert
+    >>> y = wengert.ones(2, requires_grad=True) * 2
+    >>> y.retain_grad()
+    >>> y.sum().backward()
+    >>> y.grad
+    tensor([1., 1.])
+    """
     if self._edge is None:
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
     if not _is_leaf(self):
-        import weakref
-
         state_of(self._edge).retain = weakref.ref(self)
 
 
@@ -150,7 +167,14 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Remo
 def register_post_accumulate_grad_hook(
     self: Tensor, hook: Callable[[Tensor], None]
 ) -> RemovableHandle:
-    """Call `hook(tensor)` after the gradient of this leaf was added to `.grad`."""
+    """Call `hook(tensor)` after the gradient of this leaf was added to `.grad`.
+
+    >>> import wengert
+    >>> x = wengert.ones(2, requires_grad=True)
+    >>> handle = x.register_post_accumulate_grad_hook(lambda p: print(p.grad))
+    >>> x.sum().backward()
+    tensor([1., 1.])
+    """
     if self._edge is None:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     if not _is_leaf(self):
@@ -194,7 +218,7 @@ def backward(
         retain_graph = retain_variables if retain_graph is None else retain_graph
     if gradient is not None and type(gradient) not in tensors:
         gradient = wrap(np.asarray(gradient, self._array.dtype))
-    _backward(self, gradient, retain_graph, create_graph, inputs)
+    _backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
 def _grad_fn(self: Tensor) -> Node | None:
@@ -207,7 +231,7 @@ def bind() -> None:
     for function in (requires_grad_, detach, detach_, retain_grad, register_hook, backward,
                      register_post_accumulate_grad_hook):  # fmt: skip
         setattr(define, function.__name__, function)
-    define.requires_grad = property(lambda self: self._edge is not None, requires_grad_)
+    define.requires_grad = property(lambda self: self._edge is not None, _set_requires_grad)
     define.is_leaf = property(_is_leaf)
     define.grad = property(_get_grad, _set_grad, lambda self: _set_grad(self, None))
     define.grad_fn = property(_grad_fn)

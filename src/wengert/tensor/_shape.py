@@ -25,6 +25,7 @@ from wengert.ops.shape import (
     unsqueeze,
 )
 from wengert.ops.shape import view as _view
+from wengert.ops.splitting import split
 from wengert.tensor._inplace import reshaped_inplace
 
 _MISSING = object()
@@ -146,6 +147,16 @@ def _squeeze_method(self: Tensor, *dim: Any, **named: Any) -> Tensor:
     return squeeze(self, dim[0] if len(dim) == 1 else dim)
 
 
+def _split_method(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Views of `split_size` elements along a dimension, or of a list of sizes.
+
+    >>> import wengert
+    >>> wengert.arange(5).split(2)
+    (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+    """
+    return split(self, split_size, dim)
+
+
 def bind() -> None:
     """Give Tensor what this module is about."""
     define: Any = Tensor
@@ -155,6 +166,7 @@ def bind() -> None:
         method.__doc__ = text
         setattr(define, function.__name__, method)
     define.view = view
+    define.split = _split_method
     define.squeeze = _squeeze_method
     for same in (squeeze, unsqueeze, t, transpose, swapaxes, swapdims):
         name = f"{same.__name__}_"

@@ -35,7 +35,7 @@ ROWS = [
     Row("cumsum", lambda rng: (*complexes(3, 2)(rng), 0), tag="complex", second=False, dtypes=()),
     Row("Tensor.cumsum_", along(1)),
     # Its derivative needs the input, which the in-place form overwrites.
-    Row("Tensor.cumprod_", along(1), grad=False),
+    Row("Tensor.cumprod_", along(1)),
     Row("cumprod", lambda rng: (*with_zeros(rng), 0), tag="zeros"),
     Row("cumprod", lambda rng: (*with_zeros(rng), 1), tag="zeros-last"),
     Row("cumprod", lambda rng: (*ints(3, 4)(rng), 0), tag="int", grad=False),
