@@ -24,9 +24,9 @@ def set_num_threads(num: int) -> None:
     Raises RuntimeError unless `num` is a positive int. Without the OpenBLAS that NumPy's
     wheels carry, the number is only kept.
 
-    >>> from wengert import _settings
-    >>> _settings.set_num_threads(1)
-    >>> _settings.get_num_threads()
+    >>> import wengert
+    >>> wengert.set_num_threads(1)
+    >>> wengert.get_num_threads()
     1
     """
     _Settings.threads = _checked_count("set_num_threads", num)
@@ -36,18 +36,32 @@ def set_num_threads(num: int) -> None:
 
 
 def get_num_threads() -> int:
-    """How many threads a matrix product may use."""
+    """How many threads a matrix product may use.
+
+    >>> import wengert
+    >>> wengert.get_num_threads() >= 1
+    True
+    """
     both = blas.controls()
     return _Settings.threads if both is None else both[1]()
 
 
 def set_num_interop_threads(num: int) -> None:
-    """Keep the number; operations never run side by side here."""
+    """Keep the number; operations never run side by side here.
+
+    >>> import wengert
+    >>> wengert.set_num_interop_threads(1)
+    """
     _Settings.interop_threads = _checked_count("set_num_interop_threads", num)
 
 
 def get_num_interop_threads() -> int:
-    """What `set_num_interop_threads` was given; 1 at first."""
+    """What `set_num_interop_threads` was given; 1 at first.
+
+    >>> import wengert
+    >>> wengert.get_num_interop_threads()
+    1
+    """
     return _Settings.interop_threads
 
 
@@ -62,9 +76,9 @@ def _checked_count(name: str, num: int) -> int:
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Keep the wish, which is always granted: every operation here is deterministic.
 
-    >>> from wengert import _settings
-    >>> _settings.use_deterministic_algorithms(True)
-    >>> _settings.are_deterministic_algorithms_enabled()
+    >>> import wengert
+    >>> wengert.use_deterministic_algorithms(True)
+    >>> wengert.are_deterministic_algorithms_enabled()
     True
     """
     if not isinstance(mode, bool):
@@ -76,21 +90,33 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """What `use_deterministic_algorithms` was given; False at first."""
+    """What `use_deterministic_algorithms` was given; False at first.
+
+    >>> import wengert
+    >>> wengert.use_deterministic_algorithms(False)
+    >>> wengert.are_deterministic_algorithms_enabled()
+    False
+    """
     return _Settings.deterministic
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """The `warn_only` that `use_deterministic_algorithms` was given."""
+    """The `warn_only` that `use_deterministic_algorithms` was given.
+
+    >>> import wengert
+    >>> wengert.use_deterministic_algorithms(False, warn_only=True)
+    >>> wengert.is_deterministic_algorithms_warn_only_enabled()
+    True
+    """
     return _Settings.warn_only
 
 
 def set_float32_matmul_precision(precision: str) -> None:
     """Keep the wish: float32 products are always computed in float32.
 
-    >>> from wengert import _settings
-    >>> _settings.set_float32_matmul_precision("high")
-    >>> _settings.get_float32_matmul_precision()
+    >>> import wengert
+    >>> wengert.set_float32_matmul_precision("high")
+    >>> wengert.get_float32_matmul_precision()
     'high'
     """
     if precision in ("highest", "high", "medium"):
@@ -107,12 +133,23 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 
 def get_float32_matmul_precision() -> str:
-    """What `set_float32_matmul_precision` was given; ``"highest"`` at first."""
+    """What `set_float32_matmul_precision` was given; ``"highest"`` at first.
+
+    >>> import wengert
+    >>> wengert.set_float32_matmul_precision("highest")
+    >>> wengert.get_float32_matmul_precision()
+    'highest'
+    """
     return _Settings.precision
 
 
 def set_flush_denormal(mode: bool) -> bool:
-    """False: the mode of the processor is left alone."""
+    """False: the mode of the processor is left alone.
+
+    >>> import wengert
+    >>> wengert.set_flush_denormal(True)
+    False
+    """
     return False
 
 

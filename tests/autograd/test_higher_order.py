@@ -69,3 +69,14 @@ def test_hessian_vector_product_of_an_mlp(torch: Any) -> None:
 
     for ours, theirs in zip(product(wengert), product(torch), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
+
+
+def test_recorded_gradients_are_tensors_of_their_own() -> None:
+    x = wengert.ones(3, requires_grad=True)
+    y = wengert.ones(3, requires_grad=True)
+    (x + y).sum().backward(create_graph=True)
+    assert x.grad is not y.grad
+    with wengert.no_grad():
+        x.grad.zero_()
+    assert x.grad.tolist() == [0.0, 0.0, 0.0]
+    assert y.grad.tolist() == [1.0, 1.0, 1.0]

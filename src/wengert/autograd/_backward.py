@@ -12,7 +12,8 @@ import numpy as np
 from wengert._core import Leaf, Node, Tensor, new, tensors, wrap
 from wengert._dtypes import of_numpy
 from wengert.autograd import _errors
-from wengert.autograd._engine import Walk
+from wengert.autograd._engine import Walk, compatibility
+from wengert.ops.shape import clone
 
 
 def backward(
@@ -114,7 +115,8 @@ def grad(
     if not (allow_unused or materialize_grads):
         for i, (t, e) in enumerate(zip(wanted, edges, strict=True)):
             if e not in walk.pending:
-                walk.check_released()  # below a released node nothing is reached
+                if not compatibility.lenient:
+                    walk.check_released()  # below a released node nothing is reached
                 raise _errors.unused(i, t, walk)
     walk.check()
     walk.run(seeds)
@@ -209,8 +211,8 @@ def _result(walk: Walk, tensor: Tensor, edge: Node, materialize: bool) -> Tensor
 def accumulate(tensor: Tensor, g: Any) -> None:
     """Add to `.grad`; the first gradient becomes it, copied unless the engine alone owns it."""
     before = getattr(tensor, "_grad", None)
-    if type(g) in tensors:
-        tensor._grad = g if before is None else before + g
+    if type(g) in tensors:  # recorded: other gradients may show the same memory
+        tensor._grad = clone(g) if before is None else before + g
     elif before is None:
         made = new(Tensor)
         made._edge = None

@@ -55,7 +55,7 @@ def _line(call: Call | None) -> str:
 def name_of(node: Node) -> str:
     """The name of a node's operation, as it was called."""
     op = getattr(node, "op", None)
-    return op.name.strip("_") if op is not None else type(node).__name__.removesuffix("Backward0")
+    return op.called if op is not None else type(node).__name__.removesuffix("Backward0")
 
 
 def released(walk: Walk, node: Node) -> GraphReleasedError:

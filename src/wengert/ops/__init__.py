@@ -1,6 +1,7 @@
 """Every operation, declared once, by family."""
 
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 # Under other names: some modules are called as the function that they define.
 import wengert.ops.activation as activation_ops
@@ -152,51 +153,52 @@ FAMILIES: tuple[ModuleType, ...] = (
 )
 
 __all__: list[str] = []
-__all__ += activation_ops.__all__
-__all__ += adaptive_ops.__all__
-__all__ += arithmetic_ops.__all__
-__all__ += attention_ops.__all__
-__all__ += bitwise_ops.__all__
-__all__ += casting_ops.__all__
-__all__ += classification_ops.__all__
-__all__ += comparison_ops.__all__
-__all__ += complexes_ops.__all__
-__all__ += conv_ops.__all__
-__all__ += ctc_ops.__all__
-__all__ += distance_ops.__all__
-__all__ += dropout_ops.__all__
-__all__ += einsum_ops.__all__
-__all__ += embedding_ops.__all__
-__all__ += expansion_ops.__all__
-__all__ += exponential_ops.__all__
-__all__ += extrema_ops.__all__
-__all__ += functional_softmax_ops.__all__
-__all__ += indexing_ops.__all__
-__all__ += interpolate_ops.__all__
-__all__ += joining_ops.__all__
-__all__ += linear_ops.__all__
-__all__ += loss_ops.__all__
-__all__ += matmul_ops.__all__
-__all__ += norm_ops.__all__
-__all__ += padding_ops.__all__
-__all__ += pool_ops.__all__
-__all__ += powers_ops.__all__
-__all__ += rectifiers_ops.__all__
-__all__ += reduction_ops.__all__
-__all__ += replacement_ops.__all__
-__all__ += rounding_ops.__all__
-__all__ += scan_ops.__all__
-__all__ += scatter_ops.__all__
-__all__ += selection_ops.__all__
-__all__ += shape_ops.__all__
-__all__ += softmax_ops.__all__
-__all__ += sort_ops.__all__
-__all__ += special_ops.__all__
-__all__ += splitting_ops.__all__
-__all__ += statistics_ops.__all__
-__all__ += strided_ops.__all__
-__all__ += subscript_ops.__all__
-__all__ += tensor_products_ops.__all__
-__all__ += triangle_ops.__all__
-__all__ += trigonometry_ops.__all__
-__all__ += vision_ops.__all__
+if not TYPE_CHECKING:  # type checkers do not follow sums
+    __all__ += activation_ops.__all__
+    __all__ += adaptive_ops.__all__
+    __all__ += arithmetic_ops.__all__
+    __all__ += attention_ops.__all__
+    __all__ += bitwise_ops.__all__
+    __all__ += casting_ops.__all__
+    __all__ += classification_ops.__all__
+    __all__ += comparison_ops.__all__
+    __all__ += complexes_ops.__all__
+    __all__ += conv_ops.__all__
+    __all__ += ctc_ops.__all__
+    __all__ += distance_ops.__all__
+    __all__ += dropout_ops.__all__
+    __all__ += einsum_ops.__all__
+    __all__ += embedding_ops.__all__
+    __all__ += expansion_ops.__all__
+    __all__ += exponential_ops.__all__
+    __all__ += extrema_ops.__all__
+    __all__ += functional_softmax_ops.__all__
+    __all__ += indexing_ops.__all__
+    __all__ += interpolate_ops.__all__
+    __all__ += joining_ops.__all__
+    __all__ += linear_ops.__all__
+    __all__ += loss_ops.__all__
+    __all__ += matmul_ops.__all__
+    __all__ += norm_ops.__all__
+    __all__ += padding_ops.__all__
+    __all__ += pool_ops.__all__
+    __all__ += powers_ops.__all__
+    __all__ += rectifiers_ops.__all__
+    __all__ += reduction_ops.__all__
+    __all__ += replacement_ops.__all__
+    __all__ += rounding_ops.__all__
+    __all__ += scan_ops.__all__
+    __all__ += scatter_ops.__all__
+    __all__ += selection_ops.__all__
+    __all__ += shape_ops.__all__
+    __all__ += softmax_ops.__all__
+    __all__ += sort_ops.__all__
+    __all__ += special_ops.__all__
+    __all__ += splitting_ops.__all__
+    __all__ += statistics_ops.__all__
+    __all__ += strided_ops.__all__
+    __all__ += subscript_ops.__all__
+    __all__ += tensor_products_ops.__all__
+    __all__ += triangle_ops.__all__
+    __all__ += trigonometry_ops.__all__
+    __all__ += vision_ops.__all__

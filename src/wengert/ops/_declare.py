@@ -38,7 +38,9 @@ class Op:
     """All that is known about one operation.
 
     Attributes:
-        name: the public name.
+        name: the name of its function.
+        called: the public function that it speaks for in errors. An op that only a rule uses
+            has that of the function that it helps to differentiate, and `_backward`.
         forward: the function over arrays.
         kind: "elementwise", "multilinear" or "primitive".
         inputs: arguments that may be Tensors, in order.
@@ -65,13 +67,16 @@ class Op:
         floats: bool = False,
         label: str | None = None,
         mixed: bool = True,
+        name: str | None = None,
     ) -> None:
         self.name = forward.__name__
+        self.called = name or self.name.strip("_")
         self.forward = ufunc or forward
         self.declared = forward
         self.kind, self.rules = kind, rules
         self.aux, self.view, self.floats, self.mixed = aux, view, floats, mixed
         self.label = label or _label(self.name)
+        _check_names(self)
         REGISTRY[self.name] = self
 
     # What follows is worked out when the op is first called: an import has 300 of them.
@@ -109,6 +114,19 @@ class Op:
         return f"<op {self.name}>"
 
 
+def _check_names(op: Op) -> None:
+    """Raise TypeError for an op whose name is taken, or an argument whose name is."""
+    namesake = REGISTRY.get(op.name)
+    if namesake is not None and namesake.declared.__module__ != op.declared.__module__:
+        raise TypeError(
+            f"{op.name}: {op.declared.__module__} declares an op of a name that"
+            f" {namesake.declared.__module__} has taken; rename one of them"
+        )
+    code = op.declared.__code__
+    if "out" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
+        raise TypeError(f"{op.name}: an argument is called 'out', which is the output in rules")
+
+
 def _reads(rule: Rule | None) -> list[str]:
     return [] if rule is None else list(inspect.signature(rule).parameters)[1:]
 
@@ -130,21 +148,30 @@ def elementwise(
     *,
     floats: bool = False,
     label: str | None = None,
+    name: str | None = None,
     **rules: Rule | None,
 ) -> Declare:
     """An operation on each element; inputs broadcast, and rules do not know of it.
 
-    With `ufunc` that is the forward, and the decorated body is its docstring alone.
+    With `ufunc` that is the forward, and the decorated body is its docstring alone. `name`,
+    here and below, is the public function that an op of another name speaks for in errors.
     """
-    return _decorator("elementwise", rules, {"ufunc": ufunc, "floats": floats, "label": label})
+    options = {"ufunc": ufunc, "floats": floats, "label": label, "name": name}
+    return _decorator("elementwise", rules, options)
 
 
-def multilinear(*, view: bool = False, label: str | None = None, **rules: Rule | None) -> Declare:
+def multilinear(
+    *,
+    view: bool = False,
+    label: str | None = None,
+    name: str | None = None,
+    **rules: Rule | None,
+) -> Declare:
     """An operation that is linear in each of its inputs.
 
     `view` says that the output may share memory with the first input.
     """
-    return _decorator("multilinear", rules, {"view": view, "label": label})
+    return _decorator("multilinear", rules, {"view": view, "label": label, "name": name})
 
 
 def primitive(
@@ -153,6 +180,7 @@ def primitive(
     floats: bool = False,
     mixed: bool = True,
     label: str | None = None,
+    name: str | None = None,
     **rules: Rule | None,
 ) -> Declare:
     """Any other operation with a rule per input.
@@ -161,6 +189,5 @@ def primitive(
     (indices, masks) that rules may read. `mixed=False` leaves the inputs' dtypes alone
     (an index beside a float).
     """
-    return _decorator(
-        "primitive", rules, {"aux": aux, "floats": floats, "mixed": mixed, "label": label}
-    )
+    options = {"aux": aux, "floats": floats, "mixed": mixed, "label": label, "name": name}
+    return _decorator("primitive", rules, options)

@@ -120,7 +120,7 @@ def refuse(op: Op, inputs: tuple[Any, ...]) -> None:
 def _wrong_type(op: Op, inputs: tuple[Any, ...], x: Any) -> TypeError:
     position = next(i for i, y in enumerate(inputs) if y is x)
     return TypeError(
-        f"{op.name}(): argument '{op.inputs[position]}' (position {position + 1}) must be"
+        f"{op.called}(): argument '{op.inputs[position]}' (position {position + 1}) must be"
         f" Tensor, not {type(x).__name__}"
     )
 
@@ -134,13 +134,13 @@ def explain(op: Op, error: Exception, inputs: tuple[Any, ...]) -> Exception:
         low, high = -max(n, 1), max(n, 1) - 1
         return IndexError(
             f"Dimension out of range (expected to be in range of [{low}, {high}],"
-            f" but got {error.axis}) in {op.name}()"
+            f" but got {error.axis}) in {op.called}()"
         )
     if type(error) is ValueError and op.kind == "elementwise":
-        return RuntimeError(_broadcast_message(op.name, shapes) or f"{op.name}(): {error}")
+        return RuntimeError(_broadcast_message(op.called, shapes) or f"{op.called}(): {error}")
     if type(error).__name__.startswith("_UFunc"):
         kinds = [_dtypes.of_numpy[v.dtype].short for v in values if isinstance(v, np.ndarray)]
-        return NotImplementedError(f"\"{op.name}\" not implemented for '{', '.join(kinds)}'")
+        return NotImplementedError(f"\"{op.called}\" not implemented for '{', '.join(kinds)}'")
     return error
 
 

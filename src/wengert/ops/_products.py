@@ -25,6 +25,7 @@ Shape = tuple[int, ...]
     input=lambda g, other, input_shape: times_transposed(g, conj(other), input_shape),
     other=lambda g, input, other_shape: transposed_times(conj(input), g, other_shape),
     label="MmBackward0",
+    name="matmul",
 )
 def times(input: Value, other: Value, shape: Shape) -> Value:
     """input @ other, summed to `shape`."""
@@ -36,6 +37,7 @@ def times(input: Value, other: Value, shape: Shape) -> Value:
     input=lambda g, other, input_shape: times(g, conj(other), input_shape),
     other=lambda g, input, other_shape: transposed_times(g, conj(input), other_shape),
     label="MmBackward0",
+    name="matmul",
 )
 def times_transposed(input: Value, other: Value, shape: Shape) -> Value:
     """input @ other.mT, summed to `shape`. The conjugate of its rules is that of the factor."""
@@ -47,6 +49,7 @@ def times_transposed(input: Value, other: Value, shape: Shape) -> Value:
     input=lambda g, other, input_shape: times_transposed(conj(other), g, input_shape),
     other=lambda g, input, other_shape: times(conj(input), g, other_shape),
     label="MmBackward0",
+    name="matmul",
 )
 def transposed_times(input: Value, other: Value, shape: Shape) -> Value:
     """input.mT @ other, summed to `shape`."""

@@ -126,7 +126,12 @@ def _require_nonzero(divisor: np.ndarray) -> None:
         raise RuntimeError("ZeroDivisionError")
 
 
-@elementwise(input=lambda g: no_slope(g), other=lambda g: no_slope(g), label="DivBackward2")
+@elementwise(
+    input=lambda g: no_slope(g),
+    other=lambda g: no_slope(g),
+    label="DivBackward2",
+    name="floor_divide",
+)
 def _div_floor(input: Value, other: Value) -> Value:
     if input.dtype.kind in "bc":
         raise not_implemented("div_floor_cpu", input)
@@ -134,7 +139,9 @@ def _div_floor(input: Value, other: Value) -> Value:
     return np.floor_divide(input, other)
 
 
-@elementwise(input=lambda g: no_slope(g), other=lambda g: no_slope(g), label="DivBackward2")
+@elementwise(
+    input=lambda g: no_slope(g), other=lambda g: no_slope(g), label="DivBackward2", name="div"
+)
 def _div_trunc(input: Value, other: Value) -> Value:
     if input.dtype.kind in "bc":
         raise not_implemented("div_trunc_cpu", input)

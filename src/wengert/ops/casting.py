@@ -9,7 +9,7 @@ from wengert._core import Tensor, tensors, wrap
 from wengert.ops._declare import Value, multilinear
 
 
-@multilinear(input=lambda g, source: _back(g, source), label="ToCopyBackward0")
+@multilinear(input=lambda g, source: _back(g, source), label="ToCopyBackward0", name="to")
 def _cast(input: Value, to: np.dtype, source: np.dtype) -> Value:
     with np.errstate(all="ignore"):  # out-of-range values convert as C does
         return input.astype(to)

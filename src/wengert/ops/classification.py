@@ -53,6 +53,7 @@ def _cross_entropy(input: Value, index: Value, share: Value, axis: int, reduced:
     ),
     index=None,
     share=None,
+    name="nll_loss",
 )
 def _weighed_pick(input: Value, index: Value, share: Value, axis: int, reduced: bool) -> Value:
     loss = kernels.pick(input, index, axis) * share
@@ -66,6 +67,7 @@ def _weighed_pick(input: Value, index: Value, share: Value, axis: int, reduced: 
     ),
     index=None,
     share=None,
+    name="nll_loss_backward",
 )
 def _weighed_put(
     grad: Value, index: Value, share: Value, shape: tuple[int, ...], axis: int

@@ -228,7 +228,7 @@ def signbit(input: Value) -> Value:
     return np.signbit(input) if input.dtype in _dtypes.inexact else np.less(input, 0)
 
 
-@elementwise(input=None, other=None)
+@elementwise(input=None, other=None, name="isclose")
 def _close(input: Value, other: Value, rtol: float, atol: float, equal_nan: builtins.bool) -> Value:
     close = np.equal(input, other)
     if equal_nan:

@@ -72,12 +72,12 @@ def _imag(input: Value) -> Value:
     return input.imag
 
 
-@multilinear(input=lambda g: _real(g))
+@multilinear(input=lambda g: _real(g), name="real_backward")
 def _from_real(input: Value) -> Value:
     return input.astype(_COMPLEX[input.dtype])
 
 
-@multilinear(input=lambda g: _imag(g))
+@multilinear(input=lambda g: _imag(g), name="imag_backward")
 def _from_imag(input: Value) -> Value:
     return input * _COMPLEX[input.dtype].type(1j)
 
@@ -117,7 +117,7 @@ def _angle(input: Value) -> Value:
     return np.arctan2(input.imag, input.real)
 
 
-@elementwise(floats=True, input=lambda g: _no_slope(g), label="AngleBackward0")
+@elementwise(floats=True, input=lambda g: _no_slope(g), label="AngleBackward0", name="angle")
 def _angle_of_real(input: Value) -> Value:
     # NaN stays NaN, and -0.0 counts as positive.
     zero_or_nan = np.where(np.isnan(input), input, input.dtype.type(0))
@@ -206,12 +206,14 @@ def _check_parts(name: str, first: Tensor, second: Tensor) -> None:
         )
 
 
-@multilinear(input=lambda g: _join(g), view=True, label="ViewAsRealBackward0")
+@multilinear(input=lambda g: _join(g), view=True, label="ViewAsRealBackward0", name="view_as_real")
 def _split(input: Value) -> Value:
     return input[..., None].view(input.real.dtype)
 
 
-@multilinear(input=lambda g: _split(g), view=True, label="ViewAsComplexBackward0")
+@multilinear(
+    input=lambda g: _split(g), view=True, label="ViewAsComplexBackward0", name="view_as_complex"
+)
 def _join(input: Value) -> Value:
     if input.strides[-1] != input.itemsize:
         input = np.ascontiguousarray(input)  # a cotangent; views were checked

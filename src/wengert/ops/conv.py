@@ -44,6 +44,7 @@ def _add_bias(out: np.ndarray, bias: np.ndarray | None, dtype: np.dtype[Any]) ->
         g, conj(input), weight_shape[2:], geometry
     ),
     bias=_bias_vjp,
+    name="conv",
 )
 def _convolution(input: Value, weight: Value, geometry: Geometry, bias: Value = None) -> Value:
     x, w = widened(input, weight)
@@ -59,6 +60,7 @@ def _convolution(input: Value, weight: Value, geometry: Geometry, bias: Value = 
         conj(input), g, weight_shape[2:], geometry
     ),
     bias=_bias_vjp,
+    name="conv_transpose",
 )
 def _transposed_convolution(
     input: Value, weight: Value, size: Shape, geometry: Geometry, bias: Value = None
@@ -75,6 +77,7 @@ def _transposed_convolution(
     input=lambda g, grad, input_shape, geometry: _transposed_convolution(
         conj(grad), g, input_shape[2:], geometry
     ),
+    name="conv_backward",
 )
 def _convolution_weight(grad: Value, input: Value, kernel: Shape, geometry: Geometry) -> Value:
     g, x = widened(grad, input)

@@ -18,6 +18,7 @@ _SELU_FLOOR = -1.7580993408473766
     label="DropoutBackward0",
     input=lambda g, mask, scale: _masked(g, mask, scale),
     mask=None,
+    name="dropout",
 )
 def _masked(input: Value, mask: Value, scale: float) -> Value:
     """The input times a boolean mask times a number; its own adjoint."""

@@ -28,6 +28,7 @@ Shape = tuple[int, ...]
     input=lambda g, other, la, lb, lo: contract(g, conj(other), lo, lb, la),
     other=lambda g, input, la, lb, lo: contract(g, conj(input), lo, la, lb),
     label="BmmBackward0",
+    name="einsum",
 )
 def contract(input: Value, other: Value, la: Labels, lb: Labels, lo: Labels) -> Value:
     """The product of two tensors with labelled axes, summed over the labels that `lo` lacks."""
@@ -41,13 +42,14 @@ def contract(input: Value, other: Value, la: Labels, lb: Labels, lo: Labels) -> 
     input=lambda g, input_shape, source, target: spread(g, input_shape, source, target),
     view=True,
     label="PermuteBackward0",
+    name="einsum",
 )
 def rearrange(input: Value, source: Labels, target: Labels) -> Value:
     """Diagonals of repeated labels, sums over those that `target` lacks, axes in its order."""
     return kernel.rearrange(input, source, target)
 
 
-@multilinear(input=lambda g, source, target: rearrange(g, source, target))
+@multilinear(input=lambda g, source, target: rearrange(g, source, target), name="einsum_backward")
 def spread(input: Value, shape: Shape, source: Labels, target: Labels) -> Value:
     """The adjoint of `rearrange`."""
     return kernel.spread(np.asarray(input), shape, source, target)

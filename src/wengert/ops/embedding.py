@@ -52,6 +52,7 @@ def _embedding(
         g, input, padding_idx, by_frequency
     ),
     input=None,
+    name="embedding_backward",
 )
 def add_rows(
     grad: Value, input: Value, rows: int, padding_idx: int | None = None, by_frequency: bool = False
@@ -68,6 +69,7 @@ def add_rows(
         g, input, grad_shape[0], padding_idx, by_frequency
     ),
     input=None,
+    name="embedding_backward",
 )
 def _weighed_rows(grad: Value, input: Value, padding_idx: int | None, by_frequency: bool) -> Value:
     """The adjoint of `add_rows`."""

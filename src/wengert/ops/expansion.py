@@ -174,7 +174,7 @@ def repeat(input: Value, repeats: Sequence[int]) -> Value:
     return np.tile(input, tuple(repeats))
 
 
-@multilinear(g=lambda g, repeats: repeat(g, repeats))
+@multilinear(g=lambda g, repeats: repeat(g, repeats), name="repeat_backward")
 def _unrepeat(g: Value, shape: Shape, repeats: Sequence[int]) -> Value:
     """The sum over the copies that `repeat` made."""
     padded = (1,) * (len(repeats) - len(shape)) + shape

@@ -38,6 +38,7 @@ class MinMax(NamedTuple):
     ),
     indices=None,
     label="GatherBackward0",
+    name="gather",
 )
 def take_along(input: Value, indices: Value, dim: int, unique: bool) -> Value:
     """The elements at `indices` along `dim`; `unique` promises that no index occurs twice."""
@@ -48,6 +49,7 @@ def take_along(input: Value, indices: Value, dim: int, unique: bool) -> Value:
     mixed=False,
     input=lambda g, indices, dim, unique: take_along(g, indices, dim, unique),
     indices=None,
+    name="gather_backward",
 )
 def add_along(
     input: Value, indices: Value, shape: tuple[int, ...], dim: int, unique: bool
@@ -64,6 +66,7 @@ def add_along(
     ),
     indices=None,
     label="ValueSelectingReductionBackward0",
+    name="gather",
 )
 def _pick(input: Value, indices: Value, dim: int, keepdim: bool) -> Value:
     axis = axis_of(dim, input.ndim)
@@ -75,6 +78,7 @@ def _pick(input: Value, indices: Value, dim: int, keepdim: bool) -> Value:
     mixed=False,
     input=lambda g, indices, dim, keepdim: _pick(g, indices, dim, keepdim),
     indices=None,
+    name="gather_backward",
 )
 def _put_back(
     input: Value, indices: Value, shape: tuple[int, ...], dim: int, keepdim: bool
@@ -120,7 +124,7 @@ def _place_of(input: Value, dim: int, keepdim: bool, largest: bool) -> Value:
     return selection.extreme_index(input, dim, keepdim, largest, name)
 
 
-@primitive(input=None, extreme=None)
+@primitive(input=None, extreme=None, name="amax_backward")
 def share_of_ties(input: Value, extreme: Value, dim: Dims = None) -> Value:
     """1/n for each of the n elements that equal the extreme, 0 for the others."""
     mask = ties(input, extreme).astype(input.dtype)
@@ -171,12 +175,16 @@ def amin(input: Value, dim: Dims = (), keepdim: bool = False) -> Value:
     return _extreme(np.minimum, "amin", input, dim, keepdim)
 
 
-@primitive(input=lambda g, input, out: g * share_of_ties(input, out), label="MaxBackward1")
+@primitive(
+    input=lambda g, input, out: g * share_of_ties(input, out), label="MaxBackward1", name="max"
+)
 def _max_of_all(input: Value) -> Value:
     return _extreme(np.maximum, "max", input, None, False)
 
 
-@primitive(input=lambda g, input, out: g * share_of_ties(input, out), label="MinBackward1")
+@primitive(
+    input=lambda g, input, out: g * share_of_ties(input, out), label="MinBackward1", name="min"
+)
 def _min_of_all(input: Value) -> Value:
     return _extreme(np.minimum, "min", input, None, False)
 

@@ -97,7 +97,9 @@ def gather(input: Value, dim: int, index: Value, *, sparse_grad: bool = False) -
     return array[elementwise_key("gather", array, dim, index)].reshape(index.shape)
 
 
-@primitive(g=lambda g, index, dim: gather(g, dim, index), index=None, mixed=False)
+@primitive(
+    g=lambda g, index, dim: gather(g, dim, index), index=None, mixed=False, name="gather_backward"
+)
 def _gather_adjoint(g: Value, index: Value, shape: tuple[int, ...], dim: int) -> Value:
     """Zeros with `g` added where gather took it from."""
     if not index.size:
@@ -109,7 +111,7 @@ def _gather_adjoint(g: Value, index: Value, shape: tuple[int, ...], dim: int) ->
 
 
 @primitive(
-    input=lambda g, input_shape, dim, index: _select_adjoint(g, index, input_shape, dim),
+    input=lambda g, input_shape, dim, index: _index_select_adjoint(g, index, input_shape, dim),
     index=None,
     mixed=False,
 )
@@ -147,8 +149,13 @@ def index_select(input: Value, dim: int, index: Value) -> Value:
     return out if input.ndim else out.reshape(())
 
 
-@primitive(g=lambda g, index, dim: index_select(g, dim, index), index=None, mixed=False)
-def _select_adjoint(g: Value, index: Value, shape: tuple[int, ...], dim: int) -> Value:
+@primitive(
+    g=lambda g, index, dim: index_select(g, dim, index),
+    index=None,
+    mixed=False,
+    name="index_select_backward",
+)
+def _index_select_adjoint(g: Value, index: Value, shape: tuple[int, ...], dim: int) -> Value:
     """Zeros with the slices of `g` added where index_select took them from."""
     if not shape:
         return np.asarray(g)

@@ -22,7 +22,7 @@ from wengert.ops._declare import Value, multilinear
 Positions = np.ndarray
 
 
-@multilinear(input=lambda g, taps: resample_back(g, taps))
+@multilinear(input=lambda g, taps: resample_back(g, taps), name="interpolate")
 def resample(input: Value, taps: tuple[Taps, ...]) -> Value:
     """The input resized along the axis of each of the taps."""
     (x,) = widened(input)
@@ -31,7 +31,7 @@ def resample(input: Value, taps: tuple[Taps, ...]) -> Value:
     return narrowed(x, input.dtype)
 
 
-@multilinear(input=lambda g, taps: resample(g, taps))
+@multilinear(input=lambda g, taps: resample(g, taps), name="interpolate_backward")
 def resample_back(input: Value, taps: tuple[Taps, ...]) -> Value:
     """The adjoint of `resample`."""
     (x,) = widened(input)

@@ -61,6 +61,7 @@ def _weighed(loss: Tensor, weight: Tensor | None, input: Tensor, reduction: str)
     input=lambda g, input, target: g * (2.0 * (input - target)),
     target=lambda g, input, target: g * (2.0 * (target - input)),
     label="MseLossBackward0",
+    name="mse_loss",
 )
 def _squared_error(input: Value, target: Value) -> Value:
     require_kind("mse_cpu", input, "fc")
@@ -95,7 +96,7 @@ def l1_loss(
     return _weighed((input - target).abs(), weight, input, reduction)
 
 
-@elementwise(input=lambda g, input, limit: g * (abs(input) < limit))
+@elementwise(input=lambda g, input, limit: g * (abs(input) < limit), name="huber_loss_backward")
 def _limited(input: Value, limit: float) -> Value:
     bound = input.dtype.type(limit)
     return np.minimum(np.maximum(input, -bound), bound)
@@ -105,6 +106,7 @@ def _limited(input: Value, limit: float) -> Value:
     input=lambda g, input, target, delta: g * _limited(input - target, delta),
     target=lambda g, input, target, delta: g * _limited(target - input, delta),
     label="HuberLossBackward0",
+    name="huber_loss",
 )
 def _huber(input: Value, target: Value, delta: float) -> Value:
     require_kind("huber_cpu", input, "f")
@@ -157,14 +159,14 @@ def _log_at_least(x: np.ndarray) -> np.ndarray:
     return np.maximum(np.log(x), x.dtype.type(-100))
 
 
-@elementwise(input=lambda g, input: g * (1.0 - 2.0 * input))
-def _spread(input: Value) -> Value:
+@elementwise(input=lambda g, input: g * (1.0 - 2.0 * input), name="binary_cross_entropy_backward")
+def _bernoulli_variance(input: Value) -> Value:
     """x (1 - x), kept from zero: the variance that divides the derivative."""
     return np.maximum(input * (1 - input), input.dtype.type(1e-12))
 
 
 @elementwise(
-    input=lambda g, input, target: g * (input - target) / _spread(input),
+    input=lambda g, input, target: g * (input - target) / _bernoulli_variance(input),
     target=lambda g, input: g * (log(1.0 - input) - log(input)),
     label="BinaryCrossEntropyBackward0",
 )
@@ -207,6 +209,7 @@ def binary_cross_entropy(
     input=lambda g, input, target: g * (sigmoid(input) - target),
     target=lambda g, input: -g * input,
     label="BinaryCrossEntropyWithLogitsBackward0",
+    name="binary_cross_entropy_with_logits",
 )
 def _logits_loss(input: Value, target: Value) -> Value:
     # log(1 + exp(-|x|)) + max(x, 0) - x t

@@ -132,6 +132,7 @@ def _per_channel(g: Value, shape: tuple[int, ...]) -> Value:
     bias=lambda g, bias_shape: _per_channel(g, bias_shape),
     running_mean=None,
     running_var=None,
+    name="batch_norm",
 )
 def _batch_norm_by_running(
     input: Value, weight: Value, bias: Value, running_mean: Value, running_var: Value, eps: float

@@ -14,7 +14,7 @@ from wengert.ops.interpolate import resample
 Pads = tuple[int, ...]
 
 
-@primitive(input=lambda g, pad: _constant_pad(g, tuple([-p for p in pad]), 0.0))
+@primitive(input=lambda g, pad: _constant_pad(g, tuple([-p for p in pad]), 0.0), name="pad")
 def _constant_pad(input: Value, pad: Pads, value: float) -> Value:
     """`pad` counts from the last dimension; negative entries crop, which is the adjoint."""
     lead = input.ndim - len(pad) // 2

@@ -36,6 +36,7 @@ class Windows(NamedTuple):
         g, indices, input_shape[len(input_shape) - n :]
     ),
     indices=None,
+    name="max_pool",
 )
 def take_positions(input: Value, indices: Value, n: int) -> Value:
     """The values at flat positions of the last `n` dimensions."""
@@ -46,6 +47,7 @@ def take_positions(input: Value, indices: Value, n: int) -> Value:
     mixed=False,
     grad=lambda g, indices, size: take_positions(g, indices, len(size)),
     indices=None,
+    name="max_pool_backward",
 )
 def _add_positions(grad: Value, indices: Value, size: Shape) -> Value:
     (wide,) = widened(grad)
@@ -57,6 +59,7 @@ def _add_positions(grad: Value, indices: Value, size: Shape) -> Value:
     label="MaxUnpoolBackward0",
     input=lambda g, indices, size: take_positions(g, indices, len(size)),
     indices=None,
+    name="max_unpool",
 )
 def unpool(input: Value, indices: Value, size: Shape) -> Value:
     """Zeros of that size with the input written at flat positions."""
@@ -68,6 +71,7 @@ def unpool(input: Value, indices: Value, size: Shape) -> Value:
     input=lambda g, input_shape, windows, divisor: _window_spread(
         g, input_shape[2:], windows, divisor
     ),
+    name="avg_pool",
 )
 def window_mean(input: Value, windows: Windows, divisor: Any) -> Value:
     """The sum of each window divided by `divisor`, a number or counts by position."""
@@ -75,7 +79,9 @@ def window_mean(input: Value, windows: Windows, divisor: Any) -> Value:
     return narrowed(kernels.window_sum(wide, *windows) / divisor, input.dtype)
 
 
-@multilinear(input=lambda g, windows, divisor: window_mean(g, windows, divisor))
+@multilinear(
+    input=lambda g, windows, divisor: window_mean(g, windows, divisor), name="avg_pool_backward"
+)
 def _window_spread(input: Value, size: Shape, windows: Windows, divisor: Any) -> Value:
     (wide,) = widened(input)
     spread = kernels.window_spread(wide / divisor, windows.kernel, size, windows.geometry)

@@ -21,6 +21,7 @@ from wengert.ops.selection import drop
 @elementwise(
     input=lambda g, input, exponent: _power_slope(g, input, exponent),
     label="PowBackward0",
+    name="pow",
 )
 def _pow_number(input: Value, exponent: complex) -> Value:
     """`pow` with a number that does not change the dtype."""
@@ -51,6 +52,7 @@ def _power_slope(g: Value, input: Value, exponent: complex) -> Value:
         g * conj(out * log(input)), (input == 0.0) & _not_negative(exponent)
     ),
     label="PowBackward1",
+    name="pow",
 )
 def _pow_tensor(input: Value, exponent: Value) -> Value:
     if input.dtype.kind in "iu":

@@ -25,19 +25,19 @@ from wengert.ops.complexes import conj
 from wengert.ops.scan import exclusive_prod, has_zeros
 
 
-@multilinear(input=lambda g, input_shape: expand_to(g, input_shape))
+@multilinear(input=lambda g, input_shape: expand_to(g, input_shape), name="sum_to_size")
 def sum_to_shape(input: Value, shape: tuple[int, ...]) -> Value:
     """The sum down to a shape that broadcasts to the input's."""
     return unbroadcast(input, shape)
 
 
-@multilinear(input=lambda g, input_shape: sum_to_shape(g, input_shape))
+@multilinear(input=lambda g, input_shape: sum_to_shape(g, input_shape), name="expand")
 def expand_to(input: Value, shape: tuple[int, ...]) -> Value:
     """The input broadcast to a shape."""
     return kernel.broadcast(input, shape)
 
 
-@multilinear(input=lambda g, dim, keepdim: sum_over(g, dim, keepdim))
+@multilinear(input=lambda g, dim, keepdim: sum_over(g, dim, keepdim), name="sum_backward")
 def expand_back(input: Value, shape: tuple[int, ...], dim: Dims, keepdim: bool) -> Value:
     """The adjoint of a sum over `dim`: the cotangent, repeated over `shape`."""
     if axes_of(dim, len(shape)) is None:
@@ -48,6 +48,7 @@ def expand_back(input: Value, shape: tuple[int, ...], dim: Dims, keepdim: bool) 
 @multilinear(
     input=lambda g, input_shape, dim, keepdim: expand_back(g, input_shape, dim, keepdim),
     label="SumBackward0",
+    name="sum",
 )
 def sum_over(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:
     """`sum` in the input's own dtype."""
@@ -78,6 +79,7 @@ def unreduced(x: Value, shape: tuple[int, ...], dim: Dims, keepdim: bool) -> Val
         g / (count_of(input_shape, dim) or 1), input_shape, dim, keepdim
     ),
     label="MeanBackward0",
+    name="mean",
 )
 def mean_over(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:
     """`mean` in the input's own dtype."""
@@ -105,7 +107,7 @@ def _check_inexact(complaint: str, array: np.ndarray) -> None:
         raise RuntimeError(f"{complaint} got {_dtypes.of_numpy[array.dtype].short}")
 
 
-@primitive(aux=("known",), input=lambda g, known: g * known)
+@primitive(aux=("known",), input=lambda g, known: g * known, name="nansum")
 def _nan_to_zero(input: Value) -> Value:
     known = input == input
     return np.where(known, input, input.dtype.type(0)), known
@@ -140,7 +142,7 @@ def nanmean(
     return nansum(input, dim, keepdim, dtype=dtype) / sum_over(known, dim, keepdim)
 
 
-@primitive(input=None)
+@primitive(input=None, name="nanmean")
 def _known(input: Value) -> Value:
     return input == input
 
@@ -184,14 +186,14 @@ def _sign(input: Value) -> Value:
     return np.sign(input)
 
 
-@primitive(input=lambda g, out: -g * out * out)
+@primitive(input=lambda g, out: -g * out * out, name="norm_backward")
 def inverse_or_zero(input: Value) -> Value:
     """1/x, and 0 in the place of 1/0: a subgradient at the origin of a norm."""
     with np.errstate(divide="ignore"):
         return np.where(input == 0, input.dtype.type(0), input.dtype.type(1) / input)
 
 
-@primitive(input=None, extreme=None)
+@primitive(input=None, extreme=None, name="norm_backward")
 def _share(input: Value, extreme: Value) -> Value:
     return kernel.ties(input, extreme).astype(input.dtype)
 
@@ -212,14 +214,17 @@ def _norm_vjp(g: Value, input: Value, out: Value, p: float, dim: Dims, keepdim: 
     return g * sign * _ratio_power(size * inverse_or_zero(out), p - 1)
 
 
-@primitive(base=lambda g, base, exponent: g * exponent * _ratio_power(base, exponent - 1))
+@primitive(
+    base=lambda g, base, exponent: g * exponent * _ratio_power(base, exponent - 1),
+    name="norm_backward",
+)
 def _ratio_power(base: Value, exponent: float) -> Value:
     """x ** exponent, and 0 where x is 0: that element's part in a norm is left alone."""
     with np.errstate(divide="ignore"):
         return np.where(base == 0, base.dtype.type(0), base**exponent)
 
 
-@primitive(input=_norm_vjp, label="LinalgVectorNormBackward0")
+@primitive(input=_norm_vjp, label="LinalgVectorNormBackward0", name="norm")
 def vector_norm(input: Value, p: float = 2, dim: Dims = None, keepdim: bool = False) -> Value:
     """The p-norm of a real tensor (p=2: also of a complex one) over `dim`."""
     _check_inexact("linalg.vector_norm: Expected a floating point or complex tensor as input, but",
@@ -232,7 +237,7 @@ def vector_norm(input: Value, p: float = 2, dim: Dims = None, keepdim: bool = Fa
     return kernel.p_norm(input, p, dim, keepdim)
 
 
-@primitive(input=None)
+@primitive(input=None, name="norm")
 def _nonzero_norm(input: Value, dim: Dims, keepdim: bool) -> Value:
     return kernel.p_norm(input, 0, dim, keepdim)
 

@@ -150,6 +150,7 @@ def _check_copied(input: np.ndarray, axis: int, index: np.ndarray, source: np.nd
     index=None,
     mixed=False,
     label="IndexFillBackward0",
+    name="index_fill",
 )
 def _fill_rows(input: Value, dim: int, index: Value, value: complex) -> Value:
     out = np.array(with_dims(np.asarray(input)))
@@ -163,6 +164,7 @@ def _fill_rows(input: Value, dim: int, index: Value, value: complex) -> Value:
     value=lambda g, dim, index: sum_to(index_select(g, dim, _from_start(g, dim, index)), ()),
     mixed=False,
     label="IndexFillBackward1",
+    name="index_fill",
 )
 def _fill_rows_with(input: Value, dim: int, index: Value, value: Value) -> Value:
     return _fill_rows(input, dim, index, value)
@@ -229,14 +231,18 @@ def _masked_scatter(input: Value, mask: Value, source: Value) -> Value:
     return out
 
 
-@primitive(g=lambda g, mask: _mask_erased(g, mask), mask=None, mixed=False)
+@primitive(
+    g=lambda g, mask: _mask_erased(g, mask), mask=None, mixed=False, name="masked_scatter_backward"
+)
 def _mask_erased(g: Value, mask: Value) -> Value:
     out = np.array(g)
     out[mask] = 0
     return out
 
 
-@primitive(g=lambda g, mask: _mask_placed(g, mask), mask=None, mixed=False)
+@primitive(
+    g=lambda g, mask: _mask_placed(g, mask), mask=None, mixed=False, name="masked_scatter_backward"
+)
 def _mask_taken(g: Value, mask: Value, shape: tuple[int, ...]) -> Value:
     """Zeros whose first elements are those of `g` where the mask is true."""
     out = np.zeros(shape, g.dtype)
@@ -245,7 +251,12 @@ def _mask_taken(g: Value, mask: Value, shape: tuple[int, ...]) -> Value:
     return out
 
 
-@primitive(g=lambda g, g_shape, mask: _mask_taken(g, mask, g_shape), mask=None, mixed=False)
+@primitive(
+    g=lambda g, g_shape, mask: _mask_taken(g, mask, g_shape),
+    mask=None,
+    mixed=False,
+    name="masked_scatter_backward",
+)
 def _mask_placed(g: Value, mask: Value) -> Value:
     """Zeros with the first elements of `g` where the mask is true."""
     out = np.zeros(mask.shape, g.dtype)

@@ -10,7 +10,7 @@ from wengert.ops._checks import not_implemented, require_kind
 from wengert.ops._declare import Value, elementwise, multilinear
 
 
-@multilinear(g=lambda g: no_slope(g))
+@multilinear(g=lambda g: no_slope(g), name="zeros_like")
 def no_slope(g: Value) -> Value:
     """The gradient of what is constant in pieces: zeros."""
     return np.zeros_like(g)
@@ -120,6 +120,7 @@ def sign(input: Value) -> Value:
 @elementwise(
     input=lambda g, input, out: _across(g, input, out),
     label="SgnBackward0",
+    name="sgn",
 )
 def _complex_sgn(input: Value) -> Value:
     size = np.asarray(np.abs(input))

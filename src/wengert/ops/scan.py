@@ -35,7 +35,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
     return _cumsum(input if dtype is None else convert(input, dtype), dim)
 
 
-@primitive(input=lambda g, dim, by: _shifted(g, dim, -by, 0.0))
+@primitive(input=lambda g, dim, by: _shifted(g, dim, -by, 0.0), name="cumsum_backward")
 def _shifted(input: Value, dim: int, by: int, fill: float) -> Value:
     return kernel.shifted(input, axis_of(dim, input.ndim), by, fill)
 
@@ -45,6 +45,7 @@ def _shifted(input: Value, dim: int, by: int, fill: float) -> Value:
     factor=lambda g, factor, out, dim, reverse: (
         _carried(g, factor, dim, reverse) * conj(_shifted(out, dim, -1 if reverse else 1, 0.0))
     ),
+    name="cumprod_backward",
 )
 def _recurrence(add: Value, factor: Value, dim: int, reverse: bool) -> Value:
     """r[k] = add[k] + factor[k] * r[k-1], or r[k+1] if `reverse`."""
@@ -90,7 +91,7 @@ def exclusive_prod(input: Value, dim: int) -> Value:
     return before * _shifted(_cumprod(input, dim, True), dim, -1, 1.0)
 
 
-@primitive(input=lambda g: g)
+@primitive(input=lambda g: g, name="isfinite")
 def _finite(input: Value) -> Value:
     """-inf replaced by the lowest number: a running sum of nothing has no derivative."""
     return np.maximum(input, _lowest(input.dtype))
@@ -150,12 +151,14 @@ def cummin(input: Tensor, dim: int) -> ValuesIndices:
     return ValuesIndices(take_along(input, indices, dim, False), indices)
 
 
-@multilinear(input=lambda g, input_shape, dim: _differences_adjoint(g, input_shape, dim))
+@multilinear(
+    input=lambda g, input_shape, dim: _differences_adjoint(g, input_shape, dim), name="diff"
+)
 def _differences(input: Value, dim: int) -> Value:
     return kernel.differences(input, axis_of(dim, input.ndim))
 
 
-@multilinear(input=lambda g, dim: _differences(g, dim))
+@multilinear(input=lambda g, dim: _differences(g, dim), name="diff_backward")
 def _differences_adjoint(input: Value, shape: tuple[int, ...], dim: int) -> Value:
     out = np.zeros(shape, input.dtype)
     axis = axis_of(dim, len(shape))

@@ -77,6 +77,7 @@ def _scatter(input: Value, dim: int, index: Value, src: Value) -> Value:
     index=None,
     mixed=False,
     label="ScatterBackward1",
+    name="scatter",
 )
 def _scatter_number(input: Value, dim: int, index: Value, value: Any) -> Value:
     out = np.array(with_dims(np.asarray(input)))
@@ -215,6 +216,7 @@ def _counts(array: np.ndarray, dim: int, index: np.ndarray, include_self: bool) 
     ),
     mixed=False,
     label="ScatterReduceBackward0",
+    name="scatter_reduce",
 )
 def _scatter_combined(
     input: Value, dim: int, index: Value, src: Value, reduce: str, include_self: bool

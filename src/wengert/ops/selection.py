@@ -20,7 +20,7 @@ _LIMITS = frozenset({int, float, type(None)})
 Number = (bool, int, float, complex)
 
 
-@primitive(mixed=False, input=lambda g, mask: keep(g, mask), mask=None)
+@primitive(mixed=False, input=lambda g, mask: keep(g, mask), mask=None, name="where_backward")
 def keep(input: Value, mask: Value) -> Value:
     """`input` where the mask, which broadcasts to its shape, is true; zero elsewhere.
 
@@ -29,7 +29,7 @@ def keep(input: Value, mask: Value) -> Value:
     return np.where(mask, input, input.dtype.type(0))
 
 
-@primitive(mixed=False, input=lambda g, mask: drop(g, mask), mask=None)
+@primitive(mixed=False, input=lambda g, mask: drop(g, mask), mask=None, name="masked_fill")
 def drop(input: Value, mask: Value) -> Value:
     """`input` where the mask, which broadcasts to its shape, is false; zero elsewhere."""
     return np.where(mask, input.dtype.type(0), input)
@@ -232,6 +232,7 @@ def fmin(input: Value, other: Value) -> Value:
 @elementwise(
     input=lambda g, input, min, max: keep(g, _inside(input, min, max)),
     label="ClampBackward0",
+    name="clamp",
 )
 def _clamp_numbers(input: Value, min: float | None, max: float | None) -> Value:
     """`clamp` with bounds that do not change the dtype."""
@@ -248,6 +249,7 @@ def _clamp_numbers(input: Value, min: float | None, max: float | None) -> Value:
     min=lambda g, input, min, max: keep(g, _below(input, min, max)),
     max=lambda g, input, min, max: keep(g, _above(input, min, max)),
     label="ClampBackward1",
+    name="clamp",
 )
 def _clamp_tensors(input: Value, min: Value = None, max: Value = None) -> Value:
     out = input

@@ -21,16 +21,17 @@ def _softmax(input: Value, dim: int) -> Value:
     return kernel.softmax(input, axis_of(dim, input.ndim))
 
 
-def _softmax_pullback_out(h: Value, g: Value, out: Value, dim: int) -> Value:
-    return h * (g - sum_over(g * out, dim, True)) - g * sum_over(h * out, dim, True)
+def _softmax_pullback_output(h: Value, g: Value, output: Value, dim: int) -> Value:
+    return h * (g - sum_over(g * output, dim, True)) - g * sum_over(h * output, dim, True)
 
 
 @primitive(
-    input=lambda g, out, dim: _softmax_pullback(g, out, dim),
-    out=lambda g, input, out, dim: _softmax_pullback_out(g, input, out, dim),
+    input=lambda g, output, dim: _softmax_pullback(g, output, dim),
+    output=lambda g, input, output, dim: _softmax_pullback_output(g, input, output, dim),
+    name="softmax_backward",
 )
-def _softmax_pullback(input: Value, out: Value, dim: int) -> Value:
-    return kernel.softmax_pullback(input, out, axis_of(dim, out.ndim))
+def _softmax_pullback(input: Value, output: Value, dim: int) -> Value:
+    return kernel.softmax_pullback(input, output, axis_of(dim, output.ndim))
 
 
 @primitive(
@@ -42,11 +43,12 @@ def _log_softmax(input: Value, dim: int) -> Value:
 
 
 @primitive(
-    input=lambda g, out, dim: g - sum_over(g * exp(out), dim, True),
-    out=lambda g, input, out, dim: -(g * exp(out) * sum_over(input, dim, True)),
+    input=lambda g, output, dim: g - sum_over(g * exp(output), dim, True),
+    output=lambda g, input, output, dim: -(g * exp(output) * sum_over(input, dim, True)),
+    name="log_softmax_backward",
 )
-def _log_softmax_pullback(input: Value, out: Value, dim: int) -> Value:
-    return kernel.log_softmax_pullback(input, out, axis_of(dim, out.ndim))
+def _log_softmax_pullback(input: Value, output: Value, dim: int) -> Value:
+    return kernel.log_softmax_pullback(input, output, axis_of(dim, output.ndim))
 
 
 def _check_inexact(name: str, array: np.ndarray) -> None:

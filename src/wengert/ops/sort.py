@@ -70,7 +70,7 @@ def msort(input: Tensor) -> Tensor:
     return sort(input, 0).values
 
 
-@primitive(input=None)
+@primitive(input=None, name="topk")
 def _top_places(input: Value, k: int, dim: int, largest: bool) -> Value:
     _check_ordered("topk", input)
     axis = axis_of(dim, input.ndim)
@@ -95,7 +95,7 @@ def topk(
     return ValuesIndices(take_along(input, indices, dim, True), indices)
 
 
-@primitive(input=None)
+@primitive(input=None, name="kthvalue")
 def _kth_place(input: Value, k: int, dim: int, keepdim: bool) -> Value:
     _check_ordered("kthvalue", input)
     axis = axis_of(dim, input.ndim)

@@ -46,7 +46,7 @@ def select(input: Value, dim: int, index: int) -> Value:
     return input[(*_key(d, index), ...)]
 
 
-@multilinear(g=lambda g, dim, index: select(g, dim, index))
+@multilinear(g=lambda g, dim, index: select(g, dim, index), name="select_backward")
 def _select_adjoint(g: Value, shape: tuple[int, ...], dim: int, index: int) -> Value:
     """Zeros with `g` at one index of a dimension."""
     out = np.zeros(shape, g.dtype)
@@ -322,6 +322,7 @@ def _placed(name: str, input: Tensor, src: Tensor, place: Tensor, key: Key) -> T
     input=lambda g, src_shape, key: _with_part(g, np.zeros(src_shape, g_dtype(g)), key),
     src=lambda g, key: basic(g, key),
     label="SliceScatterBackward0",
+    name="slice_scatter",
 )
 def _with_part(input: Value, src: Value, key: Key) -> Value:
     out = input.copy()

@@ -172,12 +172,20 @@ def _check_ranked(name: str, array: np.ndarray) -> None:
         )
 
 
-@primitive(input=lambda g, input, out: g * share_of_ties(input, out), label="MedianBackward0")
+@primitive(
+    input=lambda g, input, out: g * share_of_ties(input, out),
+    label="MedianBackward0",
+    name="median",
+)
 def _median_of_all(input: Value) -> Value:
     return _middle(input, False)
 
 
-@primitive(input=lambda g, input, out: g * share_of_ties(input, out), label="NanmedianBackward0")
+@primitive(
+    input=lambda g, input, out: g * share_of_ties(input, out),
+    label="NanmedianBackward0",
+    name="nanmedian",
+)
 def _nanmedian_of_all(input: Value) -> Value:
     return _middle(input, True)
 
@@ -220,7 +228,7 @@ def nanmedian(
     return picked(input, _median_place(input, dim, keepdim, True), dim, keepdim)
 
 
-@primitive(input=None)
+@primitive(input=None, name="mode")
 def _mode_place(input: Value, dim: int, keepdim: bool) -> Value:
     axis = axis_of(dim, input.ndim)
     selection.check_not_empty(input, axis, "mode")

@@ -97,13 +97,14 @@ def _copied(layout: Window, window: Window) -> tuple[np.ndarray, np.ndarray, np.
     input=lambda g, layout, window: _spread(g, layout, window),
     view=True,
     label="AsStridedBackward0",
+    name="as_strided",
 )
 def _window(input: Value, layout: Window, window: Window) -> Value:
     """The input's memory through a window."""
     return look(input, window)
 
 
-@multilinear(g=lambda g, layout, window: _take(g, layout, window))
+@multilinear(g=lambda g, layout, window: _take(g, layout, window), name="as_strided_backward")
 def _spread(g: Value, layout: Window, window: Window) -> Value:
     """Zeros in the layout of the tensor, with `g` added to what the window shows."""
     root, part, memory = _copied(layout, window)
@@ -120,7 +121,7 @@ def _spread(g: Value, layout: Window, window: Window) -> Value:
     return root
 
 
-@multilinear(g=lambda g, layout, window: _spread(g, layout, window))
+@multilinear(g=lambda g, layout, window: _spread(g, layout, window), name="as_strided")
 def _take(g: Value, layout: Window, window: Window) -> Value:
     """What the window shows of `g`, laid out as the tensor."""
     root, part, _ = _copied(layout, window)
@@ -128,7 +129,7 @@ def _take(g: Value, layout: Window, window: Window) -> Value:
     return part.copy()
 
 
-@multilinear(g=lambda g, layout, window: _erase(g, layout, window))
+@multilinear(g=lambda g, layout, window: _erase(g, layout, window), name="as_strided_backward")
 def _erase(g: Value, layout: Window, window: Window) -> Value:
     """`g`, laid out as the tensor, with zeros where the window is."""
     root, part, _ = _copied(layout, window)
@@ -279,7 +280,9 @@ def _unfold_axis(array: np.ndarray, dimension: int, size: int, step: int) -> int
     return d
 
 
-@multilinear(g=lambda g, dimension, size, step: unfold(g, dimension, size, step))
+@multilinear(
+    g=lambda g, dimension, size, step: unfold(g, dimension, size, step), name="unfold_backward"
+)
 def _fold(g: Value, shape: tuple[int, ...], dimension: int, size: int, step: int) -> Value:
     """The adjoint of unfold: every slice added back to where it was taken from."""
     if not shape:

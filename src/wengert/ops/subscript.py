@@ -18,13 +18,14 @@ from wengert.ops._operands import sum_to
     input=lambda g, input_shape, key: basic_adjoint(g, input_shape, key),
     view=True,
     label="SliceBackward0",
+    name="__getitem__",
 )
 def basic(input: Value, key: Key) -> Value:
     """The part of the input's memory that a basic key names."""
     return input[key]
 
 
-@multilinear(g=lambda g, key: basic(g, key))
+@multilinear(g=lambda g, key: basic(g, key), name="getitem_backward")
 def basic_adjoint(g: Value, shape: tuple[int, ...], key: Key) -> Value:
     """Zeros with `g` at a basic key."""
     out = np.zeros(shape, g.dtype)
@@ -33,7 +34,9 @@ def basic_adjoint(g: Value, shape: tuple[int, ...], key: Key) -> Value:
 
 
 @multilinear(
-    input=lambda g, input_shape, key: _index_adjoint(g, input_shape, key), label="IndexBackward0"
+    input=lambda g, input_shape, key: _index_adjoint(g, input_shape, key),
+    label="IndexBackward0",
+    name="__getitem__",
 )
 def index(input: Value, key: Key) -> Value:
     """The elements at the indices of a key, as a copy."""
@@ -51,13 +54,13 @@ def in_torchs_words(error: IndexError) -> IndexError:
     return IndexError(text.replace("indexing arrays", "indexing tensors"))
 
 
-@multilinear(g=lambda g, key: index(g, key))
+@multilinear(g=lambda g, key: index(g, key), name="getitem_backward")
 def _index_adjoint(g: Value, shape: tuple[int, ...], key: Key) -> Value:
     """Zeros with `g` added at the indices of a key."""
     return sum_at(shape, key, np.asarray(g))
 
 
-@multilinear(g=lambda g, key: _index_erased(g, key))
+@multilinear(g=lambda g, key: _index_erased(g, key), name="index_put_backward")
 def _index_erased(g: Value, key: Key) -> Value:
     """`g` with zeros at the indices of a key."""
     out = g.copy()
@@ -70,6 +73,7 @@ def _index_erased(g: Value, key: Key) -> Value:
     values=lambda g, values_shape, key: sum_to(index(g, key), values_shape),
     mixed=False,
     label="IndexPutBackward0",
+    name="index_put",
 )
 def index_written(input: Value, values: Value, key: Key, accumulate: bool) -> Value:
     """A copy of the input with `values`, broadcast, at the indices of a key or added there."""

@@ -36,7 +36,9 @@ def diagonal(input: Value, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Val
     return out
 
 
-@multilinear(g=lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2))
+@multilinear(
+    g=lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2), name="diagonal_backward"
+)
 def _diagonal_adjoint(g: Value, shape: tuple[int, ...], offset: int, dim1: int, dim2: int) -> Value:
     """Zeros with `g` on the diagonal."""
     out = np.zeros(shape, g.dtype)
@@ -81,6 +83,7 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
 @multilinear(
     input=lambda g, input_shape, offset: _diagonal_adjoint(g, input_shape, offset, 0, 1),
     label="DiagonalBackward0",
+    name="diag",
 )
 def _diagonal_copy(input: Value, offset: int) -> Value:
     return input.diagonal(offset).copy()

@@ -90,6 +90,7 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     input=lambda g, input_shape, kernel, grid, geometry: _summed_blocks(
         g, input_shape[2:], kernel, grid, geometry
     ),
+    name="unfold",
 )
 def _blocks(input: Value, kernel: Shape, grid: Shape, geometry: Geometry) -> Value:
     view = windows(padded(input, geometry.padding), kernel, grid, geometry)
@@ -99,6 +100,7 @@ def _blocks(input: Value, kernel: Shape, grid: Shape, geometry: Geometry) -> Val
 @multilinear(
     label="Col2ImBackward0",
     input=lambda g, kernel, grid, geometry: _blocks(g, kernel, grid, geometry),
+    name="fold",
 )
 def _summed_blocks(
     input: Value, size: Shape, kernel: Shape, grid: Shape, geometry: Geometry

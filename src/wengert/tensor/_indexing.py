@@ -16,7 +16,7 @@ import numpy as np
 
 from wengert import _storage
 from wengert._core import Tensor, caller, getframe, mode, tensors, wrap
-from wengert._dtypes import of_numpy
+from wengert._dtypes import of_numpy, scalar_array
 from wengert.ops._operands import Number
 from wengert.ops.casting import convert
 from wengert.ops.expansion import flip
@@ -28,7 +28,6 @@ from wengert.tensor._inplace import (
     assign,
     check_memory,
     check_writable,
-    number_of,
     overwrite,
     write,
 )
@@ -123,7 +122,7 @@ def _checked_value(target: Tensor, value: Any) -> Tensor:
         if not isinstance(value, (*Number, np.generic)):
             kind = of_numpy[array.dtype].short
             raise TypeError(f"can't assign a {type(value).__name__} to a torch.{kind}Tensor")
-        return wrap(number_of(value, array.dtype, "__setitem__"))
+        return wrap(scalar_array(value, of_numpy[array.dtype], "__setitem__"))
     given: Tensor = value
     shape = given._array.shape
     if not shape or shape[0] != 1:

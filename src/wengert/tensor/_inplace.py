@@ -16,7 +16,7 @@ import numpy as np
 
 from wengert import _storage
 from wengert._core import Leaf, Node, Tensor, caller, getframe, mode, state_of, tensors, tick, wrap
-from wengert._dtypes import of_numpy
+from wengert._dtypes import of_numpy, scalar_array
 from wengert.ops._declare import Value, primitive
 from wengert.ops._operands import Number, sum_to
 from wengert.ops.casting import convert
@@ -227,7 +227,7 @@ def overwrite(target: Tensor, src: Any, name: str) -> Tensor:
     check_writable(target, name)
     array = target._array
     check_memory(array, name)
-    value = src if type(src) in tensors else wrap(number_of(src, array.dtype, name))
+    value = src if type(src) in tensors else wrap(scalar_array(src, of_numpy[array.dtype], name))
     if mode.site is None or (target._edge is None and value._edge is None):
         assign(array, value._array)
         touch(target, name)
@@ -250,19 +250,6 @@ def assign(array: np.ndarray, value: np.ndarray) -> None:
         return
     with np.errstate(all="ignore"):  # out-of-range values convert as C does
         np.copyto(array, value, casting="unsafe")
-
-
-def number_of(value: Any, to: np.dtype[Any], name: str) -> np.ndarray:
-    """A number as a 0-d array; RuntimeError where the dtype cannot hold it."""
-    try:
-        if isinstance(value, complex) and to.kind != "c":
-            raise OverflowError
-        return np.array(value, to)
-    except OverflowError:
-        raise RuntimeError(
-            f"value cannot be converted to type {of_numpy[to].name} without overflow: {name}()"
-            f" got {value}"
-        ) from None
 
 
 def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:

@@ -2,6 +2,8 @@
 
 # ruff: noqa: F403 (each module's `__all__` says what it holds)
 
+from typing import TYPE_CHECKING
+
 from wengert.nn.modules import (
     activation,
     batchnorm,
@@ -46,23 +48,24 @@ from wengert.nn.modules.sparse import *
 from wengert.nn.modules.upsampling import *
 
 __all__: list[str] = []
-__all__ += activation.__all__
-__all__ += batchnorm.__all__
-__all__ += container.__all__
-__all__ += conv.__all__
-__all__ += distance.__all__
-__all__ += dropout.__all__
-__all__ += flatten.__all__
-__all__ += fold.__all__
-__all__ += instancenorm.__all__
-__all__ += linear.__all__
-__all__ += loss.__all__
-__all__ += module.__all__
-__all__ += normalization.__all__
-__all__ += padding.__all__
-__all__ += parameters.__all__
-__all__ += pixelshuffle.__all__
-__all__ += pooling.__all__
-__all__ += rnn.__all__
-__all__ += sparse.__all__
-__all__ += upsampling.__all__
+if not TYPE_CHECKING:  # type checkers do not follow sums
+    __all__ += activation.__all__
+    __all__ += batchnorm.__all__
+    __all__ += container.__all__
+    __all__ += conv.__all__
+    __all__ += distance.__all__
+    __all__ += dropout.__all__
+    __all__ += flatten.__all__
+    __all__ += fold.__all__
+    __all__ += instancenorm.__all__
+    __all__ += linear.__all__
+    __all__ += loss.__all__
+    __all__ += module.__all__
+    __all__ += normalization.__all__
+    __all__ += padding.__all__
+    __all__ += parameters.__all__
+    __all__ += pixelshuffle.__all__
+    __all__ += pooling.__all__
+    __all__ += rnn.__all__
+    __all__ += sparse.__all__
+    __all__ += upsampling.__all__
