@@ -91,7 +91,7 @@ def exclusive_prod(input: Value, dim: int) -> Value:
     return before * _shifted(_cumprod(input, dim, True), dim, -1, 1.0)
 
 
-@primitive(input=lambda g: g, name="isfinite")
+@primitive(input=lambda g: g, name="logcumsumexp_backward")
 def _finite(input: Value) -> Value:
     """-inf replaced by the lowest number: a running sum of nothing has no derivative."""
     return np.maximum(input, _lowest(input.dtype))

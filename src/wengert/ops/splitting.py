@@ -337,12 +337,12 @@ def g_dtype(g: Any) -> np.dtype[Any]:
 
 
 __all__ = [
-    "chunk", "dsplit", "hsplit", "narrow", "select", "select_scatter", "slice_scatter",
+    "chunk", "dsplit", "hsplit", "narrow", "select", "select_scatter", "slice_scatter", "split",
     "split_with_sizes", "tensor_split", "unbind", "vsplit",
 ]  # fmt: skip
 FUNCTIONAL: tuple[str, ...] = ()
 METHODS = (
-    "chunk", "dsplit", "hsplit", "narrow", "select", "select_scatter", "slice_scatter", "split",
+    "chunk", "dsplit", "hsplit", "narrow", "select", "select_scatter", "slice_scatter",
     "split_with_sizes", "tensor_split", "unbind", "vsplit",
 )  # fmt: skip
 INPLACE: tuple[str, ...] = ()

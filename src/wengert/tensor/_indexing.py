@@ -122,7 +122,8 @@ def _checked_value(target: Tensor, value: Any) -> Tensor:
         if not isinstance(value, (*Number, np.generic)):
             kind = of_numpy[array.dtype].short
             raise TypeError(f"can't assign a {type(value).__name__} to a torch.{kind}Tensor")
-        return wrap(scalar_array(value, of_numpy[array.dtype], "__setitem__"))
+        number = value.item() if isinstance(value, np.generic) else value
+        return wrap(scalar_array(number, of_numpy[array.dtype], "__setitem__"))
     given: Tensor = value
     shape = given._array.shape
     if not shape or shape[0] != 1:
