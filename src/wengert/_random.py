@@ -8,7 +8,7 @@ sampler draws from the 32-bit stream, and in which order, is therefore part of i
 from __future__ import annotations
 
 import math
-import secrets
+import os
 from collections.abc import Sequence
 from threading import RLock
 from typing import Any
@@ -49,15 +49,30 @@ class Generator:
     tensor([0.4963, 0.7682])
     """
 
-    __slots__ = ("__weakref__", "_bits", "_draw", "_lock", "_seed", "_spare")
+    __slots__ = ("__weakref__", "_lock", "_made", "_seed", "_spare")
 
     def __init__(self, device: Any = cpu) -> None:
         _check_device(device)
-        self._bits = np.random.MT19937(0)
-        # NumPy's Generator fills arrays with the twister's words; its own samplers are not used.
-        self._draw = np.random.Generator(self._bits).integers
+        self._made: tuple[Any, Any] | None = None
         self._lock = RLock()
         self.manual_seed(_FIRST_SEED)
+
+    def _twister(self) -> tuple[Any, Any]:
+        """The bits, and what fills arrays with them; made late: an import needs neither."""
+        if self._made is None:
+            bits = np.random.MT19937(0)
+            bits._legacy_seeding(self._seed & 0xFFFFFFFF)
+            # NumPy's Generator fills arrays with words; its own samplers are not used.
+            self._made = bits, np.random.Generator(bits).integers
+        return self._made
+
+    @property
+    def _bits(self) -> Any:
+        return self._twister()[0]
+
+    @property
+    def _draw(self) -> Any:
+        return self._twister()[1]
 
     @property
     def device(self) -> device:
@@ -77,13 +92,14 @@ class Generator:
             )
         with self._lock:
             self._seed = seed % 2**64
-            self._bits._legacy_seeding(self._seed & 0xFFFFFFFF)
+            if self._made is not None:
+                self._bits._legacy_seeding(self._seed & 0xFFFFFFFF)
             self._spare: float | None = None
         return self
 
     def seed(self) -> int:
         """Start a stream that cannot be foreseen; returns its seed."""
-        self.manual_seed(secrets.randbits(64))
+        self.manual_seed(int.from_bytes(os.urandom(8)))
         return self._seed
 
     def initial_seed(self) -> int:

@@ -7,10 +7,10 @@ costs more than it brings, and many times as much when another process wants a c
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
-from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -20,9 +20,10 @@ import numpy as np
 @cache
 def controls() -> tuple[Callable[[int], None], Callable[[], int]] | None:
     """The functions that set and get the thread count, unless NumPy has another BLAS."""
-    libraries = Path(np.__file__).parent.parent / "numpy.libs"
-    for file in sorted(libraries.glob("*openblas*")):
-        library = ctypes.CDLL(str(file))  # already loaded: gives the same one
+    folder = os.path.join(os.path.dirname(os.path.dirname(np.__file__)), "numpy.libs")
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    for name in [n for n in names if "openblas" in n]:
+        library = ctypes.CDLL(os.path.join(folder, name))  # already loaded: gives the same one
         for suffix in ("64_", ""):
             try:
                 prefix = f"scipy_openblas_{{}}_num_threads{suffix}"
