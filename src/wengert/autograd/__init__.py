@@ -1,6 +1,5 @@
 """Automatic differentiation: `backward`, `grad`, modes, hooks."""
 
-from wengert._core import Tensor
 from wengert.autograd._backward import backward as backward
 from wengert.autograd._backward import grad as grad
 from wengert.autograd._errors import GraphError as GraphError
@@ -15,5 +14,4 @@ from wengert.autograd._mode import inference_mode as inference_mode
 from wengert.autograd._mode import is_grad_enabled as is_grad_enabled
 from wengert.autograd._mode import no_grad as no_grad
 from wengert.autograd._mode import set_grad_enabled as set_grad_enabled
-
-Variable = Tensor  # the two were one from PyTorch 0.4 on
+from wengert.autograd.variable import Variable as Variable

@@ -28,8 +28,6 @@ TOP = {
 
 # Modules that wengert keeps in one piece, or under another name.
 ELSEWHERE: dict[str, str] = {
-    "torch.autograd.function": "wengert.autograd",
-    "torch.autograd.variable": "wengert.autograd",
     "torch.functional": "wengert",
     "torch.nn.modules": "wengert.nn",
     "torch.nn.parameter": "wengert.nn",

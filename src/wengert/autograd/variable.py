@@ -1,0 +1,37 @@
+"""``torch.autograd.Variable``: what a tensor in the graph was called before 0.4."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wengert._core import Tensor, tensors, wrap
+
+
+class _VariableMeta(type):
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, Tensor)
+
+
+class Variable(metaclass=_VariableMeta):
+    """The old name of a tensor: a call gives one of the same memory, outside any graph.
+
+    >>> import wengert
+    >>> from wengert.autograd import Variable
+    >>> x = Variable(wengert.ones(2), requires_grad=True)
+    >>> x.is_leaf, isinstance(x, Variable)
+    (True, True)
+    """
+
+    def __new__(cls, data: Any = None, requires_grad: bool = False) -> Any:
+        """A tensor that shows the memory of `data`."""
+        if data is None:
+            return Tensor()
+        if type(data) not in tensors:
+            raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
+        result = wrap(data._array)
+        if requires_grad:
+            result.requires_grad_()
+        return result
+
+
+__all__ = ["Variable"]
