@@ -534,6 +534,10 @@ class TensorMethods:
         """The hypotenuse ``sqrt(input**2 + other**2)``, without overflow on the way."""
     def hypot_(self, other: Operand) -> Tensor:
         """In-place form of `hypot`."""
+    @property
+    def imag(self) -> Tensor: ...
+    @imag.setter
+    def imag(self, value: Tensor) -> None: ...
     def index_add(self, dim: _int, index: Operand, source: Operand, *, alpha: complex = 1) -> Tensor:
         """A copy of the input with the slices of `source`, times `alpha`, added at index places."""
     def index_add_(self, dim: _int, index: Operand, source: Operand, *, alpha: complex = 1) -> Tensor:
@@ -852,6 +856,10 @@ class TensorMethods:
         """Fill with integers: ``random_()``, ``random_(to)``, ``random_(from, to)``."""
     def ravel(self) -> Tensor:
         """The elements in one dimension."""
+    @property
+    def real(self) -> Tensor: ...
+    @real.setter
+    def real(self, value: Tensor) -> None: ...
     def reciprocal(self) -> Tensor:
         """1 over each element."""
     def reciprocal_(self) -> Tensor:

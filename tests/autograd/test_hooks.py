@@ -117,3 +117,16 @@ def test_order_equals_torchs(torch: Any) -> None:
         return order
 
     assert program(wengert) == program(torch)
+
+
+def test_a_failing_post_hook_leaves_all_gradients_in_place() -> None:
+    x, w = leaf(), leaf()
+
+    def fail(p: Any) -> None:
+        raise KeyError("post")
+
+    x.register_post_accumulate_grad_hook(fail)
+    with pytest.raises(KeyError):
+        (x * w).sum().backward()
+    assert x.grad.tolist() == w.tolist()
+    assert w.grad.tolist() == x.tolist()

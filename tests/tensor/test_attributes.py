@@ -130,3 +130,16 @@ def test_size_is_a_tuple_that_stays_one_of_its_kind() -> None:
     assert hash(shape) == hash((2, 3))
     assert isinstance(shape + (4,), wengert.Size)  # noqa: RUF005 (it is `+` that is tested)
     assert isinstance(shape[1:], wengert.Size)
+
+
+@pytest.mark.torch
+def test_real_and_imaginary_parts_are_views(torch: Any) -> None:
+    def program(t: Any) -> list[Any]:
+        z = t.tensor([1 + 2j, 3 - 1j], requires_grad=True)
+        y = z * 2
+        y.real = t.tensor([5.0, 6.0])
+        y.imag.mul_(3)
+        (y.real * y.imag).sum().backward()
+        return [y.tolist(), z.grad.tolist(), t.ones(2).real.tolist()]
+
+    assert program(wengert) == program(torch)

@@ -58,14 +58,17 @@ def backward(
     walk.check()
     walk.run(seeds)
     holders = {t._edge: t for t in targets}
+    listening = []
     for node in list(walk.final):
         g = walk.final.pop(node)
         holder = holders.get(node) or _holder(node)
         if holder is not None:
             accumulate(holder, g)
-            post = node.state.post_hooks if node.state is not None else None
-            for hook in list(post.values()) if post else ():
-                hook(holder)
+            if node.state is not None and node.state.post_hooks:
+                listening.append((holder, list(node.state.post_hooks.values())))
+    for holder, hooks in listening:  # all gradients are in place, should one of these raise
+        for hook in hooks:
+            hook(holder)
 
 
 def grad(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.kernels.halves import narrowed, widened
+from wengert.kernels.precision import narrowed, widened
 
 
 def _key(index: np.ndarray, axis: int) -> tuple[np.ndarray, ...]:
@@ -40,7 +40,7 @@ def cross_entropy(
     x: np.ndarray, index: np.ndarray, share: np.ndarray, axis: int, reduced: bool
 ) -> tuple[Any, np.ndarray]:
     """-log(softmax(x)) at the index, weighed, and the log of the softmax's denominator."""
-    (wide,) = widened(x)
+    wide = widened(x)
     lse = log_sum_exp(wide, axis)
     loss = (lse.reshape(index.shape) - pick(wide, index, axis)) * share
     if reduced:
@@ -52,7 +52,7 @@ def cross_entropy_gradient(
     g: np.ndarray, x: np.ndarray, index: np.ndarray, share: np.ndarray, lse: np.ndarray, axis: int
 ) -> np.ndarray:
     """(softmax(x) - one-hot(index)), weighed."""
-    (wide,) = widened(x)
+    wide = widened(x)
     scale = np.asarray(g * share, wide.dtype)
     out = wide - lse
     np.exp(out, out=out)

@@ -12,22 +12,16 @@ from typing import Any
 import numpy as np
 
 from wengert.kernels.blas import dot
-from wengert.kernels.reduction import WIDER
+from wengert.kernels.precision import HALF, widened
 from wengert.kernels.shapes import unbroadcast
 
 Shape = tuple[int, ...]
 
 
-def _widened(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    wide = WIDER.get(a.dtype)
-    return (a, b) if wide is None else (a.astype(wide), b.astype(wide))
-
-
 def product(a: np.ndarray, b: np.ndarray) -> Any:
     """a @ b over the last two axes."""
-    if a.dtype in WIDER:
-        wide = WIDER[a.dtype]
-        return product(a.astype(wide), b.astype(wide)).astype(a.dtype)
+    if a.dtype in HALF:
+        return product(widened(a), widened(b)).astype(a.dtype)
     if b.ndim == 2:
         if a.ndim == 2:
             return dot(a, b)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wengert.kernels.halves import narrowed, widened
+from wengert.kernels.precision import narrowed, widened
 
 Shape = tuple[int, ...]
 Array = np.ndarray
@@ -84,7 +84,7 @@ def normalise(
     x: Array, weight: Array | None, bias: Array | None, plan: Plan, eps: float
 ) -> tuple[Array, Array | None, Array, Array]:
     """The output, the means (None where they are not taken), variances, and 1 / deviations."""
-    (wide,) = widened(x)
+    wide = widened(x)
     seen, axes = wide.reshape(plan.view), plan.axes
     out = np.empty(plan.view, wide.dtype)
     channels = out.reshape(plan.channels)
@@ -117,11 +117,11 @@ def input_gradient(
     g: Array, x: Array, weight: Array | None, mean: Array | None, rstd: Array, plan: Plan
 ) -> Array:
     """The cotangent of the input: what is left after mean and scale have been taken out."""
-    wide, values = widened(g, x)
+    wide, values = widened(g), widened(x)
     grads, seen, axes = wide.reshape(plan.channels), values.reshape(plan.view), plan.axes
     out = np.empty(plan.view, values.dtype)
     count = values.dtype.type(plan.size)
-    gain = None if weight is None else widened(weight)[0].reshape(plan.affine)
+    gain = None if weight is None else widened(weight).reshape(plan.affine)
     for part, channel in _parts(plan):
         scaled = grads[part] if gain is None else grads[part] * gain[channel]
         here = _subtract(seen, mean, part, out)
@@ -137,7 +137,7 @@ def input_gradient(
 
 def weight_gradient(g: Array, x: Array, mean: Array | None, rstd: Array, plan: Plan) -> Array:
     """The cotangent of the weight, in its shape within the plan."""
-    wide, values = widened(g, x)
+    wide, values = widened(g), widened(x)
     grads, seen = wide.reshape(plan.channels), values.reshape(plan.view)
     total = np.zeros(plan.affine, values.dtype)
     lead = len(plan.channels) - len(plan.affine)

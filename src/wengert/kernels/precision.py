@@ -1,4 +1,4 @@
-"""Computing in a wider type than the one stored."""
+"""Computing in a wider type than the one stored: half precision in float32, rounded once."""
 
 from __future__ import annotations
 
@@ -12,23 +12,33 @@ import numpy as np
 HALF = frozenset({np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)})
 
 
+def widened(array: np.ndarray) -> np.ndarray:
+    """The array, in float32 where it is float16 or bfloat16."""
+    return array.astype(np.float32) if array.dtype in HALF else array
+
+
+def narrowed(array: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
+    """The array in the dtype that its inputs had before `widened`."""
+    return array if array.dtype == dtype else array.astype(dtype)
+
+
 def in_float32(function: Callable[..., Any]) -> Callable[..., Any]:
     """`function` of an array, with the two half types computed in float32 and rounded once."""
 
     @wraps(function)
-    def widened(x: np.ndarray, *args: Any) -> Any:
+    def wrapped(x: np.ndarray, *args: Any) -> Any:
         if x.dtype in HALF:
             return function(x.astype(np.float32), *args).astype(x.dtype)
         return function(x, *args)
 
-    return widened
+    return wrapped
 
 
 def in_float64(function: Callable[..., Any]) -> Callable[..., Any]:
     """`function` of a float array, computed in float64 and rounded once."""
 
     @wraps(function)
-    def widened(x: np.ndarray, *args: Any) -> Any:
+    def wrapped(x: np.ndarray, *args: Any) -> Any:
         return function(x.astype(np.float64, copy=False), *args).astype(x.dtype, copy=False)
 
-    return widened
+    return wrapped

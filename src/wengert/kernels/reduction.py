@@ -14,25 +14,21 @@ import numpy as np
 
 from wengert import _dtypes
 from wengert.kernels.axes import Dims, axes_of, count_of
+from wengert.kernels.precision import HALF, widened
 
 _F32 = np.dtype(np.float32)
 _I64 = np.dtype(np.int64)
 
 # The dtype to accumulate in, where it is not the array's own.
-WIDER = {_dtypes.float16.np: _F32, _dtypes.bfloat16.np: _F32}
-ACCUMULATOR = WIDER | {d.np: _I64 for d in _dtypes.ALL if d.category < _dtypes.FLOAT}
+ACCUMULATOR = dict.fromkeys(HALF, _F32) | {
+    d.np: _I64 for d in _dtypes.ALL if d.category < _dtypes.FLOAT
+}
 
 _BLOCK = 64
 
 # NumPy's signatures know no `keepdims` that is only known when it is called.
 add_reduce: Any = np.add.reduce
 _multiply_reduce: Any = np.multiply.reduce
-
-
-def widened(array: np.ndarray) -> np.ndarray:
-    """The array in the dtype that its reductions are computed in."""
-    wide = WIDER.get(array.dtype)
-    return array if wide is None else array.astype(wide)
 
 
 def total(array: np.ndarray, dim: Dims, keepdim: bool = False) -> Any:
@@ -132,7 +128,7 @@ def _general_norm(
 def broadcast(array: Any, shape: tuple[int, ...]) -> np.ndarray:
     """A read-only view of that shape, whose elements repeat those of `array`."""
     array = np.asarray(array)
-    if array.ndim == 0 and array.dtype not in WIDER:
+    if array.ndim == 0 and array.dtype not in HALF:
         # np.broadcast_to takes ten times as long; bfloat16 has no buffer.
         view: np.ndarray = np.ndarray(shape, array.dtype, array, 0, (0,) * len(shape))
         view.flags.writeable = False

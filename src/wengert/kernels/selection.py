@@ -8,7 +8,8 @@ import numpy as np
 
 from wengert import _dtypes
 from wengert.kernels.axes import axis_of, length_of
-from wengert.kernels.reduction import add_reduce, widened
+from wengert.kernels.precision import widened
+from wengert.kernels.reduction import add_reduce
 
 # Below this many elements a stable sort costs no more than looking for ties.
 _FEW = 256

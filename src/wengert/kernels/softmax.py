@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.kernels.reduction import add_reduce, total, widened
+from wengert.kernels.precision import widened
+from wengert.kernels.reduction import add_reduce, total
 
 _max_reduce: Any = np.maximum.reduce
 

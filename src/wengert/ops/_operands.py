@@ -138,6 +138,10 @@ def explain(op: Op, error: Exception, inputs: tuple[Any, ...]) -> Exception:
         )
     if type(error) is ValueError and op.kind == "elementwise":
         return RuntimeError(_broadcast_message(op.called, shapes) or f"{op.called}(): {error}")
+    if isinstance(error, AttributeError):  # a forward met what is no array
+        for x in inputs:
+            if x is not None and type(x) not in tensors and not isinstance(x, np.ndarray):
+                return _wrong_type(op, inputs, x)
     if type(error).__name__.startswith("_UFunc"):
         kinds = [_dtypes.of_numpy[v.dtype].short for v in values if isinstance(v, np.ndarray)]
         return NotImplementedError(f"\"{op.called}\" not implemented for '{', '.join(kinds)}'")

@@ -219,7 +219,7 @@ def output_of(part: type[Any], whole: Any, index: int, shape: tuple[int, ...]) -
 
 def require_tensor(name: str, argument: str, value: Tensor, position: int = 1) -> None:
     """Raise TypeError where `value` is neither a Tensor nor an array."""
-    if type(value) not in tensors and not isinstance(value, np.ndarray):
+    if type(value) not in tensors and not isinstance(value, np.ndarray | np.generic):
         raise TypeError(
             f"{name}(): argument '{argument}' (position {position}) must be Tensor, not"
             f" {type(value).__name__}"

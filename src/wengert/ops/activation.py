@@ -15,6 +15,7 @@ from wengert.kernels import special
 from wengert.kernels.precision import in_float32
 from wengert.ops._checks import require_kind
 from wengert.ops._declare import Value, elementwise
+from wengert.ops._variadic import require_tensor
 from wengert.ops.complexes import conj
 from wengert.ops.exponential import exp, sigmoid
 from wengert.ops.selection import drop, keep, where
@@ -246,6 +247,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     >>> wengert.nn.functional.glu(wengert.tensor([3.0, 0.0]))
     tensor([1.5000])
     """
+    require_tensor("glu", "input", input)
     from wengert.ops.splitting import narrow
 
     rank = input._array.ndim

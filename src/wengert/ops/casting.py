@@ -27,13 +27,17 @@ def _back(g: Value, source: np.dtype) -> Value:
     return _cast(g, source, here)
 
 
-def convert(input: Tensor, dtype: _dtypes.dtype) -> Tensor:
+def convert(input: Tensor, dtype: _dtypes.dtype, called: str = "to") -> Tensor:
     """`input` in another dtype; itself where it already has it.
 
     Recorded between floating and complex dtypes. A conversion to integers or booleans has no
     derivative, and its result requires none. A complex number becomes its real part, or,
-    as a boolean, whether either part is nonzero.
+    as a boolean, whether either part is nonzero. `called` is the public function that asks.
     """
+    if type(input) not in tensors:
+        raise TypeError(
+            f"{called}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
+        )
     source = input._array.dtype
     if source == dtype.np:
         return input

@@ -15,9 +15,9 @@ from wengert import _dtypes
 from wengert._core import Tensor, tensors, wrap
 from wengert._dtypes import of_numpy
 from wengert.kernels import classification as kernels
-from wengert.kernels.halves import narrowed
-from wengert.kernels.precision import HALF
+from wengert.kernels.precision import HALF, narrowed
 from wengert.ops._declare import Value, primitive
+from wengert.ops._variadic import require_tensor
 from wengert.ops.loss import check_reduction, reduced
 from wengert.ops.softmax import log_softmax, softmax
 
@@ -173,6 +173,8 @@ def nll_loss(
     >>> wengert.nn.functional.nll_loss(logs, wengert.tensor([1, 0]))
     tensor(2.5000)
     """
+    require_tensor("nll_loss", "input", input)
+    require_tensor("nll_loss", "target", target, 2)
 
     def negative(x: Tensor, index: np.ndarray, share: np.ndarray, *args: Any) -> Tensor:
         return _weighed_pick(x, index, -share, *args)
@@ -276,6 +278,8 @@ def multi_margin_loss(
     >>> wengert.nn.functional.multi_margin_loss(scores, wengert.tensor([0]))
     tensor(0.3500)
     """
+    require_tensor("multi_margin_loss", "input", input)
+    require_tensor("multi_margin_loss", "target", target, 2)
     check_reduction(reduction)
     if p not in (1, 2):
         raise ValueError(f"only p == 1 and p == 2 supported, got {p}")
@@ -310,6 +314,8 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean
     >>> wengert.nn.functional.multilabel_margin_loss(scores, wengert.tensor([[0, -1, -1]]))
     tensor(0.4333)
     """
+    require_tensor("multilabel_margin_loss", "input", input)
+    require_tensor("multilabel_margin_loss", "target", target, 2)
     check_reduction(reduction)
     if target.shape != input.shape or input.ndim not in (1, 2):
         raise RuntimeError(

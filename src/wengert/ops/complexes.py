@@ -14,6 +14,7 @@ import numpy as np
 from wengert._core import Tensor, tensors
 from wengert._dtypes import of_numpy
 from wengert.ops._declare import Value, elementwise, multilinear
+from wengert.ops._variadic import require_tensor
 
 _COMPLEX: dict[np.dtype, np.dtype] = {
     np.dtype("float32"): np.dtype("complex64"),
@@ -91,6 +92,7 @@ def real(input: Tensor) -> Tensor:
     >>> wengert.real(wengert.tensor([1 + 2j]))
     tensor([1.])
     """
+    require_tensor("real", "input", input)
     return _real(input) if _dtype(input).kind == "c" else input
 
 
@@ -101,6 +103,7 @@ def imag(input: Tensor) -> Tensor:
     >>> wengert.imag(wengert.tensor([1 + 2j]))
     tensor([2.])
     """
+    require_tensor("imag", "input", input)
     if _dtype(input).kind != "c":
         raise RuntimeError(
             "imag is not implemented for tensors with non-complex dtypes; argument 'input' is"
@@ -131,6 +134,7 @@ def angle(input: Tensor) -> Tensor:
     >>> wengert.angle(wengert.tensor([1.0, -1.0]))
     tensor([0.0000, 3.1416])
     """
+    require_tensor("angle", "input", input)
     return _angle(input) if _dtype(input).kind == "c" else _angle_of_real(input)
 
 
@@ -227,6 +231,7 @@ def view_as_real(input: Tensor) -> Tensor:
     >>> wengert.view_as_real(wengert.tensor([1 + 2j]))
     tensor([[1., 2.]])
     """
+    require_tensor("view_as_real", "input", input)
     if _dtype(input).kind != "c":
         raise RuntimeError(
             "view_as_real is only supported for complex tensors; argument 'input' is"
@@ -242,6 +247,7 @@ def view_as_complex(input: Tensor) -> Tensor:
     >>> wengert.view_as_complex(wengert.tensor([[1.0, 2.0]]))
     tensor([1.+2.j])
     """
+    require_tensor("view_as_complex", "input", input)
     array = input._array
     if array.dtype not in _PARTS:
         raise RuntimeError(

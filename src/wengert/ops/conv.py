@@ -16,7 +16,7 @@ from wengert._core import Tensor, tensors
 from wengert._dtypes import of_numpy
 from wengert.kernels import conv as kernels
 from wengert.kernels.conv import Geometry, Shape
-from wengert.kernels.halves import narrowed, widened
+from wengert.kernels.precision import narrowed, widened
 from wengert.ops._declare import Value, primitive
 from wengert.ops.complexes import conj
 from wengert.ops.reduction import sum_over
@@ -47,7 +47,7 @@ def _add_bias(out: np.ndarray, bias: np.ndarray | None, dtype: np.dtype[Any]) ->
     name="conv",
 )
 def _convolution(input: Value, weight: Value, geometry: Geometry, bias: Value = None) -> Value:
-    x, w = widened(input, weight)
+    x, w = widened(input), widened(weight)
     out = kernels.convolve(x, w, geometry)
     return _add_bias(out, bias, input.dtype)
 
@@ -65,7 +65,7 @@ def _convolution(input: Value, weight: Value, geometry: Geometry, bias: Value = 
 def _transposed_convolution(
     input: Value, weight: Value, size: Shape, geometry: Geometry, bias: Value = None
 ) -> Value:
-    x, w = widened(input, weight)
+    x, w = widened(input), widened(weight)
     out = kernels.spread(x, w, size, geometry)
     return _add_bias(out, bias, input.dtype)
 
@@ -80,7 +80,7 @@ def _transposed_convolution(
     name="conv_backward",
 )
 def _convolution_weight(grad: Value, input: Value, kernel: Shape, geometry: Geometry) -> Value:
-    g, x = widened(grad, input)
+    g, x = widened(grad), widened(input)
     return narrowed(kernels.correlate(g, x, kernel, geometry), input.dtype)
 
 

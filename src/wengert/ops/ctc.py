@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert._core import Tensor, tensors, wrap
+from wengert.ops._variadic import require_tensor
 from wengert.ops.joining import stack
 from wengert.ops.loss import check_reduction
 from wengert.ops.padding import pad
@@ -87,6 +88,8 @@ def ctc_loss(
     >>> wengert.nn.functional.ctc_loss(log_probs, wengert.tensor([[1]]), (2,), (1,))
     tensor(1.0986)
     """
+    require_tensor("ctc_loss", "log_probs", log_probs)
+    require_tensor("ctc_loss", "targets", targets, 2)
     check_reduction(reduction)
     single = log_probs.ndim == 2
     if single:

@@ -6,6 +6,7 @@ import numpy as np
 
 from wengert._core import Tensor, wrap
 from wengert._dtypes import FLOAT, of_numpy
+from wengert.ops._variadic import require_tensor
 from wengert.ops.reduction import vector_norm
 
 
@@ -18,6 +19,8 @@ def pairwise_distance(
     >>> wengert.nn.functional.pairwise_distance(wengert.tensor([[3., 4.]]), wengert.zeros(1, 2))
     tensor([5.0000])
     """
+    require_tensor("pairwise_distance", "x1", x1)
+    require_tensor("pairwise_distance", "x2", x2, 2)
     return vector_norm(x1 - x2 + eps, p, -1, keepdim)
 
 
@@ -28,6 +31,8 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     >>> wengert.cosine_similarity(wengert.tensor([[1., 0.]]), wengert.tensor([[1., 1.]]))
     tensor([0.7071])
     """
+    require_tensor("cosine_similarity", "x1", x1)
+    require_tensor("cosine_similarity", "x2", x2, 2)
     for x in (x1, x2):
         kind = of_numpy[x._array.dtype]
         if kind.category < FLOAT:
@@ -51,6 +56,8 @@ def cdist(
     >>> wengert.cdist(wengert.tensor([[0., 0.]]), wengert.tensor([[3., 4.], [0., 1.]]))
     tensor([[5., 1.]])
     """
+    require_tensor("cdist", "x1", x1)
+    require_tensor("cdist", "x2", x2, 2)
     for name, x in (("X1", x1), ("X2", x2)):
         kind = of_numpy[x._array.dtype]
         if kind.category < FLOAT:
@@ -75,6 +82,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     >>> wengert.nn.functional.pdist(wengert.tensor([[0., 0.], [3., 4.], [0., 1.]]))
     tensor([5.0000, 1.0000, 4.2426])
     """
+    require_tensor("pdist", "input", input)
     if input.ndim != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
     if p < 0:

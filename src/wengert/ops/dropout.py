@@ -6,8 +6,9 @@ import numpy as np
 
 from wengert._core import Tensor, tensors, wrap
 from wengert._random import default_generator
-from wengert.kernels.halves import narrowed
+from wengert.kernels.precision import narrowed
 from wengert.ops._declare import Value, primitive
+from wengert.ops._variadic import require_tensor
 
 # What a dropped element of self-normalising networks becomes: SELU's limit at minus infinity.
 _SELU_FLOOR = -1.7580993408473766
@@ -94,6 +95,7 @@ def dropout1d(
     tensor([[[0., 0.],
              [0., 0.]]])
     """
+    require_tensor("dropout1d", "input", input)
     leading = _leading("dropout1d", input, 3)
     return _dropped("dropout1d", input, p, training, inplace, leading)
 
@@ -122,6 +124,7 @@ def dropout3d(
     >>> wengert.nn.functional.dropout3d(wengert.ones(1, 1, 1, 1, 2), p=1.0).sum()
     tensor(0.)
     """
+    require_tensor("dropout3d", "input", input)
     leading = 1 if input.ndim == 4 else 2
     return _dropped("dropout3d", input, p, training, inplace, leading)
 

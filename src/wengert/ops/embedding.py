@@ -9,9 +9,10 @@ import numpy as np
 from wengert import _storage
 from wengert._core import Tensor, caller, getframe, tensors, wrap
 from wengert._dtypes import of_numpy
-from wengert.kernels.halves import narrowed, widened
+from wengert.kernels.precision import narrowed, widened
 from wengert.kernels.scatter import sum_at
 from wengert.ops._declare import Value, primitive
+from wengert.ops._variadic import require_tensor
 from wengert.ops.extrema import take_along
 
 
@@ -58,7 +59,7 @@ def add_rows(
     grad: Value, input: Value, rows: int, padding_idx: int | None = None, by_frequency: bool = False
 ) -> Value:
     """Zeros (rows, width), and each row of `grad` (..., width) added where the index says."""
-    (wide,) = widened(grad)
+    wide = widened(grad)
     wide = _shared(wide, _shares(input, padding_idx, by_frequency))
     return narrowed(sum_at((rows, grad.shape[-1]), (input,), wide), grad.dtype)
 
@@ -265,6 +266,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     tensor([[1, 0, 0],
             [0, 0, 1]])
     """
+    require_tensor("one_hot", "tensor", tensor)
     classes = tensor._array
     if classes.dtype != np.int64:
         raise RuntimeError(

@@ -272,6 +272,7 @@ def fliplr(input: Tensor) -> Tensor:
     >>> wengert.fliplr(wengert.tensor([[1, 2]]))
     tensor([[2, 1]])
     """
+    require_tensor("fliplr", "input", input)
     if input.ndim < 2:
         raise RuntimeError(f"Input must be >= 2-d. fliplr() got {input.ndim}-d")
     return flip(input, (1,))
@@ -284,6 +285,7 @@ def flipud(input: Tensor) -> Tensor:
     >>> wengert.flipud(wengert.tensor([1, 2]))
     tensor([2, 1])
     """
+    require_tensor("flipud", "input", input)
     if input.ndim < 1:
         raise RuntimeError("Input must be >= 1-d. flipud() got 0-d")
     return flip(input, (0,))

@@ -15,6 +15,7 @@ from wengert.kernels import selection
 from wengert.kernels.axes import Dims, axes_of, axis_of, kept_shape
 from wengert.kernels.reduction import ties
 from wengert.ops._declare import Value, primitive
+from wengert.ops._variadic import require_tensor
 
 
 class ValuesIndices(NamedTuple):
@@ -117,11 +118,16 @@ def argmin(input: Value, dim: int | None = None, keepdim: bool = False) -> Value
     return selection.extreme_index(input, dim, keepdim, False, "argmin")
 
 
-@primitive(input=None)
-def _place_of(input: Value, dim: int, keepdim: bool, largest: bool) -> Value:
-    """As argmax and argmin, for what `max` and `min` accept (booleans as well)."""
-    name = "max" if largest else "min"
-    return selection.extreme_index(input, dim, keepdim, largest, name)
+@primitive(input=None, name="max")
+def _place_of_max(input: Value, dim: int, keepdim: bool) -> Value:
+    """As argmax, for what `max` accepts (booleans as well)."""
+    return selection.extreme_index(input, dim, keepdim, True, "max")
+
+
+@primitive(input=None, name="min")
+def _place_of_min(input: Value, dim: int, keepdim: bool) -> Value:
+    """As argmin, for what `min` accepts (booleans as well)."""
+    return selection.extreme_index(input, dim, keepdim, False, "min")
 
 
 @primitive(input=None, extreme=None, name="amax_backward")
@@ -212,7 +218,7 @@ def max(
 
         return maximum(input, dim if other is None else other)
     axis: Value = dim
-    return picked(input, _place_of(input, axis, keepdim, True), axis, keepdim)
+    return picked(input, _place_of_max(input, axis, keepdim), axis, keepdim)
 
 
 def min(
@@ -238,7 +244,7 @@ def min(
 
         return minimum(input, dim if other is None else other)
     axis: Value = dim
-    return picked(input, _place_of(input, axis, keepdim, False), axis, keepdim)
+    return picked(input, _place_of_min(input, axis, keepdim), axis, keepdim)
 
 
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> MinMax:
@@ -248,6 +254,7 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
     >>> wengert.aminmax(wengert.tensor([1.0, 5.0, 3.0])).max
     tensor(5.)
     """
+    require_tensor("aminmax", "input", input)
     if dim is None and not input._array.size:
         raise RuntimeError(
             "aminmax(): cannot compute aminmax over an empty dimension as the operation has no"

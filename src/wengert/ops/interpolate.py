@@ -14,10 +14,11 @@ import numpy as np
 
 from wengert._core import Tensor
 from wengert.kernels import resample as kernels
-from wengert.kernels.halves import narrowed, widened
 from wengert.kernels.pool import region_bounds
+from wengert.kernels.precision import narrowed, widened
 from wengert.kernels.resample import Taps
 from wengert.ops._declare import Value, multilinear
+from wengert.ops._variadic import require_tensor
 
 Positions = np.ndarray
 
@@ -25,7 +26,7 @@ Positions = np.ndarray
 @multilinear(input=lambda g, taps: resample_back(g, taps), name="interpolate")
 def resample(input: Value, taps: tuple[Taps, ...]) -> Value:
     """The input resized along the axis of each of the taps."""
-    (x,) = widened(input)
+    x = widened(input)
     for along in taps:
         x = kernels.gather(x, along)
     return narrowed(x, input.dtype)
@@ -34,7 +35,7 @@ def resample(input: Value, taps: tuple[Taps, ...]) -> Value:
 @multilinear(input=lambda g, taps: resample(g, taps), name="interpolate_backward")
 def resample_back(input: Value, taps: tuple[Taps, ...]) -> Value:
     """The adjoint of `resample`."""
-    (x,) = widened(input)
+    x = widened(input)
     for along in reversed(taps):
         x = kernels.scatter(x, along)
     return narrowed(x, input.dtype)
@@ -145,6 +146,7 @@ def interpolate(
     >>> wengert.nn.functional.interpolate(row, size=5, mode="linear", align_corners=True)
     tensor([[[0.0000, 0.5000, 1.0000, 1.5000, 2.0000]]])
     """
+    require_tensor("interpolate", "input", input)
     space = tuple(input.shape[2:])
     _check_mode(mode, len(space), align_corners, antialias)
     out, factors = _out_size(space, size, scale_factor, recompute_scale_factor)

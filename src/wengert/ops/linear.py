@@ -7,8 +7,9 @@ import numpy as np
 from wengert._core import Tensor
 from wengert._dtypes import of_numpy
 from wengert.kernels.blas import dot
-from wengert.kernels.halves import narrowed, widened
+from wengert.kernels.precision import narrowed, widened
 from wengert.ops._declare import Value, primitive
+from wengert.ops._variadic import require_tensor
 from wengert.ops.complexes import conj
 from wengert.ops.reduction import sum_to_shape
 
@@ -79,7 +80,7 @@ def _any_rank(input: np.ndarray, weight: np.ndarray) -> np.ndarray:
         raise _mixed(input, weight)
     if input.shape[-1] != weight.shape[-1]:
         raise _mismatch(input, weight)
-    x, w = widened(input, weight)
+    x, w = widened(input), widened(weight)
     out = dot(x.reshape(-1, x.shape[-1]), w.T)
     return narrowed(np.reshape(out, input.shape[:-1] + weight.shape[:-1]), input.dtype)
 
@@ -108,7 +109,7 @@ def _mixed(a: np.ndarray, b: np.ndarray) -> RuntimeError:
 )
 def _outer(grad: Value, input: Value) -> Value:
     """The sum over all leading dimensions of outer products: the gradient of the weight."""
-    a, b = widened(grad, input)
+    a, b = widened(grad), widened(input)
     if a.ndim != 2:
         a, b = a.reshape(-1, a.shape[-1]), b.reshape(-1, b.shape[-1])
     return narrowed(dot(a.T, b), input.dtype)
@@ -124,6 +125,9 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     >>> wengert.nn.functional.bilinear(x, y, wengert.ones(1, 2, 2))
     tensor([[21.]])
     """
+    require_tensor("bilinear", "input1", input1)
+    require_tensor("bilinear", "input2", input2, 2)
+    require_tensor("bilinear", "weight", weight, 3)
     _check_bilinear(input1, input2, weight, bias)
     out, width, width2 = weight.shape
     left = linear(input1, weight.permute(0, 2, 1).reshape(out * width2, width))

@@ -13,6 +13,7 @@ from wengert._core import Tensor, wrap
 from wengert._dtypes import of_numpy
 from wengert.ops._checks import require_kind
 from wengert.ops._declare import Value, elementwise
+from wengert.ops._variadic import require_tensor
 from wengert.ops.activation import logsigmoid
 from wengert.ops.distance import pairwise_distance
 from wengert.ops.exponential import log, sigmoid, xlogy
@@ -79,6 +80,8 @@ def mse_loss(
     >>> wengert.nn.functional.mse_loss(wengert.tensor([1., 2.]), wengert.tensor([1., 4.]))
     tensor(2.)
     """
+    require_tensor("mse_loss", "input", input)
+    require_tensor("mse_loss", "target", target, 2)
     _warn_of_broadcast(input, target)
     return _weighed(_squared_error(input, target), weight, input, reduction)
 
@@ -92,6 +95,8 @@ def l1_loss(
     >>> wengert.nn.functional.l1_loss(wengert.tensor([1., 2.]), wengert.tensor([1., 4.]))
     tensor(1.)
     """
+    require_tensor("l1_loss", "input", input)
+    require_tensor("l1_loss", "target", target, 2)
     _warn_of_broadcast(input, target)
     return _weighed((input - target).abs(), weight, input, reduction)
 
@@ -125,6 +130,8 @@ def huber_loss(
     >>> wengert.nn.functional.huber_loss(wengert.tensor([0., 3.]), wengert.tensor([1., 0.]))
     tensor(1.5000)
     """
+    require_tensor("huber_loss", "input", input)
+    require_tensor("huber_loss", "target", target, 2)
     if delta <= 0:
         raise RuntimeError(f"huber_loss does not support non-positive values for delta: {delta}")
     _warn_of_broadcast(input, target)
@@ -147,6 +154,8 @@ def smooth_l1_loss(
     >>> wengert.nn.functional.smooth_l1_loss(wengert.tensor([0., 3.]), wengert.tensor([1., 0.]))
     tensor(1.5000)
     """
+    require_tensor("smooth_l1_loss", "input", input)
+    require_tensor("smooth_l1_loss", "target", target, 2)
     if beta < 0:
         raise RuntimeError(f"smooth_l1_loss does not support negative values for beta: {beta}")
     if beta == 0:
@@ -187,6 +196,8 @@ def binary_cross_entropy(
     >>> wengert.nn.functional.binary_cross_entropy(p, t)
     tensor(0.4904)
     """
+    require_tensor("binary_cross_entropy", "input", input)
+    require_tensor("binary_cross_entropy", "target", target, 2)
     check_reduction(reduction)
     if target.shape != input.shape:
         raise ValueError(
@@ -230,6 +241,8 @@ def binary_cross_entropy_with_logits(
     >>> wengert.nn.functional.binary_cross_entropy_with_logits(x, t)
     tensor(0.4100)
     """
+    require_tensor("binary_cross_entropy_with_logits", "input", input)
+    require_tensor("binary_cross_entropy_with_logits", "target", target, 2)
     check_reduction(reduction)
     if target.shape != input.shape:
         raise ValueError(
@@ -262,6 +275,8 @@ def kl_div(
     >>> wengert.nn.functional.kl_div(q, p, reduction="batchmean")
     tensor(0.6931)
     """
+    require_tensor("kl_div", "input", input)
+    require_tensor("kl_div", "target", target, 2)
     if reduction == "mean":
         warnings.warn(
             "reduction: 'mean' divides the total loss by both the batch size and the support size."
@@ -296,6 +311,9 @@ def margin_ranking_loss(
     >>> wengert.nn.functional.margin_ranking_loss(a, b, y)
     tensor(2.)
     """
+    require_tensor("margin_ranking_loss", "input1", input1)
+    require_tensor("margin_ranking_loss", "input2", input2, 2)
+    require_tensor("margin_ranking_loss", "target", target, 3)
     check_reduction(reduction)
     _check_margins(
         "margin_ranking_loss", ("input1", input1), ("input2", input2), ("target", target)
@@ -313,6 +331,8 @@ def hinge_embedding_loss(
     >>> wengert.nn.functional.hinge_embedding_loss(x, y)
     tensor(0.6250)
     """
+    require_tensor("hinge_embedding_loss", "input", input)
+    require_tensor("hinge_embedding_loss", "target", target, 2)
     check_reduction(reduction)
     short = (margin - input).clamp_min(0)
     loss = (input * 0 + short).masked_fill(target == 1, 0) + (input + target * 0).masked_fill(
@@ -331,6 +351,9 @@ def cosine_embedding_loss(
     >>> wengert.nn.functional.cosine_embedding_loss(a, b, wengert.tensor([1]))
     tensor(1.)
     """
+    require_tensor("cosine_embedding_loss", "input1", input1)
+    require_tensor("cosine_embedding_loss", "input2", input2, 2)
+    require_tensor("cosine_embedding_loss", "target", target, 3)
     check_reduction(reduction)
     if target.ndim > 1:
         raise RuntimeError(
@@ -385,6 +408,9 @@ def triplet_margin_with_distance_loss(
     ...     a, b, c, distance_function=lambda x, y: (x - y).abs().sum(-1))
     tensor(2.)
     """
+    require_tensor("triplet_margin_with_distance_loss", "anchor", anchor)
+    require_tensor("triplet_margin_with_distance_loss", "positive", positive, 2)
+    require_tensor("triplet_margin_with_distance_loss", "negative", negative, 3)
     check_reduction(reduction)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
@@ -414,6 +440,8 @@ def poisson_nll_loss(
     >>> wengert.nn.functional.poisson_nll_loss(wengert.tensor([0.]), wengert.tensor([3.]))
     tensor(1.)
     """
+    require_tensor("poisson_nll_loss", "input", input)
+    require_tensor("poisson_nll_loss", "target", target, 2)
     check_reduction(reduction)
     rate, log_rate = (input.exp(), input) if log_input else (input, (input + eps).log())
     loss = rate - target * log_rate
@@ -438,6 +466,8 @@ def gaussian_nll_loss(
     >>> wengert.nn.functional.gaussian_nll_loss(x, t, v)
     tensor(2.)
     """
+    require_tensor("gaussian_nll_loss", "input", input)
+    require_tensor("gaussian_nll_loss", "target", target, 2)
     if not isinstance(var, Tensor):
         var = input.new_full(input.shape, var)
     if (var._array < 0).any():
@@ -469,6 +499,8 @@ def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> 
     >>> wengert.nn.functional.soft_margin_loss(wengert.tensor([0.]), wengert.tensor([1.]))
     tensor(0.6931)
     """
+    require_tensor("soft_margin_loss", "input", input)
+    require_tensor("soft_margin_loss", "target", target, 2)
     return reduced(-logsigmoid(target * input), reduction)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from wengert import _dtypes
 from wengert._core import Tensor, tensors
 from wengert.kernels import matmul as kernel
-from wengert.kernels.reduction import widened
+from wengert.kernels.precision import widened
 from wengert.ops import _operands
 from wengert.ops._declare import Value, primitive
 from wengert.ops._products import (
@@ -22,6 +22,7 @@ from wengert.ops._products import (
     left_vjp,
     right_vjp,
 )
+from wengert.ops._variadic import require_tensor
 from wengert.ops.complexes import conj
 from wengert.ops.einsum import rearrange
 
@@ -225,6 +226,7 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
     >>> wengert.vdot(wengert.tensor([1.0, 2.0]), wengert.tensor([3.0, 4.0]))
     tensor(11.)
     """
+    require_tensor("vdot", "input", input)
     return dot(conj(input), other)
 
 
@@ -364,6 +366,7 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: fl
     >>> wengert.addmv(wengert.tensor([1.0, 1.0]), a, wengert.tensor([1.0, 1.0]))
     tensor([4., 8.])
     """
+    require_tensor("addmv", "input", input)
     _check_ranks("addmv", (("mat", mat, 2), ("vec", vec, 1)))
     n, m = mat.shape
     if vec._array.size != m or input._array.shape not in ((n,), (1,), ()):
@@ -383,6 +386,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: f
     tensor([[4., 5.],
             [7., 9.]])
     """
+    require_tensor("addr", "input", input)
     product: Tensor = _scaled(outer(vec1, vec2), alpha)
     check_expands(input._array, product._array.shape)
     if beta == 0:

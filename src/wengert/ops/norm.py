@@ -23,6 +23,7 @@ from wengert.kernels.norm import Plan
 from wengert.kernels.precision import HALF
 from wengert.ops._checks import not_implemented
 from wengert.ops._declare import Value, primitive
+from wengert.ops._variadic import require_tensor
 from wengert.ops.casting import convert
 from wengert.ops.padding import pad
 from wengert.ops.pool import avg_pool2d
@@ -155,14 +156,17 @@ def _check_vector(name: str, what: str, vector: Tensor | None, channels: int) ->
         )
 
 
-def _check_dtypes(name: str, input: Tensor, *others: Tensor | None) -> None:
-    if type(input) not in tensors:
-        raise TypeError(f"{name}(): argument 'input' must be Tensor, not {type(input).__name__}")
+def _check_dtypes(name: str, input: Tensor, **others: Tensor | None) -> None:
     dtype = input._array.dtype
     if of_numpy[dtype].category < _dtypes.FLOAT:
         raise not_implemented(name, input._array)
-    for other in others:
-        if other is not None and other._array.dtype != dtype:
+    for argument, other in others.items():
+        if other is None:
+            continue
+        if type(other) not in tensors:
+            kind = type(other).__name__
+            raise TypeError(f"{name}(): argument '{argument}' must be Tensor, not {kind}")
+        if other._array.dtype != dtype:
             raise RuntimeError(
                 f"mixed dtype (CPU): {name}() expects all inputs to share the same datatype, got"
                 f" {of_numpy[dtype].short} and {of_numpy[other._array.dtype].short}"
@@ -226,9 +230,10 @@ def layer_norm(
     >>> wengert.nn.functional.layer_norm(wengert.tensor([[1., 3.]]), (2,))
     tensor([[-1.0000,  1.0000]])
     """
+    require_tensor("layer_norm", "input", input)
     if _is_half_beside_float(input, weight, bias):
         return _in_float32(layer_norm, input, normalized_shape, weight, bias, eps)
-    _check_dtypes("layer_norm", input, weight, bias)
+    _check_dtypes("layer_norm", input, weight=weight, bias=bias)
     shape = input._array.shape
     wanted = _check_trailing(
         "layer_norm", shape, normalized_shape, ("weight", weight), ("bias", bias)
@@ -248,9 +253,10 @@ def rms_norm(
     >>> wengert.nn.functional.rms_norm(wengert.tensor([3., 4., 0., 0.]), (4,))
     tensor([1.2000, 1.6000, 0.0000, 0.0000])
     """
+    require_tensor("rms_norm", "input", input)
     if _is_half_beside_float(input, weight):
         return _in_float32(rms_norm, input, normalized_shape, weight, eps)
-    _check_dtypes("rms_norm", input, weight)
+    _check_dtypes("rms_norm", input, weight=weight)
     array = input._array
     wanted = _check_trailing("rms_norm", array.shape, normalized_shape, ("weight", weight))
     least = finfo(of_numpy[array.dtype]).eps if eps is None else eps
@@ -267,9 +273,10 @@ def group_norm(
     >>> wengert.nn.functional.group_norm(wengert.tensor([[1., 3., 5., 9.]]), 2)
     tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
     """
+    require_tensor("group_norm", "input", input)
     if _is_half_beside_float(input, weight, bias):
         return _in_float32(group_norm, input, num_groups, weight, bias, eps)
-    _check_dtypes("group_norm", input, weight, bias)
+    _check_dtypes("group_norm", input, weight=weight, bias=bias)
     shape = input._array.shape
     if len(shape) < 2:
         raise RuntimeError(
@@ -318,11 +325,19 @@ def batch_norm(
     tensor([[-1.0000],
             [ 1.0000]])
     """
+    require_tensor("batch_norm", "input", input)
     if _is_half_beside_float(input, running_mean, weight, bias):
         return _in_float32(
             batch_norm, input, running_mean, running_var, weight, bias, training, momentum, eps
         )
-    _check_dtypes("batch_norm", input, running_mean, running_var, weight, bias)
+    _check_dtypes(
+        "batch_norm",
+        input,
+        running_mean=running_mean,
+        running_var=running_var,
+        weight=weight,
+        bias=bias,
+    )
     shape = input._array.shape
     if len(shape) < 2:
         raise RuntimeError(f"batch_norm() expects at least 2 dimensions, got {list(shape)}")
@@ -358,6 +373,7 @@ def instance_norm(
     tensor([[[-1.0000,  1.0000],
              [-1.0000,  1.0000]]])
     """
+    require_tensor("instance_norm", "input", input)
     if not use_input_stats:
         if running_mean is None or running_var is None:
             raise RuntimeError(
@@ -368,7 +384,14 @@ def instance_norm(
         return _in_float32(
             instance_norm, input, running_mean, running_var, weight, bias, True, momentum, eps
         )
-    _check_dtypes("instance_norm", input, running_mean, running_var, weight, bias)
+    _check_dtypes(
+        "instance_norm",
+        input,
+        running_mean=running_mean,
+        running_var=running_var,
+        weight=weight,
+        bias=bias,
+    )
     shape = input._array.shape
     if len(shape) < 2:
         raise RuntimeError(f"instance_norm() expects at least 2 dimensions, got {list(shape)}")
@@ -394,6 +417,7 @@ def local_response_norm(
     >>> wengert.nn.functional.local_response_norm(wengert.ones(1, 1, 1), 1, alpha=3., beta=0.5)
     tensor([[[0.5000]]])
     """
+    require_tensor("local_response_norm", "input", input)
     shape = input._array.shape
     if len(shape) < 3:
         raise ValueError(
@@ -414,6 +438,7 @@ def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -
     >>> wengert.nn.functional.normalize(wengert.tensor([[3., 4.]]))
     tensor([[0.6000, 0.8000]])
     """
+    require_tensor("normalize", "input", input)
     return input / input.norm(p, dim, keepdim=True).clamp_min(eps)
 
 

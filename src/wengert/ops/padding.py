@@ -9,6 +9,7 @@ import numpy as np
 from wengert._core import Tensor
 from wengert.kernels.resample import Taps
 from wengert.ops._declare import Value, primitive
+from wengert.ops._variadic import require_tensor
 from wengert.ops.interpolate import resample
 
 Pads = tuple[int, ...]
@@ -58,6 +59,7 @@ def pad(
     >>> wengert.nn.functional.pad(wengert.tensor([[1., 2., 3.]]), (2, 1), mode="reflect")
     tensor([[3., 2., 1., 2., 3., 2.]])
     """
+    require_tensor("pad", "input", input)
     pads = _checked(input, pad, mode, value)
     if mode == "constant":
         return _constant_pad(input, pads, 0.0 if value is None else value)

@@ -15,8 +15,9 @@ import numpy as np
 from wengert._core import Tensor, tensors, wrap
 from wengert.kernels import pool as kernels
 from wengert.kernels.conv import Geometry, Shape
-from wengert.kernels.halves import narrowed, widened
+from wengert.kernels.precision import narrowed, widened
 from wengert.ops._declare import Value, multilinear, primitive
+from wengert.ops._variadic import require_tensor
 
 Ints = int | tuple[int, ...] | list[int]
 
@@ -50,7 +51,7 @@ def take_positions(input: Value, indices: Value, n: int) -> Value:
     name="max_pool_backward",
 )
 def _add_positions(grad: Value, indices: Value, size: Shape) -> Value:
-    (wide,) = widened(grad)
+    wide = widened(grad)
     return narrowed(kernels.add_positions(wide, indices, size), grad.dtype)
 
 
@@ -75,7 +76,7 @@ def unpool(input: Value, indices: Value, size: Shape) -> Value:
 )
 def window_mean(input: Value, windows: Windows, divisor: Any) -> Value:
     """The sum of each window divided by `divisor`, a number or counts by position."""
-    (wide,) = widened(input)
+    wide = widened(input)
     return narrowed(kernels.window_sum(wide, *windows) / divisor, input.dtype)
 
 
@@ -83,7 +84,7 @@ def window_mean(input: Value, windows: Windows, divisor: Any) -> Value:
     input=lambda g, windows, divisor: window_mean(g, windows, divisor), name="avg_pool_backward"
 )
 def _window_spread(input: Value, size: Shape, windows: Windows, divisor: Any) -> Value:
-    (wide,) = widened(input)
+    wide = widened(input)
     spread = kernels.window_spread(wide / divisor, windows.kernel, size, windows.geometry)
     return narrowed(spread, input.dtype)
 
@@ -347,6 +348,7 @@ def lp_pool1d(
     >>> wengert.nn.functional.lp_pool1d(wengert.tensor([[3., 4.]]), 2, 2)
     tensor([[5.]])
     """
+    require_tensor("lp_pool1d", "input", input)
     return _power_pool("lp_pool1d", 1, input, norm_type, kernel_size, stride, ceil_mode)
 
 
@@ -360,6 +362,7 @@ def lp_pool2d(
     >>> wengert.nn.functional.lp_pool2d(wengert.ones(1, 2, 2), 2, 2)
     tensor([[[2.]]])
     """
+    require_tensor("lp_pool2d", "input", input)
     return _power_pool("lp_pool2d", 2, input, norm_type, kernel_size, stride, ceil_mode)
 
 

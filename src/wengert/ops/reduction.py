@@ -20,12 +20,13 @@ from wengert.kernels import reduction as kernel
 from wengert.kernels.axes import Dims, axes_of, count_of, kept_shape
 from wengert.kernels.shapes import unbroadcast
 from wengert.ops._declare import Value, multilinear, primitive
+from wengert.ops._variadic import require_tensor
 from wengert.ops.casting import convert
 from wengert.ops.complexes import conj
 from wengert.ops.scan import exclusive_prod, has_zeros
 
 
-@multilinear(input=lambda g, input_shape: expand_to(g, input_shape), name="sum_to_size")
+@multilinear(input=lambda g, input_shape: expand_to(g, input_shape), name="sum")
 def sum_to_shape(input: Value, shape: tuple[int, ...]) -> Value:
     """The sum down to a shape that broadcasts to the input's."""
     return unbroadcast(input, shape)
@@ -66,7 +67,7 @@ def sum(
     >>> wengert.sum(wengert.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
     tensor([4., 6.])
     """
-    return sum_over(input if dtype is None else convert(input, dtype), dim, keepdim)
+    return sum_over(input if dtype is None else convert(input, dtype, "sum"), dim, keepdim)
 
 
 def unreduced(x: Value, shape: tuple[int, ...], dim: Dims, keepdim: bool) -> Value:
@@ -99,7 +100,7 @@ def mean(
     >>> wengert.mean(wengert.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=1)
     tensor([1.5000, 3.5000])
     """
-    return mean_over(input if dtype is None else convert(input, dtype), dim, keepdim)
+    return mean_over(input if dtype is None else convert(input, dtype, "mean"), dim, keepdim)
 
 
 def _check_inexact(complaint: str, array: np.ndarray) -> None:
@@ -122,6 +123,7 @@ def nansum(
     >>> wengert.nansum(wengert.tensor([1.0, float("nan"), 2.0]))
     tensor(3.)
     """
+    require_tensor("nansum", "input", input)
     if input._array.dtype in _dtypes.inexact:
         input = _nan_to_zero(input)
     return sum(input, dim, keepdim, dtype=dtype)
@@ -136,6 +138,7 @@ def nanmean(
     >>> wengert.nanmean(wengert.tensor([1.0, float("nan"), 2.0]))
     tensor(1.5000)
     """
+    require_tensor("nanmean", "input", input)
     _check_inexact("nanmean(): expected input to have floating point or complex dtype but",
                    input._array)  # fmt: skip
     known = convert(_known(input), dtype or input.dtype)
@@ -178,7 +181,7 @@ def prod(
     """
     if isinstance(dim, tuple | list):
         raise TypeError(f"prod(): argument 'dim' must be int, not {type(dim).__name__}")
-    return _prod(input if dtype is None else convert(input, dtype), dim, keepdim)
+    return _prod(input if dtype is None else convert(input, dtype, "prod"), dim, keepdim)
 
 
 @primitive(input=None)
@@ -258,6 +261,7 @@ def norm(
     >>> wengert.norm(wengert.tensor([3.0, 4.0]))
     tensor(5.)
     """
+    require_tensor("norm", "input", input)
     if p is None or p == "fro":
         p = 2.0
     elif isinstance(p, str):
@@ -284,6 +288,8 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     >>> wengert.dist(wengert.tensor([1.0, 2.0]), wengert.tensor([4.0, 6.0]))
     tensor(5.)
     """
+    require_tensor("dist", "input", input)
+    require_tensor("dist", "other", other, 2)
     return norm(input - other, p)
 
 

@@ -8,6 +8,7 @@ from wengert._core import Tensor, tensors
 from wengert.kernels.precision import in_float32
 from wengert.ops._checks import not_implemented, require_kind
 from wengert.ops._declare import Value, elementwise, multilinear
+from wengert.ops._variadic import require_tensor
 
 
 @multilinear(g=lambda g: no_slope(g), name="zeros_like")
@@ -143,6 +144,7 @@ def sgn(input: Tensor) -> Tensor:
     >>> wengert.sgn(wengert.tensor([3 + 4j]))
     tensor([0.6000+0.8000j])
     """
+    require_tensor("sgn", "input", input)
     dtype = input._array.dtype if type(input) in tensors else input.dtype
     return _complex_sgn(input) if dtype.kind == "c" else sign(input)
 

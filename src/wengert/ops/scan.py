@@ -15,6 +15,7 @@ from wengert._dtypes import dtype as DType
 from wengert.kernels import scan as kernel
 from wengert.kernels.axes import axis_of
 from wengert.ops._declare import Value, multilinear, primitive
+from wengert.ops._variadic import require_tensor
 from wengert.ops.casting import convert
 from wengert.ops.complexes import conj
 from wengert.ops.extrema import ValuesIndices, take_along
@@ -32,6 +33,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
     >>> wengert.cumsum(wengert.tensor([1.0, 2.0, 3.0]), dim=0)
     tensor([1., 3., 6.])
     """
+    require_tensor("cumsum", "input", input)
     return _cumsum(input if dtype is None else convert(input, dtype), dim)
 
 
@@ -124,9 +126,14 @@ def logcumsumexp(input: Value, dim: int) -> Value:
     return kernel.running_logsumexp(input, dim)
 
 
-@primitive(input=None)
-def _running_place(input: Value, dim: int, largest: bool) -> Value:
-    return kernel.running_extreme_index(input, dim, largest)
+@primitive(input=None, name="cummax")
+def _running_place_of_max(input: Value, dim: int) -> Value:
+    return kernel.running_extreme_index(input, dim, True)
+
+
+@primitive(input=None, name="cummin")
+def _running_place_of_min(input: Value, dim: int) -> Value:
+    return kernel.running_extreme_index(input, dim, False)
 
 
 def cummax(input: Tensor, dim: int) -> ValuesIndices:
@@ -136,7 +143,7 @@ def cummax(input: Tensor, dim: int) -> ValuesIndices:
     >>> wengert.cummax(wengert.tensor([1.0, 3.0, 2.0]), dim=0).indices
     tensor([0, 1, 1])
     """
-    indices = _running_place(input, dim, True)
+    indices = _running_place_of_max(input, dim)
     return ValuesIndices(take_along(input, indices, dim, False), indices)
 
 
@@ -147,7 +154,7 @@ def cummin(input: Tensor, dim: int) -> ValuesIndices:
     >>> wengert.cummin(wengert.tensor([3.0, 1.0, 2.0]), dim=0).values
     tensor([3., 1., 1.])
     """
-    indices = _running_place(input, dim, False)
+    indices = _running_place_of_min(input, dim)
     return ValuesIndices(take_along(input, indices, dim, False), indices)
 
 
@@ -234,6 +241,7 @@ def trapezoid(
     >>> wengert.trapezoid(wengert.tensor([1.0, 2.0, 3.0]))
     tensor(4.)
     """
+    require_tensor("trapezoid", "y", y)
     return _trapezoids("trapezoid", y, x, dx, dim).sum(dim)
 
 
@@ -246,6 +254,7 @@ def cumulative_trapezoid(
     >>> wengert.cumulative_trapezoid(wengert.tensor([1.0, 2.0, 3.0]))
     tensor([1.5000, 4.0000])
     """
+    require_tensor("cumulative_trapezoid", "y", y)
     return _trapezoids("cumulative_trapezoid", y, x, dx, dim).cumsum(dim)
 
 

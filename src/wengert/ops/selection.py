@@ -11,8 +11,9 @@ from wengert import _dtypes
 from wengert._core import Tensor, tensors, wrap
 from wengert.ops import _operands
 from wengert.ops._declare import Value, elementwise, primitive
+from wengert.ops._products import fitted
+from wengert.ops._variadic import require_tensor
 from wengert.ops.comparison import isnan
-from wengert.ops.reduction import sum_to_shape
 
 # Of `clamp`: dtypes and bounds that need no conversion.
 _REAL = frozenset(d for d in _dtypes.inexact if d.kind != "c")
@@ -35,14 +36,10 @@ def drop(input: Value, mask: Value) -> Value:
     return np.where(mask, input.dtype.type(0), input)
 
 
-def _fitted(g: Value, shape: tuple[int, ...]) -> Value:
-    return g if g.shape == shape else sum_to_shape(g, shape)
-
-
 @primitive(
     mixed=False,
-    input=lambda g, condition, input_shape: _fitted(keep(g, condition), input_shape),
-    other=lambda g, condition, other_shape: _fitted(drop(g, condition), other_shape),
+    input=lambda g, condition, input_shape: fitted(keep(g, condition), input_shape),
+    other=lambda g, condition, other_shape: fitted(drop(g, condition), other_shape),
     condition=None,
 )
 def _where(input: Value, other: Value, condition: Value) -> Value:
@@ -107,9 +104,9 @@ def _as_mask(condition: Tensor) -> Tensor:
 
 @primitive(
     mixed=False,
-    input=lambda g, mask, input_shape: _fitted(drop(g, mask), input_shape),
+    input=lambda g, mask, input_shape: fitted(drop(g, mask), input_shape),
     mask=None,
-    value=lambda g, mask, value_shape: _fitted(keep(g, mask), value_shape),
+    value=lambda g, mask, value_shape: fitted(keep(g, mask), value_shape),
 )
 def _masked_fill(input: Value, mask: Value, value: Value) -> Value:
     try:
@@ -130,6 +127,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     >>> wengert.masked_fill(wengert.tensor([1.0, 2.0]), wengert.tensor([True, False]), 0)
     tensor([0., 2.])
     """
+    require_tensor("masked_fill", "input", input)
     if type(mask) not in tensors:
         raise TypeError(
             f"masked_fill(): argument 'mask' (position 2) must be Tensor, not {type(mask).__name__}"

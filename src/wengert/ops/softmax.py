@@ -68,7 +68,7 @@ def softmax(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     """
     if dim is None:
         raise _no_dim("softmax")
-    return _softmax(input if dtype is None else convert(input, dtype), dim)
+    return _softmax(input if dtype is None else convert(input, dtype, "softmax"), dim)
 
 
 def log_softmax(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
@@ -80,7 +80,7 @@ def log_softmax(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     """
     if dim is None:
         raise _no_dim("log_softmax")
-    return _log_softmax(input if dtype is None else convert(input, dtype), dim)
+    return _log_softmax(input if dtype is None else convert(input, dtype, "log_softmax"), dim)
 
 
 def _no_dim(name: str) -> TypeError:

@@ -14,7 +14,7 @@ from wengert import _dtypes
 from wengert._core import Tensor, tensors, wrap
 from wengert.kernels import selection
 from wengert.kernels.axes import axis_of, length_of
-from wengert.kernels.reduction import widened
+from wengert.kernels.precision import widened
 from wengert.ops._declare import Value, primitive
 from wengert.ops.extrema import ValuesIndices, picked, take_along
 
@@ -36,6 +36,15 @@ def argsort(input: Value, dim: int = -1, descending: bool = False, stable: bool 
     >>> wengert.argsort(wengert.tensor([3.0, 1.0, 2.0]))
     tensor([1, 2, 0])
     """
+    return _order(input, dim, descending)
+
+
+@primitive(input=None, name="sort")
+def _sorted_places(input: Value, dim: int, descending: bool) -> Value:
+    return _order(input, dim, descending)
+
+
+def _order(input: np.ndarray, dim: int, descending: bool) -> Value:
     _check_ordered("sort", input)
     return selection.order(input, axis_of(dim, input.ndim), descending)
 
@@ -56,7 +65,7 @@ def sort(
     >>> values
     tensor([1., 2., 3.])
     """
-    indices = argsort(input, dim, descending)
+    indices = _sorted_places(input, dim, descending)
     return ValuesIndices(take_along(input, indices, dim, True), indices)
 
 

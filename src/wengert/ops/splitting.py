@@ -256,6 +256,7 @@ def hsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Ten
     >>> wengert.hsplit(wengert.tensor([1, 2]), 2)
     (tensor([1]), tensor([2]))
     """
+    require_tensor("hsplit", "input", input)
     return _numpy_split("hsplit", input, indices_or_sections, min(1, max(input.ndim - 1, 0)), 1)
 
 
@@ -287,6 +288,8 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     tensor([[0., 0.],
             [1., 2.]])
     """
+    require_tensor("select_scatter", "input", input)
+    require_tensor("select_scatter", "src", src, 2)
     place = select(input, dim, index)
     return _placed("select_scatter", input, src, place, _key(axis_of(dim, input.ndim), index))
 
@@ -305,6 +308,8 @@ def slice_scatter(
     >>> wengert.slice_scatter(wengert.zeros(3), wengert.tensor([1.0, 2.0]), start=1)
     tensor([0., 1., 2.])
     """
+    require_tensor("slice_scatter", "input", input)
+    require_tensor("slice_scatter", "src", src, 2)
     key = _key(axis_of(dim, input.ndim), slice(start, end, step))
     return _placed("slice_scatter", input, src, basic(input, key), key)
 

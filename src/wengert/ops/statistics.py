@@ -14,6 +14,7 @@ from wengert.kernels import reduction as kernel
 from wengert.kernels import selection
 from wengert.kernels.axes import Dims, axis_of, count_of, kept_shape
 from wengert.ops._declare import Value, primitive
+from wengert.ops._variadic import require_tensor
 from wengert.ops.extrema import ValuesIndices, picked, share_of_ties, take_along
 
 
@@ -190,15 +191,24 @@ def _nanmedian_of_all(input: Value) -> Value:
     return _middle(input, True)
 
 
-@primitive(input=None)
-def _median_place(input: Value, dim: int, keepdim: bool, ignore_nan: bool) -> Value:
+@primitive(input=None, name="median")
+def _median_place(input: Value, dim: int, keepdim: bool) -> Value:
+    return _place_of_median("median", input, dim, keepdim)
+
+
+@primitive(input=None, name="nanmedian")
+def _nanmedian_place(input: Value, dim: int, keepdim: bool) -> Value:
+    return _place_of_median("nanmedian", input, dim, keepdim)
+
+
+def _place_of_median(name: str, input: np.ndarray, dim: int, keepdim: bool) -> np.ndarray:
     axis = axis_of(dim, input.ndim)
-    selection.check_not_empty(input, axis, "nanmedian" if ignore_nan else "median")
+    selection.check_not_empty(input, axis, name)
     _check_ranked("median", input)
     if not input.size:
         indices = np.zeros(kept_shape(input.shape, axis), np.int64)
     else:
-        indices = selection.median_index(input, axis, ignore_nan)
+        indices = selection.median_index(input, axis, name == "nanmedian")
     return selection.drop_axis(indices, axis, keepdim)
 
 
@@ -211,7 +221,7 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
     """
     if dim is None:
         return _median_of_all(input)
-    return picked(input, _median_place(input, dim, keepdim, False), dim, keepdim)
+    return picked(input, _median_place(input, dim, keepdim), dim, keepdim)
 
 
 def nanmedian(
@@ -225,7 +235,7 @@ def nanmedian(
     """
     if dim is None:
         return _nanmedian_of_all(input)
-    return picked(input, _median_place(input, dim, keepdim, True), dim, keepdim)
+    return picked(input, _nanmedian_place(input, dim, keepdim), dim, keepdim)
 
 
 @primitive(input=None, name="mode")
@@ -264,6 +274,7 @@ def quantile(
     >>> wengert.quantile(wengert.tensor([0.0, 1.0, 2.0, 3.0]), 0.5)
     tensor(1.5000)
     """
+    require_tensor("quantile", "input", input)
     return _quantile("quantile", input, q, dim, keepdim, interpolation)
 
 
@@ -281,6 +292,7 @@ def nanquantile(
     >>> wengert.nanquantile(wengert.tensor([0.0, float("nan"), 2.0]), 0.5)
     tensor(1.)
     """
+    require_tensor("nanquantile", "input", input)
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation)
 
 
@@ -370,6 +382,7 @@ def cov(
     tensor([[ 1., -1.],
             [-1.,  1.]])
     """
+    require_tensor("cov", "input", input)
     if input._array.ndim > 2:
         raise RuntimeError(
             "cov(): expected input to have two or fewer dimensions but got an input with"
@@ -424,6 +437,7 @@ def corrcoef(input: Tensor) -> Tensor:
     tensor([[ 1., -1.],
             [-1.,  1.]])
     """
+    require_tensor("corrcoef", "input", input)
     if input._array.ndim > 2:
         raise RuntimeError(
             "corrcoef(): expected input to have two or fewer dimensions but got an input with"

@@ -13,6 +13,7 @@ from wengert.kernels.axes import axis_of
 from wengert.ops import _operands
 from wengert.ops._declare import Value, multilinear
 from wengert.ops._products import fitted
+from wengert.ops._variadic import require_tensor
 from wengert.ops.complexes import conj
 from wengert.ops.einsum import contract, rearrange
 
@@ -54,6 +55,8 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     tensor([[3., 3.],
             [3., 3.]])
     """
+    require_tensor("tensordot", "a", a)
+    require_tensor("tensordot", "b", b, 2)
     x, y = a._array, b._array
     pairs_a, pairs_b = _paired(x, y, dims)
     if x.dtype != y.dtype:
@@ -114,6 +117,8 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     >>> wengert.kron(wengert.tensor([1.0, 10.0]), wengert.tensor([1.0, 2.0]))
     tensor([ 1.,  2., 10., 20.])
     """
+    require_tensor("kron", "input", input)
+    require_tensor("kron", "other", other, 2)
     a, b = input._array.shape, other._array.shape
     rank = max(len(a), len(b))
     a, b = (1,) * (rank - len(a)) + a, (1,) * (rank - len(b)) + b
@@ -143,6 +148,8 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     >>> wengert.cross(x, wengert.tensor([0.0, 1.0, 0.0]), dim=0)
     tensor([0., 0., 1.])
     """
+    require_tensor("cross", "input", input)
+    require_tensor("cross", "other", other, 2)
     a, b = input._array.shape, other._array.shape
     if len(a) != len(b):
         raise RuntimeError(
@@ -178,6 +185,7 @@ def trace(input: Tensor) -> Tensor:
     >>> wengert.trace(wengert.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor(5.)
     """
+    require_tensor("trace", "input", input)
     array = input._array if type(input) in tensors else np.asarray(input)
     if array.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {array.ndim}")

@@ -9,8 +9,9 @@ import numpy as np
 
 from wengert._core import Tensor
 from wengert.kernels.conv import Geometry, Shape, overlap_add, padded, windows
-from wengert.kernels.halves import narrowed, widened
+from wengert.kernels.precision import narrowed, widened
 from wengert.ops._declare import Value, multilinear
+from wengert.ops._variadic import require_tensor
 
 
 def _check_rank(name: str, input: Tensor) -> None:
@@ -29,6 +30,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     tensor([[[0., 1.],
              [2., 3.]]])
     """
+    require_tensor("pixel_shuffle", "input", input)
     _check_rank("pixel_shuffle", input)
     r = upscale_factor
     if r <= 0:
@@ -51,6 +53,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     >>> wengert.pixel_unshuffle(wengert.arange(4.).reshape(1, 2, 2), 2).flatten()
     tensor([0., 1., 2., 3.])
     """
+    require_tensor("pixel_unshuffle", "input", input)
     _check_rank("pixel_unshuffle", input)
     r = downscale_factor
     if r <= 0:
@@ -74,6 +77,7 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     >>> wengert.nn.functional.channel_shuffle(wengert.arange(4.).reshape(1, 4, 1), 2).flatten()
     tensor([0., 2., 1., 3.])
     """
+    require_tensor("channel_shuffle", "input", input)
     _check_rank("channel_shuffle", input)
     batch, channels, *space = input.shape
     if groups <= 0 or channels % groups:
@@ -105,7 +109,7 @@ def _blocks(input: Value, kernel: Shape, grid: Shape, geometry: Geometry) -> Val
 def _summed_blocks(
     input: Value, size: Shape, kernel: Shape, grid: Shape, geometry: Geometry
 ) -> Value:
-    (wide,) = widened(input)
+    wide = widened(input)
     blocks = wide.reshape(len(input), input.shape[1] // prod(kernel), *kernel, *grid)
     total = overlap_add(blocks, size, geometry)
     return narrowed(np.ascontiguousarray(total), input.dtype)
@@ -149,6 +153,7 @@ def unfold(
     tensor([[[0., 2.],
              [1., 3.]]])
     """
+    require_tensor("unfold", "input", input)
     if input.ndim == 3:
         return unfold(input.unsqueeze(0), kernel_size, dilation, padding, stride).squeeze(0)
     if input.ndim != 4:
@@ -170,6 +175,7 @@ def fold(
     >>> wengert.nn.functional.fold(wengert.ones(1, 2, 2), (1, 3), (1, 2))
     tensor([[[[1., 2., 1.]]]])
     """
+    require_tensor("fold", "input", input)
     if input.ndim == 2:
         return fold(
             input.unsqueeze(0), output_size, kernel_size, dilation, padding, stride

@@ -13,6 +13,7 @@ from wengert._device import cpu
 from wengert._dtypes import of_numpy
 from wengert._size import Size
 from wengert._storage import owner
+from wengert.ops.complexes import imag, real
 from wengert.tensor._arguments import require_tensor
 
 _as_size = tuple.__new__  # an array's shape needs none of the checks of Size
@@ -310,6 +311,14 @@ _NEVER = ("is_cuda", "is_sparse", "is_sparse_csr", "is_quantized", "is_meta", "i
           "is_mps", "is_xpu", "is_nested")  # fmt: skip
 
 
+def _set_real(self: Tensor, value: Tensor) -> None:
+    real(self).copy_(value)
+
+
+def _set_imag(self: Tensor, value: Tensor) -> None:
+    imag(self).copy_(value)
+
+
 def bind() -> None:
     """Give Tensor what this module is about."""
     define: Any = Tensor
@@ -322,6 +331,8 @@ def bind() -> None:
     define.layout = property(lambda self: _layout.strided)
     define.ndim = property(dim)
     define.itemsize = property(element_size)
+    define.real = property(real, _set_real)
+    define.imag = property(imag, _set_imag)
     define.nbytes = property(lambda self: self._array.nbytes)
     define.name = property(lambda self: None)
     define.is_cpu = property(lambda self: True)

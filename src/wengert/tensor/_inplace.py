@@ -202,7 +202,7 @@ def _adopt_output(target: Tensor, result: Tensor, edge: Node) -> None:
     edge.seq = tick()
 
 
-@primitive(g=lambda g: _nothing(g))  # type: ignore[has-type]
+@primitive(g=lambda g: _nothing(g), name="zeros_like")  # type: ignore[has-type]
 def _nothing(g: Value) -> Value:
     """Zeros in the shape of `g`."""
     return np.zeros_like(g)
@@ -212,6 +212,7 @@ def _nothing(g: Value) -> Value:
     input=lambda g: _nothing(g),
     src=lambda g, src_shape: sum_to(g, src_shape),
     mixed=False,
+    name="copy_",
     label="CopyBackwards",
 )
 def _overwritten(input: Value, src: Value) -> Value:
