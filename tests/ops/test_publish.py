@@ -95,3 +95,8 @@ def test_the_line_of_a_node_is_the_users() -> None:
     from wengert._storage import line_of
 
     assert line_of(node.code, node.lasti) == line
+
+
+def test_wrong_keywords_name_the_operation() -> None:
+    with pytest.raises(TypeError, match=r"^tanh\(\) got an unexpected keyword argument 'axis'"):
+        wengert.tanh(wengert.ones(2), axis=1)

@@ -330,7 +330,7 @@ def publish(op: Op) -> Any:
     scope: dict[str, Any] = {"__name__": op.declared.__module__, "__builtins__": builtins}
     scope["first_call"] = partial(_first_call, op, scope)
     function: Any = FunctionType(_STUB, scope, op.name)
-    function.op, function.__wrapped__ = op, op.declared
+    function.op, function.__wrapped__, function.__qualname__ = op, op.declared, op.called
     function.__doc__, function.__module__ = op.declared.__doc__, op.declared.__module__
     scope["published"] = function
     return function
