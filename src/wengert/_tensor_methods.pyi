@@ -17,8 +17,8 @@ from wengert._random import Generator as Generator
 from wengert._size import Size as Size
 from wengert.autograd._hooks import RemovableHandle as RemovableHandle
 from wengert.kernels.axes import Dims as Dims
-from wengert.ops.extrema import MinMax as MinMax
-from wengert.ops.extrema import ValuesIndices as ValuesIndices
+from wengert.ops._results import MinMax as MinMax
+from wengert.ops._results import ValuesIndices as ValuesIndices
 from wengert.tensor._attributes import UntypedStorage as UntypedStorage
 import builtins as builtins
 

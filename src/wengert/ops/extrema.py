@@ -6,8 +6,6 @@ them; one with indices sends it to the element that it names.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from wengert._core import Tensor, tensors
@@ -15,21 +13,8 @@ from wengert.kernels import selection
 from wengert.kernels.axes import Dims, axes_of, axis_of, kept_shape
 from wengert.kernels.reduction import ties
 from wengert.ops._declare import Value, primitive
+from wengert.ops._results import MinMax, ValuesIndices, result_of
 from wengert.ops._variadic import require_tensor
-
-
-class ValuesIndices(NamedTuple):
-    """Values, and their indices along a dimension."""
-
-    values: Tensor
-    indices: Tensor
-
-
-class MinMax(NamedTuple):
-    """The smallest and the largest elements."""
-
-    min: Tensor
-    max: Tensor
 
 
 @primitive(
@@ -91,9 +76,10 @@ def _put_back(
     return selection.add_along(g, indices, shape, axis, True)
 
 
-def picked(input: Tensor, indices: Tensor, dim: int, keepdim: bool) -> ValuesIndices:
-    """The elements that a reduction over `dim` chose, with their indices."""
-    return ValuesIndices(_pick(input, indices, dim, keepdim), indices)
+def picked(name: str, input: Tensor, indices: Tensor, dim: int, keepdim: bool) -> ValuesIndices:
+    """The elements that reduction `name` over `dim` chose, with their indices."""
+    result: ValuesIndices = result_of(name, _pick(input, indices, dim, keepdim), indices)
+    return result
 
 
 @primitive(input=None)
@@ -218,7 +204,7 @@ def max(
 
         return maximum(input, dim if other is None else other)
     axis: Value = dim
-    return picked(input, _place_of_max(input, axis, keepdim), axis, keepdim)
+    return picked("max", input, _place_of_max(input, axis, keepdim), axis, keepdim)
 
 
 def min(
@@ -244,7 +230,7 @@ def min(
 
         return minimum(input, dim if other is None else other)
     axis: Value = dim
-    return picked(input, _place_of_min(input, axis, keepdim), axis, keepdim)
+    return picked("min", input, _place_of_min(input, axis, keepdim), axis, keepdim)
 
 
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> MinMax:
@@ -260,7 +246,8 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
             "aminmax(): cannot compute aminmax over an empty dimension as the operation has no"
             f" identity; input has shape {list(input._array.shape)}"
         )
-    return MinMax(amin(input, dim, keepdim), amax(input, dim, keepdim))
+    result: MinMax = result_of("aminmax", amin(input, dim, keepdim), amax(input, dim, keepdim))
+    return result
 
 
 __all__ = ["amax", "amin", "aminmax", "argmax", "argmin", "max", "min"]

@@ -15,10 +15,11 @@ from wengert._dtypes import dtype as DType
 from wengert.kernels import scan as kernel
 from wengert.kernels.axes import axis_of
 from wengert.ops._declare import Value, multilinear, primitive
+from wengert.ops._results import ValuesIndices, result_of
 from wengert.ops._variadic import require_tensor
 from wengert.ops.casting import convert
 from wengert.ops.complexes import conj
-from wengert.ops.extrema import ValuesIndices, take_along
+from wengert.ops.extrema import take_along
 
 
 @multilinear(input=lambda g, dim, reverse: _cumsum(g, dim, not reverse), label="CumsumBackward0")
@@ -144,7 +145,8 @@ def cummax(input: Tensor, dim: int) -> ValuesIndices:
     tensor([0, 1, 1])
     """
     indices = _running_place_of_max(input, dim)
-    return ValuesIndices(take_along(input, indices, dim, False), indices)
+    result: ValuesIndices = result_of("cummax", take_along(input, indices, dim, False), indices)
+    return result
 
 
 def cummin(input: Tensor, dim: int) -> ValuesIndices:
@@ -155,7 +157,8 @@ def cummin(input: Tensor, dim: int) -> ValuesIndices:
     tensor([3., 1., 1.])
     """
     indices = _running_place_of_min(input, dim)
-    return ValuesIndices(take_along(input, indices, dim, False), indices)
+    result: ValuesIndices = result_of("cummin", take_along(input, indices, dim, False), indices)
+    return result
 
 
 @multilinear(

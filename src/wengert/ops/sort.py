@@ -16,7 +16,8 @@ from wengert.kernels import selection
 from wengert.kernels.axes import axis_of, length_of
 from wengert.kernels.precision import widened
 from wengert.ops._declare import Value, primitive
-from wengert.ops.extrema import ValuesIndices, picked, take_along
+from wengert.ops._results import ValuesIndices, result_of
+from wengert.ops.extrema import picked, take_along
 
 
 def _require_tensor(name: str, **arguments: Any) -> None:
@@ -66,7 +67,8 @@ def sort(
     tensor([1., 2., 3.])
     """
     indices = _sorted_places(input, dim, descending)
-    return ValuesIndices(take_along(input, indices, dim, True), indices)
+    result: ValuesIndices = result_of("sort", take_along(input, indices, dim, True), indices)
+    return result
 
 
 def msort(input: Tensor) -> Tensor:
@@ -101,7 +103,8 @@ def topk(
     tensor([3., 2.])
     """
     indices = _top_places(input, k, dim, largest)
-    return ValuesIndices(take_along(input, indices, dim, True), indices)
+    result: ValuesIndices = result_of("topk", take_along(input, indices, dim, True), indices)
+    return result
 
 
 @primitive(input=None, name="kthvalue")
@@ -123,7 +126,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Val
     >>> wengert.kthvalue(wengert.tensor([3.0, 1.0, 2.0]), 2).values
     tensor(2.)
     """
-    return picked(input, _kth_place(input, k, dim, keepdim), dim, keepdim)
+    return picked("kthvalue", input, _kth_place(input, k, dim, keepdim), dim, keepdim)
 
 
 def _with_extras(values: np.ndarray, inverse: np.ndarray | None, counts: np.ndarray | None) -> Any:

@@ -14,8 +14,9 @@ from wengert.kernels import reduction as kernel
 from wengert.kernels import selection
 from wengert.kernels.axes import Dims, axis_of, count_of, kept_shape
 from wengert.ops._declare import Value, primitive
+from wengert.ops._results import ValuesIndices
 from wengert.ops._variadic import require_tensor
-from wengert.ops.extrema import ValuesIndices, picked, share_of_ties, take_along
+from wengert.ops.extrema import picked, share_of_ties, take_along
 
 
 def _degrees(shape: tuple[int, ...], dim: Dims, correction: float) -> float:
@@ -221,7 +222,7 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
     """
     if dim is None:
         return _median_of_all(input)
-    return picked(input, _median_place(input, dim, keepdim), dim, keepdim)
+    return picked("median", input, _median_place(input, dim, keepdim), dim, keepdim)
 
 
 def nanmedian(
@@ -235,7 +236,7 @@ def nanmedian(
     """
     if dim is None:
         return _nanmedian_of_all(input)
-    return picked(input, _nanmedian_place(input, dim, keepdim), dim, keepdim)
+    return picked("nanmedian", input, _nanmedian_place(input, dim, keepdim), dim, keepdim)
 
 
 @primitive(input=None, name="mode")
@@ -252,7 +253,7 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> ValuesIndices:
     >>> wengert.mode(wengert.tensor([2, 1, 1, 3])).values
     tensor(1)
     """
-    return picked(input, _mode_place(input, dim, keepdim), dim, keepdim)
+    return picked("mode", input, _mode_place(input, dim, keepdim), dim, keepdim)
 
 
 _INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
