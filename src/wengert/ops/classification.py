@@ -36,7 +36,7 @@ def _cross_entropy_vjp(
 @primitive(
     mixed=False,
     aux=("lse",),
-    label="CrossEntropyBackward0",
+    label="NllLossBackward0",
     input=_cross_entropy_vjp,
     index=None,
     share=None,
