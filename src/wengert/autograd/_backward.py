@@ -12,7 +12,7 @@ import numpy as np
 from wengert._core import Leaf, Node, Tensor, new, tensors, wrap
 from wengert._dtypes import of_numpy
 from wengert.autograd import _errors
-from wengert.autograd._engine import Walk, compatibility
+from wengert.autograd._engine import Walk
 from wengert.ops.shape import clone
 
 
@@ -118,8 +118,7 @@ def grad(
     if not (allow_unused or materialize_grads):
         for i, (t, e) in enumerate(zip(wanted, edges, strict=True)):
             if e not in walk.pending:
-                if not compatibility.lenient:
-                    walk.check_released()  # below a released node nothing is reached
+                walk.check_released()  # below a released node nothing is reached
                 raise _errors.unused(i, t, walk)
     walk.check()
     walk.run(seeds)

@@ -27,7 +27,7 @@ def _kind(name: str, fields: Any) -> Any:
         return f"torch.return_types.{name}(\n" + ",\n".join(parts) + ")"
 
     def reduce(self: Any) -> tuple[Any, ...]:
-        return _rebuilt, (name, tuple(self))
+        return result_of, (name, *self)
 
     return type(name, (fields,), {"__slots__": (), "__repr__": text, "__reduce__": reduce})
 
@@ -41,8 +41,4 @@ _KINDS["aminmax"] = _kind("aminmax", MinMax)
 
 def result_of(name: str, *values: Tensor) -> Any:
     """The results of the function of that name."""
-    return _KINDS[name](*values)
-
-
-def _rebuilt(name: str, values: tuple[Tensor, ...]) -> Any:
     return _KINDS[name](*values)
