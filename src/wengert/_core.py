@@ -47,6 +47,10 @@ class Site:
         # Weak: a module that keeps its own loss would otherwise close a cycle.
         self.module = None if module is None else weakref.ref(module)
 
+    def child(self, module: Any) -> Site:
+        """The site inside `module`, of the same kind as this one."""
+        return Site(self, module)
+
     def path(self) -> str:
         """The dotted path from the outermost module, such as ``Net.features.3``."""
         if self.module is None or self.parent is None:

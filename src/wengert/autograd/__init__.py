@@ -1,5 +1,8 @@
 """Automatic differentiation: `backward`, `grad`, modes, hooks."""
 
+from importlib import import_module as _import_module
+from typing import Any as _Any
+
 from wengert.autograd._backward import backward as backward
 from wengert.autograd._backward import grad as grad
 from wengert.autograd._errors import GraphError as GraphError
@@ -15,3 +18,21 @@ from wengert.autograd._mode import is_grad_enabled as is_grad_enabled
 from wengert.autograd._mode import no_grad as no_grad
 from wengert.autograd._mode import set_grad_enabled as set_grad_enabled
 from wengert.autograd.variable import Variable as Variable
+
+# Loaded when first named.
+_LAZY_MODULES = frozenset({
+    "anomaly_mode", "forward_ad", "function", "functional", "graph",
+})  # fmt: skip
+_LAZY_NAMES = {
+    "detect_anomaly": "anomaly_mode",
+    "set_detect_anomaly": "anomaly_mode",
+    "jac": "_losses",
+}
+
+
+def __getattr__(name: str) -> _Any:
+    if name in _LAZY_NAMES:
+        return getattr(_import_module(f"{__name__}.{_LAZY_NAMES[name]}"), name)
+    if name in _LAZY_MODULES:
+        return _import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -20,6 +20,8 @@ from wengert._core import Node, Tensor
 from wengert.ops import _publish
 
 Rule = Callable[..., Any]
+Jvp = Callable[..., Any]
+Batch = Callable[[Any], Any]
 # What ops take and return: arrays inside an op, Tensors (and numbers) outside.
 Value = Any
 P = ParamSpec("P")
@@ -51,6 +53,9 @@ class Op:
         view: whether the output may share memory with the first input.
         floats: whether integer inputs are first converted to the default dtype.
         mixed: whether inputs of different dtypes are first converted to a common one.
+        batch: how `vmap` computes it for a batch at once (see `_batching`).
+        jvp: its forward-mode derivative, where the kind does not say it.
+        reference: the same from ordinary operations, for transforms that cannot use the forward.
         node: the class of the nodes that it records.
         label: the name of that class.
     """
@@ -68,6 +73,9 @@ class Op:
         label: str | None = None,
         mixed: bool = True,
         name: str | None = None,
+        batch: Batch | None = None,
+        jvp: Jvp | None = None,
+        reference: Callable[..., Any] | None = None,
     ) -> None:
         self.name = forward.__name__
         self.called = name or self.name.strip("_")
@@ -75,6 +83,7 @@ class Op:
         self.declared = forward
         self.kind, self.rules = kind, rules
         self.aux, self.view, self.floats, self.mixed = aux, view, floats, mixed
+        self.batch, self.jvp, self.reference = batch, jvp, reference
         self.label = label or _label(self.name)
         _check_names(self)
         REGISTRY[self.name] = self
@@ -105,6 +114,11 @@ class Op:
     def differentiable(self) -> list[str]:
         """Inputs that have a derivative."""
         return [i for i in self.inputs if self.rules[i] is not None]
+
+    @cached_property
+    def keeps(self) -> list[str]:
+        """What its nodes have slots for: the names that rules read."""
+        return list(_publish.Layout(self).readers)
 
     @cached_property
     def node(self) -> type[Node]:
@@ -155,6 +169,7 @@ def elementwise(
 
     With `ufunc` that is the forward, and the decorated body is its docstring alone. `name`,
     here and below, is the public function that an op of another name speaks for in errors.
+    Batches and forward-mode derivatives follow from the kind.
     """
     options = {"ufunc": ufunc, "floats": floats, "label": label, "name": name}
     return _decorator("elementwise", rules, options)
@@ -163,15 +178,20 @@ def elementwise(
 def multilinear(
     *,
     view: bool = False,
+    mixed: bool = True,
+    batch: Batch | None = None,
     label: str | None = None,
     name: str | None = None,
     **rules: Rule | None,
 ) -> Declare:
-    """An operation that is linear in each of its inputs.
+    """An operation that is linear in each input that has a rule.
 
-    `view` says that the output may share memory with the first input.
+    `view` says that the output may share memory with the first input; `mixed=False` leaves
+    the inputs' dtypes alone (an index beside a float). The forward-mode derivative follows
+    from the kind; `batch` says how a batch is computed at once.
     """
-    return _decorator("multilinear", rules, {"view": view, "label": label, "name": name})
+    options = {"view": view, "mixed": mixed, "batch": batch, "label": label, "name": name}
+    return _decorator("multilinear", rules, options)
 
 
 def primitive(
@@ -179,6 +199,9 @@ def primitive(
     aux: tuple[str, ...] = (),
     floats: bool = False,
     mixed: bool = True,
+    batch: Batch | None = None,
+    jvp: Jvp | None = None,
+    reference: Callable[..., Any] | None = None,
     label: str | None = None,
     name: str | None = None,
     **rules: Rule | None,
@@ -186,8 +209,13 @@ def primitive(
     """Any other operation with a rule per input.
 
     `aux` names what the forward returns after its output: piecewise constant values
-    (indices, masks) that rules may read. `mixed=False` leaves the inputs' dtypes alone
-    (an index beside a float).
+    (indices, masks) that rules may read. An op that has some also has a `reference`, a
+    function of the same arguments made of ordinary operations. `jvp`, given a tangent (or
+    None) for each input and whatever else it names, is the tangent of the output; without it
+    the rules are transposed.
     """
-    options = {"aux": aux, "floats": floats, "mixed": mixed, "label": label, "name": name}
+    options = {
+        "aux": aux, "floats": floats, "mixed": mixed, "batch": batch, "jvp": jvp,
+        "reference": reference, "label": label, "name": name,
+    }  # fmt: skip
     return _decorator("primitive", rules, options)

@@ -49,9 +49,11 @@ RECORD = """\
         result._edge = None
         return result
     site = mode.site
-    if site is None:
-        result._edge = None
-        return result
+    if type(site) is not Site:
+        if site is None:
+            result._edge = None
+            return result
+        return watched(op, site, result, ({edge_names},), ({values}))
     frame = getframe(1)
     code = frame.f_code
     node = new(Recorded)
@@ -198,7 +200,9 @@ def apply_source(op: Op, layout: Layout) -> str:
         record=RECORD.format(
             no_edge=no_edge,
             edges="".join(f"    node.e_{i} = e_{i}\n" for i in diff),
-            saves="".join(_save(layout, name) for name in layout.readers),
+            edge_names=", ".join(f"e_{i}" for i in diff),
+            values="".join(f"{_kept(layout, name)}, " for name in layout.readers),
+            saves="".join(f"    node.s_{n} = {_kept(layout, n)}\n" for n in layout.readers),
         )
         if diff
         else NO_RECORD,
@@ -254,12 +258,12 @@ def _to_float_source(op: Op, no_edge: str) -> str:
     return TO_FLOAT.format(name=op.name, no_edge=no_edge, i=op.inputs[0], again_float=again)
 
 
-def _save(layout: Layout, name: str) -> str:
+def _kept(layout: Layout, name: str) -> str:
+    """What a node keeps under a name: nothing if no input whose rule reads it wants a gradient."""
     value, readers = layout.value(name), layout.readers[name]
     needed = len(layout.differentiable) > len(readers) and name not in layout.op.params
     condition = " or ".join(f"e_{i} is not None" for i in readers)
-    guard = f" if {condition} else None" if needed else ""
-    return f"    node.s_{name} = {value}{guard}\n"
+    return value + (f" if {condition} else None" if needed else "")
 
 
 def pullback_source(op: Op, layout: Layout) -> str:
@@ -325,6 +329,28 @@ def node_class(op: Op) -> type[_core.Node]:
     return type(op.label, (_core.Node,), namespace)
 
 
+def recorded(op: Op, site: _core.Site, edges: Any, values: Any, shape: tuple[int, ...]) -> Any:
+    """A fresh node of the caller's line, from the edges and what its rules read.
+
+    What an op's own function does in line; for those who record in its place.
+    """
+    node = _core.new(op.node)
+    node.code, node.lasti = _core.caller(_core.getframe(1))
+    node.seq, node.site, node.state, node.shape = _core.tick(), site, None, shape
+    for i, edge in zip(op.differentiable, edges, strict=True):
+        setattr(node, f"e_{i}", edge)
+    for name, value in zip(op.keeps, values, strict=True):
+        setattr(node, f"s_{name}", value)
+    return node
+
+
+def watched(op: Op, site: Any, result: Any, edges: Any, values: Any) -> Any:
+    """`result` with a node that its site was told of: somebody wants to see what is saved."""
+    node = recorded(op, site, edges, values, result._array.shape)
+    result._edge = site.recorded(node)
+    return result
+
+
 def publish(op: Op) -> Any:
     """The public function of an op. Its text is written and compiled at the first call."""
     scope: dict[str, Any] = {"__name__": op.declared.__module__, "__builtins__": builtins}
@@ -363,6 +389,7 @@ def _write(op: Op, scope: dict[str, Any], function: Any) -> None:
         "ndarray": np.ndarray,
         "asarray": np.asarray,
         "inexact": inexact,
+        "watched": watched,
         "constants": _operands.constants if op.differentiable else _operands.thresholds,
         "Recorded": op.node,
         **{n: getattr(_core, n) for n in _CORE_NAMES},
@@ -382,7 +409,9 @@ def _write(op: Op, scope: dict[str, Any], function: Any) -> None:
     function.__code__ = written.__code__
 
 
-_CORE_NAMES = ("Tensor", "tensors", "mode", "new", "tick", "getframe", "internal", "caller")
+_CORE_NAMES = (
+    "Site", "Tensor", "tensors", "mode", "new", "tick", "getframe", "internal", "caller",
+)  # fmt: skip
 _OPERAND_NAMES = (
     "operands", "mixed", "to_float", "refuse", "explain", "show", "sum_to",
 )  # fmt: skip
