@@ -103,12 +103,29 @@ class Tensor(TensorMethods):
     # NumPy's operators give way to the reflected ones here.
     __array_priority__ = 1000
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, *, unwrapped: bool = True, **options: Any) -> None:
         super().__init_subclass__(**options)
-        tensors.add(cls)
+        if unwrapped:
+            tensors.add(cls)
 
 
 tensors.add(Tensor)
+
+
+class Tracer(Tensor, unwrapped=False):
+    """A tensor that a transform (vmap, forward mode, a derivative inside of them) follows.
+
+    Operations do not unwrap it: they hand it over to the level that made it. Subclasses have
+    no slots, so that an in-place write can turn a Tensor into one.
+    """
+
+    __slots__ = ()
+
+    level: Any  # of the transform
+    value: Tensor  # what it stands for, one level further out
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(unwrapped=False, **options)
 
 
 class Node:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor, tensors, wrap
+from wengert._core import Tensor, wrap
 from wengert._device import cpu, device
 
 Shape = Sequence[int]
@@ -119,7 +119,7 @@ class Generator:
 
     def set_state(self, new_state: Tensor) -> Generator:
         """Go on from a state that `get_state` returned, here or in PyTorch."""
-        if type(new_state) not in tensors or new_state._array.dtype != np.uint8:
+        if not isinstance(new_state, Tensor) or new_state._array.dtype != np.uint8:
             raise TypeError(
                 "RNG state must be a torch.ByteTensor: set_state() got new_state of type"
                 f" {type(new_state).__name__}"

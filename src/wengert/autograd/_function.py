@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from wengert import _storage
-from wengert._core import Leaf, Node, State, Tensor, caller, getframe, mode, new, tensors, wrap
+from wengert._core import Leaf, Node, State, Tensor, caller, getframe, mode, new, wrap
 from wengert._dtypes import inexact
 from wengert.autograd import _errors
 from wengert.autograd._engine import lifted, plain
@@ -142,7 +142,7 @@ class Function:
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Call the function; the result is recorded if an argument requires grad."""
-        edges = [a._edge if type(a) in tensors else None for a in args]
+        edges = [a._edge if isinstance(a, Tensor) else None for a in args]
         ctx = FunctionCtx(tuple(e is not None for e in edges))
         with no_grad():
             if cls.setup_context is not Function.setup_context:
@@ -166,7 +166,7 @@ def _own_outputs(ctx: FunctionCtx, args: tuple[Any, ...], outputs: tuple[Any, ..
         _check_dirty(t)
     return [
         wrap(out._array)
-        if type(out) in tensors and _among(out, args) and not _among(out, ctx._dirty)
+        if isinstance(out, Tensor) and _among(out, args) and not _among(out, ctx._dirty)
         else out
         for out in outputs
     ]
@@ -213,14 +213,14 @@ class FunctionNode(Node):
             if e is not None
         ]
         self.shapes = [
-            (o._array.shape, o._array.dtype) if type(o) in tensors else None for o in outputs
+            (o._array.shape, o._array.dtype) if isinstance(o, Tensor) else None for o in outputs
         ]
         self.s_saved, self.kinds = [], []
         for t in ctx._to_save:
             self.s_saved.append(None if t is None else t._array)
             self.kinds.append(_kind(t, args, edges, outputs))
         for k, out in enumerate(outputs):
-            if type(out) not in tensors or _among(out, ctx._constant):
+            if not isinstance(out, Tensor) or _among(out, ctx._constant):
                 continue
             if out._array.dtype in inexact:
                 out._edge = self._edge_of(k, len(outputs))
@@ -271,7 +271,7 @@ class FunctionNode(Node):
             if described is None or not ctx.materialize_grads:
                 return None
             return wrap(np.zeros(*described))
-        return g if type(g) in tensors else wrap(g)
+        return g if isinstance(g, Tensor) else wrap(g)
 
     def _edge_of_saved(self, kind: str, index: int, array: Any, recorded: bool) -> Node | None:
         if kind == "input":
@@ -289,7 +289,7 @@ class FunctionNode(Node):
                 f" got {len(values)})"
             )
         for k, v in enumerate(values[:expected]):
-            if v is not None and type(v) not in tensors:
+            if v is not None and not isinstance(v, Tensor):
                 raise TypeError(
                     f"function {name} returned {type(v).__name__} at position {k}, expected a"
                     " Tensor or None"
@@ -379,7 +379,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(fn)
     def wrapper(ctx: FunctionCtx, *grads: Any) -> Any:
         known = [*grads, *(ctx._saved or ())]
-        edges = tuple([t._edge for t in known if type(t) in tensors and t._edge is not None])
+        edges = tuple([t._edge for t in known if isinstance(t, Tensor) and t._edge is not None])
         recording = mode.site is not None
         with no_grad():
             answer = fn(ctx, *grads)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert._core import Tensor, tensors, wrap
+from wengert._core import Tensor, wrap
 
 
 class _VariableMeta(type):
@@ -26,7 +26,7 @@ class Variable(metaclass=_VariableMeta):
         """A tensor that shows the memory of `data`."""
         if data is None:
             return Tensor()
-        if type(data) not in tensors:
+        if not isinstance(data, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
         result = wrap(data._array)
         if requires_grad:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor, leaf_of, new, tensors
+from wengert._core import Tensor, leaf_of, new
 from wengert._dtypes import inexact, of_numpy
 
 
@@ -85,7 +85,7 @@ class Buffer(Tensor):
 
 
 def _array_of(data: Any, name: str) -> np.ndarray:
-    if type(data) not in tensors:
+    if not isinstance(data, Tensor):
         # AttributeError is what PyTorch raises: it calls data.detach().
         raise AttributeError(
             f"{name}(): argument 'data' must be a Tensor, got {type(data).__name__}, an object"

@@ -12,7 +12,7 @@ Tensors (under `create_graph`) record.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, ParamSpec, Protocol
 
@@ -56,6 +56,7 @@ class Op:
         batch: how `vmap` computes it for a batch at once (see `_batching`).
         jvp: its forward-mode derivative, where the kind does not say it.
         reference: the same from ordinary operations, for transforms that cannot use the forward.
+        function: what users call.
         node: the class of the nodes that it records.
         label: the name of that class.
     """
@@ -88,6 +89,8 @@ class Op:
         _check_names(self)
         REGISTRY[self.name] = self
 
+    function: Callable[..., Any]
+
     # What follows is worked out when the op is first called: an import has 300 of them.
 
     @cached_property
@@ -111,6 +114,12 @@ class Op:
         return {i: _reads(self.rules[i]) for i in self.inputs}
 
     @cached_property
+    def jvp_reads(self) -> list[str]:
+        """What its `jvp` reads after the tangents."""
+        assert self.jvp is not None
+        return list(inspect.signature(self.jvp).parameters)[len(self.differentiable) :]
+
+    @cached_property
     def differentiable(self) -> list[str]:
         """Inputs that have a derivative."""
         return [i for i in self.inputs if self.rules[i] is not None]
@@ -123,6 +132,16 @@ class Op:
     @cached_property
     def node(self) -> type[Node]:
         return _publish.node_class(self)
+
+    def __call__(self, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
+        """Call its function: inputs in order, parameters by name."""
+        return self.function(**dict(zip(self.inputs, inputs, strict=True)), **params)
+
+    def values(self, inputs: Sequence[Any], params: dict[str, Any], out: Any) -> dict[str, Any]:
+        """What its rules may read of a call, by name."""
+        named = dict(zip(self.inputs, inputs, strict=True))
+        shapes = {f"{i}_shape": tuple(x.shape) for i, x in named.items() if hasattr(x, "shape")}
+        return {**params, **shapes, **named, "out": out}
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wengert import _dtypes
-from wengert._core import Tensor, tensors, wrap
+from wengert._core import Tensor, Tracer, tensors, wrap
 from wengert.kernels.shapes import unbroadcast
 
 if TYPE_CHECKING:
@@ -26,11 +27,37 @@ thresholds: Constants = {}
 _MOST_CONSTANTS = 4096
 
 
+def foreign(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """A call that the op's own function hands on: mixed dtypes, tracers, or what is no operand.
+
+    Tracers go to the innermost level among them. Params are by name.
+    """
+    if not any(isinstance(x, Tensor) for x in inputs):
+        raise _refusal(op, inputs)
+    if op.mixed and len(inputs) > 1:
+        inputs = tuple(operands(op, *inputs))
+    if not traced(inputs):
+        return op(inputs, params)
+    if op.floats and not any(x._array.dtype in _dtypes.inexact for x in inputs if x is not None):
+        inputs = tuple(to_float(*inputs))
+    return innermost(inputs).apply(op, inputs, params)
+
+
+def traced(values: Iterable[Any]) -> bool:
+    """Whether a tracer is among the values."""
+    return any(isinstance(x, Tracer) for x in values)
+
+
+def innermost(values: Iterable[Any]) -> Any:
+    """The level of the tracer that the most recent transform made."""
+    return max((x.level for x in values if isinstance(x, Tracer)), key=lambda level: level.depth)
+
+
 def operands(op: Op, *inputs: Any) -> list[Any]:
     """The inputs converted to their common dtype; conversions of Tensors are recorded."""
     known = []
     for x in inputs:
-        if type(x) in tensors:
+        if isinstance(x, Tensor):
             known.append((_dtypes.of_numpy[x._array.dtype], 2 if x._array.ndim else 1))
         elif isinstance(x, np.ndarray | np.generic):
             known.append((_dtypes.of_numpy[x.dtype], 2 if x.ndim else 1))
@@ -56,7 +83,7 @@ def _optional(op: Op, inputs: tuple[Any, ...]) -> bool:
 
 
 def _converted(x: Any, to: np.dtype[Any], table: Constants) -> Tensor:
-    if type(x) in tensors:
+    if isinstance(x, Tensor):
         return x if x._array.dtype == to else cast(x, to)
     if isinstance(x, Number):
         return wrap(_constant(x, to, table))
@@ -103,18 +130,16 @@ def mixed(values: tuple[Any, ...]) -> bool:
 def to_float(*inputs: Any) -> list[Tensor]:
     """Integer inputs in the default dtype."""
     to = _dtypes.defaults.dtype.np
-    return [wrap((x._array if type(x) in tensors else x).astype(to)) for x in inputs]
+    return [cast(x, to) if isinstance(x, Tensor) else wrap(x.astype(to)) for x in inputs]
 
 
-def refuse(op: Op, inputs: tuple[Any, ...]) -> None:
-    """Raise for a call of an op with neither Tensors nor arrays."""
-    for x in inputs:
-        if x is not None and not isinstance(x, np.ndarray | np.generic | bool | int | float):
-            raise _wrong_type(op, inputs, x)
-    for x in inputs:
-        if x is not None and not isinstance(x, np.ndarray | np.generic):
-            raise _wrong_type(op, inputs, x)
-    raise _wrong_type(op, inputs, None)
+def _refusal(op: Op, inputs: tuple[Any, ...]) -> TypeError:
+    """The error of a call of an op with neither Tensors nor arrays."""
+    for kinds in ((np.ndarray, np.generic, *Number), (np.ndarray, np.generic)):
+        for x in inputs:
+            if x is not None and not isinstance(x, kinds):
+                return _wrong_type(op, inputs, x)
+    return _wrong_type(op, inputs, None)
 
 
 def _wrong_type(op: Op, inputs: tuple[Any, ...], x: Any) -> TypeError:
@@ -127,7 +152,7 @@ def _wrong_type(op: Op, inputs: tuple[Any, ...], x: Any) -> TypeError:
 
 def explain(op: Op, error: Exception, inputs: tuple[Any, ...]) -> Exception:
     """The exception that PyTorch's users expect in the place of NumPy's."""
-    values = [x._array if type(x) in tensors else x for x in inputs]
+    values = [x._array if isinstance(x, Tensor) else x for x in inputs]
     shapes = [v.shape for v in values if isinstance(v, np.ndarray)]
     if isinstance(error, np.exceptions.AxisError):
         n = error.ndim or 0
@@ -140,7 +165,7 @@ def explain(op: Op, error: Exception, inputs: tuple[Any, ...]) -> Exception:
         return RuntimeError(_broadcast_message(op.called, shapes) or f"{op.called}(): {error}")
     if isinstance(error, AttributeError):  # a forward met what is no array
         for x in inputs:
-            if x is not None and type(x) not in tensors and not isinstance(x, np.ndarray):
+            if x is not None and not isinstance(x, Tensor) and not isinstance(x, np.ndarray):
                 return _wrong_type(op, inputs, x)
     if type(error).__name__.startswith("_UFunc"):
         kinds = [_dtypes.of_numpy[v.dtype].short for v in values if isinstance(v, np.ndarray)]
@@ -185,7 +210,7 @@ def show(view: Tensor, source: Any) -> None:
 
 def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
     """A cotangent summed down to the shape that was broadcast."""
-    if type(g) in tensors:
+    if isinstance(g, Tensor):
         from wengert.ops.reduction import sum_to_shape
 
         return sum_to_shape(g, shape)

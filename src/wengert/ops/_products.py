@@ -13,14 +13,14 @@ import numpy as np
 
 from wengert._dtypes import of_numpy
 from wengert.kernels import matmul as kernel
-from wengert.ops._declare import Value, primitive
+from wengert.ops._declare import Value, multilinear
 from wengert.ops.complexes import conj
 from wengert.ops.reduction import sum_to_shape
 
 Shape = tuple[int, ...]
 
 
-@primitive(
+@multilinear(
     mixed=False,
     input=lambda g, other, input_shape: times_transposed(g, conj(other), input_shape),
     other=lambda g, input, other_shape: transposed_times(conj(input), g, other_shape),
@@ -32,7 +32,7 @@ def times(input: Value, other: Value, shape: Shape) -> Value:
     return kernel.times(input, other, shape)
 
 
-@primitive(
+@multilinear(
     mixed=False,
     input=lambda g, other, input_shape: times(g, conj(other), input_shape),
     other=lambda g, input, other_shape: transposed_times(g, conj(input), other_shape),
@@ -44,7 +44,7 @@ def times_transposed(input: Value, other: Value, shape: Shape) -> Value:
     return kernel.times_transposed(input, other, shape)
 
 
-@primitive(
+@multilinear(
     mixed=False,
     input=lambda g, other, input_shape: times_transposed(conj(other), g, input_shape),
     other=lambda g, input, other_shape: times(conj(input), g, other_shape),

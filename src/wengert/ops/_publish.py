@@ -31,7 +31,7 @@ def {name}({signature}):
 {unwrap}\
     if {only_arrays}:
         if not ({all_arrays}):
-            refuse(op, ({inputs},))
+            return foreign(op, ({inputs},), {{{params}}})
         return forward({call}){first}
 {mixed}\
     try:
@@ -95,24 +95,30 @@ MIXED_PAIR = """\
         try:
             v_{b} = constants[{b}, v_{a}.dtype]
         except (KeyError, TypeError):
-            return {name}({again_operands})
+            return foreign(op, ({a}, {b}), {{{params}}})
     elif v_{a} is {a}:
         try:
             v_{a} = constants[{a}, v_{b}.dtype]
         except (KeyError, TypeError):
-            return {name}({again_operands})
+            return foreign(op, ({a}, {b}), {{{params}}})
     elif v_{a}.dtype is not v_{b}.dtype:
-        return {name}({again_operands})
+        return foreign(op, ({a}, {b}), {{{params}}})
 """
 
 MIXED_MANY = """\
     if mixed(({values},)):
-        return {name}({again_operands})
+        return foreign(op, ({inputs},), {{{params}}})
+"""
+
+# Inputs of several dtypes that stay as they are: only a tracer among Tensors is foreign.
+UNMIXED = """\
+    if ({foreign}) and traced(({inputs},)):
+        return foreign(op, ({inputs},), {{{params}}})
 """
 
 TO_FLOAT = """\
     if {no_edge} and v_{i}.dtype not in inexact:
-        return {name}({again_float})
+        return {name}(*to_float({inputs}){again})
 """
 
 PULLBACKS = """\
@@ -192,6 +198,7 @@ def apply_source(op: Op, layout: Layout) -> str:
         only_arrays=" and ".join(f"v_{i} is {i}" for i in op.inputs),
         all_arrays=" and ".join(f"isinstance({i}, array_like)" for i in _required(op)),
         inputs=", ".join(op.inputs),
+        params=_given(op),
         call=_call(op),
         first="[0]" if op.aux else "",
         mixed=_mixed_source(op) + _to_float_source(op, no_edge or "True"),
@@ -234,28 +241,32 @@ def _call(op: Op, value: str = "v_{i}") -> str:
     return ", ".join(parts)
 
 
-def _again(op: Op, replaced: str) -> str:
-    """Arguments of a second call to the op, after its inputs were converted."""
-    params = "".join(f", {p}={p}" for p in op.params)
-    return f"*{replaced}{params}"
+def _given(op: Op) -> str:
+    """The parameters as the items of a dict."""
+    return ", ".join(f"{p!r}: {p}" for p in op.params)
 
 
 def _mixed_source(op: Op) -> str:
-    if not op.mixed or len(op.inputs) < 2:
+    if len(op.inputs) < 2:
         return ""
-    operands = _again(op, f"operands(op, {', '.join(op.inputs)})")
+    inputs = ", ".join(op.inputs)
+    if not op.mixed:
+        foreign = " or ".join(f"v_{i} is {i}" for i in op.inputs)
+        return UNMIXED.format(foreign=foreign, inputs=inputs, params=_given(op))
     if len(op.inputs) == 2 and len(_required(op)) == 2:
         a, b = op.inputs
-        return MIXED_PAIR.format(name=op.name, a=a, b=b, again_operands=operands)
+        return MIXED_PAIR.format(a=a, b=b, params=_given(op))
     values = ", ".join(f"v_{i}" for i in op.inputs)
-    return MIXED_MANY.format(name=op.name, values=values, again_operands=operands)
+    return MIXED_MANY.format(values=values, inputs=inputs, params=_given(op))
 
 
 def _to_float_source(op: Op, no_edge: str) -> str:
     if not op.floats:
         return ""
-    again = _again(op, f"to_float({', '.join(op.inputs)})")
-    return TO_FLOAT.format(name=op.name, no_edge=no_edge, i=op.inputs[0], again_float=again)
+    again, inputs = "".join(f", {p}={p}" for p in op.params), ", ".join(op.inputs)
+    return TO_FLOAT.format(
+        name=op.name, no_edge=no_edge, i=op.inputs[0], inputs=inputs, again=again
+    )
 
 
 def _kept(layout: Layout, name: str) -> str:
@@ -358,7 +369,7 @@ def publish(op: Op) -> Any:
     function: Any = FunctionType(_STUB, scope, op.name)
     function.op, function.__wrapped__, function.__qualname__ = op, op.declared, op.called
     function.__doc__, function.__module__ = op.declared.__doc__, op.declared.__module__
-    scope["published"] = function
+    scope["published"] = op.function = function
     return function
 
 
@@ -412,6 +423,4 @@ def _write(op: Op, scope: dict[str, Any], function: Any) -> None:
 _CORE_NAMES = (
     "Site", "Tensor", "tensors", "mode", "new", "tick", "getframe", "internal", "caller",
 )  # fmt: skip
-_OPERAND_NAMES = (
-    "operands", "mixed", "to_float", "refuse", "explain", "show", "sum_to",
-)  # fmt: skip
+_OPERAND_NAMES = ("foreign", "mixed", "traced", "to_float", "explain", "show", "sum_to")

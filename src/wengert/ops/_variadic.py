@@ -11,14 +11,27 @@ input's gradient once, however many outputs there are.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import wraps
 from typing import Any
 
 import numpy as np
 
 from wengert import _dtypes
-from wengert._core import Node, Site, Tensor, caller, getframe, mode, new, tensors, tick, wrap
-from wengert.ops._operands import cast, show
+from wengert._core import (
+    Node,
+    Site,
+    Tensor,
+    Tracer,
+    caller,
+    getframe,
+    mode,
+    new,
+    tensors,
+    tick,
+    wrap,
+)
+from wengert.ops._operands import cast, innermost, show
 
 Array = np.ndarray
 Edges = tuple[Node | None, ...]
@@ -52,20 +65,39 @@ class ListNode(Node):
         return tuple([rule(g, k, kept) if e in wanted else None for k, e in enumerate(self.edges)])
 
 
-def of_list(label: str, rule: Callable[[Any, int, Any], Any]) -> Callable[..., Any]:
+@dataclass(eq=False)
+class ListOp:
+    """What is known about an operation on a list of tensors."""
+
+    forward: Callable[..., Any]
+    kind: type[Any]
+    batch: Callable[..., Any] | None
+    function: Callable[..., Any] = NotImplemented
+
+
+def of_list(
+    label: str,
+    rule: Callable[[Any, int, Any], Any],
+    batch: Callable[..., Any] | None = None,
+) -> Callable[..., Any]:
     """Declare a linear operation on a list of tensors.
 
     The decorated forward takes a list of arrays of one dtype and parameters, and returns the
-    output and what the rule is to know. `rule(g, k, known)` is the gradient of the k-th input.
+    output and what the rule is to know (of shapes only). `rule(g, k, known)` is the gradient of
+    the k-th input. `batch(rank, *params)` gives the parameters for inputs of that rank with a
+    batch as their first dimension; without it batches are computed one by one.
     """
 
     def declare(forward: Callable[..., tuple[Array, Any]]) -> Callable[..., Any]:
         name = forward.__name__.strip("_")
         kind = type(label, (ListNode,), {"__slots__": (), "rule": staticmethod(rule)})
+        op = ListOp(forward, kind, batch)
 
         @wraps(forward)
         def apply(inputs: Any, *params: Any) -> Any:
             arrays, edges = unwrapped(name, inputs)
+            if type(edges) is list:
+                return innermost(edges).apply_list(op, edges, params)
             out, kept = forward(arrays, *params)
             if edges is None:
                 return out
@@ -77,29 +109,42 @@ def of_list(label: str, rule: Callable[[Any, int, Any], Any]) -> Callable[..., A
                 result._edge = node
             return result
 
+        op.function = apply
         return apply
 
     return declare
 
 
-def unwrapped(name: str, inputs: Any) -> tuple[list[Array], Edges | None]:
-    """The arrays of a list's tensors in one dtype, and their edges; None where none is a Tensor."""
+def unwrapped(name: str, inputs: Any) -> tuple[list[Array], Edges | list[Any] | None]:
+    """The arrays of a list's tensors in one dtype, and their edges; None where none is a Tensor.
+
+    Where one is a tracer, a list of the inputs in one dtype takes the place of the edges.
+    """
     if type(inputs) is not list and type(inputs) is not tuple:
         inputs = as_sequence(name, inputs)
     for k, x in enumerate(inputs):
         if type(x) not in tensors and not isinstance(x, np.ndarray | np.generic):
+            if isinstance(x, Tracer):
+                return [], _traced_list(inputs)
             raise TypeError(
                 f"expected Tensor as element {k} in argument 0 of {name}(), but got"
                 f" {type(x).__name__}"
             )
-    arrays = [x._array if type(x) in tensors else np.asarray(x) for x in inputs]
+    arrays = [x._array if isinstance(x, Tensor) else np.asarray(x) for x in inputs]
     if len({a.dtype for a in arrays}) > 1:
         ranks = [(_dtypes.of_numpy[a.dtype], 2 if a.ndim else 1) for a in arrays]
         inputs = _in_one_dtype(inputs, arrays, _dtypes.combine(ranks).np)
-        arrays = [x._array if type(x) in tensors else x for x in inputs]
-    if not any(type(x) in tensors for x in inputs):
+        arrays = [x._array if isinstance(x, Tensor) else x for x in inputs]
+    if not any(isinstance(x, Tensor) for x in inputs):
         return arrays, None
-    return arrays, tuple([x._edge if type(x) in tensors else None for x in inputs])
+    return arrays, tuple([x._edge if isinstance(x, Tensor) else None for x in inputs])
+
+
+def _traced_list(inputs: Sequence[Any]) -> list[Any]:
+    inputs = [x if isinstance(x, Tensor) else wrap(x) for x in inputs]
+    arrays = [x._array for x in inputs]
+    to = _dtypes.combine([(_dtypes.of_numpy[a.dtype], 2 if a.ndim else 1) for a in arrays]).np
+    return [x if a.dtype == to else cast(x, to) for x, a in zip(inputs, arrays, strict=True)]
 
 
 def as_sequence(name: str, inputs: Any) -> Sequence[Any]:
@@ -114,7 +159,7 @@ def as_sequence(name: str, inputs: Any) -> Sequence[Any]:
 
 def _in_one_dtype(inputs: Sequence[Any], arrays: list[Array], to: np.dtype[Any]) -> list[Any]:
     return [
-        cast(x, to) if type(x) in tensors and a.dtype != to else a.astype(to)
+        cast(x, to) if isinstance(x, Tensor) and a.dtype != to else a.astype(to)
         if a.dtype != to else x
         for x, a in zip(inputs, arrays, strict=True)
     ]  # fmt: skip
@@ -163,7 +208,7 @@ class SeveralNode(Node):
         """The gradient of the input from those of the outputs; missing ones are zeros."""
         parts = g.parts
         some = next(iter(parts.values()))
-        zero = np.zeros((), (some._array if type(some) in tensors else some).dtype)
+        zero = np.zeros((), (some._array if isinstance(some, Tensor) else some).dtype)
         gs = [
             parts[k] if k in parts else np.broadcast_to(zero, shape)
             for k, shape in enumerate(self.shapes)
@@ -175,7 +220,20 @@ class SeveralNode(Node):
         return self.pullback(g) if self.edges[0] in wanted else (None,)
 
 
-def with_outputs(label: str, rule: Callable[[list[Any], Any], Any]) -> Callable[..., Any]:
+@dataclass(eq=False)
+class SeveralOp:
+    """What is known about an operation with several outputs."""
+
+    forward: Callable[..., Any]
+    whole: type[Any]
+    part: type[Any]
+    batch: Callable[..., Any]
+    function: Callable[..., Any] = NotImplemented
+
+
+def with_outputs(
+    label: str, rule: Callable[[list[Any], Any], Any], batch: Callable[..., Any]
+) -> Callable[..., Any]:
     """Declare a linear operation whose several outputs are views of its input.
 
     The decorated forward takes an array and parameters, and returns the outputs and what the
@@ -186,10 +244,14 @@ def with_outputs(label: str, rule: Callable[[list[Any], Any], Any]) -> Callable[
         body = {"__slots__": ()}
         whole = type(label, (SeveralNode,), body | {"rule": staticmethod(rule)})
         part = type(label, (Output,), body)
+        op = SeveralOp(forward, whole, part, batch)
 
         @wraps(forward)
         def apply(input: Any, *params: Any) -> tuple[Any, ...]:
             if type(input) not in tensors:
+                if isinstance(input, Tracer):
+                    several: tuple[Any, ...] = input.level.apply_several(op, input, params)
+                    return several
                 return tuple(forward(input, *params)[0])
             arrays, kept = forward(input._array, *params)
             outputs = tuple([wrap(a) for a in arrays])
@@ -203,6 +265,7 @@ def with_outputs(label: str, rule: Callable[[list[Any], Any], Any]) -> Callable[
                     output._edge = output_of(part, node, k, output._array.shape)
             return outputs
 
+        op.function = apply
         return apply
 
     return declare
@@ -219,7 +282,7 @@ def output_of(part: type[Any], whole: Any, index: int, shape: tuple[int, ...]) -
 
 def require_tensor(name: str, argument: str, value: Tensor, position: int = 1) -> None:
     """Raise TypeError where `value` is neither a Tensor nor an array."""
-    if type(value) not in tensors and not isinstance(value, np.ndarray | np.generic):
+    if not isinstance(value, Tensor) and not isinstance(value, np.ndarray | np.generic):
         raise TypeError(
             f"{name}(): argument '{argument}' (position {position}) must be Tensor, not"
             f" {type(value).__name__}"

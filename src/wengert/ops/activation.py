@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from wengert._core import Tensor, tensors
+from wengert._core import Tensor
 from wengert.kernels import special
 from wengert.kernels.precision import in_float32
 from wengert.ops._checks import require_kind
@@ -95,7 +95,7 @@ def _softplus_of(x: np.ndarray) -> np.ndarray:
 
 
 def _mish_slope(g: Value, x: Value) -> Value:
-    t = tanh(softplus(x) if type(x) in tensors else _softplus_of(x))
+    t = tanh(softplus(x) if isinstance(x, Tensor) else _softplus_of(x))
     return g * (t + x * sigmoid(x) * (1.0 - t * t))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert import _dtypes
-from wengert._core import Tensor, tensors
+from wengert._core import Tensor
 from wengert.ops._checks import not_implemented, require_kind
 from wengert.ops._declare import Value, elementwise
 from wengert.ops.complexes import conj
@@ -52,7 +52,7 @@ def _scaled(input: Any, other: Any, alpha: complex) -> Any:
 
 
 def _category(x: Any) -> int:
-    if type(x) in tensors:
+    if isinstance(x, Tensor):
         return _dtypes.of_numpy[x._array.dtype].category
     return _dtypes.of_number(x).category if isinstance(x, bool | int | float | complex) else 0
 
@@ -249,7 +249,7 @@ def positive(input: Tensor) -> Tensor:
     >>> wengert.positive(wengert.tensor([1.0, -2.0]))
     tensor([ 1., -2.])
     """
-    if type(input) in tensors and input._array.dtype == np.bool_:
+    if isinstance(input, Tensor) and input._array.dtype == np.bool_:
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
     return input
 
@@ -338,10 +338,10 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     >>> wengert.lerp(wengert.tensor([0.0, 1.0]), wengert.tensor([10.0, 3.0]), 0.5)
     tensor([5., 2.])
     """
-    if type(input) in tensors:
+    if isinstance(input, Tensor):
         require_kind("lerp_kernel", input._array, "fc")
     for name, x in (("end", end), ("weight", weight)):
-        if type(x) in tensors and type(input) in tensors and x._array.dtype != input._array.dtype:
+        if isinstance(x, Tensor) and isinstance(input, Tensor) and x._array.dtype != input._array.dtype:
             raise RuntimeError(
                 f"expected dtype {_dtypes.of_numpy[input._array.dtype]} for `{name}` but got dtype"
                 f" {_dtypes.of_numpy[x._array.dtype]}"

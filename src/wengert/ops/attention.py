@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from wengert._core import Tensor, tensors, wrap
+from wengert._core import Tensor, wrap
 from wengert._dtypes import of_numpy
 from wengert.ops.dropout import dropout
 from wengert.ops.softmax import softmax
@@ -57,7 +57,7 @@ def _check(
 ) -> None:
     three = {"query": query, "key": key, "value": value}
     for name, x in three.items():
-        if type(x) not in tensors:
+        if not isinstance(x, Tensor):
             raise TypeError(
                 f"scaled_dot_product_attention(): argument {name!r} must be Tensor, not"
                 f" {type(x).__name__}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from wengert import _dtypes
-from wengert._core import Tensor, tensors, wrap
+from wengert._core import Tensor, wrap
 from wengert.ops._declare import Value, multilinear
 
 
@@ -17,7 +17,7 @@ def _cast(input: Value, to: np.dtype, source: np.dtype) -> Value:
 
 def _back(g: Value, source: np.dtype) -> Value:
     """A cotangent in the dtype that its primal was converted from."""
-    here = g._array.dtype if type(g) in tensors else g.dtype
+    here = g._array.dtype if isinstance(g, Tensor) else g.dtype
     if here == source:
         return g
     if here.kind == "c" and source.kind != "c":
@@ -34,7 +34,7 @@ def convert(input: Tensor, dtype: _dtypes.dtype, called: str = "to") -> Tensor:
     derivative, and its result requires none. A complex number becomes its real part, or,
     as a boolean, whether either part is nonzero. `called` is the public function that asks.
     """
-    if type(input) not in tensors:
+    if not isinstance(input, Tensor):
         raise TypeError(
             f"{called}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
         )

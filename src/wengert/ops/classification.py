@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from wengert import _dtypes
-from wengert._core import Tensor, tensors, wrap
+from wengert._core import Tensor, wrap
 from wengert._dtypes import of_numpy
 from wengert.kernels import classification as kernels
 from wengert.kernels.precision import HALF, narrowed
-from wengert.ops._declare import Value, primitive
+from wengert.ops._declare import Value, multilinear, primitive
 from wengert.ops._variadic import require_tensor
 from wengert.ops.loss import check_reduction, reduced
 from wengert.ops.softmax import log_softmax, softmax
@@ -25,7 +25,7 @@ from wengert.ops.softmax import log_softmax, softmax
 def _cross_entropy_vjp(
     g: Value, input: Value, index: Value, share: Value, lse: Value, axis: int
 ) -> Value:
-    if type(input) not in tensors:
+    if not isinstance(input, Tensor):
         return kernels.cross_entropy_gradient(g, input, index, share, lse, axis)
     # The denominator is differentiated too: it is taken from the input anew.
     ones = np.ones(index._array.shape, input._array.dtype)
@@ -45,7 +45,7 @@ def _cross_entropy(input: Value, index: Value, share: Value, axis: int, reduced:
     return kernels.cross_entropy(input, index, share, axis, reduced)
 
 
-@primitive(
+@multilinear(
     mixed=False,
     label="NllLossBackward0",
     input=lambda g, index, share, input_shape, axis: _weighed_put(
@@ -60,7 +60,7 @@ def _weighed_pick(input: Value, index: Value, share: Value, axis: int, reduced: 
     return narrowed(np.add.reduce(loss, axis=None) if reduced else loss, input.dtype)
 
 
-@primitive(
+@multilinear(
     mixed=False,
     grad=lambda g, index, share, axis, grad_shape: _weighed_pick(
         g, index, share, axis, grad_shape == ()
@@ -199,7 +199,7 @@ def cross_entropy(
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     for what, x in (("input", input), ("target", target)):
-        if type(x) not in tensors:
+        if not isinstance(x, Tensor):
             kind = type(x).__name__
             raise TypeError(f"cross_entropy(): argument {what!r} must be Tensor, not {kind}")
     if input._array.shape == target._array.shape:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert import _dtypes
-from wengert._core import Tensor, tensors
+from wengert._core import Tensor
 from wengert.ops._checks import not_implemented
 from wengert.ops._declare import Value, elementwise
 
@@ -97,7 +97,7 @@ def _ne(input: Tensor, other: Any) -> Any:
 
 
 def _comparable(other: Any) -> builtins.bool:
-    return type(other) in tensors or isinstance(
+    return isinstance(other, Tensor) or isinstance(
         other, int | float | complex | np.ndarray | np.generic
     )
 
@@ -297,7 +297,7 @@ def equal(input: Tensor, other: Tensor) -> builtins.bool:
 
 def _check_two(name: str, input: Any, other: Any) -> None:
     for position, (argument, x) in enumerate((("input", input), ("other", other)), 1):
-        if type(x) not in tensors:
+        if not isinstance(x, Tensor):
             raise TypeError(
                 f"{name}(): argument '{argument}' (position {position}) must be Tensor, not"
                 f" {type(x).__name__}"

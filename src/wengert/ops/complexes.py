@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from wengert._core import Tensor, tensors
+from wengert._core import Tensor
 from wengert._dtypes import of_numpy
 from wengert.ops._declare import Value, elementwise, multilinear
 from wengert.ops._variadic import require_tensor
@@ -24,7 +24,7 @@ _PARTS = frozenset(_COMPLEX)
 
 
 def _dtype(value: Value) -> np.dtype:
-    return value._array.dtype if type(value) in tensors else value.dtype
+    return value._array.dtype if isinstance(value, Tensor) else value.dtype
 
 
 @elementwise(np.conjugate, input=lambda g: _conj(g), label="ConjBackward0")
@@ -39,7 +39,7 @@ def conj(input: Tensor) -> Tensor:
     >>> wengert.conj(wengert.tensor([1 + 2j]))
     tensor([1.-2.j])
     """
-    dtype = input._array.dtype if type(input) in tensors else input.dtype
+    dtype = input._array.dtype if isinstance(input, Tensor) else input.dtype
     return _conj(input) if dtype.kind == "c" else input
 
 
@@ -192,7 +192,7 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
 
 def _check_parts(name: str, first: Tensor, second: Tensor) -> None:
     for position, x in enumerate((first, second), 1):
-        if type(x) not in tensors:
+        if not isinstance(x, Tensor):
             raise TypeError(
                 f"{name}(): argument at position {position} must be Tensor, not {type(x).__name__}"
             )
@@ -292,7 +292,7 @@ def is_floating_point(input: Tensor) -> builtins.bool:
 
 
 def _checked(input: Tensor, name: str) -> np.dtype:
-    if type(input) not in tensors:
+    if not isinstance(input, Tensor):
         raise TypeError(
             f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
         )

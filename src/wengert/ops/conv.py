@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor, tensors
+from wengert._core import Tensor
 from wengert._dtypes import of_numpy
 from wengert.kernels import conv as kernels
 from wengert.kernels.conv import Geometry, Shape
 from wengert.kernels.precision import narrowed, widened
-from wengert.ops._declare import Value, primitive
+from wengert.ops._declare import Value, multilinear, primitive
 from wengert.ops.complexes import conj
 from wengert.ops.reduction import sum_over
 
@@ -70,7 +70,7 @@ def _transposed_convolution(
     return _add_bias(out, bias, input.dtype)
 
 
-@primitive(
+@multilinear(
     mixed=False,
     label="ConvolutionBackwardBackward0",
     grad=lambda g, input, geometry: _convolution(conj(input), g, geometry),
@@ -134,7 +134,7 @@ def _hashable(value: Any) -> Any:
 def _check(name: str, n: int, input: Tensor, weight: Tensor, bias: Any, groups: int) -> None:
     """What holds for a convolution and its transpose alike."""
     for what, x in (("input", input), ("weight", weight), ("bias", bias)):
-        if type(x) not in tensors and (x is not None or what != "bias"):
+        if not isinstance(x, Tensor) and (x is not None or what != "bias"):
             raise TypeError(f"{name}(): argument {what!r} must be Tensor, not {type(x).__name__}")
     x, w = input._array, weight._array
     if w.ndim != n + 2:

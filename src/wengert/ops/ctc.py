@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor, tensors, wrap
+from wengert._core import Tensor, wrap
 from wengert.ops._variadic import require_tensor
 from wengert.ops.joining import stack
 from wengert.ops.loss import check_reduction
@@ -19,7 +19,7 @@ _NEVER = -1e30
 
 
 def _lengths(name: str, given: Any, batch: int, most: int) -> np.ndarray:
-    lengths = np.asarray(given._array if type(given) in tensors else given).reshape(-1)
+    lengths = np.asarray(given._array if isinstance(given, Tensor) else given).reshape(-1)
     if lengths.dtype.kind not in "iu":
         raise RuntimeError(f"{name} must be integral, got {lengths.dtype}")
     if len(lengths) != batch:

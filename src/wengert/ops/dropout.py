@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from wengert._core import Tensor, tensors, wrap
+from wengert._core import Tensor, wrap
 from wengert._random import default_generator
 from wengert.kernels.precision import narrowed
-from wengert.ops._declare import Value, primitive
+from wengert.ops._declare import Value, multilinear
 from wengert.ops._variadic import require_tensor
 
 # What a dropped element of self-normalising networks becomes: SELU's limit at minus infinity.
 _SELU_FLOOR = -1.7580993408473766
 
 
-@primitive(
+@multilinear(
     mixed=False,
     label="DropoutBackward0",
     input=lambda g, mask, scale: _masked(g, mask, scale),
@@ -36,7 +36,7 @@ def _keep(
     """
     if not 0.0 <= p <= 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-    if type(input) not in tensors:
+    if not isinstance(input, Tensor):
         raise TypeError(f"{name}(): argument 'input' must be Tensor, not {type(input).__name__}")
     if not training or p == 0:
         return None

@@ -14,16 +14,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert import _dtypes
-from wengert._core import Tensor, tensors
+from wengert._core import Tensor
 from wengert.kernels import contraction as kernel
-from wengert.ops._declare import Value, multilinear, primitive
+from wengert.ops._declare import Value, multilinear
 from wengert.ops.complexes import conj
 
 Labels = tuple[Any, ...]
 Shape = tuple[int, ...]
 
 
-@primitive(
+@multilinear(
     mixed=False,
     input=lambda g, other, la, lb, lo: contract(g, conj(other), lo, lb, la),
     other=lambda g, input, la, lb, lo: contract(g, conj(input), lo, la, lb),
@@ -81,7 +81,7 @@ def einsum(*args: Any) -> Tensor:
     """
     equation, operands = _equation_of(args)
     for k, x in enumerate(operands):
-        if type(x) not in tensors:
+        if not isinstance(x, Tensor):
             raise TypeError(
                 f"einsum(): expected Tensor as element {k} of argument 'operands', but got"
                 f" {type(x).__name__}"

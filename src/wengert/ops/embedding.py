@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from wengert import _storage
-from wengert._core import Tensor, caller, getframe, tensors, wrap
+from wengert._core import Tensor, caller, getframe, wrap
 from wengert._dtypes import of_numpy
 from wengert.kernels.precision import narrowed, widened
 from wengert.kernels.scatter import sum_at
-from wengert.ops._declare import Value, primitive
+from wengert.ops._declare import Value, multilinear
 from wengert.ops._variadic import require_tensor
 from wengert.ops.extrema import take_along
 
@@ -33,7 +33,7 @@ def _shared(rows: np.ndarray, share: np.ndarray | None) -> np.ndarray:
     return rows if share is None else rows * share.astype(rows.dtype)
 
 
-@primitive(
+@multilinear(
     mixed=False,
     label="EmbeddingBackward0",
     input=None,
@@ -47,7 +47,7 @@ def _embedding(
     return np.take(weight, input, axis=0)
 
 
-@primitive(
+@multilinear(
     mixed=False,
     grad=lambda g, input, padding_idx, by_frequency: _weighed_rows(
         g, input, padding_idx, by_frequency
@@ -64,7 +64,7 @@ def add_rows(
     return narrowed(sum_at((rows, grad.shape[-1]), (input,), wide), grad.dtype)
 
 
-@primitive(
+@multilinear(
     mixed=False,
     grad=lambda g, input, grad_shape, padding_idx, by_frequency: add_rows(
         g, input, grad_shape[0], padding_idx, by_frequency
@@ -79,7 +79,7 @@ def _weighed_rows(grad: Value, input: Value, padding_idx: int | None, by_frequen
 
 def _check_index(name: str, input: Any, weight: Any) -> np.ndarray:
     for what, x in (("indices", input), ("weight", weight)):
-        if type(x) not in tensors:
+        if not isinstance(x, Tensor):
             raise TypeError(f"{name}(): argument {what!r} must be Tensor, not {type(x).__name__}")
     index, table = input._array, weight._array
     if table.ndim != 2:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor, tensors, wrap
+from wengert._core import Tensor, wrap
 from wengert._dtypes import of_numpy
 from wengert._size import Size
 from wengert.kernels.axes import axis_of
@@ -149,7 +149,7 @@ def _listed(name: str, given: tuple[Any, ...]) -> Sequence[Tensor]:
     """The tensors of a call with several arguments or with one list."""
     several = given[0] if len(given) == 1 and isinstance(given[0], list | tuple) else given
     for k, x in enumerate(as_sequence(name, several)):
-        if type(x) not in tensors:
+        if not isinstance(x, Tensor):
             raise TypeError(
                 f"expected Tensor as element {k} in argument 0 of {name}(), but got"
                 f" {type(x).__name__}"
@@ -227,7 +227,7 @@ def repeat_interleave(
 
 
 def _counts(repeats: Any, length: int) -> np.ndarray:
-    counts = np.asarray(repeats._array if type(repeats) in tensors else repeats)
+    counts = np.asarray(repeats._array if isinstance(repeats, Tensor) else repeats)
     if counts.dtype.kind not in "iu":
         raise NotImplementedError(
             f'"repeat_interleave_cpu" not implemented for {of_numpy[counts.dtype].short!r}'

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from wengert._core import Tensor, tensors
+from wengert._core import Tensor
 from wengert.kernels import selection
 from wengert.kernels.axes import Dims, axes_of, axis_of, kept_shape
 from wengert.kernels.reduction import ties
-from wengert.ops._declare import Value, primitive
+from wengert.ops._declare import Value, multilinear, primitive
 from wengert.ops._results import MinMax, ValuesIndices, result_of
 from wengert.ops._variadic import require_tensor
 
 
-@primitive(
+@multilinear(
     mixed=False,
     input=lambda g, input_shape, indices, dim, unique: add_along(
         g, indices, input_shape, dim, unique
@@ -31,7 +31,7 @@ def take_along(input: Value, indices: Value, dim: int, unique: bool) -> Value:
     return selection.take_along(input, indices, axis_of(dim, input.ndim))
 
 
-@primitive(
+@multilinear(
     mixed=False,
     input=lambda g, indices, dim, unique: take_along(g, indices, dim, unique),
     indices=None,
@@ -45,7 +45,7 @@ def add_along(
     return selection.add_along(np.asarray(input), indices, shape, axis, unique)
 
 
-@primitive(
+@multilinear(
     mixed=False,
     input=lambda g, input_shape, indices, dim, keepdim: _put_back(
         g, indices, input_shape, dim, keepdim
@@ -60,7 +60,7 @@ def _pick(input: Value, indices: Value, dim: int, keepdim: bool) -> Value:
     return selection.drop_axis(values, axis, keepdim)
 
 
-@primitive(
+@multilinear(
     mixed=False,
     input=lambda g, indices, dim, keepdim: _pick(g, indices, dim, keepdim),
     indices=None,
@@ -199,7 +199,7 @@ def max(
     """
     if dim is None and other is None:
         return _max_of_all(input)
-    if other is not None or type(dim) in tensors:
+    if other is not None or isinstance(dim, Tensor):
         from wengert.ops.selection import maximum
 
         return maximum(input, dim if other is None else other)
@@ -225,7 +225,7 @@ def min(
     """
     if dim is None and other is None:
         return _min_of_all(input)
-    if other is not None or type(dim) in tensors:
+    if other is not None or isinstance(dim, Tensor):
         from wengert.ops.selection import minimum
 
         return minimum(input, dim if other is None else other)

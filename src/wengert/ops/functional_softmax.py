@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor, tensors, wrap
+from wengert._core import Tensor, wrap
 from wengert._dtypes import dtype as DType
 from wengert.kernels.axes import axis_of
 from wengert.ops.softmax import log_softmax as _log_softmax
@@ -15,7 +15,7 @@ from wengert.ops.softmax import softmax as _softmax
 
 
 def _implied_dim(name: str, input: Any) -> int:
-    if type(input) not in tensors:
+    if not isinstance(input, Tensor):
         raise TypeError(
             f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
         )

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor, tensors, wrap
+from wengert._core import Tensor, wrap
 from wengert._dtypes import of_numpy
 from wengert.kernels.axes import axis_of
 from wengert.kernels.scatter import Key, along, sum_at
-from wengert.ops._declare import Value, primitive
+from wengert.ops._declare import Value, multilinear
 from wengert.ops._variadic import require_tensor
 from wengert.ops.shape import reshape
 from wengert.ops.subscript import index as _index
@@ -76,7 +76,7 @@ def with_dims(array: np.ndarray) -> np.ndarray:
     return array if array.ndim else array.reshape(1)
 
 
-@primitive(
+@multilinear(
     input=lambda g, input_shape, dim, index: _gather_adjoint(g, index, input_shape, dim),
     index=None,
     mixed=False,
@@ -97,7 +97,7 @@ def gather(input: Value, dim: int, index: Value, *, sparse_grad: bool = False) -
     return array[elementwise_key("gather", array, dim, index)].reshape(index.shape)
 
 
-@primitive(
+@multilinear(
     g=lambda g, index, dim: gather(g, dim, index), index=None, mixed=False, name="gather_backward"
 )
 def _gather_adjoint(g: Value, index: Value, shape: tuple[int, ...], dim: int) -> Value:
@@ -110,7 +110,7 @@ def _gather_adjoint(g: Value, index: Value, shape: tuple[int, ...], dim: int) ->
     return sum_at(full, key, np.asarray(g).reshape(rows.shape)).reshape(shape)
 
 
-@primitive(
+@multilinear(
     input=lambda g, input_shape, dim, index: _index_select_adjoint(g, index, input_shape, dim),
     index=None,
     mixed=False,
@@ -149,7 +149,7 @@ def index_select(input: Value, dim: int, index: Value) -> Value:
     return out if input.ndim else out.reshape(())
 
 
-@primitive(
+@multilinear(
     g=lambda g, index, dim: index_select(g, dim, index),
     index=None,
     mixed=False,
@@ -294,7 +294,7 @@ def index_put(
             f" {type(indices).__name__}"
         )
     for k, x in enumerate(indices):
-        if type(x) not in tensors:
+        if not isinstance(x, Tensor):
             raise TypeError(
                 f"expected Tensor as element {k} in argument 0, but got {type(x).__name__}"
             )

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor, tensors
+from wengert._core import Tensor
 from wengert.kernels.axes import axis_of
 from wengert.ops._variadic import as_sequence, of_list
 from wengert.ops.shape import atleast_1d, atleast_2d, atleast_3d, reshape
@@ -26,7 +26,7 @@ def _part_of_cat(g: Any, k: int, known: tuple[list[int], int, list[int]]) -> Any
     return basic(g, (*(slice(None),) * dim, slice(start, ends[k])))
 
 
-@of_list("CatBackward0", _part_of_cat)
+@of_list("CatBackward0", _part_of_cat, batch=lambda rank, dim: (axis_of(dim, rank) + 1,))
 def _cat(arrays: list[Array], dim: int) -> tuple[Array, Any]:
     if not arrays:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
@@ -100,7 +100,11 @@ def concatenate(tensors: Several, dim: int = 0, *, axis: int | None = None) -> T
     return cat(tensors, dim if axis is None else axis)
 
 
-@of_list("StackBackward0", lambda g, k, dim: basic(g, (*(slice(None),) * dim, k, ...)))
+@of_list(
+    "StackBackward0",
+    lambda g, k, dim: basic(g, (*(slice(None),) * dim, k, ...)),
+    batch=lambda rank, dim: (axis_of(dim, rank + 1) + 1,),
+)
 def _stack(arrays: list[Array], dim: int) -> tuple[Array, Any]:
     if not arrays:
         raise RuntimeError("stack expects a non-empty TensorList")
@@ -132,7 +136,7 @@ def _checked(name: str, several: Several) -> Several:
     if not several:
         raise RuntimeError(f"{name} expects a non-empty TensorList")
     for k, x in enumerate(several):
-        if type(x) not in tensors:
+        if not isinstance(x, Tensor):
             raise TypeError(
                 f"expected Tensor as element {k} in argument 0 of {name}(), but got"
                 f" {type(x).__name__}"

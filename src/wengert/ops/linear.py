@@ -8,7 +8,7 @@ from wengert._core import Tensor
 from wengert._dtypes import of_numpy
 from wengert.kernels.blas import dot
 from wengert.kernels.precision import narrowed, widened
-from wengert.ops._declare import Value, primitive
+from wengert.ops._declare import Value, multilinear, primitive
 from wengert.ops._variadic import require_tensor
 from wengert.ops.complexes import conj
 from wengert.ops.reduction import sum_to_shape
@@ -102,7 +102,7 @@ def _mixed(a: np.ndarray, b: np.ndarray) -> RuntimeError:
     )
 
 
-@primitive(
+@multilinear(
     mixed=False,
     grad=lambda g, input: linear(conj(input), g),
     input=lambda g, grad: linear(conj(grad), g.T),

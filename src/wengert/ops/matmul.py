@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from wengert import _dtypes
-from wengert._core import Tensor, tensors
+from wengert._core import Tensor
 from wengert.kernels import matmul as kernel
 from wengert.kernels.precision import widened
 from wengert.ops import _operands
-from wengert.ops._declare import Value, primitive
+from wengert.ops._declare import Value, multilinear, primitive
 from wengert.ops._products import (
     cannot_multiply,
     check_dtypes,
@@ -58,7 +58,7 @@ def _column(g: Value, other: Value) -> tuple[Value, Value]:
     return g.reshape((*g.shape, 1)), other.reshape((-1, 1))
 
 
-@primitive(
+@multilinear(
     mixed=False,
     input=_matmul_left,
     other=_matmul_right,
@@ -115,7 +115,7 @@ def _mismatch(a: Shape, b: Shape) -> RuntimeError:
     return cannot_multiply((1, *a) if len(a) == 1 else a, b)
 
 
-@primitive(
+@multilinear(
     mixed=False,
     input=lambda g, mat2, input_shape: left_vjp(g, mat2, input_shape),
     mat2=lambda g, input, mat2_shape: right_vjp(g, input, mat2_shape),
@@ -136,7 +136,7 @@ def mm(input: Value, mat2: Value) -> Value:
     return kernel.product(input, mat2)
 
 
-@primitive(
+@multilinear(
     mixed=False,
     input=lambda g, mat2, input_shape: left_vjp(g, mat2, input_shape),
     mat2=lambda g, input, mat2_shape: right_vjp(g, input, mat2_shape),
@@ -175,7 +175,7 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
 
 def _check_ranks(name: str, arguments: tuple[tuple[str, Any, int], ...]) -> None:
     for position, (argument, x, rank) in enumerate(arguments, 1):
-        if type(x) not in tensors and not isinstance(x, np.ndarray):
+        if not isinstance(x, Tensor) and not isinstance(x, np.ndarray):
             raise TypeError(
                 f"{name}(): argument '{argument}' (position {position}) must be Tensor, not"
                 f" {type(x).__name__}"
@@ -204,7 +204,7 @@ def _dot(name: str, input: np.ndarray, other: np.ndarray) -> Any:
     return widened(input).dot(widened(other)).astype(input.dtype)
 
 
-@primitive(
+@multilinear(
     mixed=False,
     input=lambda g, tensor: g * conj(tensor),
     tensor=lambda g, input: g * conj(input),
@@ -230,7 +230,7 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
     return dot(conj(input), other)
 
 
-@primitive(
+@multilinear(
     input=lambda g, vec2: matmul(g, conj(vec2)),
     vec2=lambda g, input: matmul(conj(input), g),
     label="MulBackward0",
@@ -349,7 +349,7 @@ def addbmm(
     tensor([[6.]])
     """
     for x in (batch1, batch2):
-        if type(x) not in tensors:
+        if not isinstance(x, Tensor):
             raise TypeError(f"addbmm(): batches must be Tensor, not {type(x).__name__}")
     _check_batches("addbmm", batch1._array, batch2._array)
     # One product: the sum over the batch is one more dimension to contract.

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert._core import Tensor, tensors, wrap
+from wengert._core import Tensor, wrap
 from wengert.kernels import pool as kernels
 from wengert.kernels.conv import Geometry, Shape
 from wengert.kernels.precision import narrowed, widened
-from wengert.ops._declare import Value, multilinear, primitive
+from wengert.ops._declare import Value, multilinear
 from wengert.ops._variadic import require_tensor
 
 Ints = int | tuple[int, ...] | list[int]
@@ -30,7 +30,7 @@ class Windows(NamedTuple):
     geometry: Geometry
 
 
-@primitive(
+@multilinear(
     mixed=False,
     label="MaxPoolWithIndicesBackward0",
     input=lambda g, indices, input_shape, n: _add_positions(
@@ -44,7 +44,7 @@ def take_positions(input: Value, indices: Value, n: int) -> Value:
     return kernels.take_positions(input, indices, n)
 
 
-@primitive(
+@multilinear(
     mixed=False,
     grad=lambda g, indices, size: take_positions(g, indices, len(size)),
     indices=None,
@@ -55,7 +55,7 @@ def _add_positions(grad: Value, indices: Value, size: Shape) -> Value:
     return narrowed(kernels.add_positions(wide, indices, size), grad.dtype)
 
 
-@primitive(
+@multilinear(
     mixed=False,
     label="MaxUnpoolBackward0",
     input=lambda g, indices, size: take_positions(g, indices, len(size)),
@@ -159,7 +159,7 @@ def hashable(value: Any) -> Any:
 
 def space_of(name: str, input: Tensor, n: int) -> Shape:
     """The spatial size of an input with or without a batch dimension."""
-    if type(input) not in tensors:
+    if not isinstance(input, Tensor):
         raise TypeError(f"{name}(): argument 'input' must be Tensor, not {type(input).__name__}")
     shape = input._array.shape
     if len(shape) not in (n + 1, n + 2):

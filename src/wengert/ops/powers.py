@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert import _dtypes
-from wengert._core import Tensor, tensors
+from wengert._core import Tensor
 from wengert.kernels.precision import in_float32
 from wengert.ops import _operands
 from wengert.ops._checks import not_implemented, require_kind
@@ -65,7 +65,7 @@ def _pow_tensor(input: Value, exponent: Value) -> Value:
 def _not_negative(exponent: Value) -> Value:
     from wengert.ops.complexes import real
 
-    array = exponent._array if type(exponent) in tensors else exponent
+    array = exponent._array if isinstance(exponent, Tensor) else exponent
     return (real(exponent) if array.dtype.kind == "c" else exponent) >= 0.0
 
 
@@ -80,7 +80,7 @@ def _integer_power(base: np.ndarray, exponent: np.ndarray) -> np.ndarray:
 
 def _pow(input: Any, exponent: Any) -> Tensor:
     """`pow`, the operator ``**``."""
-    if type(input) in tensors and isinstance(exponent, int | float | complex):
+    if isinstance(input, Tensor) and isinstance(exponent, int | float | complex):
         dtype = input._array.dtype
         if dtype.kind == "c" or (dtype in _dtypes.inexact and not isinstance(exponent, complex)):
             return _pow_number(input, exponent)
@@ -89,7 +89,7 @@ def _pow(input: Any, exponent: Any) -> Tensor:
                 "Integers to negative integer powers are not allowed; argument 'exponent' is"
                 f" {exponent}, and 'input' is of {_dtypes.of_numpy[dtype]}"
             )
-    elif isinstance(input, np.ndarray | np.generic) and type(exponent) not in tensors:
+    elif isinstance(input, np.ndarray | np.generic) and not isinstance(exponent, Tensor):
         return np.power(input, exponent)
     return _pow_tensor(input, exponent)
 
@@ -116,12 +116,12 @@ def float_power(input: Any, exponent: Any) -> Tensor:
 
 def _any_complex(*values: Any) -> bool:
     return any(
-        x._array.dtype.kind == "c" if type(x) in tensors else isinstance(x, complex) for x in values
+        x._array.dtype.kind == "c" if isinstance(x, Tensor) else isinstance(x, complex) for x in values
     )
 
 
 def _in_double(x: Any, complexes: bool) -> Any:
-    if type(x) in tensors:
+    if isinstance(x, Tensor):
         to = np.dtype("complex128" if complexes else "float64")
         return _operands.cast(x, to)
     return complex(x) if complexes else float(x)

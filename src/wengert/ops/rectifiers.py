@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wengert._core import Tensor, tensors, wrap
+from wengert._core import Tensor, wrap
 from wengert._dtypes import ALL, BOOL, COMPLEX, of_numpy
 from wengert.kernels.precision import in_float32
 from wengert.ops._checks import require_kind
@@ -186,7 +186,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     >>> wengert.prelu(wengert.tensor([-4.0, 2.0]), wengert.tensor([0.25]))
     tensor([-1.,  2.])
     """
-    if type(weight) not in tensors:
+    if not isinstance(weight, Tensor):
         raise TypeError(
             f"prelu(): argument 'weight' (position 2) must be Tensor, not {type(weight).__name__}"
         )

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor, tensors
+from wengert._core import Tensor
 from wengert._dtypes import of_numpy
 from wengert.kernels.axes import axis_of
 from wengert.kernels.scatter import Key, sum_at
-from wengert.ops._declare import Value, primitive
+from wengert.ops._declare import Value, multilinear, primitive
 from wengert.ops._operands import sum_to
 from wengert.ops._variadic import require_tensor
 from wengert.ops.indexing import check_bounds, index_select, require_index, with_dims
@@ -19,7 +19,7 @@ _INT64 = np.dtype(np.int64)
 
 
 def _plain(x: Any) -> np.ndarray:
-    array: np.ndarray = x._array if type(x) in tensors else np.asarray(x)
+    array: np.ndarray = x._array if isinstance(x, Tensor) else np.asarray(x)
     return array
 
 
@@ -198,7 +198,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     for i in (int(places.min()), int(places.max())) if places.size else ():
         if not -n <= i < n:
             raise IndexError(f"index {i} is out of bounds for dimension {axis} with size {n}")
-    if type(value) in tensors:
+    if isinstance(value, Tensor):
         if value._array.ndim:
             raise RuntimeError(
                 "index_fill_ only supports a 0-dimensional value tensor, but got tensor with"
@@ -231,7 +231,7 @@ def _masked_scatter(input: Value, mask: Value, source: Value) -> Value:
     return out
 
 
-@primitive(
+@multilinear(
     g=lambda g, mask: _mask_erased(g, mask), mask=None, mixed=False, name="masked_scatter_backward"
 )
 def _mask_erased(g: Value, mask: Value) -> Value:
@@ -240,7 +240,7 @@ def _mask_erased(g: Value, mask: Value) -> Value:
     return out
 
 
-@primitive(
+@multilinear(
     g=lambda g, mask: _mask_placed(g, mask), mask=None, mixed=False, name="masked_scatter_backward"
 )
 def _mask_taken(g: Value, mask: Value, shape: tuple[int, ...]) -> Value:
@@ -251,7 +251,7 @@ def _mask_taken(g: Value, mask: Value, shape: tuple[int, ...]) -> Value:
     return out
 
 
-@primitive(
+@multilinear(
     g=lambda g, g_shape, mask: _mask_taken(g, mask, g_shape),
     mask=None,
     mixed=False,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wengert._core import Tensor, tensors
+from wengert._core import Tensor
 from wengert.kernels.precision import in_float32
 from wengert.ops._checks import not_implemented, require_kind
 from wengert.ops._declare import Value, elementwise, multilinear
@@ -145,7 +145,7 @@ def sgn(input: Tensor) -> Tensor:
     tensor([0.6000+0.8000j])
     """
     require_tensor("sgn", "input", input)
-    dtype = input._array.dtype if type(input) in tensors else input.dtype
+    dtype = input._array.dtype if isinstance(input, Tensor) else input.dtype
     return _complex_sgn(input) if dtype.kind == "c" else sign(input)
 
 
@@ -177,7 +177,7 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
     >>> wengert.heaviside(wengert.tensor([-1.0, 0.0, 2.0]), wengert.tensor([0.5]))
     tensor([0.0000, 0.5000, 1.0000])
     """
-    if type(values) in tensors and type(input) in tensors:
+    if isinstance(values, Tensor) and isinstance(input, Tensor):
         if input._array.dtype != values._array.dtype:
             raise RuntimeError(
                 "heaviside is not yet implemented for tensors with different dtypes."

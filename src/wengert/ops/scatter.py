@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor, tensors, wrap
+from wengert._core import Tensor, wrap
 from wengert._dtypes import of_numpy
 from wengert.kernels.axes import axis_of
 from wengert.kernels.scatter import Key, along, sum_at
@@ -111,11 +111,11 @@ def scatter(
     if reduce is not None:
         if reduce not in ("add", "multiply"):
             raise RuntimeError(f"reduce argument must be either add or multiply. Got {reduce!r}")
-        full = src if type(src) in tensors else _filled(index, src, input)
+        full = src if isinstance(src, Tensor) else _filled(index, src, input)
         if reduce == "add":
             return scatter_add(input, dim, index, full)
         return scatter_reduce(input, dim, index, full, "prod")
-    if type(src) in tensors:
+    if isinstance(src, Tensor):
         return _scatter(input, dim, index, src)
     if not isinstance(src, int | float | complex | np.generic):
         raise TypeError(
@@ -234,7 +234,7 @@ Call = tuple[Any, int, Any, Any, str]  # input, dim, index, src, reduce
 
 
 def _plain(x: Any) -> np.ndarray:
-    array: np.ndarray = x._array if type(x) in tensors else np.asarray(x)
+    array: np.ndarray = x._array if isinstance(x, Tensor) else np.asarray(x)
     return array
 
 

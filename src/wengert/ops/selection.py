@@ -8,9 +8,9 @@ import ml_dtypes
 import numpy as np
 
 from wengert import _dtypes
-from wengert._core import Tensor, tensors, wrap
+from wengert._core import Tensor, wrap
 from wengert.ops import _operands
-from wengert.ops._declare import Value, elementwise, primitive
+from wengert.ops._declare import Value, elementwise, multilinear, primitive
 from wengert.ops._products import fitted
 from wengert.ops._variadic import require_tensor
 from wengert.ops.comparison import isnan
@@ -21,7 +21,7 @@ _LIMITS = frozenset({int, float, type(None)})
 Number = (bool, int, float, complex)
 
 
-@primitive(mixed=False, input=lambda g, mask: keep(g, mask), mask=None, name="where_backward")
+@multilinear(mixed=False, input=lambda g, mask: keep(g, mask), mask=None, name="where_backward")
 def keep(input: Value, mask: Value) -> Value:
     """`input` where the mask, which broadcasts to its shape, is true; zero elsewhere.
 
@@ -30,7 +30,7 @@ def keep(input: Value, mask: Value) -> Value:
     return np.where(mask, input, input.dtype.type(0))
 
 
-@primitive(mixed=False, input=lambda g, mask: drop(g, mask), mask=None, name="masked_fill")
+@multilinear(mixed=False, input=lambda g, mask: drop(g, mask), mask=None, name="masked_fill")
 def drop(input: Value, mask: Value) -> Value:
     """`input` where the mask, which broadcasts to its shape, is false; zero elsewhere."""
     return np.where(mask, input.dtype.type(0), input)
@@ -68,8 +68,8 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     >>> wengert.where(wengert.tensor([True, False]), wengert.tensor([1.0, 2.0]), 0.0)
     tensor([1., 0.])
     """
-    if type(condition) not in tensors:
-        if isinstance(condition, np.ndarray | np.generic) and type(input) not in tensors:
+    if not isinstance(condition, Tensor):
+        if isinstance(condition, np.ndarray | np.generic) and not isinstance(input, Tensor):
             return np.where(condition, input, other)
         if not isinstance(condition, np.ndarray | np.generic):
             raise TypeError(
@@ -82,8 +82,8 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     if condition._array.dtype != np.bool_:
         condition = _as_mask(condition)
     if (
-        type(input) in tensors
-        and type(other) in tensors
+        isinstance(input, Tensor)
+        and isinstance(other, Tensor)
         and input._array.dtype is other._array.dtype
     ):
         return _where(input, other, condition)
@@ -128,7 +128,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     tensor([0., 2.])
     """
     require_tensor("masked_fill", "input", input)
-    if type(mask) not in tensors:
+    if not isinstance(mask, Tensor):
         raise TypeError(
             f"masked_fill(): argument 'mask' (position 2) must be Tensor, not {type(mask).__name__}"
         )
@@ -138,7 +138,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
             f" {_dtypes.of_numpy[mask._array.dtype]}"
         )
     dtype = _dtypes.of_numpy[input._array.dtype]
-    if type(value) in tensors:
+    if isinstance(value, Tensor):
         if value._array.ndim:
             raise RuntimeError(
                 "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with"
@@ -282,7 +282,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     tensor([0.0000, 0.5000, 1.0000])
     """
     if (
-        type(input) in tensors
+        isinstance(input, Tensor)
         and input._array.dtype in _REAL
         and type(min) in _LIMITS
         and type(max) in _LIMITS
@@ -292,14 +292,14 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     bounds = [b for b in (min, max) if b is not None]
-    if type(input) not in tensors:
+    if not isinstance(input, Tensor):
         raise TypeError(
             f"clamp(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
         )
     dtype = _dtypes.of_numpy[input._array.dtype]
     if dtype.is_complex:
         raise NotImplementedError("clamp is not supported for complex types")
-    if all(type(b) in tensors for b in bounds):
+    if all(isinstance(b, Tensor) for b in bounds):
         return _clamp_tensors(input, min, max)
     if not all(isinstance(b, int | float) for b in bounds):
         kinds = ", ".join(type(b).__name__ for b in bounds)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor, tensors, wrap
+from wengert._core import Tensor, wrap
 from wengert._dtypes import dtype as DType
 from wengert._dtypes import of_numpy
 from wengert.kernels.axes import axis_of
@@ -407,7 +407,7 @@ def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
 
 
 def _at_least(inputs: tuple[Any, ...], shaped: Any) -> Any:
-    if len(inputs) == 1 and type(inputs[0]) in tensors:
+    if len(inputs) == 1 and isinstance(inputs[0], Tensor):
         return shaped(inputs[0])
     many = inputs[0] if len(inputs) == 1 else inputs
     return tuple(shaped(x) for x in many)

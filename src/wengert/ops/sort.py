@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert import _dtypes
-from wengert._core import Tensor, tensors, wrap
+from wengert._core import Tensor, wrap
 from wengert.kernels import selection
 from wengert.kernels.axes import axis_of, length_of
 from wengert.kernels.precision import widened
@@ -22,7 +22,7 @@ from wengert.ops.extrema import picked, take_along
 
 def _require_tensor(name: str, **arguments: Any) -> None:
     for position, (argument, value) in enumerate(arguments.items(), 1):
-        if type(value) not in tensors:
+        if not isinstance(value, Tensor):
             raise TypeError(
                 f"{name}(): argument '{argument}' (position {position}) must be Tensor, not"
                 f" {type(value).__name__}"
@@ -246,7 +246,7 @@ def searchsorted(
 
 
 def _array_of(value: Any) -> np.ndarray:
-    return value._array if type(value) in tensors else np.asarray(value)
+    return value._array if isinstance(value, Tensor) else np.asarray(value)
 
 
 def _reordered(edges: np.ndarray, sorter: np.ndarray) -> Any:
@@ -279,7 +279,7 @@ def bucketize(
     >>> wengert.bucketize(wengert.tensor([0, 2, 9]), wengert.tensor([1, 3, 5]))
     tensor([0, 1, 3])
     """
-    if type(boundaries) not in tensors:
+    if not isinstance(boundaries, Tensor):
         raise TypeError(
             "bucketize(): argument 'boundaries' (position 2) must be Tensor, not"
             f" {type(boundaries).__name__}"
@@ -369,7 +369,7 @@ def isin(
     tensor([False,  True, False])
     """
     a, b = _array_of(elements), _array_of(test_elements)
-    if type(elements) not in tensors and type(test_elements) not in tensors:
+    if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
         raise TypeError(
             "isin(): argument 'elements' or 'test_elements' must be Tensor, but got"
             f" {type(elements).__name__} and {type(test_elements).__name__}"

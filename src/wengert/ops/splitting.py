@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor, tensors
+from wengert._core import Tensor
 from wengert.kernels.axes import axis_of
-from wengert.ops._declare import Value, multilinear
+from wengert.ops._declare import Value, multilinear, primitive
 from wengert.ops._variadic import require_tensor, with_outputs
 from wengert.ops.joining import cat, stack
 from wengert.ops.subscript import basic
@@ -69,7 +69,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
         raise RuntimeError(f"narrow(): length must be non-negative. Got {length}")
     d = axis_of(dim, len(shape))
     n = shape[d]
-    first = int(start._array) if type(start) in tensors else _index(start)
+    first = int(start._array) if isinstance(start, Tensor) else _index(start)
     if not -n <= first <= n:
         raise IndexError(
             f"start out of range (expected to be in range of [{-n}, {n}], but got {first})"
@@ -83,14 +83,16 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     return basic(input, _key(d, slice(first, first + length)))
 
 
-@with_outputs("SplitBackward0", lambda gs, dim: cat(gs, dim))
+@with_outputs(
+    "SplitBackward0", lambda gs, dim: cat(gs, dim), batch=lambda sizes, dim: (sizes, dim + 1)
+)
 def _split(array: np.ndarray, sizes: Sequence[int], dim: int) -> tuple[list[np.ndarray], int]:
     ends = accumulate(sizes)
     parts = [array[_key(dim, slice(b - n, b))] for n, b in zip(sizes, ends, strict=True)]
     return parts, dim
 
 
-@with_outputs("UnbindBackward0", lambda gs, dim: stack(gs, dim))
+@with_outputs("UnbindBackward0", lambda gs, dim: stack(gs, dim), batch=lambda dim: (dim + 1,))
 def _unbind(array: np.ndarray, dim: int) -> tuple[list[np.ndarray], int]:
     first = array.swapaxes(0, dim) if dim < 2 else np.moveaxis(array, dim, 0)
     return [first[k, ...] for k in range(len(first))], dim
@@ -211,7 +213,7 @@ def tensor_split(
     d = axis_of(dim, input.ndim)
     n = input.shape[d]
     at: Any = indices_or_sections
-    if type(at) in tensors:
+    if isinstance(at, Tensor):
         if at._array.ndim > 1 or at._array.dtype != np.int64:
             raise RuntimeError(
                 "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or"
@@ -323,7 +325,7 @@ def _placed(name: str, input: Tensor, src: Tensor, place: Tensor, key: Key) -> T
     return _with_part(input, src, key)
 
 
-@multilinear(
+@primitive(
     input=lambda g, src_shape, key: _with_part(g, np.zeros(src_shape, g_dtype(g)), key),
     src=lambda g, key: basic(g, key),
     label="SliceScatterBackward0",
@@ -337,7 +339,7 @@ def _with_part(input: Value, src: Value, key: Key) -> Value:
 
 def g_dtype(g: Any) -> np.dtype[Any]:
     """The NumPy dtype of a cotangent, be it an array or a Tensor."""
-    dtype: np.dtype[Any] = (g._array if type(g) in tensors else g).dtype
+    dtype: np.dtype[Any] = (g._array if isinstance(g, Tensor) else g).dtype
     return dtype
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert import _dtypes
-from wengert._core import Tensor, tensors, wrap
+from wengert._core import Tensor, wrap
 from wengert.kernels import reduction as kernel
 from wengert.kernels import selection
 from wengert.kernels.axes import Dims, axis_of, count_of, kept_shape
@@ -326,7 +326,7 @@ def _checked_levels(name: str, array: np.ndarray, q: Any, interpolation: str) ->
             f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest,"
             f" but got {interpolation}"
         )
-    levels = q._array if type(q) in tensors else np.asarray(q, array.dtype)
+    levels = q._array if isinstance(q, Tensor) else np.asarray(q, array.dtype)
     if levels.ndim > 1:
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor, not {levels.ndim}D")
     if levels.dtype != array.dtype:
@@ -406,7 +406,7 @@ def cov(
         degrees = count - correction
         if aweights is not None and correction:
             degrees = count - correction * (weights * aweights).sum() / count
-    if type(degrees) in tensors:
+    if isinstance(degrees, Tensor):
         degrees = degrees.item()
     if degrees <= 0:
         warnings.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than"

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import as_strided as _unowned_view
 
-from wengert._core import Node, Tensor, mode, tensors
+from wengert._core import Node, Tensor, mode
 from wengert._dtypes import of_numpy
 from wengert._storage import owner
 from wengert.ops._declare import Value, multilinear
@@ -194,7 +194,7 @@ def as_strided(
             [2, 3],
             [3, 4]])
     """
-    if type(input) not in tensors:
+    if not isinstance(input, Tensor):
         raise TypeError(
             "as_strided(): argument 'input' (position 1) must be Tensor, not"
             f" {type(input).__name__}"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert import _dtypes
-from wengert._core import Tensor, tensors, wrap
+from wengert._core import Tensor, wrap
 from wengert.kernels.axes import axis_of
 from wengert.ops import _operands
 from wengert.ops._declare import Value, multilinear
@@ -28,7 +28,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
             [11., 25.]])
     """
     for position, (argument, x) in enumerate((("input", input), ("other", other)), 1):
-        if type(x) not in tensors:
+        if not isinstance(x, Tensor):
             raise TypeError(
                 f"inner(): argument '{argument}' (position {position}) must be Tensor, not"
                 f" {type(x).__name__}"
@@ -89,7 +89,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
 
 def _paired(a: np.ndarray, b: np.ndarray, dims: Any) -> tuple[list[int], list[int]]:
     """The dimensions of each tensor that are summed over."""
-    if type(dims) in tensors:
+    if isinstance(dims, Tensor):
         dims = dims._array.tolist()
     if isinstance(dims, int):
         if dims < 0:
@@ -186,7 +186,7 @@ def trace(input: Tensor) -> Tensor:
     tensor(5.)
     """
     require_tensor("trace", "input", input)
-    array = input._array if type(input) in tensors else np.asarray(input)
+    array = input._array if isinstance(input, Tensor) else np.asarray(input)
     if array.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {array.ndim}")
     n = min(array.shape)

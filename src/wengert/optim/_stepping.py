@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert import _dtypes
-from wengert._core import Tensor, caller, getframe, tensors, wrap
+from wengert._core import Tensor, caller, getframe, wrap
 from wengert._storage import stamp
 from wengert.autograd._mode import enable_grad
 from wengert.optim.optimizer import Group, Optimizer
@@ -113,7 +113,7 @@ def zeros_like(p: np.ndarray) -> Tensor:
 
 def number(value: Any) -> Any:
     """An option that may be a tensor of one element, as a number."""
-    return value._array.item() if type(value) in tensors else value
+    return value._array.item() if isinstance(value, Tensor) else value
 
 
 def check_options(options: Group) -> None:

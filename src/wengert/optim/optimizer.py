@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Leaf, Tensor, tensors, wrap
+from wengert._core import Leaf, Tensor, wrap
 from wengert._dtypes import inexact
 from wengert.autograd._hooks import RemovableHandle
 
@@ -285,7 +285,7 @@ def _named(params: Any) -> tuple[list[Any], list[str]]:
 
 
 def _check_parameter(p: Any) -> None:
-    if type(p) not in tensors:
+    if not isinstance(p, Tensor):
         raise TypeError(
             f"optimizer can only optimize Tensors, but one of the params is {_typename(p)}"
         )
@@ -313,7 +313,7 @@ def _check_groups(own: list[Group], saved: list[Group]) -> None:
 
 def _converted(value: Any, p: Tensor, key: str | None = None) -> Any:
     """A copy of a parameter's saved state, in the parameter's dtype; steps keep their own."""
-    if type(value) in tensors:
+    if isinstance(value, Tensor):
         to = p._array.dtype if key != "step" and p._array.dtype in inexact else value._array.dtype
         return wrap(value._array.astype(to))
     if isinstance(value, dict):

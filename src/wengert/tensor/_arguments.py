@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 import numpy as np
 
 from wengert import _dtypes
-from wengert._core import Tensor, leaf_of, tensors, wrap
+from wengert._core import Tensor, leaf_of, wrap
 from wengert._device import on_cpu
 from wengert.tensor._inplace import check_memory, touch
 
@@ -131,7 +131,7 @@ def into(name: str, out: Tensor, array: np.ndarray) -> Tensor:
 
 def require_tensor(name: str, argument: str, value: Any, position: int = 1) -> None:
     """Raise unless the value is a Tensor."""
-    if type(value) not in tensors:
+    if not isinstance(value, Tensor):
         raise TypeError(
             f"{name}(): argument '{argument}' (position {position}) must be Tensor, not"
             f" {type(value).__name__}"

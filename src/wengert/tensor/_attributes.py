@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert import _dtypes, _layout
-from wengert._core import Tensor, tensors
+from wengert._core import Tensor
 from wengert._device import cpu
 from wengert._dtypes import of_numpy
 from wengert._size import Size
@@ -349,7 +349,7 @@ def result_type(tensor: Any, other: Any) -> _dtypes.dtype:
     """
     operands = []
     for value in (tensor, other):
-        if type(value) in tensors:
+        if isinstance(value, Tensor):
             rank = 2 if value._array.ndim else 1
             operands.append((of_numpy[value._array.dtype], rank))
         elif isinstance(value, bool | int | float | complex):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from wengert import _storage
-from wengert._core import Leaf, Node, Tensor, leaf_of, state_of, tensors, wrap
+from wengert._core import Leaf, Node, Tensor, leaf_of, state_of, wrap
 from wengert._dtypes import inexact, of_numpy
 from wengert.autograd._backward import backward as _backward
 from wengert.autograd._hooks import RemovableHandle
@@ -67,7 +67,7 @@ def _get_grad(self: Tensor) -> Tensor | None:
 
 def _set_grad(self: Tensor, value: Tensor | None) -> None:
     if value is not None:
-        if type(value) not in tensors:
+        if not isinstance(value, Tensor):
             raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type"
                             f" {type(value).__name__}")  # fmt: skip
         if value._array.shape != self._array.shape:
@@ -88,7 +88,7 @@ def _set_grad(self: Tensor, value: Tensor | None) -> None:
 
 
 def _set_data(self: Tensor, value: Tensor) -> None:
-    if type(value) not in tensors:
+    if not isinstance(value, Tensor):
         raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
     self._array = value._array
     if self._edge is not None and not self._edge.edges:
@@ -216,7 +216,7 @@ def backward(
             stacklevel=2,
         )
         retain_graph = retain_variables if retain_graph is None else retain_graph
-    if gradient is not None and type(gradient) not in tensors:
+    if gradient is not None and not isinstance(gradient, Tensor):
         gradient = wrap(np.asarray(gradient, self._array.dtype))
     _backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 

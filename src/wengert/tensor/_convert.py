@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from wengert import _device, _dtypes, _layout
-from wengert._core import Leaf, Tensor, leaf_of, new, tensors, wrap
+from wengert._core import Leaf, Tensor, leaf_of, new, wrap
 from wengert._dtypes import of_numpy
 from wengert.ops.casting import convert
 from wengert.ops.shape import clone
@@ -144,7 +144,7 @@ def _target(args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, Any, b
     rest = list(args)
     if rest:
         first = rest.pop(0)
-        if type(first) in tensors:
+        if isinstance(first, Tensor):
             other = first
         elif isinstance(first, _dtypes.dtype | type):
             dtype = first
@@ -291,7 +291,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     >>> wengert.zeros(2).fill_(3)
     tensor([3., 3.])
     """
-    if type(value) in tensors:
+    if isinstance(value, Tensor):
         if value._array.ndim:
             raise RuntimeError(
                 "fill_ only supports 0-dimension value tensor but got tensor with"

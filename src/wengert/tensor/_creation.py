@@ -8,7 +8,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from wengert import _dtypes
-from wengert._core import Tensor, tensors, wrap
+from wengert._core import Tensor, wrap
 from wengert._device import on_cpu
 from wengert._dtypes import of_numpy
 from wengert.ops.casting import convert
@@ -37,7 +37,7 @@ def tensor(data: Any, **options: Unpack[Options]) -> Tensor:
     tensor([[1, 2],
             [3, 4]])
     """
-    if type(data) in tensors:
+    if isinstance(data, Tensor):
         _data.warn(
             "To copy construct from a tensor, it is recommended to use"
             " sourceTensor.detach().clone() or sourceTensor.detach().clone().requires_grad_(True),"
@@ -61,7 +61,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """
     on_cpu(device)
     wanted = None if dtype is None else _dtypes.of_argument("as_tensor", dtype)
-    if type(data) in tensors:
+    if isinstance(data, Tensor):
         return data if wanted is None else convert(data, wanted)
     array = _shared(data)
     if array is None:
@@ -92,9 +92,9 @@ def asarray(
     >>> wengert.asarray([1.0, 2.0])
     tensor([1., 2.])
     """
-    if copy is False and type(obj) not in tensors and _shared(obj) is None:
+    if copy is False and not isinstance(obj, Tensor) and _shared(obj) is None:
         raise ValueError(f"can't alias arbitrary sequence into a tensor: {type(obj).__name__}")
-    source = obj if type(obj) in tensors else as_tensor(obj, device=device)
+    source = obj if isinstance(obj, Tensor) else as_tensor(obj, device=device)
     wanted = of_numpy[source._array.dtype]
     if dtype is not None:
         wanted = _dtypes.of_argument("asarray", dtype)
@@ -206,7 +206,7 @@ def full(size: Size, fill_value: Any, *, out: Tensor | None = None,
 
 
 def _fill_number(name: str, value: Any) -> Any:
-    if type(value) in tensors and value._array.ndim == 0:
+    if isinstance(value, Tensor) and value._array.ndim == 0:
         return value._array.item()
     if isinstance(value, np.generic):
         return value.item()
@@ -300,7 +300,7 @@ def scalar_tensor(s: Any, **options: Unpack[Options]) -> Tensor:
     >>> wengert.scalar_tensor(2)
     tensor(2.)
     """
-    if not isinstance(s, bool | int | float | complex | np.generic) and type(s) not in tensors:
+    if not isinstance(s, bool | int | float | complex | np.generic) and not isinstance(s, Tensor):
         raise TypeError(f"scalar_tensor(): argument 's' (position 1) must be Number, not"
                         f" {type(s).__name__}")  # fmt: skip
     value = _fill_number("scalar_tensor", s)
@@ -346,7 +346,7 @@ def is_tensor(obj: Any) -> bool:
     >>> wengert.is_tensor([1.0])
     False
     """
-    return type(obj) in tensors
+    return isinstance(obj, Tensor)
 
 
 def is_storage(obj: Any) -> bool:

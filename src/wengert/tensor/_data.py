@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert import _dtypes
-from wengert._core import caller, getframe, tensors
+from wengert._core import Tensor, caller, getframe, tensors
 from wengert._dtypes import dtype
 from wengert._storage import line_of
 
@@ -29,7 +29,7 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
 
 def array_of(data: Any, wanted: dtype | None) -> np.ndarray:
     """A new array of the data, in the wanted dtype or in the one that PyTorch infers."""
-    if type(data) in tensors:
+    if isinstance(data, Tensor):
         return converted(data._array, wanted, copy=True)
     if isinstance(data, np.ndarray | np.generic):
         return converted(checked(np.asarray(data)), wanted, copy=True)
@@ -168,7 +168,7 @@ def _scalars(leaves: list[Any]) -> tuple[list[Any], dtype]:
 
 
 def _scalar(leaf: Any) -> tuple[Any, dtype]:
-    if type(leaf) in tensors:
+    if isinstance(leaf, Tensor):
         if leaf._array.size != 1:
             raise ValueError(
                 "only one element tensors can be converted to Python scalars, and one of shape"

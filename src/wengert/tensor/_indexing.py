@@ -118,7 +118,7 @@ def _same_memory(part: Tensor, value: Tensor) -> bool:
 def _checked_value(target: Tensor, value: Any) -> Tensor:
     """The value as a tensor without leading dimensions of length 1, in the dtype if a number."""
     array = target._array
-    if type(value) not in tensors:
+    if not isinstance(value, Tensor):
         if not isinstance(value, (*Number, np.generic)):
             kind = of_numpy[array.dtype].short
             raise TypeError(f"can't assign a {type(value).__name__} to a torch.{kind}Tensor")
@@ -170,7 +170,7 @@ def _items(key: Any) -> Items:
 def _nested(item: Any) -> bool:
     if item is None or item is Ellipsis or isinstance(item, slice | Sequence):
         return True
-    return type(item) in tensors or (isinstance(item, np.ndarray) and item.ndim > 0)
+    return isinstance(item, Tensor) or (isinstance(item, np.ndarray) and item.ndim > 0)
 
 
 def _parse_basic(items: Items, shape: Shape) -> Items:
@@ -313,7 +313,7 @@ def _item(item: Any) -> Any:
 
 
 def _array_of(sequence: Sequence[Any]) -> np.ndarray:
-    plain = [x._array if type(x) in tensors else x for x in sequence]
+    plain = [x._array if isinstance(x, Tensor) else x for x in sequence]
     array = np.asarray(plain)
     return array.astype(np.int64) if array.size == 0 or array.dtype.kind in "iu" else array
 
@@ -331,12 +331,12 @@ def _iter(self: Tensor) -> Iterator[Tensor]:
 
 
 def _contains(self: Tensor, element: Any) -> bool:
-    if type(element) not in tensors and not isinstance(element, Number):
+    if not isinstance(element, Tensor) and not isinstance(element, Number):
         raise RuntimeError(
             "Tensor.__contains__ only supports Tensor or scalar, but you passed in a"
             f" {type(element)}."
         )
-    other = element._array if type(element) in tensors else element
+    other = element._array if isinstance(element, Tensor) else element
     return bool(np.any(self._array == other))
 
 

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from wengert import _storage
-from wengert._core import Leaf, Node, Tensor, caller, getframe, mode, state_of, tensors, tick, wrap
+from wengert._core import Leaf, Node, Tensor, caller, getframe, mode, state_of, tick, wrap
 from wengert._dtypes import of_numpy, scalar_array
-from wengert.ops._declare import Value, primitive
+from wengert.ops._declare import Value, multilinear, primitive
 from wengert.ops._operands import Number, sum_to
 from wengert.ops.casting import convert
 from wengert.ops.expansion import check_expandable, expand
@@ -202,7 +202,7 @@ def _adopt_output(target: Tensor, result: Tensor, edge: Node) -> None:
     edge.seq = tick()
 
 
-@primitive(g=lambda g: _nothing(g), name="zeros_like")  # type: ignore[has-type]
+@multilinear(g=lambda g: _nothing(g), name="zeros_like")  # type: ignore[has-type]
 def _nothing(g: Value) -> Value:
     """Zeros in the shape of `g`."""
     return np.zeros_like(g)
@@ -228,7 +228,7 @@ def overwrite(target: Tensor, src: Any, name: str) -> Tensor:
     check_writable(target, name)
     array = target._array
     check_memory(array, name)
-    value = src if type(src) in tensors else wrap(scalar_array(src, of_numpy[array.dtype], name))
+    value = src if isinstance(src, Tensor) else wrap(scalar_array(src, of_numpy[array.dtype], name))
     if mode.site is None or (target._edge is None and value._edge is None):
         assign(array, value._array)
         touch(target, name)
@@ -260,6 +260,6 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
     >>> wengert.zeros(2).copy_(wengert.tensor([1, 2]))
     tensor([1., 2.])
     """
-    if type(other) not in tensors and not isinstance(other, Number):
+    if not isinstance(other, Tensor) and not isinstance(other, Number):
         raise TypeError(f"copy_(): argument 'other' must be Tensor, not {type(other).__name__}")
     return overwrite(self, other, "copy_")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert import _dtypes
-from wengert._core import Tensor, new, tensors
+from wengert._core import Tensor, new
 from wengert._device import cpu, device, on_cpu
 from wengert._dtypes import of_numpy
 from wengert._layout import strided
@@ -21,7 +21,7 @@ def construct(name: str, args: tuple[Any, ...], dtype: _dtypes.dtype) -> np.ndar
         return np.empty(0, dtype.np)
     first = args[0]
     if len(args) == 1:
-        if type(first) in tensors:
+        if isinstance(first, Tensor):
             return first._array
         if isinstance(first, np.ndarray):
             return _data.converted(_data.checked(first), dtype, copy=False)
@@ -40,7 +40,7 @@ def _new_tensor(cls: type[Tensor], *args: Any, device: Any = None) -> Tensor:
     self = new(cls)
     self._array = construct("new", args, _dtypes.defaults.dtype)
     self._edge = None
-    if len(args) == 1 and type(args[0]) in tensors and args[0]._edge is not None:
+    if len(args) == 1 and isinstance(args[0], Tensor) and args[0]._edge is not None:
         self._edge = args[0].view(args[0].shape)._edge
     return self
 
@@ -55,7 +55,7 @@ class tensortype(type):  # noqa: N801 (PyTorch's name)
 
     def __call__(cls, *args: Any, device: Any = None) -> Tensor:
         on_cpu(device)
-        if len(args) == 1 and type(args[0]) in tensors:
+        if len(args) == 1 and isinstance(args[0], Tensor):
             if args[0]._array.dtype != cls.dtype.np:
                 raise TypeError(
                     f"expected a tensor of dtype {cls.dtype} (got one of"
@@ -65,7 +65,7 @@ class tensortype(type):  # noqa: N801 (PyTorch's name)
         return _data_tensor(construct(cls.__name__, args, cls.dtype))
 
     def __instancecheck__(cls, instance: object) -> bool:
-        return type(instance) in tensors and instance._array.dtype == cls.dtype.np  # type: ignore[attr-defined]
+        return isinstance(instance, Tensor) and instance._array.dtype == cls.dtype.np  # type: ignore[attr-defined]
 
     def __repr__(cls) -> str:
         return f"<class 'torch.{cls.__name__}'>"

@@ -11,7 +11,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from wengert import _dtypes
-from wengert._core import Tensor, tensors, wrap
+from wengert._core import Tensor, wrap
 from wengert._dtypes import of_numpy
 from wengert._random import Generator, default_generator
 from wengert.ops.expansion import broadcast_shapes, expand
@@ -276,7 +276,7 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
     torch.Size([3])
     """
     source = generator_of("normal", generator)
-    given = [x for x in (mean, std) if type(x) in tensors]
+    given = [x for x in (mean, std) if isinstance(x, Tensor)]
     if size is not None:
         dtype = dtype_of("normal", options)
         require_floating("normal_kernel_cpu", dtype)
@@ -287,7 +287,7 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
             "normal() received an invalid combination of arguments - got"
             f" ({type(mean).__name__}, {type(std).__name__}) without a size"
         )
-    center, spread = (x._array if type(x) in tensors else x for x in (mean, std))
+    center, spread = (x._array if isinstance(x, Tensor) else x for x in (mean, std))
     _std(spread)
     dtype = of_numpy[given[0]._array.dtype]
     require_floating("normal_kernel_cpu", dtype)
@@ -307,11 +307,11 @@ def _drawn(input: Tensor, values: np.ndarray, name: str) -> Tensor:
 
 
 def _mean(mean: Any) -> float:
-    return mean._array.item() if type(mean) in tensors else mean
+    return mean._array.item() if isinstance(mean, Tensor) else mean
 
 
 def _std(std: Any) -> Any:
-    if type(std) in tensors:
+    if isinstance(std, Tensor):
         std = std._array.item()
     if np.size(std) and not np.min(std) >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {np.min(std)}")

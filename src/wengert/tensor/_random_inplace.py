@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert import _dtypes
-from wengert._core import Tensor, tensors, wrap
+from wengert._core import Tensor, wrap
 from wengert._dtypes import of_numpy
 from wengert._random import Generator
 from wengert.tensor._arguments import require_int
@@ -101,7 +101,7 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None
     tensor([1., 1.])
     """
     source = generator_of("bernoulli_", generator)
-    if type(p) not in tensors:
+    if not isinstance(p, Tensor):
         probability("bernoulli_", p)
         return _fill(self, "bernoulli_", lambda shape: source.bernoulli(shape, p))
     require_floating("bernoulli_tensor_cpu_p_", of_numpy[p._array.dtype])

@@ -8,7 +8,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from wengert import _dtypes
-from wengert._core import Tensor, tensors
+from wengert._core import Tensor
 from wengert.tensor._arguments import Options, dtype_of, finish, require_int
 from wengert.tensor._data import warn
 
@@ -126,7 +126,7 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, out: Tenso
 def _ends(name: str, start: Any, end: Any, steps: Any,
           options: Options) -> tuple[Any, Any, int, _dtypes.dtype]:  # fmt: skip
     for argument, value in (("start", start), ("end", end)):
-        if type(value) in tensors and value._array.ndim:
+        if isinstance(value, Tensor) and value._array.ndim:
             raise RuntimeError(
                 f"{name} only supports 0-dimensional start and end tensors, but got {argument}"
                 f" with {value._array.ndim} dimension(s)."
@@ -169,7 +169,7 @@ def _number(name: str, argument: str, value: Any) -> Any:
         return int(value)
     if isinstance(value, int | float | complex):
         return value
-    if isinstance(value, np.generic) or (type(value) in tensors and value._array.size == 1):
+    if isinstance(value, np.generic) or (isinstance(value, Tensor) and value._array.size == 1):
         return value.item()
     raise TypeError(f"{name}(): argument '{argument}' must be Number, not {type(value).__name__}")
 

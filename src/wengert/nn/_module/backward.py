@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Node, State, Tensor, mode, tensors, wrap
+from wengert._core import Node, State, Tensor, mode, wrap
 from wengert.ops._variadic import Output, Partial, output_of, record
 
 Grads = tuple[Any, ...]
@@ -33,7 +33,7 @@ class _Join(Node):
 
     def pullback(self, g: Partial) -> Grads:
         assert self.arrived is not None
-        plain = not any(type(value) in tensors for value in g.parts.values())
+        plain = not any(isinstance(value, Tensor) for value in g.parts.values())
         grads = self.arrived([_lift(g.parts.get(i)) for i in range(len(self.kinds))])
         values = (_or_zeros(grads[i], self.kinds[i]) for i in self.positions)
         return tuple(v._array if plain and v is not None else v for v in values)
@@ -47,7 +47,7 @@ class _Join(Node):
 
 
 def _lift(g: Any) -> Any:
-    return g if g is None or type(g) in tensors else wrap(g)
+    return g if g is None or isinstance(g, Tensor) else wrap(g)
 
 
 def _or_zeros(g: Any, kind: Kind) -> Any:
@@ -55,12 +55,12 @@ def _or_zeros(g: Any, kind: Kind) -> Any:
 
 
 def _kinds(values: Grads) -> list[Kind]:
-    return [(v._array.shape, v._array.dtype) if type(v) in tensors else None for v in values]
+    return [(v._array.shape, v._array.dtype) if isinstance(v, Tensor) else None for v in values]
 
 
 def _watch(values: Grads, arrived: Callable[[list[Any]], list[Any]]) -> Grads:
     """The values, watched where they want a gradient; `arrived` gets all of them."""
-    positions = [i for i, v in enumerate(values) if type(v) in tensors and v._edge is not None]
+    positions = [i for i, v in enumerate(values) if isinstance(v, Tensor) and v._edge is not None]
     if not positions or mode.site is None:
         return values
     join = record(_Join, tuple(values[i]._edge for i in positions), (), mode.where)
@@ -98,7 +98,7 @@ class BackwardCall:
 
     def watch_outputs(self, result: Any) -> Any:
         """The result, with gradients on their way into the module seen by the hooks."""
-        if type(result) in tensors:
+        if isinstance(result, Tensor):
             return _watch((result,), self._on_grad_output)[0]
         watched = _watch(tuple(result), self._on_grad_output)
         if hasattr(result, "_fields"):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from wengert._core import Site, mode, new, tensors
+from wengert._core import Site, Tensor, mode, new
 from wengert.autograd._hooks import RemovableHandle
 from wengert.nn._module.backward import BackwardCall
 
@@ -137,7 +137,7 @@ def _call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
         result = module.forward(*args, **kwargs)
         result = _run_forward_hooks(module, args, kwargs, result, called)
         if backward is not None:
-            if type(result) not in tensors and not isinstance(result, tuple):
+            if not isinstance(result, Tensor) and not isinstance(result, tuple):
                 warnings.warn(
                     "For backward hooks to be called, module output should be a Tensor or a tuple"
                     f" of Tensors but received {type(result)}",

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from wengert import _dtypes
-from wengert._core import Tensor, tensors, wrap
+from wengert._core import Tensor, wrap
 from wengert.nn._module.tree import Tree
 from wengert.ops.casting import convert
 
@@ -143,7 +143,7 @@ def _target_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]
     for value in (*args, kwargs.get("tensor")):
         if isinstance(value, _dtypes.dtype):
             dtype = value
-        elif type(value) in tensors:
+        elif isinstance(value, Tensor):
             dtype = _dtypes.of_numpy[value._array.dtype]
         elif value is not None and not isinstance(value, bool):
             device = value

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert import _storage
-from wengert._core import Tensor, caller, getframe, tensors
+from wengert._core import Tensor, caller, getframe
 from wengert._size import Size
 from wengert.autograd._hooks import RemovableHandle
 from wengert.nn.parameter import Parameter
@@ -322,7 +322,7 @@ class _Loading:
 
 
 def _mismatch(key: str, target: Tensor, source: Any) -> str | None:
-    if type(source) not in tensors:
+    if not isinstance(source, Tensor):
         return (
             f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like'
             f" object from checkpoint but received {type(source)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
-from wengert._core import Leaf, Tensor, tensors
+from wengert._core import Leaf, Tensor
 from wengert._dtypes import of_numpy
 from wengert.nn.parameter import Buffer, Parameter
 
@@ -293,7 +293,7 @@ class Tree:
         path, _, name = target.rpartition(".")
         module = self.get_submodule(path)
         value = _attribute(module, name)
-        if type(value) not in tensors or name not in module._buffers:
+        if not isinstance(value, Tensor) or name not in module._buffers:
             raise AttributeError(f"`{name}` is not a buffer but {typename(value)}")
         return cast(Tensor, value)
 

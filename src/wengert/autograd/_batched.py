@@ -1,0 +1,138 @@
+"""Values of a whole batch, for functions written for one sample: what vmap runs on.
+
+The batch is always the first dimension of what a tracer stands for. Elementwise operations
+align the other dimensions; the rest say how they compute a batch (`batch=` of their
+declaration), or have a `reference` made of operations that do, or run sample by sample.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert._core import Tracer
+from wengert.autograd._levels import Level
+from wengert.ops._batching import Batch, one_by_one
+from wengert.ops.expansion import expand
+from wengert.ops.joining import stack
+from wengert.ops.shape import reshape
+
+
+class Outline(np.ndarray):
+    """The shape and dtype of one sample. It has no elements: reading them raises."""
+
+    def _refuse(self, *args: Any, **options: Any) -> Any:
+        raise RuntimeError(
+            "vmap: the elements of a tensor are not known while a function is being vectorized:"
+            " they differ between samples. It looks like you're calling .item(), bool(), a print"
+            " or NumPy on a tensor inside of vmap; compute with operations instead"
+            " (torch.where for a condition)"
+        )
+
+    __array_ufunc__ = __array_function__ = _refuse
+    item = tolist = tobytes = astype = copy = take = dot = _refuse
+    __bool__ = __int__ = __float__ = __index__ = __complex__ = _refuse
+    sum = max = min = any = all = mean = nonzero = _refuse
+
+
+_NOTHING = bytes(16)
+
+
+class Batched(Tracer):
+    """One sample of a batch, any of them."""
+
+    __slots__ = ()
+
+    @property
+    def _array(self) -> Any:
+        value = self.value._array
+        shape = value.shape[1:]
+        return Outline(shape, value.dtype, _NOTHING, strides=(0,) * len(shape))
+
+    @property
+    def _edge(self) -> Any:
+        return self.value._edge
+
+    def __repr__(self) -> str:
+        return f"BatchedTensor(lvl={self.level.depth}, bdim=0, value=\n    {self.value!r}\n)"
+
+
+class BatchLevel(Level):
+    """A vmap over `size` samples."""
+
+    what = "vmap"
+    kind = Batched
+
+    def __init__(self, size: int, randomness: str = "error") -> None:
+        self.size, self.randomness = size, randomness
+
+    def whole(self, value: Any) -> Any:
+        """What a value stands for, with the batch in front in any case."""
+        if self.owns(value):
+            return value.value
+        return expand(value, (self.size, *value.shape))
+
+    def apply(self, op: Any, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
+        """The operation on the whole batch."""
+        self.check_running()
+        values = {i: self.lower(x) for i, x in zip(op.inputs, inputs, strict=True)}
+        batched = {i for i, x in zip(op.inputs, inputs, strict=True) if self.owns(x)}
+        if op.kind == "elementwise":
+            return self.tracer(op(_aligned(op, values, batched), params))
+        b = Batch(op, self.size, values, batched, params)
+        if op.batch is not None:
+            return self.tracer(op.batch(b))
+        if op.reference is not None:
+            return op.reference(*inputs, **params)
+        _warn_slow(op)
+        return self.tracer(one_by_one(b))
+
+    def apply_list(self, op: Any, inputs: Sequence[Any], params: tuple[Any, ...]) -> Any:
+        """The operation on a list of batches."""
+        self.check_running()
+        if op.batch is None:
+            _warn_slow(op)
+            batches = [self.whole(x) for x in inputs]
+            samples = [op.function([x[k] for x in batches], *params) for k in range(self.size)]
+            return self.tracer(stack(samples))
+        params = op.batch(len(inputs[0].shape), *params)
+        return self.tracer(op.function([self.whole(x) for x in inputs], *params))
+
+    def apply_several(self, op: Any, input: Any, params: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The operation on the whole batch."""
+        self.check_running()
+        outs = op.function(input.value, *op.batch(*params))
+        return tuple([self.tracer(out) for out in outs])
+
+
+def _aligned(op: Any, values: dict[str, Any], batched: set[str]) -> list[Any]:
+    """Batches whose samples broadcast as they would alone: dimensions of size 1 after the batch."""
+    rank = max(
+        len(v.shape) - (i in batched) for i, v in values.items() if hasattr(v, "shape")
+    )
+    aligned = []
+    for i in op.inputs:
+        v = values[i]
+        missing = rank + 1 - len(v.shape) if i in batched else 0
+        if missing:
+            v = reshape(v, (v.shape[0], *(1,) * missing, *v.shape[1:]))
+        aligned.append(v)
+    return aligned
+
+
+_warned: set[Any] = set()
+
+
+def _warn_slow(op: Any) -> None:
+    if op not in _warned:
+        _warned.add(op)
+        name = getattr(op, "called", None) or op.function.__name__.strip("_")
+        warnings.warn(
+            "There is a performance drop because we have not yet implemented the batching rule"
+            f" for {name}(): it runs sample by sample.",
+            UserWarning,
+            stacklevel=4,
+        )

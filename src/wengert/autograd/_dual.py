@@ -1,0 +1,155 @@
+"""Forward mode: values with a tangent.
+
+The tangent of an elementwise operation is its vjp rule applied to the tangent, because its
+derivative is diagonal; that of a (multi)linear operation is the operation on the tangent.
+Other operations say their own (`jvp=`), or their rules are transposed: the vjp is linear in
+its cotangent, and the vjp of that is the jvp.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert._core import Tensor, Tracer, wrap
+from wengert._dtypes import inexact, of_numpy
+from wengert.autograd._levels import Level
+from wengert.ops.casting import convert
+from wengert.ops.complexes import complex as complex_of
+from wengert.ops.complexes import conj, real
+from wengert.ops.expansion import expand
+
+
+class Dual(Tracer):
+    """A value and its tangent, which has the same shape."""
+
+    __slots__ = ()
+
+    tangent: Tensor
+
+    @property
+    def _array(self) -> Any:
+        return self.value._array
+
+    @property
+    def _edge(self) -> Any:
+        return self.value._edge
+
+    def __repr__(self) -> str:
+        text = repr(self.value)
+        return f"{text[:-1]}, tangent={self.tangent!r})"
+
+
+class DualLevel(Level):
+    """A forward mode."""
+
+    what = "forward mode"
+    kind = Dual
+
+    def dual(self, value: Any, tangent: Any) -> Any:
+        """A value with a tangent; the value alone where there is none."""
+        if tangent is None:
+            return value
+        made = self.tracer(value)
+        made.tangent = tangent
+        return made
+
+    def tangent(self, value: Any) -> Any:
+        """The tangent of a value, or None."""
+        return value.tangent if self.owns(value) else None
+
+    def apply(self, op: Any, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
+        """The operation on the values, and its derivative along the tangents."""
+        self.check_running()
+        if op.reference is not None:
+            return op.reference(*inputs, **params)
+        values = [self.lower(x) for x in inputs]
+        tangents = {
+            i: t
+            for i, x in zip(op.inputs, inputs, strict=True)
+            if op.rules[i] is not None and (t := self.tangent(x)) is not None
+        }
+        out = op(values, params)
+        if not tangents or out._array.dtype not in inexact:
+            return out
+        return self.dual(out, _tangent_of(op, values, params, out, tangents))
+
+    def apply_list(self, op: Any, inputs: Sequence[Any], params: tuple[Any, ...]) -> Any:
+        """The operation is linear in all of its list."""
+        self.check_running()
+        out = op.function([self.lower(x) for x in inputs], *params)
+        tangents = [zeros_like(x) if (t := self.tangent(x)) is None else t for x in inputs]
+        return self.dual(out, op.function(tangents, *params))
+
+    def apply_several(self, op: Any, input: Any, params: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The operation is linear."""
+        self.check_running()
+        outs = op.function(input.value, *params)
+        tangents = op.function(input.tangent, *params)
+        return tuple([self.dual(o, t) for o, t in zip(outs, tangents, strict=True)])
+
+
+def zeros_like(value: Any) -> Tensor:
+    """Zeros in the shape and dtype of a value."""
+    return wrap(np.zeros(tuple(value.shape), value._array.dtype))
+
+
+def _tangent_of(op: Any, values: Any, params: Any, out: Any, tangents: dict[str, Any]) -> Any:
+    known = op.values(values, params, out)
+    if op.jvp is not None:
+        read = [known[name] for name in op.jvp_reads]
+        return op.jvp(*[tangents.get(i) for i in op.differentiable], *read)
+    total = None
+    for i, t in tangents.items():
+        if op.kind == "multilinear":
+            part = op([t if n == i else known[n] for n in op.inputs], params)
+        elif op.kind == "elementwise":
+            part = _diagonal(op, i, _fitted_shape(t, out), known)
+        else:
+            part = _transposed(op, i, t, known)
+        total = part if total is None else total + part
+    return _fitted(total, out)
+
+
+def _fitted(tangent: Any, out: Any) -> Any:
+    """A tangent in the shape and dtype of the output."""
+    if tangent._array.dtype != out._array.dtype:
+        tangent = convert(tangent, of_numpy[out._array.dtype])
+    return _fitted_shape(tangent, out)
+
+
+def _fitted_shape(tangent: Any, out: Any) -> Any:
+    return tangent if tangent.shape == out.shape else expand(tangent, tuple(out.shape))
+
+
+def _pull(op: Any, i: str, known: dict[str, Any], g: Any) -> Any:
+    return op.rules[i](g, *[known[name] for name in op.wants[i]])
+
+
+def _diagonal(op: Any, i: str, t: Any, known: dict[str, Any]) -> Any:
+    """The jvp of an elementwise operation from its vjp.
+
+    A real-linear map of complex numbers, z -> az + b conj(z), has the transpose
+    z -> conj(a)z + b conj(z); between real and complex numbers it is a product with c.
+    """
+    inner, outer = t._array.dtype.kind == "c", known["out"]._array.dtype.kind == "c"
+    if not inner and not outer:
+        return _pull(op, i, known, t)
+    one = wrap(np.ones((), known["out"]._array.dtype))
+    if not inner:  # the vjp takes complex to real
+        return complex_of(_pull(op, i, known, one), _pull(op, i, known, one * 1j)) * t
+    at_one = _pull(op, i, known, one)
+    if not outer:  # the vjp takes real to complex
+        return real(conj(at_one) * t)
+    at_i = _pull(op, i, known, one * 1j) * -1j
+    return conj((at_one + at_i) * 0.5) * t + (at_one - at_i) * 0.5 * conj(t)
+
+
+def _transposed(op: Any, i: str, t: Any, known: dict[str, Any]) -> Any:
+    """The jvp of any operation: the vjp is linear in its cotangent, and this is its vjp."""
+    from wengert.autograd._transforms import vjp
+
+    _, pull = vjp(lambda g: _pull(op, i, known, g), zeros_like(known["out"]))
+    return pull(t)[0]

@@ -1,0 +1,103 @@
+"""Reverse mode inside another transform: nodes that save, and walks that carry, tracers.
+
+A derivative that is taken where no other transform runs records on Tensors themselves. Inside
+a `vmap` or a forward mode it records on tracers of its own instead: nodes are the same, what
+they save are values of the levels further out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert._core import Tensor, Tracer, leaf_of, mode
+from wengert.autograd._levels import Level
+from wengert.ops._publish import recorded
+from wengert.ops._variadic import output_of, record
+
+
+class Graded(Tracer):
+    """A value with a place in the graph of a derivative inside another transform."""
+
+    __slots__ = ()
+
+    @property
+    def _array(self) -> Any:
+        return self.value._array
+
+    def __repr__(self) -> str:
+        return f"GradTracer(depth={self.level.depth}, value={self.value!r})"
+
+
+class GradLevel(Level):
+    """A derivative inside another transform."""
+
+    what = "grad"
+    kind = Graded
+
+    def source(self, value: Tensor) -> Graded:
+        """A tracer that the derivative is taken with respect to."""
+        made: Graded = self.tracer(value)
+        made._edge = leaf_of(made)
+        return made
+
+    def edge(self, value: Any) -> Any:
+        """The node of a value in this level's graph."""
+        return value._edge if self.owns(value) else None
+
+    def _result(self, value: Any, node: Any) -> Any:
+        made = self.tracer(value)
+        made._edge = node
+        return made
+
+    def apply(self, op: Any, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
+        """Compute further out, and record here."""
+        self.check_running()
+        if op.reference is not None:
+            return op.reference(*inputs, **params)
+        values = [self.lower(x) for x in inputs]
+        out = op(values, params)
+        edges = {i: self.edge(x) for i, x in zip(op.inputs, inputs, strict=True)}
+        wanted = {i for i in op.differentiable if edges[i] is not None}
+        if not wanted or mode.site is None:
+            return out
+        known = op.values(values, params, out)
+        read = {name for i in wanted for name in op.wants[i]}
+        saves = [known[name] if name in read else None for name in op.keeps]
+        node = recorded(op, mode.where, [edges[i] for i in op.differentiable], saves, out.shape)
+        return self._result(out, node)
+
+    def apply_list(self, op: Any, inputs: Sequence[Any], params: tuple[Any, ...]) -> Any:
+        """Compute further out, and record here."""
+        self.check_running()
+        out = op.function([self.lower(x) for x in inputs], *params)
+        edges = tuple(self.edge(x) for x in inputs)
+        if mode.site is None or not any(edges):
+            return out
+        node = record(op.kind, edges, tuple(out.shape), mode.where)
+        _, node.kept = op.forward([_outline(x) for x in inputs], *params)
+        return self._result(out, node)
+
+    def apply_several(self, op: Any, input: Any, params: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Compute further out, and record here."""
+        self.check_running()
+        outs = op.function(self.lower(input), *params)
+        edge = self.edge(input)
+        if mode.site is None or edge is None:
+            return tuple(outs)
+        node = record(op.whole, (edge,), tuple(input.shape), mode.where)
+        _, node.kept = op.forward(_outline(input), *params)
+        node.shapes = [tuple(out.shape) for out in outs]
+        return tuple(
+            [
+                self._result(out, output_of(op.part, node, k, tuple(out.shape)))
+                for k, out in enumerate(outs)
+            ]
+        )
+
+
+def _outline(value: Any) -> np.ndarray:
+    """Zeros in the shape of a value, in the memory of one: for what a forward says of shapes."""
+    return np.broadcast_to(np.zeros((), value._array.dtype), tuple(value.shape))

@@ -1,0 +1,86 @@
+"""The transforms that are running on this thread, outermost first.
+
+A transform (a vmap, a forward mode, a derivative inside of one of them) is a level. Its
+tracers stand for values of the levels further out, down to ordinary tensors. An operation on
+tracers goes to the innermost level among them, which answers with operations on what its own
+tracers stand for: each level knows its own rule and nothing of the others (as in JAX's and
+functorch's stacks of interpreters).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from wengert._core import Tensor, Tracer, new
+
+
+class Running(threading.local):
+    """The levels of the transforms that are running on a thread."""
+
+    def __init__(self) -> None:
+        self.levels: list[Level] = []
+
+
+running = Running()
+
+
+class Level:
+    """One running transform."""
+
+    what = "transform"
+    kind: type[Tracer]
+    depth = 0  # 1 for the outermost; 0 when it has ended
+
+    def __enter__(self) -> Any:
+        running.levels.append(self)
+        self.depth = len(running.levels)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        running.levels.remove(self)
+        self.depth = 0
+
+    def owns(self, value: Any) -> bool:
+        """Whether a value is a tracer of this level."""
+        return isinstance(value, Tracer) and value.level is self
+
+    def tracer(self, value: Any, kind: type[Tracer] | None = None) -> Any:
+        """A fresh tracer that stands for `value`."""
+        made = new(kind or self.kind)
+        made.level, made.value = self, value
+        return made
+
+    def lower(self, value: Any) -> Any:
+        """What a tracer of this level stands for; other values as they are."""
+        return value.value if isinstance(value, Tracer) and value.level is self else value
+
+    def check_running(self) -> None:
+        """Raise RuntimeError for a tracer that has outlived its transform."""
+        if not self.depth:
+            raise RuntimeError(
+                f"a tensor of a {self.what} that has ended is used in an operation: it must not"
+                " leave the function that was transformed except as its result (a list or an"
+                " attribute written inside keeps it)"
+            )
+
+    def apply(self, op: Any, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
+        """An operation on inputs, at least one of which is a tracer of this level."""
+        raise NotImplementedError
+
+    def apply_list(self, op: Any, inputs: Sequence[Any], params: tuple[Any, ...]) -> Any:
+        """An operation on a list of tensors (see `ops._variadic`)."""
+        raise NotImplementedError
+
+    def apply_several(self, op: Any, input: Any, params: tuple[Any, ...]) -> tuple[Any, ...]:
+        """An operation with several outputs."""
+        raise NotImplementedError
+
+    def apply_function(self, function: Any, args: tuple[Any, ...], kwargs: Any) -> Any:
+        """A user's `autograd.Function`."""
+        raise NotImplementedError
+
+    def write(self, target: Tensor, result: Tensor, name: str) -> None:
+        """Put `result` where `target` is: an in-place write in which a tracer takes part."""
+        raise NotImplementedError

@@ -1,0 +1,119 @@
+"""Derivatives of functions of tensors, nested in any order: what `wengert.func` is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+
+from wengert._core import Leaf, Tensor, Tracer, leaf_of, mode, wrap
+from wengert.autograd._engine import Walk
+from wengert.autograd._graded import GradLevel
+from wengert.autograd._levels import running
+from wengert.autograd._mode import enable_grad
+from wengert.ops.shape import view_as
+
+
+class Recording:
+    """The graph of one call of a function, with respect to its inputs.
+
+    Where no other transform runs it is recorded on Tensors, as ever; inside of one on the
+    tracers of a level of its own.
+    """
+
+    def __init__(self) -> None:
+        self.level: GradLevel | None = GradLevel() if running.levels else None
+        self.outer = mode.site is not None
+        self.inputs: list[Any] = []
+        self.outputs: list[Any] = []
+
+    def run(self, function: Callable[..., Any], primals: Sequence[Any]) -> Any:
+        """Call a function of tensors and record what it does."""
+        with self.level or nullcontext(), enable_grad():
+            self.inputs = [self._input(x) for x in primals]
+            return function(*self.inputs)
+
+    def _input(self, x: Any) -> Any:
+        if self.level is not None:
+            return self.level.source(x)
+        if x._edge is not None and self.outer:
+            return view_as(x, x)
+        fresh = wrap(x._array)
+        fresh._edge = leaf_of(fresh)
+        return fresh
+
+    def value(self, output: Any) -> Any:
+        """An output as the world outside sees it."""
+        if self.level is not None:
+            return self.level.lower(output)
+        if self.outer and output._edge is not None and self._reaches_out([output._edge]):
+            return output
+        return wrap(output._array)
+
+    def _reaches_out(self, edges: Sequence[Any]) -> bool:
+        """Whether anything but the inputs can be differentiated through these nodes."""
+        own = {x._edge for x in self.inputs}
+        seen = set(edges)
+        todo = [e for e in seen if e not in own]
+        while todo:
+            node = todo.pop()
+            if type(node) is Leaf:
+                return True
+            for e in node.edges:
+                if e is not None and e not in seen:
+                    seen.add(e)
+                    if e not in own:
+                        todo.append(e)
+        # The inputs themselves, where they belong to an outer graph.
+        return any(type(e) is not Leaf for e in own & seen)
+
+    def pull(self, outputs: Sequence[Any], cotangents: Sequence[Any], retain: bool) -> list[Any]:
+        """The gradients of the inputs, zeros where the outputs do not depend on them."""
+        pairs = [
+            (self._edge(y), g) for y, g in zip(outputs, cotangents, strict=True) if self._edge(y)
+        ]
+        found: dict[Any, Any] = {}
+        if pairs:
+            found = self._walk(pairs, retain)
+        return [
+            zeros(x) if (g := found.get(self._edge(x))) is None else g for x in self.inputs
+        ]
+
+    def _edge(self, value: Any) -> Any:
+        return value._edge if self.level is None else self.level.edge(value)
+
+    def _walk(self, pairs: list[tuple[Any, Any]], retain: bool) -> dict[Any, Any]:
+        edges = [e for e, _ in pairs]
+        deeper = self.level is None and self.outer and (
+            self._reaches_out(edges) or any(g._edge is not None for _, g in pairs)
+        )  # fmt: skip
+        walk = Walk("grad()", retain, deeper)
+        walk.plan(tuple(edges))
+        walk.restrict({self._edge(x) for x in self.inputs})
+        walk.check()
+        tensors = self.level is not None or deeper or any(isinstance(g, Tracer) for _, g in pairs)
+        walk.run([g if tensors else g._array for _, g in pairs])
+        return {e: g if isinstance(g, Tensor) else wrap(g) for e, g in walk.final.items()}
+
+
+def zeros(like: Any) -> Tensor:
+    """Zeros in the shape and dtype of a value."""
+    return wrap(np.zeros(tuple(like.shape), like._array.dtype))
+
+
+def ones(like: Any) -> Tensor:
+    """Ones in the shape and dtype of a value."""
+    return wrap(np.ones(tuple(like.shape), like._array.dtype))
+
+
+def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., list[Any]]]:
+    """The value of a function of tensors with one output, and its vjp at the primals."""
+    recording = Recording()
+    output = recording.run(function, primals)
+
+    def pull(cotangent: Any) -> list[Any]:
+        return recording.pull([output], [cotangent], retain=True)
+
+    return recording.value(output), pull

@@ -1,0 +1,193 @@
+"""What ops are declared to be, they are: "multilinear" against samples from every row.
+
+Forward-mode derivatives follow from the kind, so that a wrong one is a wrong derivative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert
+from tests.ops import calls
+from tests.ops.rows import Row, all_rows
+from wengert.ops._declare import REGISTRY, Op
+
+Sample = dict[str, Any]
+
+MULTILINEAR = sorted(op.name for op in REGISTRY.values() if op.kind == "multilinear")
+PRIMITIVE = sorted(
+    op.name for op in REGISTRY.values() if op.kind == "primitive" and op.differentiable
+)
+# Linear in their inputs together, or plus a constant: fixing all inputs but one leaves a term
+# that does not scale.
+JOINTLY_LINEAR = [
+    "_convolution", "_fill_rows", "_fill_rows_with", "_masked_fill", "_masked_scatter",
+    "_scatter", "_scatter_number", "_shifted", "_transposed_convolution", "_where", "addmm",
+    "baddbmm", "index_add", "index_copy", "index_written", "linear", "scatter_add",
+]  # fmt: skip
+# Primitives that add up where the samples lie.
+LINEAR_ALMOST_EVERYWHERE = {
+    "_nan_to_zero": "not where an element is NaN",
+    "_finite": "not where an element is infinite",
+    "_overwritten": "constant in its first input, and linear in the second",
+}
+TOLERANCE = {"float64": 1e-11, "complex128": 1e-11, "float32": 1e-4, "complex64": 1e-4}
+
+
+def copied(value: Any) -> Any:
+    """Arguments whose arrays nobody else will write to."""
+    return value.copy() if isinstance(value, np.ndarray) else value
+
+
+def watching(op: Op, forward: Callable[..., Any], found: list[Sample]) -> Callable[..., Any]:
+    """The forward, which also notes its arguments."""
+
+    def noted(*args: Any, **kwargs: Any) -> Any:
+        given = op.signature.bind(*args, **kwargs)
+        given.apply_defaults()
+        found.append({name: copied(value) for name, value in given.arguments.items()})
+        return forward(*args, **kwargs)
+
+    return noted
+
+
+def run(row: Row) -> None:
+    """The row's forward and, where it has them, its first and second derivative."""
+    args = row.make(calls.rng_of(row))
+    if not row.grad:
+        calls.call(wengert, row, args, grad=False)
+        return
+    loss, leaves = calls.row_loss(row, args)
+    loss = loss * loss  # so that the cotangents depend on the inputs
+    first = calls.gradients(wengert, loss, leaves, create_graph=row.second)
+    if row.second and (norm := sum((g * g.conj()).real.sum() for g in first)).requires_grad:
+        calls.gradients(wengert, norm, leaves)
+
+
+def overwritten() -> None:
+    """`copy_` and a write to a view, differentiated twice."""
+    x = wengert.arange(6.0, dtype=wengert.float64).requires_grad_()
+    before = x * x
+    before.copy_(x.exp())
+    after = before * x
+    after[::2] = x[:3] ** 3
+    (first,) = wengert.autograd.grad((after**2).sum(), x, create_graph=True)
+    first.sum().backward()
+
+
+def normalised() -> None:
+    """Batch norm by running statistics."""
+    x, mean, variance, weight, bias = (
+        wengert.arange(n, dtype=wengert.float64).reshape(shape) + 1
+        for n, shape in ((12, (2, 3, 2)), (3, (3,)), (3, (3,)), (3, (3,)), (3, (3,)))
+    )
+    wengert.nn.functional.batch_norm(x, mean, variance, weight, bias)
+
+
+# What no row reaches.
+PROGRAMS = [overwritten, normalised]
+
+
+def replace_forward(op: Op, forward: Callable[..., Any]) -> None:
+    op.forward = forward
+    scope = op.function.__globals__
+    if "forward" in scope:  # its functions have been written
+        scope["forward"] = forward
+
+
+@pytest.fixture(scope="module")
+def samples() -> dict[str, list[Sample]]:
+    """The arguments that the forward of each op met in all rows."""
+    ops = [REGISTRY[name] for name in MULTILINEAR + PRIMITIVE]
+    forwards = {op: op.forward for op in ops}
+    found: dict[str, list[Sample]] = {op.name: [] for op in ops}
+    try:
+        for op in ops:
+            replace_forward(op, watching(op, op.forward, found[op.name]))
+        for row in all_rows():
+            run(row)
+        for program in PROGRAMS:
+            program()
+    finally:
+        for op in ops:
+            replace_forward(op, forwards[op])
+    return found
+
+
+def usable(op: Op, sample: Sample) -> list[str]:
+    """Differentiable inputs that have finite elements of a floating-point or complex dtype."""
+    return [
+        name
+        for name in op.differentiable
+        if isinstance(sample[name], np.ndarray)
+        and sample[name].dtype.name in TOLERANCE
+        and sample[name].size
+        and np.isfinite(sample[name]).all()
+    ]
+
+
+def output(op: Op, sample: Sample, **changed: Any) -> np.ndarray:
+    """What the forward returns for the sample, without what it returns beside its output."""
+    values = {name: copied(value) for name, value in (sample | changed).items()}
+    given = op.signature.bind_partial()
+    given.arguments |= values
+    out = op.forward(*given.args, **given.kwargs)
+    return np.array(out[0] if op.aux else out)
+
+
+def is_linear(op: Op, sample: Sample, name: str) -> bool:
+    """Whether the op is additive and homogeneous in one input, the others held fixed."""
+    x = sample[name]
+    rng = np.random.default_rng(3)
+    y = np.asarray(rng.standard_normal(x.shape)).astype(x.dtype)
+    if x.dtype.kind == "c":
+        y = np.asarray(y + 1j * rng.standard_normal(x.shape)).astype(x.dtype)
+    here, there = output(op, sample), output(op, sample, **{name: y})
+    together = output(op, sample, **{name: np.asarray(x + y)})
+    scaled = output(op, sample, **{name: np.asarray(x * x.dtype.type(-1.75))})
+    limit = max(TOLERANCE[a.dtype.name] for a in (x, here))
+    return np.allclose(together, here + there, rtol=limit, atol=limit) and np.allclose(
+        scaled, -1.75 * here, rtol=limit, atol=limit
+    )
+
+
+def linearity(op: Op, met: list[Sample]) -> dict[str, list[bool]]:
+    """For each differentiable input, whether the op is linear in it at each sample."""
+    verdicts: dict[str, list[bool]] = {name: [] for name in op.differentiable}
+    for sample in met:
+        if output(op, sample).dtype.name not in TOLERANCE:
+            continue  # a conversion to integers, which has no derivative
+        for name in usable(op, sample):
+            verdicts[name].append(is_linear(op, sample, name))
+    return verdicts
+
+
+@pytest.mark.parametrize("name", MULTILINEAR)
+def test_multilinear_ops_are_linear_in_each_input(
+    name: str, samples: dict[str, list[Sample]]
+) -> None:
+    for argument, verdicts in linearity(REGISTRY[name], samples[name]).items():
+        assert verdicts, f"no row reaches {name} with floating-point {argument!r}"
+        assert all(verdicts), argument
+
+
+@pytest.mark.parametrize("name", JOINTLY_LINEAR)
+def test_jointly_linear_ops_are_not_multilinear(
+    name: str, samples: dict[str, list[Sample]]
+) -> None:
+    assert REGISTRY[name].kind == "primitive"
+    found = [v for verdicts in linearity(REGISTRY[name], samples[name]).values() for v in verdicts]
+    assert found
+    assert not all(found)
+
+
+@pytest.mark.parametrize("name", sorted(set(PRIMITIVE) - set(JOINTLY_LINEAR)))
+def test_other_primitives_are_not_linear(name: str, samples: dict[str, list[Sample]]) -> None:
+    if name in LINEAR_ALMOST_EVERYWHERE:
+        return
+    found = [v for verdicts in linearity(REGISTRY[name], samples[name]).values() for v in verdicts]
+    assert not all(found), f"{name} is linear at every sample: declare it multilinear"
