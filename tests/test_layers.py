@@ -18,6 +18,7 @@ LAYERS = {
     "ops": "ops",
     "autograd": "autograd",
     "tensor": "tensor",
+    "func": "func",
     "graph": "graph",
     "compile": "compile",
     "nn": "nn",

@@ -49,12 +49,14 @@ _warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"wengert(\.|
 
 # Loaded when first named: an import of wengert alone stays short.
 _LAZY = frozenset({
-    "accelerator", "backends", "compat", "compiler", "cpu", "cuda", "graph", "jit", "mps", "nn",
-    "optim", "utils", "version", "xpu",
+    "accelerator", "backends", "compat", "compiler", "cpu", "cuda", "func", "graph", "jit", "mps",
+    "nn", "optim", "utils", "version", "xpu",
 })  # fmt: skip
 
 
 def __getattr__(name: str) -> _Any:
+    if name == "vmap":
+        return _import_module("wengert.func").vmap
     if name in _LAZY:
         return _import_module(f"wengert.{name}")
     raise AttributeError(f"wengert has no {name!r} (module 'wengert' has no such attribute)")

@@ -110,9 +110,7 @@ class BatchLevel(Level):
 
 def _aligned(op: Any, values: dict[str, Any], batched: set[str]) -> list[Any]:
     """Batches whose samples broadcast as they would alone: dimensions of size 1 after the batch."""
-    rank = max(
-        len(v.shape) - (i in batched) for i, v in values.items() if hasattr(v, "shape")
-    )
+    rank = max(len(v.shape) - (i in batched) for i, v in values.items() if hasattr(v, "shape"))
     aligned = []
     for i in op.inputs:
         v = values[i]

@@ -16,6 +16,7 @@ import numpy as np
 from wengert._core import Tensor, Tracer, wrap
 from wengert._dtypes import inexact, of_numpy
 from wengert.autograd._levels import Level
+from wengert.autograd._transforms import transposed, zeros
 from wengert.ops.casting import convert
 from wengert.ops.complexes import complex as complex_of
 from wengert.ops.complexes import conj, real
@@ -56,6 +57,17 @@ class DualLevel(Level):
         made.tangent = tangent
         return made
 
+    def checked_dual(self, value: Any, tangent: Any) -> Any:
+        """As `dual`, for a user's tangent."""
+        if tangent.shape != value.shape:
+            raise RuntimeError(
+                "Trying to set a forward gradient that has a different size than that of the"
+                " original Tensor, this is not supported. Tensor is of size"
+                f" {list(value.shape)} while the given forward gradient is of size"
+                f" {list(tangent.shape)}."
+            )
+        return self.dual(value, tangent)
+
     def tangent(self, value: Any) -> Any:
         """The tangent of a value, or None."""
         return value.tangent if self.owns(value) else None
@@ -80,7 +92,7 @@ class DualLevel(Level):
         """The operation is linear in all of its list."""
         self.check_running()
         out = op.function([self.lower(x) for x in inputs], *params)
-        tangents = [zeros_like(x) if (t := self.tangent(x)) is None else t for x in inputs]
+        tangents = [zeros(x) if (t := self.tangent(x)) is None else t for x in inputs]
         return self.dual(out, op.function(tangents, *params))
 
     def apply_several(self, op: Any, input: Any, params: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -89,11 +101,6 @@ class DualLevel(Level):
         outs = op.function(input.value, *params)
         tangents = op.function(input.tangent, *params)
         return tuple([self.dual(o, t) for o, t in zip(outs, tangents, strict=True)])
-
-
-def zeros_like(value: Any) -> Tensor:
-    """Zeros in the shape and dtype of a value."""
-    return wrap(np.zeros(tuple(value.shape), value._array.dtype))
 
 
 def _tangent_of(op: Any, values: Any, params: Any, out: Any, tangents: dict[str, Any]) -> Any:
@@ -149,7 +156,4 @@ def _diagonal(op: Any, i: str, t: Any, known: dict[str, Any]) -> Any:
 
 def _transposed(op: Any, i: str, t: Any, known: dict[str, Any]) -> Any:
     """The jvp of any operation: the vjp is linear in its cotangent, and this is its vjp."""
-    from wengert.autograd._transforms import vjp
-
-    _, pull = vjp(lambda g: _pull(op, i, known, g), zeros_like(known["out"]))
-    return pull(t)[0]
+    return transposed(lambda g: _pull(op, i, known, g), known["out"], t)

@@ -77,19 +77,17 @@ class Recording:
         found: dict[Any, Any] = {}
         if pairs:
             found = self._walk(pairs, retain)
-        return [
-            zeros(x) if (g := found.get(self._edge(x))) is None else g for x in self.inputs
-        ]
+        return [zeros(x) if (g := found.get(self._edge(x))) is None else g for x in self.inputs]
 
     def _edge(self, value: Any) -> Any:
         return value._edge if self.level is None else self.level.edge(value)
 
     def _walk(self, pairs: list[tuple[Any, Any]], retain: bool) -> dict[Any, Any]:
         edges = [e for e, _ in pairs]
-        deeper = self.level is None and self.outer and (
-            self._reaches_out(edges) or any(g._edge is not None for _, g in pairs)
+        deeper = self.level is None and mode.site is not None and (
+            any(g._edge is not None for _, g in pairs) or self._reaches_out(edges)
         )  # fmt: skip
-        walk = Walk("grad()", retain, deeper)
+        walk = Walk("grad()", retain or deeper, deeper)
         walk.plan(tuple(edges))
         walk.restrict({self._edge(x) for x in self.inputs})
         walk.check()
@@ -108,12 +106,8 @@ def ones(like: Any) -> Tensor:
     return wrap(np.ones(tuple(like.shape), like._array.dtype))
 
 
-def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., list[Any]]]:
-    """The value of a function of tensors with one output, and its vjp at the primals."""
+def transposed(function: Callable[[Any], Any], like: Any, value: Any) -> Any:
+    """The transpose of a linear function of one tensor (shaped as `like`), applied to a value."""
     recording = Recording()
-    output = recording.run(function, primals)
-
-    def pull(cotangent: Any) -> list[Any]:
-        return recording.pull([output], [cotangent], retain=True)
-
-    return recording.value(output), pull
+    output = recording.run(function, [zeros(like)])
+    return recording.pull([output], [value], retain=False)[0]

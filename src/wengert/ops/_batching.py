@@ -56,9 +56,7 @@ def one_by_one(b: Batch) -> Any:
     """Each sample for itself: right for every operation, and slow."""
     from wengert.ops.joining import stack
 
-    results = [
-        b(**{i: v[k] for i, v in b.values.items() if i in b.batched}) for k in range(b.size)
-    ]
+    results = [b(**{i: v[k] for i, v in b.values.items() if i in b.batched}) for k in range(b.size)]
     if not results:
         raise ValueError(f"vmap: {b.op.called}() has no rule for an empty batch")
     return stack(results)

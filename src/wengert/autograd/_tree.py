@@ -1,0 +1,98 @@
+"""Nested tuples, lists and dicts of tensors, taken apart and put together again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+
+class Spec(NamedTuple):
+    """The structure around leaves: kind of container (None for a leaf), keys and children."""
+
+    kind: type | None
+    keys: tuple[Any, ...] = ()
+    children: tuple[Spec, ...] = ()
+
+    @property
+    def leaves(self) -> int:
+        """How many leaves there are."""
+        return 1 if self.kind is None else sum(c.leaves for c in self.children)
+
+    def __str__(self) -> str:
+        if self.kind is None:
+            return "*"
+        items = [str(c) for c in self.children]
+        if self.keys:
+            items = [f"{k!r}: {c}" for k, c in zip(self.keys, items, strict=True)]
+        return f"{self.kind.__name__}({', '.join(items)})"
+
+
+LEAF = Spec(None)
+
+
+def flatten(tree: Any) -> tuple[list[Any], Spec]:
+    """The leaves in order, and the structure; a dict goes by its order, None is a leaf."""
+    leaves: list[Any] = []
+    return leaves, _flatten(tree, leaves)
+
+
+def _flatten(tree: Any, leaves: list[Any]) -> Spec:
+    if isinstance(tree, dict):
+        children = tuple([_flatten(v, leaves) for v in tree.values()])
+        return Spec(type(tree), tuple(tree), children)
+    if isinstance(tree, tuple | list):
+        return Spec(type(tree), (), tuple([_flatten(v, leaves) for v in tree]))
+    leaves.append(tree)
+    return LEAF
+
+
+def unflatten(leaves: Sequence[Any], spec: Spec) -> Any:
+    """The tree of that structure with these leaves."""
+    return _build(iter(leaves), spec)
+
+
+def _build(leaves: Any, spec: Spec) -> Any:
+    if spec.kind is None:
+        return next(leaves)
+    items = [_build(leaves, child) for child in spec.children]
+    if issubclass(spec.kind, dict):
+        made = spec.kind()
+        made.update(zip(spec.keys, items, strict=True))
+        return made
+    if hasattr(spec.kind, "_fields"):
+        return spec.kind(*items)
+    return spec.kind(items)
+
+
+def tree_map(function: Callable[..., Any], tree: Any) -> Any:
+    """The tree with a function applied to each leaf."""
+    leaves, spec = flatten(tree)
+    return unflatten([function(x) for x in leaves], spec)
+
+
+def spread(prefix: Any, spec: Spec) -> list[Any] | None:
+    """The leaves of a prefix of a tree, each repeated for what it stands for; None if it is none.
+
+    A None or a number in the prefix stands for everything below it.
+    """
+    if spec.kind is None:
+        return None if isinstance(prefix, tuple | list | dict) else [prefix]
+    if not isinstance(prefix, tuple | list | dict):
+        return [prefix] * spec.leaves
+    if isinstance(prefix, dict) != issubclass(spec.kind, dict):
+        return None
+    if len(prefix) != len(spec.children):
+        return None
+    if isinstance(prefix, dict):
+        if set(prefix) != set(spec.keys):
+            return None
+        items: Any = [prefix[k] for k in spec.keys]
+    else:
+        items = prefix
+    found: list[Any] = []
+    for item, child in zip(items, spec.children, strict=True):
+        part = spread(item, child)
+        if part is None:
+            return None
+        found += part
+    return found

@@ -1,0 +1,136 @@
+"""Jacobians and Hessians: derivatives along a basis, all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from wengert._core import Tensor, wrap
+from wengert.autograd._tree import flatten, unflatten
+from wengert.autograd._vmap import vmap
+from wengert.func._derivatives import Argnums, Chosen, jvp, vjp
+from wengert.ops.shape import movedim, reshape
+from wengert.ops.splitting import split
+
+
+def basis(values: list[Any]) -> list[Tensor]:
+    """For each value the unit tensors of all values that fall on it, one below the other."""
+    sizes = [prod(x.shape) for x in values]
+    total, start = sum(sizes), 0
+    found = []
+    for x, n in zip(values, sizes, strict=True):
+        rows = np.zeros((total, n), x._array.dtype)
+        rows[np.arange(start, start + n), np.arange(n)] = 1
+        found.append(wrap(rows.reshape(total, *x.shape)))
+        start += n
+    return found
+
+
+def jacrev(
+    func: Callable[..., Any],
+    argnums: Argnums = 0,
+    *,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+    _preallocate_and_copy: bool = False,
+) -> Callable[..., Any]:
+    """A function that computes the Jacobian of `func`, in reverse mode.
+
+    For an output of shape `m` and an argument of shape `n` that is a tensor of shape `m + n`.
+    One walk over the graph, with a batch of as many cotangents as the output has elements;
+    `chunk_size` limits how many at a time.
+
+    >>> import wengert
+    >>> wengert.func.jacrev(lambda x: x**2)(wengert.tensor([1.0, 2.0]))
+    tensor([[2., 0.],
+            [0., 4.]])
+    """
+
+    @wraps(func)
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        chosen = Chosen(args, argnums)
+
+        def of_leaves(*leaves: Any) -> Any:
+            return func(*chosen.replaced(leaves), **kwargs)
+
+        value, pull, *aux = vjp(of_leaves, *chosen.leaves, has_aux=has_aux)
+        outputs, spec = flatten(value)
+        unit = basis(outputs)
+        rows = vmap(lambda *gs: pull(unflatten(gs, spec)), chunk_size=chunk_size)(
+            *unit
+        )  # one item per leaf: (all elements of all outputs, *shape of the leaf)
+        sizes = [prod(y.shape) for y in outputs]
+        blocks = [
+            [
+                reshape(part, (*y.shape, *x.shape))
+                for part, y in zip(split(row, sizes), outputs, strict=True)
+            ]
+            for row, x in zip(rows, chosen.leaves, strict=True)
+        ]
+        found = unflatten([chosen.tree(list(column)) for column in zip(*blocks, strict=True)], spec)
+        return (found, aux[0]) if has_aux else found
+
+    return jacobian
+
+
+def jacfwd(
+    func: Callable[..., Any],
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    *,
+    randomness: str = "error",
+) -> Callable[..., Any]:
+    """A function that computes the Jacobian of `func`, in forward mode: see `jacrev`.
+
+    Fit for functions with more outputs than inputs.
+
+    >>> import wengert
+    >>> wengert.func.jacfwd(lambda x: x**2)(wengert.tensor([1.0, 2.0]))
+    tensor([[2., 0.],
+            [0., 4.]])
+    """
+
+    @wraps(func)
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        chosen = Chosen(args, argnums)
+
+        def push(*tangents: Any) -> Any:
+            def of_leaves(*leaves: Any) -> Any:
+                return func(*chosen.replaced(leaves), **kwargs)
+
+            found = jvp(of_leaves, tuple(chosen.leaves), tangents, has_aux=has_aux)
+            return found[1:] if has_aux else found[1]
+
+        columns = vmap(push, randomness=randomness)(*basis(chosen.leaves))
+        columns, aux = columns if has_aux else (columns, None)
+        outputs, spec = flatten(columns)
+        sizes = [prod(x.shape) for x in chosen.leaves]
+        found = []
+        for column in outputs:  # (all elements of all leaves, *shape of the output)
+            shape = tuple(column.shape[1:])
+            parts = split(movedim(column, 0, -1), sizes, -1)
+            blocks = [
+                reshape(p, (*shape, *x.shape)) for p, x in zip(parts, chosen.leaves, strict=True)
+            ]
+            found.append(chosen.tree(blocks))
+        if has_aux:
+            leaves, tree = flatten(aux)
+            return unflatten(found, spec), unflatten([x[0] for x in leaves], tree)
+        return unflatten(found, spec)
+
+    return jacobian
+
+
+def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
+    """A function that computes the Hessian of `func`: forward over reverse mode.
+
+    >>> import wengert
+    >>> wengert.func.hessian(lambda x: (x**3).sum())(wengert.tensor([1.0, 2.0]))
+    tensor([[ 6.,  0.],
+            [ 0., 12.]])
+    """
+    return jacfwd(jacrev(func, argnums), argnums)

@@ -1,0 +1,201 @@
+"""Modules as functions of their parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from wengert._core import Tensor
+from wengert.ops.joining import stack
+
+
+def functional_call(
+    module: Any,
+    parameter_and_buffer_dicts: dict[str, Tensor] | Sequence[dict[str, Tensor]],
+    args: Any = None,
+    kwargs: dict[str, Any] | None = None,
+    *,
+    tie_weights: bool = True,
+    strict: bool = False,
+) -> Any:
+    """Call a module with other tensors in the place of its parameters and buffers.
+
+    Args:
+        module: the module.
+        parameter_and_buffer_dicts: tensors by the names of `named_parameters` and
+            `named_buffers`; of several dicts, all count.
+        args: positional arguments: a tuple, or one that is none.
+        kwargs: keyword arguments.
+        tie_weights: a parameter under several names is replaced under all of them.
+        strict: all names must be given, and no others.
+
+    >>> import wengert
+    >>> layer = wengert.nn.Linear(2, 1, bias=False)
+    >>> weights = {"weight": wengert.tensor([[1.0, 2.0]])}
+    >>> wengert.func.functional_call(layer, weights, wengert.ones(2))
+    tensor([3.])
+    """
+    given = _merged(parameter_and_buffer_dicts)
+    arguments = () if args is None else args if isinstance(args, tuple) else (args,)
+    with _replaced(module, given, tie_weights, strict):
+        return module(*arguments, **(kwargs or {}))
+
+
+def _merged(dicts: Any) -> dict[str, Tensor]:
+    if isinstance(dicts, dict):
+        return dicts
+    if not isinstance(dicts, Sequence):
+        raise ValueError(
+            "Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got"
+            f" {type(dicts)}"
+        )
+    if not all(isinstance(d, dict) for d in dicts):
+        raise ValueError("Expected all elements of parameter_and_buffer_dicts to be dictionaries")
+    merged: dict[str, Tensor] = {}
+    for d in dicts:
+        twice = sorted(merged.keys() & d.keys())
+        if twice:
+            raise ValueError(f"{twice[0]} appears in multiple dictionaries; behavior of functional"
+                             " call is ambiguous")  # fmt: skip
+        merged |= d
+    return merged
+
+
+Place = tuple[dict[str, Any], str]  # a module's `_parameters` or `_buffers`, and a key of it
+
+
+def _places(module: Any) -> dict[str, Place]:
+    found: dict[str, Place] = {}
+    for prefix, child in module.named_modules(remove_duplicate=False):
+        for table in (child._parameters, child._buffers):
+            for name, value in table.items():
+                if value is not None:
+                    found[f"{prefix}.{name}" if prefix else name] = table, name
+    return found
+
+
+@contextmanager
+def _replaced(
+    module: Any, given: dict[str, Tensor], tie_weights: bool, strict: bool
+) -> Iterator[None]:
+    places = _places(module)
+    for name, value in given.items():
+        if not isinstance(value, Tensor):
+            raise TypeError(f"{value} is not an instance of torch.Tensor")
+        if name not in places and not strict:
+            raise KeyError(f"{name!r} is no parameter or buffer of {type(module).__name__}")
+    todo = {name: value for name, value in given.items() if name in places}
+    if tie_weights:
+        todo = _tied(places, todo)
+    if strict:
+        _check_strict(places, given, todo)
+    before = {name: places[name][0][places[name][1]] for name in todo}
+    try:
+        for name, value in todo.items():
+            table, key = places[name]
+            table[key] = value
+        yield
+    finally:
+        for name, value in before.items():
+            table, key = places[name]
+            table[key] = value
+
+
+def _tied(places: dict[str, Place], given: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The given tensors under all names of what each of them replaces."""
+    names: dict[int, list[str]] = {}
+    for name, (table, key) in places.items():
+        names.setdefault(id(table[key]), []).append(name)
+    tied = dict(given)
+    for group in names.values():
+        values = {id(given[n]): given[n] for n in group if n in given}
+        if len(values) > 1:
+            raise ValueError(
+                f"functional_call got multiple values for keys {sorted(n for n in group if n in given)},"
+                " which are tied. Consider using tie_weights=False"
+            )
+        for n in group if values else ():
+            tied[n] = next(iter(values.values()))
+    return tied
+
+
+def _check_strict(places: dict[str, Place], given: dict[str, Tensor], todo: Any) -> None:
+    unexpected = sorted(given.keys() - places.keys())
+    missing = sorted(places.keys() - todo.keys())
+    problems = []
+    if unexpected:
+        problems.append(f"Unexpected key(s): {', '.join(unexpected)}.")
+    if missing:
+        problems.append(f"Missing key(s): {', '.join(missing)}.")
+    if problems:
+        raise RuntimeError("Error(s) in reparametrizing:\n\t" + "\n\t".join(problems))
+
+
+def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The parameters and the buffers of models of one architecture, stacked, for `vmap`.
+
+    >>> import wengert
+    >>> models = [wengert.nn.Linear(2, 3) for _ in range(4)]
+    >>> params, buffers = wengert.func.stack_module_state(models)
+    >>> params["weight"].shape
+    torch.Size([4, 3, 2])
+    """
+    if not models:
+        raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
+    if len({m.training for m in models}) > 1:
+        raise RuntimeError(
+            "stack_module_state: Expected all models to have the same training/eval mode."
+        )
+    if len({type(m) for m in models}) > 1:
+        raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
+    params = {
+        name: _stacked([dict(m.named_parameters())[name] for m in models], name)
+        for name, _ in models[0].named_parameters()
+    }
+    buffers = {
+        name: _stacked([dict(m.named_buffers())[name] for m in models], name)
+        for name, _ in models[0].named_buffers()
+    }
+    return params, buffers
+
+
+def _stacked(values: list[Tensor], name: str) -> Tensor:
+    wanted = {v.requires_grad for v in values}
+    if len(wanted) > 1:
+        raise RuntimeError(
+            f"Expected {name} from each model to have the same .requires_grad, but this is not the"
+            " case"
+        )
+    stacked: Tensor = stack(values).detach()
+    return stacked.requires_grad_() if True in wanted else stacked
+
+
+def replace_all_batch_norm_modules_(root: Any) -> Any:
+    """Let the batch norms of a module forget their running statistics; returns the module.
+
+    >>> import wengert
+    >>> net = wengert.nn.Sequential(wengert.nn.BatchNorm1d(2))
+    >>> wengert.func.replace_all_batch_norm_modules_(net)[0].running_mean is None
+    True
+    """
+    for module in root.modules():
+        if "running_mean" in getattr(module, "_buffers", ()) and hasattr(module, "momentum"):
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root
+
+
+def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
+    """The function as it is: in-place writes need no removing here.
+
+    >>> import wengert
+    >>> wengert.func.functionalize(lambda x: x.clone().add_(1))(wengert.zeros(1))
+    tensor([1.])
+    """
+    if remove not in ("mutations", "mutations_and_views"):
+        raise RuntimeError(
+            f"functionalize(f, remove='mutations'): received invalid argument for remove={remove}."
+            " Valid options are: remove='mutations' or 'mutations_and_views'"
+        )
+    return func
