@@ -19,6 +19,7 @@ from wengert import _storage
 from wengert._core import Call, Leaf, Node, State, caller, getframe, tensors, wrap
 from wengert.autograd import _errors
 from wengert.autograd._mode import enable_grad
+from wengert.ops.subscript import Slices
 
 by_seq = attrgetter("seq")
 Lift = Callable[[Any, "Node | None"], Any]
@@ -163,6 +164,8 @@ class Walk:
             edges = node.edges
             if g is None:
                 continue
+            if type(g) is Slices:
+                g = g.dense()
             if node.state is not None:
                 self._retain(node, g)
             if not edges:
@@ -203,6 +206,8 @@ class Walk:
     def _pass(self, node: Node, g: Any, lift: Lift) -> bool:
         """Take what arrived at a node and send it on; False where the walk ends."""
         pending, targets = self.pending, self.targets
+        if type(g) is Slices:
+            g = g.dense()
         if node.state is not None:
             g = self._listen(node, g)
         if not node.edges if targets is None else node in targets:

@@ -15,7 +15,7 @@ from wengert.kernels.axes import axis_of
 from wengert.ops._declare import Value, multilinear, primitive
 from wengert.ops._variadic import require_tensor, with_outputs
 from wengert.ops.joining import cat, stack
-from wengert.ops.subscript import basic
+from wengert.ops.subscript import basic, slice_vjp
 
 Key = tuple[Any, ...]
 
@@ -25,7 +25,9 @@ def _key(axis: int, item: Any) -> Key:
 
 
 @multilinear(
-    input=lambda g, input_shape, dim, index: _select_adjoint(g, input_shape, dim, index),
+    input=lambda g, input_shape, dim, index: slice_vjp(
+        g, input_shape, _key(dim % len(input_shape), index)
+    ),
     view=True,
 )
 def select(input: Value, dim: int, index: int) -> Value:
@@ -44,14 +46,6 @@ def select(input: Value, dim: int, index: int) -> Value:
             f" dimension {d}"
         )
     return input[(*_key(d, index), ...)]
-
-
-@multilinear(g=lambda g, dim, index: select(g, dim, index), name="select_backward")
-def _select_adjoint(g: Value, shape: tuple[int, ...], dim: int, index: int) -> Value:
-    """Zeros with `g` at one index of a dimension."""
-    out = np.zeros(shape, g.dtype)
-    out[_key(dim % len(shape), index)] = g
-    return out
 
 
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:

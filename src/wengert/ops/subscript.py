@@ -7,15 +7,66 @@ the result's dimensions are NumPy's, which are PyTorch's.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from wengert._core import Tensor
 from wengert.kernels.scatter import Key, sum_at
 from wengert.ops._declare import Value, multilinear, primitive
 from wengert.ops._operands import sum_to
 
 
+class Slices:
+    """The cotangents of parts of one tensor, on their way to its node: zeros elsewhere.
+
+    A loop over `x[:, t]` would otherwise make and add an array of the size of `x` per step.
+    The first addition makes one array, which nobody else has seen, and all later ones write
+    to it; the walk takes it out when it comes to the node.
+    """
+
+    __slots__ = ("_array", "_g", "_key", "_shape")
+    __array_ufunc__ = None  # array + slices: NumPy leaves it to __radd__
+
+    def __init__(self, g: Any, shape: tuple[int, ...], key: Key) -> None:
+        self._g, self._shape, self._key = g, shape, key
+        self._array: np.ndarray | None = None
+
+    def dense(self) -> np.ndarray:
+        """The sum as an array."""
+        whole = self._array
+        if whole is None:
+            whole = self._array = np.zeros(self._shape, self._g.dtype)
+            whole[self._key] = self._g
+        return whole
+
+    def __add__(self, other: Any) -> Slices:
+        whole, key = self.dense(), ()
+        if type(other) is Slices:
+            if other._array is None and other._g.dtype == whole.dtype:
+                key, other = other._key, other._g
+            else:
+                other = other.dense()
+        if other.dtype != whole.dtype:
+            self._array = whole + other
+            return self
+        part = whole[key]
+        if type(part) is np.ndarray:
+            np.add(part, other, part)
+        else:
+            whole[key] = part + other  # one element
+        return self
+
+    __radd__ = __add__
+
+
+def slice_vjp(g: Any, shape: tuple[int, ...], key: Key) -> Any:
+    """The cotangent of a tensor of which a basic key took a part."""
+    return basic_adjoint(g, shape, key) if isinstance(g, Tensor) else Slices(g, shape, key)
+
+
 @multilinear(
-    input=lambda g, input_shape, key: basic_adjoint(g, input_shape, key),
+    input=lambda g, input_shape, key: slice_vjp(g, input_shape, key),
     view=True,
     label="SliceBackward0",
     name="__getitem__",

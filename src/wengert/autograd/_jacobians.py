@@ -1,0 +1,201 @@
+"""Jacobians of functions of tensors, by central differences and by differentiation.
+
+A Jacobian is an array with a row for each element of the input and a column for each element
+of the output. Functions are real, or complex in their inputs only (backward) or in their
+outputs only (forward): then an entry is df/dx + i df/dy, the gradient in PyTorch's convention.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from wengert._core import Tensor, wrap
+from wengert.autograd._backward import grad
+
+Direction = tuple[np.ndarray, ...]  # of steps: along the real axis, and the imaginary one
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A function whose derivatives are checked, with its inputs and what it returned for them."""
+
+    func: Callable[..., tuple[Tensor, ...]]
+    inputs: tuple[Any, ...]
+    outputs: tuple[Tensor, ...]
+    part: str = ""  # which part of complex outputs, or inputs, the function is of
+
+    @property
+    def variables(self) -> list[tuple[int, Tensor]]:
+        """The inputs to differentiate with respect to, and where they stand."""
+        return requiring_grad(self.inputs)
+
+    @property
+    def results(self) -> list[tuple[int, Tensor]]:
+        """The outputs to differentiate, and where they stand."""
+        return requiring_grad(self.outputs)
+
+    def values(self) -> list[np.ndarray]:
+        """Copies of what the function returns now."""
+        return [np.array(out._array) for out in self.func(*self.inputs)]
+
+
+def requiring_grad(values: Sequence[Any]) -> list[tuple[int, Tensor]]:
+    """The tensors that require grad, each with its position."""
+    return [(k, x) for k, x in enumerate(values) if isinstance(x, Tensor) and x.requires_grad]
+
+
+def numerical(subject: Subject, variable: Tensor, eps: float) -> list[np.ndarray]:
+    """The Jacobian of each output, two calls of the function for each element of the input."""
+    array = variable._array
+    rows = [_difference(subject, array, at, _axes(array, eps), eps) for at in indices(array)]
+    return [
+        np.array([row[k] for row in rows]).reshape(array.size, out._array.size)
+        for k, out in enumerate(subject.outputs)
+    ]
+
+
+def numerical_along(
+    subject: Subject, variable: Tensor, direction: Direction, eps: float
+) -> list[np.ndarray]:
+    """The derivative of each output along a direction, flat."""
+    array = variable._array
+    steps = [eps * d.reshape(array.shape) for d in direction]
+    if len(steps) > 1:
+        steps[1] = 1j * steps[1]
+    return _difference(subject, array, ..., steps, eps)
+
+
+def indices(array: np.ndarray) -> Iterable[Any]:
+    """The index of each element."""
+    return np.ndindex(array.shape)
+
+
+def _axes(array: np.ndarray, eps: float) -> list[Any]:
+    return [eps, 1j * eps] if array.dtype.kind == "c" else [eps]
+
+
+def _difference(
+    subject: Subject, array: np.ndarray, at: Any, steps: Sequence[Any], eps: float
+) -> list[np.ndarray]:
+    """df/dx, or df/dx + i df/dy where there are two steps, of each output at one index."""
+    found = _central(subject, array, at, steps[0], eps)
+    if len(steps) == 1:
+        return found
+    other = _central(subject, array, at, steps[1], eps)
+    return [x + 1j * y for x, y in zip(found, other, strict=True)]
+
+
+def _central(
+    subject: Subject, array: np.ndarray, at: Any, step: Any, eps: float
+) -> list[np.ndarray]:
+    # In place: the function may as well have captured the tensor as get it as an argument.
+    before = array[at].copy()
+    try:
+        array[at] = before - step
+        low = subject.values()
+        array[at] = before + step
+        high = subject.values()
+    finally:
+        array[at] = before
+    where = "" if at is Ellipsis else f"on index {at} "
+    _check_alike(low, high, f"when inputs are perturbed {where}by {eps}")
+    pairs = zip(low, high, strict=True)
+    return [(_wide(b) - _wide(a)).reshape(-1) / (2 * eps) for a, b in pairs]
+
+
+def _wide(array: np.ndarray) -> np.ndarray:
+    return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
+
+
+def _check_alike(low: list[np.ndarray], high: list[np.ndarray], when: str) -> None:
+    if len(low) != len(high):
+        raise AssertionError(
+            f"Expected `func` to return as many outputs {when}, but got: {len(low)} and"
+            f" {len(high)}."
+        )
+    for a, b in zip(low, high, strict=True):
+        for name, x, y in (("shape", a.shape, b.shape), ("dtype", a.dtype, b.dtype)):
+            if x != y:
+                raise AssertionError(
+                    f"Expected `func` to return outputs with the same {name} {when}, but got:"
+                    f" {name}s {x} and {y}."
+                )
+
+
+Grads = list[tuple[Tensor | None, ...]]  # of each variable, for each cotangent
+
+
+def pulled(
+    output: Tensor, variables: Sequence[Tensor], cotangents: Iterable[np.ndarray]
+) -> Grads:
+    """The gradients of the variables for each cotangent of an output."""
+    return [
+        grad(output, variables, wrap(g), retain_graph=True, allow_unused=True) for g in cotangents
+    ]
+
+
+def matrices(found: Grads, variables: Sequence[Tensor]) -> list[np.ndarray]:
+    """For each variable, its gradients as columns."""
+    columns = []
+    for k, x in enumerate(variables):
+        array = x._array
+        matrix = np.zeros((array.size, len(found)), array.dtype)
+        for j, grads in enumerate(found):
+            g = grads[k]
+            if g is not None:
+                matrix[:, j] = g._array.reshape(-1)
+        columns.append(matrix)
+    return columns
+
+
+def unit_vectors(array: np.ndarray) -> Iterable[np.ndarray]:
+    """The standard basis of the space of an array."""
+    for at in indices(array):
+        e = np.zeros(array.shape, array.dtype)
+        e[at] = 1
+        yield e
+
+
+def pushed(
+    subject: Subject, variable: Tensor, tangents: Iterable[np.ndarray]
+) -> Iterable[list[tuple[Tensor, Tensor | None]]]:
+    """The primal and the tangent of each output, for each tangent of one input, by forward mode."""
+    for tangent in tangents:
+        given = [
+            None if t is None else wrap(tangent if t is variable else np.zeros_like(t._array))
+            for t in _differentiable(subject.inputs)
+        ]
+        yield dual_call(subject, given)
+
+
+def _differentiable(inputs: tuple[Any, ...]) -> list[Tensor | None]:
+    return [x if isinstance(x, Tensor) and x.requires_grad else None for x in inputs]
+
+
+def dual_call(
+    subject: Subject, tangents: Sequence[Tensor | None]
+) -> list[tuple[Tensor, Tensor | None]]:
+    """The primal and the tangent of each output; an input without a tangent is a constant."""
+    from wengert.autograd import forward_ad
+
+    with forward_ad.dual_level():
+        arguments = [
+            x.detach() if t is None and isinstance(x, Tensor)
+            else x if t is None else forward_ad.make_dual(x.detach(), t)
+            for x, t in zip(subject.inputs, tangents, strict=True)
+        ]  # fmt: skip
+        pairs = [forward_ad.unpack_dual(out) for out in subject.func(*arguments)]
+    return [(pair.primal, pair.tangent) for pair in pairs]
+
+
+def along(direction: Direction, column: np.ndarray) -> complex:
+    """The product of a direction in the input's space with a gradient, flat."""
+    if len(direction) == 1:
+        return complex((direction[0] * column).sum()) if column.dtype.kind == "c" else float(
+            (direction[0] * column).sum()
+        )  # fmt: skip
+    return complex((direction[0] * column.real).sum(), (direction[1] * column.imag).sum())

@@ -1,0 +1,169 @@
+"""What a recomputation that differs from the forward looks like, line by line."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from types import CodeType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert._core import Node, Site
+from wengert._device import cpu
+from wengert._dtypes import of_numpy
+from wengert._size import Size
+from wengert._storage import place
+
+_MOST_LINES = 40
+
+
+class CheckpointError(RuntimeError):
+    """The recomputation of a checkpointed function differs from its forward."""
+
+
+class Step(NamedTuple):
+    """One recorded operation of a run: all that a report says of it."""
+
+    kind: type[Node]
+    code: CodeType
+    lasti: int
+    site: Site
+    shape: tuple[int, ...]
+    saved: tuple[Any, ...]  # of each value that the recomputation is to bring, its outline
+
+    def name(self) -> str:
+        """The operation, as it was called."""
+        op = getattr(self.kind, "op", None)
+        return op.called if op is not None else self.kind.__name__.removesuffix("Backward0")
+
+
+def outline(value: Any) -> Any:
+    """Shape and dtype of a saved value, or of each one of a list."""
+    if type(value) is np.ndarray:
+        return value.shape, value.dtype
+    if type(value) is list:
+        return [outline(v) for v in value]
+    return type(value)
+
+
+def tensors_in(steps: Sequence[Step]) -> list[tuple[Step, Any]]:
+    """Every saved tensor of a run in order: its operation and its outline."""
+    found: list[tuple[Step, Any]] = []
+    for step in steps:
+        for item in step.saved:
+            found += [(step, part) for part in _parts(item)]
+    return found
+
+
+def _parts(item: Any) -> list[Any]:
+    if type(item) is list:
+        return [part for inner in item for part in _parts(inner)]
+    return [] if item is type(None) else [item]
+
+
+def agree(forward: Sequence[Step], again: Sequence[Step], check: bool) -> bool:
+    """Whether a recomputation brings what the forward would have saved.
+
+    Only operations that save something count. Without `check` only how much they save does.
+    """
+    a, b = ([s for s in steps if s.saved] for steps in (forward, again))
+    if len(a) != len(b):
+        return False
+    if not check:
+        return all(len(x.saved) == len(y.saved) for x, y in zip(a, b, strict=True))
+    return all(x.kind is y.kind and x.saved == y.saved for x, y in zip(a, b, strict=True))
+
+
+class Report(NamedTuple):
+    """Two runs of a checkpointed function that differ."""
+
+    function: str
+    where: str  # of the call of checkpoint()
+    forward: Sequence[Step]
+    again: Sequence[Step]
+    whole: bool  # whether to print everything
+
+    def error(self) -> CheckpointError:
+        """The error, in PyTorch's words first."""
+        return CheckpointError(f"{self._headline()}\n{self._body()}")
+
+    def _headline(self) -> str:
+        known, found = tensors_in(self.forward), tensors_in(self.again)
+        if len(found) < len(known):
+            return (
+                "torch.utils.checkpoint: A different number of tensors was saved during the"
+                " original forward and recomputation.\n"
+                f"Number of tensors saved during forward: {len(known)}\n"
+                f"Number of tensors saved during recomputation: {len(found)}."
+            )
+        if len(found) > len(known):
+            return (
+                "torch.utils.checkpoint: trying to save more tensors during recomputation than"
+                f" during the original forward pass: {len(found)}, not {len(known)}."
+            )
+        lines = [
+            "torch.utils.checkpoint: Recomputed values for the following tensors have different"
+            " metadata than during the forward pass."
+        ]
+        for i, (a, b) in enumerate(zip(known, found, strict=True)):
+            if a[1] != b[1] or a[0].kind is not b[0].kind:
+                named = a[0].kind is not b[0].kind
+                lines += [
+                    f"tensor at position {i}:",
+                    f"saved metadata: {_metadata(*a, named)}",
+                    f"recomputed metadata: {_metadata(*b, named)}",
+                ]
+        return "\n".join(lines)
+
+    def _body(self) -> str:
+        lines = [
+            f"  function:  {self.function}",
+            f"  called by: {self.where}",
+            "  what its two runs recorded, operation by operation (- forward only, + recomputation"
+            " only):",
+            *(f"    {line}" for line in self._difference()),
+            "  Remedies:",
+            "    1. the function must do the same both times: no counters, caches or switches that"
+            " change between forward and backward",
+            "    2. random numbers must come from the default generator, with"
+            " preserve_rng_state=True",
+            "    3. what has to run only once goes outside of the checkpointed function",
+        ]
+        return "\n".join(lines)
+
+    def _difference(self) -> list[str]:
+        a, b = ([_row(s) for s in steps] for steps in (self.forward, self.again))
+        context = max(len(a), len(b)) if self.whole else 3
+        found = list(difflib.unified_diff(a, b, "forward", "recomputation", lineterm="", n=context))
+        if not found:
+            return ["the same lines, with the same shapes"]
+        first = next(i for i, line in enumerate(found) if i > 2 and line[:1] in "+-")
+        found.insert(first, "  ~~ here they part ~~")
+        if len(found) > _MOST_LINES and not self.whole:
+            left = len(found) - _MOST_LINES
+            found[_MOST_LINES:] = [f"... {left} more lines; debug=True prints all of them"]
+        return found
+
+
+def _row(step: Step) -> str:
+    path = step.site.path()
+    saved = ", ".join(_short(part) for _, part in tensors_in([step]))
+    text = f"{path + ': ' if path else ''}{step.name()} {list(step.shape)}"
+    text += f"  saves {saved}" if saved else ""
+    return f"{text:<48}  {place(step.code, step.lasti)}"
+
+
+def _short(item: Any) -> str:
+    if not isinstance(item, tuple):
+        return item.__name__
+    shape, dtype = item
+    return f"{of_numpy[dtype].short} {list(shape)}"
+
+
+def _metadata(step: Step, item: Any, named: bool) -> dict[str, Any]:
+    if not isinstance(item, tuple):
+        return {"op": step.name(), "type": item.__name__}
+    shape, dtype = item
+    described = {"shape": Size(shape), "dtype": of_numpy[dtype], "device": cpu}
+    return {"op": step.name(), **described} if named else described

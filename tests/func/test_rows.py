@@ -1,0 +1,169 @@
+"""Every row of every operation: in a batch as alone, and forward mode as reverse mode."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert
+from tests.ops import calls
+from tests.ops.rows import Row, all_rows
+
+ROWS = [r for r in all_rows() if "dropout" not in r.name or "eval" in r.tag]
+DIFFERENTIABLE = [r for r in ROWS if r.grad]
+SIZE = 3
+
+# What has no answer under vmap, with the words of the error: see docs/differences.md.
+REFUSED: dict[str, str] = {}
+
+
+def arrays_in(value: Any) -> list[np.ndarray]:
+    """All arrays of a call's arguments, integers too."""
+    if isinstance(value, np.ndarray):
+        return [value]
+    if type(value) in (list, tuple):
+        return [a for v in value for a in arrays_in(v)]
+    return []
+
+
+def function_of(row: Row, args: tuple[Any, ...]) -> Callable[..., list[Any]]:
+    """The call of a row as a function of its tensors; the outputs as a flat list."""
+
+    def function(*tensors: Any) -> list[Any]:
+        given = iter(tensors)
+        converted = calls.convert(args, lambda _: next(given))
+        kwargs = {k: calls.convert(v, wengert.from_numpy) for k, v in row.kwargs.items()}
+        kwargs = {
+            k: getattr(wengert, v[6:]) if isinstance(v, str) and v.startswith("torch.") else v
+            for k, v in kwargs.items()
+        }
+        if row.name.endswith("_") and not row.name.endswith("__"):
+            converted = (converted[0].clone(), *converted[1:])
+        return calls.outputs(calls.lookup(wengert, row.name)(*converted, **kwargs))
+
+    return function
+
+
+def samples_of(row: Row) -> tuple[tuple[Any, ...], list[list[np.ndarray]]]:
+    """The arguments, and for each sample its arrays: other floats, rolled indices."""
+    args = row.make(calls.rng_of(row))
+    first = arrays_in(args)
+    samples = [first]
+    for k in range(1, SIZE):
+        other = arrays_in(row.make(np.random.default_rng(100 + k)))
+        fits = [a.shape == b.shape for a, b in zip(first, other, strict=False)]
+        if len(first) != len(other) or not all(fits):
+            other = [np.roll(a, k) for a in first]
+        samples.append(other)
+    return args, samples
+
+
+def tensors_of(value: Any) -> list[Any]:
+    return [v for v in value if isinstance(v, wengert.Tensor)]
+
+
+@pytest.mark.parametrize("which", ["all", "first", "rest"])
+@pytest.mark.parametrize("row", ROWS, ids=str)
+def test_batch_equals_samples(row: Row, which: str) -> None:
+    args, samples = samples_of(row)
+    count = len(samples[0])
+    chosen = {"all": range(count), "first": range(1), "rest": range(1, count)}[which]
+    if not chosen or (which == "all" and count == 1):
+        pytest.skip("the same as another variant")
+    function = function_of(row, args)
+    batch = [
+        wengert.from_numpy(np.stack([s[k] for s in samples]) if k in chosen else samples[0][k])
+        for k in range(count)
+    ]
+    alone = [
+        tensors_of(function(*[
+            wengert.from_numpy((s if k in chosen else samples[0])[k].copy()) for k in range(count)
+        ]))
+        for s in samples
+    ]  # fmt: skip
+    if not alone[0]:
+        pytest.skip("no tensor comes out")
+    dims = tuple(0 if k in chosen else None for k in range(count))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "There is a performance drop")
+        together = wengert.vmap(lambda *xs: tensors_of(function(*xs)), in_dims=dims)(*batch)
+    for k, found in enumerate(together):
+        for i in range(SIZE):
+            assert found[i].dtype == alone[i][k].dtype
+            np.testing.assert_allclose(
+                calls.to_numpy(found[i]), calls.to_numpy(alone[i][k]), rtol=1e-9, atol=1e-11
+            )
+
+
+@pytest.mark.parametrize("row", DIFFERENTIABLE, ids=str)
+def test_forward_mode_is_the_transpose_of_reverse_mode(row: Row) -> None:
+    args = row.make(calls.rng_of(row))
+    function = function_of(row, args)
+    rng = np.random.default_rng(3)
+    arrays = arrays_in(args)
+    floats = [k for k, a in enumerate(arrays) if a.dtype.kind in "fc"]
+
+    def of_floats(*xs: Any) -> list[Any]:
+        given = iter(xs)
+        every = [next(given) if k in floats else wengert.from_numpy(arrays[k])
+                 for k in range(len(arrays))]  # fmt: skip
+        return [y for y in tensors_of(function(*every)) if y.dtype.is_floating_point
+                or y.dtype.is_complex]  # fmt: skip
+
+    primals = [wengert.from_numpy(arrays[k].copy()) for k in floats]
+    tangents = [random_like(rng, x) for x in primals]
+    values, along = wengert.func.jvp(of_floats, tuple(primals), tuple(tangents))
+    outputs, pull = wengert.func.vjp(of_floats, *primals)
+    cotangents = [random_like(rng, y) for y in outputs]
+    gradients = pull(cotangents)
+    for value, output in zip(values, outputs, strict=True):
+        assert value.shape == output.shape
+    for value, tangent in zip(values, along, strict=True):
+        assert value.shape == tangent.shape
+        assert value.dtype == tangent.dtype
+    forward = sum(inner(u, d) for u, d in zip(cotangents, along, strict=True))
+    reverse = sum(inner(g, t) for g, t in zip(gradients, tangents, strict=True))
+    assert forward == pytest.approx(reverse, rel=1e-8, abs=1e-9, nan_ok=True)
+
+
+@pytest.mark.parametrize("row", DIFFERENTIABLE, ids=str)
+def test_gradient_of_a_batch_equals_samples(row: Row) -> None:
+    args, samples = samples_of(row)
+    floats = [k for k, a in enumerate(samples[0]) if a.dtype.kind in "fc"]
+    function = function_of(row, args)
+
+    def loss(*xs: Any) -> Any:
+        outs = [y for y in tensors_of(function(*xs)) if y.dtype.is_floating_point
+                or y.dtype.is_complex]  # fmt: skip
+        parts = [wengert.view_as_real(y) if y.dtype.is_complex else y for y in outs]
+        return sum((y * y.detach().cos()).sum() for y in parts)
+
+    gradient = wengert.func.grad(loss, argnums=tuple(floats))
+    batch = [wengert.from_numpy(np.stack(column)) for column in zip(*samples, strict=True)]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "There is a performance drop")
+        together = wengert.vmap(gradient)(*batch)
+    for i, sample in enumerate(samples):
+        alone = gradient(*[wengert.from_numpy(a.copy()) for a in sample])
+        for found, expected in zip(together, alone, strict=True):
+            np.testing.assert_allclose(
+                calls.to_numpy(found[i]), calls.to_numpy(expected), rtol=1e-8, atol=1e-10
+            )
+
+
+def random_like(rng: np.random.Generator, x: Any) -> Any:
+    """A random tensor of the shape and dtype of `x`."""
+    values = rng.standard_normal(tuple(x.shape))
+    if x.dtype.is_complex:
+        values = values + 1j * rng.standard_normal(tuple(x.shape))
+    return wengert.from_numpy(np.asarray(values)).to(x.dtype)
+
+
+def inner(a: Any, b: Any) -> float:
+    """The real inner product of two tensors."""
+    x, y = a.numpy(), b.numpy()
+    return float((x * y.conj()).sum().real)
