@@ -16,6 +16,7 @@ import os
 import sys
 import threading
 import weakref
+from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -127,6 +128,38 @@ class Tracer(Tensor, unwrapped=False):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(unwrapped=False, **options)
 
+    def detach(self) -> Tensor:
+        """The values without a graph."""
+        cut: Tensor = self.level.detach(self)
+        return cut
+
+    data = property(detach)
+
+
+def memory_of(tensor: Tensor) -> np.ndarray:
+    """The array at the bottom of a tracer, or of a tensor."""
+    while isinstance(tensor, Tracer):
+        tensor = tensor.value
+    return tensor._array
+
+
+
+class SavedSlot:
+    """`node._saved_other`, `node._raw_saved_other`: what a slot holds, for whoever asks.
+
+    How it is read is autograd's to say: it sets `read`.
+    """
+
+    __slots__ = ("raw", "slot")
+
+    read: Callable[[Node, str, bool], Any]
+
+    def __init__(self, slot: str, raw: bool) -> None:
+        self.slot, self.raw = slot, raw
+
+    def __get__(self, node: Node | None, kind: type[Node]) -> Any:
+        return self if node is None else SavedSlot.read(node, self.slot, self.raw)
+
 
 class Node:
     """One recorded operation: its inputs' nodes, what its rules need, and its line of code."""
@@ -143,6 +176,23 @@ class Node:
 
     op: Any  # set by each subclass
     saved: tuple[tuple[str, int | None], ...] = ()  # slots of saved values, and whose they are
+    index: int | None = None  # where the node stands for one output of the operation below it
+
+    register_hook: Any  # these two by `autograd._hooks`
+    register_prehook: Any
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Name what an operation's nodes keep as PyTorch does: `node._saved_other`."""
+        super().__init_subclass__(**options)
+        if "op" not in cls.__dict__:
+            return
+        arrays = {slot for slot, _ in cls.saved}
+        for slot in cls.__dict__["__slots__"]:
+            if slot.startswith("s_"):
+                name = saved_name(cls.op.inputs, slot)
+                setattr(cls, f"_saved_{name}", SavedSlot(slot, raw=False))
+                if slot in arrays:
+                    setattr(cls, f"_raw_saved_{name}", SavedSlot(slot, raw=True))
 
     def pullback(self, g: Any) -> tuple[Any, ...]:
         """The gradients of the inputs that want one, None for the others."""
@@ -167,10 +217,37 @@ class Node:
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """The nodes of the inputs, each with the index of the output that was used."""
-        return tuple((e, 0) for e in self.edges)
+        return tuple([(None, 0) if e is None else e.output() for e in self.edges])
+
+    def output(self) -> tuple[Node, int]:
+        """The operation that this node belongs to, and which of its outputs the node is."""
+        if self.index is None or not self.edges or self.edges[0] is None:
+            return self, 0
+        return self.edges[0], self.index
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dictionary for whatever programs want to remember of this node."""
+        state = state_of(self)
+        if state.metadata is None:
+            state.metadata = {}
+        return state.metadata
+
+    def _sequence_nr(self) -> int:
+        return self.seq
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"
+
+
+def saved_name(inputs: list[str], slot: str) -> str:
+    """What PyTorch calls the value in a slot: of s_input, s_other, s_out the self, other, result."""
+    name = slot.removeprefix("s_")
+    owner = name.removesuffix("_shape")
+    if owner in inputs:
+        first = "self" if owner == inputs[0] else owner
+        return first if owner == name else f"{first}_sym_sizes"
+    return "result" if name == "out" else name
 
 
 class Call(NamedTuple):
@@ -187,11 +264,17 @@ class State:
     All nodes that one walk released and that had no state of their own share one.
     """
 
-    __slots__ = ("hooks", "post_hooks", "refusal", "released", "retain", "shared", "user")
+    __slots__ = (
+        "hooks", "metadata", "node_hooks", "node_prehooks", "post_hooks", "refusal", "released",
+        "retain", "shared", "user",
+    )  # fmt: skip
 
     def __init__(self, released: Call | None = None, shared: bool = False) -> None:
-        self.hooks: dict[int, Any] | None = None
-        self.post_hooks: dict[int, Any] | None = None
+        self.hooks: dict[int, Any] | None = None  # of the tensor, on the gradient that arrives
+        self.node_prehooks: dict[int, Any] | None = None  # of the node, before its rules run
+        self.node_hooks: dict[int, Any] | None = None  # of the node, after its rules ran
+        self.post_hooks: dict[int, Any] | None = None  # of a leaf, after its `.grad` is done
+        self.metadata: dict[Any, Any] | None = None
         self.retain: weakref.ref[Tensor] | None = None
         self.released = released  # by which backward call
         self.shared = shared
@@ -210,6 +293,10 @@ class Leaf(Node):
     def variable(self) -> Tensor | None:
         """The tensor whose gradient arrives here, unless it is gone."""
         return self.tensor()
+
+    def name(self) -> str:
+        """The name that programs look for."""
+        return "torch::autograd::AccumulateGrad"
 
 
 Leaf.__name__ = Leaf.__qualname__ = "AccumulateGrad"  # the name that programs look for

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import linecache
 import weakref
+from collections.abc import Callable
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -57,6 +58,9 @@ class Clock:
 
 
 clock = Clock()
+
+# Called with an array whose elements are about to change: whoever needs them copies them now.
+guards: list[Callable[[np.ndarray], None]] = []
 _writes: dict[int, tuple[weakref.ref[Any], dict[Any, Write]]] = {}
 
 
@@ -65,6 +69,12 @@ def owner(array: np.ndarray) -> np.ndarray:
     while isinstance(array.base, np.ndarray):
         array = array.base
     return array
+
+
+def before_write(array: np.ndarray) -> None:
+    """Let the guards see an array whose elements are about to change."""
+    for guard in guards:
+        guard(array)
 
 
 def stamp(array: np.ndarray, by: str, code: CodeType, lasti: int) -> None:

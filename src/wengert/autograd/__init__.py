@@ -17,6 +17,8 @@ from wengert.autograd._mode import inference_mode as inference_mode
 from wengert.autograd._mode import is_grad_enabled as is_grad_enabled
 from wengert.autograd._mode import no_grad as no_grad
 from wengert.autograd._mode import set_grad_enabled as set_grad_enabled
+from wengert.autograd.gradcheck import gradcheck as gradcheck
+from wengert.autograd.gradcheck import gradgradcheck as gradgradcheck
 from wengert.autograd.variable import Variable as Variable
 
 # Loaded when first named.

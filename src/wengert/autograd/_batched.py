@@ -8,13 +8,13 @@ declaration), or have a `reference` made of operations that do, or run sample by
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from wengert._core import Tracer
-from wengert.autograd._levels import Level
+from wengert.autograd._levels import Level, Shape, beside
 from wengert.ops._batching import Batch, one_by_one
 from wengert.ops.expansion import expand
 from wengert.ops.joining import stack
@@ -106,6 +106,28 @@ class BatchLevel(Level):
         self.check_running()
         outs = op.function(input.value, *op.batch(*params))
         return tuple([self.tracer(out) for out in outs])
+
+    def detach(self, value: Any) -> Any:
+        """The batch without its place in any graph."""
+        return self.tracer(value.value.detach())
+
+    def beside(self, value: Any, make: Callable[[Shape], Any], lead: Shape) -> Any:
+        """A fresh batch."""
+        return self.tracer(beside(value.value, make, (self.size, *lead)))
+
+    def write(self, target: Any, result: Any, put: Callable[[Any, Any], None]) -> None:
+        """Write the whole batch."""
+        self.check_running()
+        if not self.owns(target):
+            raise RuntimeError(
+                "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists"
+                " a Tensor `other` in extra_args that has more elements than `self`. This happened"
+                " due to `other` being vmapped over but `self` not being vmapped over at level"
+                f" {self.depth}. Please try to use out-of-place operators instead of inplace"
+                " arithmetic, or make `self` with x.new_zeros() or torch.zeros_like() of a tensor"
+                " that is vmapped over."
+            )
+        put(target.value, self.whole(result))
 
 
 def _aligned(op: Any, values: dict[str, Any], batched: set[str]) -> list[Any]:

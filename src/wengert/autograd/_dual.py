@@ -8,12 +8,12 @@ its cotangent, and the vjp of that is the jvp.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor, Tracer, wrap
+from wengert._core import Tensor, Tracer, memory_of, wrap
 from wengert._dtypes import inexact, of_numpy
 from wengert.autograd._levels import Level
 from wengert.autograd._transforms import transposed, zeros
@@ -21,6 +21,7 @@ from wengert.ops.casting import convert
 from wengert.ops.complexes import complex as complex_of
 from wengert.ops.complexes import conj, real
 from wengert.ops.expansion import expand
+from wengert.ops.shape import clone
 
 
 class Dual(Tracer):
@@ -40,7 +41,7 @@ class Dual(Tracer):
 
     def __repr__(self) -> str:
         text = repr(self.value)
-        return f"{text[:-1]}, tangent={self.tangent!r})"
+        return f"{text[:-1]}, tangent={self.tangent!r})" if self.level.depth else text
 
 
 class DualLevel(Level):
@@ -86,7 +87,10 @@ class DualLevel(Level):
         out = op(values, params)
         if not tangents or out._array.dtype not in inexact:
             return out
-        return self.dual(out, _tangent_of(op, values, params, out, tangents))
+        tangent = _tangent_of(op, values, params, out, tangents)
+        if not op.view and (any(tangent is t for t in tangents.values()) or _shown(tangent)):
+            tangent = clone(tangent)  # an in-place write must not reach another tangent
+        return self.dual(out, tangent)
 
     def apply_list(self, op: Any, inputs: Sequence[Any], params: tuple[Any, ...]) -> Any:
         """The operation is linear in all of its list."""
@@ -101,6 +105,22 @@ class DualLevel(Level):
         outs = op.function(input.value, *params)
         tangents = op.function(input.tangent, *params)
         return tuple([self.dual(o, t) for o, t in zip(outs, tangents, strict=True)])
+
+    def write(self, target: Any, result: Any, put: Callable[[Any, Any], None]) -> None:
+        """Write the value, and write the tangent as well, so that views of both see it."""
+        self.check_running()
+        tangent = self.tangent(result)
+        if self.owns(target):
+            put(target.value, self.lower(result))
+            put(target.tangent, zeros(target) if tangent is None else tangent)
+        else:
+            put(target, self.lower(result))
+            self.become(target).tangent = clone(tangent)
+
+
+def _shown(tangent: Any) -> bool:
+    """Whether a tangent shows the memory of another."""
+    return memory_of(tangent).base is not None
 
 
 def _tangent_of(op: Any, values: Any, params: Any, out: Any, tangents: dict[str, Any]) -> Any:

@@ -16,10 +16,21 @@ from typing import Any
 import numpy as np
 
 from wengert import _storage
-from wengert._core import Call, Leaf, Node, State, caller, getframe, tensors, wrap
+from wengert._core import (
+    Call,
+    Leaf,
+    Node,
+    State,
+    Tensor,
+    caller,
+    getframe,
+    memory_of,
+    tensors,
+    wrap,
+)
 from wengert.autograd import _errors
 from wengert.autograd._mode import enable_grad
-from wengert.ops.subscript import Slices
+from wengert.ops.subscript import Slices, alive
 
 by_seq = attrgetter("seq")
 Lift = Callable[[Any, "Node | None"], Any]
@@ -130,6 +141,8 @@ class Walk:
         for slot, _ in node.saved:
             kept = getattr(node, slot)
             for value in kept if type(kept) is list else (kept,):
+                if isinstance(value, Tensor):  # of a derivative inside another transform
+                    value = memory_of(value)
                 if type(value) is np.ndarray:
                     write = _storage.write_after(value, node.seq)
                     if write is not None:
@@ -164,7 +177,7 @@ class Walk:
             edges = node.edges
             if g is None:
                 continue
-            if type(g) is Slices:
+            if alive and type(g) is Slices:
                 g = g.dense()
             if node.state is not None:
                 self._retain(node, g)
@@ -206,7 +219,7 @@ class Walk:
     def _pass(self, node: Node, g: Any, lift: Lift) -> bool:
         """Take what arrived at a node and send it on; False where the walk ends."""
         pending, targets = self.pending, self.targets
-        if type(g) is Slices:
+        if alive and type(g) is Slices:
             g = g.dense()
         if node.state is not None:
             g = self._listen(node, g)

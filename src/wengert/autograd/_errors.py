@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wengert._core import Call, Node, Tensor, tensors
+from wengert._core import Call, Node, Tensor
 from wengert._storage import Write, line_of, place
 
 if TYPE_CHECKING:
@@ -26,12 +26,22 @@ class SavedTensorOverwrittenError(GraphError):
     """A value that backward needs was written in place after it was saved."""
 
 
+class GraphInUseError(GraphError):
+    """Two walks at once want nodes that one of them releases."""
+
+
 class NoGraphError(GraphError):
     """Backward on a tensor that nothing recorded."""
 
 
 class NonScalarRootError(GraphError):
     """Backward without `gradient=` on a tensor of more than one element."""
+
+
+class Interrupted(Call):
+    """A call that something ended before the gradients that it computed had arrived."""
+
+    __slots__ = ()
 
 
 def made(node: Node) -> str:
@@ -70,6 +80,12 @@ def released(walk: Walk, node: Node) -> GraphReleasedError:
         f"  released by: {called(earlier)}",
         f"  reached:     {made(node)}",
     ]
+    if isinstance(earlier, Interrupted):
+        lines += [
+            "  The call that released it was interrupted: no .grad has changed, but part of the"
+            " graph is gone. Remedy: compute the loss again before this call",
+        ]
+        return GraphReleasedError("\n".join(lines))
     if consumer is not None:
         lines += [
             f"  joined by:   {made(consumer)}",
@@ -145,45 +161,57 @@ def no_graph(index: int, tensor: Tensor, walk: Walk) -> NoGraphError:
     )
 
 
-def non_scalar(tensor: Tensor, walk: Walk) -> NonScalarRootError:
+def non_scalar(shape: tuple[int, ...], node: Node, walk: Walk) -> NonScalarRootError:
     """The error of a root with several elements and no `gradient=`."""
-    node = tensor._edge
-    line = "" if node is None else f"\n  made by:   {made(node)}"
     return NonScalarRootError(
         "grad can be implicitly created only for scalar outputs, and this one has shape"
-        f" {list(tensor._array.shape)}.\n"
-        f"  this call: {called(walk.call)}{line}\n"
+        f" {list(shape)}.\n"
+        f"  this call: {called(walk.call)}\n"
+        f"  made by:   {made(node)}\n"
         "  Remedies:\n"
         "    1. reduce it first: .sum().backward() or .mean().backward()\n"
         "    2. give the cotangent: .backward(gradient=torch.ones_like(y))"
     )
 
 
-def checked_hook_result(answer: Any, node: Node) -> Tensor:
-    """What a hook returned, if it may stand for the gradient."""
-    if type(answer) not in tensors:
-        raise TypeError(f"hook: expected None or a Tensor, got {type(answer).__name__}")
-    if answer._array.shape != node.shape:
-        raise RuntimeError(
-            f"hook has changed the size of value: expected shape {list(node.shape)},"
-            f" got {list(answer._array.shape)}"
+def contended(walk: Walk, other: Walk) -> GraphInUseError:
+    """The error of a walk over nodes that another one is using, if one of them releases."""
+    if other.thread == walk.thread:
+        text = (
+            "backward inside of a backward: this call would release nodes that the call around it"
+            " still needs."
         )
-    return answer
+        remedies = ["pass retain_graph=True to the inner call"]
+    else:
+        text = (
+            "two threads walk the same graph, and one of them releases what both need (as if"
+            " trying to backward through the graph a second time)."
+        )
+        remedies = [
+            "sum the losses and call backward once",
+            "pass retain_graph=True to both calls, and keep the other until both are through",
+        ]
+    lines = [text, f"  this call:  {called(walk.call)}", f"  the other:  {called(other.call)}"]
+    lines += ["  Remedies:", *[f"    {k}. {remedy}" for k, remedy in enumerate(remedies, 1)]]
+    return GraphInUseError("\n".join(lines))
+
+
+def explain(walk: Walk, node: Node, error: Exception) -> None:
+    """Note on an exception where in the graph it came up."""
+    error.add_note(f"in the derivative of {made(node)}\n  of {called(walk.call)}")
 
 
 class UnusedInputError(GraphError):
     """An input of `grad` that the outputs do not depend on."""
 
 
-def unused(index: int, tensor: Tensor, walk: Walk) -> UnusedInputError:
+def unused(index: int, node: Node, walk: Walk) -> UnusedInputError:
     """The error of an input that no path leads to."""
-    node = tensor._edge
-    assert node is not None
     return UnusedInputError(
         f"The differentiated Tensor at index {index} appears to not have been used in the graph."
         " Set allow_unused=True if this is the desired behavior.\n"
         f"  this call: {called(walk.call)}\n"
-        f"  unused:    inputs[{index}], shape {list(tensor._array.shape)},"
+        f"  unused:    inputs[{index}], shape {list(node.shape)},"
         f" {'a leaf made' if not node.edges else 'made by ' + name_of(node)}"
         f" at {place(node.code, node.lasti)}\n"
         "  Remedies:\n"

@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 
 from wengert import _storage
-from wengert._core import Leaf, Node, State, Tensor, caller, getframe, mode, new, wrap
+from wengert._core import Leaf, Node, Site, State, Tensor, caller, getframe, mode, new, wrap
 from wengert._dtypes import inexact
 from wengert.autograd import _errors
 from wengert.autograd._engine import lifted, plain
 from wengert.autograd._mode import enable_grad, no_grad
+from wengert.autograd._packing import Hooks, Packed, packed, shown
 from wengert.ops._operands import cast, sum_to
 from wengert.ops._variadic import Output, Partial, output_of, record
 
@@ -153,10 +154,13 @@ class Function:
         several = isinstance(result, tuple)
         outputs = _own_outputs(ctx, args, result if several else (result,))
         site = mode.site
+        node = None
         if site is not None and any(ctx.needs_input_grad):
             node = record(cls.node, tuple(e for e in edges if e is not None), (), site)
             node.attach(ctx, args, edges, outputs)
         ctx._to_save = ctx._dirty = ctx._constant = ()  # no cycle through the outputs
+        if node is not None and type(site) is not Site:
+            site.recorded(node)  # type: ignore[union-attr]
         return tuple(outputs) if several else outputs[0]
 
 
@@ -225,6 +229,40 @@ class FunctionNode(Node):
             if out._array.dtype in inexact:
                 out._edge = self._edge_of(k, len(outputs))
 
+    @staticmethod
+    def packing(node: FunctionNode, hooks: Hooks) -> None:
+        """Pack what the user saved; as elsewhere, an output is shown without its node."""
+        assert node.s_saved is not None
+        node.s_saved = [
+            a if type(a) is not np.ndarray
+            else packed(node, a, shown(a, node._input_edge(*kind)), hooks)
+            for a, kind in zip(node.s_saved, node.kinds, strict=True)
+        ]  # fmt: skip
+
+    def _input_edge(self, kind: str, index: int) -> Node | None:
+        return self.edges[index] if kind == "input" and index >= 0 else None
+
+    @property
+    def saved_tensors(self) -> tuple[Tensor | None, ...]:
+        """What the user saved; GraphReleasedError when it has been let go."""
+        from wengert.autograd._saved_values import check_kept, restored
+
+        check_kept(self, "s_saved")
+        return tuple(
+            [
+                None if a is None
+                else restored(self, "s_saved", a, self._edge_of_saved(kind, index, a, False))
+                for a, (kind, index) in zip(self.s_saved or (), self.kinds, strict=True)
+            ]
+        )  # fmt: skip
+
+    @property
+    def _raw_saved_tensors(self) -> tuple[Any, ...]:
+        from wengert.autograd._saved_values import SavedTensor, check_kept
+
+        check_kept(self, "s_saved")
+        return tuple([SavedTensor(self, "s_saved", k) for k in range(len(self.kinds))])
+
     def _edge_of(self, index: int, count: int) -> Node:
         if count > 1:
             return output_of(self.part, self, index, self.shapes[index][0])
@@ -249,10 +287,11 @@ class FunctionNode(Node):
         recorded = lift is lifted
         parts = g.parts if type(g) is Partial else {0: g}
         grads = [self._cotangent(k, parts.get(k), ctx) for k in range(len(self.shapes))]
+        arrays = [a.restored(self, "s_saved") if type(a) is Packed else a for a in self.s_saved]
         ctx._saved = tuple(
             [
                 None if a is None else wrap(a, self._edge_of_saved(kind, index, a, recorded))
-                for a, (kind, index) in zip(self.s_saved, self.kinds, strict=True)
+                for a, (kind, index) in zip(arrays, self.kinds, strict=True)
             ]
         )
         try:
@@ -275,7 +314,7 @@ class FunctionNode(Node):
 
     def _edge_of_saved(self, kind: str, index: int, array: Any, recorded: bool) -> Node | None:
         if kind == "input":
-            return self.edges[index] if index >= 0 else None
+            return self._input_edge(kind, index)
         if kind == "output":
             return self if len(self.shapes) == 1 else output_of(self.part, self, index, array.shape)
         return refused(self, _intermediate) if recorded and array.dtype in inexact else None

@@ -7,12 +7,13 @@ they save are values of the levels further out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import weakref
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor, Tracer, leaf_of, mode
+from wengert._core import Leaf, Tensor, Tracer, leaf_of, mode
 from wengert.autograd._levels import Level
 from wengert.ops._publish import recorded
 from wengert.ops._variadic import output_of, record
@@ -66,8 +67,12 @@ class GradLevel(Level):
         known = op.values(values, params, out)
         read = {name for i in wanted for name in op.wants[i]}
         saves = [known[name] if name in read else None for name in op.keeps]
-        node = recorded(op, mode.where, [edges[i] for i in op.differentiable], saves, out.shape)
-        return self._result(out, node)
+        edge_list = [edges[i] for i in op.differentiable]
+        node = recorded(op, mode.where, edge_list, saves, tuple(out.shape))
+        made = self._result(out, node)
+        if op.view:
+            _share(made, inputs[0])
+        return made
 
     def apply_list(self, op: Any, inputs: Sequence[Any], params: tuple[Any, ...]) -> Any:
         """Compute further out, and record here."""
@@ -90,12 +95,43 @@ class GradLevel(Level):
         node = record(op.whole, (edge,), tuple(input.shape), mode.where)
         _, node.kept = op.forward(_outline(input), *params)
         node.shapes = [tuple(out.shape) for out in outs]
-        return tuple(
-            [
-                self._result(out, output_of(op.part, node, k, tuple(out.shape)))
-                for k, out in enumerate(outs)
-            ]
-        )
+        made = [
+            self._result(out, output_of(op.part, node, k, tuple(out.shape)))
+            for k, out in enumerate(outs)
+        ]
+        for view in made:
+            _share(view, input)
+        return tuple(made)
+
+    def write(self, target: Any, result: Any, put: Callable[[Any, Any], None]) -> None:
+        """Write the value further out; the target's history is that of the result."""
+        self.check_running()
+        edge = self.edge(result)
+        if not self.owns(target):
+            put(target, self.lower(result))
+            self.become(target)._edge = edge
+            return
+        if type(target._edge) is Leaf:
+            raise RuntimeError(
+                "a leaf Variable that requires grad is being used in an in-place operation: it is"
+                " an input of the function that grad() or vjp() differentiates. Use the"
+                " out-of-place form"
+            )
+        others = [v for r in getattr(target, "family", ()) if (v := r()) is not None]
+        if any(v is not target for v in others):
+            raise RuntimeError(
+                "an in-place write inside of a derivative inside of vmap or forward mode, to a"
+                " tensor that shares its memory with a view: use the out-of-place form"
+            )
+        put(target.value, self.lower(result))
+        target._edge = edge
+
+
+def _share(view: Any, source: Any) -> None:
+    """Note that two tracers show the same memory."""
+    family = source.__dict__.setdefault("family", [weakref.ref(source)])
+    family.append(weakref.ref(view))
+    view.family = family
 
 
 def _outline(value: Any) -> np.ndarray:

@@ -1,9 +1,16 @@
-"""Handles of hooks."""
+"""Hooks: their handles, those of nodes, and what a hook may answer."""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from typing import Any
+
+from wengert._core import Node, State, Tensor, state_of, tensors, wrap
+from wengert.ops._variadic import Partial
+from wengert.ops.subscript import Slices
+
+Grads = tuple[Any, ...]
 
 _ids = itertools.count()
 
@@ -36,3 +43,152 @@ class RemovableHandle:
 
     def __exit__(self, *exception: object) -> None:
         self.remove()
+
+
+def register_prehook(self: Node, fn: Callable[[Grads], Grads | None]) -> RemovableHandle:
+    """Call `fn(grad_outputs)` before the derivative of this node is computed.
+
+    A tuple that it returns stands for the gradients of the outputs from there on.
+
+    >>> import wengert
+    >>> x = wengert.ones(2, requires_grad=True)
+    >>> y = x * 2
+    >>> handle = y.grad_fn.register_prehook(lambda grads: (grads[0] * 10,))
+    >>> y.sum().backward()
+    >>> x.grad
+    tensor([20., 20.])
+    """
+    state = state_of(self.output()[0])
+    if state.node_prehooks is None:
+        state.node_prehooks = {}
+    return RemovableHandle(state.node_prehooks, fn)
+
+
+def register_hook(self: Node, fn: Callable[[Grads, Grads], Grads | None]) -> RemovableHandle:
+    """Call `fn(grad_inputs, grad_outputs)` after the derivative of this node was computed.
+
+    A tuple that it returns stands for the gradients of the inputs from there on.
+
+    >>> import wengert
+    >>> x = wengert.ones(2, requires_grad=True)
+    >>> y = x.exp()
+    >>> handle = y.grad_fn.register_hook(lambda inputs, outputs: (outputs[0],))
+    >>> y.sum().backward()
+    >>> x.grad
+    tensor([1., 1.])
+    """
+    state = state_of(self.output()[0])
+    if state.node_hooks is None:
+        state.node_hooks = {}
+    return RemovableHandle(state.node_hooks, fn)
+
+
+Node.register_prehook = register_prehook
+Node.register_hook = register_hook
+
+
+def shown(g: Any) -> Any:
+    """A gradient as hooks see it: a Tensor, or None where nothing arrived."""
+    if type(g) is Slices:
+        g = g.dense()
+    return g if g is None or isinstance(g, Tensor) else wrap(g)
+
+
+def _carried(value: Any, before: Any) -> Any:
+    """A hook's Tensor as the walk carries gradients: arrays, unless they were Tensors before."""
+    if type(value) in tensors and not isinstance(before, Tensor):
+        return value._array
+    return value
+
+
+def run_tensor_hooks(state: State, g: Any) -> Any:
+    """What the hooks of a tensor make of the gradient that arrived."""
+    value = shown(g)
+    for hook in list(state.hooks.values() if state.hooks else ()):
+        answer = hook(value)
+        if answer is not None:
+            value = _checked(answer, value, hook)
+    return _carried(value, g)
+
+
+def run_prehooks(node: Node, state: State, g: Any) -> Any:
+    """What the prehooks of a node make of what arrived at its outputs."""
+    before = outputs_of(node, g)
+    values = tuple([shown(v) for v in before])
+    for hook in list(state.node_prehooks.values() if state.node_prehooks else ()):
+        values = _answered(hook, hook(values), values)
+    after = [_carried(v, b) for v, b in zip(values, before, strict=True)]
+    if type(g) is not Partial:
+        return after[0] if len(after) == 1 else g
+    parts = {k: v for k, v in enumerate(after) if v is not None}
+    if not parts:
+        return None
+    partial = Partial(0, None)
+    partial.parts = parts
+    return partial
+
+
+def run_posthooks(state: State, grads: Grads, outputs: Grads) -> Grads:
+    """What the hooks of a node make of the gradients of its inputs."""
+    values = tuple([shown(g) for g in grads])
+    outputs = tuple([shown(g) for g in outputs])
+    for hook in list(state.node_hooks.values() if state.node_hooks else ()):
+        values = _answered(hook, hook(values, outputs), values)
+    return tuple([_carried(v, g) for v, g in zip(values, grads, strict=True)])
+
+
+def outputs_of(node: Node, g: Any) -> Grads:
+    """The gradient of each output of a node, None for one that got none."""
+    if type(g) is not Partial:
+        # Only an operation with several outputs knows their shapes.
+        return (g,) if g is not None else (None,) * len(getattr(node, "shapes", (0,)))
+    count = len(getattr(node, "shapes", ())) or max(g.parts) + 1
+    return tuple([g.parts.get(k) for k in range(count)])
+
+
+def _answered(hook: Any, answer: Any, values: Grads) -> Grads:
+    """The tuple that a node's hook returned, if it may stand for `values`."""
+    if answer is None:
+        return values
+    if not isinstance(answer, tuple):
+        raise TypeError(
+            f"expected tuple, but hook returned '{type(answer).__name__}': {_name(hook)} must"
+            " return a tuple with a gradient for each, or None"
+        )
+    if len(answer) != len(values):
+        raise RuntimeError(
+            f"hook '{_name(hook)}' has returned an incorrect number of values (got"
+            f" {len(answer)}, but expected {len(values)})"
+        )
+    return tuple(
+        [None if a is None else _checked(a, v, hook) for a, v in zip(answer, values, strict=True)]
+    )
+
+
+def _checked(answer: Any, before: Any, hook: Any) -> Any:
+    """A Tensor that a hook returned, if it may stand for the gradient that the hook got."""
+    if not isinstance(answer, Tensor):
+        raise TypeError(
+            f"expected Variable, but hook returned '{type(answer).__name__}': {_name(hook)} must"
+            " return a Tensor or None"
+        )
+    if before is None:
+        raise RuntimeError(
+            f"can't replace a None gradient with a non-None value, as hook '{_name(hook)}' did"
+        )
+    now, was = answer._array, before._array
+    if now.shape != was.shape:
+        raise RuntimeError(
+            f"hook '{_name(hook)}' has changed the size of value: expected shape"
+            f" {list(was.shape)}, got {list(now.shape)}"
+        )
+    if now.dtype != was.dtype:
+        raise RuntimeError(
+            f"hook '{_name(hook)}' has changed the type of value (was {before.dtype} got"
+            f" {answer.dtype})"
+        )
+    return answer
+
+
+def _name(hook: Any) -> str:
+    return getattr(hook, "__name__", None) or type(hook).__name__

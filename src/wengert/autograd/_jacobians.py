@@ -17,6 +17,8 @@ from wengert._core import Tensor, wrap
 from wengert.autograd._backward import grad
 
 Direction = tuple[np.ndarray, ...]  # of steps: along the real axis, and the imaginary one
+Grads = list[tuple[Tensor | None, ...]]  # of each variable, for each cotangent
+Pairs = list[tuple[Tensor, Tensor | None]]  # the primal and the tangent of each output
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,8 @@ class Subject:
     func: Callable[..., tuple[Tensor, ...]]
     inputs: tuple[Any, ...]
     outputs: tuple[Tensor, ...]
-    part: str = ""  # which part of complex outputs, or inputs, the function is of
+    part: str = ""  # "real" or "imaginary" of complex outputs, or inputs
+    complexes: frozenset[int] = frozenset()  # the positions of these
 
     @property
     def variables(self) -> list[tuple[int, Tensor]]:
@@ -63,10 +66,10 @@ def numerical_along(
 ) -> list[np.ndarray]:
     """The derivative of each output along a direction, flat."""
     array = variable._array
-    steps = [eps * d.reshape(array.shape) for d in direction]
-    if len(steps) > 1:
-        steps[1] = 1j * steps[1]
-    return _difference(subject, array, ..., steps, eps)
+    steps = zip((eps, 1j * eps), direction, strict=False)
+    return _difference(
+        subject, array, ..., [step * d.reshape(array.shape) for step, d in steps], eps
+    )
 
 
 def indices(array: np.ndarray) -> Iterable[Any]:
@@ -126,12 +129,7 @@ def _check_alike(low: list[np.ndarray], high: list[np.ndarray], when: str) -> No
                 )
 
 
-Grads = list[tuple[Tensor | None, ...]]  # of each variable, for each cotangent
-
-
-def pulled(
-    output: Tensor, variables: Sequence[Tensor], cotangents: Iterable[np.ndarray]
-) -> Grads:
+def pulled(output: Tensor, variables: Sequence[Tensor], cotangents: Iterable[np.ndarray]) -> Grads:
     """The gradients of the variables for each cotangent of an output."""
     return [
         grad(output, variables, wrap(g), retain_graph=True, allow_unused=True) for g in cotangents
@@ -160,9 +158,7 @@ def unit_vectors(array: np.ndarray) -> Iterable[np.ndarray]:
         yield e
 
 
-def pushed(
-    subject: Subject, variable: Tensor, tangents: Iterable[np.ndarray]
-) -> Iterable[list[tuple[Tensor, Tensor | None]]]:
+def pushed(subject: Subject, variable: Tensor, tangents: Iterable[np.ndarray]) -> Iterable[Pairs]:
     """The primal and the tangent of each output, for each tangent of one input, by forward mode."""
     for tangent in tangents:
         given = [
@@ -176,9 +172,7 @@ def _differentiable(inputs: tuple[Any, ...]) -> list[Tensor | None]:
     return [x if isinstance(x, Tensor) and x.requires_grad else None for x in inputs]
 
 
-def dual_call(
-    subject: Subject, tangents: Sequence[Tensor | None]
-) -> list[tuple[Tensor, Tensor | None]]:
+def dual_call(subject: Subject, tangents: Sequence[Tensor | None]) -> Pairs:
     """The primal and the tangent of each output; an input without a tangent is a constant."""
     from wengert.autograd import forward_ad
 
@@ -192,10 +186,9 @@ def dual_call(
     return [(pair.primal, pair.tangent) for pair in pairs]
 
 
-def along(direction: Direction, column: np.ndarray) -> complex:
-    """The product of a direction in the input's space with a gradient, flat."""
+def along(direction: Direction, gradient: np.ndarray) -> complex:
+    """The derivative along a direction, from a gradient; all flat."""
     if len(direction) == 1:
-        return complex((direction[0] * column).sum()) if column.dtype.kind == "c" else float(
-            (direction[0] * column).sum()
-        )  # fmt: skip
-    return complex((direction[0] * column.real).sum(), (direction[1] * column.imag).sum())
+        return float((direction[0] * gradient).sum())
+    x, y = direction
+    return complex((x * gradient.real).sum(), (y * gradient.imag).sum())

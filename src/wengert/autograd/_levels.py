@@ -10,10 +10,12 @@ functorch's stacks of interpreters).
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from wengert._core import Tensor, Tracer, new
+
+Shape = tuple[int, ...]
 
 
 class Running(threading.local):
@@ -81,6 +83,49 @@ class Level:
         """A user's `autograd.Function`."""
         raise NotImplementedError
 
-    def write(self, target: Tensor, result: Tensor, name: str) -> None:
-        """Put `result` where `target` is: an in-place write in which a tracer takes part."""
+    def detach(self, value: Any) -> Any:
+        """A tracer without its place in any graph."""
+        return value.value.detach()
+
+    def beside(self, value: Any, make: Callable[[Shape], Any], lead: Shape) -> Any:
+        """See `beside`, for a tracer of this level."""
+        return beside(value.value, make, lead)
+
+    def write(self, target: Any, result: Any, put: Callable[[Any, Any], None]) -> None:
+        """Put `result` where `target` is; one of them at least is a tracer of this level.
+
+        `put(target, result)` does the same one level further out.
+        """
         raise NotImplementedError
+
+    def become(self, target: Tensor) -> Any:
+        """Turn a tensor of a level further out, just written with a tracer's value, into a tracer.
+
+        What it was, the tracer stands for. Whoever holds the tensor finds the tracer.
+        """
+        if hasattr(target, "_root") or any(v() is not None for v in getattr(target, "_views", ())):
+            raise RuntimeError(
+                f"{self.what}: an in-place write of a value that depends on the inputs to a tensor"
+                " that does not, and that has views: the views would not know. Write to the tensor"
+                " before it is viewed, or build the result with torch.stack, torch.cat, torch.where"
+            )
+        old = new(type(target))
+        for slot in ("_array", "_edge", "_grad"):
+            if not isinstance(target, Tracer) and hasattr(target, slot):
+                setattr(old, slot, getattr(target, slot))
+        old.__dict__.update(target.__dict__)
+        target.__dict__.clear()
+        made: Any = target
+        made.__class__ = self.kind
+        made.level, made.value = self, old
+        return made
+
+
+def beside(value: Any, make: Callable[[Shape], Any], lead: Shape = ()) -> Any:
+    """A fresh tensor to go with `value`: `make(lead)`, with `lead` the batches that it is in.
+
+    A tensor made for one sample of a batch is one of a batch: it may be written to.
+    """
+    if isinstance(value, Tracer):
+        return value.level.beside(value, make, lead)
+    return make(lead)

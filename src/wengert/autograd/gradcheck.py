@@ -61,8 +61,6 @@ def gradcheck(
     >>> wengert.autograd.gradcheck(wengert.log, x)
     True
     """
-    from wengert.autograd import _gradcheck
-
     _require(
         check_forward_ad or check_backward_ad,
         "Expected at least one of check_forward_ad or check_backward_ad to be True",
@@ -75,7 +73,10 @@ def gradcheck(
         check_forward_ad or not check_batched_forward_grad,
         "Setting check_batched_forward_grad=True requires check_forward_ad to be True",
     )
-    options = _gradcheck.Options(
+    return _checked(
+        func,
+        inputs,
+        raise_exception,
         eps=eps,
         atol=atol,
         rtol=rtol,
@@ -89,13 +90,6 @@ def gradcheck(
         fast=fast_mode,
         masked=bool(masked),
     )
-    try:
-        _gradcheck.check(func, inputs, options)
-    except GradcheckError:
-        if raise_exception:
-            raise
-        return False
-    return True
 
 
 def gradgradcheck(
@@ -152,22 +146,35 @@ def gradgradcheck(
     gradient, arguments = _gradcheck.gradient(
         func, inputs, grad_outputs, gen_non_contig_grad_outputs
     )
-    return gradcheck(
+    return _checked(
         gradient,
         arguments,
+        raise_exception,
         eps=eps,
         atol=atol,
         rtol=rtol,
-        raise_exception=raise_exception,
         nondet_tol=nondet_tol,
-        check_undefined_grad=check_undefined_grad,
-        check_grad_dtypes=check_grad_dtypes,
-        check_batched_grad=check_batched_grad,
-        check_forward_ad=check_fwd_over_rev,
-        check_backward_ad=check_rev_over_rev,
-        fast_mode=fast_mode,
+        undefined=check_undefined_grad,
+        dtypes=check_grad_dtypes,
+        batched=check_batched_grad,
+        batched_forward=False,
+        forward=check_fwd_over_rev,
+        backward=check_rev_over_rev,
+        fast=fast_mode,
         masked=masked,
     )
+
+
+def _checked(func: Callable[..., Any], inputs: Any, raise_exception: bool, **options: Any) -> bool:
+    from wengert.autograd import _gradcheck
+
+    try:
+        _gradcheck.check(func, inputs, _gradcheck.Options(**options))
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
+    return True
 
 
 def _require(condition: bool, text: str) -> None:

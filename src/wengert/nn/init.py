@@ -132,6 +132,7 @@ def _truncated_by_rejection(
 
 
 def _write(tensor: Tensor, values: Any, name: str) -> Tensor:
+    _storage.before_write(tensor._array)
     np.copyto(tensor._array, values, casting="unsafe")
     _storage.stamp(tensor._array, name, *caller(getframe(1)))
     return tensor

@@ -114,6 +114,7 @@ def _limit_norms(weight: Tensor, index: np.ndarray, max_norm: float, norm_type: 
     used = np.unique(index)
     norms = np.linalg.norm(table[used], norm_type, axis=1)
     long = norms > max_norm
+    _storage.before_write(table)
     table[used[long]] *= (max_norm / (norms[long] + 1e-7))[:, None].astype(table.dtype)
     _storage.stamp(table, "embedding", *caller(getframe(1)))
 

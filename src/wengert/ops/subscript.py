@@ -16,6 +16,10 @@ from wengert.kernels.scatter import Key, sum_at
 from wengert.ops._declare import Value, multilinear, primitive
 from wengert.ops._operands import sum_to
 
+# One entry for each `Slices` that there is (append and pop are atomic; a count's += is not):
+# walks look out for them, at some cost per node, only while there are any.
+alive: list[None] = []
+
 
 class Slices:
     """The cotangents of parts of one tensor, on their way to its node: zeros elsewhere.
@@ -31,6 +35,10 @@ class Slices:
     def __init__(self, g: Any, shape: tuple[int, ...], key: Key) -> None:
         self._g, self._shape, self._key = g, shape, key
         self._array: np.ndarray | None = None
+        alive.append(None)
+
+    def __del__(self) -> None:
+        alive.pop()
 
     def dense(self) -> np.ndarray:
         """The sum as an array."""

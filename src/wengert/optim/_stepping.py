@@ -13,7 +13,7 @@ import numpy as np
 
 from wengert import _dtypes
 from wengert._core import Tensor, caller, getframe, wrap
-from wengert._storage import stamp
+from wengert._storage import before_write, stamp
 from wengert.autograd._mode import enable_grad
 from wengert.optim.optimizer import Group, Optimizer
 
@@ -41,6 +41,7 @@ class Stepping(Optimizer):
             for p in group["params"]:
                 g = getattr(p, "_grad", None)
                 if g is not None:
+                    before_write(p._array)
                     self._update(p, g._array, group)
                     stamp(p._array, name, *where)
         return loss

@@ -8,9 +8,10 @@ from typing import Any, Unpack
 import numpy as np
 
 from wengert import _dtypes
-from wengert._core import Tensor, wrap
+from wengert._core import Tensor, Tracer, wrap
 from wengert._device import on_cpu
 from wengert._dtypes import of_numpy
+from wengert.autograd._levels import beside
 from wengert.ops.casting import convert
 from wengert.tensor import _data
 from wengert.tensor._arguments import (
@@ -220,14 +221,23 @@ def _fill_number(name: str, value: Any) -> Any:
 def _like(name: str, input: Any, fill: Any, options: Any) -> Tensor:
     """A tensor as `input`, in memory too; `fill` is a number, or None for any elements."""
     require_tensor(name, "input", input)
-    if not options and fill == 0:
+    if not options and fill == 0 and type(input) is Tensor:
         return wrap(np.zeros_like(input._array))
     options.pop("memory_format", None)
     dtype = dtype_of(name, options, of_numpy[input._array.dtype])
-    array = np.empty_like(input._array, dtype.np)
-    if fill is not None:
-        array[...] = _dtypes.scalar_array(fill, dtype, name)
-    return finish(name, array, options)
+    value = None if fill is None else _dtypes.scalar_array(fill, dtype, name)
+
+    def make(lead: tuple[int, ...]) -> Tensor:
+        like = input._array
+        traced = isinstance(input, Tracer)
+        array = (
+            np.empty((*lead, *like.shape), dtype.np) if traced else np.empty_like(like, dtype.np)
+        )
+        if value is not None:
+            array[...] = value
+        return finish(name, array, options)
+
+    return beside(input, make)
 
 
 def zeros_like(input: Tensor, **options: Any) -> Tensor:

@@ -15,12 +15,27 @@ from typing import Any
 import numpy as np
 
 from wengert import _storage
-from wengert._core import Leaf, Node, Tensor, caller, getframe, mode, state_of, tick, wrap
+from wengert._core import (
+    Leaf,
+    Node,
+    Site,
+    Tensor,
+    Tracer,
+    caller,
+    getframe,
+    memory_of,
+    mode,
+    state_of,
+    tensors,
+    tick,
+    wrap,
+)
 from wengert._dtypes import of_numpy, scalar_array
 from wengert.ops._declare import Value, multilinear, primitive
-from wengert.ops._operands import Number, sum_to
+from wengert.ops._operands import Number, innermost, sum_to
 from wengert.ops.casting import convert
 from wengert.ops.expansion import check_expandable, expand
+from wengert.ops.shape import clone
 from wengert.ops.strided import whole, window_history, written_window
 
 
@@ -31,14 +46,21 @@ def inplace(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     def method(self: Tensor, *args: Any, **options: Any) -> Tensor:
         check_writable(self, name)
         since = tick()
-        result = function(self, *args, **options)
-        if result._edge is not None:
-            _keep_originals(result._edge, self._array, since)
+        result = function(_original(self), *args, **options)
+        for edge in _edges(result):
+            _keep_originals(edge, memory_of(self), since)
         return write(self, result, name)
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"In-place form of `{name.removesuffix('_')}`."
     return method
+
+
+def _original(target: Tensor) -> Tensor:
+    """What an operation reads of its target: a copy, if a saver may keep what it reads."""
+    if mode.site is None or type(mode.site) is Site or type(target) not in tensors:
+        return target
+    return wrap(target._array.copy(order="K"), target._edge)
 
 
 def reshaped_inplace(function: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -94,8 +116,10 @@ def _leaf_remedy(name: str, target: Tensor) -> str:
 
 
 def check_memory(array: np.ndarray, name: str) -> None:
-    """Raise where the elements of an array cannot be written one by one."""
+    """Before a write: raise where the elements of an array cannot be written one by one."""
     if array.flags.writeable:
+        if _storage.guards:
+            _storage.before_write(array)
         return
     if not whole(array).overlaps():
         raise RuntimeError(
@@ -112,6 +136,7 @@ def check_memory(array: np.ndarray, name: str) -> None:
 def write(target: Tensor, result: Tensor, name: str) -> Tensor:
     """Put `result` into the memory of `target` and give `target` its history."""
     array, value = target._array, result._array
+    traced = isinstance(target, Tracer) or isinstance(result, Tracer)
     if value.shape != array.shape:
         raise RuntimeError(
             f"output with shape {list(array.shape)} doesn't match the broadcast shape"
@@ -119,8 +144,11 @@ def write(target: Tensor, result: Tensor, name: str) -> Tensor:
         )
     if value.dtype != array.dtype:
         _check_castable(value.dtype, array.dtype, name)
-        if result._edge is not None:
+        if traced or result._edge is not None:
             result = convert(result, of_numpy[array.dtype])
+    if traced:
+        innermost((target, result)).write(target, result, lambda t, r: write(t, r, name))
+        return target
     check_memory(array, name)
     np.copyto(array, value, casting="unsafe")
     touch(target, name)
@@ -147,7 +175,7 @@ def rebase(target: Tensor, result: Tensor) -> None:
     edge = result._edge
     root = getattr(target, "_root", target)
     if root is target:
-        if edge is not None:
+        if edge is not None and type(mode.site) is Site:  # a saver has seen what the node keeps
             _adopt_output(target, result, edge)
         _set_edge(target, edge)
     elif edge is None and root._edge is None:
@@ -172,6 +200,15 @@ def _set_edge(tensor: Tensor, edge: Node | None) -> None:
         state_of(edge).retain = weakref.ref(tensor)
 
 
+def _edges(result: Any) -> list[Node]:
+    """The nodes of a result, at all levels of a tracer."""
+    found = [] if result._edge is None else [result._edge]
+    if isinstance(result, Tracer):
+        for part in (result.value, getattr(result, "tangent", None)):
+            found += [] if part is None else _edges(part)
+    return found
+
+
 def _keep_originals(edge: Node, array: np.ndarray, since: int) -> None:
     """Give nodes younger than `since` copies of what they saved of memory about to be written."""
     todo = [edge]
@@ -183,6 +220,8 @@ def _keep_originals(edge: Node, array: np.ndarray, since: int) -> None:
             value = getattr(node, slot)
             if type(value) is np.ndarray and np.may_share_memory(value, array):
                 setattr(node, slot, value.copy())
+            elif isinstance(value, Tensor) and np.may_share_memory(memory_of(value), array):
+                setattr(node, slot, clone(value))
         todo += [e for e in node.edges if e is not None]
 
 
@@ -227,8 +266,13 @@ def overwrite(target: Tensor, src: Any, name: str) -> Tensor:
     """
     check_writable(target, name)
     array = target._array
-    check_memory(array, name)
     value = src if isinstance(src, Tensor) else wrap(scalar_array(src, of_numpy[array.dtype], name))
+    if isinstance(target, Tracer) or isinstance(value, Tracer):
+        value = convert(value, of_numpy[array.dtype])
+        return write(
+            target, value if value.shape == array.shape else expand(value, array.shape), name
+        )
+    check_memory(array, name)
     if mode.site is None or (target._edge is None and value._edge is None):
         assign(array, value._array)
         touch(target, name)

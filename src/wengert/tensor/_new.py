@@ -7,7 +7,9 @@ from typing import Any
 
 from wengert._core import Tensor
 from wengert._dtypes import of_numpy
+from wengert.autograd._levels import beside
 from wengert.tensor import _creation
+from wengert.tensor._arguments import size_of
 
 
 def new_tensor(self: Tensor, data: Any, **options: Any) -> Tensor:
@@ -17,7 +19,8 @@ def new_tensor(self: Tensor, data: Any, **options: Any) -> Tensor:
     >>> wengert.zeros(1).new_tensor([1, 2])
     tensor([1., 2.])
     """
-    return _creation.tensor(data, **_as(self, options))
+    made = _creation.tensor(data, **_as(self, options))
+    return beside(self, lambda lead: made.repeat(*lead, *[1] * made.ndim) if lead else made)
 
 
 def new_full(self: Tensor, size: Any, fill_value: Any, **options: Any) -> Tensor:
@@ -27,7 +30,7 @@ def new_full(self: Tensor, size: Any, fill_value: Any, **options: Any) -> Tensor
     >>> wengert.zeros(1).new_full((2,), 3)
     tensor([3., 3.])
     """
-    return _creation.full(size, fill_value, **_as(self, options))
+    return _sized(self, "new_full", _creation.full, (size,), (fill_value,), options)
 
 
 def new_empty_strided(self: Tensor, size: Any, stride: Any, **options: Any) -> Tensor:
@@ -46,11 +49,25 @@ def _as(self: Tensor, options: dict[str, Any]) -> dict[str, Any]:
     return options
 
 
-def _sized(make: Callable[..., Tensor], what: str) -> Callable[..., Tensor]:
-    def method(self: Tensor, *size: Any, **options: Any) -> Tensor:
-        return make(*size, **_as(self, options))
+def _sized(
+    self: Tensor, name: str, make: Any, size: Any, values: tuple[Any, ...], options: dict[str, Any]
+) -> Tensor:
+    """What `make` makes of a size; of a batch where `self` is one."""
+    options, shape = _as(self, options), size_of(name, size)
+    made: Tensor = beside(self, lambda lead: make((*lead, *shape), *values, **options))
+    return made
 
-    method.__name__ = method.__qualname__ = f"new_{make.__name__}"
+
+def _new(make: Callable[..., Tensor], what: str) -> Callable[..., Tensor]:
+    name = f"new_{make.__name__}"
+
+    def method(self: Tensor, *size: Any, **options: Any) -> Tensor:
+        if not size and "size" not in options:
+            return make(**options)  # which says what is missing
+        given = size or (options.pop("size"),)
+        return _sized(self, name, make, given, (), options)
+
+    method.__name__ = method.__qualname__ = name
     method.__doc__ = f"""A tensor of this size {what}, in this tensor's dtype.
 
     >>> import wengert
@@ -66,6 +83,6 @@ def bind() -> None:
     define.new_tensor = new_tensor
     define.new_full = new_full
     define.new_empty_strided = new_empty_strided
-    define.new_zeros = _sized(_creation.zeros, "whose elements are zero")
-    define.new_ones = _sized(_creation.ones, "whose elements are one")
-    define.new_empty = _sized(_creation.empty, "whose elements are not set")
+    define.new_zeros = _new(_creation.zeros, "whose elements are zero")
+    define.new_ones = _new(_creation.ones, "whose elements are one")
+    define.new_empty = _new(_creation.empty, "whose elements are not set")

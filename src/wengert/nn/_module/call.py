@@ -32,9 +32,12 @@ class Calls:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         # Operations note the site that they run at; `mode.site` is None where none records.
         outer = mode.where
-        site = new(Site)
-        site.parent = outer
-        site.module = ref(self)
+        if type(outer) is Site:
+            site = new(Site)
+            site.parent = outer
+            site.module = ref(self)
+        else:  # somebody watches what is saved
+            site = outer.child(self)
         mode.where = site
         if mode.site is not None:
             mode.site = site

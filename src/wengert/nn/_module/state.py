@@ -341,6 +341,7 @@ def _copying(module: Any, name: str, target: Tensor, source: Tensor) -> Callable
 
     def copy() -> None:
         array = target._array
+        _storage.before_write(array)
         np.copyto(array, source._array.reshape(array.shape), casting="unsafe")
         _storage.stamp(array, "load_state_dict()", *where)
 

@@ -112,6 +112,7 @@ def _scale(grads: list[Tensor], max_norm: float, total: Tensor) -> None:
 
 
 def _multiply(g: Tensor, factor: Any) -> None:
+    _storage.before_write(g._array)
     np.multiply(g._array, factor.astype(g._array.dtype), out=g._array)
     _storage.stamp(g._array, "clip_grad_norm_()", *caller(getframe(1)))
 
@@ -130,6 +131,7 @@ def clip_grad_value_(
     """
     bound = float(clip_value)
     for g in _gradients(parameters):
+        _storage.before_write(g._array)
         np.clip(g._array, -bound, bound, out=g._array)
         _storage.stamp(g._array, "clip_grad_value_()", *caller(getframe(1)))
 

@@ -22,6 +22,10 @@ class CheckpointError(RuntimeError):
     """The recomputation of a checkpointed function differs from its forward."""
 
 
+# Shape and dtype of a saved array.
+Outline = tuple[tuple[int, ...], np.dtype[Any]]
+
+
 class Step(NamedTuple):
     """One recorded operation of a run: all that a report says of it."""
 
@@ -30,7 +34,7 @@ class Step(NamedTuple):
     lasti: int
     site: Site
     shape: tuple[int, ...]
-    saved: tuple[Any, ...]  # of each value that the recomputation is to bring, its outline
+    saved: tuple[Outline, ...]  # of each array that the recomputation is to bring
 
     def name(self) -> str:
         """The operation, as it was called."""
@@ -38,41 +42,19 @@ class Step(NamedTuple):
         return op.called if op is not None else self.kind.__name__.removesuffix("Backward0")
 
 
-def outline(value: Any) -> Any:
-    """Shape and dtype of a saved value, or of each one of a list."""
-    if type(value) is np.ndarray:
-        return value.shape, value.dtype
-    if type(value) is list:
-        return [outline(v) for v in value]
-    return type(value)
-
-
-def tensors_in(steps: Sequence[Step]) -> list[tuple[Step, Any]]:
+def tensors_in(steps: Sequence[Step]) -> list[tuple[Step, Outline]]:
     """Every saved tensor of a run in order: its operation and its outline."""
-    found: list[tuple[Step, Any]] = []
-    for step in steps:
-        for item in step.saved:
-            found += [(step, part) for part in _parts(item)]
-    return found
-
-
-def _parts(item: Any) -> list[Any]:
-    if type(item) is list:
-        return [part for inner in item for part in _parts(inner)]
-    return [] if item is type(None) else [item]
+    return [(step, outline) for step in steps for outline in step.saved]
 
 
 def agree(forward: Sequence[Step], again: Sequence[Step], check: bool) -> bool:
-    """Whether a recomputation brings what the forward would have saved.
+    """Whether a second run saved what the first one did; without `check`, as much as that."""
+    a, b = tensors_in(forward), tensors_in(again)
+    return len(a) == len(b) and not (check and any(map(_differ, a, b)))
 
-    Only operations that save something count. Without `check` only how much they save does.
-    """
-    a, b = ([s for s in steps if s.saved] for steps in (forward, again))
-    if len(a) != len(b):
-        return False
-    if not check:
-        return all(len(x.saved) == len(y.saved) for x, y in zip(a, b, strict=True))
-    return all(x.kind is y.kind and x.saved == y.saved for x, y in zip(a, b, strict=True))
+
+def _differ(a: tuple[Step, Outline], b: tuple[Step, Outline]) -> bool:
+    return a[0].kind is not b[0].kind or a[1] != b[1]
 
 
 class Report(NamedTuple):
@@ -107,7 +89,7 @@ class Report(NamedTuple):
             " metadata than during the forward pass."
         ]
         for i, (a, b) in enumerate(zip(known, found, strict=True)):
-            if a[1] != b[1] or a[0].kind is not b[0].kind:
+            if _differ(a, b):
                 named = a[0].kind is not b[0].kind
                 lines += [
                     f"tensor at position {i}:",
@@ -148,22 +130,13 @@ class Report(NamedTuple):
 
 def _row(step: Step) -> str:
     path = step.site.path()
-    saved = ", ".join(_short(part) for _, part in tensors_in([step]))
+    saved = ", ".join(f"{dtype.name} {list(shape)}" for shape, dtype in step.saved)
     text = f"{path + ': ' if path else ''}{step.name()} {list(step.shape)}"
     text += f"  saves {saved}" if saved else ""
     return f"{text:<48}  {place(step.code, step.lasti)}"
 
 
-def _short(item: Any) -> str:
-    if not isinstance(item, tuple):
-        return item.__name__
-    shape, dtype = item
-    return f"{of_numpy[dtype].short} {list(shape)}"
-
-
-def _metadata(step: Step, item: Any, named: bool) -> dict[str, Any]:
-    if not isinstance(item, tuple):
-        return {"op": step.name(), "type": item.__name__}
-    shape, dtype = item
+def _metadata(step: Step, outline: Outline, named: bool) -> dict[str, Any]:
+    shape, dtype = outline
     described = {"shape": Size(shape), "dtype": of_numpy[dtype], "device": cpu}
     return {"op": step.name(), **described} if named else described

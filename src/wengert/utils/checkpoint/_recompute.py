@@ -1,21 +1,23 @@
-"""Checkpoints that do not need a reentrant backward: nodes whose saved values come back.
+"""Checkpoints that need no backward inside of a backward: saved values that come back.
 
-The forward records as always, but each node leaves what it would have saved to a `Frame`,
-which drops it, and has a `Kept` in its place. When a walk comes to the first such node, the
-frame runs the function again and collects, in the same order, what the nodes of that second
-graph saved; each node takes what is its own as the walk passes.
+The forward records as always, but what its nodes would save goes to a `Frame`, which drops
+it; nodes have a `Packed` value in its place, as with hooks on saved tensors. When a walk asks
+for the first of these values, the frame runs the function again and collects what the nodes
+of that second graph save, in the same order; each value goes as soon as it was given out.
 
-References run one way here too: nodes hold the frame (through `Kept`), the frame holds the
-function and its arguments, and knows nodes by weak references only.
+References run one way here too: nodes hold the frame, the frame holds the function and its
+arguments, and knows by weak references which values are still wanted.
 """
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from itertools import islice
 from typing import Any
+
+import numpy as np
 
 from wengert import _storage
 from wengert._core import (
@@ -27,120 +29,97 @@ from wengert._core import (
     caller,
     getframe,
     mode,
+    new,
     tensors,
     wrap,
 )
-from wengert.autograd._errors import SavedTensorOverwrittenError, called, made
+from wengert.autograd import _errors
+from wengert.autograd._engine import Walk
 from wengert.autograd._mode import enable_grad
+from wengert.autograd._packing import Hooks, Packed, enter, leave, packed, shown, unpacking_class
 from wengert.ops._variadic import record
-from wengert.utils.checkpoint._mismatch import CheckpointError, Report, Step, agree, outline
+from wengert.utils.checkpoint._mismatch import CheckpointError, Report, Step, agree
 from wengert.utils.checkpoint._states import random_state
 
-
-class Kept:
-    """Stands in a node for values that a frame can compute again; knows which ones."""
-
-    __slots__ = ("__weakref__", "frame", "index", "slots")
-
-    def __init__(self, frame: Frame, index: int, slots: list[str]) -> None:
-        self.frame, self.index, self.slots = frame, index, slots
+# A value that a node saved: the name of its slot, and its index where that holds a list.
+Place = tuple[str, int | None]
 
 
-class Hollow(Node):
-    """What the classes of nodes share whose saved values are with a frame."""
-
-    __slots__ = ()
-
-    def pullback(self, g: Any) -> tuple[Any, ...]:
-        """As that of the operation, with its values back for as long as it takes."""
-        kept = _fill(self)
-        try:
-            return super().pullback(g)
-        finally:
-            _empty(self, kept)
-
-    def pullback_to(self, g: Any, wanted: Any, lift: Any) -> tuple[Any, ...]:
-        """As `pullback`."""
-        kept = _fill(self)
-        try:
-            return super().pullback_to(g, wanted, lift)
-        finally:
-            _empty(self, kept)
-
-
-def _fill(node: Node) -> Kept | None:
-    kept = next(
-        (v for slot, _ in node.saved if type(v := getattr(node, slot)) is Kept), None
-    )
-    if kept is not None:
-        for slot, value in zip(kept.slots, kept.frame.values(kept.index), strict=True):
-            setattr(node, slot, value)
-    return kept
-
-
-def _empty(node: Node, kept: Kept | None) -> None:
-    if kept is not None:
-        for slot in kept.slots:
-            setattr(node, slot, kept)
-
-
-def _hollow(kind: type[Node]) -> type[Node]:
-    """The class of nodes of that kind whose values are with a frame."""
-    made: type[Node] | None = kind.__dict__.get("_hollow")
-    if made is None:
-        made = type(kind.__name__, (Hollow, kind), {"__slots__": ()})
-        kind._hollow = made  # type: ignore[attr-defined]
-    return made
-
-
-def _droppable(node: Node) -> list[str]:
-    """The slots whose values cost memory: not those of leaves, which exist anyway."""
-    slots = []
+def _places(node: Node) -> list[Place]:
+    """Where a node keeps arrays that cost memory: not those of leaves, nor single numbers."""
+    found: list[Place] = []
     for slot, owner in node.saved:
-        if getattr(node, slot) is not None:
-            edge = node.edges[owner] if owner is not None and owner >= 0 else None
-            if type(edge) is not Leaf:
-                slots.append(slot)
-    return slots
+        value = getattr(node, slot)
+        if type(value) is np.ndarray:
+            leaf = owner is not None and owner >= 0 and type(node.edges[owner]) is Leaf
+            if not leaf and (value.ndim or value.base is not None):
+                found.append((slot, None))
+        elif type(value) is list:
+            found += [(slot, k) for k, item in enumerate(value) if type(item) is np.ndarray]
+    return found
 
 
-class Watching(Site):
-    """A site whose nodes a recorder is told of, in the place of another site."""
-
-    __slots__ = ("recorder",)
-
-    recorder: Any
-
-    def child(self, module: Any) -> Watching:
-        """The site inside `module`, watched by the same recorder."""
-        inner = type(self)(self, module)
-        inner.recorder = self.recorder
-        return inner
-
-    def recorded(self, node: Node) -> Node:
-        """The node that takes this one's place in the graph."""
-        found: Node = self.recorder(node)
-        return found
+def _get(node: Node, place: Place) -> Any:
+    slot, k = place
+    value = getattr(node, slot)
+    return value if k is None or value is None else value[k]
 
 
-def watching(recorder: Any, shown: Site) -> Watching:
-    """A site that tells errors what `shown` does."""
-    site = Watching(shown.parent)
-    site.module, site.recorder = shown.module, recorder
-    return site
+def _set(node: Node, place: Place, value: Any) -> None:
+    slot, k = place
+    if k is None:
+        setattr(node, slot, value)
+    else:
+        getattr(node, slot)[k] = value
+
+
+def _step(node: Node, arrays: list[Any]) -> Step:
+    outlines = tuple([(a.shape, a.dtype) for a in arrays])
+    return Step(type(node), node.code, node.lasti, node.site, node.shape, outlines)
+
+
+class Wanted:
+    """Stands for an array that a frame can bring; alive as long as a node may ask for it."""
+
+    __slots__ = ("__weakref__", "frame", "index")
+
+    def __init__(self, frame: Frame, index: int) -> None:
+        self.frame, self.index = frame, index
+
+
+def _brought(wanted: Wanted) -> Tensor:
+    return wrap(wanted.frame.array(wanted.index))
+
+
+def _kept_by(frame: Frame, index: int, array: np.ndarray) -> Packed:
+    value = new(Packed)
+    value.value, value.unpack, value.same = Wanted(frame, index), _brought, False
+    value.shape, value.dtype = array.shape, array.dtype
+    return value
 
 
 class Inputs(Node):
     """The tensors that a checkpointed function was given, saved like those of an operation."""
 
-    __slots__ = ("s_tensors",)
+    __slots__ = ("inner", "s_tensors")
 
     saved = (("s_tensors", None),)
-    s_tensors: list[Any] | None
+    inner: list[Node | None]
+    s_tensors: list[Any]
 
-    def clear(self) -> None:
-        """Let go of the tensors."""
-        self.s_tensors = None
+    @staticmethod
+    def packing(node: Inputs, hooks: Hooks) -> None:
+        """Pack each tensor; called where hooks surround the checkpoint."""
+        node.s_tensors = [
+            packed(node, array, shown(array, edge), hooks)
+            for array, edge in zip(node.s_tensors, node.inner, strict=True)
+        ]
+
+    def arrays(self) -> list[np.ndarray]:
+        """The tensors' arrays, brought back by whoever has them."""
+        return [
+            a.restored(self, "s_tensors") if type(a) is Packed else a for a in self.s_tensors
+        ]
 
 
 Inputs.__name__ = Inputs.__qualname__ = "Checkpoint"
@@ -155,28 +134,25 @@ class Arguments:
 
     def __init__(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         self.count, self.names = len(args), list(kwargs)
-        values = [*args, *kwargs.values()]
-        at = [i for i, v in enumerate(values) if type(v) in tensors]
-        given = [values[i] for i in at]
-        for i in at:
-            values[i] = None
-        self.values, self.at = values, at
-        self.edges = [t._edge for t in given]
+        self.values: list[Any] = [*args, *kwargs.values()]
+        self.at = [i for i, v in enumerate(self.values) if type(v) in tensors]
+        given = [self.values[i] for i in self.at]
+        for i in self.at:
+            self.values[i] = None
         self.refs = [weakref.ref(t) for t in given]
-        edges = tuple([e for e in self.edges if e is not None])
-        node = record(Inputs, edges, (), mode.where)
-        node.s_tensors = [t._array for t in given]
-        site = mode.where
-        self.node = node if type(site) is Site else site.recorded(node)  # type: ignore[attr-defined]
+        self.node: Inputs = record(Inputs, (), (), mode.where)
+        self.node.inner = [t._edge for t in given]
+        self.node.s_tensors = [t._array for t in given]
+        site: Any = mode.where
+        if type(site) is not Site:
+            site.recorded(self.node)
 
     def given(self) -> tuple[list[Any], dict[str, Any]]:
-        """The arguments again; an error if a tensor among them was written to since."""
-        kept = _fill(self.node)
-        arrays = self.node.s_tensors
-        _empty(self.node, kept)
-        values = list(self.values)
-        for i, array, edge, ref in zip(self.at, arrays, self.edges, self.refs, strict=True):
-            if kept is None and _storage.clock.newest > self.node.seq:
+        """The arguments again. SavedTensorOverwrittenError if one was written to since."""
+        values, node = list(self.values), self.node
+        kept = zip(self.at, node.arrays(), node.inner, self.refs, strict=True)
+        for k, (i, array, edge, ref) in enumerate(kept):
+            if _storage.clock.newest > node.seq and array is node.s_tensors[k]:
                 self._check(i, array)
             same = ref()
             if same is None or same._array is not array or same._edge is not edge:
@@ -184,34 +160,25 @@ class Arguments:
             values[i] = same
         return values[: self.count], dict(zip(self.names, values[self.count :], strict=True))
 
-    def _check(self, i: int, array: Any) -> None:
+    def _check(self, i: int, array: np.ndarray) -> None:
         write = _storage.write_after(array, self.node.seq)
-        if write is None:
-            return
-        what = f"argument {i}" if i < self.count else f"argument {self.names[i - self.count]!r}"
-        raise SavedTensorOverwrittenError(
-            "one of the variables needed for gradient computation has been modified by an inplace"
-            f" operation: {what} of a checkpointed function, {array.dtype.name}"
-            f" {list(array.shape)}, which is to run again.\n"
-            f"  kept by:     checkpoint() ({_storage.place(self.node.code, self.node.lasti)})\n"
-            f"  written by:  {write.by}  at {_storage.place(write.code, write.lasti)}\n"
-            "  Remedies:\n"
-            "    1. use the out-of-place form in the writing line\n"
-            "    2. give checkpoint() a .clone()"
-        )
+        if write is not None:
+            name = i if i < self.count else self.names[i - self.count]
+            walk = Walk("running a checkpointed function again", False, False)
+            raise _errors.overwritten(walk, self.node, f"argument {name}", array, write)
 
 
-class Group:
-    """The `GraphExecGroup` that is entered on this thread, if there is one."""
+class _Group(threading.local):
+    """The `GraphExecGroup` that is entered on a thread, if there is one."""
 
     current: Any = None
 
 
-group = Group()
+group = _Group()
 
 
 class Frame:
-    """One call of a checkpointed function: how to run it again, and what the first run saved."""
+    """One call of a checkpointed function: how to run it again, and what is wanted of that."""
 
     def __init__(
         self,
@@ -231,112 +198,156 @@ class Frame:
         self.call = Call("checkpoint()", *caller(getframe(1)))
         self.complete = False
         self.steps: list[Step] = []
-        self.places: list[weakref.ref[Kept]] = []  # of the nodes that left something here
-        self.times: list[int] = []  # when those were recorded
-        self.found: dict[int, list[Any] | Exception] = {}  # from the latest recomputation
+        self.wanted: list[weakref.ref[Wanted]] = []
+        self.found: dict[int, Any] = {}  # from the latest run: arrays, or why there is none
         self.group: Any = None
 
-    def take(self, node: Node) -> Node:
-        """Drop what a node saved."""
-        slots = _droppable(node)
-        self.steps.append(_step(node, slots))
-        if slots:
-            kept = Kept(self, len(self.places), slots)
-            for slot in slots:
-                setattr(node, slot, kept)
-            self.places.append(weakref.ref(kept))
-            node.__class__ = _hollow(type(node))
+    def recorded(self, node: Node) -> Node:
+        """Drop what a node of the first run saved."""
+        places = _places(node)
+        arrays = [_get(node, place) for place in places]
+        self.steps.append(_step(node, arrays))
+        for place, array in zip(places, arrays, strict=True):
+            value = _kept_by(self, len(self.wanted), array)
+            self.wanted.append(weakref.ref(value.value))
+            _set(node, place, value)
+            if place[1] is None:
+                node.__class__ = unpacking_class(type(node))
         return node
 
-    def values(self, index: int) -> list[Any]:
-        """What a node saved; given out once, so that it goes as the walk goes on."""
+    def array(self, index: int) -> np.ndarray:
+        """A value that a node saved; given out once, so that it goes as the walk goes on."""
         found = self.found.pop(index, None)
         if found is None:
-            self._check_group()
-            self._recompute()
-            found = self.found.pop(index, None)
-        if found is None:
-            raise CheckpointError(
-                "torch.utils.checkpoint: a backward inside of the checkpointed function released"
-                f" in its recomputation what it kept in its forward: {called(self.call)}"
-            )
+            self._enter_group()
+            self._run_again()
+            found = self.found.pop(index)
         if isinstance(found, Exception):
             raise found
-        return found
+        array: np.ndarray = found
+        return array
 
-    def _check_group(self) -> None:
+    def _enter_group(self) -> None:
         if group.current is not None and self.group is group.current:
             raise CheckpointError(
                 "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already"
                 " unpacked once. Performing two backward calls that overlap (i.e. require the same"
                 " saved activation in order to compute gradients) is not allowed while under the"
-                f" torch.utils.checkpoint.GraphExecGroup context: {called(self.call)}"
+                f" torch.utils.checkpoint.GraphExecGroup context: {_errors.called(self.call)}"
             )
         self.group = group.current
 
-    def _recompute(self) -> None:
-        """Run the function again, up to the last value that is needed, and collect."""
+    def _run_again(self) -> None:
+        """Run the function again, up to the last value that is wanted, and collect."""
         args, kwargs = self.arguments.given()
-        alive = [i for i, place in enumerate(self.places) if place() is not None]
-        again = Again(alive[-1] + 1 if self.early_stop else None)
+        alive = [i for i, wanted in enumerate(self.wanted) if wanted() is not None]
+        run = SecondRun(alive[-1] + 1 if self.early_stop else None)
         try:
-            with self._surroundings(again):
+            with self._surroundings(run):
                 self.function(*args, **kwargs)
         except EnoughError as enough:
-            if enough.again is not again:
+            if enough.run is not run:
                 raise
-        again.close()
-        self._check(again)
-        self.found = {i: again.values(i) for i in alive if again.values(i) is not None}
+        self._compare(run)
+        self.found = {i: run.found(i) for i in alive if i < len(run.saved)}
 
     @contextmanager
-    def _surroundings(self, again: Again) -> Iterator[None]:
-        """The grad mode, site and random state of the forward, for as long as it runs again."""
+    def _surroundings(self, run: SecondRun) -> Iterator[None]:
+        """The grad mode, site and random state of the first run, and its recompute context."""
         before = mode.site, mode.where
-        mode.where = watching(again, self.site)
+        mode.where = self.site
         try:
-            with enable_grad(), random_state(self.state), self.context:
+            with enable_grad(), _saver(run), random_state(self.state), self.context:
                 yield
         finally:
             mode.site, mode.where = before
 
-    def _check(self, again: Again) -> None:
-        saving = (i for i, step in enumerate(self.steps) if step.saved)
-        forward = self.steps
-        if again.wanted is not None:
-            forward = forward[: next(islice(saving, again.wanted - 1, None)) + 1]
-        elif not self.complete:  # a backward inside of the function
+    def _compare(self, run: SecondRun) -> None:
+        """Raise CheckpointError unless the second run brought what the first one saved."""
+        first = self.steps
+        if run.most is not None:
+            first = first[: _steps_until(first, run.most)]
+        elif not self.complete:  # asked for by a backward inside of the function
             return
-        if not agree(forward, again.steps, self.check):
+        if not agree(first, run.steps, self.check):
             name = getattr(self.function, "__qualname__", type(self.function).__name__)
-            where = called(self.call)
-            raise Report(name, where, forward, again.steps, self.debug).error()
+            where = _errors.called(self.call)
+            raise Report(name, where, first, run.steps, self.debug).error()
+
+
+def _steps_until(steps: list[Step], count: int) -> int:
+    """How many steps there are up to the one that saved the last of `count` values."""
+    for k, step in enumerate(steps):
+        count -= len(step.saved)
+        if count <= 0 and step.saved:
+            return k + 1
+    return len(steps)
 
 
 class EnoughError(BaseException):
-    """Ends a recomputation that has found what is needed. No `except Exception` stops it."""
+    """Ends a second run that has all that is wanted; no `except Exception` stops it."""
 
-    def __init__(self, again: Again) -> None:
-        self.again = again
+    def __init__(self, run: SecondRun) -> None:
+        self.run = run
 
 
-class Again:
-    """Collects what the nodes of a recomputation saved."""
+class SecondRun:
+    """Collects what nodes save while a function runs again."""
 
-    def __init__(self, wanted: int | None) -> None:
-        self.wanted = wanted  # how many nodes that save something; None for all there are
+    def __init__(self, most: int | None) -> None:
+        self.most = most  # how many values are wanted; None for all there are
         self.steps: list[Step] = []
-        self.nodes: list[tuple[Node, list[str]]] = []
-        self.open = True
+        self.saved: list[tuple[Node, Place]] = []
 
-    def __call__(self, node: Node) -> Node:
-        if self.open:
-            slots = _droppable(node)
-            self.steps.append(_step(node, slots))
-            if slots:
-                self.nodes.append((node, slots))
-                if len(self.nodes) == self.wanted:
-                    raise EnoughError(self)
+    def recorded(self, node: Node) -> Node:
+        """Note what a node saved. EnoughError when that is all."""
+        if self.most is None or len(self.saved) < self.most:
+            places = _places(node)
+            self.steps.append(_step(node, [_get(node, place) for place in places]))
+            self.saved += [(node, place) for place in places]
+        if self.most is not None and len(self.saved) >= self.most:
+            raise EnoughError(self)
         return node
 
-    def close(self) -> None: ...
+    def found(self, index: int) -> Any:
+        """A saved array; an error where the function released or overwrote it."""
+        node, place = self.saved[index]
+        array = _get(node, place)
+        if array is None:
+            return CheckpointError(
+                "torch.utils.checkpoint: a backward inside of the checkpointed function released"
+                f" what {_errors.made(node)} saved, and the first time it did not"
+            )
+        write = _storage.write_after(array, node.seq) if _storage.clock.newest > node.seq else None
+        if write is not None:
+            walk = Walk("running a checkpointed function again", False, False)
+            return _errors.overwritten(walk, node, place[0], array, write)
+        return array
+
+
+@contextmanager
+def _saver(saver: Frame | SecondRun) -> Iterator[None]:
+    enter(saver)
+    try:
+        yield
+    finally:
+        leave()
+
+
+def first_run(
+    frame: Frame,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    context: AbstractContextManager[Any],
+) -> Any:
+    """Call a checkpointed function, which leaves what it saves to the frame."""
+    with _saver(frame), context:
+        result = frame.function(*args, **kwargs)
+        frame.complete = True
+    if not frame.complete:
+        raise RuntimeError(
+            "torch.utils.checkpoint: the forward context provided by context_fn suppressed an"
+            " exception raised during the checkpointed forward. This is not supported because"
+            " checkpoint cannot return a value for a failed forward."
+        )
+    return result

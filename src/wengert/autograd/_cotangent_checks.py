@@ -1,0 +1,208 @@
+"""Batches of cotangents and tangents, zeros, and those that are missing."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from wengert._core import Tensor, wrap
+from wengert._random import Generator
+from wengert.autograd import _jacobians as jacobians
+from wengert.autograd._backward import grad
+from wengert.autograd._function import FunctionNode
+from wengert.autograd._jacobian_checks import close, directions_of
+from wengert.autograd._jacobians import Subject, requiring_grad
+from wengert.autograd.gradcheck import GradcheckError
+
+_SKIP = "Pass check_undefined_grad=False to leave this check out."
+_BATCHED = (
+    "gradcheck or gradgradcheck failed while testing batched gradient computation: a batch of"
+    " cotangents, as autograd.grad(is_grads_batched=True) takes it, does not give what one at a"
+    " time gives. A backward that reads elements (item(), bool()) or writes them with NumPy cannot"
+    " run on a batch. Pass check_batched_grad=False to leave this check out."
+)
+_BATCHED_FORWARD = (
+    "gradcheck failed while testing batched gradient computation with forward-mode AD: a batch of"
+    " tangents does not give what one at a time gives. Pass check_batched_forward_grad=False to"
+    " leave this check out."
+)
+
+
+def check_batched(subject: Subject) -> None:
+    """A batch of cotangents gives what one at a time gives."""
+    variables = [x for _, x in subject.variables]
+    for i, (_, out) in enumerate(subject.results):
+        batch = Generator().normal((2, *out.shape), np_dtype=out._array.dtype)
+        expected = jacobians.pulled(out, variables, batch)
+        try:
+            found = grad(
+                out,
+                variables,
+                wrap(batch),
+                retain_graph=True,
+                allow_unused=True,
+                is_grads_batched=True,
+            )
+        except RuntimeError as error:
+            raise GradcheckError(
+                f"While computing batched gradients, got: {error}\n\n{_BATCHED}"
+            ) from error
+        for j, x in enumerate(variables):
+            b = np.stack([_array_or_zeros(grads[j], x) for grads in expected])
+            a = np.broadcast_to(_array_or_zeros(found[j], x), b.shape)
+            _check_batch(i, j, a, b, _BATCHED)
+
+
+def check_batched_tangents(subject: Subject) -> None:
+    """A batch of tangents gives what one at a time gives."""
+    from wengert.autograd._vmap import vmap
+
+    for j, (_, x) in enumerate(subject.variables):
+        batch = Generator().normal((2, *x.shape), np_dtype=x._array.dtype)
+
+        def tangents(t: Tensor, x: Tensor = x) -> tuple[Tensor, ...]:
+            given = [t if y is x else None for y in subject.inputs]
+            pairs = jacobians.dual_call(subject, given)
+            return tuple([p * 0 if t is None else t for p, t in pairs])
+
+        expected = [tangents(wrap(t)) for t in batch]
+        try:
+            found = vmap(tangents)(wrap(batch))
+        except RuntimeError as error:
+            raise GradcheckError(
+                f"While computing batched gradients, got: {error}\n\n{_BATCHED_FORWARD}"
+            ) from error
+        for i, a in enumerate(found):
+            b = np.stack([row[i]._array for row in expected])
+            _check_batch(i, j, a._array, b, _BATCHED_FORWARD)
+
+
+def _array_or_zeros(g: Tensor | None, like: Tensor) -> np.ndarray:
+    return np.zeros_like(like._array) if g is None else g._array
+
+
+def _check_batch(i: int, j: int, found: np.ndarray, expected: np.ndarray, text: str) -> None:
+    if not close(found, expected, 1e-5, 1e-8).all():
+        raise GradcheckError(
+            f"For output {i} and input {j}:\n\n{text}\n\nGot:\n{wrap(found)}\n\nExpected:\n"
+            f"{wrap(expected)}"
+        )
+
+
+def check_zero(subject: Subject, masked: bool) -> None:
+    """A zero cotangent gives zero, in the shapes and dtypes of the inputs."""
+    outputs = [out for _, out in subject.results]
+    if not outputs:
+        return
+    variables = [x for _, x in subject.variables]
+    zeros = [wrap(np.zeros_like(out._array)) for out in outputs]
+    found = grad(outputs, variables, zeros, retain_graph=True, allow_unused=True)
+    for j, (g, x) in enumerate(zip(found, variables, strict=True)):
+        if g is None:
+            continue
+        if not (np.allclose(g._array, 0) if masked else (g._array == 0).all()):
+            raise GradcheckError(
+                f"backward not multiplied by grad_output: for zero, the gradient of input {j} is"
+                f" {g}"
+            )
+        if g.dtype != x.dtype:
+            raise GradcheckError(f"grad is incorrect type: {g.dtype}, of an input of {x.dtype}")
+        if g.shape != x.shape:
+            raise GradcheckError(
+                f"grad is incorrect size: {list(g.shape)}, of an input of size {list(x.shape)}"
+            )
+
+
+def check_missing(subject: Subject) -> None:
+    """Outputs without a cotangent count as if it were zero.
+
+    Each is left out in its turn. A user's Function is also asked what it makes of none at all,
+    which no walk of a graph does.
+    """
+    variables = [x for _, x in subject.variables]
+    count = len(subject.results)
+    for missing in range(count) if count > 1 else ():
+        outputs = [out for _, out in requiring_grad(subject.func(*subject.inputs))]
+        del outputs[missing]
+        zeros = [wrap(np.zeros_like(out._array)) for out in outputs]
+        with _reported():
+            found = grad(outputs, variables, zeros, allow_unused=True)
+        _check_zero_or_none([g._array for g in found if g is not None])
+    for node in _user_nodes([out for _, out in subject.results]):
+        with _reported():
+            answer = node.pullback(None)
+        _check_zero_or_none([g for g in answer if g is not None])
+
+
+@contextmanager
+def _reported() -> Iterator[None]:
+    """Around a backward that lacks cotangents: says so where it fails."""
+    try:
+        yield
+    except RuntimeError as error:
+        _warn()
+        raise GradcheckError(
+            "Expected backward function to handle undefined output grads: an output that nothing"
+            f" depends on has none (None, or zeros if they are materialized). {_SKIP}"
+        ) from error
+    except Exception as error:
+        error.add_note(f"gradcheck ran this backward without a cotangent. {_SKIP}")
+        raise
+
+
+def _check_zero_or_none(gradients: list[np.ndarray]) -> None:
+    if any(g.any() for g in gradients):
+        _warn()
+        raise GradcheckError(
+            "Expected all input grads to be undefined or zero when all output grads are undefined"
+            f" or zero. {_SKIP}"
+        )
+
+
+def _warn() -> None:
+    warnings.warn(
+        "Backwards compatibility: New undefined gradient support checking feature is enabled by"
+        f" default, but it may break existing callers of this function. {_SKIP}",
+        stacklevel=2,
+    )
+
+
+def _user_nodes(outputs: list[Tensor]) -> list[FunctionNode]:
+    """The nodes of users' Functions that are nearest to the outputs."""
+    found = []
+    todo: list[Any] = [out._edge for out in outputs]
+    seen = set(todo)
+    while todo:
+        node = todo.pop()
+        if isinstance(node, FunctionNode):
+            found.append(node)
+            continue
+        fresh = {e for e in node.edges if e is not None} - seen
+        seen |= fresh
+        todo += fresh
+    return found
+
+
+def check_missing_tangents(subject: Subject) -> None:
+    """A zero tangent and no tangent are the same."""
+    directions = directions_of(subject, Generator())
+    pairs = zip(subject.variables, directions, strict=True)
+    tangents: dict[int, Any] = {
+        k: wrap(u.reshape(x.shape).astype(x._array.dtype)) for (k, x), (u,) in pairs
+    }
+    for k, x in subject.variables:
+        given = [tangents.get(i) for i in range(len(subject.inputs))]
+        given[k] = wrap(np.zeros_like(x._array))
+        zero = jacobians.dual_call(subject, given)
+        given[k] = None
+        none = jacobians.dual_call(subject, given)
+        for i, ((out, a), (_, b)) in enumerate(zip(zero, none, strict=True)):
+            if not close(_array_or_zeros(a, out), _array_or_zeros(b, out), 1e-5, 1e-8).all():
+                raise GradcheckError(
+                    f"Mismatch in tangent values for output with index: {i} when input: {k} has an"
+                    f" undefined tangent value. Got: {b} but expected: {a}"
+                )

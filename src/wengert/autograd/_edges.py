@@ -1,0 +1,97 @@
+"""Places in a graph that have no tensor: where gradients are asked for, or start from."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert._core import Leaf, Node
+from wengert.ops._variadic import Output, output_of
+
+
+class GradientEdge(NamedTuple):
+    """A place in the graph: an output of a node. `backward` and `grad` take it for a tensor.
+
+    >>> import wengert
+    >>> from wengert.autograd.graph import get_gradient_edge
+    >>> x = wengert.ones(2, requires_grad=True)
+    >>> y = x.exp()
+    >>> edge, loss = get_gradient_edge(y), y.sum()
+    >>> del y
+    >>> wengert.autograd.grad(loss, edge)
+    (tensor([1., 1.]),)
+    """
+
+    node: Node
+    output_nr: int
+    ownership_token: Node | None = None
+
+
+def edge_of_node(node: Node) -> GradientEdge:
+    """The place that a tensor's node is."""
+    whole, index = node.output()
+    return GradientEdge(whole, index, None if whole is node else node)
+
+
+def node_at(edge: GradientEdge, below: list[Node]) -> Node:
+    """The node of an edge, as the walk knows it: an output of several has a node of its own.
+
+    `below` are nodes of the graph that leads to it; without any it gets a new one.
+    """
+    node, index, token = edge
+    if not isinstance(node, Node):
+        raise TypeError(f"GradientEdge: expected a node, but got {type(node).__name__}")
+    count = _outputs(node)
+    if not 0 <= index < (count or 1):
+        raise IndexError(
+            f"GradientEdge: output_nr {index} is out of range for {node.name()}, which has"
+            f" {count or 1} output(s)"
+        )
+    if count is None:
+        return node
+    if isinstance(token, Output) and token.output() == (node, index):
+        return token
+    return _find(node, index, below) or output_of(Output, node, index, _shape(node, index))
+
+
+def _outputs(node: Any) -> int | None:
+    """How many outputs a node has if each has a node of its own."""
+    shapes = getattr(node, "shapes", None)
+    if shapes is None or not hasattr(node, "part") and not hasattr(type(node), "rule"):
+        return None
+    # A user's function with one output is its output's node itself.
+    return None if hasattr(node, "part") and len(shapes) == 1 else len(shapes)
+
+
+def _shape(node: Any, index: int) -> tuple[int, ...]:
+    described: Any = node.shapes[index]
+    return described[0] if described and isinstance(described[0], tuple) else described or ()
+
+
+def _find(node: Node, index: int, below: list[Node]) -> Node | None:
+    """The node of one output, found from its consumers."""
+    seen, todo = set(below), list(below)
+    while todo:
+        found = todo.pop()
+        if isinstance(found, Output) and found.output() == (node, index):
+            return found
+        for e in found.edges:
+            if e is not None and e not in seen:
+                seen.add(e)
+                todo.append(e)
+    return None
+
+
+def dtype_below(node: Node) -> np.dtype[Any]:
+    """The dtype of the leaves below a node, for a gradient that starts there."""
+    seen, todo, found = {node}, [node], []
+    while todo:
+        current = todo.pop()
+        if isinstance(current, Leaf) and current.variable is not None:
+            found.append(current.variable._array.dtype)
+        for e in current.edges:
+            if e is not None and e not in seen:
+                seen.add(e)
+                todo.append(e)
+    return np.result_type(*found) if found else np.dtype(np.float32)

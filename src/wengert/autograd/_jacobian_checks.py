@@ -1,0 +1,299 @@
+"""Analytical Jacobians against numerical ones, and what is said where they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from wengert._core import Tensor, wrap
+from wengert._random import Generator
+from wengert.autograd import _jacobians as jacobians
+from wengert.autograd._jacobians import Direction, Pairs, Subject
+from wengert.autograd.gradcheck import GradcheckError
+
+
+@dataclass(frozen=True)
+class Options:
+    """The keyword arguments of `gradcheck`."""
+
+    eps: float
+    atol: float
+    rtol: float
+    nondet_tol: float
+    undefined: bool
+    dtypes: bool
+    batched: bool
+    batched_forward: bool
+    forward: bool
+    backward: bool
+    fast: bool
+    masked: bool
+
+
+def check_backward(subject: Subject, options: Options) -> None:
+    """Compare reverse mode with differences, for a function with real outputs."""
+    if options.fast:
+        _check_backward_along(subject, options)
+        return
+    numerical = _numerical(subject, options)
+    variables = [x for _, x in subject.variables]
+    for i, (at, out) in enumerate(subject.results):
+        analytical = _analytical(out, variables, jacobians.unit_vectors(out._array), options)
+        for j, a in enumerate(analytical):
+            n = numerical[j][at]
+            if not close(a, n, options.rtol, options.atol).all():
+                raise GradcheckError(_mismatch(subject, i, j, a, n, options))
+        _check_linear(out, variables, analytical, options)
+
+
+def _numerical(subject: Subject, options: Options) -> list[list[np.ndarray]]:
+    """The Jacobian of each output with respect to each variable; without results, zero."""
+    found = [jacobians.numerical(subject, x, options.eps) for _, x in subject.variables]
+    if not subject.results:
+        _check_constant(found, 0.0)
+    return found
+
+
+def _check_constant(derivatives: list[list[np.ndarray]], tolerance: float) -> None:
+    if any(largest(abs(d)) > tolerance for row in derivatives for d in row):
+        raise GradcheckError(
+            "Numerical gradient for function expected to be zero: no output requires grad, but"
+            " the outputs change with the inputs"
+        )
+
+
+def _analytical(
+    out: Tensor, variables: list[Tensor], cotangents: Any, options: Options
+) -> list[np.ndarray]:
+    """For each variable, its gradients as columns; computed twice, to see that they are equal."""
+    cotangents = list(cotangents)
+    found = jacobians.pulled(out, variables, cotangents)
+    for grads in found:
+        _check_attributes(grads, variables, options.dtypes)
+    first = jacobians.matrices(found, variables)
+    second = jacobians.matrices(jacobians.pulled(out, variables, cotangents), variables)
+    gap = max([largest(abs(a - b)) for a, b in zip(first, second, strict=True)], default=0.0)
+    if gap > options.nondet_tol:
+        raise GradcheckError(
+            "Backward is not reentrant, i.e., running backward with same input and grad_output"
+            " multiple times gives different values, although analytical gradient matches"
+            f" numerical gradient. The tolerance for nondeterminism was {options.nondet_tol}, and"
+            f" gradients differ by up to {gap:.3g}. If that much is expected, pass it as"
+            " nondet_tol."
+        )
+    return first
+
+
+def _check_attributes(
+    grads: Sequence[Tensor | None], variables: list[Tensor], dtypes: bool
+) -> None:
+    for j, (g, x) in enumerate(zip(grads, variables, strict=True)):
+        if g is None:
+            continue
+        if g.shape != x.shape:
+            raise GradcheckError(
+                f"Analytical gradient has incorrect size: {list(g.shape)} for input {j} of size"
+                f" {list(x.shape)}"
+            )
+        if dtypes and g.dtype != x.dtype:
+            raise GradcheckError(
+                f"Gradient has dtype mismatch: {g.dtype} for input {j} of dtype {x.dtype}"
+            )
+
+
+def _check_linear(
+    out: Tensor, variables: list[Tensor], analytical: list[np.ndarray], options: Options
+) -> None:
+    """Unit vectors do not tell g from g * g: a random cotangent does."""
+    g = Generator().uniform(tuple(out.shape), -2, 2, out._array.dtype)
+    found = jacobians.matrices(jacobians.pulled(out, variables, [g]), variables)
+    flat = g.reshape(-1)
+    for j, (column, matrix) in enumerate(zip(found, analytical, strict=True)):
+        expected = (matrix * flat).sum(axis=1)
+        atol = options.atol * float(abs(flat).sum()) + options.nondet_tol
+        if not close(column[:, 0], expected, options.rtol, atol).all():
+            raise GradcheckError(
+                "Backward is not linear in grad_output: for a random one the gradient of input"
+                f" {j} is {wrap(column[:, 0])}, and the Jacobian times it is {wrap(expected)}"
+            )
+
+
+def check_forward(subject: Subject, options: Options) -> None:
+    """Compare forward mode with differences, for a function with real inputs."""
+    if options.fast:
+        _check_forward_along(subject, options)
+        return
+    numerical = _numerical(subject, options)
+    for j, (_, x) in enumerate(subject.variables):
+        rows = list(jacobians.pushed(subject, x, jacobians.unit_vectors(x._array)))
+        for i, (at, out) in enumerate(subject.results):
+            a, n = _tangents(rows, at, out, options), numerical[j][at]
+            if not close(a, n, options.rtol, options.atol).all():
+                raise GradcheckError(_mismatch(subject, i, j, a, n, options, forward=True))
+
+
+def _tangents(rows: Sequence[Pairs], at: int, out: Tensor, options: Options) -> np.ndarray:
+    """The Jacobian of an output from what forward mode gave for each unit vector."""
+    found = [_tangent(*pairs[at], options) for pairs in rows]
+    return np.array(found, None if found else out._array.dtype).reshape(len(found), out.numel())
+
+
+def _tangent(primal: Tensor, tangent: Tensor | None, options: Options) -> np.ndarray:
+    """A tangent, flat; None stands for zeros."""
+    if tangent is None:
+        return np.zeros(primal.numel())
+    if options.dtypes and primal.is_complex() != tangent.is_complex():
+        raise GradcheckError(
+            f"Forward AD gradient has dtype mismatch: {tangent.dtype} for an output of dtype"
+            f" {primal.dtype}"
+        )
+    return tangent._array.reshape(-1)
+
+
+# Fast mode: v'Ju instead of J, for random u and v. Both are positive, so that an error of atol
+# in each entry of J comes to atol * sum(u) * sum(v).
+
+
+def _unit(size: int, generator: Generator) -> np.ndarray:
+    values = generator.uniform((size,), 0, 1, np.float64)
+    return values / np.linalg.norm(values) if size else values
+
+
+def directions_of(subject: Subject, generator: Generator) -> list[Direction]:
+    """A random direction for each variable."""
+    return [
+        tuple([_unit(x.numel(), generator) for _ in range(2 if x.is_complex() else 1)])
+        for _, x in subject.variables
+    ]
+
+
+def _numerical_along(
+    subject: Subject, directions: list[Direction], options: Options
+) -> list[list[np.ndarray]]:
+    pairs = zip(subject.variables, directions, strict=True)
+    found = [jacobians.numerical_along(subject, x, u, options.eps) for (_, x), u in pairs]
+    if not subject.results:
+        _check_constant(found, options.nondet_tol)
+    return found
+
+
+def _check_backward_along(subject: Subject, options: Options) -> None:
+    generator = Generator()
+    directions = directions_of(subject, generator)
+    numerical = _numerical_along(subject, directions, options)
+    variables = [x for _, x in subject.variables]
+    for i, (at, out) in enumerate(subject.results):
+        v = _unit(out.numel(), generator)
+        cotangent = v.reshape(out.shape).astype(out._array.dtype)
+        gradients = _analytical(out, variables, [cotangent], options)
+        for j, (u, g) in enumerate(zip(directions, gradients, strict=True)):
+            a, n = jacobians.along(u, g[:, 0]), (v * numerical[j][at]).sum().item()
+            atol = options.atol * float(np.sum(u)) * float(v.sum())
+            if not close(a, n, options.rtol, atol).all():
+                raise GradcheckError(_mismatch_along(subject, i, j, a, n, options))
+
+
+def _check_forward_along(subject: Subject, options: Options) -> None:
+    directions = directions_of(subject, Generator())
+    numerical = _numerical_along(subject, directions, options)
+    for j, ((_, x), (u,)) in enumerate(zip(subject.variables, directions, strict=True)):
+        tangent = u.reshape(x.shape).astype(x._array.dtype)
+        (pairs,) = jacobians.pushed(subject, x, [tangent])
+        for i, (at, _) in enumerate(subject.results):
+            a, n = _tangent(*pairs[at], options), numerical[j][at]
+            if not close(a, n, options.rtol, options.atol * float(u.sum())).all():
+                raise GradcheckError(
+                    _mismatch_along(subject, i, j, wrap(a), wrap(n), options, forward=True)
+                )
+
+
+def close(a: Any, n: Any, rtol: float, atol: float) -> np.ndarray:
+    """Where two values differ by no more than the tolerance."""
+    return np.asarray(np.isclose(a, n, rtol, atol))
+
+
+def largest(values: np.ndarray) -> float:
+    """The maximum of what is not negative; of nothing it is 0."""
+    return float(values.max(initial=0.0))
+
+
+def _mismatch(
+    subject: Subject,
+    i: int,
+    j: int,
+    analytical: Any,
+    numerical: Any,
+    options: Options,
+    forward: bool = False,
+) -> str:
+    """That two Jacobians differ: which, both of them, and where the most."""
+    return (
+        f"{_which(subject, i, j, forward)}numerical:{wrap(numerical)}\n"
+        f"analytical:{wrap(analytical)}\n{_worst(subject, i, j, analytical, numerical, options)}"
+    )
+
+
+def _which(subject: Subject, i: int, j: int, forward: bool) -> str:
+    of, (at, _) = ("inputs", subject.variables[j]) if forward else ("outputs", subject.results[i])
+    part = ""
+    if at in subject.complexes:
+        part = f"While considering the {subject.part} part of complex {of} only, "
+    mode = "computed with forward mode " if forward else ""
+    return f"{part}Jacobian {mode}mismatch for output {i} with respect to input {j},\n"
+
+
+def _worst(
+    subject: Subject, i: int, j: int, analytical: Any, numerical: Any, options: Options
+) -> str:
+    (at, out), (k, x) = subject.results[i], subject.variables[j]
+    gap = abs(analytical - numerical)
+    allowed = options.atol + options.rtol * abs(numerical)
+    excess = np.nan_to_num(gap - allowed, nan=np.inf)
+    row, column = np.unravel_index(excess.argmax(), excess.shape)
+    wrong = ~close(analytical, numerical, options.rtol, options.atol)
+    return (
+        f"{wrong.sum()} of {wrong.size} entries differ. The worst is that of"
+        f" outputs[{at}]{_index(column, out)} with respect to inputs[{k}]{_index(row, x)}:"
+        f" numerical {numerical[row, column]:.6g}, analytical {analytical[row, column]:.6g};"
+        f" they differ by {gap[row, column]:.3g}, and {allowed[row, column]:.3g} is allowed.\n"
+    )
+
+
+def _index(flat: Any, tensor: Tensor) -> str:
+    at = [int(k) for k in np.unravel_index(flat, tuple(tensor.shape))]
+    return str(at) if at else ""
+
+
+def _mismatch_along(
+    subject: Subject,
+    i: int,
+    j: int,
+    analytical: Any,
+    numerical: Any,
+    options: Options,
+    forward: bool = False,
+) -> str:
+    """That two Jacobians differ along a direction, and by which entries."""
+    (at, out), (_, x) = subject.results[i], subject.variables[j]
+    slow = jacobians.numerical(subject, x, options.eps)[at]
+    if forward:
+        rows = list(jacobians.pushed(subject, x, jacobians.unit_vectors(x._array)))
+        full = _tangents(rows, at, out, options)
+    else:
+        found = jacobians.pulled(out, [x], jacobians.unit_vectors(out._array))
+        (full,) = jacobians.matrices(found, [x])
+    text = (
+        f"{_which(subject, i, j, forward)}numerical:{numerical}\nanalytical:{analytical}\n\n"
+        "These are the Jacobians along random directions (fast mode). In full they are:\n\n"
+        f"Numerical:\n{wrap(slow)}\nAnalytical:\n{wrap(full)}\n\n"
+        f"The max per-element difference (slow mode) is: {largest(abs(slow - full))}.\n"
+    )
+    if close(full, slow, options.rtol, options.atol).all():
+        return text + (
+            "Fast gradcheck failed but element-wise differences are small. This means that the"
+            " test might've passed in slow_mode: pass fast_mode=False."
+        )
+    return text + _worst(subject, i, j, full, slow, options)
