@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert._core import Leaf, Node
-from wengert.ops._variadic import Output, output_of
+from wengert.autograd._function import FunctionNode
+from wengert.ops._variadic import Output, SeveralNode, output_of
 
 
 class GradientEdge(NamedTuple):
@@ -42,31 +43,27 @@ def node_at(edge: GradientEdge, below: list[Node]) -> Node:
     node, index, token = edge
     if not isinstance(node, Node):
         raise TypeError(f"GradientEdge: expected a node, but got {type(node).__name__}")
-    count = _outputs(node)
-    if not 0 <= index < (count or 1):
-        raise IndexError(
-            f"GradientEdge: output_nr {index} is out of range for {node.name()}, which has"
-            f" {count or 1} output(s)"
-        )
-    if count is None:
-        return node
     if isinstance(token, Output) and token.output() == (node, index):
         return token
-    return _find(node, index, below) or output_of(Output, node, index, _shape(node, index))
+    shapes = _shapes(node)
+    count = 1 if shapes is None else len(shapes)
+    if not 0 <= index < count:
+        raise IndexError(
+            f"GradientEdge: output_nr {index} is out of range for {node.name()}, which has"
+            f" {count} output(s)"
+        )
+    if shapes is None:
+        return node
+    return _find(node, index, below) or output_of(Output, node, index, shapes[index])
 
 
-def _outputs(node: Any) -> int | None:
-    """How many outputs a node has if each has a node of its own."""
-    shapes = getattr(node, "shapes", None)
-    if shapes is None or not hasattr(node, "part") and not hasattr(type(node), "rule"):
-        return None
-    # A user's function with one output is its output's node itself.
-    return None if hasattr(node, "part") and len(shapes) == 1 else len(shapes)
-
-
-def _shape(node: Any, index: int) -> tuple[int, ...]:
-    described: Any = node.shapes[index]
-    return described[0] if described and isinstance(described[0], tuple) else described or ()
+def _shapes(node: Node) -> list[tuple[int, ...]] | None:
+    """The shapes of the outputs, if each of them has a node of its own."""
+    if isinstance(node, SeveralNode):
+        return node.shapes
+    if isinstance(node, FunctionNode) and len(node.shapes) > 1:
+        return [() if described is None else described[0] for described in node.shapes]
+    return None
 
 
 def _find(node: Node, index: int, below: list[Node]) -> Node | None:

@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor, leaf_of, wrap
+from wengert._core import Tensor, Tracer, leaf_of, wrap
 from wengert._random import default_generator
 from wengert.autograd import _cotangent_checks as cotangents
 from wengert.autograd._backward import grad
 from wengert.autograd._jacobian_checks import Options as Options
 from wengert.autograd._jacobian_checks import check_backward, check_forward
 from wengert.autograd._jacobians import Subject, requiring_grad
+from wengert.autograd._transforms import Recording
 from wengert.ops.complexes import imag, real
 
 PRECISE = (np.dtype(np.float64), np.dtype(np.complex128))
@@ -74,20 +75,26 @@ def gradient(
         seeds = _as_tuple(grad_outputs)
     count = len(arguments)
     wanted = [k for k, _ in requiring_grad(arguments)]
-    leaves = {*wanted, *(count + k for k, _ in requiring_grad(seeds))}
 
     def gradients(*args: Any) -> tuple[Tensor, ...]:
-        # forward mode hands over detached arguments
-        args = tuple([x.requires_grad_() if k in leaves else x for k, x in enumerate(args)])
-        outputs = [out for _, out in requiring_grad(_checked_outputs(func(*args[:count])))]
-        found = grad(
-            outputs,
-            [args[k] for k in wanted],
+        def outputs_at(*variables: Tensor) -> list[Tensor]:
+            point = list(args[:count])
+            for k, x in zip(wanted, variables, strict=True):
+                point[k] = x
+            return [out for _, out in requiring_grad(_checked_outputs(func(*point)))]
+
+        variables = [args[k] for k in wanted]
+        if any(isinstance(x, Tracer) for x in args):
+            recording = Recording()
+            outputs = recording.run(outputs_at, variables)
+            return tuple(recording.pull(outputs, args[count:], retain=False))
+        return grad(  # type: ignore[return-value]
+            outputs_at(*variables),
+            variables,
             args[count:],
             create_graph=True,
-            allow_unused=True,
+            materialize_grads=True,
         )
-        return tuple([g for g in found if g is not None])
 
     return gradients, (*arguments, *seeds)
 

@@ -35,6 +35,7 @@ from wengert.autograd._functional import (
     zeros,
 )
 from wengert.autograd._mode import enable_grad
+from wengert.autograd._transforms import Recording, ones
 from wengert.ops.expansion import expand
 from wengert.ops.joining import stack
 from wengert.ops.splitting import split
@@ -234,23 +235,28 @@ def hessian(
     """
     several, point = as_tuple(inputs, "inputs", "hessian")
     _check_strategy(outer_jacobian_strategy)
-    forward = outer_jacobian_strategy == "forward-mode"
+
+    def scalar(*args: Tensor) -> Tensor:
+        return single(*called(func, args, "hessian", strict), "hessian").squeeze()
 
     def gradient(*args: Tensor) -> tuple[Tensor, ...]:
-        if forward:  # the point keeps its tangent: it is not replaced by a detached one
-            args = tuple([x.requires_grad_() for x in args])
-
-        def scalar(*args: Tensor) -> Tensor:
-            return single(*called(func, args, "hessian", strict), "hessian").squeeze()
-
         first: tuple[Tensor, ...] = jacobian(scalar, args, create_graph=True)
         check_dependent(first, "jacobian", strict)
         return first
 
-    if forward:
-        point = tuple([x.detach() for x in point])
+    def gradient_with_tangents(*args: Tensor) -> tuple[Tensor, ...]:
+        recording = Recording()
+        value = recording.run(scalar, args)
+        return tuple(recording.pull([value], [ones(value)], retain=False))
+
+    forward = outer_jacobian_strategy == "forward-mode"
     blocks = jacobian(
-        gradient, point, create_graph, strict, vectorize, strategy=outer_jacobian_strategy
+        gradient_with_tangents if forward else gradient,
+        point,
+        create_graph,
+        strict,
+        vectorize,
+        strategy=outer_jacobian_strategy,
     )
     return blocks if several else blocks[0][0]
 

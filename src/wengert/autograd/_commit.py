@@ -1,0 +1,99 @@
+"""Adding gradients to `.grad`: all of a walk's, or none.
+
+First everything is computed that takes memory or may raise; then one call of C code adds and
+assigns. Python handles signals between bytecodes, so no `KeyboardInterrupt` comes in between,
+and a lock keeps other threads away that add to the same tensors.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from itertools import chain, starmap
+from sys import getrefcount
+from threading import RLock
+from typing import Any
+
+import numpy as np
+
+from wengert._core import Leaf, Node, Tensor, new, tensors, wrap
+from wengert.ops.shape import clone
+
+_committing = RLock()
+_set_grad = Tensor._grad.__set__  # type: ignore[attr-defined]
+
+
+def commit(gradients: dict[Node, Any]) -> None:
+    """Add what arrived at nodes to the `.grad` of their tensors, and empty the table."""
+    with _committing:
+        adds: list[tuple[np.ndarray, Any, np.ndarray]] = []
+        made: dict[int, tuple[Tensor, Tensor]] = {}
+        earlier = []  # kept: what a finalizer does is not to come in between
+        for node in list(gradients):
+            g = gradients.pop(node)
+            tensor = _holder(node)
+            if tensor is None:
+                continue
+            known = made.get(id(tensor))
+            before = getattr(tensor, "_grad", None) if known is None else known[1]
+            if before is None:
+                made[id(tensor)] = tensor, _first(tensor, g)
+            elif isinstance(g, Tensor) or before._edge is not None:
+                earlier.append(before)
+                made[id(tensor)] = tensor, before + (g if isinstance(g, Tensor) else wrap(g))
+            elif before._array.flags.writeable:
+                into = before._array
+                adds.append((into, g if g.dtype == into.dtype else g.astype(into.dtype), into))
+            else:
+                earlier.append(before)
+                made[id(tensor)] = tensor, before + wrap(g)
+        if not adds:
+            deque(starmap(_set_grad, made.values()), maxlen=0)
+            return
+        with np.errstate(all="ignore"):
+            deque(chain(starmap(np.add, adds), starmap(_set_grad, made.values())), maxlen=0)
+
+
+def _holder(node: Node) -> Tensor | None:
+    """Whose gradient arrived at a node: a leaf, or a tensor that asked with `retain_grad()`."""
+    if isinstance(node, Leaf):
+        return node.tensor()
+    retain = node.state.retain if node.state is not None else None
+    return None if retain is None else retain()
+
+
+def _first(tensor: Tensor, g: Any) -> Tensor:
+    """The first gradient of a tensor, copied unless the engine alone owns it."""
+    if isinstance(g, Tensor):  # recorded: other gradients may show the same memory
+        return clone(g)
+    made = new(Tensor)
+    made._edge = None
+    made._array = owned(g, tensor._array.dtype, _OWNED + 1)
+    return made
+
+
+def owned(g: Any, dtype: np.dtype[Any], references: int | None = None) -> np.ndarray:
+    """`g` as an array of a dtype that nothing else refers to.
+
+    Of `references` it is known that they are the callers' own.
+    """
+    plain = type(g) is np.ndarray and g.base is None and g.dtype == dtype
+    if plain and g.flags.c_contiguous and getrefcount(g) <= (references or _OWNED):
+        return g
+    return np.array(g, dtype=dtype, order="C")
+
+
+def _calibrate() -> int:
+    """What getrefcount says in `owned` of an array that only its caller refers to."""
+
+    def inner(g: Any) -> int:
+        return getrefcount(g)
+
+    def outer(g: Any) -> int:
+        return inner(g)
+
+    table = {0: np.zeros(1)}
+    g = table.pop(0)
+    return outer(g)
+
+
+_OWNED = _calibrate()
