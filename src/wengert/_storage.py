@@ -113,7 +113,7 @@ def write_after(array: np.ndarray, time: int) -> Write | None:
     """The newest write since `time` that touched an element of `array`, if there is one."""
     base = owner(array)
     entry = _writes.get(id(base))
-    if entry is None:
+    if entry is None or not array.size:
         return None
     for write in reversed(entry[1].values()):
         if write.clock > time and _touches(write, array, base):

@@ -3,37 +3,46 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from sys import getrefcount
+import weakref
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import prod
 from typing import Any
 
 import numpy as np
 
-from wengert._core import Leaf, Node, Tensor, new, tensors, wrap
+from wengert._core import Leaf, Node, Tensor, state_of, tensors, wrap
 from wengert._dtypes import of_numpy
 from wengert.autograd import _errors
+from wengert.autograd._commit import commit, owned
+from wengert.autograd._edges import GradientEdge, dtype_below, node_at
 from wengert.autograd._engine import Walk
-from wengert.ops.shape import clone
+from wengert.autograd._hooks import run_posthooks, shown
+from wengert.autograd._mode import enable_grad
+from wengert.ops._operands import cast
+
+Place = Tensor | GradientEdge
 
 
 def backward(
-    tensors: Tensor | Sequence[Tensor],
+    tensors: Place | Sequence[Place],
     grad_tensors: Any = None,
     retain_graph: bool | str | None = None,
     create_graph: bool = False,
     grad_variables: Any = None,
-    inputs: Tensor | Sequence[Tensor] | None = None,
+    inputs: Place | Sequence[Place] | None = None,
 ) -> None:
     """Add the gradients of `tensors` to the `.grad` of the leaves, as ``torch.autograd.backward``.
 
     Args:
-        tensors: the roots.
+        tensors: the roots: tensors, or edges (see `graph.get_gradient_edge`).
         grad_tensors: a cotangent for each root; None stands for 1 where it has one element.
         retain_graph: keep the graph for another backward. ``"auto"`` keeps what other live
             tensors can still reach. None means the value of `create_graph`.
         create_graph: record the derivative, so that it can be differentiated.
         grad_variables: the old name of `grad_tensors`, deprecated.
-        inputs: the tensors to accumulate into; None means every leaf.
+        inputs: the tensors to accumulate into; None means every leaf. One that is no leaf
+            retains its gradient from now on.
 
     >>> import wengert
     >>> x = wengert.tensor([1.0, 2.0], requires_grad=True)
@@ -45,35 +54,27 @@ def backward(
         _deprecated("grad_variables= is the old name of grad_tensors=; use that")
         grad_tensors = grad_variables if grad_tensors is None else grad_tensors
     walk = _walk("backward()", retain_graph, create_graph)
-    roots = _sequence(tensors, "tensors")
-    seeds = _seeds(walk, roots, _cotangents(grad_tensors, len(roots)))
-    walk.plan(tuple(root._edge for root in roots))  # type: ignore[misc]
-    if inputs is not None:
-        targets = _sequence(inputs, "inputs")
-        if not targets:
-            raise RuntimeError("'inputs' argument to backward() cannot be empty.")
-        walk.restrict({_edge_of_input(t, i) for i, t in enumerate(targets)})
-    else:
-        targets = []
-    walk.check()
-    walk.run(seeds)
-    holders = {t._edge: t for t in targets}
-    listening = []
-    for node in list(walk.final):
-        g = walk.final.pop(node)
-        holder = holders.get(node) or _holder(node)
-        if holder is not None:
-            accumulate(holder, g)
-            if node.state is not None and node.state.post_hooks:
-                listening.append((holder, list(node.state.post_hooks.values())))
-    for holder, hooks in listening:  # all gradients are in place, should one of these raise
-        for hook in hooks:
-            hook(holder)
+    walk.accumulates = True
+    roots = _places(tensors, "tensors")
+    nodes, seeds = _start(walk, roots, _cotangents(grad_tensors, len(roots)))
+    targets = None if inputs is None else _retaining(_places(inputs, "inputs"), nodes)
+    try:
+        walk.go(nodes, seeds, targets)
+        after = _post_hooks(walk) if walk.listeners else []
+        if walk.retained:
+            walk.final |= walk.retained
+            walk.retained.clear()
+        commit(walk.final)
+    except BaseException:
+        walk.interrupted()
+        raise
+    for run in after:  # all gradients are in place, should one of these raise
+        run()
 
 
 def grad(
-    outputs: Tensor | Sequence[Tensor],
-    inputs: Tensor | Sequence[Tensor],
+    outputs: Place | Sequence[Place],
+    inputs: Place | Sequence[Place],
     grad_outputs: Any = None,
     retain_graph: bool | str | None = None,
     create_graph: bool = False,
@@ -85,8 +86,8 @@ def grad(
     """The gradients of `outputs` with respect to `inputs`, as ``torch.autograd.grad``.
 
     Args:
-        outputs: the roots.
-        inputs: what to differentiate with respect to.
+        outputs: the roots: tensors, or edges (see `graph.get_gradient_edge`).
+        inputs: what to differentiate with respect to, tensors or edges.
         grad_outputs: a cotangent for each root; None stands for 1 where it has one element.
         retain_graph: as for `backward`.
         create_graph: record the derivative.
@@ -109,20 +110,31 @@ def grad(
             " but got: allow_unused=False."
         )
     walk = _walk("grad()", retain_graph, create_graph)
-    roots = _sequence(outputs, "outputs")
-    wanted = _sequence(inputs, "inputs")
-    seeds = _seeds(walk, roots, _cotangents(grad_outputs, len(roots)))
-    edges = [_edge_of_input(t, i) for i, t in enumerate(wanted)]
-    walk.plan(tuple(root._edge for root in roots))  # type: ignore[misc]
-    walk.restrict(set(edges))
-    if not (allow_unused or materialize_grads):
-        for i, (t, e) in enumerate(zip(wanted, edges, strict=True)):
+    roots = _places(outputs, "outputs")
+    wanted = _places(inputs, "inputs")
+    if materialize_grads and any(isinstance(x, GradientEdge) for x in wanted):
+        raise RuntimeError(
+            "materialize_grads cannot be used when the given input is a GradientEdge"
+        )
+    nodes, seeds = _start(walk, roots, _cotangents(grad_outputs, len(roots)))
+    edges = _targets(wanted, nodes)
+
+    def accept() -> None:
+        if allow_unused or materialize_grads:
+            return
+        for i, e in enumerate(edges):
             if e not in walk.pending:
                 walk.check_released()  # below a released node nothing is reached
-                raise _errors.unused(i, t, walk)
-    walk.check()
-    walk.run(seeds)
-    return tuple(_result(walk, t, e, materialize_grads) for t, e in zip(wanted, edges, strict=True))
+                raise _errors.unused(i, e, walk)
+
+    try:
+        walk.go(nodes, seeds, set(edges), accept)
+        if walk.retained:
+            commit(walk.retained)
+    except BaseException:
+        walk.interrupted()
+        raise
+    return _results(walk.final, wanted, edges, materialize_grads)
 
 
 def _deprecated(text: str) -> None:
@@ -138,113 +150,141 @@ def _walk(what: str, retain_graph: bool | str | None, create_graph: bool) -> Wal
     return Walk(what, retain if retain == "auto" else bool(retain), bool(create_graph))
 
 
-def _sequence(value: Any, name: str) -> list[Tensor]:
-    items = [value] if type(value) in tensors else list(value)
+def _places(value: Any, name: str) -> list[Place]:
+    """Tensors and edges, given as one or as a sequence."""
+    items = [value] if type(value) in tensors or isinstance(value, GradientEdge) else list(value)
+    if name == "inputs" and not items:
+        raise RuntimeError("'inputs' argument cannot be empty.")
     for i, item in enumerate(items):
-        if type(item) not in tensors:
-            raise TypeError(f"argument '{name}' must hold Tensors, not {type(item).__name__}"
-                            f" (position {i})")  # fmt: skip
+        if type(item) not in tensors and not isinstance(item, GradientEdge):
+            raise RuntimeError(
+                f"all {name} have to be Tensors or GradientEdges, but got"
+                f" {type(item).__name__} (position {i})"
+            )
     return items
 
 
 def _cotangents(value: Any, count: int) -> list[Any]:
     if value is None:
         return [None] * count
-    items = [value] if type(value) in tensors else list(value)
+    items = [value] if isinstance(value, Tensor) else list(value)
     if len(items) != count:
         raise RuntimeError(f"got {count} tensors and {len(items)} gradients")
     return items
 
 
-def _seeds(walk: Walk, roots: list[Tensor], cotangents: list[Any]) -> list[Any]:
-    seeds = []
+def _start(
+    walk: Walk, roots: list[Place], cotangents: list[Any]
+) -> tuple[tuple[Node, ...], list[Any]]:
+    """The node of each root, and the gradient that the walk begins with there."""
+    nodes, seeds = [], []
     for i, (root, g) in enumerate(zip(roots, cotangents, strict=True)):
-        if root._edge is None:
+        if isinstance(root, GradientEdge):
+            node, dtype = node_at(root, nodes), None
+            shape = node.shape
+        elif root._edge is None:
             raise _errors.no_graph(i, root, walk)
-        array = root._array
+        else:
+            node, shape, dtype = root._edge, root._array.shape, root._array.dtype
         if g is None:
-            if array.size != 1:
-                raise _errors.non_scalar(root, walk)
-            if array.dtype.kind == "c":
-                raise RuntimeError(
-                    "grad can be implicitly created only for real scalar outputs but got"
-                    f" {of_numpy[array.dtype]}"
-                )
-            g = wrap(np.ones_like(array))
-        elif type(g) not in tensors:
-            raise TypeError(
-                f"{walk.call.what}: gradients can be either Tensors or None, but got"
-                f" {type(g).__name__}"
-            )
-        elif g._array.shape != array.shape:
-            raise RuntimeError(
-                f"Mismatch in shape: grad_output[{i}] has a shape of {list(g._array.shape)} and"
-                f" output[{i}] has a shape of {list(array.shape)}."
-            )
-        if g._array.dtype != array.dtype:
-            g = wrap(g._array.astype(array.dtype), g._edge)
-        seeds.append(g if walk.create_graph else g._array)
-    return seeds
+            if prod(shape) != 1:
+                raise _errors.non_scalar(shape, node, walk)
+            g = _one(shape, dtype or dtype_below(node))
+        else:
+            _check_cotangent(walk, i, g, shape, dtype)
+        if dtype is not None and g._array.dtype != dtype:
+            with enable_grad():
+                g = cast(g, dtype)
+        nodes.append(node)
+        seeds.append(g._array if type(g) in tensors and not walk.create_graph else g)
+    return tuple(nodes), seeds
 
 
-def _edge_of_input(tensor: Tensor, position: int) -> Node:
-    if tensor._edge is None:
+def _one(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tensor:
+    if dtype.kind == "c":
         raise RuntimeError(
-            f"One of the differentiated Tensors does not require grad: inputs[{position}], of"
-            f" shape {list(tensor._array.shape)}; call requires_grad_() on it before it is used"
+            f"grad can be implicitly created only for real scalar outputs but got {of_numpy[dtype]}"
         )
-    return tensor._edge
+    return wrap(np.ones(shape, dtype))
 
 
-def _holder(node: Node) -> Tensor | None:
-    if isinstance(node, Leaf):
-        return node.tensor()
-    retain = node.state.retain if node.state is not None else None
-    return None if retain is None else retain()
+def _check_cotangent(
+    walk: Walk, i: int, g: Any, shape: tuple[int, ...], dtype: np.dtype[Any] | None
+) -> None:
+    if not isinstance(g, Tensor):
+        raise TypeError(
+            f"{walk.call.what}: gradients can be either Tensors or None, but got {type(g).__name__}"
+        )
+    given = g._array
+    if given.shape != shape:
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{i}] has a shape of {list(given.shape)} and"
+            f" output[{i}] has a shape of {list(shape)}."
+        )
+    if dtype is not None and (given.dtype.kind == "c") != (dtype.kind == "c"):
+        raise RuntimeError(
+            "For complex Tensors, both grad_output and output are required to have the same"
+            f" dtype. Mismatch in dtype: grad_output[{i}] has a dtype of"
+            f" {of_numpy[given.dtype]} and output[{i}] has a dtype of {of_numpy[dtype]}."
+        )
 
 
-def _result(walk: Walk, tensor: Tensor, edge: Node, materialize: bool) -> Tensor | None:
-    g = walk.final.get(edge)
-    if g is None:
-        return wrap(np.zeros_like(tensor._array)) if materialize else None
-    return g if type(g) in tensors else wrap(owned(g, tensor._array))
+def _targets(wanted: list[Place], nodes: tuple[Node, ...]) -> list[Node]:
+    """The node of each input."""
+    found = []
+    for i, x in enumerate(wanted):
+        if isinstance(x, GradientEdge):
+            found.append(node_at(x, list(nodes)))
+        elif x._edge is None:
+            raise RuntimeError(
+                f"One of the differentiated Tensors does not require grad: inputs[{i}], of"
+                f" shape {list(x._array.shape)}; call requires_grad_() on it before it is used"
+            )
+        else:
+            found.append(x._edge)
+    return found
 
 
-def accumulate(tensor: Tensor, g: Any) -> None:
-    """Add to `.grad`; the first gradient becomes it, copied unless the engine alone owns it."""
-    before = getattr(tensor, "_grad", None)
-    if type(g) in tensors:  # recorded: other gradients may show the same memory
-        tensor._grad = clone(g) if before is None else before + g
-    elif before is None:
-        made = new(Tensor)
-        made._edge = None
-        made._array = owned(g, tensor._array)
-        tensor._grad = made
-    elif before._edge is None and before._array.flags.writeable:
-        np.add(before._array, g, out=before._array, casting="unsafe")
-    else:
-        tensor._grad = before + wrap(g)
+def _retaining(inputs: list[Place], nodes: tuple[Node, ...]) -> set[Node]:
+    """The nodes of the inputs of `backward`; as in PyTorch, those of no leaf retain gradients."""
+    targets = _targets(inputs, nodes)
+    for x, node in zip(inputs, targets, strict=True):
+        if isinstance(x, Tensor) and type(node) is not Leaf:
+            state_of(node).retain = weakref.ref(x)
+    return set(targets)
 
 
-def owned(g: Any, like: np.ndarray) -> np.ndarray:
-    """`g` as an array that nothing else refers to, with the dtype of `like`."""
-    # Two references: the parameter and the caller's variable (the engine's tables are empty).
-    plain = type(g) is np.ndarray and g.base is None and g.dtype == like.dtype
-    if plain and g.flags.c_contiguous and getrefcount(g) <= _OWNED:
-        return g
-    return np.array(g, dtype=like.dtype, order="C")
+def _post_hooks(walk: Walk) -> list[Callable[[], Any]]:
+    """What the hooks of leaves do once gradients are in place, in the order of the walk."""
+    after: list[Callable[[], Any]] = []
+    for node, g in walk.final.items():
+        state = node.state
+        if state is None or type(node) is not Leaf:
+            continue
+        if state.post_hooks and node.variable is not None:
+            after += [partial(_run_post_hook, h, node.variable) for h in state.post_hooks.values()]
+        if state.node_hooks:
+            after.append(partial(run_posthooks, state, (), (shown(g),)))
+    return after
 
 
-def _calibrate() -> int:
-    def inner(g: Any) -> int:
-        return getrefcount(g)
-
-    def outer(g: Any) -> int:
-        return inner(g)
-
-    table = {0: np.zeros(1)}
-    g = table.pop(0)
-    return outer(g)
+def _run_post_hook(hook: Callable[[Tensor], None], tensor: Tensor) -> None:
+    if hook(tensor) is not None:
+        raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 
-_OWNED = _calibrate()
+def _results(
+    found: dict[Node, Any], wanted: list[Place], edges: list[Node], materialize: bool
+) -> tuple[Tensor | None, ...]:
+    take = found.pop if len(set(edges)) == len(edges) else found.get
+    results: list[Tensor | None] = []
+    for x, e in zip(wanted, edges, strict=True):
+        g = take(e, None)
+        if g is None:
+            results.append(wrap(np.zeros_like(x._array)) if materialize else None)  # type: ignore[union-attr]
+        elif isinstance(g, Tensor):
+            results.append(g)
+        else:
+            dtype = g.dtype if isinstance(x, GradientEdge) else x._array.dtype
+            results.append(wrap(owned(g, dtype)))
+    return tuple(results)

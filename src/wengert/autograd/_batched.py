@@ -56,6 +56,15 @@ class Batched(Tracer):
     def _edge(self) -> Any:
         return self.value._edge
 
+    def numpy(self, *, force: bool = False) -> Any:
+        """RuntimeError: a sample of a batch has no memory of its own."""
+        raise RuntimeError(
+            "Cannot access data pointer of Tensor that doesn't have storage: numpy() inside of"
+            " vmap, of a tensor that is vmapped over"
+        )
+
+    __array__ = numpy
+
     def __repr__(self) -> str:
         return f"BatchedTensor(lvl={self.level.depth}, bdim=0, value=\n    {self.value!r}\n)"
 

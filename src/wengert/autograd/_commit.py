@@ -8,6 +8,7 @@ and a lock keeps other threads away that add to the same tensors.
 from __future__ import annotations
 
 from collections import deque
+from contextvars import copy_context
 from itertools import chain, starmap
 from sys import getrefcount
 from threading import RLock
@@ -15,11 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Leaf, Node, Tensor, new, tensors, wrap
+from wengert._core import Leaf, Node, Tensor, wrap
 from wengert.ops.shape import clone
 
 _committing = RLock()
 _set_grad = Tensor._grad.__set__  # type: ignore[attr-defined]
+
+# A context in which NumPy does not warn: an overflow is not to raise between two additions,
+# whatever the user's filters. Entered only under the lock.
+_quiet = copy_context()
+_quiet.run(np.seterr, all="ignore")
 
 
 def commit(gradients: dict[Node, Any]) -> None:
@@ -36,7 +42,8 @@ def commit(gradients: dict[Node, Any]) -> None:
             known = made.get(id(tensor))
             before = getattr(tensor, "_grad", None) if known is None else known[1]
             if before is None:
-                made[id(tensor)] = tensor, _first(tensor, g)
+                first = clone(g) if isinstance(g, Tensor) else wrap(owned(g, tensor._array.dtype))
+                made[id(tensor)] = tensor, first
             elif isinstance(g, Tensor) or before._edge is not None:
                 earlier.append(before)
                 made[id(tensor)] = tensor, before + (g if isinstance(g, Tensor) else wrap(g))
@@ -46,11 +53,10 @@ def commit(gradients: dict[Node, Any]) -> None:
             else:
                 earlier.append(before)
                 made[id(tensor)] = tensor, before + wrap(g)
-        if not adds:
-            deque(starmap(_set_grad, made.values()), maxlen=0)
-            return
-        with np.errstate(all="ignore"):
-            deque(chain(starmap(np.add, adds), starmap(_set_grad, made.values())), maxlen=0)
+        if adds:
+            _quiet.run(deque, chain(starmap(np.add, adds), starmap(_set_grad, made.values())), 0)
+        else:
+            deque(starmap(_set_grad, made.values()), 0)
 
 
 def _holder(node: Node) -> Tensor | None:
@@ -61,23 +67,10 @@ def _holder(node: Node) -> Tensor | None:
     return None if retain is None else retain()
 
 
-def _first(tensor: Tensor, g: Any) -> Tensor:
-    """The first gradient of a tensor, copied unless the engine alone owns it."""
-    if isinstance(g, Tensor):  # recorded: other gradients may show the same memory
-        return clone(g)
-    made = new(Tensor)
-    made._edge = None
-    made._array = owned(g, tensor._array.dtype, _OWNED + 1)
-    return made
-
-
-def owned(g: Any, dtype: np.dtype[Any], references: int | None = None) -> np.ndarray:
-    """`g` as an array of a dtype that nothing else refers to.
-
-    Of `references` it is known that they are the callers' own.
-    """
+def owned(g: Any, dtype: np.dtype[Any]) -> np.ndarray:
+    """`g` as an array of a dtype that nothing but the caller's variable refers to."""
     plain = type(g) is np.ndarray and g.base is None and g.dtype == dtype
-    if plain and g.flags.c_contiguous and getrefcount(g) <= (references or _OWNED):
+    if plain and g.flags.c_contiguous and getrefcount(g) <= _OWNED:
         return g
     return np.array(g, dtype=dtype, order="C")
 

@@ -114,6 +114,7 @@ class DualLevel(Level):
             put(target.value, self.lower(result))
             put(target.tangent, zeros(target) if tangent is None else tangent)
         else:
+            self.check_lone(target)
             put(target, self.lower(result))
             self.become(target).tangent = clone(tangent)
 

@@ -4,11 +4,17 @@ A walk plans first: it collects the nodes that it will pass, refuses what cannot
 (released nodes, saved values written since), and changes nothing until that is known.
 Then it goes from the newest node to the oldest. Gradients of leaves are kept aside in
 `final`; the caller commits them when the walk is through.
+
+Walks of several threads, and walks that a hook starts inside of a walk, run side by side.
+They share leaves; another node they share only if none of them releases it.
 """
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from operator import attrgetter
 from sys import getrefcount
 from typing import Any
@@ -25,15 +31,16 @@ from wengert._core import (
     caller,
     getframe,
     memory_of,
-    tensors,
     wrap,
 )
 from wengert.autograd import _errors
-from wengert.autograd._mode import enable_grad
+from wengert.autograd._hooks import outputs_of, run_posthooks, run_prehooks, run_tensor_hooks
+from wengert.autograd._mode import enable_grad, no_grad
 from wengert.ops.subscript import Slices, alive
 
 by_seq = attrgetter("seq")
 Lift = Callable[[Any, "Node | None"], Any]
+Grads = tuple[Any, ...]
 
 # Called with each walk before it starts and after it ends: `wengert run` reports from here.
 observers: list[Callable[[Walk, str], None]] = []
@@ -48,22 +55,101 @@ class Compatibility:
 compatibility = Compatibility()
 
 
+class Anomaly:
+    """Whether anomaly detection is on, for all threads; `anomaly_mode` sets it."""
+
+    enabled = False
+    check_nan = True
+    # Given a walk, a node, what arrived there and what its rules made of it.
+    check: Callable[[Walk, Node, Any, Grads], None] | None = None
+
+
+anomaly = Anomaly()
+
+
+class Running:
+    """The walks that have begun, and the lock under which one plan is made at a time.
+
+    A plan looks at nodes that another thread may be releasing. It compares itself with the
+    walks that were there when it began; those that begin later compare themselves with it.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.walks: set[Walk] = set()
+
+
+running = Running()
+if hasattr(os, "register_at_fork"):  # the lock may be held by a thread that the child lacks
+    os.register_at_fork(after_in_child=running.__init__)  # type: ignore[misc]
+
+
+class Current(threading.local):
+    """The innermost walk that runs hooks on this thread."""
+
+    walk: Walk | None = None
+
+
+current = Current()
+
+
 class Walk:
     """One backward call: its line, its plan, and what it came to."""
+
+    # What most walks leave as it is stands here, and costs them nothing.
+    roots: tuple[Node, ...] = ()
+    targets: set[Node] | None = None  # None: the leaves
+    stops: set[Node] | frozenset[Node] = frozenset()  # targets below which there is no other
+    accumulates = False  # whether leaves are passed as nodes are, hooks and all
+    listeners = False
+    at: Node | None = None  # where a walk with listeners is
+    nodes = 0
 
     def __init__(self, what: str, retain: bool | str, create_graph: bool) -> None:
         self.retain, self.create_graph = retain, create_graph
         self.call = Call(what, *caller(getframe(1)))
         self.mark = State(self.call, shared=True)  # of the nodes that it releases
-        self.roots: tuple[Node, ...] = ()
-        self.order: list[Node] = []  # oldest first; the walk pops from its end
-        self.pending: dict[Any, Any] = {}  # gradients on their way to a node of the plan
-        self.targets: set[Node] | None = None  # None: the leaves
-        self.stops: set[Node] = set()  # targets below which there is no other
-        self.final: dict[Node, Any] = {}
+        self.thread = threading.get_ident()
+        self.order: list[Node] = []  # oldest first; the walk goes from its end
+        self.pending: dict[Any, Any] = {}  # gradients on their way; its keys are the plan
         self.special: list[Node] = []  # nodes of the plan with a state: hooks, releases
-        self.listeners = False
-        self.nodes = 0
+        self.final: dict[Node, Any] = {}
+        self.retained: dict[Node, Any] = {}  # for tensors that asked with `retain_grad()`
+
+    @cached_property
+    def notes(self) -> dict[Any, Any]:
+        """What hooks want to remember until the walk is through."""
+        return {}
+
+    def go(
+        self,
+        roots: tuple[Node, ...],
+        seeds: Sequence[Any],
+        targets: set[Node] | None = None,
+        accept: Callable[[], None] | None = None,
+        lift: Lift | None = None,
+    ) -> None:
+        """Plan, check and walk. `accept` may raise once the plan is known."""
+        try:
+            with running.lock:
+                others = self._others() if running.walks else ()
+                self.plan(roots)
+                if targets is not None:
+                    self.restrict(targets)
+                if accept is not None:
+                    accept()
+                self.check()
+                for other, pending, stops in others:
+                    if self._disturbs(other, pending, stops):
+                        raise _errors.contended(self, other)
+                running.walks.add(self)
+            self.run(seeds, lift)
+        finally:
+            running.walks.discard(self)
+
+    def _others(self) -> list[tuple[Walk, dict[Any, Any], Any]]:
+        """The walks that have begun and what they plan, which they forget when they end."""
+        return [(w, w.pending, w.stops) for w in list(running.walks)]
 
     def plan(self, roots: tuple[Node, ...]) -> None:
         """Collect every node below the roots, oldest first."""
@@ -86,7 +172,9 @@ class Walk:
     def _plan_listeners(self) -> None:
         """A leaf that somebody listens to comes right after its last consumer, not at the end."""
         states = [n.state for n in self.special if n.state is not None]
-        self.listeners = any(s.hooks or s.post_hooks or s.user for s in states)
+        self.listeners = any(
+            s.hooks or s.node_prehooks or s.node_hooks or s.post_hooks or s.user for s in states
+        )
         if any(type(n) is Leaf for n in self.special):
             ready: dict[Node, tuple[float, int]] = {}
             for node in reversed(self.order):
@@ -98,12 +186,13 @@ class Walk:
     def restrict(self, targets: set[Node]) -> None:
         """Keep only what lies between the roots and the targets that they reach."""
         useful: set[Node] = set()
+        stops = self.stops = set()
         for node in self.order:  # oldest first: inputs before consumers
             through = not useful.isdisjoint(node.edges)
             if through or node in targets:
                 useful.add(node)
                 if not through:
-                    self.stops.add(node)
+                    stops.add(node)
         self.order = [node for node in self.order if node in useful]
         self.pending = dict.fromkeys(self.order)
         self.targets = targets & useful
@@ -148,127 +237,199 @@ class Walk:
                     if write is not None:
                         raise _errors.overwritten(self, node, slot, value, write)
 
-    def run(self, seeds: Sequence[Any]) -> None:
-        """Walk from the roots with their cotangents; the results are in `final`."""
+    def _disturbs(self, other: Walk, pending: dict[Any, Any], stops: Any) -> bool:
+        """Whether this walk and one that has begun share a node that one of them releases."""
+        inside = other.thread == self.thread  # then the other waits until this one is through
+        if self.retain is not False if inside else self.retain is True is other.retain:
+            return False
+        passed = other.at.seq if inside and other.at is not None else float("inf")
+        return any(
+            node in pending
+            and node.seq <= passed
+            and type(node) is not Leaf
+            and node not in stops
+            and node not in self.stops
+            for node in self.order
+        )
+
+    def run(self, seeds: Sequence[Any], lift: Lift | None = None) -> None:
+        """Walk from the roots with their cotangents; the results are in `final`.
+
+        `lift` makes of saved values what the rules are to see; without it those are arrays,
+        or Tensors with `create_graph`.
+        """
         for observe in observers:
             observe(self, "before")
         for root, g in zip(self.roots, seeds, strict=True):
             if root in self.pending:
                 here = self.pending[root]
                 self.pending[root] = g if here is None else here + g
-        if self.create_graph:
-            with enable_grad():
-                self._run_general(lifted)
-        elif self.targets is not None or self.listeners:
-            self._run_general(plain)
-        else:
-            self._run_plain()
-        self.pending, self.order, self.special, self.roots, self.stops = {}, [], [], (), set()
+        self.special = []  # references that `_release` would count
+        try:
+            if self.create_graph:
+                with enable_grad():
+                    self._run_general(lift or lifted)
+            elif self.listeners and lift is None and not any(map(_is_tensor, seeds)):
+                with no_grad():
+                    self._run_general(plain)
+            elif self.listeners or self.targets is not None or lift or anomaly.check:
+                self._run_general(lift or plain)
+            else:
+                self._run_plain()
+        except BaseException:
+            self.interrupted()
+            raise
+        self.pending, self.order, self.roots, self.stops = {}, [], (), frozenset()
         for observe in observers:
             observe(self, "after")
 
-    def _run_plain(self) -> None:
+    def interrupted(self) -> None:
+        """Have those who come to what this call has released know that it came to nothing."""
+        call = self.mark.released = _errors.Interrupted(*self.call)
+        for node in self.order:
+            if node.state is not None and node.state.released is self.call:
+                node.state.released = call
+
+    def _run_plain(self) -> None:  # noqa: C901 (one loop: a call for each node would cost)
         """The usual walk: arrays, every leaf, nobody listening. All time goes here."""
-        pending, order, mark = self.pending, self.order, self.mark
+        pending, mark = self.pending, self.mark
         releasing = self.retain is False and not compatibility.lenient
-        while order:
-            node = order.pop()
-            g = pending.pop(node)
-            edges = node.edges
-            if g is None:
-                continue
-            if alive and type(g) is Slices:
-                g = g.dense()
-            if node.state is not None:
-                self._retain(node, g)
-            if not edges:
-                self.final[node] = g
-                continue
-            for e, ge in zip(edges, node.pullback(g)):  # noqa: B905 (a keyword costs here)
-                if ge is not None:
-                    here = pending[e]
-                    pending[e] = ge if here is None else here + ge
-            if releasing and node.state is None:
-                node.release()
-                node.state = mark
-            elif self.retain is not True:
-                del e, edges  # references that `_release` would count
-                self._release(node, 0)
+        try:
+            for node in reversed(self.order):
+                g = pending[node]
+                pending[node] = None
+                edges = node.edges
+                if g is None:
+                    continue
+                if alive and type(g) is Slices:
+                    g = g.dense()
+                if node.state is not None:
+                    self._retain(node.state, node, g)
+                if not edges:
+                    self.final[node] = g
+                    continue
+                for e, ge in zip(edges, node.pullback(g)):  # noqa: B905 (a keyword costs here)
+                    if ge is not None:
+                        here = pending[e]
+                        pending[e] = ge if here is None else here + ge
+                if releasing and node.state is None:
+                    node.state = mark  # first: an interrupted release is one
+                    node.release()
+                elif self.retain is not True:
+                    del e, edges  # references that `_release` would count
+                    self._release(node, 2)
+        except Exception as error:
+            _errors.explain(self, node, error)
+            raise
 
     def _run_general(self, lift: Lift) -> None:
         """Chosen targets, listeners, or a recorded derivative.
 
-        Listeners are user code and may raise: then nothing is released before all of them ran.
+        Listeners are user code and may raise, and so may anomaly detection: then nothing is
+        released before all of them ran.
         """
-        pending, order = self.pending, self.order
+        pending = self.pending
+        waiting = self.listeners or anomaly.check is not None
         walked: list[Node] = []
-        while order:
-            node = order.pop()
-            g = pending[node]
-            pending[node] = None
-            if g is None or not self._pass(node, g, lift) or self.retain is True:
-                continue
-            if self.listeners:
-                walked.append(node)
-            else:
-                self._release(node, 1)
+        outside, current.walk = current.walk, self
+        try:
+            for node in reversed(self.order):
+                g = pending[node]
+                pending[node] = None
+                self.at = node
+                if not self._pass(node, g, lift) or self.retain is True:
+                    continue
+                if waiting:
+                    walked.append(node)
+                else:
+                    self._release(node, 3)
+        except Exception as error:
+            _errors.explain(self, node, error)
+            raise
+        finally:
+            current.walk = outside
+        self.at = None
+        if anomaly.check is not None:
+            for node, g in self.final.items():
+                anomaly.check(self, node, g, ())
         walked.reverse()
         while walked:
-            self._release(walked.pop(), 0)
+            node = walked.pop()
+            self._release(node, 2)
 
     def _pass(self, node: Node, g: Any, lift: Lift) -> bool:
         """Take what arrived at a node and send it on; False where the walk ends."""
-        pending, targets = self.pending, self.targets
+        state = node.state
         if alive and type(g) is Slices:
             g = g.dense()
-        if node.state is not None:
-            g = self._listen(node, g)
-        if not node.edges if targets is None else node in targets:
+        if state is not None:
+            g = self._arrive(node, state, g)
+        if g is not None and (not node.edges if self.targets is None else node in self.targets):
             self.final[node] = g
         if not node.edges or node in self.stops:
             return False
-        for e, ge in zip(node.edges, node.pullback_to(g, pending, lift), strict=True):
+        if state is None:
+            grads = None if g is None else node.pullback_to(g, self.pending, lift)
+        else:
+            grads = self._derive(node, state, g, lift)
+        if grads is None:
+            return False
+        if anomaly.check is not None:
+            anomaly.check(self, node, g, grads)
+        pending = self.pending
+        for e, ge in zip(node.edges, grads, strict=True):
             if ge is not None:
                 assert e is not None
                 here = pending[e]
                 pending[e] = ge if here is None else here + ge
         return True
 
+    def _arrive(self, node: Node, state: State, g: Any) -> Any:
+        """Run the hooks on what arrived at a node; what they made of it."""
+        if state.hooks:
+            g = run_tensor_hooks(state, g)
+        self._retain(state, node, g)
+        if self.accumulates and state.node_prehooks and not node.edges:
+            g = run_prehooks(node, state, g)
+        return g
+
+    def _derive(self, node: Node, state: State, g: Any, lift: Lift) -> Grads | None:
+        """The gradients of a node's inputs, as its hooks have them; None where none arrived."""
+        if state.node_prehooks:
+            g = run_prehooks(node, state, g)
+        grads = None if g is None else node.pullback_to(g, self.pending, lift)
+        if not state.node_hooks:
+            return grads
+        known = (None,) * len(node.edges) if grads is None else grads
+        hooked = run_posthooks(state, known, outputs_of(node, g))
+        return None if grads is None else hooked
+
+    def _retain(self, state: State, node: Node, g: Any) -> None:
+        """Keep the gradient of a tensor that asked with `retain_grad()`."""
+        if state.retain is not None and g is not None:
+            self.retained[node] = g
+
     def _release(self, node: Node, known: int) -> None:
         """Let go of what a node saved and of what is below it.
 
         With `retain_graph="auto"` only if nothing else refers to it: its consumers in this
-        walk, if released, no longer do. `known` counts the caller's own references.
+        walk, if released, no longer do. `known` counts the walk's own references.
         """
         auto = self.retain == "auto"
         if auto and getrefcount(node) > _ALONE + known and node not in self.roots:
             return
-        if auto or not compatibility.lenient:
-            node.release()
-        else:
-            node.clear()
         if node.state is None:
             node.state = self.mark
         else:
             node.state.released = self.call
+        if auto or not compatibility.lenient:
+            node.release()
+        else:
+            node.clear()
 
-    def _listen(self, node: Node, g: Any) -> Any:
-        """Run the hooks on the gradient that arrived at a node; return what they made of it."""
-        state = node.state
-        if state is not None and state.hooks:
-            for hook in list(state.hooks.values()):
-                answer = hook(g if type(g) in tensors else wrap(g))
-                if answer is not None:
-                    g = _errors.checked_hook_result(answer, node)
-                    g = g if self.create_graph else g._array
-        self._retain(node, g)
-        return g
 
-    def _retain(self, node: Node, g: Any) -> None:
-        """Keep the gradient of a tensor that asked with `retain_grad()`."""
-        state = node.state
-        if state is not None and state.retain is not None:
-            self.final[node] = g
+def _is_tensor(value: Any) -> bool:
+    return isinstance(value, Tensor)
 
 
 def plain(value: Any, edge: Node | None) -> Any:

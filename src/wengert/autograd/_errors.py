@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,6 +28,10 @@ class SavedTensorOverwrittenError(GraphError):
 
 class GraphInUseError(GraphError):
     """Two walks at once want nodes that one of them releases."""
+
+
+class NanGradientError(GraphError):
+    """Under anomaly detection: a derivative came out as nan."""
 
 
 class NoGraphError(GraphError):
@@ -198,6 +202,8 @@ def contended(walk: Walk, other: Walk) -> GraphInUseError:
 
 def explain(walk: Walk, node: Node, error: Exception) -> None:
     """Note on an exception where in the graph it came up."""
+    if isinstance(error, NanGradientError):
+        return  # says so itself
     error.add_note(f"in the derivative of {made(node)}\n  of {called(walk.call)}")
 
 

@@ -108,6 +108,7 @@ class GradLevel(Level):
         self.check_running()
         edge = self.edge(result)
         if not self.owns(target):
+            self.check_lone(target)
             put(target, self.lower(result))
             self.become(target)._edge = edge
             return

@@ -98,17 +98,20 @@ class Level:
         """
         raise NotImplementedError
 
-    def become(self, target: Tensor) -> Any:
-        """Turn a tensor of a level further out, just written with a tracer's value, into a tracer.
-
-        What it was, the tracer stands for. Whoever holds the tensor finds the tracer.
-        """
+    def check_lone(self, target: Tensor) -> None:
+        """Raise RuntimeError before a write that would turn a tensor with views into a tracer."""
         if hasattr(target, "_root") or any(v() is not None for v in getattr(target, "_views", ())):
             raise RuntimeError(
                 f"{self.what}: an in-place write of a value that depends on the inputs to a tensor"
                 " that does not, and that has views: the views would not know. Write to the tensor"
                 " before it is viewed, or build the result with torch.stack, torch.cat, torch.where"
             )
+
+    def become(self, target: Tensor) -> Any:
+        """Turn a tensor of a level further out, just written with a tracer's value, into a tracer.
+
+        What it was, the tracer stands for. Whoever holds the tensor finds the tracer.
+        """
         old = new(type(target))
         for slot in ("_array", "_edge", "_grad"):
             if not isinstance(target, Tracer) and hasattr(target, slot):

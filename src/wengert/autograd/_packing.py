@@ -24,7 +24,6 @@ from wengert._core import (
     mode,
     new,
     tensors,
-    wrap,
 )
 from wengert._storage import clock
 from wengert.autograd import _errors
@@ -107,7 +106,8 @@ class Hooks:
         except AttributeError:
             packing = _packing(kind)
         if packing is not None:
-            site, mode.site = mode.site, None
+            site = mode.site
+            mode.site = None
             try:
                 packing(node, self)
             finally:
@@ -168,9 +168,11 @@ def packed(node: Node, array: np.ndarray, tensor: Tensor, hooks: Hooks) -> Packe
             f" unexpected side-effects: the input came from {_errors.made(node)}"
         )
     result = new(Packed)
-    result.value, result.unpack = value, hooks.unpack
-    result.shape, result.dtype = array.shape, array.dtype
-    result.same = type(value) in tensors and value._array is array
+    result.value = value
+    result.unpack = hooks.unpack
+    result.shape = array.shape
+    result.dtype = array.dtype
+    result.same = value is tensor or (type(value) in tensors and value._array is array)
     return result
 
 
@@ -180,7 +182,10 @@ def shown(array: np.ndarray, edge: Node | None) -> Tensor:
         leaf = edge.tensor()
         if leaf is not None and leaf._array is array:
             return leaf
-    return wrap(array, edge)
+    tensor = new(Tensor)
+    tensor._array = array
+    tensor._edge = edge
+    return tensor
 
 
 def is_constant(array: np.ndarray) -> bool:
@@ -217,8 +222,8 @@ def _packing_of_slots(kind: Any) -> Packing:
         for read, write, edge_of in slots:
             array = read(node)
             if type(array) is np.ndarray and (array.shape or not is_constant(array)):
-                tensor = wrap(array) if edge_of is None else shown(array, edge_of(node))
-                write(node, packed(node, array, tensor, hooks))
+                edge = None if edge_of is None else edge_of(node)
+                write(node, packed(node, array, shown(array, edge), hooks))
                 node.__class__ = unpacking
 
     return packing

@@ -150,9 +150,7 @@ class _Store:
             return _Stored(self._file(id(base), base, base, flat), window, array.shape)
         compact = core.copy(order="K")
         key = id(base), window_of(core, base)
-        return _Stored(
-            self._file(key, base, core, compact.ravel("K")), whole(compact), array.shape
-        )
+        return _Stored(self._file(key, base, core, compact.ravel("K")), whole(compact), array.shape)
 
     def _file(self, key: Any, base: np.ndarray, shown: np.ndarray, flat: np.ndarray) -> _File:
         """The file of some memory, written unless there is one that is still true."""

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Leaf, Node, Tensor, mode, wrap
+from wengert._core import Node, Tensor, mode, wrap
 from wengert.autograd import _errors
-from wengert.autograd._engine import Walk
 from wengert.autograd._errors import GraphReleasedError
 from wengert.autograd._packing import (
     Hooks,
@@ -69,6 +68,10 @@ def restored(node: Node, slot: str, value: Any, edge: Node | None) -> Any:
     if type(value) is np.ndarray:
         check_unwritten(node, slot, value, "reading a saved tensor")
         return shown(value, edge)
+    if not hasattr(value, "restored"):
+        raise RuntimeError(
+            f"{described(slot)} of {_errors.made(node)} is not kept: backward computes it again"
+        )
     return shown(value.restored(node, slot), edge)
 
 

@@ -88,11 +88,9 @@ class Recording:
             any(g._edge is not None for _, g in pairs) or self._reaches_out(edges)
         )  # fmt: skip
         walk = Walk("grad()", retain or deeper, deeper)
-        walk.plan(tuple(edges))
-        walk.restrict({self._edge(x) for x in self.inputs})
-        walk.check()
         tensors = self.level is not None or deeper or any(isinstance(g, Tracer) for _, g in pairs)
-        walk.run([g if tensors else g._array for _, g in pairs])
+        seeds = [g if tensors else g._array for _, g in pairs]
+        walk.go(tuple(edges), seeds, {self._edge(x) for x in self.inputs})
         return {e: g if isinstance(g, Tensor) else wrap(g) for e, g in walk.final.items()}
 
 

@@ -314,8 +314,7 @@ def _batched_rows(
 ) -> Matrix:
     """All blocks by one backward pass with a batch of cotangents, one for each element."""
     sizes = [out.numel() for out in outputs]
-    flat = tuple([out.reshape(-1) for out in outputs])
-    found = grads_of(flat, point, _basis(outputs), create_graph, batched=True)
+    found = grads_of(outputs, point, _basis(outputs), create_graph, batched=True)
     columns = []
     for x, g in zip(point, found, strict=True):
         whole = expand(zeros(x), (sum(sizes), *x.shape)) if g is None else g
@@ -340,10 +339,7 @@ def _columns(func: Function, inputs: Tensors) -> Any:
     def tangents_of(*tangents: Tensor) -> tuple[Tensor, ...]:
         nonlocal several_out, shapes
         with forward_ad.dual_level():
-            duals = [
-                forward_ad.make_dual(x, t.reshape(x.shape))
-                for x, t in zip(point, tangents, strict=True)
-            ]
+            duals = [forward_ad.make_dual(x, t) for x, t in zip(point, tangents, strict=True)]
             several_out, outputs = as_tuple(func(*duals), OUTPUTS, "jacobian")
             pairs = [forward_ad.unpack_dual(out) for out in outputs]
         shapes = [out.shape for out in outputs]
@@ -364,15 +360,14 @@ def _columns(func: Function, inputs: Tensors) -> Any:
 
 
 def _basis(like: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """The unit vectors of the space of all elements: to each tensor, its columns."""
+    """A batch of unit vectors of the space of all elements: to each tensor, its part of them."""
     sizes = [x.numel() for x in like]
     starts = accumulate(sizes, initial=0)
-    return tuple(
-        [
-            wrap(np.eye(sum(sizes), size, -start, dtype=x._array.dtype))
-            for x, size, start in zip(like, sizes, starts, strict=False)
-        ]
-    )
+    parts = []
+    for x, size, start in zip(like, sizes, starts, strict=False):
+        part = np.eye(sum(sizes), size, -start, dtype=x._array.dtype)
+        parts.append(wrap(part.reshape(sum(sizes), *x.shape)))
+    return tuple(parts)
 
 
 def _gradient(

@@ -7,3 +7,6 @@ from wengert.graph._memory import Memory as Memory
 from wengert.graph._memory import Report as Report
 from wengert.graph._memory import held_by as held_by
 from wengert.graph._recorder import Recorder as Recorder
+from wengert.graph._saved import SavedValue as SavedValue
+from wengert.graph._saved import SavedValues as SavedValues
+from wengert.graph._saved import saved as saved

@@ -11,6 +11,7 @@ import numpy as np
 
 from wengert._core import Leaf, Node
 from wengert._storage import owner
+from wengert.autograd._packing import arrays_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,8 @@ class Held:
 
 def held_by(nodes: Iterable[Node]) -> Held:
     """What the saved values of nodes keep alive; leaves among the nodes are set apart.
+
+    Of what a hook packed, the tensors count that it is or contains; what is on disk does not.
 
     >>> import wengert
     >>> from wengert.graph import held_by
@@ -49,11 +52,7 @@ def held_by(nodes: Iterable[Node]) -> Held:
 def _saved_arrays(nodes: list[Node]) -> Iterator[np.ndarray]:
     for node in nodes:
         for slot, _ in node.saved:
-            value = getattr(node, slot)
-            if isinstance(value, np.ndarray):
-                yield value
-            elif type(value) is list:
-                yield from (v for v in value if isinstance(v, np.ndarray))
+            yield from arrays_in(getattr(node, slot))
 
 
 @dataclass(slots=True)

@@ -28,9 +28,10 @@ def contract(a: np.ndarray, b: np.ndarray, la: Labels, lb: Labels, lo: Labels) -
     summed = [x for x in shared if x not in lo]
     left = [x for x in la if x not in lb]
     right = [x for x in lb if x not in la]
-    if not summed:
-        return _outer(a, b, la, lb, lo)
     sizes = dict(zip(la + lb, a.shape + b.shape, strict=True))
+    if all(sizes[x] == 1 for x in summed):  # NumPy is slow at batches of products of inner size 1
+        (a, la), (b, lb) = (_without(x, labels, summed) for x, labels in ((a, la), (b, lb)))
+        return _outer(a, b, la, lb, lo)
     m, k, n = (math.prod(sizes[x] for x in group) for group in (left, summed, right))
     many = tuple(sizes[x] for x in batch)
     x = _arranged(a, la, batch + left + summed).reshape(*many, m, k)
@@ -41,6 +42,12 @@ def contract(a: np.ndarray, b: np.ndarray, la: Labels, lb: Labels, lo: Labels) -
 
 def _arranged(array: np.ndarray, labels: Labels, order: list[Hashable]) -> np.ndarray:
     return array if list(labels) == order else array.transpose([labels.index(x) for x in order])
+
+
+def _without(array: np.ndarray, labels: Labels, dropped: list[Hashable]) -> tuple[Any, Labels]:
+    """An array without some axes of length 1."""
+    axes = tuple(d for d, x in enumerate(labels) if x in dropped)
+    return array.squeeze(axes), tuple(x for x in labels if x not in dropped)
 
 
 def _outer(a: np.ndarray, b: np.ndarray, la: Labels, lb: Labels, lo: Labels) -> Any:

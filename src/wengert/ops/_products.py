@@ -12,16 +12,81 @@ from typing import Any
 import numpy as np
 
 from wengert._dtypes import of_numpy
+from wengert._core import Tensor
 from wengert.kernels import matmul as kernel
+from wengert.ops._batching import Batch, Rule
 from wengert.ops._declare import Value, multilinear
 from wengert.ops.complexes import conj
+from wengert.ops.einsum import contracted
 from wengert.ops.reduction import sum_to_shape
+from wengert.ops.shape import reshape
 
 Shape = tuple[int, ...]
 
 
+def in_batches(left: str, right: str) -> Rule:
+    """The batching rule of a product of matrices, whose axes are named: "nk", "km".
+
+    The product is summed to `shape`, if that is a parameter.
+    """
+
+    def rule(b: Batch) -> Any:
+        x, y = b.op.inputs
+        a, c = b.shape(x)[:-2], b.shape(y)[:-2]
+        shape = b.params.get("shape")
+        out = np.broadcast_shapes(a, c) if shape is None else shape[:-2]
+        if _broadcasts(a, c, out):
+            return _aligned_product(b, shape)
+        la, lb = (*_leading(a), *left), (*_leading(c), *right)
+        return contracted(b, la, lb, (*_leading(out), "n", "m"))
+
+    return rule
+
+
+def _leading(shape: Shape) -> range:
+    """Labels of leading dimensions, which are aligned on the right."""
+    return range(-len(shape), 0)
+
+
+def _broadcasts(a: Shape, b: Shape, out: Shape) -> bool:
+    """Whether these leading dimensions are more than labels: some are repeated or not used up."""
+    for d in range(1, max(len(a), len(b)) + 1):
+        sizes = {s[-d] for s in (a, b) if len(s) >= d}
+        if len(sizes) > 1:
+            return True
+        if len(out) >= d:
+            if out[-d] not in sizes:
+                return True
+        elif len(a) < d or len(b) < d:
+            return True
+    return False
+
+
+def _aligned_product(b: Batch, shape: Shape | None) -> Any:
+    """The product with samples of one rank, so that their leading dimensions broadcast."""
+    rank = max(b.rank(i) for i in b.op.inputs)
+    aligned = {
+        i: reshape(v, (b.size, *(1,) * (rank - b.rank(i)), *b.shape(i)))
+        for i, v in b.values.items()
+        if i in b.batched
+    }
+    if shape is None:
+        return b(**aligned)
+    out = b(**aligned, shape=(b.size, *(1,) * (rank - len(shape)), *shape))
+    return reshape(out, (b.size, *shape))
+
+
+def samples(b: Batch) -> list[Any]:
+    """Stand-ins for one sample of each input, of its shape and dtype: for checks."""
+    return [
+        np.broadcast_to(np.zeros((), v._array.dtype), b.shape(i)) if isinstance(v, Tensor) else v
+        for i, v in b.values.items()
+    ]
+
+
 @multilinear(
     mixed=False,
+    batch=in_batches("nk", "km"),
     input=lambda g, other, input_shape: times_transposed(g, conj(other), input_shape),
     other=lambda g, input, other_shape: transposed_times(conj(input), g, other_shape),
     label="MmBackward0",
@@ -34,6 +99,7 @@ def times(input: Value, other: Value, shape: Shape) -> Value:
 
 @multilinear(
     mixed=False,
+    batch=in_batches("nk", "mk"),
     input=lambda g, other, input_shape: times(g, conj(other), input_shape),
     other=lambda g, input, other_shape: transposed_times(g, conj(input), other_shape),
     label="MmBackward0",
@@ -46,6 +112,7 @@ def times_transposed(input: Value, other: Value, shape: Shape) -> Value:
 
 @multilinear(
     mixed=False,
+    batch=in_batches("kn", "km"),
     input=lambda g, other, input_shape: times_transposed(conj(other), g, input_shape),
     other=lambda g, input, other_shape: times(conj(input), g, other_shape),
     label="MmBackward0",

@@ -49,11 +49,9 @@ RECORD = """\
         result._edge = None
         return result
     site = mode.site
-    if type(site) is not Site:
-        if site is None:
-            result._edge = None
-            return result
-        return watched(op, site, result, ({edge_names},), ({values}))
+    if site is None:
+        result._edge = None
+        return result
     frame = getframe(1)
     code = frame.f_code
     node = new(Recorded)
@@ -67,7 +65,7 @@ RECORD = """\
     node.state = None
     node.shape = out.shape
 {edges}{saves}\
-    result._edge = node
+    result._edge = node if type(site) is Site else site.recorded(node)
     return result
 """
 
@@ -207,8 +205,6 @@ def apply_source(op: Op, layout: Layout) -> str:
         record=RECORD.format(
             no_edge=no_edge,
             edges="".join(f"    node.e_{i} = e_{i}\n" for i in diff),
-            edge_names=", ".join(f"e_{i}" for i in diff),
-            values="".join(f"{_kept(layout, name)}, " for name in layout.readers),
             saves="".join(f"    node.s_{n} = {_kept(layout, n)}\n" for n in layout.readers),
         )
         if diff
@@ -355,13 +351,6 @@ def recorded(op: Op, site: _core.Site, edges: Any, values: Any, shape: tuple[int
     return node
 
 
-def watched(op: Op, site: Any, result: Any, edges: Any, values: Any) -> Any:
-    """`result` with a node that its site was told of: somebody wants to see what is saved."""
-    node = recorded(op, site, edges, values, result._array.shape)
-    result._edge = site.recorded(node)
-    return result
-
-
 def publish(op: Op) -> Any:
     """The public function of an op. Its text is written and compiled at the first call."""
     scope: dict[str, Any] = {"__name__": op.declared.__module__, "__builtins__": builtins}
@@ -400,7 +389,6 @@ def _write(op: Op, scope: dict[str, Any], function: Any) -> None:
         "ndarray": np.ndarray,
         "asarray": np.asarray,
         "inexact": inexact,
-        "watched": watched,
         "constants": _operands.constants if op.differentiable else _operands.thresholds,
         "Recorded": op.node,
         **{n: getattr(_core, n) for n in _CORE_NAMES},

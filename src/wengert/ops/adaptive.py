@@ -6,18 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor, wrap
+from wengert._core import Tensor
 from wengert._dtypes import of_numpy
-from wengert.kernels import pool as kernels
 from wengert.kernels.conv import Geometry, Shape
 from wengert.ops._checks import require_kind
 from wengert.ops.interpolate import area_taps, resample
 from wengert.ops.pool import (
     Ints,
     Windows,
-    at_positions,
     ints_of,
+    max_positions,
+    region_max_positions,
     space_of,
+    take_positions,
     unpool,
     window_mean,
 )
@@ -95,11 +96,9 @@ def _adaptive_max(name: str, n: int, input: Tensor, output_size: Any, return_ind
     size = space_of(name, input, n)
     out = _out_size(name, output_size, size)
     windows = _even_windows(size, out)
-    if windows is None:
-        result, indices = at_positions(input, kernels.region_max_positions, n, out)
-    else:
-        result, indices = at_positions(input, kernels.max_positions, n, *windows)
-    return (result, wrap(indices)) if return_indices else result
+    indices = region_max_positions(input, out) if windows is None else max_positions(input, windows)
+    result = take_positions(input, indices, n)
+    return (result, indices) if return_indices else result
 
 
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
@@ -152,12 +151,6 @@ def _max_unpool(
         raise RuntimeError(
             "Expected shape of indices to be same as that of the input tensor"
             f" ({list(input._array.shape)}) but got indices tensor with shape: {list(index.shape)}"
-        )
-    wrong = index[(index < 0) | (index >= np.prod(out))]
-    if wrong.size:
-        raise RuntimeError(
-            f"Found an invalid max index: {wrong[0]} (output volumes are of size"
-            f" {'x'.join(map(str, out))})"
         )
     return unpool(input, indices, out)
 

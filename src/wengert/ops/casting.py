@@ -5,14 +5,26 @@ from __future__ import annotations
 import numpy as np
 
 from wengert import _dtypes
-from wengert._core import Tensor, wrap
-from wengert.ops._declare import Value, multilinear
+from wengert._core import Tensor
+from wengert.ops._batching import leading
+from wengert.ops._declare import Value, elementwise, multilinear
 
 
-@multilinear(input=lambda g, source: _back(g, source), label="ToCopyBackward0", name="to")
+@multilinear(
+    input=lambda g, source: _back(g, source), batch=leading, label="ToCopyBackward0", name="to"
+)
 def _cast(input: Value, to: np.dtype, source: np.dtype) -> Value:
     with np.errstate(all="ignore"):  # out-of-range values convert as C does
         return input.astype(to)
+
+
+@elementwise(input=None, name="to")
+def _discrete(input: Value, to: np.dtype) -> Value:
+    """The input as integers or booleans."""
+    if to.kind == "b":
+        return input != 0
+    with np.errstate(all="ignore"):
+        return (input.real if input.dtype.kind == "c" else input).astype(to)
 
 
 def _back(g: Value, source: np.dtype) -> Value:
@@ -41,12 +53,8 @@ def convert(input: Tensor, dtype: _dtypes.dtype, called: str = "to") -> Tensor:
     source = input._array.dtype
     if source == dtype.np:
         return input
-    if dtype.category == _dtypes.BOOL:
-        return wrap(input._array != 0)
-    if dtype.category == _dtypes.INT:
-        array = input._array.real if source.kind == "c" else input._array
-        with np.errstate(all="ignore"):
-            return wrap(array.astype(dtype.np))
+    if dtype.category < _dtypes.FLOAT:
+        return _discrete(input, dtype.np)
     if source.kind == "c" and dtype.category == _dtypes.FLOAT:
         from wengert.ops.complexes import real
 

@@ -11,8 +11,9 @@ import math
 
 import numpy as np
 
-from wengert._core import Tensor
+from wengert._core import Tensor, memory_of
 from wengert._dtypes import of_numpy
+from wengert.ops._batching import leading
 from wengert.ops._declare import Value, elementwise, multilinear
 from wengert.ops._variadic import require_tensor
 
@@ -63,22 +64,22 @@ def resolve_conj(input: Tensor) -> Tensor:
     return input
 
 
-@multilinear(input=lambda g: _from_real(g), view=True)
+@multilinear(input=lambda g: _from_real(g), view=True, batch=leading)
 def _real(input: Value) -> Value:
     return input.real
 
 
-@multilinear(input=lambda g: _from_imag(g), view=True)
+@multilinear(input=lambda g: _from_imag(g), view=True, batch=leading)
 def _imag(input: Value) -> Value:
     return input.imag
 
 
-@multilinear(input=lambda g: _real(g), name="real_backward")
+@multilinear(input=lambda g: _real(g), batch=leading, name="real_backward")
 def _from_real(input: Value) -> Value:
     return input.astype(_COMPLEX[input.dtype])
 
 
-@multilinear(input=lambda g: _imag(g), name="imag_backward")
+@multilinear(input=lambda g: _imag(g), batch=leading, name="imag_backward")
 def _from_imag(input: Value) -> Value:
     return input * _COMPLEX[input.dtype].type(1j)
 
@@ -210,13 +211,23 @@ def _check_parts(name: str, first: Tensor, second: Tensor) -> None:
         )
 
 
-@multilinear(input=lambda g: _join(g), view=True, label="ViewAsRealBackward0", name="view_as_real")
+@multilinear(
+    input=lambda g: _join(g),
+    view=True,
+    batch=leading,
+    label="ViewAsRealBackward0",
+    name="view_as_real",
+)
 def _split(input: Value) -> Value:
     return input[..., None].view(input.real.dtype)
 
 
 @multilinear(
-    input=lambda g: _split(g), view=True, label="ViewAsComplexBackward0", name="view_as_complex"
+    input=lambda g: _split(g),
+    view=True,
+    batch=leading,
+    label="ViewAsComplexBackward0",
+    name="view_as_complex",
 )
 def _join(input: Value) -> Value:
     if input.strides[-1] != input.itemsize:
@@ -248,15 +259,15 @@ def view_as_complex(input: Tensor) -> Tensor:
     tensor([1.+2.j])
     """
     require_tensor("view_as_complex", "input", input)
-    array = input._array
+    array = memory_of(input)
     if array.dtype not in _PARTS:
         raise RuntimeError(
             "view_as_complex is only supported for half, float and double tensors, but got a"
             f" tensor of scalar type: {of_numpy[array.dtype].short} (halves not here)"
         )
-    if array.ndim == 0 or array.shape[-1] != 2:
+    if input.ndim == 0 or array.shape[-1] != 2:
         raise RuntimeError(
-            f"Tensor must have a last dimension of size 2, but has shape {list(array.shape)}"
+            f"Tensor must have a last dimension of size 2, but has shape {list(input.shape)}"
         )
     if array.strides[-1] != array.itemsize:
         raise RuntimeError(

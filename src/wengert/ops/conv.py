@@ -17,9 +17,12 @@ from wengert._dtypes import of_numpy
 from wengert.kernels import conv as kernels
 from wengert.kernels.conv import Geometry, Shape
 from wengert.kernels.precision import narrowed, widened
+from wengert.ops._batching import Batch, Rule, folded
 from wengert.ops._declare import Value, multilinear, primitive
 from wengert.ops.complexes import conj
+from wengert.ops.expansion import expand
 from wengert.ops.reduction import sum_over
+from wengert.ops.shape import movedim, reshape
 
 Ints = int | tuple[int, ...] | list[int]
 
@@ -34,9 +37,122 @@ def _add_bias(out: np.ndarray, bias: np.ndarray | None, dtype: np.dtype[Any]) ->
     return narrowed(out, dtype)
 
 
+def _per_channel(bias: Value, rank: int) -> Value:
+    """A bias as it is added to an output of that rank."""
+    return reshape(bias, (*bias.shape, *(1,) * (rank - 2)))
+
+
+def _side_by_side(x: Value, dim: int, groups: int = 1) -> Value:
+    """A batch as one array: the entries that dimension `dim` has in all samples, in one row.
+
+    With `groups` they are in one row within each group of that dimension.
+    """
+    size, *shape = x.shape
+    low, high = shape[:dim], shape[dim + 1 :]
+    parts = reshape(x, (size, *low, groups, shape[dim] // groups, *high))
+    return reshape(movedim(parts, 0, dim + 1), (*low, size * shape[dim], *high))
+
+
+def _samples(x: Value, dim: int, size: int, groups: int = 1) -> Value:
+    """The inverse of `_side_by_side`."""
+    shape = tuple(x.shape)
+    low, high, n = shape[:dim], shape[dim + 1 :], shape[dim] // size
+    parts = reshape(x, (*low, groups, size, n // groups, *high))
+    return reshape(movedim(parts, dim + 1, 0), (size, *low, n, *high))
+
+
+def _grouped(b: Batch, dims: dict[str, int]) -> Value:
+    """One convolution in which each sample is a group, or as many as it has of its own.
+
+    The way to gradients per sample of Rochette, Manoel and Tramel, "Efficient per-example
+    gradient computations in convolutional neural networks" (2019).
+    """
+    geometry: Geometry = b.params["geometry"]
+    inputs = {name: _side_by_side(b.values[name], dim) for name, dim in dims.items()}
+    return b(**inputs, geometry=geometry._replace(groups=geometry.groups * b.size))
+
+
+def _bias_apart(rule: Rule) -> Rule:
+    """A rule for calls without bias, for those with one: it is added afterwards."""
+
+    def biased(b: Batch) -> Value:
+        if b.values["bias"] is None or b.batched == {"input"}:
+            return rule(b)
+        plain = Batch(b.op, b.size, {**b.values, "bias": None}, b.batched - {"bias"}, b.params)
+        out = rule(plain) if plain.batched else plain()
+        bias = reshape(b.whole("bias"), (b.size, 1, *b.shape("bias")))
+        return out + _per_channel(bias, b.rank("input"))
+
+    return biased
+
+
+@_bias_apart
+def _convolution_batch(b: Batch) -> Value:
+    groups = b.params["geometry"].groups
+    if "weight" not in b.batched:
+        return folded(1)(b)
+    if "input" in b.batched:
+        return _samples(_grouped(b, {"input": 1, "weight": 0}), 1, b.size)
+    out = b(weight=_side_by_side(b.values["weight"], 0, groups))
+    return _samples(out, 1, b.size, groups)
+
+
+@_bias_apart
+def _transposed_batch(b: Batch) -> Value:
+    if "weight" not in b.batched:
+        return folded(1)(b)
+    if "input" in b.batched:
+        return _samples(_grouped(b, {"input": 1, "weight": 0}), 1, b.size)
+    out = b(weight=_side_by_side(b.values["weight"], 1))
+    return _samples(out, 1, b.size, b.params["geometry"].groups)
+
+
+def _weight_batch(b: Batch) -> Value:
+    groups = b.params["geometry"].groups
+    if len(b.batched) == 2:
+        return _samples(_grouped(b, {"grad": 1, "input": 1}), 0, b.size)
+    if "grad" in b.batched:
+        out = b(grad=_side_by_side(b.values["grad"], 1, groups))
+        return _samples(out, 0, b.size, groups)
+    return _samples(b(input=_side_by_side(b.values["input"], 1, groups)), 1, b.size)
+
+
+def _sum_of_tangents(parts: list[Value], bias: Value, out: Value) -> Value:
+    """The tangent of a convolution: those that come from its arrays, and that of the bias."""
+    if bias is not None:
+        parts.append(_per_channel(bias, out.ndim))
+    total, *others = parts
+    for part in others:
+        total = total + part
+    return total if total.shape == out.shape else expand(total, tuple(out.shape))
+
+
+def _convolution_jvp(
+    d_input: Value, d_weight: Value, d_bias: Value,
+    input: Value, weight: Value, geometry: Geometry, out: Value,
+) -> Value:  # fmt: skip
+    calls = ((d_input, weight), (input, d_weight))
+    parts = [_convolution(x, w, geometry) for x, w in calls if x is not None and w is not None]
+    return _sum_of_tangents(parts, d_bias, out)
+
+
+def _transposed_jvp(
+    d_input: Value, d_weight: Value, d_bias: Value,
+    input: Value, weight: Value, size: Shape, geometry: Geometry, out: Value,
+) -> Value:  # fmt: skip
+    parts = [
+        _transposed_convolution(x, w, size, geometry)
+        for x, w in ((d_input, weight), (input, d_weight))
+        if x is not None and w is not None
+    ]
+    return _sum_of_tangents(parts, d_bias, out)
+
+
 @primitive(
     mixed=False,
     label="ConvolutionBackward0",
+    batch=_convolution_batch,
+    jvp=_convolution_jvp,
     input=lambda g, weight, input_shape, geometry: _transposed_convolution(
         g, conj(weight), input_shape[2:], geometry
     ),
@@ -55,6 +171,8 @@ def _convolution(input: Value, weight: Value, geometry: Geometry, bias: Value = 
 @primitive(
     mixed=False,
     label="ConvolutionBackward0",
+    batch=_transposed_batch,
+    jvp=_transposed_jvp,
     input=lambda g, weight, geometry: _convolution(g, conj(weight), geometry),
     weight=lambda g, input, weight_shape, geometry: _convolution_weight(
         conj(input), g, weight_shape[2:], geometry
@@ -73,6 +191,7 @@ def _transposed_convolution(
 @multilinear(
     mixed=False,
     label="ConvolutionBackwardBackward0",
+    batch=_weight_batch,
     grad=lambda g, input, geometry: _convolution(conj(input), g, geometry),
     input=lambda g, grad, input_shape, geometry: _transposed_convolution(
         conj(grad), g, input_shape[2:], geometry

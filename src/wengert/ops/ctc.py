@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor, wrap
+from wengert._core import Tensor, Tracer, wrap
+from wengert.ops._batching import leading
+from wengert.ops._declare import Value, primitive
 from wengert.ops._variadic import require_tensor
 from wengert.ops.joining import stack
 from wengert.ops.loss import check_reduction
@@ -18,59 +20,97 @@ from wengert.ops.softmax import log_softmax, logsumexp
 _NEVER = -1e30
 
 
-def _lengths(name: str, given: Any, batch: int, most: int) -> np.ndarray:
-    lengths = np.asarray(given._array if isinstance(given, Tensor) else given).reshape(-1)
-    if lengths.dtype.kind not in "iu":
-        raise RuntimeError(f"{name} must be integral, got {lengths.dtype}")
-    if len(lengths) != batch:
-        raise RuntimeError(f"{name} must be of size batch_size {batch}, got {len(lengths)}")
-    for value in lengths[(lengths < 0) | (lengths > most)]:
-        bound = f"at least 0, but got value {value}" if value < 0 else f"at most {most}"
+@primitive(given=None, batch=leading, name="ctc_loss")
+def _checked_lengths(given: Value, name: str, most: int) -> Value:
+    """The lengths as int64; RuntimeError for one that is negative or above `most`."""
+    for value in given[(given < 0) | (given > most)]:
+        bound = "at least 0" if value < 0 else f"at most {most}"
         raise RuntimeError(f"Expected {name} to have value {bound}, but got value {value}")
-    return lengths
+    return given.astype(np.int64)
 
 
-def _labels(targets: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """The targets as rows, padded with zeros."""
-    longest = int(lengths.max(initial=0))
-    if targets.ndim == 2:
-        if targets.shape[1] < longest or len(targets) != len(lengths):
-            raise RuntimeError(
-                f"Expected tensor to have size at least {longest} at dimension 1, but got size"
-                f" {targets.shape[1]} for argument 'targets' of ctc_loss()"
-            )
-        return targets[:, :longest]
-    if len(targets) != lengths.sum():
-        raise RuntimeError(
-            f"Expected tensor to have size {lengths.sum()} at dimension 0, but got size"
-            f" {len(targets)} for argument 'targets' of ctc_loss()"
-        )
-    rows = np.zeros((len(lengths), longest), targets.dtype)
-    rows[np.arange(longest) < lengths[:, None]] = targets
-    return rows
+def _lengths(name: str, given: Any, batch: int, most: int) -> Tensor:
+    lengths = given if isinstance(given, Tensor) else wrap(np.asarray(given))
+    if lengths._array.dtype.kind not in "iu":
+        raise RuntimeError(f"{name} must be integral, got {lengths._array.dtype}")
+    lengths = lengths.reshape((-1,))
+    if lengths.shape[0] != batch:
+        raise RuntimeError(f"{name} must be of size batch_size {batch}, got {lengths.shape[0]}")
+    return _checked_lengths(lengths, name, most)
 
 
-def _losses(scores: Tensor, path: np.ndarray, skips: np.ndarray, inputs: np.ndarray,
-            targets: np.ndarray) -> Tensor:  # fmt: skip
+def _longest(targets: Tensor, lengths: Tensor) -> int:
+    """The number of labels that the longest target has, or in a batch of calls may have."""
+    if isinstance(lengths, Tracer):
+        return targets.shape[-1]
+    return int(lengths._array.max(initial=0))
+
+
+@primitive(targets=None, lengths=None, mixed=False, batch=leading, name="ctc_loss")
+def _paths(targets: Value, lengths: Value, longest: int, blank: int, classes: int) -> Value:
+    """For each target a row: its labels with blanks around each, and blanks to the end."""
+    used = np.arange(longest) < lengths[..., None]
+    rows = np.full((*lengths.shape, longest), blank, np.int64)
+    size = targets.shape[-1]
+    if targets.ndim == lengths.ndim:  # the labels of all targets in one row
+        for total in np.unique(lengths.sum(-1)):
+            if total != size:
+                raise _wrong_size(f"{total} at dimension 0", size)
+        rows[used] = targets.ravel()
+    else:
+        if targets.shape[-2] != lengths.shape[-1]:
+            raise _wrong_size(f"{lengths.shape[-1]} at dimension 0", targets.shape[-2])
+        if size < lengths.max(initial=0):
+            raise _wrong_size(f"at least {lengths.max()} at dimension 1", size)
+        rows[used] = targets[..., :longest][used]
+    if ((rows < 0) | (rows >= classes)).any():
+        raise RuntimeError(f"targets must be classes in [0, {classes}), got {rows.tolist()}")
+    paths = np.full((*lengths.shape, 2 * longest + 1), blank)
+    paths[..., 1::2] = rows
+    return paths
+
+
+def _wrong_size(expected: str, size: int) -> RuntimeError:
+    return RuntimeError(
+        f"Expected tensor to have size {expected}, but got size {size} for argument 'targets' of"
+        " ctc_loss()"
+    )
+
+
+@primitive(paths=None, batch=leading, name="ctc_loss")
+def _skips(paths: Value, blank: int, dtype: np.dtype[Any]) -> Value:
+    """0 for the places that a step may reach past a blank: a label unlike the one before."""
+    repeats = np.ones(paths.shape, bool)
+    repeats[..., 2:] = (paths[..., 2:] == blank) | (paths[..., 2:] == paths[..., :-2])
+    return np.where(repeats, _NEVER, 0).astype(dtype)
+
+
+@primitive(targets=None, inputs=None, batch=leading, name="ctc_loss")
+def _outside(targets: Value, inputs: Value, places: int, dtype: np.dtype[Any]) -> Value:
+    """0 for the places where a path ends: on the last label or on the blank after it."""
+    place, last = np.arange(places), 2 * targets[..., None]
+    ends = (place == last) | (place == last - 1)
+    ends &= ((inputs > 0) | (targets == 0))[..., None]
+    return np.where(ends, 0, _NEVER).astype(dtype)
+
+
+def _losses(scores: Tensor, skips: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
     """Minus the log-probability of each sample's target.
 
     `scores` (time, batch, place) are log-probabilities of the labels on the path: the target
-    with blanks around each label. `skips` are 0 where a step may pass over a blank.
+    with blanks around each label. `skips` are 0 where a step may pass over a blank; `inputs`
+    and `targets` are lengths.
     """
-    first = np.where(np.arange(path.shape[1]) < 2, 0, _NEVER)
-    alpha = scores[0] + wrap(first.astype(scores._array.dtype))
-    for t in range(1, len(scores)):
+    steps, _, places = scores.shape
+    dtype = scores._array.dtype
+    alpha = scores[0] + wrap(np.where(np.arange(places) < 2, 0, _NEVER).astype(dtype))
+    for t in range(1, steps):
         from_before = pad(alpha, (1, -1), value=_NEVER)
-        skipped = pad(alpha, (2, -2), value=_NEVER) + wrap(skips)
+        skipped = pad(alpha, (2, -2), value=_NEVER) + skips
         step = logsumexp(stack([alpha, from_before, skipped]), 0) + scores[t]
-        alpha = where(wrap((t < inputs)[:, None]), step, alpha)
-    places = np.arange(path.shape[1])
-    # A path ends on the last label or on the blank after it.
-    ends = (places == 2 * targets[:, None]) | (places == 2 * targets[:, None] - 1)
-    ends &= (inputs > 0)[:, None] | (targets == 0)[:, None]
-    outside = np.where(ends, 0, _NEVER).astype(scores._array.dtype)
-    whole = logsumexp(alpha + wrap(outside), 1)
-    return -whole.masked_fill(wrap((inputs == 0) & (targets == 0)), 0.0)
+        alpha = where((inputs > t).unsqueeze(1), step, alpha)
+    whole = logsumexp(alpha + _outside(targets, inputs, places, dtype), 1)
+    return -whole.masked_fill((inputs == 0) & (targets == 0), 0.0)
 
 
 def ctc_loss(
@@ -99,24 +139,15 @@ def ctc_loss(
         raise RuntimeError(f"blank must be in label range, got {blank} for {classes} classes")
     lengths = _lengths("target_lengths", target_lengths, batch, np.iinfo(np.int64).max)
     times = _lengths("input_lengths", input_lengths, batch, steps)
-    labels = _labels(targets._array.astype(np.int64), lengths)
-    if ((labels < 0) | (labels >= classes)).any():
-        raise RuntimeError(f"targets must be classes in [0, {classes}), got {labels.tolist()}")
-
-    path = np.full((batch, 2 * labels.shape[1] + 1), blank)
-    path[:, 1::2] = labels
-    dtype = log_probs._array.dtype
-    repeats = np.ones(path.shape, bool)
-    repeats[:, 2:] = (path[:, 2:] == blank) | (path[:, 2:] == path[:, :-2])
-    skips = np.where(repeats, _NEVER, 0).astype(dtype)
+    paths = _paths(targets, lengths, _longest(targets, lengths), blank, classes)
 
     normal = log_softmax(log_probs, 2)
     known = normal + (log_probs - normal).detach()
-    scores = known.gather(2, wrap(np.broadcast_to(path, (steps, *path.shape))))
-    loss = _losses(scores, path, skips, times, lengths)
+    scores = known.gather(2, paths.expand((steps, *paths.shape)))
+    loss = _losses(scores, _skips(paths, blank, log_probs._array.dtype), times, lengths)
     loss = loss.masked_fill(loss > -_NEVER / 2, 0.0 if zero_infinity else float("inf"))
     if reduction == "mean":
-        return (loss / wrap(np.maximum(lengths, 1).astype(dtype))).mean()
+        return (loss / lengths.clamp(min=1)).mean()
     if reduction == "sum":
         return loss.sum()
     return loss.squeeze(0) if single else loss

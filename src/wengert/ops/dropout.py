@@ -7,6 +7,7 @@ import numpy as np
 from wengert._core import Tensor, wrap
 from wengert._random import default_generator
 from wengert.kernels.precision import narrowed
+from wengert.ops._batching import Batch
 from wengert.ops._declare import Value, multilinear
 from wengert.ops._variadic import require_tensor
 
@@ -14,8 +15,14 @@ from wengert.ops._variadic import require_tensor
 _SELU_FLOOR = -1.7580993408473766
 
 
+def _masked_batch(b: Batch) -> Value:
+    """A mask for all samples broadcasts: it has as many dimensions as one of them."""
+    return b(input=b.whole("input"))
+
+
 @multilinear(
     mixed=False,
+    batch=_masked_batch,
     label="DropoutBackward0",
     input=lambda g, mask, scale: _masked(g, mask, scale),
     mask=None,

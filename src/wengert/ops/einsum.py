@@ -16,15 +16,47 @@ import numpy as np
 from wengert import _dtypes
 from wengert._core import Tensor
 from wengert.kernels import contraction as kernel
+from wengert.ops._batching import Batch
 from wengert.ops._declare import Value, multilinear
 from wengert.ops.complexes import conj
+from wengert.ops.expansion import expand
 
 Labels = tuple[Any, ...]
 Shape = tuple[int, ...]
 
 
+def contracted(b: Batch, la: Labels, lb: Labels, lo: Labels, skip: int = 0) -> Any:
+    """For a batch: the contraction of two inputs, the batch being one more label.
+
+    Where one of them does not differ between samples, all samples are one matrix product;
+    where neither does, they share one product. The inputs are the first two after `skip`.
+    """
+    first, second = b.op.inputs[skip : skip + 2]
+    if first not in b.batched and second not in b.batched:
+        out = contract(b.values[first], b.values[second], la, lb, lo)
+        return expand(out, (b.size, *out.shape))
+    # Nested batches add one label each, so the count tells them apart.
+    fresh = ("batch", len({*la, *lb, *lo}))
+    la = (fresh, *la) if first in b.batched else la
+    lb = (fresh, *lb) if second in b.batched else lb
+    return contract(b.values[first], b.values[second], la, lb, (fresh, *lo))
+
+
+def _contracted(b: Batch) -> Any:
+    return contracted(b, b.params["la"], b.params["lb"], b.params["lo"])
+
+
+def _rearranged(b: Batch) -> Any:
+    """`rearrange` and `spread`: a label that both sides keep."""
+    source, target = b.params["source"], b.params["target"]
+    fresh = ("batch", len({*source, *target}))
+    shape = {"shape": (b.size, *b.params["shape"])} if "shape" in b.params else {}
+    return b(source=(fresh, *source), target=(fresh, *target), **shape)
+
+
 @multilinear(
     mixed=False,
+    batch=_contracted,
     input=lambda g, other, la, lb, lo: contract(g, conj(other), lo, lb, la),
     other=lambda g, input, la, lb, lo: contract(g, conj(input), lo, la, lb),
     label="BmmBackward0",
@@ -41,6 +73,7 @@ def contract(input: Value, other: Value, la: Labels, lb: Labels, lo: Labels) -> 
 @multilinear(
     input=lambda g, input_shape, source, target: spread(g, input_shape, source, target),
     view=True,
+    batch=_rearranged,
     label="PermuteBackward0",
     name="einsum",
 )
@@ -49,7 +82,11 @@ def rearrange(input: Value, source: Labels, target: Labels) -> Value:
     return kernel.rearrange(input, source, target)
 
 
-@multilinear(input=lambda g, source, target: rearrange(g, source, target), name="einsum_backward")
+@multilinear(
+    input=lambda g, source, target: rearrange(g, source, target),
+    batch=_rearranged,
+    name="einsum_backward",
+)
 def spread(input: Value, shape: Shape, source: Labels, target: Labels) -> Value:
     """The adjoint of `rearrange`."""
     return kernel.spread(np.asarray(input), shape, source, target)

@@ -15,31 +15,42 @@ from wengert._core import Tensor, wrap
 from wengert._dtypes import of_numpy
 from wengert._size import Size
 from wengert.kernels.axes import axis_of
+from wengert.ops._batching import Batch, along
 from wengert.ops._declare import Value, multilinear
 from wengert.ops._operands import sum_to
 from wengert.ops._variadic import as_sequence, require_tensor
-from wengert.ops.indexing import index_select
+from wengert.ops.indexing import elements, index_select
 from wengert.ops.joining import stack
-from wengert.ops.shape import reshape, transpose
+from wengert.ops.shape import padded, reshape, transpose
 
 Shape = tuple[int, ...]
 
 
-@multilinear(input=lambda g, input_shape: sum_to(g, input_shape), view=True)
+def _expand_batch(b: Batch) -> Value:
+    size = _completed(b.shape("input"), tuple(b.params["size"]))
+    check_expandable(b.shape("input"), size)
+    return b(input=padded(b.values["input"], len(size)), size=(b.size, *size))
+
+
+@multilinear(
+    input=lambda g, input_shape: sum_to(g, input_shape), view=True, batch=_expand_batch
+)
 def expand(input: Value, size: Sequence[int], *, implicit: bool = False) -> Value:
     """A view in which dimensions of length 1 repeat to the given lengths; -1 keeps a length."""
-    size = tuple(size)
-    shape = input.shape
-    lead = len(size) - len(shape)
-    if -1 in size and lead >= 0:
-        size = (
-            *size[:lead],
-            *[m if n == -1 else n for n, m in zip(size[lead:], shape, strict=True)],
-        )
-    check_expandable(shape, size)
+    size = _completed(input.shape, tuple(size))
+    check_expandable(input.shape, size)
     if prod(size) == input.size:
         return input.reshape(size)  # nothing repeats, so it stays writable
     return np.broadcast_to(input, size)
+
+
+def _completed(shape: Shape, size: Shape) -> Shape:
+    """The size with the lengths that each -1 keeps."""
+    lead = len(size) - len(shape)
+    if -1 not in size or lead < 0:
+        return size
+    kept = [m if n == -1 else n for n, m in zip(size[lead:], shape, strict=True)]
+    return (*size[:lead], *kept)
 
 
 def check_expandable(shape: Shape, size: Shape) -> None:
@@ -157,7 +168,14 @@ def _listed(name: str, given: tuple[Any, ...]) -> Sequence[Tensor]:
     return several
 
 
-@multilinear(input=lambda g, input_shape, repeats: _unrepeat(g, input_shape, repeats))
+def _repeat_batch(b: Batch) -> Value:
+    repeats = b.params["repeats"]
+    return b(input=padded(b.values["input"], len(repeats)), repeats=(1, *repeats))
+
+
+@multilinear(
+    input=lambda g, input_shape, repeats: _unrepeat(g, input_shape, repeats), batch=_repeat_batch
+)
 def repeat(input: Value, repeats: Sequence[int]) -> Value:
     """Copies of the input side by side, so many along each dimension; new dimensions come first."""
     if len(repeats) < input.ndim:
@@ -174,7 +192,15 @@ def repeat(input: Value, repeats: Sequence[int]) -> Value:
     return np.tile(input, tuple(repeats))
 
 
-@multilinear(g=lambda g, repeats: repeat(g, repeats), name="repeat_backward")
+def _unrepeat_batch(b: Batch) -> Value:
+    shape, repeats = b.params["shape"], b.params["repeats"]
+    full = (b.size, *(1,) * (len(repeats) - len(shape)), *shape)
+    return reshape(b(shape=full, repeats=(1, *repeats)), (b.size, *shape))
+
+
+@multilinear(
+    g=lambda g, repeats: repeat(g, repeats), batch=_unrepeat_batch, name="repeat_backward"
+)
 def _unrepeat(g: Value, shape: Shape, repeats: Sequence[int]) -> Value:
     """The sum over the copies that `repeat` made."""
     padded = (1,) * (len(repeats) - len(shape)) + shape
@@ -227,7 +253,7 @@ def repeat_interleave(
 
 
 def _counts(repeats: Any, length: int) -> np.ndarray:
-    counts = np.asarray(repeats._array if isinstance(repeats, Tensor) else repeats)
+    counts = elements("repeat_interleave", repeats) if isinstance(repeats, Tensor) else np.asarray(repeats)
     if counts.dtype.kind not in "iu":
         raise NotImplementedError(
             f'"repeat_interleave_cpu" not implemented for {of_numpy[counts.dtype].short!r}'
@@ -254,7 +280,7 @@ def _distinct(dims: int | Sequence[int], ndim: int) -> tuple[int, ...]:
     return axes if ndim else ()
 
 
-@multilinear(input=lambda g, dims: flip(g, dims))
+@multilinear(input=lambda g, dims: flip(g, dims), batch=along("dims"))
 def flip(input: Value, dims: int | Sequence[int]) -> Value:
     """A copy with the order of the elements reversed along each of `dims`.
 
@@ -291,7 +317,19 @@ def flipud(input: Tensor) -> Tensor:
     return flip(input, (0,))
 
 
-@multilinear(input=lambda g, shifts, dims: roll(g, _negated(shifts), dims))
+def _roll_batch(b: Batch) -> Value:
+    if b.params["dims"] not in (None, (), []):
+        return _roll_along(b)
+    flat = reshape(b.values["input"], (b.size, prod(b.shape("input"))))
+    return reshape(b(input=flat, dims=1), (b.size, *b.shape("input")))
+
+
+_roll_along = along("dims")
+
+
+@multilinear(
+    input=lambda g, shifts, dims: roll(g, _negated(shifts), dims), batch=_roll_batch
+)
 def roll(
     input: Value, shifts: int | Sequence[int], dims: int | Sequence[int] | None = None
 ) -> Value:

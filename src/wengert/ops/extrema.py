@@ -6,15 +6,20 @@ them; one with indices sends it to the element that it names.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from wengert._core import Tensor
 from wengert.kernels import selection
 from wengert.kernels.axes import Dims, axes_of, axis_of, kept_shape
 from wengert.kernels.reduction import ties
+from wengert.ops._batching import Batch, along
 from wengert.ops._declare import Value, multilinear, primitive
+from wengert.ops._reducing import as_rows, at_places, over, over_one
 from wengert.ops._results import MinMax, ValuesIndices, result_of
 from wengert.ops._variadic import require_tensor
+from wengert.ops.shape import reshape
 
 
 @multilinear(
@@ -23,6 +28,7 @@ from wengert.ops._variadic import require_tensor
         g, indices, input_shape, dim, unique
     ),
     indices=None,
+    batch=at_places,
     label="GatherBackward0",
     name="gather",
 )
@@ -35,6 +41,7 @@ def take_along(input: Value, indices: Value, dim: int, unique: bool) -> Value:
     mixed=False,
     input=lambda g, indices, dim, unique: take_along(g, indices, dim, unique),
     indices=None,
+    batch=at_places,
     name="gather_backward",
 )
 def add_along(
@@ -51,6 +58,7 @@ def add_along(
         g, indices, input_shape, dim, keepdim
     ),
     indices=None,
+    batch=at_places,
     label="ValueSelectingReductionBackward0",
     name="gather",
 )
@@ -64,6 +72,7 @@ def _pick(input: Value, indices: Value, dim: int, keepdim: bool) -> Value:
     mixed=False,
     input=lambda g, indices, dim, keepdim: _pick(g, indices, dim, keepdim),
     indices=None,
+    batch=at_places,
     name="gather_backward",
 )
 def _put_back(
@@ -82,7 +91,7 @@ def picked(name: str, input: Tensor, indices: Tensor, dim: int, keepdim: bool) -
     return result
 
 
-@primitive(input=None)
+@primitive(input=None, batch=over_one)
 def argmax(input: Value, dim: int | None = None, keepdim: bool = False) -> Value:
     """Index of the largest element along `dim`, or in the flattened tensor; the first of several.
 
@@ -93,7 +102,7 @@ def argmax(input: Value, dim: int | None = None, keepdim: bool = False) -> Value
     return selection.extreme_index(input, dim, keepdim, True, "argmax")
 
 
-@primitive(input=None)
+@primitive(input=None, batch=over_one)
 def argmin(input: Value, dim: int | None = None, keepdim: bool = False) -> Value:
     """Index of the smallest element along `dim`, or in the flattened tensor; the first of several.
 
@@ -104,19 +113,31 @@ def argmin(input: Value, dim: int | None = None, keepdim: bool = False) -> Value
     return selection.extreme_index(input, dim, keepdim, False, "argmin")
 
 
-@primitive(input=None, name="max")
+@primitive(input=None, batch=along("dim"), name="max")
 def _place_of_max(input: Value, dim: int, keepdim: bool) -> Value:
     """As argmax, for what `max` accepts (booleans as well)."""
     return selection.extreme_index(input, dim, keepdim, True, "max")
 
 
-@primitive(input=None, name="min")
+@primitive(input=None, batch=along("dim"), name="min")
 def _place_of_min(input: Value, dim: int, keepdim: bool) -> Value:
     """As argmin, for what `min` accepts (booleans as well)."""
     return selection.extreme_index(input, dim, keepdim, False, "min")
 
 
-@primitive(input=None, extreme=None, name="amax_backward")
+def _share_in_batch(b: Batch) -> Any:
+    rank = b.rank("input")
+    axes = axes_of(b.params["dim"], rank)
+    lengths = (*(1,) * (rank - b.rank("extreme")), *b.shape("extreme"))
+    input, extreme = b.whole("input"), reshape(b.whole("extreme"), (b.size, *lengths))
+    if not rank:
+        return reshape(b(input=reshape(input, (b.size, 1)), extreme=reshape(extreme, (b.size, 1)),
+                         dim=1), (b.size,))  # fmt: skip
+    dims = tuple([d + 1 for d in (range(rank) if axes is None else axes)])
+    return b(input=input, extreme=extreme, dim=dims)
+
+
+@primitive(input=None, extreme=None, batch=_share_in_batch, name="amax_backward")
 def share_of_ties(input: Value, extreme: Value, dim: Dims = None) -> Value:
     """1/n for each of the n elements that equal the extreme, 0 for the others."""
     mask = ties(input, extreme).astype(input.dtype)
@@ -128,6 +149,14 @@ def _shared_vjp(g: Value, input: Value, out: Value, dim: Dims, keepdim: bool) ->
         shape = kept_shape(input.shape, dim)
         g, out = g.reshape(shape), out.reshape(shape)
     return g * share_of_ties(input, out, dim)
+
+
+def _shared_jvp(t: Value, input: Value, out: Value, dim: Dims, keepdim: bool) -> Value:
+    from wengert.ops.reduction import sum_over  # it needs scans, which need this
+
+    if not keepdim:
+        out = out.reshape(kept_shape(input.shape, dim))
+    return sum_over(t * share_of_ties(input, out, dim), dim, keepdim)
 
 
 def _extreme(reduce: np.ufunc, name: str, input: np.ndarray, dim: Dims, keepdim: bool) -> Value:
@@ -145,7 +174,7 @@ def _extreme(reduce: np.ufunc, name: str, input: np.ndarray, dim: Dims, keepdim:
     return reduce.reduce(input, axis=axes, keepdims=keepdim)
 
 
-@primitive(input=_shared_vjp)
+@primitive(input=_shared_vjp, jvp=_shared_jvp, batch=over)
 def amax(input: Value, dim: Dims = (), keepdim: bool = False) -> Value:
     """Largest elements over `dim`, or over everything. Ties share the gradient.
 
@@ -156,7 +185,7 @@ def amax(input: Value, dim: Dims = (), keepdim: bool = False) -> Value:
     return _extreme(np.maximum, "amax", input, dim, keepdim)
 
 
-@primitive(input=_shared_vjp)
+@primitive(input=_shared_vjp, jvp=_shared_jvp, batch=over)
 def amin(input: Value, dim: Dims = (), keepdim: bool = False) -> Value:
     """Smallest elements over `dim`, or over everything. Ties share the gradient.
 
@@ -168,14 +197,22 @@ def amin(input: Value, dim: Dims = (), keepdim: bool = False) -> Value:
 
 
 @primitive(
-    input=lambda g, input, out: g * share_of_ties(input, out), label="MaxBackward1", name="max"
+    input=lambda g, input, out: g * share_of_ties(input, out),
+    jvp=lambda t, input, out: _shared_jvp(t, input, out, None, False),
+    batch=lambda b: amax(as_rows(b, "input"), 1),
+    label="MaxBackward1",
+    name="max",
 )
 def _max_of_all(input: Value) -> Value:
     return _extreme(np.maximum, "max", input, None, False)
 
 
 @primitive(
-    input=lambda g, input, out: g * share_of_ties(input, out), label="MinBackward1", name="min"
+    input=lambda g, input, out: g * share_of_ties(input, out),
+    jvp=lambda t, input, out: _shared_jvp(t, input, out, None, False),
+    batch=lambda b: amin(as_rows(b, "input"), 1),
+    label="MinBackward1",
+    name="min",
 )
 def _min_of_all(input: Value) -> Value:
     return _extreme(np.minimum, "min", input, None, False)

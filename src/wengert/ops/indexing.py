@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,11 +10,20 @@ from wengert._core import Tensor, wrap
 from wengert._dtypes import of_numpy
 from wengert.kernels.axes import axis_of
 from wengert.kernels.scatter import Key, along, sum_at
+from wengert.ops._batching import Batch
 from wengert.ops._declare import Value, multilinear
 from wengert.ops._variadic import require_tensor
-from wengert.ops.shape import reshape
+from wengert.ops._positions import (
+    along_rows,
+    batch_of,
+    from_start,
+    out_of_bounds,
+    row_index,
+    rows_of,
+    vectors,
+)
+from wengert.ops.shape import movedim, reshape
 from wengert.ops.subscript import index as _index
-from wengert.ops.subscript import index_written
 
 _INT32, _INT64 = np.dtype(np.int32), np.dtype(np.int64)
 
@@ -76,10 +84,30 @@ def with_dims(array: np.ndarray) -> np.ndarray:
     return array if array.ndim else array.reshape(1)
 
 
+def elements(name: str, tensor: Tensor) -> np.ndarray:
+    """The array of a tensor whose elements decide about the shape of a result."""
+    array = tensor._array
+    if type(array) is not np.ndarray:
+        raise RuntimeError(
+            "vmap: We do not support batching operators that can output dynamic shape. Attempted"
+            f" to vmap over {name}(): the shape of its result depends on elements that differ"
+            " between samples"
+        )
+    return array
+
+
+def elementwise_batch(b: Batch, like: str) -> Value:
+    """A batch of an operation with an index for each element; its result is shaped as `like`."""
+    axis = axis_of(b.params["dim"], b.rank("input"))
+    out = b(**{i: vectors(b, i) for i in b.op.inputs}, dim=axis + 1)
+    return out if b.rank(like) else reshape(out, (b.size,))
+
+
 @multilinear(
     input=lambda g, input_shape, dim, index: _gather_adjoint(g, index, input_shape, dim),
     index=None,
     mixed=False,
+    batch=lambda b: elementwise_batch(b, like="index"),
 )
 def gather(input: Value, dim: int, index: Value, *, sparse_grad: bool = False) -> Value:
     """For each element of `index`, the input's element at that place along `dim`.
@@ -97,8 +125,20 @@ def gather(input: Value, dim: int, index: Value, *, sparse_grad: bool = False) -
     return array[elementwise_key("gather", array, dim, index)].reshape(index.shape)
 
 
+def _gather_adjoint_batch(b: Batch) -> Value:
+    shape = b.params["shape"]
+    full = (b.size, *(shape or (1,)))
+    axis = axis_of(b.params["dim"], len(shape))
+    out = b(g=vectors(b, "g"), index=vectors(b, "index"), shape=full, dim=axis + 1)
+    return out if shape else reshape(out, (b.size,))
+
+
 @multilinear(
-    g=lambda g, index, dim: gather(g, dim, index), index=None, mixed=False, name="gather_backward"
+    g=lambda g, index, dim: gather(g, dim, index),
+    index=None,
+    mixed=False,
+    batch=_gather_adjoint_batch,
+    name="gather_backward",
 )
 def _gather_adjoint(g: Value, index: Value, shape: tuple[int, ...], dim: int) -> Value:
     """Zeros with `g` added where gather took it from."""
@@ -110,10 +150,23 @@ def _gather_adjoint(g: Value, index: Value, shape: tuple[int, ...], dim: int) ->
     return sum_at(full, key, np.asarray(g).reshape(rows.shape)).reshape(shape)
 
 
+def _index_select_batch(b: Batch) -> Value:
+    rank = b.rank("input")
+    axis = axis_of(b.params["dim"], rank)
+    if not rank or "index" not in b.batched or "input" in b.batched:
+        return along_rows(b, like="index")
+    # All samples look into one tensor.
+    index, shape = vectors(b, "index"), b.shape("input")
+    found = b(index=reshape(index, (-1,)))
+    found = reshape(found, (*shape[:axis], *index.shape, *shape[axis + 1 :]))
+    return movedim(found, axis, 0)
+
+
 @multilinear(
     input=lambda g, input_shape, dim, index: _index_select_adjoint(g, index, input_shape, dim),
     index=None,
     mixed=False,
+    batch=_index_select_batch,
 )
 def index_select(input: Value, dim: int, index: Value) -> Value:
     """The slices of a dimension at the places of an index vector (int64 or int32).
@@ -149,10 +202,24 @@ def index_select(input: Value, dim: int, index: Value) -> Value:
     return out if input.ndim else out.reshape(())
 
 
+def _index_select_adjoint_batch(b: Batch) -> Value:
+    shape = b.params["shape"]
+    if not shape:
+        return b.whole("g")
+    axis = axis_of(b.params["dim"], len(shape))
+    if "index" not in b.batched:
+        return b(shape=(b.size, *shape), dim=axis + 1)
+    n, rest = shape[axis], (*shape[:axis], *shape[axis + 1 :])
+    index = row_index(vectors(b, "index"), axis, n)
+    rows = b(g=rows_of(b.whole("g"), axis), index=index, shape=(b.size * n, *rest), dim=0)
+    return batch_of(rows, b.size, n, axis)
+
+
 @multilinear(
     g=lambda g, index, dim: index_select(g, dim, index),
     index=None,
     mixed=False,
+    batch=_index_select_adjoint_batch,
     name="index_select_backward",
 )
 def _index_select_adjoint(g: Value, index: Value, shape: tuple[int, ...], dim: int) -> Value:
@@ -170,29 +237,29 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     >>> wengert.take(wengert.tensor([[1, 2], [3, 4]]), wengert.tensor([0, -1]))
     tensor([1, 4])
     """
-    key = flat_key("take", input, index)
-    if not input._array.size and key[0].size:
+    places = flat_places("take", input, index)
+    if not input._array.size and places._array.size:
         raise IndexError("take(): tried to take from an empty tensor")
-    return reshape(_index(reshape(input, (-1,)), key), index._array.shape)
+    return reshape(index_select(reshape(input, (-1,)), 0, places), index._array.shape)
 
 
-def flat_key(name: str, input: Tensor, index: Tensor) -> Key:
-    """The checked key of an index (int64) into the input in flat order."""
+def flat_places(name: str, input: Tensor, index: Tensor) -> Tensor:
+    """An index (int64) into the input in flat order, checked and counted from the start."""
     require_tensor(name, "input", input)
     require_tensor(name, "index", index, 2)
-    places = index._array.ravel()
-    if places.dtype != _INT64:
-        short = of_numpy[places.dtype].short
+    if index._array.dtype != _INT64:
+        short = of_numpy[index._array.dtype].short
         raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {short}")
-    n = input._array.size
-    if n and places.size:
-        for i in (int(places.min()), int(places.max())):
-            if not -n <= i < n:
-                raise IndexError(
-                    f"out of range: tried to access index {i} on a tensor of {n} elements."
-                    f" {name}() of a tensor of shape {list(input._array.shape)}"
-                )
-    return (places.copy(),)
+    n, shape = input._array.size, list(input._array.shape)
+
+    def refuse(i: int) -> IndexError:
+        return IndexError(
+            f"out of range: tried to access index {i} on a tensor of {n} elements. {name}() of a"
+            f" tensor of shape {shape}"
+        )
+
+    flat = reshape(index, (-1,))
+    return from_start(flat, -n, n, refuse) if n else flat
 
 
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
@@ -224,11 +291,10 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
         )
     d = axis_of(dim, len(shape))
     n = shape[d]
-    check_bounds(places, n, d, low=-n)
+    index = from_start(indices, -n, n, out_of_bounds(d, n, RuntimeError))
     common = broadcast_shapes(*[(*s[:d], 1, *s[d + 1 :]) for s in (shape, places.shape)])
-    full = np.broadcast_to(places, (*common[:d], places.shape[d], *common[d + 1 :]))
-    index = wrap(np.where(full < 0, full + n, full))
-    return gather(expand(input, (*common[:d], n, *common[d + 1 :])), d, index)
+    full = expand(index, (*common[:d], places.shape[d], *common[d + 1 :]))
+    return gather(expand(input, (*common[:d], n, *common[d + 1 :])), d, full)
 
 
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
@@ -247,7 +313,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
             f"masked_select: expected BoolTensor for mask, but got {of_numpy[mask._array.dtype]}"
         )
     data, where = broadcast_tensors(input, mask)
-    return reshape(_index(data, (where._array.copy(),)), (-1,))
+    return reshape(_index(data, (elements("masked_select", where).copy(),)), (-1,))
 
 
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
@@ -259,7 +325,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
             [1, 0]])
     """
     require_tensor("nonzero", "input", input)
-    array = input._array
+    array = elements("nonzero", input)
     if as_tuple:
         return tuple([wrap(i) for i in with_dims(array).nonzero()])
     return wrap(np.argwhere(array))
@@ -277,95 +343,11 @@ def argwhere(input: Tensor) -> Tensor:
     return found
 
 
-def index_put(
-    input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False
-) -> Tensor:
-    """A copy of the input with `values`, broadcast, at ``input[indices]``, or added there.
-
-    >>> import wengert
-    >>> at = (wengert.tensor([0, 0]),)
-    >>> wengert.index_put(wengert.zeros(2), at, wengert.tensor(1.0), accumulate=True)
-    tensor([2., 0.])
-    """
-    require_tensor("index_put", "input", input)
-    if not isinstance(indices, list | tuple):
-        raise TypeError(
-            "index_put(): argument 'indices' (position 1) must be tuple of Tensors, not"
-            f" {type(indices).__name__}"
-        )
-    for k, x in enumerate(indices):
-        if not isinstance(x, Tensor):
-            raise TypeError(
-                f"expected Tensor as element {k} in argument 0, but got {type(x).__name__}"
-            )
-    require_tensor("index_put", "values", values, 2)
-    check_put_dtype(input._array, values._array)
-    key = tuple([index_array(x._array) for x in indices])
-    given = sum(i.ndim if i.dtype == bool else 1 for i in key)
-    if given > input._array.ndim:
-        raise IndexError(
-            f"too many indices for tensor of dimension {input._array.ndim} (got {given})"
-        )
-    return index_written(input, values, key, accumulate)
-
-
-def index_array(array: np.ndarray) -> np.ndarray:
-    """A private copy of an index, int64 or bool; IndexError for any other kind."""
-    if array.dtype == bool or array.dtype == _INT64:
-        return array.copy()
-    if array.dtype == np.uint8:
-        return array.astype(bool)
-    if array.dtype == _INT32:
-        return array.astype(np.int64)
-    raise IndexError(
-        "tensors used as indices must be long, int, byte or bool tensors, not"
-        f" {of_numpy.get(array.dtype, array.dtype)}"
-    )
-
-
-def check_put_dtype(array: np.ndarray, values: np.ndarray) -> None:
-    """Raise RuntimeError unless both have one dtype."""
-    if array.dtype != values.dtype:
-        a, b = of_numpy[array.dtype].short, of_numpy[values.dtype].short
-        raise RuntimeError(
-            f"Index put requires the source and destination dtypes match, got {a} for the"
-            f" destination and {b} for the source."
-        )
-
-
-def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """A copy of the input with the elements of `source` at places in flat order, or added there.
-
-    >>> import wengert
-    >>> wengert.put(wengert.zeros(2, 2), wengert.tensor([0, -1]), wengert.tensor([1.0, 2.0]))
-    tensor([[1., 0.],
-            [0., 2.]])
-    """
-    key = flat_key("put_", input, index)
-    require_tensor("put", "source", source, 3)
-    n, m = source._array.size, key[0].size
-    if n != m:
-        raise IndexError(
-            "put_(): Expected source and index to have the same number of elements, but got"
-            f" source.numel() = {n}, index.numel() = {m}"
-        )
-    if source._array.dtype != input._array.dtype:
-        a, b = of_numpy[input._array.dtype].short, of_numpy[source._array.dtype].short
-        raise RuntimeError(
-            "put_(): self and source expected to have the same dtype, but got self.dtype ="
-            f" {a} and source.dtype = {b}"
-        )
-    flat = index_written(reshape(input, (-1,)), reshape(source, (-1,)), key, accumulate)
-    return reshape(flat, input._array.shape)
-
-
 __all__ = [
-    "argwhere", "gather", "index_put", "index_select", "masked_select", "nonzero", "put", "take",
-    "take_along_dim",
+    "argwhere", "gather", "index_select", "masked_select", "nonzero", "take", "take_along_dim",
 ]  # fmt: skip
 FUNCTIONAL: tuple[str, ...] = ()
 METHODS = (
-    "argwhere", "gather", "index_put", "index_select", "masked_select", "nonzero", "put", "take",
-    "take_along_dim",
+    "argwhere", "gather", "index_select", "masked_select", "nonzero", "take", "take_along_dim",
 )  # fmt: skip
-INPLACE = ("index_put", "put")
+INPLACE: tuple[str, ...] = ()

@@ -17,13 +17,19 @@ from wengert.kernels import resample as kernels
 from wengert.kernels.pool import region_bounds
 from wengert.kernels.precision import narrowed, widened
 from wengert.kernels.resample import Taps
+from wengert.ops._batching import Batch
 from wengert.ops._declare import Value, multilinear
 from wengert.ops._variadic import require_tensor
 
 Positions = np.ndarray
 
 
-@multilinear(input=lambda g, taps: resample_back(g, taps), name="interpolate")
+def _one_axis_on(b: Batch) -> Value:
+    """A batch: the same along axes that stand one place further back."""
+    return b(taps=tuple([t._replace(axis=t.axis + 1) for t in b.params["taps"]]))
+
+
+@multilinear(batch=_one_axis_on, input=lambda g, taps: resample_back(g, taps), name="interpolate")
 def resample(input: Value, taps: tuple[Taps, ...]) -> Value:
     """The input resized along the axis of each of the taps."""
     x = widened(input)
@@ -32,7 +38,9 @@ def resample(input: Value, taps: tuple[Taps, ...]) -> Value:
     return narrowed(x, input.dtype)
 
 
-@multilinear(input=lambda g, taps: resample(g, taps), name="interpolate_backward")
+@multilinear(
+    batch=_one_axis_on, input=lambda g, taps: resample(g, taps), name="interpolate_backward"
+)
 def resample_back(input: Value, taps: tuple[Taps, ...]) -> Value:
     """The adjoint of `resample`."""
     x = widened(input)

@@ -202,25 +202,27 @@ def column_stack(tensors: Several) -> Tensor:
 
 def _block_of(g: Any, k: int, corners: list[tuple[Any, ...]]) -> Any:
     rows, columns, shape = corners[k]
-    return reshape(basic(g, (rows, columns)), shape)
+    return reshape(basic(g, (..., rows, columns)), shape)
 
 
-@of_list("BlockDiagBackward0", _block_of)
-def _block_diag(arrays: list[Array]) -> tuple[Array, Any]:
+@of_list("BlockDiagBackward0", _block_of, batch=lambda rank, lead: (lead + 1,))
+def _block_diag(arrays: list[Array], lead: int) -> tuple[Array, Any]:
+    """`block_diag` for each entry of the first `lead` dimensions, which all arrays have."""
+    blocks = []
     for k, a in enumerate(arrays):
-        if a.ndim > 2:
+        batch, shape = a.shape[:lead], a.shape[lead:]
+        if len(shape) > 2:
             raise RuntimeError(
                 f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {k} has"
-                f" {a.ndim} dimensions"
+                f" {len(shape)} dimensions"
             )
-    blocks = [np.atleast_2d(a) for a in arrays]
-    sizes = np.array([b.shape for b in blocks])
-    ends = np.cumsum(sizes, 0)
-    out = np.zeros(ends[-1], arrays[0].dtype)
+        blocks.append(a.reshape(*batch, *(1,) * (2 - len(shape)), *shape))
+    ends = np.cumsum([b.shape[lead:] for b in blocks], 0).tolist()
+    out = np.zeros((*arrays[0].shape[:lead], *ends[-1]), arrays[0].dtype)
     corners = []
-    for a, b, (i, j) in zip(arrays, blocks, ends.tolist(), strict=True):
-        rows, columns = slice(i - b.shape[0], i), slice(j - b.shape[1], j)
-        out[rows, columns] = b
+    for a, b, (i, j) in zip(arrays, blocks, ends, strict=True):
+        rows, columns = slice(i - b.shape[-2], i), slice(j - b.shape[-1], j)
+        out[..., rows, columns] = b
         corners.append((rows, columns, a.shape))
     return out, corners
 
@@ -238,7 +240,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
         from wengert._dtypes import defaults
 
         return wrap(np.empty((1, 0), defaults.dtype.np))
-    joined: Tensor = _block_diag(tensors)
+    joined: Tensor = _block_diag(tensors, 0)
     return joined
 
 

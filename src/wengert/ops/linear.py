@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from wengert._core import Tensor
 from wengert._dtypes import of_numpy
 from wengert.kernels.blas import dot
 from wengert.kernels.precision import narrowed, widened
+from wengert.ops._batching import Batch
 from wengert.ops._declare import Value, multilinear, primitive
+from wengert.ops._products import samples
 from wengert.ops._variadic import require_tensor
 from wengert.ops.complexes import conj
+from wengert.ops.einsum import contracted
+from wengert.ops.expansion import expand
 from wengert.ops.reduction import sum_to_shape
+from wengert.ops.shape import reshape
 
 
 def _input_vjp(g: Value, weight: Value) -> Value:
@@ -26,9 +33,44 @@ def _weight_vjp(g: Value, input: Value, weight_shape: tuple[int, ...]) -> Value:
     return _outer(g, conj(input))
 
 
+def _linear_in_batch(b: Batch) -> Any:
+    x, w, bias = samples(b)
+    _check_factors(x, w)
+    shape = x.shape[:-1] + w.shape[:-1]
+    if bias is not None:
+        _check_bias(bias, shape, x.dtype)
+    if b.batched == {"input"}:
+        return b()  # leading dimensions are rows of one product
+    if not {"input", "weight"} & b.batched:
+        out = linear(b.values["input"], b.values["weight"])
+    else:
+        lead = range(1 - x.ndim, 0)
+        out = contracted(b, (*lead, "i"), ("o", "i")[-w.ndim :], (*lead, "o")[: len(shape)])
+    if bias is None:
+        return out
+    term = b.values["bias"]
+    if "bias" in b.batched:
+        term = reshape(term, (b.size, *(1,) * (len(shape) - bias.ndim), *bias.shape))
+    return out + term
+
+
+def _linear_jvp(
+    t_input: Value, t_weight: Value, t_bias: Value, input: Value, weight: Value, out: Value
+) -> Value:
+    """The map is affine in each of its inputs; the tangent of the bias rides along."""
+    if t_input is not None:
+        out_t = linear(t_input, weight, t_bias)
+        return out_t if t_weight is None else out_t + linear(input, t_weight)
+    if t_weight is not None:
+        return linear(input, t_weight, t_bias)
+    return expand(t_bias, tuple(out.shape))
+
+
 @primitive(
     mixed=False,
     label="AddmmBackward0",
+    batch=_linear_in_batch,
+    jvp=_linear_jvp,
     input=_input_vjp,
     weight=_weight_vjp,
     bias=lambda g, bias_shape: sum_to_shape(g, bias_shape),
@@ -59,16 +101,36 @@ def _plus(out: np.ndarray, bias: np.ndarray) -> np.ndarray:
     try:
         out += bias
     except ValueError:
-        raise RuntimeError(
-            f"The expanded size of the tensor ({out.shape[-1]}) must match the existing size"
-            f" ({bias.shape[-1]}): linear() expects a bias that broadcasts to {list(out.shape)},"
-            f" but got one of shape {list(bias.shape)}"
-        ) from None
+        raise _bias_mismatch(bias, out.shape) from None
     return out
+
+
+def _check_bias(bias: np.ndarray, shape: tuple[int, ...], dtype: np.dtype) -> None:
+    """Raise unless a bias can be added to an output of this shape and dtype."""
+    if bias.dtype != dtype:
+        raise _mixed(np.empty(0, dtype), bias)
+    lead = len(shape) - bias.ndim
+    if lead < 0 or any(n not in (1, m) for n, m in zip(bias.shape, shape[lead:], strict=True)):
+        raise _bias_mismatch(bias, shape)
+
+
+def _bias_mismatch(bias: np.ndarray, shape: tuple[int, ...]) -> RuntimeError:
+    return RuntimeError(
+        f"The expanded size of the tensor ({shape[-1] if shape else 1}) must match the existing"
+        f" size ({bias.shape[-1]}): linear() expects a bias that broadcasts to {list(shape)}, but"
+        f" got one of shape {list(bias.shape)}"
+    )
 
 
 def _any_rank(input: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Any number of leading dimensions, as one product of matrices; any dtype."""
+    _check_factors(input, weight)
+    x, w = widened(input), widened(weight)
+    out = dot(x.reshape(-1, x.shape[-1]), w.T)
+    return narrowed(np.reshape(out, input.shape[:-1] + weight.shape[:-1]), input.dtype)
+
+
+def _check_factors(input: np.ndarray, weight: np.ndarray) -> None:
     if not input.ndim or not weight.ndim:
         raise RuntimeError(
             "both arguments to linear need to be at least 1D, but they are"
@@ -80,9 +142,6 @@ def _any_rank(input: np.ndarray, weight: np.ndarray) -> np.ndarray:
         raise _mixed(input, weight)
     if input.shape[-1] != weight.shape[-1]:
         raise _mismatch(input, weight)
-    x, w = widened(input), widened(weight)
-    out = dot(x.reshape(-1, x.shape[-1]), w.T)
-    return narrowed(np.reshape(out, input.shape[:-1] + weight.shape[:-1]), input.dtype)
 
 
 def _mismatch(input: np.ndarray, weight: np.ndarray) -> RuntimeError:
@@ -102,8 +161,14 @@ def _mixed(a: np.ndarray, b: np.ndarray) -> RuntimeError:
     )
 
 
+def _outer_in_batch(b: Batch) -> Any:
+    lead = range(1 - b.rank("grad"), 0)
+    return contracted(b, (*lead, "o"), (*lead, "i"), ("o", "i"))
+
+
 @multilinear(
     mixed=False,
+    batch=_outer_in_batch,
     grad=lambda g, input: linear(conj(input), g),
     input=lambda g, grad: linear(conj(grad), g.T),
 )

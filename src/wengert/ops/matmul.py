@@ -11,6 +11,7 @@ from wengert._core import Tensor
 from wengert.kernels import matmul as kernel
 from wengert.kernels.precision import widened
 from wengert.ops import _operands
+from wengert.ops._batching import Batch
 from wengert.ops._declare import Value, multilinear, primitive
 from wengert.ops._products import (
     cannot_multiply,
@@ -19,12 +20,16 @@ from wengert.ops._products import (
     check_matrices,
     check_tensors,
     fitted,
+    in_batches,
     left_vjp,
     right_vjp,
+    samples,
 )
 from wengert.ops._variadic import require_tensor
 from wengert.ops.complexes import conj
-from wengert.ops.einsum import rearrange
+from wengert.ops.einsum import contracted, rearrange
+from wengert.ops.expansion import expand
+from wengert.ops.shape import reshape
 
 Shape = tuple[int, ...]
 
@@ -58,8 +63,26 @@ def _column(g: Value, other: Value) -> tuple[Value, Value]:
     return g.reshape((*g.shape, 1)), other.reshape((-1, 1))
 
 
+def _matmul_in_batch(b: Batch) -> Any:
+    x, y = samples(b)
+    _check_matmul(x, y)
+    if x.ndim > 1 < y.ndim:
+        try:
+            return _MATRICES(b)
+        except ValueError:
+            raise _no_broadcast(x.shape, y.shape) from None
+    lead = range(2 - max(x.ndim, y.ndim, 2), 0)
+    la = ("k",) if x.ndim == 1 else (*lead, "n", "k")
+    lb = ("k",) if y.ndim == 1 else (*lead, "k", "m")
+    return contracted(b, la, lb, (*lead, *"n" * (x.ndim > 1), *"m" * (y.ndim > 1)))
+
+
+_MATRICES = in_batches("nk", "km")
+
+
 @multilinear(
     mixed=False,
+    batch=_matmul_in_batch,
     input=_matmul_left,
     other=_matmul_right,
 )
@@ -75,6 +98,16 @@ def matmul(input: Value, other: Value) -> Value:
     tensor([[ 7., 10.],
             [15., 22.]])
     """
+    _check_matmul(input, other)
+    if input.ndim > 1 < other.ndim:
+        try:
+            return kernel.product(input, other)
+        except ValueError:
+            raise _no_broadcast(input.shape, other.shape) from None
+    return _with_vector(input, other)
+
+
+def _check_matmul(input: np.ndarray, other: np.ndarray) -> None:
     check_tensors("matmul", input=input, other=other)
     if input.ndim == 0 or other.ndim == 0:
         raise RuntimeError(
@@ -84,13 +117,10 @@ def matmul(input: Value, other: Value) -> Value:
     check_dtypes(input, other)
     if input.shape[-1] != other.shape[-2 if other.ndim > 1 else 0]:
         raise _mismatch(input.shape, other.shape)
-    if input.ndim > 1 < other.ndim:
-        try:
-            return kernel.product(input, other)
-        except ValueError:
-            batches = [input.shape[:-2], other.shape[:-2]]
-            raise RuntimeError(_operands._broadcast_message("matmul", batches)) from None
-    return _with_vector(input, other)
+
+
+def _no_broadcast(a: Shape, b: Shape) -> RuntimeError:
+    return RuntimeError(_operands._broadcast_message("matmul", [a[:-2], b[:-2]]))
 
 
 def _with_vector(input: np.ndarray, other: np.ndarray) -> Any:
@@ -115,8 +145,14 @@ def _mismatch(a: Shape, b: Shape) -> RuntimeError:
     return cannot_multiply((1, *a) if len(a) == 1 else a, b)
 
 
+def _mm_in_batch(b: Batch) -> Any:
+    _check_mm(*samples(b))
+    return contracted(b, ("n", "k"), ("k", "m"), ("n", "m"))
+
+
 @multilinear(
     mixed=False,
+    batch=_mm_in_batch,
     input=lambda g, mat2, input_shape: left_vjp(g, mat2, input_shape),
     mat2=lambda g, input, mat2_shape: right_vjp(g, input, mat2_shape),
 )
@@ -127,17 +163,27 @@ def mm(input: Value, mat2: Value) -> Value:
     >>> wengert.mm(wengert.tensor([[1.0, 2.0]]), wengert.tensor([[3.0], [4.0]]))
     tensor([[11.]])
     """
+    _check_mm(input, mat2)
+    return kernel.product(input, mat2)
+
+
+def _check_mm(input: np.ndarray, mat2: np.ndarray) -> None:
     check_tensors("mm", input=input, mat2=mat2)
     for name, array in (("self", input), ("mat2", mat2)):
         if array.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix, not {array.ndim}-D, in mm()")
     check_dtypes(input, mat2)
     check_matrices(input, mat2)
-    return kernel.product(input, mat2)
+
+
+def _bmm_in_batch(b: Batch) -> Any:
+    _check_bmm(*samples(b))
+    return contracted(b, ("b", "n", "k"), ("b", "k", "m"), ("b", "n", "m"))
 
 
 @multilinear(
     mixed=False,
+    batch=_bmm_in_batch,
     input=lambda g, mat2, input_shape: left_vjp(g, mat2, input_shape),
     mat2=lambda g, input, mat2_shape: right_vjp(g, input, mat2_shape),
 )
@@ -148,6 +194,11 @@ def bmm(input: Value, mat2: Value) -> Value:
     >>> wengert.bmm(wengert.tensor([[[1.0, 2.0]]]), wengert.tensor([[[3.0], [4.0]]]))
     tensor([[[11.]]])
     """
+    _check_bmm(input, mat2)
+    return kernel.product(input, mat2)
+
+
+def _check_bmm(input: np.ndarray, mat2: np.ndarray) -> None:
     check_tensors("bmm", input=input, mat2=mat2)
     for name, array in (("batch1", input), ("batch2", mat2)):
         if array.ndim != 3:
@@ -159,7 +210,6 @@ def bmm(input: Value, mat2: Value) -> Value:
             f"Expected size for first two dimensions of batch2 tensor to be: [{batch}, {inner}]"
             f" but got: [{mat2.shape[0]}, {mat2.shape[1]}]."
         )
-    return kernel.product(input, mat2)
 
 
 def mv(input: Tensor, vec: Tensor) -> Tensor:
@@ -186,7 +236,7 @@ def _check_ranks(name: str, arguments: tuple[tuple[str, Any, int], ...]) -> None
             )
 
 
-def _dot(name: str, input: np.ndarray, other: np.ndarray) -> Any:
+def _check_dot(name: str, input: np.ndarray, other: np.ndarray) -> None:
     check_tensors(name, input=input, tensor=other)
     if input.ndim != 1 or other.ndim != 1:
         raise RuntimeError(
@@ -201,11 +251,16 @@ def _dot(name: str, input: np.ndarray, other: np.ndarray) -> Any:
         raise NotImplementedError(f"\"{name}\" not implemented for 'Bool'")
     if input.shape != other.shape:
         raise _mismatch(input.shape, other.shape)
-    return widened(input).dot(widened(other)).astype(input.dtype)
+
+
+def _dot_in_batch(b: Batch) -> Any:
+    _check_dot("dot", *samples(b))
+    return contracted(b, ("k",), ("k",), ())
 
 
 @multilinear(
     mixed=False,
+    batch=_dot_in_batch,
     input=lambda g, tensor: g * conj(tensor),
     tensor=lambda g, input: g * conj(input),
 )
@@ -216,7 +271,8 @@ def dot(input: Value, tensor: Value) -> Value:
     >>> wengert.dot(wengert.tensor([1.0, 2.0]), wengert.tensor([3.0, 4.0]))
     tensor(11.)
     """
-    return _dot("dot", input, tensor)
+    _check_dot("dot", input, tensor)
+    return widened(input).dot(widened(tensor)).astype(input.dtype)
 
 
 def vdot(input: Tensor, other: Tensor) -> Tensor:
@@ -230,7 +286,13 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
     return dot(conj(input), other)
 
 
+def _outer_in_batch(b: Batch) -> Any:
+    _check_vectors(*samples(b))
+    return contracted(b, ("n",), ("m",), ("n", "m"))
+
+
 @multilinear(
+    batch=_outer_in_batch,
     input=lambda g, vec2: matmul(g, conj(vec2)),
     vec2=lambda g, input: matmul(conj(input), g),
     label="MulBackward0",
@@ -243,10 +305,14 @@ def outer(input: Value, vec2: Value) -> Value:
     tensor([[3., 4.],
             [6., 8.]])
     """
+    _check_vectors(input, vec2)
+    return np.multiply.outer(input, vec2)
+
+
+def _check_vectors(input: np.ndarray, vec2: np.ndarray) -> None:
     for name, array in (("self", input), ("vec2", vec2)):
         if array.ndim != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {array.ndim}-D")
-    return np.multiply.outer(input, vec2)
 
 
 def ger(input: Tensor, vec2: Tensor) -> Tensor:
@@ -263,8 +329,48 @@ def _scaled(g: Value, factor: float) -> Value:
     return g if factor == 1 else g * factor
 
 
+def _sum_in_batch(b: Batch, product: Value) -> Any:
+    """beta * input + alpha * product, which has the batch in front."""
+    x, _, y = samples(b)
+    _check_dtypes_of_sum(x, y)
+    check_expands(x, tuple(product.shape[1:]))
+    alpha, beta = (_factor(b.params[name], x.dtype) for name in ("alpha", "beta"))
+    product = _scaled(product, alpha)
+    if beta == 0:
+        return product
+    term = b.values["input"]
+    if "input" in b.batched:
+        term = reshape(term, (b.size, *(1,) * (len(product.shape) - 1 - x.ndim), *x.shape))
+    return _scaled(term, beta) + product
+
+
+def _factor(factor: float, dtype: np.dtype) -> float:
+    # Integers take the integer part of the factor, as PyTorch does.
+    return int(factor) if dtype.kind in "iu" else factor
+
+
+def _sum_jvp(shape: Shape, term: Value, beta: float, alpha: float, *products: Value) -> Value:
+    """The tangent of beta * input + alpha * product, from those of the parts that have one."""
+    found = [_scaled(p, alpha) for p in products if p is not None]
+    if term is not None and beta != 0:
+        found.append(expand(_scaled(term, beta), shape))
+    if not found:
+        return term.new_zeros(shape)
+    return found[0] if len(found) == 1 else sum(found[1:], found[0])
+
+
+def _addmm_in_batch(b: Batch) -> Any:
+    _check_addmm(*samples(b))
+    return _sum_in_batch(b, contracted(b, ("n", "k"), ("k", "m"), ("n", "m"), 1))
+
+
 @primitive(
     mixed=False,
+    batch=_addmm_in_batch,
+    jvp=lambda t, t1, t2, mat1, mat2, out, alpha, beta: _sum_jvp(
+        tuple(out.shape), t, beta, alpha,
+        None if t1 is None else mm(t1, mat2), None if t2 is None else mm(mat1, t2),
+    ),
     input=lambda g, input_shape, beta: fitted(_scaled(g, beta), input_shape),
     mat1=lambda g, mat2, mat1_shape, alpha: _scaled(left_vjp(g, mat2, mat1_shape), alpha),
     mat2=lambda g, mat1, mat2_shape, alpha: _scaled(right_vjp(g, mat1, mat2_shape), alpha),
@@ -278,30 +384,48 @@ def addmm(input: Value, mat1: Value, mat2: Value, *, beta: float = 1, alpha: flo
     tensor([[ 8., 11.],
             [16., 23.]])
     """
+    _check_addmm(input, mat1, mat2)
+    return _plus_product(input, mat1, mat2, beta, alpha)
+
+
+def _check_addmm(input: np.ndarray, mat1: np.ndarray, mat2: np.ndarray) -> None:
     check_tensors("addmm", input=input, mat1=mat1, mat2=mat2)
     for name, array in (("mat1", mat1), ("mat2", mat2)):
         if array.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix, got {array.ndim}-D tensor")
     check_matrices(mat1, mat2)
-    return _plus_product(input, mat1, mat2, beta, alpha)
+    check_dtypes(mat1, mat2)
 
 
 def _plus_product(
     input: np.ndarray, a: np.ndarray, b: np.ndarray, beta: float, alpha: float
 ) -> np.ndarray:
-    check_dtypes(a, b)
-    if input.dtype != b.dtype:
-        names = (_dtypes.of_numpy[x.dtype].short for x in (input, b))
-        raise RuntimeError(
-            "self and mat2 must have the same dtype, but got {} and {}".format(*names)
-        )
+    _check_dtypes_of_sum(input, b)
     check_expands(input, (*a.shape[:-1], b.shape[-1]))
     out = kernel.product(widened(a), widened(b))
     return kernel.scaled_sum(widened(input), out, beta, alpha).astype(input.dtype, copy=False)
 
 
+def _check_dtypes_of_sum(input: np.ndarray, b: np.ndarray) -> None:
+    if input.dtype != b.dtype:
+        names = (_dtypes.of_numpy[x.dtype].short for x in (input, b))
+        raise RuntimeError(
+            "self and mat2 must have the same dtype, but got {} and {}".format(*names)
+        )
+
+
+def _baddbmm_in_batch(b: Batch) -> Any:
+    _check_baddbmm(*samples(b))
+    return _sum_in_batch(b, contracted(b, ("b", "n", "k"), ("b", "k", "m"), ("b", "n", "m"), 1))
+
+
 @primitive(
     mixed=False,
+    batch=_baddbmm_in_batch,
+    jvp=lambda t, t1, t2, batch1, batch2, out, alpha, beta: _sum_jvp(
+        tuple(out.shape), t, beta, alpha,
+        None if t1 is None else bmm(t1, batch2), None if t2 is None else bmm(batch1, t2),
+    ),
     input=lambda g, input_shape, beta: fitted(_scaled(g, beta), input_shape),
     batch1=lambda g, batch2, batch1_shape, alpha: _scaled(left_vjp(g, batch2, batch1_shape), alpha),
     batch2=lambda g, batch1, batch2_shape, alpha: _scaled(
@@ -318,9 +442,14 @@ def baddbmm(
     >>> wengert.baddbmm(wengert.tensor([1.0]), a, wengert.tensor([[[3.0], [4.0]]]), beta=2)
     tensor([[[13.]]])
     """
+    _check_baddbmm(input, batch1, batch2)
+    return _plus_product(input, batch1, batch2, beta, alpha)
+
+
+def _check_baddbmm(input: np.ndarray, batch1: np.ndarray, batch2: np.ndarray) -> None:
     check_tensors("baddbmm", input=input, batch1=batch1, batch2=batch2)
     _check_batches("baddbmm", batch1, batch2)
-    return _plus_product(input, batch1, batch2, beta, alpha)
+    check_dtypes(batch1, batch2)
 
 
 def _check_batches(name: str, batch1: np.ndarray, batch2: np.ndarray) -> None:

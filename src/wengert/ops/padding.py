@@ -8,6 +8,7 @@ import numpy as np
 
 from wengert._core import Tensor
 from wengert.kernels.resample import Taps
+from wengert.ops._batching import leading
 from wengert.ops._declare import Value, primitive
 from wengert.ops._variadic import require_tensor
 from wengert.ops.interpolate import resample
@@ -15,7 +16,12 @@ from wengert.ops.interpolate import resample
 Pads = tuple[int, ...]
 
 
-@primitive(input=lambda g, pad: _constant_pad(g, tuple([-p for p in pad]), 0.0), name="pad")
+@primitive(
+    batch=leading,
+    jvp=lambda tangent, pad: _constant_pad(tangent, pad, 0.0),
+    input=lambda g, pad: _constant_pad(g, tuple([-p for p in pad]), 0.0),
+    name="pad",
+)
 def _constant_pad(input: Value, pad: Pads, value: float) -> Value:
     """`pad` counts from the last dimension; negative entries crop, which is the adjoint."""
     lead = input.ndim - len(pad) // 2

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert._core import Tensor, wrap
+from wengert._core import Tensor
 from wengert.kernels import pool as kernels
 from wengert.kernels.conv import Geometry, Shape
 from wengert.kernels.precision import narrowed, widened
-from wengert.ops._declare import Value, multilinear
+from wengert.ops._batching import folded, leading
+from wengert.ops._declare import Value, multilinear, primitive
 from wengert.ops._variadic import require_tensor
 
 Ints = int | tuple[int, ...] | list[int]
@@ -30,8 +32,31 @@ class Windows(NamedTuple):
     geometry: Geometry
 
 
+def _in_batches(find: Callable[..., np.ndarray], x: np.ndarray, n: int, *args: Any) -> np.ndarray:
+    """A kernel over (batch, channel, *space), with any dimensions in front of the last `n`."""
+    lead, space = x.shape[: x.ndim - n], x.shape[x.ndim - n :]
+    if len(lead) == 2:
+        return find(x, *args)
+    channels = lead[-1] if lead else 1
+    found = find(x.reshape(prod(lead[:-1]), channels, *space), *args)
+    return found.reshape(*lead, *found.shape[2:])
+
+
+@primitive(input=None, batch=leading, name="max_pool")
+def max_positions(input: Value, windows: Windows) -> Value:
+    """Where the maximum of each window stands: flat positions of the last dimensions."""
+    return _in_batches(kernels.max_positions, input, len(windows.kernel), *windows)
+
+
+@primitive(input=None, batch=leading, name="adaptive_max_pool")
+def region_max_positions(input: Value, size: Shape) -> Value:
+    """`max_positions` of as many windows as an adaptive pooling's output of that size has."""
+    return _in_batches(kernels.region_max_positions, input, len(size), size)
+
+
 @multilinear(
     mixed=False,
+    batch=leading,
     label="MaxPoolWithIndicesBackward0",
     input=lambda g, indices, input_shape, n: _add_positions(
         g, indices, input_shape[len(input_shape) - n :]
@@ -46,6 +71,7 @@ def take_positions(input: Value, indices: Value, n: int) -> Value:
 
 @multilinear(
     mixed=False,
+    batch=leading,
     grad=lambda g, indices, size: take_positions(g, indices, len(size)),
     indices=None,
     name="max_pool_backward",
@@ -57,6 +83,7 @@ def _add_positions(grad: Value, indices: Value, size: Shape) -> Value:
 
 @multilinear(
     mixed=False,
+    batch=leading,
     label="MaxUnpoolBackward0",
     input=lambda g, indices, size: take_positions(g, indices, len(size)),
     indices=None,
@@ -64,10 +91,17 @@ def _add_positions(grad: Value, indices: Value, size: Shape) -> Value:
 )
 def unpool(input: Value, indices: Value, size: Shape) -> Value:
     """Zeros of that size with the input written at flat positions."""
+    wrong = indices[(indices < 0) | (indices >= prod(size))]
+    if wrong.size:
+        raise RuntimeError(
+            f"Found an invalid max index: {wrong[0]} (output volumes are of size"
+            f" {'x'.join(map(str, size))})"
+        )
     return kernels.put_positions(input, indices, size)
 
 
 @multilinear(
+    batch=folded(1),
     label="AvgPoolBackward0",
     input=lambda g, input_shape, windows, divisor: _window_spread(
         g, input_shape[2:], windows, divisor
@@ -81,7 +115,9 @@ def window_mean(input: Value, windows: Windows, divisor: Any) -> Value:
 
 
 @multilinear(
-    input=lambda g, windows, divisor: window_mean(g, windows, divisor), name="avg_pool_backward"
+    batch=folded(1),
+    input=lambda g, windows, divisor: window_mean(g, windows, divisor),
+    name="avg_pool_backward",
 )
 def _window_spread(input: Value, size: Shape, windows: Windows, divisor: Any) -> Value:
     wide = widened(input)
@@ -181,13 +217,6 @@ def _batched(function: Callable[..., Any], input: Tensor, n: int, *args: Any) ->
     return function(input, *args)
 
 
-def at_positions(input: Tensor, find: Callable[..., np.ndarray], n: int, *args: Any) -> Any:
-    """The maxima and their positions, as found by a kernel over batched arrays."""
-    array = input._array
-    indices = find(array, *args) if array.ndim == n + 2 else find(array[None], *args)[0]
-    return take_positions(input, indices, n), indices
-
-
 def _max_pool(
     name: str, n: int, input: Tensor, kernel_size: Ints, stride: Any, padding: Ints,
     dilation: Ints, ceil_mode: bool, return_indices: bool,
@@ -197,8 +226,9 @@ def _max_pool(
         name, size, hashable(kernel_size), hashable(stride), hashable(padding),
         hashable(dilation), ceil_mode,
     )  # fmt: skip
-    out, indices = at_positions(input, kernels.max_positions, n, *windows)
-    return (out, wrap(indices)) if return_indices else out
+    indices = max_positions(input, windows)
+    out = take_positions(input, indices, n)
+    return (out, indices) if return_indices else out
 
 
 def max_pool1d(
@@ -334,7 +364,7 @@ def _power_pool(
     ceil_mode: bool,
 ) -> Tensor:  # fmt: skip
     mean = _avg_pool(name, n, input.pow(norm_type), kernel_size, stride, 0, ceil_mode, True)
-    count = int(np.prod(ints_of(name, "kernel_size", kernel_size, n)))
+    count = prod(ints_of(name, "kernel_size", kernel_size, n))
     return (mean.sign() * mean.abs().relu() * count).pow(1.0 / norm_type)
 
 

@@ -13,32 +13,52 @@ from typing import Any
 import numpy as np
 
 from wengert import _dtypes
-from wengert._core import Tensor
+from wengert._core import Tensor, wrap
 from wengert._dtypes import dtype as DType
 from wengert._dtypes import promote_types
 from wengert.kernels import reduction as kernel
 from wengert.kernels.axes import Dims, axes_of, count_of, kept_shape
 from wengert.kernels.shapes import unbroadcast
-from wengert.ops._declare import Value, multilinear, primitive
+from wengert.ops._batching import Batch
+from wengert.ops._declare import Value, elementwise, multilinear, primitive
+from wengert.ops._reducing import over, over_one, whole_shape
 from wengert.ops._variadic import require_tensor
 from wengert.ops.casting import convert
-from wengert.ops.complexes import conj
+from wengert.ops.complexes import conj, real
 from wengert.ops.scan import exclusive_prod, has_zeros
+from wengert.ops.shape import reshape
 
 
-@multilinear(input=lambda g, input_shape: expand_to(g, input_shape), name="sum")
+@multilinear(
+    input=lambda g, input_shape: expand_to(g, input_shape), batch=whole_shape, name="sum"
+)
 def sum_to_shape(input: Value, shape: tuple[int, ...]) -> Value:
     """The sum down to a shape that broadcasts to the input's."""
     return unbroadcast(input, shape)
 
 
-@multilinear(input=lambda g, input_shape: sum_to_shape(g, input_shape), name="expand")
+@multilinear(
+    input=lambda g, input_shape: sum_to_shape(g, input_shape), batch=whole_shape, name="expand"
+)
 def expand_to(input: Value, shape: tuple[int, ...]) -> Value:
     """The input broadcast to a shape."""
     return kernel.broadcast(input, shape)
 
 
-@multilinear(input=lambda g, dim, keepdim: sum_over(g, dim, keepdim), name="sum_backward")
+def _expanded_back(b: Batch) -> Any:
+    shape = tuple(b.params["shape"])
+    if not shape:
+        return reshape(b.values["input"], (b.size,))
+    axes = axes_of(b.params["dim"], len(shape))
+    dims = tuple([d + 1 for d in (range(len(shape)) if axes is None else axes)])
+    return b(shape=(b.size, *shape), dim=dims)
+
+
+@multilinear(
+    input=lambda g, dim, keepdim: sum_over(g, dim, keepdim),
+    batch=_expanded_back,
+    name="sum_backward",
+)
 def expand_back(input: Value, shape: tuple[int, ...], dim: Dims, keepdim: bool) -> Value:
     """The adjoint of a sum over `dim`: the cotangent, repeated over `shape`."""
     if axes_of(dim, len(shape)) is None:
@@ -48,6 +68,7 @@ def expand_back(input: Value, shape: tuple[int, ...], dim: Dims, keepdim: bool) 
 
 @multilinear(
     input=lambda g, input_shape, dim, keepdim: expand_back(g, input_shape, dim, keepdim),
+    batch=over,
     label="SumBackward0",
     name="sum",
 )
@@ -79,6 +100,7 @@ def unreduced(x: Value, shape: tuple[int, ...], dim: Dims, keepdim: bool) -> Val
     input=lambda g, input_shape, dim, keepdim: expand_back(
         g / (count_of(input_shape, dim) or 1), input_shape, dim, keepdim
     ),
+    batch=over,
     label="MeanBackward0",
     name="mean",
 )
@@ -108,10 +130,15 @@ def _check_inexact(complaint: str, array: np.ndarray) -> None:
         raise RuntimeError(f"{complaint} got {_dtypes.of_numpy[array.dtype].short}")
 
 
-@primitive(aux=("known",), input=lambda g, known: g * known, name="nansum")
-def _nan_to_zero(input: Value) -> Value:
-    known = input == input
-    return np.where(known, input, input.dtype.type(0)), known
+def pushed(gradient: Value, t: Value, out: Value, dim: Dims, keepdim: bool = False) -> Value:
+    """The tangent of what a reduction gave: `gradient` is its vjp of ones, `t` the input's."""
+    total = sum_over(conj(gradient) * t, dim, keepdim)
+    return total if out.dtype.is_complex else real(total)
+
+
+def ones_like(x: Value) -> Value:
+    """Ones in the shape and dtype of a value."""
+    return wrap(np.ones(tuple(x.shape), x._array.dtype))
 
 
 def nansum(
@@ -125,7 +152,9 @@ def nansum(
     """
     require_tensor("nansum", "input", input)
     if input._array.dtype in _dtypes.inexact:
-        input = _nan_to_zero(input)
+        from wengert.ops.selection import keep  # it needs reductions
+
+        input = keep(input, _known(input))
     return sum(input, dim, keepdim, dtype=dtype)
 
 
@@ -145,8 +174,9 @@ def nanmean(
     return nansum(input, dim, keepdim, dtype=dtype) / sum_over(known, dim, keepdim)
 
 
-@primitive(input=None, name="nanmean")
+@elementwise(input=None, name="nanmean")
 def _known(input: Value) -> Value:
+    """Where it is not nan."""
     return input == input
 
 
@@ -163,7 +193,14 @@ def _prod_vjp(g: Value, input: Value, out: Value, dim: int | None, keepdim: bool
     return g * conj(others)
 
 
-@primitive(input=_prod_vjp, label="ProdBackward0")
+@primitive(
+    input=_prod_vjp,
+    jvp=lambda t, input, out, dim, keepdim: pushed(
+        _prod_vjp(ones_like(out), input, out, dim, keepdim), t, out, dim, keepdim
+    ),
+    batch=over_one,
+    label="ProdBackward0",
+)
 def _prod(input: Value, dim: int | None, keepdim: bool) -> Value:
     return kernel.product(input, dim, keepdim)
 
@@ -184,19 +221,19 @@ def prod(
     return _prod(input if dtype is None else convert(input, dtype, "prod"), dim, keepdim)
 
 
-@primitive(input=None)
+@elementwise(np.sign, input=None, name="norm_backward")
 def _sign(input: Value) -> Value:
-    return np.sign(input)
+    """The sign of each element."""
 
 
-@primitive(input=lambda g, out: -g * out * out, name="norm_backward")
+@elementwise(input=lambda g, out: -g * out * out, name="norm_backward")
 def inverse_or_zero(input: Value) -> Value:
     """1/x, and 0 in the place of 1/0: a subgradient at the origin of a norm."""
     with np.errstate(divide="ignore"):
         return np.where(input == 0, input.dtype.type(0), input.dtype.type(1) / input)
 
 
-@primitive(input=None, extreme=None, name="norm_backward")
+@elementwise(input=None, extreme=None, name="norm_backward")
 def _share(input: Value, extreme: Value) -> Value:
     return kernel.ties(input, extreme).astype(input.dtype)
 
@@ -217,7 +254,7 @@ def _norm_vjp(g: Value, input: Value, out: Value, p: float, dim: Dims, keepdim: 
     return g * sign * _ratio_power(size * inverse_or_zero(out), p - 1)
 
 
-@primitive(
+@elementwise(
     base=lambda g, base, exponent: g * exponent * _ratio_power(base, exponent - 1),
     name="norm_backward",
 )
@@ -227,7 +264,15 @@ def _ratio_power(base: Value, exponent: float) -> Value:
         return np.where(base == 0, base.dtype.type(0), base**exponent)
 
 
-@primitive(input=_norm_vjp, label="LinalgVectorNormBackward0", name="norm")
+@primitive(
+    input=_norm_vjp,
+    jvp=lambda t, input, out, p, dim, keepdim: pushed(
+        _norm_vjp(ones_like(out), input, out, p, dim, keepdim), t, out, dim, keepdim
+    ),
+    batch=over,
+    label="LinalgVectorNormBackward0",
+    name="norm",
+)
 def vector_norm(input: Value, p: float = 2, dim: Dims = None, keepdim: bool = False) -> Value:
     """The p-norm of a real tensor (p=2: also of a complex one) over `dim`."""
     _check_inexact("linalg.vector_norm: Expected a floating point or complex tensor as input, but",
@@ -240,7 +285,7 @@ def vector_norm(input: Value, p: float = 2, dim: Dims = None, keepdim: bool = Fa
     return kernel.p_norm(input, p, dim, keepdim)
 
 
-@primitive(input=None, name="norm")
+@primitive(input=None, batch=over, name="norm")
 def _nonzero_norm(input: Value, dim: Dims, keepdim: bool) -> Value:
     return kernel.p_norm(input, 0, dim, keepdim)
 
@@ -299,7 +344,7 @@ def _truth(reduce: Callable[..., Any], array: np.ndarray, dim: Dims, keepdim: bo
     return out.astype(np.uint8) if array.dtype == np.uint8 else out
 
 
-@primitive(input=None)
+@primitive(input=None, batch=over)
 def all(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:
     """Whether all elements over `dim` are non-zero: bool, or uint8 for uint8.
 
@@ -310,7 +355,7 @@ def all(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:
     return _truth(np.logical_and.reduce, input, dim, keepdim)
 
 
-@primitive(input=None)
+@primitive(input=None, batch=over)
 def any(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:
     """Whether any element over `dim` is non-zero: bool, or uint8 for uint8.
 
@@ -321,7 +366,7 @@ def any(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:
     return _truth(np.logical_or.reduce, input, dim, keepdim)
 
 
-@primitive(input=None)
+@primitive(input=None, batch=over)
 def count_nonzero(input: Value, dim: Dims = None) -> Value:
     """The number of elements over `dim` that are not zero, in int64.
 

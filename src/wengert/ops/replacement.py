@@ -1,26 +1,35 @@
-"""Operations: a copy of the input with slices or masked elements replaced or added to."""
+"""Operations: a copy of the input with slices or picked elements replaced or added to."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor
+from wengert._core import Tensor, wrap
 from wengert._dtypes import of_numpy
 from wengert.kernels.axes import axis_of
 from wengert.kernels.scatter import Key, sum_at
-from wengert.ops._declare import Value, multilinear, primitive
-from wengert.ops._operands import sum_to
+from wengert.ops._declare import Value, primitive
+from wengert.ops._operands import traced
+from wengert.ops._picking import Picks
+from wengert.ops._positions import along_rows, from_start, out_of_bounds
 from wengert.ops._variadic import require_tensor
-from wengert.ops.indexing import check_bounds, index_select, require_index, with_dims
+from wengert.ops.expansion import broadcast_tensors, expand
+from wengert.ops.indexing import (
+    check_bounds,
+    flat_places,
+    index_select,
+    require_index,
+    with_dims,
+)
+from wengert.ops.scan import cumsum
+from wengert.ops.selection import masked_fill, maximum, where
+from wengert.ops.shape import clone, reshape
+from wengert.ops.subscript import broadcasts, index_written, value_mismatch
 
-_INT64 = np.dtype(np.int64)
-
-
-def _plain(x: Any) -> np.ndarray:
-    array: np.ndarray = x._array if isinstance(x, Tensor) else np.asarray(x)
-    return array
+_INT32, _INT64 = np.dtype(np.int32), np.dtype(np.int64)
 
 
 def _check_rows(name: str, input: np.ndarray, dim: int, index: Any, source: np.ndarray) -> int:
@@ -41,6 +50,7 @@ def _slices(axis: int, index: np.ndarray) -> Key:
     index=None,
     source=lambda g, source_shape, dim, index, alpha: _rows(g, dim, index, source_shape) * alpha,
     mixed=False,
+    batch=along_rows,
 )
 def index_add(input: Value, dim: int, index: Value, source: Value, *, alpha: complex = 1) -> Value:
     """A copy of the input with the slices of `source`, times `alpha`, added at index places.
@@ -51,7 +61,7 @@ def index_add(input: Value, dim: int, index: Value, source: Value, *, alpha: com
     tensor([3., 0.])
     """
     axis = _check_rows("index_add", input, dim, index, source)
-    if index.dtype not in (_INT64, np.int32):
+    if index.dtype not in (_INT64, _INT32):
         raise RuntimeError(
             f"index_add_(): Expected dtype int32/int64 for index, got {of_numpy[index.dtype]}"
         )
@@ -82,8 +92,6 @@ def index_add(input: Value, dim: int, index: Value, source: Value, *, alpha: com
 
 def _rows(g: Any, dim: int, index: Any, shape: tuple[int, ...]) -> Any:
     """The slices of `g` at an index, in the shape of the source that they belong to."""
-    from wengert.ops.shape import reshape
-
     found = index_select(g, dim, index)
     return found if found.shape == shape else reshape(found, shape)
 
@@ -93,6 +101,7 @@ def _rows(g: Any, dim: int, index: Any, shape: tuple[int, ...]) -> Any:
     index=None,
     source=lambda g, source_shape, dim, index: _rows(g, dim, index, source_shape),
     mixed=False,
+    batch=along_rows,
 )
 def index_copy(input: Value, dim: int, index: Value, source: Value) -> Value:
     """A copy of the input with the slices of `source` at index places (int64).
@@ -149,6 +158,7 @@ def _check_copied(input: np.ndarray, axis: int, index: np.ndarray, source: np.nd
     input=lambda g, dim, index: _fill_rows(g, dim, index, 0),
     index=None,
     mixed=False,
+    batch=along_rows,
     label="IndexFillBackward0",
     name="index_fill",
 )
@@ -156,24 +166,6 @@ def _fill_rows(input: Value, dim: int, index: Value, value: complex) -> Value:
     out = np.array(with_dims(np.asarray(input)))
     out[_slices(axis_of(dim, input.ndim), index)] = value
     return out.reshape(input.shape)
-
-
-@primitive(
-    input=lambda g, dim, index: _fill_rows(g, dim, index, 0),
-    index=None,
-    value=lambda g, dim, index: sum_to(index_select(g, dim, _from_start(g, dim, index)), ()),
-    mixed=False,
-    label="IndexFillBackward1",
-    name="index_fill",
-)
-def _fill_rows_with(input: Value, dim: int, index: Value, value: Value) -> Value:
-    return _fill_rows(input, dim, index, value)
-
-
-def _from_start(g: Any, dim: int, index: Any) -> np.ndarray:
-    """The distinct places of an index, counted from the start: each is filled once."""
-    n = g.shape[dim] if g.ndim else 1
-    return np.unique(with_dims(_plain(index)) % n)
 
 
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
@@ -195,73 +187,20 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     if places.ndim > 1:
         raise RuntimeError(f"Index has to be a vector/scalar, got {places.ndim} dimensions")
     n = array.shape[axis] if array.ndim else 1
-    for i in (int(places.min()), int(places.max())) if places.size else ():
-        if not -n <= i < n:
-            raise IndexError(f"index {i} is out of bounds for dimension {axis} with size {n}")
+    index = from_start(index, -n, n, out_of_bounds(axis, n))
     if isinstance(value, Tensor):
         if value._array.ndim:
             raise RuntimeError(
                 "index_fill_ only supports a 0-dimensional value tensor, but got tensor with"
                 f" {value._array.ndim} dimension(s)."
             )
-        return _fill_rows_with(input, dim, index, _as_dtype_of(input, value))
+        nowhere = wrap(np.zeros(array.shape, np.bool_))
+        return masked_fill(input, _fill_rows(nowhere, dim, index, True), value)
     if isinstance(value, complex) and array.dtype.kind != "c":
         raise RuntimeError(
             "index_fill_(): Converting complex Scalar to non-complex type is not supported"
         )
     return _fill_rows(input, dim, index, value)
-
-
-def _as_dtype_of(input: Tensor, value: Tensor) -> Tensor:
-    from wengert.ops.casting import convert
-
-    return convert(value, of_numpy[input._array.dtype])
-
-
-@primitive(
-    input=lambda g, mask: _mask_erased(g, mask),
-    mask=None,
-    source=lambda g, source_shape, mask: _mask_taken(g, mask, source_shape),
-    mixed=False,
-    label="MaskedScatterBackward0",
-)
-def _masked_scatter(input: Value, mask: Value, source: Value) -> Value:
-    out = input.copy()
-    out[mask] = source.ravel()[: np.count_nonzero(mask)]
-    return out
-
-
-@multilinear(
-    g=lambda g, mask: _mask_erased(g, mask), mask=None, mixed=False, name="masked_scatter_backward"
-)
-def _mask_erased(g: Value, mask: Value) -> Value:
-    out = np.array(g)
-    out[mask] = 0
-    return out
-
-
-@multilinear(
-    g=lambda g, mask: _mask_placed(g, mask), mask=None, mixed=False, name="masked_scatter_backward"
-)
-def _mask_taken(g: Value, mask: Value, shape: tuple[int, ...]) -> Value:
-    """Zeros whose first elements are those of `g` where the mask is true."""
-    out = np.zeros(shape, g.dtype)
-    taken = g[mask]
-    out.reshape(-1)[: taken.size] = taken
-    return out
-
-
-@multilinear(
-    g=lambda g, g_shape, mask: _mask_taken(g, mask, g_shape),
-    mask=None,
-    mixed=False,
-    name="masked_scatter_backward",
-)
-def _mask_placed(g: Value, mask: Value) -> Value:
-    """Zeros with the first elements of `g` where the mask is true."""
-    out = np.zeros(mask.shape, g.dtype)
-    out[mask] = g.ravel()[: np.count_nonzero(mask)]
-    return out
 
 
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
@@ -274,8 +213,6 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     >>> wengert.masked_scatter(wengert.zeros(3), mask, wengert.tensor([1.0, 2.0]))
     tensor([1., 0., 2.])
     """
-    from wengert.ops.expansion import broadcast_tensors
-
     require_tensor("masked_scatter", "input", input)
     require_tensor("masked_scatter", "mask", mask, 2)
     require_tensor("masked_scatter", "source", source, 3)
@@ -289,17 +226,144 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
         raise RuntimeError(
             f"masked_scatter: expected self and source to have same dtypes but got {a} and {b}"
         )
-    data, where = broadcast_tensors(input, mask)
-    wanted = int(np.count_nonzero(where._array))
-    if source._array.size < wanted:
-        raise RuntimeError(
+    data, mask = broadcast_tensors(input, mask)
+    count = cumsum(reshape(mask, (-1,)), 0)
+    _check_enough(source, count)
+    if not source._array.size:
+        return clone(data)
+    # The k-th place where the mask is true takes the k-th element; the others look anywhere.
+    places = maximum(count - 1, 0)
+    taken = index_select(reshape(source, (-1,)), 0, places)
+    return where(mask, reshape(taken, mask.shape), data)
+
+
+def _check_enough(source: Tensor, count: Tensor) -> None:
+    """Raise RuntimeError unless the source has an element for each that is counted."""
+    n = source._array.size
+
+    def refuse(wanted: int) -> RuntimeError:
+        return RuntimeError(
             "Number of elements of source < number of ones in mask: masked_scatter() got"
-            f" {source._array.size} and {wanted}"
+            f" {n} and {wanted}"
         )
-    return _masked_scatter(data, where, source)
+
+    from_start(count, 0, n + 1, refuse)
 
 
-__all__ = ["index_add", "index_copy", "index_fill", "masked_scatter"]
+def index_put(
+    input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False
+) -> Tensor:
+    """A copy of the input with `values`, broadcast, at ``input[indices]``, or added there.
+
+    >>> import wengert
+    >>> at = (wengert.tensor([0, 0]),)
+    >>> wengert.index_put(wengert.zeros(2), at, wengert.tensor(1.0), accumulate=True)
+    tensor([2., 0.])
+    """
+    require_tensor("index_put", "input", input)
+    if not isinstance(indices, list | tuple):
+        raise TypeError(
+            "index_put(): argument 'indices' (position 1) must be tuple of Tensors, not"
+            f" {type(indices).__name__}"
+        )
+    for k, x in enumerate(indices):
+        if not isinstance(x, Tensor):
+            raise TypeError(
+                f"expected Tensor as element {k} in argument 0, but got {type(x).__name__}"
+            )
+    require_tensor("index_put", "values", values, 2)
+    check_put_dtype(input._array, values._array)
+    key = tuple([index_item(x) for x in indices])
+    given = sum(i.ndim if i.dtype == bool else 1 for i in key)
+    if given > input._array.ndim:
+        raise IndexError(
+            f"too many indices for tensor of dimension {input._array.ndim} (got {given})"
+        )
+    if traced(key):
+        return written(input, values, key, accumulate)
+    return index_written(input, values, key, accumulate)
+
+
+def index_item(index: Tensor) -> Any:
+    """An index of a key: a private array, or the tensor itself where it differs between samples."""
+    array = index._array
+    if type(array) is np.ndarray:
+        return index_array(array)
+    if array.dtype in (np.bool_, np.uint8):
+        raise RuntimeError(
+            "vmap: We do not support batching operators that can support dynamic shape. Attempting"
+            " to batch over indexing with a boolean mask: use torch.where(mask, new, old)"
+        )
+    _check_index_dtype(array.dtype)
+    return index
+
+
+def written(input: Tensor, values: Tensor, key: Key, accumulate: bool) -> Tensor:
+    """As `index_written`, for a key with indices that differ between samples."""
+    picks = Picks(key, tuple(input.shape))
+    if not broadcasts(tuple(values.shape), picks.shape):
+        raise value_mismatch(tuple(values.shape), picks.shape)
+    rows = picks.rows(expand(values, picks.shape))
+    put_rows = index_add if accumulate else index_copy
+    return picks.unmerged(put_rows(picks.merged(input), picks.axis, picks.positions, rows))
+
+
+def index_array(array: np.ndarray) -> np.ndarray:
+    """A private copy of an index, int64 or bool; IndexError for any other kind."""
+    if array.dtype == bool or array.dtype == _INT64:
+        return array.copy()
+    if array.dtype == np.uint8:
+        return array.astype(bool)
+    _check_index_dtype(array.dtype)
+    return array.astype(np.int64)
+
+
+def _check_index_dtype(dtype: np.dtype[Any]) -> None:
+    if dtype not in (_INT64, _INT32):
+        raise IndexError(
+            "tensors used as indices must be long, int, byte or bool tensors, not"
+            f" {of_numpy.get(dtype, dtype)}"
+        )
+
+
+def check_put_dtype(array: np.ndarray, values: np.ndarray) -> None:
+    """Raise RuntimeError unless both have one dtype."""
+    if array.dtype != values.dtype:
+        a, b = of_numpy[array.dtype].short, of_numpy[values.dtype].short
+        raise RuntimeError(
+            f"Index put requires the source and destination dtypes match, got {a} for the"
+            f" destination and {b} for the source."
+        )
+
+
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy of the input with the elements of `source` at places in flat order, or added there.
+
+    >>> import wengert
+    >>> wengert.put(wengert.zeros(2, 2), wengert.tensor([0, -1]), wengert.tensor([1.0, 2.0]))
+    tensor([[1., 0.],
+            [0., 2.]])
+    """
+    places = flat_places("put_", input, index)
+    require_tensor("put", "source", source, 3)
+    n, m = source._array.size, places._array.size
+    if n != m:
+        raise IndexError(
+            "put_(): Expected source and index to have the same number of elements, but got"
+            f" source.numel() = {n}, index.numel() = {m}"
+        )
+    if source._array.dtype != input._array.dtype:
+        a, b = of_numpy[input._array.dtype].short, of_numpy[source._array.dtype].short
+        raise RuntimeError(
+            "put_(): self and source expected to have the same dtype, but got self.dtype ="
+            f" {a} and source.dtype = {b}"
+        )
+    put_rows = index_add if accumulate else index_copy
+    flat = put_rows(reshape(input, (-1,)), 0, places, reshape(source, (-1,)))
+    return reshape(flat, input._array.shape)
+
+
+__all__ = ["index_add", "index_copy", "index_fill", "index_put", "masked_scatter", "put"]
 FUNCTIONAL: tuple[str, ...] = ()
-METHODS = ("index_add", "index_copy", "index_fill", "masked_scatter")
-INPLACE = ("index_add", "index_copy", "index_fill", "masked_scatter")
+METHODS = tuple(__all__)
+INPLACE = METHODS

@@ -7,11 +7,12 @@ import numpy as np
 from wengert._core import Tensor
 from wengert.kernels.precision import in_float32
 from wengert.ops._checks import not_implemented, require_kind
+from wengert.ops._batching import leading
 from wengert.ops._declare import Value, elementwise, multilinear
 from wengert.ops._variadic import require_tensor
 
 
-@multilinear(g=lambda g: no_slope(g), name="zeros_like")
+@multilinear(g=lambda g: no_slope(g), batch=leading, name="zeros_like")
 def no_slope(g: Value) -> Value:
     """The gradient of what is constant in pieces: zeros."""
     return np.zeros_like(g)

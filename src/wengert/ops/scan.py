@@ -7,14 +7,17 @@ its own derivatives are recurrences again.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from wengert import _dtypes
-from wengert._core import Tensor
+from wengert._core import Tensor, memory_of
 from wengert._dtypes import dtype as DType
 from wengert.kernels import scan as kernel
 from wengert.kernels.axes import axis_of
-from wengert.ops._declare import Value, multilinear, primitive
+from wengert.ops._batching import Batch, along
+from wengert.ops._declare import Value, elementwise, multilinear, primitive
 from wengert.ops._results import ValuesIndices, result_of
 from wengert.ops._variadic import require_tensor
 from wengert.ops.casting import convert
@@ -22,7 +25,11 @@ from wengert.ops.complexes import conj
 from wengert.ops.extrema import take_along
 
 
-@multilinear(input=lambda g, dim, reverse: _cumsum(g, dim, not reverse), label="CumsumBackward0")
+@multilinear(
+    input=lambda g, dim, reverse: _cumsum(g, dim, not reverse),
+    batch=along("dim"),
+    label="CumsumBackward0",
+)
 def _cumsum(input: Value, dim: int, reverse: bool = False) -> Value:
     return kernel.running(np.add, input, dim, reverse)
 
@@ -38,7 +45,12 @@ def cumsum(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
     return _cumsum(input if dtype is None else convert(input, dtype), dim)
 
 
-@primitive(input=lambda g, dim, by: _shifted(g, dim, -by, 0.0), name="cumsum_backward")
+@primitive(
+    input=lambda g, dim, by: _shifted(g, dim, -by, 0.0),
+    jvp=lambda t, dim, by: _shifted(t, dim, by, 0.0),
+    batch=along("dim"),
+    name="cumsum_backward",
+)
 def _shifted(input: Value, dim: int, by: int, fill: float) -> Value:
     return kernel.shifted(input, axis_of(dim, input.ndim), by, fill)
 
@@ -46,13 +58,30 @@ def _shifted(input: Value, dim: int, by: int, fill: float) -> Value:
 @primitive(
     add=lambda g, factor, dim, reverse: _carried(g, factor, dim, reverse),
     factor=lambda g, factor, out, dim, reverse: (
-        _carried(g, factor, dim, reverse) * conj(_shifted(out, dim, -1 if reverse else 1, 0.0))
+        _carried(g, factor, dim, reverse) * conj(_before(out, dim, reverse))
     ),
+    jvp=lambda t_add, t_factor, factor, out, dim, reverse: _recurrence(
+        sum_of(t_add, None if t_factor is None else t_factor * _before(out, dim, reverse)),
+        factor, dim, reverse,
+    ),
+    batch=along("dim"),
     name="cumprod_backward",
 )
 def _recurrence(add: Value, factor: Value, dim: int, reverse: bool) -> Value:
     """r[k] = add[k] + factor[k] * r[k-1], or r[k+1] if `reverse`."""
     return kernel.recurrence(add, factor, axis_of(dim, add.ndim), reverse)
+
+
+def _before(x: Value, dim: int, reverse: bool, fill: float = 0.0) -> Value:
+    """What a recurrence has at the step before each."""
+    return _shifted(x, dim, -1 if reverse else 1, fill)
+
+
+def sum_of(a: Value, b: Value) -> Value:
+    """The sum of what there is of two tangents."""
+    if a is None or b is None:
+        return b if a is None else a
+    return a + b
 
 
 def _carried(g: Value, factor: Value, dim: int, reverse: bool) -> Value:
@@ -64,16 +93,22 @@ def _carried(g: Value, factor: Value, dim: int, reverse: bool) -> Value:
 def _cumprod_vjp(g: Value, input: Value, out: Value, dim: int, reverse: bool) -> Value:
     if not has_zeros(input):
         return _cumsum(g * conj(out), dim, not reverse) / conj(input)
-    before = _shifted(out, dim, -1 if reverse else 1, 1.0)
-    return conj(before) * _carried(g, input, dim, reverse)
+    return conj(_before(out, dim, reverse, 1.0)) * _carried(g, input, dim, reverse)
 
 
 def has_zeros(x: Value) -> bool:
-    """Whether a division by these factors would fail."""
-    return not (x._array if isinstance(x, Tensor) else x).all()
+    """Whether a division by these factors, in any sample of a batch, would fail."""
+    return not (memory_of(x) if isinstance(x, Tensor) else x).all()
 
 
-@primitive(input=_cumprod_vjp, label="CumprodBackward0")
+@primitive(
+    input=_cumprod_vjp,
+    jvp=lambda t, input, out, dim, reverse: _recurrence(
+        t * _before(out, dim, reverse, 1.0), input, dim, reverse
+    ),
+    batch=along("dim"),
+    label="CumprodBackward0",
+)
 def _cumprod(input: Value, dim: int, reverse: bool = False) -> Value:
     return kernel.running(np.multiply, input, dim, reverse)
 
@@ -94,7 +129,7 @@ def exclusive_prod(input: Value, dim: int) -> Value:
     return before * _shifted(_cumprod(input, dim, True), dim, -1, 1.0)
 
 
-@primitive(input=lambda g: g, name="logcumsumexp_backward")
+@elementwise(input=lambda g: g, name="logcumsumexp_backward")
 def _finite(input: Value) -> Value:
     """-inf replaced by the lowest number: a running sum of nothing has no derivative."""
     return np.maximum(input, _lowest(input.dtype))
@@ -112,7 +147,15 @@ def _logcumsumexp_vjp(g: Value, input: Value, out: Value, dim: int) -> Value:
     return exp(input - out) * _recurrence(g, decay, dim, True)
 
 
-@primitive(input=_logcumsumexp_vjp)
+def _logcumsumexp_jvp(t: Value, input: Value, out: Value, dim: int) -> Value:
+    from wengert.ops.exponential import exp
+
+    out = _finite(out)
+    growth = exp(_finite(_shifted(out, dim, 1, 0.0) - out))
+    return _recurrence(exp(input - out) * t, growth, dim, False)
+
+
+@primitive(input=_logcumsumexp_vjp, jvp=_logcumsumexp_jvp, batch=along("dim"))
 def logcumsumexp(input: Value, dim: int) -> Value:
     """Logarithm of the running sum of exponentials along `dim`.
 
@@ -127,12 +170,12 @@ def logcumsumexp(input: Value, dim: int) -> Value:
     return kernel.running_logsumexp(input, dim)
 
 
-@primitive(input=None, name="cummax")
+@primitive(input=None, batch=along("dim"), name="cummax")
 def _running_place_of_max(input: Value, dim: int) -> Value:
     return kernel.running_extreme_index(input, dim, True)
 
 
-@primitive(input=None, name="cummin")
+@primitive(input=None, batch=along("dim"), name="cummin")
 def _running_place_of_min(input: Value, dim: int) -> Value:
     return kernel.running_extreme_index(input, dim, False)
 
@@ -162,13 +205,22 @@ def cummin(input: Tensor, dim: int) -> ValuesIndices:
 
 
 @multilinear(
-    input=lambda g, input_shape, dim: _differences_adjoint(g, input_shape, dim), name="diff"
+    input=lambda g, input_shape, dim: _differences_adjoint(g, input_shape, dim),
+    batch=along("dim"),
+    name="diff",
 )
 def _differences(input: Value, dim: int) -> Value:
     return kernel.differences(input, axis_of(dim, input.ndim))
 
 
-@multilinear(input=lambda g, dim: _differences(g, dim), name="diff_backward")
+def _adjoint_in_batch(b: Batch) -> Any:
+    shape = tuple(b.params["shape"])
+    return b(shape=(b.size, *shape), dim=axis_of(b.params["dim"], len(shape)) + 1)
+
+
+@multilinear(
+    input=lambda g, dim: _differences(g, dim), batch=_adjoint_in_batch, name="diff_backward"
+)
 def _differences_adjoint(input: Value, shape: tuple[int, ...], dim: int) -> Value:
     out = np.zeros(shape, input.dtype)
     axis = axis_of(dim, len(shape))

@@ -9,11 +9,15 @@ import numpy as np
 from wengert._core import Tensor, wrap
 from wengert._dtypes import of_numpy
 from wengert.kernels.axes import axis_of
-from wengert.kernels.scatter import Key, along, sum_at
+from wengert.kernels.scatter import Key, sum_at
+from wengert.ops._batching import Batch
 from wengert.ops._declare import Value, primitive
 from wengert.ops._variadic import require_tensor
-from wengert.ops.indexing import elementwise_key, gather, with_dims
-from wengert.ops.subscript import basic_adjoint
+from wengert.ops.indexing import elementwise_batch, elementwise_key, gather, with_dims
+from wengert.ops.rounding import no_slope
+from wengert.ops.selection import drop, keep, maximum
+from wengert.ops.shape import reshape
+from wengert.ops.subscript import basic, basic_adjoint
 
 
 def _scatter_parts(
@@ -44,6 +48,10 @@ def _scatter_parts(
     return out, key, src[tuple(slice(n) for n in shape)]
 
 
+def _batch(b: Batch) -> Any:
+    return elementwise_batch(b, like="input")
+
+
 def _src_gradient(g: Any, src_shape: tuple[int, ...], dim: int, index: Any) -> Any:
     """The cotangent of `src`: what arrived at its places, zeros for what was left out."""
     found = gather(g, dim, index)
@@ -53,8 +61,6 @@ def _src_gradient(g: Any, src_shape: tuple[int, ...], dim: int, index: Any) -> A
 
 def _padded(found: Any, shape: tuple[int, ...]) -> Any:
     if not found.ndim:
-        from wengert.ops.shape import reshape
-
         return reshape(found, shape)
     return basic_adjoint(found, shape, tuple(slice(n) for n in found.shape))
 
@@ -64,6 +70,7 @@ def _padded(found: Any, shape: tuple[int, ...]) -> Any:
     index=None,
     src=lambda g, src_shape, dim, index: _src_gradient(g, src_shape, dim, index),
     mixed=False,
+    batch=_batch,
     label="ScatterBackward0",
 )
 def _scatter(input: Value, dim: int, index: Value, src: Value) -> Value:
@@ -76,6 +83,7 @@ def _scatter(input: Value, dim: int, index: Value, src: Value) -> Value:
     input=lambda g, dim, index: _scatter_number(g, dim, index, 0),
     index=None,
     mixed=False,
+    batch=_batch,
     label="ScatterBackward1",
     name="scatter",
 )
@@ -133,6 +141,7 @@ def _filled(index: Tensor, value: Any, like: Tensor) -> Any:
     index=None,
     src=lambda g, src_shape, dim, index: _src_gradient(g, src_shape, dim, index),
     mixed=False,
+    batch=_batch,
 )
 def scatter_add(input: Value, dim: int, index: Value, src: Value) -> Value:
     """As `scatter`, adding the elements of `src`; places that come twice get both.
@@ -192,29 +201,23 @@ def scatter_reduce(
     )
     if reduce == "sum" or not index._array.size:
         return total
-    counts = _counts(input._array, dim, index._array, include_self)
-    if total._array.dtype.kind in "iu":
-        return wrap(total._array // counts)
-    return total / wrap(counts.astype(total._array.dtype))
-
-
-def _counts(array: np.ndarray, dim: int, index: np.ndarray, include_self: bool) -> np.ndarray:
-    """How many values each place's mean is over, at least 1."""
-    rows, shape = with_dims(index), with_dims(array).shape
-    key = along(rows, axis_of(dim, len(shape)))
-    counts = sum_at(shape, key, np.ones(rows.shape, np.int64)).reshape(array.shape)
-    return counts + 1 if include_self else np.maximum(counts, 1)
+    dtype = total._array.dtype
+    own = wrap(np.full(tuple(input.shape), include_self, dtype))
+    counts = scatter_add(own, dim, index, wrap(np.ones(tuple(index.shape), dtype)))
+    counts = maximum(counts, 1)
+    return total // counts if dtype.kind in "iu" else total / counts
 
 
 @primitive(
-    input=lambda g, input, dim, index, src, out, reduce, include_self: _input_gradient(
-        g, (input, dim, index, src, reduce), out, include_self
+    input=lambda g, input, dim, index, src, out, reduce, include_self: _own_gradient(
+        g, input, dim, index, src, out, reduce, include_self
     ),
     index=None,
     src=lambda g, input, dim, index, src, out, reduce, include_self: _combined_gradient(
-        g, (input, dim, index, src, reduce), out, include_self
+        g, input, dim, index, src, out, reduce, include_self
     ),
     mixed=False,
+    batch=_batch,
     label="ScatterReduceBackward0",
     name="scatter_reduce",
 )
@@ -230,85 +233,76 @@ def _scatter_combined(
     return out.reshape(input.shape)
 
 
-Call = tuple[Any, int, Any, Any, str]  # input, dim, index, src, reduce
-
-
-def _plain(x: Any) -> np.ndarray:
-    array: np.ndarray = x._array if isinstance(x, Tensor) else np.asarray(x)
-    return array
-
-
-def _key_of(call: Call) -> tuple[tuple[int, ...], Key, np.ndarray]:
-    """Shape of the input with dimensions, key, and the part of `src` that was used."""
-    input, dim, index, src, _ = call
-    array, rows = with_dims(_plain(input)), with_dims(_plain(index))
-    part = with_dims(_plain(src))[tuple(slice(n) for n in rows.shape)]
-    return array.shape, along(rows, axis_of(dim, array.ndim)), part
-
-
-def _like(values: np.ndarray, like: Any) -> np.ndarray:
-    """Constant factors in the shape and dtype of `like`; of a mask, ones and zeros."""
-    array = _plain(like)
-    return values.reshape(array.shape).astype(array.dtype)
-
-
-def _shares(call: Call, out: Any, include_self: bool) -> tuple[np.ndarray, np.ndarray]:
-    """What part of an extreme's cotangent each element of input and src gets.
-
-    Those that reached it share it.
-    """
-    shape, key, part = _key_of(call)
-    result = _plain(out).reshape(shape)
-    own = _plain(call[0]).reshape(shape) == result
-    if not include_self:
-        own[key] = False
-    came = part == result[key]
-    share = 1 / np.maximum(own + sum_at(shape, key, came.astype(np.int64)), 1)
-    used = np.zeros(with_dims(_plain(call[3])).shape)
-    used[tuple(slice(n) for n in part.shape)] = came * share[key]
-    return _like(own * share, call[0]), _like(used, call[3])
-
-
-def _input_gradient(g: Any, call: Call, out: Any, include_self: bool) -> Any:
-    input, dim, index, src, reduce = call
-    if not _plain(index).size:
+def _own_gradient(
+    g: Any, input: Any, dim: int, index: Any, src: Any, out: Any, reduce: str, include_self: bool
+) -> Any:
+    """The cotangent of the input of `_scatter_combined`."""
+    if 0 in index.shape:
         return g
     if not include_self:
         return _scatter_number(g, dim, index, 0)
-    if reduce != "prod":
-        return g * _shares(call, out, include_self)[0]
-    # Zeros stand for ones, so that the product of the others remains.
-    nonzero = input + _like(_plain(input) == 0, input)
-    return g * _scatter_combined(nonzero, dim, index, src, "prod", True) / nonzero
-
-
-def _combined_gradient(g: Any, call: Call, out: Any, include_self: bool) -> Any:
-    _, dim, index, src, reduce = call
-    if not _plain(index).size:
-        return src * 0
     if reduce == "prod":
-        return _product_gradient(g, call, out, include_self)
-    found = _src_gradient(g, _plain(src).shape, dim, index)
-    return found * _shares(call, out, include_self)[1]
+        return g * _scatter_combined(_ones(input), dim, index, src, "prod", True)
+    own, _, reached = _reached(input, dim, index, src, out, include_self)
+    return keep(g / reached, own)
 
 
-def _product_gradient(g: Any, call: Call, out: Any, include_self: bool) -> Any:
+def _combined_gradient(
+    g: Any, input: Any, dim: int, index: Any, src: Any, out: Any, reduce: str, include_self: bool
+) -> Any:
+    """The cotangent of the `src` of `_scatter_combined`."""
+    if 0 in index.shape:
+        return no_slope(src)
+    if reduce == "prod":
+        found = _product_gradient(g, input, dim, index, src, out, include_self)
+    else:
+        _, came, reached = _reached(input, dim, index, src, out, include_self)
+        found = keep(gather(g / reached, dim, index), came)
+    return found if found.shape == src.shape else _padded(found, tuple(src.shape))
+
+
+def _ones(like: Any) -> Any:
+    return no_slope(like) + 1
+
+
+def _reached(
+    input: Any, dim: int, index: Any, src: Any, out: Any, include_self: bool
+) -> tuple[Any, Any, Any]:
+    """Which elements of input and src are the extreme, and at how many each place's is shared."""
+    own = input == out
+    if not include_self:
+        own = _scatter_number(own, dim, index, False)
+    came = _used(src, index) == gather(out, dim, index)
+    counts = scatter_add(
+        keep(_ones(out), own), dim, index, keep(_ones(gather(out, dim, index)), came)
+    )
+    return own, came, maximum(counts, 1)
+
+
+def _used(src: Any, index: Any) -> Any:
+    """The part of `src` that belongs to the index."""
+    if src.shape == index.shape:
+        return src
+    if not index.ndim:
+        return reshape(basic(src, (slice(1),)), ())
+    return basic(reshape(src, (1,)) if not src.ndim else src, tuple(map(slice, index.shape)))
+
+
+def _product_gradient(
+    g: Any, input: Any, dim: int, index: Any, src: Any, out: Any, include_self: bool
+) -> Any:
     """The product of the other factors; where one alone is zero, without dividing by it."""
-    input, dim, index, src, _ = call
-    shape, key, part = _key_of(call)
-    zero = part == 0
-    alone = zero & (sum_at(shape, key, zero.astype(np.int64))[key] == 1)
-    values = _plain(src)
-    wide = np.zeros(with_dims(values).shape, bool)
-    inside = tuple(slice(n) for n in part.shape)
-    wide[inside] = alone
-    single = _like(wide, src)
-    wide[inside] = zero
-    without = src + _like(wide, src)
-    others = _scatter_combined(input, dim, index, src + single, "prod", include_self)
-    direct = _src_gradient(g * others, values.shape, dim, index) * single
-    divided = _src_gradient(g * out, values.shape, dim, index) / without
-    return direct + divided * (1 - _like(wide, src))
+    used = _used(src, index)
+    ones, none = _ones(used), no_slope(out)
+    zero = used == 0
+    zeros = scatter_add(none, dim, index, keep(ones, zero))
+    single = zero & (gather(zeros, dim, index) == 1)
+    without = used + keep(ones, zero)
+    others = _scatter_combined(
+        input, dim, index, used + keep(ones, single), "prod", include_self
+    )
+    direct = keep(gather(g * others, dim, index), single)
+    return direct + drop(gather(g * out, dim, index) / without, zero)
 
 
 __all__ = ["scatter", "scatter_add", "scatter_reduce"]

@@ -10,10 +10,12 @@ import numpy as np
 from wengert import _dtypes
 from wengert._core import Tensor, wrap
 from wengert.ops import _operands
+from wengert.ops._batching import Batch
 from wengert.ops._declare import Value, elementwise, multilinear, primitive
 from wengert.ops._products import fitted
 from wengert.ops._variadic import require_tensor
-from wengert.ops.comparison import isnan
+from wengert.ops.comparison import isnan, ne
+from wengert.ops.shape import padded
 
 # Of `clamp`: dtypes and bounds that need no conversion.
 _REAL = frozenset(d for d in _dtypes.inexact if d.kind != "c")
@@ -21,7 +23,21 @@ _LIMITS = frozenset({int, float, type(None)})
 Number = (bool, int, float, complex)
 
 
-@multilinear(mixed=False, input=lambda g, mask: keep(g, mask), mask=None, name="where_backward")
+def _aligned(b: Batch) -> Value:
+    """Dimensions of samples aligned from the last; the first input has those of the result."""
+    rank = max(b.rank(i) for i in b.op.inputs)
+    values = {i: padded(b.values[i], rank) for i in b.batched}
+    first = b.op.inputs[0]
+    return b(**{first: padded(b.whole(first), rank), **values})
+
+
+@multilinear(
+    mixed=False,
+    input=lambda g, mask: keep(g, mask),
+    mask=None,
+    batch=_aligned,
+    name="where_backward",
+)
 def keep(input: Value, mask: Value) -> Value:
     """`input` where the mask, which broadcasts to its shape, is true; zero elsewhere.
 
@@ -30,7 +46,13 @@ def keep(input: Value, mask: Value) -> Value:
     return np.where(mask, input, input.dtype.type(0))
 
 
-@multilinear(mixed=False, input=lambda g, mask: drop(g, mask), mask=None, name="masked_fill")
+@multilinear(
+    mixed=False,
+    input=lambda g, mask: drop(g, mask),
+    mask=None,
+    batch=_aligned,
+    name="masked_fill",
+)
 def drop(input: Value, mask: Value) -> Value:
     """`input` where the mask, which broadcasts to its shape, is false; zero elsewhere."""
     return np.where(mask, input.dtype.type(0), input)
@@ -41,6 +63,7 @@ def drop(input: Value, mask: Value) -> Value:
     input=lambda g, condition, input_shape: fitted(keep(g, condition), input_shape),
     other=lambda g, condition, other_shape: fitted(drop(g, condition), other_shape),
     condition=None,
+    batch=_aligned,
 )
 def _where(input: Value, other: Value, condition: Value) -> Value:
     try:
@@ -78,7 +101,9 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
             )
         condition = wrap(condition)
     if input is None and other is None:
-        return tuple(map(wrap, np.nonzero(np.atleast_1d(condition._array))))
+        from wengert.ops.indexing import nonzero
+
+        return nonzero(condition, as_tuple=True)
     if condition._array.dtype != np.bool_:
         condition = _as_mask(condition)
     if (
@@ -99,7 +124,7 @@ def _as_mask(condition: Tensor) -> Tensor:
             "where expected condition to be a boolean tensor, but got a tensor with dtype"
             f" {_dtypes.of_numpy[condition._array.dtype].short}"
         )
-    return wrap(condition._array != 0)
+    return ne(condition, 0)
 
 
 @primitive(
@@ -107,6 +132,7 @@ def _as_mask(condition: Tensor) -> Tensor:
     input=lambda g, mask, input_shape: fitted(drop(g, mask), input_shape),
     mask=None,
     value=lambda g, mask, value_shape: fitted(keep(g, mask), value_shape),
+    batch=_aligned,
 )
 def _masked_fill(input: Value, mask: Value, value: Value) -> Value:
     try:

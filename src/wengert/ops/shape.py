@@ -12,15 +12,21 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor, wrap
+from wengert._core import Tensor
 from wengert._dtypes import dtype as DType
 from wengert._dtypes import of_numpy
 from wengert.kernels.axes import axis_of
+from wengert.ops._batching import Batch, along
 from wengert.ops._declare import Value, multilinear
 from wengert.ops._variadic import require_tensor
 
 
-@multilinear(input=lambda g, input_shape: reshape(g, input_shape), view=True, label="ViewBackward0")
+@multilinear(
+    input=lambda g, input_shape: reshape(g, input_shape),
+    view=True,
+    batch=lambda b: b(shape=(b.size, *_inferred(b.params["shape"], b.shape("input")))),
+    label="ViewBackward0",
+)
 def reshape(input: Value, shape: Sequence[int]) -> Value:
     """The elements in another shape: a view where the memory allows it, else a copy.
 
@@ -41,6 +47,27 @@ def reshape(input: Value, shape: Sequence[int]) -> Value:
     return out
 
 
+def _inferred(shape: Sequence[int], source: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape with the length that follows from the source in the place of its -1."""
+    known = prod(n for n in shape if n != -1)
+    if -1 not in shape or known == 0:
+        return tuple(shape)
+    return tuple([prod(source) // known if n == -1 else n for n in shape])
+
+
+def padded(batch: Value, rank: int) -> Value:
+    """A batch whose samples have `rank` dimensions: those that they lack come first."""
+    size, *shape = batch.shape
+    missing = rank - len(shape)
+    return reshape(batch, (size, *(1,) * missing, *shape)) if missing else batch
+
+
+def dtype_of(value: Value) -> np.dtype[Any]:
+    """The NumPy dtype of a Tensor or an array."""
+    dtype: np.dtype[Any] = (value._array if isinstance(value, Tensor) else value).dtype
+    return dtype
+
+
 def _reshape_error(array: np.ndarray, shape: tuple[int, ...]) -> RuntimeError:
     for k, n in enumerate(shape):
         if n < -1:
@@ -55,7 +82,12 @@ def _reshape_error(array: np.ndarray, shape: tuple[int, ...]) -> RuntimeError:
     return RuntimeError(f"shape '{list(shape)}' is invalid for input of size {array.size}")
 
 
-@multilinear(input=lambda g, input_shape: reshape(g, input_shape), view=True, label="ViewBackward0")
+@multilinear(
+    input=lambda g, input_shape: reshape(g, input_shape),
+    view=True,
+    batch=lambda b: b(size=(b.size, *_inferred(b.params["size"], b.shape("input")))),
+    label="ViewBackward0",
+)
 def view(input: Value, size: Sequence[int]) -> Value:
     """As `reshape`, but never a copy: RuntimeError where the strides do not allow a view."""
     out: Value = reshape(input, size)
@@ -68,25 +100,32 @@ def view(input: Value, size: Sequence[int]) -> Value:
     return out
 
 
-def reinterpreted(input: Tensor, dtype: DType) -> Tensor:
+def _reinterpreted_batch(b: Batch) -> Value:
+    if not b.rank("input"):  # the batch is no dimension to shrink or grow
+        reinterpreted(np.empty((), dtype_of(b.values["input"])), b.params["dtype"])
+    return b()
+
+
+@multilinear(input=None, batch=_reinterpreted_batch, name="view")
+def reinterpreted(input: Value, dtype: DType) -> Value:
     """The memory of `input` as elements of another dtype; no gradient passes.
 
     Where the sizes of the elements differ, the last dimension grows or shrinks.
     """
-    array, a, b = input._array, of_numpy[input._array.dtype], dtype
+    a, b = of_numpy[input.dtype], dtype
     if a.itemsize != b.itemsize:
         sizes = f"to view {a.short} as {b.short} (different element sizes)"
-        if not array.ndim:
+        if not input.ndim:
             raise RuntimeError(f"self.dim() cannot be 0 {sizes}")
-        stride = array.strides[-1] // a.itemsize
-        if stride != 1 and array.size:
+        stride = input.strides[-1] // a.itemsize
+        if stride != 1 and input.size:
             raise RuntimeError(f"self.stride(-1) must be 1 {sizes}, but got {stride}")
         ratio = b.itemsize // a.itemsize
-        if ratio > 1 and array.shape[-1] % ratio:
+        if ratio > 1 and input.shape[-1] % ratio:
             raise RuntimeError(
-                f"self.size(-1) must be divisible by {ratio} {sizes}, but got {array.shape[-1]}"
+                f"self.size(-1) must be divisible by {ratio} {sizes}, but got {input.shape[-1]}"
             )
-    return wrap(array.view(b.np))
+    return input.view(b.np)
 
 
 def view_as(input: Tensor, other: Tensor) -> Tensor:
@@ -113,7 +152,18 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
     return reshape(input, other._array.shape)
 
 
-@multilinear(input=lambda g, input_shape: reshape(g, input_shape), view=True, label="ViewBackward0")
+def _flatten_batch(b: Batch) -> Value:
+    rank = b.rank("input")
+    first, last = (axis_of(b.params[name], rank) + 1 for name in ("start_dim", "end_dim"))
+    return b(start_dim=first, end_dim=last) if rank else padded(b.values["input"], 1)
+
+
+@multilinear(
+    input=lambda g, input_shape: reshape(g, input_shape),
+    view=True,
+    batch=_flatten_batch,
+    label="ViewBackward0",
+)
 def flatten(input: Value, start_dim: int = 0, end_dim: int = -1) -> Value:
     """The dimensions from `start_dim` to `end_dim`, both included, merged into one.
 
@@ -167,7 +217,19 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     return view(input, (*shape[:d], *sizes, *shape[d + 1 :]))
 
 
-@multilinear(input=lambda g, input_shape: reshape(g, input_shape), view=True)
+def _squeezed(dim: int | Sequence[int] | None, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The dimensions of a batch that go where `dim` names those of a sample."""
+    if dim is None:
+        return tuple([d + 1 for d, n in enumerate(shape) if n == 1])
+    places = [axis_of(d, len(shape)) + 1 for d in ((dim,) if isinstance(dim, int) else dim)]
+    return tuple(places) if shape else ()
+
+
+@multilinear(
+    input=lambda g, input_shape: reshape(g, input_shape),
+    view=True,
+    batch=lambda b: b(dim=_squeezed(b.params["dim"], b.shape("input"))),
+)
 def squeeze(input: Value, dim: int | Sequence[int] | None = None) -> Value:
     """The input without its dimensions of length 1, or without those of them that `dim` names.
 
@@ -188,7 +250,11 @@ def squeeze(input: Value, dim: int | Sequence[int] | None = None) -> Value:
     return input.reshape([n for d, n in enumerate(shape) if n != 1 or d not in gone])
 
 
-@multilinear(input=lambda g, input_shape: reshape(g, input_shape), view=True)
+@multilinear(
+    input=lambda g, input_shape: reshape(g, input_shape),
+    view=True,
+    batch=lambda b: b(dim=axis_of(b.params["dim"], b.rank("input") + 1) + 1),
+)
 def unsqueeze(input: Value, dim: int) -> Value:
     """The input with a dimension of length 1 inserted before position `dim`.
 
@@ -206,7 +272,9 @@ def unsqueeze(input: Value, dim: int) -> Value:
     return input.reshape((*shape[:d], 1, *shape[d:]))
 
 
-@multilinear(input=lambda g, dim0, dim1: transpose(g, dim0, dim1), view=True)
+@multilinear(
+    input=lambda g, dim0, dim1: transpose(g, dim0, dim1), view=True, batch=along("dim0", "dim1")
+)
 def transpose(input: Value, dim0: int, dim1: int) -> Value:
     """The input with two dimensions exchanged.
 
@@ -241,7 +309,18 @@ def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
     return transpose(input, dim0, dim1)
 
 
-@multilinear(input=lambda g: t(g), view=True)
+def _t_batch(b: Batch) -> Value:
+    rank = b.rank("input")
+    _check_at_most_matrix(rank)
+    return permute(b.values["input"], (0, 2, 1) if rank == 2 else range(rank + 1))
+
+
+def _check_at_most_matrix(rank: int) -> None:
+    if rank > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {rank}D")
+
+
+@multilinear(input=lambda g: t(g), view=True, batch=_t_batch)
 def t(input: Value) -> Value:
     """The transpose of a matrix; a vector or a number as it is.
 
@@ -250,12 +329,15 @@ def t(input: Value) -> Value:
     tensor([[1, 3],
             [2, 4]])
     """
-    if input.ndim > 2:
-        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
+    _check_at_most_matrix(input.ndim)
     return input.T
 
 
-@multilinear(input=lambda g, dims: permute(g, inverse_of(dims)), view=True)
+@multilinear(
+    input=lambda g, dims: permute(g, inverse_of(dims)),
+    view=True,
+    batch=lambda b: b(dims=(0, *_shifted_order(b.params["dims"]))),
+)
 def permute(input: Value, dims: Sequence[int]) -> Value:
     """The input with its dimensions in the order `dims`.
 
@@ -275,6 +357,10 @@ def permute(input: Value, dims: Sequence[int]) -> Value:
         for d in dims:
             axis_of(d, input.ndim)
         raise RuntimeError(f"permute(): duplicate dims are not allowed, got {list(dims)}") from None
+
+
+def _shifted_order(dims: Sequence[int]) -> list[int]:
+    return [axis_of(d, len(dims)) + 1 for d in dims]
 
 
 def inverse_of(dims: Sequence[int]) -> tuple[int, ...]:
@@ -365,7 +451,7 @@ def hermitian(input: Tensor) -> Tensor:
     return _conjugate(t(input))
 
 
-@multilinear(input=lambda g: g)
+@multilinear(input=lambda g: g, batch=lambda b: b(memory_format=None))
 def clone(input: Value, *, memory_format: Any = None) -> Value:
     """A copy of the input; gradients pass through it.
 

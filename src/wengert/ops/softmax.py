@@ -9,13 +9,21 @@ from wengert._core import Tensor
 from wengert._dtypes import dtype as DType
 from wengert.kernels import softmax as kernel
 from wengert.kernels.axes import Dims, axes_of, axis_of
+from wengert.ops._batching import along
 from wengert.ops._declare import Value, primitive
+from wengert.ops._reducing import over
 from wengert.ops.casting import convert
 from wengert.ops.exponential import exp
-from wengert.ops.reduction import sum_over, unreduced
+from wengert.ops.reduction import ones_like, pushed, sum_over, unreduced
+from wengert.ops.scan import sum_of
 
 
-@primitive(input=lambda g, out, dim: _softmax_pullback(g, out, dim), label="SoftmaxBackward0")
+@primitive(
+    input=lambda g, out, dim: _softmax_pullback(g, out, dim),
+    jvp=lambda t, out, dim: _softmax_pullback(t, out, dim),  # its Jacobian is symmetric
+    batch=along("dim"),
+    label="SoftmaxBackward0",
+)
 def _softmax(input: Value, dim: int) -> Value:
     _check_inexact("softmax", input)
     return kernel.softmax(input, axis_of(dim, input.ndim))
@@ -28,6 +36,14 @@ def _softmax_pullback_output(h: Value, g: Value, output: Value, dim: int) -> Val
 @primitive(
     input=lambda g, output, dim: _softmax_pullback(g, output, dim),
     output=lambda g, input, output, dim: _softmax_pullback_output(g, input, output, dim),
+    jvp=lambda t_input, t_output, input, output, dim: sum_of(
+        None if t_input is None else _softmax_pullback(t_input, output, dim),
+        None if t_output is None else (
+            t_output * (input - sum_over(input * output, dim, True))
+            - output * sum_over(input * t_output, dim, True)
+        ),
+    ),
+    batch=along("dim"),
     name="softmax_backward",
 )
 def _softmax_pullback(input: Value, output: Value, dim: int) -> Value:
@@ -35,7 +51,10 @@ def _softmax_pullback(input: Value, output: Value, dim: int) -> Value:
 
 
 @primitive(
-    input=lambda g, out, dim: _log_softmax_pullback(g, out, dim), label="LogSoftmaxBackward0"
+    input=lambda g, out, dim: _log_softmax_pullback(g, out, dim),
+    jvp=lambda t, out, dim: t - sum_over(t * exp(out), dim, True),
+    batch=along("dim"),
+    label="LogSoftmaxBackward0",
 )
 def _log_softmax(input: Value, dim: int) -> Value:
     _check_inexact("log_softmax", input)
@@ -45,6 +64,11 @@ def _log_softmax(input: Value, dim: int) -> Value:
 @primitive(
     input=lambda g, output, dim: g - sum_over(g * exp(output), dim, True),
     output=lambda g, input, output, dim: -(g * exp(output) * sum_over(input, dim, True)),
+    jvp=lambda t_input, t_output, input, output, dim: sum_of(
+        None if t_input is None else _log_softmax_pullback(t_input, output, dim),
+        None if t_output is None else -(exp(output) * t_output * sum_over(input, dim, True)),
+    ),
+    batch=along("dim"),
     name="log_softmax_backward",
 )
 def _log_softmax_pullback(input: Value, output: Value, dim: int) -> Value:
@@ -93,7 +117,14 @@ def _logsumexp_vjp(g: Value, input: Value, out: Value, dim: Dims, keepdim: bool)
     return unreduced(g, shape, dim, keepdim) * exp(input - out)
 
 
-@primitive(input=_logsumexp_vjp, floats=True)
+@primitive(
+    input=_logsumexp_vjp,
+    jvp=lambda t, input, out, dim, keepdim: pushed(
+        _logsumexp_vjp(ones_like(out), input, out, dim, keepdim), t, out, dim, keepdim
+    ),
+    batch=over,
+    floats=True,
+)
 def logsumexp(input: Value, dim: Dims, keepdim: bool = False) -> Value:
     """Logarithm of the sum of exponentials over `dim`, computed without overflow.
 

@@ -11,13 +11,17 @@ from typing import Any
 import numpy as np
 
 from wengert import _dtypes
-from wengert._core import Tensor, wrap
+from wengert._core import Tensor, memory_of, wrap
 from wengert.kernels import selection
 from wengert.kernels.axes import axis_of, length_of
 from wengert.kernels.precision import widened
+from wengert.ops._batching import Batch, along, leading
 from wengert.ops._declare import Value, primitive
+from wengert.ops._reducing import as_rows
 from wengert.ops._results import ValuesIndices, result_of
+from wengert.ops.comparison import eq
 from wengert.ops.extrema import picked, take_along
+from wengert.ops.shape import reshape
 
 
 def _require_tensor(name: str, **arguments: Any) -> None:
@@ -29,7 +33,7 @@ def _require_tensor(name: str, **arguments: Any) -> None:
             )
 
 
-@primitive(input=None)
+@primitive(input=None, batch=along("dim"))
 def argsort(input: Value, dim: int = -1, descending: bool = False, stable: bool = False) -> Value:
     """The indices that sort the input along `dim`. Always stable; nan counts as the largest.
 
@@ -40,7 +44,7 @@ def argsort(input: Value, dim: int = -1, descending: bool = False, stable: bool 
     return _order(input, dim, descending)
 
 
-@primitive(input=None, name="sort")
+@primitive(input=None, batch=along("dim"), name="sort")
 def _sorted_places(input: Value, dim: int, descending: bool) -> Value:
     return _order(input, dim, descending)
 
@@ -81,7 +85,7 @@ def msort(input: Tensor) -> Tensor:
     return sort(input, 0).values
 
 
-@primitive(input=None, name="topk")
+@primitive(input=None, batch=along("dim"), name="topk")
 def _top_places(input: Value, k: int, dim: int, largest: bool) -> Value:
     _check_ordered("topk", input)
     axis = axis_of(dim, input.ndim)
@@ -107,7 +111,7 @@ def topk(
     return result
 
 
-@primitive(input=None, name="kthvalue")
+@primitive(input=None, batch=along("dim"), name="kthvalue")
 def _kth_place(input: Value, k: int, dim: int, keepdim: bool) -> Value:
     _check_ordered("kthvalue", input)
     axis = axis_of(dim, input.ndim)
@@ -229,36 +233,48 @@ def searchsorted(
             f"{name}: side and right can't be set to opposites, got side of left while right was"
             " True"
         )
-    edges = widened(sorted_sequence._array)
-    values = _array_of(input)
-    if edges.ndim == 0:
+    values = input if isinstance(input, Tensor) else wrap(np.asarray(input))
+    edges, shape = tuple(sorted_sequence.shape), tuple(values.shape)
+    if not edges:
         raise RuntimeError(f"{name}: boundaries tensor should have positive dimension")
-    if edges.ndim > 1 and edges.shape[:-1] != values.shape[:-1]:
+    if len(edges) > 1 and edges[:-1] != shape[:-1]:
         raise RuntimeError(
             f"{name}: boundaries tensor should be 1 dimension or the first N-1 dimensions of"
             " boundaries tensor and input value tensor must match, but we got boundaries tensor"
-            f" {list(edges.shape)} and input value tensor {list(values.shape)}"
+            f" {list(edges)} and input value tensor {list(shape)}"
         )
     if sorter is not None:
-        edges = _reordered(edges, sorter._array)
-    found = _search(edges, widened(values), "right" if right or side == "right" else "left")
-    return wrap(found.astype(np.int32 if out_int32 else np.int64, copy=False))
+        sorted_sequence = _reordered(sorted_sequence, sorter)
+    return _insertion(sorted_sequence, values, right or side == "right", out_int32)
 
 
-def _array_of(value: Any) -> np.ndarray:
-    return value._array if isinstance(value, Tensor) else np.asarray(value)
-
-
-def _reordered(edges: np.ndarray, sorter: np.ndarray) -> Any:
+def _reordered(edges: Tensor, sorter: Tensor) -> Tensor:
     if sorter.shape != edges.shape:
         raise RuntimeError(
             "torch.searchsorted(): boundary and sorter must have the same size, but got boundary"
             f" tensor {list(edges.shape)} and got sorter tensor {list(sorter.shape)}"
         )
-    n = edges.shape[-1]
-    if sorter.size and not (sorter.min() >= 0 and sorter.max() < n):
+    n, places = edges.shape[-1], memory_of(sorter)
+    if places.size and not (places.min() >= 0 and places.max() < n):
         raise RuntimeError(f"torch.searchsorted(): sorter index out of range, expected [0, {n})")
-    return selection.take_along(edges, sorter, edges.ndim - 1)
+    return take_along(edges, sorter, -1, True)
+
+
+def _insertion_in_batch(b: Batch) -> Any:
+    if b.rank("sorted_sequence") > 1:
+        return leading(b)
+    if "sorted_sequence" not in b.batched:
+        return b()
+    return reshape(b(input=as_rows(b, "input")), (b.size, *b.shape("input")))
+
+
+@primitive(
+    sorted_sequence=None, input=None, mixed=False, batch=_insertion_in_batch, name="searchsorted"
+)
+def _insertion(sorted_sequence: Value, input: Value, right: bool, out_int32: bool) -> Value:
+    side = "right" if right else "left"
+    found = _search(widened(sorted_sequence), widened(input), side)
+    return found.astype(np.int32 if out_int32 else np.int64, copy=False)
 
 
 def _search(edges: np.ndarray, values: np.ndarray, side: Any) -> np.ndarray:
@@ -306,20 +322,38 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         )
     if minlength < 0:
         raise RuntimeError(f"minlength should be >= 0, but got {minlength}")
-    if array.ndim != 1 or (array.size and array.min() < 0):
+    known = memory_of(input)
+    if array.ndim != 1 or (known.size and known.min() < 0):
         raise RuntimeError(
             "bincount only supports 1-d non-negative integral inputs. Got shape"
-            f" {list(array.shape)}" + (f" and minimum {array.min()}" if array.size else "")
+            f" {list(array.shape)}" + (f" and minimum {known.min()}" if known.size else "")
         )
-    if weights is None:
-        return wrap(np.bincount(array, minlength=minlength).astype(np.int64, copy=False))
-    if weights._array.shape != array.shape:
+    if weights is not None and weights.shape != input.shape:
         raise RuntimeError(
             "weights should be 1-d and have the same length as input, but got"
-            f" {list(weights._array.shape)} and {list(array.shape)}"
+            f" {list(weights.shape)} and {list(array.shape)}"
         )
-    counts = np.bincount(array, weights._array.astype(np.float64), minlength)
-    return wrap(counts.astype(np.float32) if weights._array.dtype == np.float32 else counts)
+    return _counts(input, weights, minlength)
+
+
+@primitive(input=None, weights=None, mixed=False, batch=leading, name="bincount")
+def _counts(input: Value, weights: Value, minlength: int) -> Value:
+    """Counts along the last dimension, for each of the others."""
+    rows = input.reshape(math.prod(input.shape[:-1]), input.shape[-1])
+    lengths = np.maximum(rows.max(1, initial=-1).astype(np.int64) + 1, minlength)
+    width = int(lengths.max(initial=0))
+    if (lengths != width).any():
+        raise RuntimeError(
+            f"vmap: bincount() of samples whose largest numbers differ: minlength is {minlength},"
+            f" and {width} would give all samples results of one length"
+        )
+    places = rows + np.arange(len(rows))[:, None] * width
+    given = None if weights is None else weights.reshape(-1).astype(np.float64)
+    counts = np.bincount(places.reshape(-1), given, len(rows) * width)
+    counts = counts.reshape(*input.shape[:-1], width)
+    if weights is None:
+        return counts.astype(np.int64, copy=False)
+    return counts.astype(np.float32) if weights.dtype == np.float32 else counts
 
 
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
@@ -332,27 +366,32 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     tensor([0., 2., 1., 0.])
     """
     _require_tensor("histc", input=input)
-    array = input._array.reshape(-1)
-    if _dtypes.of_numpy[array.dtype].category != _dtypes.FLOAT:
-        raise NotImplementedError(
-            f'"histogram_cpu" not implemented for {_dtypes.of_numpy[array.dtype].short!r}'
-        )
+    dtype = _dtypes.of_numpy[input._array.dtype]
+    if dtype.category != _dtypes.FLOAT:
+        raise NotImplementedError(f'"histogram_cpu" not implemented for {dtype.short!r}')
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
-    low, high = float(min), float(max)
-    if low == high and array.size:
-        low, high = float(array.min()), float(array.max())
-    if low == high:
-        low, high = low - 1, high + 1
-    if not math.isfinite(low) or not math.isfinite(high):
-        raise RuntimeError(f"torch.histc: range of [{low}, {high}] is not finite")
-    if low > high:
+    return _histogram(input.reshape(-1), bins, float(min), float(max))
+
+
+@primitive(input=None, batch=leading, name="histc")
+def _histogram(input: Value, bins: int, low: float, high: float) -> Value:
+    """Counts along the last dimension, for each of the others."""
+    rows = input.reshape(math.prod(input.shape[:-1]), input.shape[-1]).astype(np.float64)
+    lows, highs = np.full((len(rows), 1), low), np.full((len(rows), 1), high)
+    if low == high and rows.size:
+        lows, highs = rows.min(1, keepdims=True), rows.max(1, keepdims=True)
+    flat = lows == highs
+    lows, highs = lows - flat, highs + flat
+    if not (np.isfinite(lows).all() and np.isfinite(highs).all()):
+        raise RuntimeError(f"torch.histc: range of [{lows.min()}, {highs.max()}] is not finite")
+    if (lows > highs).any():
         raise RuntimeError(f"torch.histc: max must be larger than min, but got [{low}, {high}]")
-    wide = array.astype(np.float64)
-    inside = wide[(wide >= low) & (wide <= high)]
-    place = ((inside - low) * (bins / (high - low))).astype(np.int64)
-    counts = np.bincount(np.minimum(place, bins - 1), minlength=bins)
-    return wrap(counts.astype(array.dtype))
+    inside = (rows >= lows) & (rows <= highs)
+    place = np.where(inside, (rows - lows) * (bins / (highs - lows)), 0).astype(np.int64)
+    place = np.minimum(place, bins - 1) + np.arange(len(rows))[:, None] * bins
+    counts = np.bincount(place[inside], minlength=len(rows) * bins)
+    return counts.reshape(*input.shape[:-1], bins).astype(input.dtype)
 
 
 def isin(
@@ -368,13 +407,29 @@ def isin(
     >>> wengert.isin(wengert.tensor([1, 2, 3]), wengert.tensor([2, 5]))
     tensor([False,  True, False])
     """
-    a, b = _array_of(elements), _array_of(test_elements)
     if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
         raise TypeError(
             "isin(): argument 'elements' or 'test_elements' must be Tensor, but got"
             f" {type(elements).__name__} and {type(test_elements).__name__}"
         )
-    return wrap(np.isin(widened(a), widened(b), assume_unique=assume_unique, invert=invert))
+    a, b = (x if isinstance(x, Tensor) else wrap(np.asarray(x)) for x in (elements, test_elements))
+    return _members(a, b, assume_unique, invert)
+
+
+def _members_in_batch(b: Batch) -> Any:
+    if "test_elements" not in b.batched:
+        return b()
+    each = reshape(as_rows(b, "elements"), (b.size, -1, 1))
+    others = reshape(b.values["test_elements"], (b.size, 1, -1))
+    found = eq(each, others).any(2)
+    return reshape(~found if b.params["invert"] else found, (b.size, *b.shape("elements")))
+
+
+@primitive(elements=None, test_elements=None, mixed=False, batch=_members_in_batch, name="isin")
+def _members(elements: Value, test_elements: Value, assume_unique: bool, invert: bool) -> Value:
+    return np.isin(
+        widened(elements), widened(test_elements), assume_unique=assume_unique, invert=invert
+    )
 
 
 __all__ = [

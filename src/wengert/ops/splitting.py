@@ -15,6 +15,7 @@ from wengert.kernels.axes import axis_of
 from wengert.ops._declare import Value, multilinear, primitive
 from wengert.ops._variadic import require_tensor, with_outputs
 from wengert.ops.joining import cat, stack
+from wengert.ops.shape import dtype_of
 from wengert.ops.subscript import basic, slice_vjp
 
 Key = tuple[Any, ...]
@@ -29,6 +30,7 @@ def _key(axis: int, item: Any) -> Key:
         g, input_shape, _key(dim % len(input_shape), index)
     ),
     view=True,
+    batch=lambda b: b(dim=axis_of(b.params["dim"], b.rank("input")) + 1),
 )
 def select(input: Value, dim: int, index: int) -> Value:
     """The slice at one index of a dimension, without that dimension; a view.
@@ -316,25 +318,23 @@ def _placed(name: str, input: Tensor, src: Tensor, place: Tensor, key: Key) -> T
             f"expected src to have a size equal to the slice of self: {name}() got src of shape"
             f" {list(src.shape)} for a slice of shape {list(place.shape)}"
         )
-    return _with_part(input, src, key)
+    return with_part(input, src, key)
 
 
 @primitive(
-    input=lambda g, src_shape, key: _with_part(g, np.zeros(src_shape, g_dtype(g)), key),
+    input=lambda g, src_shape, key: with_part(g, np.zeros(src_shape, dtype_of(g)), key),
     src=lambda g, key: basic(g, key),
+    batch=lambda b: b(
+        input=b.whole("input"), src=b.whole("src"), key=(slice(None), *b.params["key"])
+    ),
     label="SliceScatterBackward0",
     name="slice_scatter",
 )
-def _with_part(input: Value, src: Value, key: Key) -> Value:
+def with_part(input: Value, src: Value, key: Key) -> Value:
+    """A copy of the input with `src`, which has its shape, in the place of a part."""
     out = input.copy()
     out[key] = src
     return out
-
-
-def g_dtype(g: Any) -> np.dtype[Any]:
-    """The NumPy dtype of a cotangent, be it an array or a Tensor."""
-    dtype: np.dtype[Any] = (g._array if isinstance(g, Tensor) else g).dtype
-    return dtype
 
 
 __all__ = [

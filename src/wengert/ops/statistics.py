@@ -9,14 +9,19 @@ from typing import Any
 import numpy as np
 
 from wengert import _dtypes
-from wengert._core import Tensor, wrap
+from wengert._core import Tensor, memory_of, wrap
 from wengert.kernels import reduction as kernel
 from wengert.kernels import selection
 from wengert.kernels.axes import Dims, axis_of, count_of, kept_shape
+from wengert.ops._batching import Batch, along, one_by_one
 from wengert.ops._declare import Value, primitive
+from wengert.ops._reducing import as_rows, over
 from wengert.ops._results import ValuesIndices
 from wengert.ops._variadic import require_tensor
+from wengert.ops.comparison import isnan
 from wengert.ops.extrema import picked, share_of_ties, take_along
+from wengert.ops.selection import where
+from wengert.ops.sort import argsort
 
 
 def _degrees(shape: tuple[int, ...], dim: Dims, correction: float) -> float:
@@ -47,7 +52,16 @@ def _var_vjp(g: Value, input: Value, dim: Dims, correction: float, keepdim: bool
     return unreduced(g * slope, input.shape, dim, keepdim) * centred
 
 
-@primitive(input=_var_vjp, label="VarBackward0")
+def _var_jvp(
+    t: Value, input: Value, out: Value, dim: Dims, correction: float, keepdim: bool
+) -> Value:
+    from wengert.ops.reduction import ones_like, pushed
+
+    gradient = _var_vjp(ones_like(out), input, dim, correction, keepdim)
+    return pushed(gradient, t, out, dim, keepdim)
+
+
+@primitive(input=_var_vjp, jvp=_var_jvp, batch=over, label="VarBackward0")
 def _var(input: Value, dim: Dims, correction: float, keepdim: bool) -> Value:
     return _variance("var", input, dim, correction, keepdim)
 
@@ -60,7 +74,16 @@ def _std_vjp(
     return _var_vjp(g * 0.5 * inverse_or_zero(out), input, dim, correction, keepdim)
 
 
-@primitive(input=_std_vjp, label="StdBackward0")
+def _std_jvp(
+    t: Value, input: Value, out: Value, dim: Dims, correction: float, keepdim: bool
+) -> Value:
+    from wengert.ops.reduction import inverse_or_zero
+
+    slope = 0.5 * inverse_or_zero(out)
+    return slope * _var_jvp(t, input, out, dim, correction, keepdim)
+
+
+@primitive(input=_std_vjp, jvp=_std_jvp, batch=over, label="StdBackward0")
 def _std(input: Value, dim: Dims, correction: float, keepdim: bool) -> Value:
     return np.sqrt(_variance("std", input, dim, correction, keepdim))
 
@@ -174,8 +197,17 @@ def _check_ranked(name: str, array: np.ndarray) -> None:
         )
 
 
+def _of_all(b: Batch, place: Any) -> Any:
+    """A median of all elements, by its place in each sample."""
+    if 0 in b.shape("input"):
+        return one_by_one(b)  # there is no such place
+    rows = as_rows(b, "input")
+    return picked("median", rows, place(rows, 1, False), 1, False).values
+
+
 @primitive(
     input=lambda g, input, out: g * share_of_ties(input, out),
+    batch=lambda b: _of_all(b, _median_place),
     label="MedianBackward0",
     name="median",
 )
@@ -185,6 +217,7 @@ def _median_of_all(input: Value) -> Value:
 
 @primitive(
     input=lambda g, input, out: g * share_of_ties(input, out),
+    batch=lambda b: _of_all(b, _nanmedian_place),
     label="NanmedianBackward0",
     name="nanmedian",
 )
@@ -192,12 +225,12 @@ def _nanmedian_of_all(input: Value) -> Value:
     return _middle(input, True)
 
 
-@primitive(input=None, name="median")
+@primitive(input=None, batch=along("dim"), name="median")
 def _median_place(input: Value, dim: int, keepdim: bool) -> Value:
     return _place_of_median("median", input, dim, keepdim)
 
 
-@primitive(input=None, name="nanmedian")
+@primitive(input=None, batch=along("dim"), name="nanmedian")
 def _nanmedian_place(input: Value, dim: int, keepdim: bool) -> Value:
     return _place_of_median("nanmedian", input, dim, keepdim)
 
@@ -239,7 +272,7 @@ def nanmedian(
     return picked("nanmedian", input, _nanmedian_place(input, dim, keepdim), dim, keepdim)
 
 
-@primitive(input=None, name="mode")
+@primitive(input=None, batch=along("dim"), name="mode")
 def _mode_place(input: Value, dim: int, keepdim: bool) -> Value:
     axis = axis_of(dim, input.ndim)
     selection.check_not_empty(input, axis, "mode")
@@ -300,22 +333,32 @@ def nanquantile(
 def _quantile(
     name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, interpolation: str
 ) -> Tensor:
-    levels = _checked_levels(name, input._array, q, interpolation)
+    levels = _checked_levels(name, input, q, interpolation)
     shape = input._array.shape
     axis = 0 if dim is None else axis_of(dim, len(shape))
     kept = kept_shape(shape, dim)
     x = input.reshape((-1,)) if dim is None or not shape else input
-    low, high, weight = _ranks(x._array, levels.reshape(-1), axis, name, interpolation)
+    column = (-1, *(1,) * (x.ndim - axis - 1))
+    rank = _ranks(x, levels.reshape(column), axis, name == "nanquantile", interpolation)
+    low, high = (rank.ceil() if interpolation == "higher" else rank.floor()), rank.ceil()
+    order = argsort(x, axis)
     # Along the axis: one element for each level.
-    below, above = take_along(x, low, axis, False), take_along(x, high, axis, False)
-    out = below + (above - below) * wrap(weight)
+    below, above = (
+        take_along(x, take_along(order, place.long(), axis, False), axis, False)
+        for place in (low, high)
+    )
+    if interpolation == "linear":
+        out = below + (above - below) * (rank - low)
+    else:
+        out = below + (above - below) * 0.5 if interpolation == "midpoint" else below
     if dim is not None and axis and len(shape) > 1:
         out = out.movedim(axis, 0)
     rest = kept if keepdim else () if dim is None else kept[:axis] + kept[axis + 1 :]
     return out.reshape((*levels.shape, *rest))
 
 
-def _checked_levels(name: str, array: np.ndarray, q: Any, interpolation: str) -> np.ndarray:
+def _checked_levels(name: str, input: Tensor, q: Any, interpolation: str) -> Tensor:
+    array = input._array
     if array.dtype not in (np.float32, np.float64):
         raise RuntimeError(f"{name}() input tensor must be either float or double dtype, not"
                            f" {_dtypes.of_numpy[array.dtype]}")  # fmt: skip
@@ -326,45 +369,33 @@ def _checked_levels(name: str, array: np.ndarray, q: Any, interpolation: str) ->
             f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest,"
             f" but got {interpolation}"
         )
-    levels = q._array if isinstance(q, Tensor) else np.asarray(q, array.dtype)
+    levels = q if isinstance(q, Tensor) else wrap(np.asarray(q, array.dtype))
     if levels.ndim > 1:
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor, not {levels.ndim}D")
-    if levels.dtype != array.dtype:
+    if levels._array.dtype != array.dtype:
         raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
-    if not ((levels >= 0) & (levels <= 1)).all():
+    values = memory_of(levels)
+    if not ((values >= 0) & (values <= 1)).all():
         raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q}")
     return levels
 
 
 def _ranks(
-    array: np.ndarray, levels: np.ndarray, axis: int, name: str, interpolation: str
-) -> tuple[Tensor, Tensor, np.ndarray]:
-    """Indices of the elements below and above each level, and the weight of the latter."""
-    order = selection.order(array, axis)
-    shape = [1] * array.ndim
-    shape[axis] = -1
-    levels = levels.reshape(shape)
-    missing = np.isnan(array)
-    known = array.shape[axis] - np.add.reduce(missing, axis=axis, keepdims=True)
-    last = array.shape[axis] - 1 if name == "quantile" else np.maximum(known - 1, 0)
-    rank = levels * last
-    if name == "quantile":  # where there is a nan it is the answer; sorted, it is the last
-        rank = np.where(known <= last, array.dtype.type(last), rank)
+    x: Tensor, levels: Tensor, axis: int, ignore_nan: bool, interpolation: str
+) -> Tensor:
+    """The rank of each level among the elements along the axis, nan being the largest."""
+    n = x.shape[axis]
+    missing = isnan(x)
+    if ignore_nan:
+        last = (n - 1 - missing.sum(axis, keepdim=True)).clamp_min(0)
+        rank = levels * last.to(x.dtype)
+    else:  # where there is a nan it is the answer; sorted, it is the last
+        rank = where(missing.any(axis, keepdim=True), float(n - 1), levels * (n - 1))
     if interpolation == "nearest":
-        rank = np.round(rank)
-    low, high = np.floor(rank), np.ceil(rank)
-    if interpolation == "higher":
-        low = high
-    weight = rank - low if interpolation == "linear" else np.zeros_like(rank)
-    if interpolation == "midpoint":
-        weight = np.full_like(rank, 0.5)
-    if interpolation in ("lower", "nearest"):
-        high = low
-    shape = list(array.shape)
-    shape[axis] = levels.size
-    low, high, weight = (np.broadcast_to(x, shape) for x in (low, high, weight))
-    places = (selection.take_along(order, x.astype(np.int64), axis) for x in (low, high))
-    return *(wrap(p) for p in places), weight.astype(array.dtype)  # type: ignore[return-value]
+        rank = rank.round()
+    lengths = [*x.shape]
+    lengths[axis] = levels.shape[0]
+    return rank.expand(lengths)
 
 
 def cov(
@@ -406,14 +437,19 @@ def cov(
         degrees = count - correction
         if aweights is not None and correction:
             degrees = count - correction * (weights * aweights).sum() / count
-    if isinstance(degrees, Tensor):
-        degrees = degrees.item()
-    if degrees <= 0:
-        warnings.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than"
-                      " the number of observations.", stacklevel=2)  # fmt: skip
-        degrees = 0
-    out: Tensor = (scaled @ centred.mT.conj()) * (1 / degrees if degrees else math.inf)
+    out: Tensor = (scaled @ centred.mT.conj()) * _reciprocal(degrees)
     return out.reshape(()) if single else out
+
+
+def _reciprocal(degrees: Any) -> Any:
+    """1 / degrees of freedom, a number or a tensor: infinite where there are none."""
+    known = memory_of(degrees) if isinstance(degrees, Tensor) else np.asarray(degrees)
+    if not (known > 0).all():
+        warnings.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than"
+                      " the number of observations.", stacklevel=3)  # fmt: skip
+    if isinstance(degrees, Tensor):
+        return 1 / degrees.clamp_min(0)
+    return 1 / degrees if degrees > 0 else math.inf
 
 
 def _observation_weights(n: int, *given: Tensor | None) -> Tensor | None:

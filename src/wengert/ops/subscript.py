@@ -13,8 +13,12 @@ import numpy as np
 
 from wengert._core import Tensor
 from wengert.kernels.scatter import Key, sum_at
+from wengert.ops._batching import Batch
 from wengert.ops._declare import Value, multilinear, primitive
 from wengert.ops._operands import sum_to
+from wengert.ops.shape import movedim, padded
+
+Shape = tuple[int, ...]
 
 # One entry for each `Slices` that there is (append and pop are atomic; a count's += is not):
 # walks look out for them, at some cost per node, only while there are any.
@@ -73,9 +77,14 @@ def slice_vjp(g: Any, shape: tuple[int, ...], key: Key) -> Any:
     return basic_adjoint(g, shape, key) if isinstance(g, Tensor) else Slices(g, shape, key)
 
 
+def _of_batch(key: Key) -> Key:
+    return slice(None), *key
+
+
 @multilinear(
     input=lambda g, input_shape, key: slice_vjp(g, input_shape, key),
     view=True,
+    batch=lambda b: b(key=_of_batch(b.params["key"])),
     label="SliceBackward0",
     name="__getitem__",
 )
@@ -84,7 +93,11 @@ def basic(input: Value, key: Key) -> Value:
     return input[key]
 
 
-@multilinear(g=lambda g, key: basic(g, key), name="getitem_backward")
+@multilinear(
+    g=lambda g, key: basic(g, key),
+    batch=lambda b: b(shape=(b.size, *b.params["shape"]), key=_of_batch(b.params["key"])),
+    name="getitem_backward",
+)
 def basic_adjoint(g: Value, shape: tuple[int, ...], key: Key) -> Value:
     """Zeros with `g` at a basic key."""
     out = np.zeros(shape, g.dtype)
@@ -92,8 +105,29 @@ def basic_adjoint(g: Value, shape: tuple[int, ...], key: Key) -> Value:
     return out
 
 
+def _batch_place(key: Key) -> int:
+    """Where NumPy puts the batch in the result of a key that a full slice precedes.
+
+    Behind the dimensions of the indices, if a slice stands between these.
+    """
+    items = [k for k, item in enumerate(key) if not isinstance(item, slice)]
+    if items[-1] - items[0] == len(items) - 1:
+        return 0
+    return max(_index_rank(key[k]) for k in items)
+
+
+def _index_rank(item: np.ndarray) -> int:
+    return 1 if item.dtype == bool else item.ndim
+
+
+def _index_batch(b: Batch) -> Value:
+    out, place = b(key=_of_batch(b.params["key"])), _batch_place(b.params["key"])
+    return movedim(out, place, 0) if place else out
+
+
 @multilinear(
     input=lambda g, input_shape, key: _index_adjoint(g, input_shape, key),
+    batch=_index_batch,
     label="IndexBackward0",
     name="__getitem__",
 )
@@ -113,13 +147,23 @@ def in_torchs_words(error: IndexError) -> IndexError:
     return IndexError(text.replace("indexing arrays", "indexing tensors"))
 
 
-@multilinear(g=lambda g, key: index(g, key), name="getitem_backward")
+def _index_adjoint_batch(b: Batch) -> Value:
+    key, shape = b.params["key"], b.params["shape"]
+    g = movedim(b.values["g"], 0, _batch_place(key))
+    return b(g=g, key=_of_batch(key), shape=(b.size, *shape))
+
+
+@multilinear(g=lambda g, key: index(g, key), batch=_index_adjoint_batch, name="getitem_backward")
 def _index_adjoint(g: Value, shape: tuple[int, ...], key: Key) -> Value:
     """Zeros with `g` added at the indices of a key."""
     return sum_at(shape, key, np.asarray(g))
 
 
-@multilinear(g=lambda g, key: _index_erased(g, key), name="index_put_backward")
+@multilinear(
+    g=lambda g, key: _index_erased(g, key),
+    batch=lambda b: b(key=_of_batch(b.params["key"])),
+    name="index_put_backward",
+)
 def _index_erased(g: Value, key: Key) -> Value:
     """`g` with zeros at the indices of a key."""
     out = g.copy()
@@ -127,10 +171,20 @@ def _index_erased(g: Value, key: Key) -> Value:
     return out
 
 
+def _written_batch(b: Batch) -> Value:
+    key = b.params["key"]
+    items = [item for item in key if not isinstance(item, slice)]
+    taken = sum(item.ndim if item.dtype == bool else 1 for item in items)
+    rank = b.rank("input") - taken + max(_index_rank(item) for item in items)
+    values = movedim(padded(b.whole("values"), rank), 0, _batch_place(key))
+    return b(input=b.whole("input"), values=values, key=_of_batch(key))
+
+
 @primitive(
     input=lambda g, key, accumulate: g if accumulate else _index_erased(g, key),
     values=lambda g, values_shape, key: sum_to(index(g, key), values_shape),
     mixed=False,
+    batch=_written_batch,
     label="IndexPutBackward0",
     name="index_put",
 )
@@ -145,28 +199,30 @@ def write_at(array: np.ndarray, values: np.ndarray, key: Key, accumulate: bool =
     """Write `values`, broadcast, at the indices of a key, or add them; all or nothing."""
     if accumulate:
         shape = index(array, key).shape
-        if not _broadcasts(values.shape, shape):
-            raise _value_mismatch(values, shape)
+        if not broadcasts(values.shape, shape):
+            raise value_mismatch(values.shape, shape)
         array += sum_at(array.shape, key, np.broadcast_to(values, shape))
         return
     try:
         array[key] = values
     except ValueError:
-        raise _value_mismatch(values, array[key].shape) from None
+        raise value_mismatch(values.shape, array[key].shape) from None
     except IndexError as error:
         raise in_torchs_words(error) from None
 
 
-def _broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
+def broadcasts(shape: Shape, to: Shape) -> bool:
+    """Whether values of a shape can be written where one of another shape is."""
     try:
         return np.broadcast_shapes(shape, to) == to
     except ValueError:
         return False
 
 
-def _value_mismatch(values: np.ndarray, shape: tuple[int, ...]) -> RuntimeError:
+def value_mismatch(values: Shape, shape: Shape) -> RuntimeError:
+    """The exception for values that cannot be."""
     return RuntimeError(
-        f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to"
+        f"shape mismatch: value tensor of shape {list(values)} cannot be broadcast to"
         f" indexing result of shape {list(shape)}"
     )
 

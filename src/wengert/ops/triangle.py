@@ -9,8 +9,15 @@ import numpy as np
 from wengert import _dtypes
 from wengert._core import Tensor, wrap
 from wengert.kernels.axes import axis_of
+from wengert.ops._batching import Batch, leading
 from wengert.ops._declare import Value, multilinear
 from wengert.ops._variadic import require_tensor
+from wengert.ops.shape import clone, reshape
+
+
+def _shifted_dims(b: Batch, rank: int) -> dict[str, int]:
+    """Both dimensions of matrices with so many dimensions, for a batch of them."""
+    return {name: axis_of(b.params[name], rank) + 1 for name in ("dim1", "dim2")}
 
 
 @multilinear(
@@ -18,6 +25,7 @@ from wengert.ops._variadic import require_tensor
         g, input_shape, offset, dim1, dim2
     ),
     view=True,
+    batch=lambda b: b(**_shifted_dims(b, b.rank("input"))),
 )
 def diagonal(input: Value, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Value:
     """The diagonal over two dimensions as a view; it becomes the last dimension.
@@ -37,7 +45,11 @@ def diagonal(input: Value, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Val
 
 
 @multilinear(
-    g=lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2), name="diagonal_backward"
+    g=lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2),
+    batch=lambda b: b(
+        shape=(b.size, *b.params["shape"]), **_shifted_dims(b, len(b.params["shape"]))
+    ),
+    name="diagonal_backward",
 )
 def _diagonal_adjoint(g: Value, shape: tuple[int, ...], offset: int, dim1: int, dim2: int) -> Value:
     """Zeros with `g` on the diagonal."""
@@ -46,7 +58,10 @@ def _diagonal_adjoint(g: Value, shape: tuple[int, ...], offset: int, dim1: int, 
     return out
 
 
-@multilinear(input=lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2))
+@multilinear(
+    input=lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2),
+    batch=lambda b: b(**_shifted_dims(b, b.rank("input") + 1)),
+)
 def diag_embed(input: Value, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Value:
     """Square matrices of zeros with the input's last dimension as their diagonals.
 
@@ -82,6 +97,7 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
 
 @multilinear(
     input=lambda g, input_shape, offset: _diagonal_adjoint(g, input_shape, offset, 0, 1),
+    batch=lambda b: clone(diagonal(b.values["input"], b.params["offset"], 1, 2)),
     label="DiagonalBackward0",
     name="diag",
 )
@@ -97,19 +113,20 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     tensor([[1, 0],
             [0, 2]])
     """
-    from wengert.ops.shape import reshape
-
     return diag_embed(reshape(input, (-1,)), offset)
 
 
-def _check_matrix(name: str, array: np.ndarray) -> None:
-    if array.ndim < 2:
-        raise RuntimeError(
-            f"{name}: input tensor must have at least 2 dimensions, got {array.ndim}"
-        )
+def _check_matrix(name: str, rank: int) -> None:
+    if rank < 2:
+        raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions, got {rank}")
 
 
-@multilinear(input=lambda g, diagonal: tril(g, diagonal))
+def _matrices(b: Batch) -> Value:
+    _check_matrix(b.op.called, b.rank("input"))
+    return leading(b)
+
+
+@multilinear(input=lambda g, diagonal: tril(g, diagonal), batch=_matrices)
 def tril(input: Value, diagonal: int = 0) -> Value:
     """The lower triangle of each matrix, up to a diagonal; zeros above.
 
@@ -118,11 +135,11 @@ def tril(input: Value, diagonal: int = 0) -> Value:
     tensor([[1, 0],
             [3, 4]])
     """
-    _check_matrix("tril", input)
+    _check_matrix("tril", input.ndim)
     return np.tril(input, diagonal)
 
 
-@multilinear(input=lambda g, diagonal: triu(g, diagonal))
+@multilinear(input=lambda g, diagonal: triu(g, diagonal), batch=_matrices)
 def triu(input: Value, diagonal: int = 0) -> Value:
     """The upper triangle of each matrix, from a diagonal on; zeros below.
 
@@ -131,7 +148,7 @@ def triu(input: Value, diagonal: int = 0) -> Value:
     tensor([[1, 2],
             [0, 4]])
     """
-    _check_matrix("triu", input)
+    _check_matrix("triu", input.ndim)
     return np.triu(input, diagonal)
 
 

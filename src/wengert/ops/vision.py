@@ -10,6 +10,7 @@ import numpy as np
 from wengert._core import Tensor
 from wengert.kernels.conv import Geometry, Shape, overlap_add, padded, windows
 from wengert.kernels.precision import narrowed, widened
+from wengert.ops._batching import folded
 from wengert.ops._declare import Value, multilinear
 from wengert.ops._variadic import require_tensor
 
@@ -90,6 +91,7 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
 
 
 @multilinear(
+    batch=folded(1),
     label="Im2ColBackward0",
     input=lambda g, input_shape, kernel, grid, geometry: _summed_blocks(
         g, input_shape[2:], kernel, grid, geometry
@@ -102,6 +104,7 @@ def _blocks(input: Value, kernel: Shape, grid: Shape, geometry: Geometry) -> Val
 
 
 @multilinear(
+    batch=folded(1),
     label="Col2ImBackward0",
     input=lambda g, kernel, grid, geometry: _blocks(g, kernel, grid, geometry),
     name="fold",

@@ -15,13 +15,15 @@ from typing import Any
 import numpy as np
 
 from wengert import _storage
-from wengert._core import Tensor, caller, getframe, mode, tensors, wrap
+from wengert._core import Tensor, Tracer, caller, getframe, mode, wrap
 from wengert._dtypes import of_numpy, scalar_array
-from wengert.ops._operands import Number
+from wengert.ops._operands import Number, traced
+from wengert.ops._picking import picked
 from wengert.ops.casting import convert
-from wengert.ops.expansion import flip
-from wengert.ops.indexing import check_put_dtype, index_array
-from wengert.ops.splitting import select, unbind
+from wengert.ops.expansion import check_expandable, expand, flip
+from wengert.ops.indexing import elements
+from wengert.ops.replacement import check_put_dtype, index_array, index_item, written
+from wengert.ops.splitting import select, unbind, with_part
 from wengert.ops.subscript import basic, index, index_written, write_at
 from wengert.tensor import _shape
 from wengert.tensor._inplace import (
@@ -56,7 +58,9 @@ def getitem(self: Tensor, key: Any) -> Tensor:
     view, picks = parse(key, self._array.shape)
     if view is not None or picks is None:
         self = basic(self, view or (...,))
-    return self if picks is None else index(self, picks)
+    if picks is None:
+        return self
+    return picked(self, picks) if traced(picks) else index(self, picks)
 
 
 def setitem(self: Tensor, key: Any, value: Any) -> None:
@@ -77,6 +81,9 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     view, picks = parse(key, self._array.shape)
     if picks is not None:
         value = _in_dtype_of(self, picks, value)
+    if traced((self, value, *(picks or ()))):
+        _set_traced(self, view, picks, value)
+        return
     if _recorded(self, value):
         _set_recorded(self, view, picks, value)
         return
@@ -104,6 +111,19 @@ def _set_recorded(self: Tensor, view: Items | None, picks: Items | None, value: 
         write(part, index_written(part, value, picks, False), "__setitem__")
     elif not _same_memory(part, value):
         overwrite(part, value, "__setitem__")
+
+
+def _set_traced(self: Tensor, view: Items | None, picks: Items | None, value: Tensor) -> None:
+    """A write in which a transform takes part: all of the tensor anew, as its level knows it."""
+    part = self if view is None else basic(self, view)
+    if picks is None:
+        check_expandable(tuple(value.shape), tuple(part.shape))
+        part = expand(convert(value, of_numpy[self._array.dtype]), part.shape)
+    elif traced(picks):
+        part = written(part, value, picks, False)
+    else:
+        part = index_written(part, value, picks, False)
+    write(self, part if view is None else with_part(self, part, view), "__setitem__")
 
 
 def _same_memory(part: Tensor, value: Tensor) -> bool:
@@ -134,7 +154,7 @@ def _checked_value(target: Tensor, value: Any) -> Tensor:
 
 def _in_dtype_of(self: Tensor, picks: Items, value: Tensor) -> Tensor:
     """The value if it has the tensor's dtype; a 0-d one that fills a mask is converted."""
-    if not value._array.ndim and len(picks) == 1 and picks[0].dtype == bool:
+    if not value._array.ndim and len(picks) == 1 and picks[0].dtype == np.bool_:
         return convert(value, of_numpy[self._array.dtype])
     check_put_dtype(self._array, value._array)
     return value
@@ -243,7 +263,7 @@ class _Parser:
             elif isinstance(item, slice):
                 _check_slice(item, self.shape)
                 self._keep([item])
-            elif isinstance(item, np.ndarray):
+            elif isinstance(item, np.ndarray | Tensor):
                 self._pick(item)
             else:
                 _check_int(item, self.axis, self.shape)
@@ -259,13 +279,13 @@ class _Parser:
         self.picks += [slice(None)] * len(slices)
         self.axis += len(slices)
 
-    def _pick(self, array: np.ndarray) -> None:
-        if array.ndim == 0:  # True or False: a new dimension of length 1 or 0
+    def _pick(self, array: np.ndarray | Tensor) -> None:
+        if array.ndim == 0 and array.dtype == np.bool_:  # True or False: a new dimension of length 1 or 0
             self.view.append(None)
             self.picks.append(array.reshape(1))
             return
         width = _width(array)
-        if array.dtype == bool:
+        if array.dtype == np.bool_:
             self._check_mask(array)
         self.view += [slice(None)] * width
         self.picks.append(array)
@@ -296,8 +316,10 @@ def _item(item: Any) -> Any:
         return item
     if kind is bool:
         return np.asarray(item)
-    if kind in tensors or isinstance(item, np.ndarray):
-        array = item._array if kind in tensors else item
+    if isinstance(item, Tracer) and type(item._array) is not np.ndarray:
+        return index_item(item)
+    if isinstance(item, Tensor | np.ndarray):
+        array = item._array if isinstance(item, Tensor) else item
         if array.ndim == 0 and array.dtype.kind in "iu" and array.dtype != np.uint8:
             return int(array)
         return index_array(array)
@@ -313,7 +335,7 @@ def _item(item: Any) -> Any:
 
 
 def _array_of(sequence: Sequence[Any]) -> np.ndarray:
-    plain = [x._array if isinstance(x, Tensor) else x for x in sequence]
+    plain = [elements("__getitem__", x) if isinstance(x, Tensor) else x for x in sequence]
     array = np.asarray(plain)
     return array.astype(np.int64) if array.size == 0 or array.dtype.kind in "iu" else array
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
@@ -37,6 +37,8 @@ from wengert.autograd import _errors
 from wengert.autograd._engine import Walk
 from wengert.autograd._mode import enable_grad
 from wengert.autograd._packing import Hooks, Packed, enter, leave, packed, shown, unpacking_class
+from wengert.ops._declare import Op
+from wengert.ops._publish import recorded
 from wengert.ops._variadic import record
 from wengert.utils.checkpoint._mismatch import CheckpointError, Report, Step, agree
 from wengert.utils.checkpoint._states import random_state
@@ -215,6 +217,9 @@ class Frame:
                 node.__class__ = unpacking_class(type(node))
         return node
 
+    def instead(self, op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> None:
+        """Operations of the first run are computed."""
+
     def array(self, index: int) -> np.ndarray:
         """A value that a node saved; given out once, so that it goes as the walk goes on."""
         found = self.found.pop(index, None)
@@ -241,14 +246,17 @@ class Frame:
         """Run the function again, up to the last value that is wanted, and collect."""
         args, kwargs = self.arguments.given()
         alive = [i for i, wanted in enumerate(self.wanted) if wanted() is not None]
-        run = SecondRun(alive[-1] + 1 if self.early_stop else None)
+        most = alive[-1] + 1 if self.early_stop else None
+        first = self.steps[: None if most is None else _steps_until(self.steps, most)]
+        run = SecondRun(first, most)
         try:
             with self._surroundings(run):
                 self.function(*args, **kwargs)
         except EnoughError as enough:
             if enough.run is not run:
                 raise
-        self._compare(run)
+        if self.complete or most is not None:  # or a backward inside of the function asks
+            self._compare(first, run.steps)
         self.found = {i: run.found(i) for i in alive if i < len(run.saved)}
 
     @contextmanager
@@ -262,17 +270,11 @@ class Frame:
         finally:
             mode.site, mode.where = before
 
-    def _compare(self, run: SecondRun) -> None:
+    def _compare(self, first: Sequence[Step], second: Sequence[Step]) -> None:
         """Raise CheckpointError unless the second run brought what the first one saved."""
-        first = self.steps
-        if run.most is not None:
-            first = first[: _steps_until(first, run.most)]
-        elif not self.complete:  # asked for by a backward inside of the function
-            return
-        if not agree(first, run.steps, self.check):
+        if not agree(first, second, self.check):
             name = getattr(self.function, "__qualname__", type(self.function).__name__)
-            where = _errors.called(self.call)
-            raise Report(name, where, first, run.steps, self.debug).error()
+            raise Report(name, _errors.called(self.call), first, second, self.debug).error()
 
 
 def _steps_until(steps: list[Step], count: int) -> int:
@@ -282,6 +284,26 @@ def _steps_until(steps: list[Step], count: int) -> int:
         if count <= 0 and step.saved:
             return k + 1
     return len(steps)
+
+
+def node_of(
+    op: Op,
+    inputs: Sequence[Any],
+    params: dict[str, Any],
+    out: np.ndarray | None,
+    aux: Mapping[str, Any],
+    shape: tuple[int, ...] | None = None,
+) -> Node:
+    """The node of an operation that is not computed, with a result that is known or not wanted."""
+    named = dict(zip(op.inputs, inputs, strict=True))
+    edges = {i: x._edge if type(x) in tensors else None for i, x in named.items()}
+    arrays = [x._array if type(x) in tensors else x for x in inputs]
+    known = {**op.values(arrays, params, out), **aux}
+    read = {name for i in op.differentiable if edges[i] is not None for name in op.wants[i]}
+    saves = [known[name] if name in read else None for name in op.keeps]
+    shape = shape if out is None else out.shape
+    assert shape is not None
+    return recorded(op, mode.where, [edges[i] for i in op.differentiable], saves, shape)
 
 
 class EnoughError(BaseException):
@@ -294,10 +316,20 @@ class EnoughError(BaseException):
 class SecondRun:
     """Collects what nodes save while a function runs again."""
 
-    def __init__(self, most: int | None) -> None:
+    def __init__(self, steps: Sequence[Step], most: int | None) -> None:
         self.most = most  # how many values are wanted; None for all there are
+        self.last = steps[-1] if most is not None else None  # what saved the last of them
+        self.before = len(steps) - 1  # how many operations come before that one
         self.steps: list[Step] = []
         self.saved: list[tuple[Node, Place]] = []
+
+    def instead(self, op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
+        """End here if nothing is wanted of an operation but its inputs; None: compute it."""
+        last = self.last
+        if last is not None and len(self.steps) == self.before and op.node is last.kind:
+            if not {"out", *op.aux}.intersection(op.keeps):
+                self.recorded(node_of(op, inputs, params, None, {}, last.shape))
+        return None
 
     def recorded(self, node: Node) -> Node:
         """Note what a node saved. EnoughError when that is all."""

@@ -1,0 +1,218 @@
+"""`jac`: the gradients of several losses apart, in one walk.
+
+Where only one loss's cotangent passes, in its head, the walk is the usual one. Where several
+meet, in the trunk, they go on together as a batch, so that each node of the trunk is visited
+once and a matrix product is one product for all losses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from wengert._core import Node, Tensor, wrap
+from wengert.autograd import _errors
+from wengert.autograd._batched import BatchLevel
+from wengert.autograd._engine import Lift, Walk
+from wengert.autograd._hooks import run_tensor_hooks
+from wengert.ops._variadic import Partial
+from wengert.ops.subscript import Slices
+
+
+@dataclass(frozen=True, slots=True)
+class JacReport:
+    """What a call of `jac` came to.
+
+    Attributes:
+        losses: how many there were.
+        nodes: how many nodes the walk went through, leaves apart.
+        shared: nodes of them that several losses reached: the trunk.
+        cotangent_bytes: the most that cotangents on their way held at one time.
+        gradient_bytes: what the results hold.
+    """
+
+    losses: int
+    nodes: int
+    shared: int
+    cotangent_bytes: int
+    gradient_bytes: int
+
+
+class Lanes:
+    """Cotangents of some of the losses: arrays, or parts of several outputs, one per loss."""
+
+    __slots__ = ("lanes", "value")
+
+    def __init__(self, lanes: tuple[int, ...], value: Any) -> None:
+        self.lanes, self.value = lanes, value  # the value's first dimension is that of the lanes
+
+    def __add__(self, other: Lanes) -> Lanes:
+        if self.lanes == other.lanes:
+            return Lanes(self.lanes, self.value + other.value)
+        union = tuple(sorted({*self.lanes, *other.lanes}))
+        return Lanes(union, self.over(union) + other.over(union))
+
+    def over(self, lanes: tuple[int, ...]) -> Any:
+        """The value with zeros for the lanes that it lacks."""
+        if lanes == self.lanes:
+            return self.value
+        places = [lanes.index(k) for k in self.lanes]
+
+        def spread(array: np.ndarray) -> np.ndarray:
+            whole = np.zeros((len(lanes), *array.shape[1:]), array.dtype)
+            whole[places] = array
+            return whole
+
+        return mapped(spread, self.value)
+
+    def nbytes(self) -> int:
+        """The bytes of the cotangents."""
+        arrays = self.value.parts.values() if type(self.value) is Partial else (self.value,)
+        return sum(a.nbytes for a in arrays)
+
+
+def mapped(function: Callable[[Any], Any], value: Any) -> Any:
+    """A function of an array, of all parts of several outputs."""
+    if type(value) is not Partial:
+        return function(value)
+    made = Partial(0, None)
+    made.parts = {k: function(v) for k, v in value.parts.items()}
+    return made
+
+
+class LossesWalk(Walk):
+    """A walk that carries the cotangents of several losses apart."""
+
+    shared = passed = 0
+    live = peak = 0
+
+    def _pass(self, node: Node, g: Lanes | None, lift: Lift) -> bool:
+        if g is None:
+            return False
+        self.live -= g.nbytes()
+        if node.state is not None and node.state.hooks:
+            g = Lanes(g.lanes, np.stack([run_tensor_hooks(node.state, x) for x in g.value]))
+        if self.targets is not None and node in self.targets:
+            self.final[node] = g
+        if not node.edges or node in self.stops:
+            return False
+        self.passed += 1
+        self.shared += len(g.lanes) > 1
+        grads = self._together(node, g, lift) if self._joint(node, g) else self._apart(node, g, lift)
+        for e, ge in zip(node.edges, grads, strict=True):
+            if ge is not None:
+                assert e is not None
+                here = self.pending[e]
+                self.live += ge.nbytes()
+                self.pending[e] = ge if here is None else here + ge
+        self.peak = max(self.peak, self.live)
+        return True
+
+    def _joint(self, node: Node, g: Lanes) -> bool:
+        # A user's backward may do what it likes with its gradients; it sees one loss at a time.
+        return len(g.lanes) > 1 and not (node.state is not None and node.state.user)
+
+    def _together(self, node: Node, g: Lanes, lift: Lift) -> list[Lanes | None]:
+        with BatchLevel(len(g.lanes)) as level:
+            cotangent = mapped(lambda a: level.tracer(wrap(a)), g.value)
+            grads = node.pullback_to(cotangent, self.pending, lift)
+
+            def whole(value: Any) -> np.ndarray:
+                array: np.ndarray = level.whole(value if isinstance(value, Tensor) else wrap(value))._array
+                return array
+
+            return [None if x is None else Lanes(g.lanes, mapped(whole, x)) for x in grads]
+
+    def _apart(self, node: Node, g: Lanes, lift: Lift) -> list[Lanes | None]:
+        found: list[Lanes | None] = [None] * len(node.edges)
+        for row, k in enumerate(g.lanes):
+            one = mapped(lambda a, row=row: a[row], g.value)  # type: ignore[misc]
+            for place, ge in enumerate(node.pullback_to(one, self.pending, lift)):
+                if ge is not None:
+                    dense = ge.dense() if type(ge) is Slices else ge
+                    lane = Lanes((k,), mapped(lambda a: np.asarray(a)[None], dense))
+                    here = found[place]
+                    found[place] = lane if here is None else here + lane
+        return found
+
+
+def jac(
+    losses: Sequence[Tensor] | Tensor,
+    params: Sequence[Tensor] | Tensor,
+    *,
+    retain_graph: bool | str = False,
+    return_report: bool = False,
+) -> Any:
+    """The gradient of each loss with respect to each parameter, in one walk over the graph.
+
+    Args:
+        losses: tensors of one element each, or a vector of them.
+        params: the tensors to differentiate with respect to.
+        retain_graph: as for `backward`.
+        return_report: return `(gradients, JacReport)`.
+
+    Returns:
+        For each parameter a tensor of shape ``(len(losses), *param.shape)``; rows of losses that
+        do not depend on it are zeros. The losses need not be scaled or summed beforehand: weigh,
+        project or compare the rows, then write the result to `.grad`.
+
+    >>> import wengert
+    >>> w = wengert.tensor([1.0, 2.0], requires_grad=True)
+    >>> hidden = w * w
+    >>> wengert.autograd.jac([hidden.sum(), hidden[0]], [w])
+    (tensor([[2., 4.],
+            [2., 0.]]),)
+    """
+    roots = list(losses.unbind() if isinstance(losses, Tensor) and losses.ndim == 1 else
+                 [losses] if isinstance(losses, Tensor) else losses)  # fmt: skip
+    wanted = [params] if isinstance(params, Tensor) else list(params)
+    if not roots or not wanted:
+        raise ValueError("jac(): expected at least one loss and one parameter")
+    walk = LossesWalk("jac()", retain_graph, False)
+    seeds: dict[Node, Lanes] = {}
+    for k, loss in enumerate(roots):
+        node = _root(k, loss, walk)
+        seed = Lanes((k,), np.ones((1, *loss._array.shape), loss._array.dtype))
+        seeds[node] = seeds[node] + seed if node in seeds else seed
+    targets = [_target(k, p) for k, p in enumerate(wanted)]
+    walk.live = sum(seed.nbytes() for seed in seeds.values())
+    walk.go(tuple(seeds), list(seeds.values()), set(targets), walk.check_released)
+    gradients = tuple(
+        [_rows(walk.final.get(e), p, len(roots)) for e, p in zip(targets, wanted, strict=True)]
+    )
+    if not return_report:
+        return gradients
+    held = sum(g._array.nbytes for g in gradients)
+    return gradients, JacReport(len(roots), walk.passed, walk.shared, walk.peak, held)
+
+
+def _root(k: int, loss: Any, walk: Walk) -> Node:
+    if not isinstance(loss, Tensor):
+        raise TypeError(f"jac(): losses[{k}] must be Tensor, not {type(loss).__name__}")
+    if loss._edge is None:
+        raise _errors.no_graph(k, loss, walk)
+    if loss._array.size != 1:
+        raise _errors.non_scalar(loss._array.shape, loss._edge, walk)
+    return loss._edge
+
+
+def _target(k: int, param: Any) -> Node:
+    if not isinstance(param, Tensor):
+        raise TypeError(f"jac(): params[{k}] must be Tensor, not {type(param).__name__}")
+    if param._edge is None:
+        raise RuntimeError(
+            f"One of the differentiated Tensors does not require grad: params[{k}], of shape"
+            f" {list(param._array.shape)}; call requires_grad_() on it before it is used"
+        )
+    return param._edge
+
+
+def _rows(found: Lanes | None, param: Tensor, count: int) -> Tensor:
+    shape, dtype = (count, *param._array.shape), param._array.dtype
+    if found is None:
+        return wrap(np.zeros(shape, dtype))
+    rows = np.asarray(found.over(tuple(range(count))), dtype)
+    return wrap(rows if rows.base is None and rows.flags.writeable else rows.copy())

@@ -1,0 +1,209 @@
+"""Anomaly detection: which operation's derivative made the first nan.
+
+Nodes know their line and module in any case, so the mode only looks at gradients while they
+are computed, and keeps the graph until the walk is through: after the error it is whole.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert._core import Leaf, Node, Tensor, memory_of
+from wengert.autograd import _errors
+from wengert.autograd._engine import Grads, Walk, anomaly
+from wengert.ops._variadic import Partial
+from wengert.ops.subscript import Slices
+
+
+def is_anomaly_enabled() -> bool:
+    """Whether anomaly detection is on.
+
+    >>> import wengert
+    >>> with wengert.autograd.detect_anomaly():
+    ...     wengert.autograd.anomaly_mode.is_anomaly_enabled()
+    True
+    """
+    return anomaly.enabled
+
+
+def is_anomaly_check_nan_enabled() -> bool:
+    """Whether anomaly detection, where it is on, looks for nan.
+
+    >>> import wengert
+    >>> wengert.autograd.anomaly_mode.is_anomaly_check_nan_enabled()
+    True
+    """
+    return anomaly.check_nan
+
+
+def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
+    """Turn anomaly detection on or off, for all threads.
+
+    >>> import wengert
+    >>> wengert.autograd.anomaly_mode.set_anomaly_enabled(False)
+    """
+    for position, (name, value) in enumerate((("enabled", enabled), ("check_nan", check_nan)), 1):
+        if not isinstance(value, bool):
+            raise TypeError(
+                f"set_anomaly_enabled(): argument '{name}' (position {position}) must be bool,"
+                f" not {type(value).__name__}"
+            )
+    anomaly.enabled, anomaly.check_nan = enabled, check_nan
+    anomaly.check = check if enabled and check_nan else None
+
+
+class set_detect_anomaly:  # noqa: N801 (PyTorch's name)
+    """Anomaly detection on or off, by a flag; takes effect when called, and may be a context.
+
+    >>> import wengert
+    >>> with wengert.autograd.set_detect_anomaly(False):
+    ...     wengert.autograd.anomaly_mode.is_anomaly_enabled()
+    False
+    """
+
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        self._before = anomaly.enabled, anomaly.check_nan
+        set_anomaly_enabled(mode, check_nan)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exception: object) -> None:
+        set_anomaly_enabled(*self._before)
+
+
+class detect_anomaly:  # noqa: N801
+    """A context in which a backward raises RuntimeError where a derivative comes out as nan.
+
+    The error names the operation, its line and module, the first such element, what arrived
+    there and what had been saved. No gradient is added, and the graph stays whole. With
+    `check_nan=False` nothing is looked at.
+
+    >>> import wengert
+    >>> x = wengert.tensor([4.0, 0.0], requires_grad=True)
+    >>> with wengert.autograd.detect_anomaly():
+    ...     try:
+    ...         (x.sqrt() * 0).sum().backward()
+    ...     except RuntimeError as error:
+    ...         print(str(error).splitlines()[0])
+    Function 'SqrtBackward0' returned nan values in its 0th output.
+    """
+
+    def __init__(self, check_nan: bool = True) -> None:
+        self._before = anomaly.enabled, anomaly.check_nan
+        self._check_nan = check_nan
+
+    def __enter__(self) -> None:
+        set_anomaly_enabled(True, self._check_nan)
+
+    def __exit__(self, *exception: object) -> None:
+        set_anomaly_enabled(*self._before)
+
+
+def check(walk: Walk, node: Node, g: Any, grads: Grads) -> None:
+    """Raise if a derivative holds a nan; with no derivatives, if what arrived does."""
+    last = None
+    for k, value in enumerate(grads):
+        if value is None or value is last:
+            continue
+        if has_nan(value):
+            raise _found(walk, node, g, grads, k)
+        last = value
+    if not grads and has_nan(g):
+        raise _found(walk, node, g, grads, 0)
+
+
+def has_nan(g: Any) -> bool:
+    """Whether a gradient holds a nan. Exact: a sum of infinities, or a square, is not looked at."""
+    if type(g) is not np.ndarray:
+        g = _array(g)
+        if g is None:
+            return False
+    if not g.flags.c_contiguous:
+        g = _distinct(g)
+    try:
+        value = g.item(g.argmax())  # the first nan, if there is one
+    except ValueError:
+        return False  # no elements
+    return bool(value != value)
+
+
+def _array(g: Any) -> Any:
+    if isinstance(g, Tensor):
+        return memory_of(g)
+    if type(g) is Slices:
+        return g.dense()
+    # What is on its way to an operation of several outputs has been looked at.
+    return None if type(g) is Partial else np.asarray(g)
+
+
+def _distinct(g: np.ndarray) -> np.ndarray:
+    """The elements of an array in the order of memory, without those that expansion repeats."""
+    repeated = tuple([slice(1) if step == 0 else slice(None) for step in g.strides])
+    return g[repeated].ravel("K")
+
+
+def _found(walk: Walk, node: Node, g: Any, grads: Grads, k: int) -> Exception:
+    """The error: where, which element, and what went into it."""
+    bad = _array(grads[k] if grads else g)
+    nans = np.isnan(bad)
+    index = tuple(int(i) for i in np.unravel_index(int(nans.argmax()), bad.shape))
+    count = f"{int(nans.sum())} of {bad.size} elements"
+    lines = [
+        f"Function '{node.name()}' returned nan values in its {k}th output.",
+        f"  this call:  {_errors.called(walk.call)}",
+        f"  made by:    {_errors.made(node)}",
+        f"  first nan:  {_at(index)}, shape {list(bad.shape)}, {count}",
+    ]
+    if not grads:
+        lines.append(
+            "  Cause: the gradients that arrive there have a nan sum: some were inf and some -inf,"
+            " or a hook or the gradient given to this call had it"
+        )
+        return _errors.NanGradientError("\n".join(lines))
+    arrived = _array(g)
+    if arrived is not None:
+        lines.append(f"  arrived:    {_described(arrived, index, bad.shape)}")
+    blame = ""
+    for slot, owner in node.saved:
+        value = getattr(node, slot)
+        if type(value) is not np.ndarray or value.dtype.kind not in "fcV":
+            continue
+        name = slot.removeprefix("s_")
+        lines.append(f"  saved:      {name} = {_described(value, index, bad.shape)}")
+        if not blame and has_nan(value):
+            blame = _blamed(node, name, owner)
+    if arrived is not None and has_nan(arrived):
+        blame = (
+            "what arrived was nan already: inf and -inf were added on the way here, or a hook"
+            " or the gradient given to this call had it"
+        )
+    lines.append(f"  Cause: {blame or 'nothing that went in was nan; it arose in this derivative'}")
+    return _errors.NanGradientError("\n".join(lines))
+
+
+def _blamed(node: Node, name: str, owner: int | None) -> str:
+    """What is to be said of a saved value that is nan."""
+    source = None if owner is None or owner < 0 else node.edges[owner]
+    if source is None or type(source) is Leaf:
+        where = f"in {_errors.made(node)}"
+    else:
+        where = f"after {_errors.made(source)}"
+    return f"the forward was nan already: {name}, {where}"
+
+
+def _described(value: np.ndarray, index: tuple[int, ...], shape: tuple[int, ...]) -> str:
+    """The element of `value` that met the bad one, where that can be told, and what else it has."""
+    flaws = [what for what, has in (("nan", np.isnan), ("inf", np.isinf)) if bool(has(value).any())]
+    whole = f"shape {list(value.shape)}, {' and '.join(flaws) or 'all finite'}"
+    try:
+        element = np.broadcast_to(value, shape)[index]
+    except ValueError:
+        return whole
+    return f"{element.item()!r} at {_at(index)} ({whole})" if value.ndim else f"{element.item()!r}"
+
+
+def _at(index: tuple[int, ...]) -> str:
+    return f"[{', '.join(map(str, index))}]"

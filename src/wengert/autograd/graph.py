@@ -1,0 +1,152 @@
+"""Looking at the graph and acting on it: nodes, edges, hooks, saved tensors."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from wengert import _storage
+from wengert._core import Node as Node
+from wengert._core import Tensor, caller, getframe
+from wengert.autograd._edges import GradientEdge as GradientEdge
+from wengert.autograd._edges import edge_of_node
+from wengert.autograd._engine import Walk, current
+from wengert.autograd._hooks import RemovableHandle
+from wengert.autograd._saved import (
+    allow_mutation_on_saved_tensors as allow_mutation_on_saved_tensors,
+)
+from wengert.autograd._saved import disable_saved_tensors_hooks as disable_saved_tensors_hooks
+from wengert.autograd._saved import save_on_cpu as save_on_cpu
+from wengert.autograd._saved import save_to_disk as save_to_disk
+from wengert.autograd._saved import saved_tensors_hooks as saved_tensors_hooks
+
+
+def get_gradient_edge(tensor: Tensor) -> GradientEdge:
+    """The place in the graph where the gradient of a tensor is computed.
+
+    The edge keeps the graph alive, not the tensor. RuntimeError if the tensor does not require
+    grad.
+
+    >>> import wengert
+    >>> from wengert.autograd.graph import get_gradient_edge
+    >>> x = wengert.ones(2, requires_grad=True)
+    >>> get_gradient_edge(x * 2).node.name()
+    'MulBackward0'
+    """
+    if not tensor.requires_grad:
+        raise RuntimeError(
+            "It is not possible to get the gradient edge for a Tensor that does not require"
+            f" gradients: got a tensor of shape {list(tensor.shape)} that nothing recorded"
+        )
+    return edge_of_node(_node(tensor))
+
+
+def _node(tensor: Tensor) -> Node:
+    node = tensor._edge if tensor.requires_grad else None
+    if node is None:
+        raise AssertionError(
+            "Expected gradient function to be set: a tensor of shape"
+            f" {list(tensor.shape)} does not require grad"
+        )
+    return node
+
+
+def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
+    """Note that the memory of tensors was written where the library could not see it.
+
+    A backward that needs the old values then raises, and names the line of this call.
+
+    >>> import wengert
+    >>> x = wengert.zeros(2)
+    >>> x.numpy()[0] = 1.0
+    >>> wengert.autograd.graph.increment_version(x)
+    >>> x._version
+    1
+    """
+    if not isinstance(tensor, Tensor | Iterable):
+        raise RuntimeError("increment_version expect a Iterable[Tensor] as input")
+    written = [tensor] if isinstance(tensor, Tensor) else list(tensor)
+    for item in written:
+        if not isinstance(item, Tensor):
+            raise RuntimeError(
+                "increment_version expects each element of the iterable to be a tensor, not"
+                f" {type(item).__name__}"
+            )
+    for item in written:
+        _storage.stamp(item._array, "increment_version", *caller(getframe(1)))
+
+
+class _Handles(RemovableHandle):
+    """The handle of a hook on several tensors."""
+
+    def __init__(self, handles: list[RemovableHandle]) -> None:
+        super().__init__({}, None)
+        self._handles = handles
+
+    def remove(self) -> None:
+        """Take the hook away; a second call does nothing."""
+        for handle in self._handles:
+            handle.remove()
+
+
+class _Arrived:
+    """What one walk brought to a hook on several tensors, up to now."""
+
+    def __init__(self, walk: Walk, nodes: list[weakref.ref[Node]]) -> None:
+        self.grads: list[Any] = [None] * len(nodes)
+        self.missing = sum(ref() in walk.pending for ref in nodes)
+
+
+def register_multi_grad_hook(
+    tensors: Sequence[Tensor],
+    fn: Callable[[Sequence[Tensor | None]], None] | Callable[[Tensor], None],
+    *,
+    mode: str = "all",
+) -> RemovableHandle:
+    """Call `fn` once a backward when the gradients of several tensors are computed.
+
+    With ``mode="all"`` it gets a list of them when the last has come, None for tensors that
+    this backward does not reach. With ``mode="any"`` it gets the first one.
+
+    >>> import wengert
+    >>> from wengert.autograd.graph import register_multi_grad_hook
+    >>> a, b = (wengert.ones(2, requires_grad=True) for _ in range(2))
+    >>> handle = register_multi_grad_hook([a, b], lambda grads: print(grads))
+    >>> (a * 3).sum().backward()
+    [tensor([3., 3.]), None]
+    """
+    if mode not in ("all", "any"):
+        raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+    listened = [t for t in tensors if mode == "all" or t.requires_grad]
+    # Weak, for the nodes hold the hook.
+    nodes = [weakref.ref(_node(t)) for t in listened]
+    key = object()
+
+    def arrive(k: int, g: Tensor | None) -> None:
+        walk = current.walk
+        assert walk is not None
+        known = walk.notes.get(key)
+        if known is None:
+            known = walk.notes[key] = _Arrived(walk, nodes)
+            if mode == "any":
+                fn(g)  # type: ignore[arg-type]
+        known.grads[k] = g
+        known.missing -= 1
+        if mode == "all" and not known.missing:
+            fn(known.grads)
+
+    def hook(k: int) -> Callable[[Tensor], None]:
+        return lambda g: arrive(k, g)
+
+    return _Handles([t.register_hook(hook(k)) for k, t in enumerate(listened)])
+
+
+def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
+    """Accepted, without effect: there are no streams.
+
+    >>> import wengert
+    >>> wengert.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(False)
+    """
+    if not isinstance(enabled, bool):
+        raise RuntimeError(f"enabled must be a bool, but got {type(enabled).__name__}")

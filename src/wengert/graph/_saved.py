@@ -1,0 +1,148 @@
+"""What one node saved, as data: names, values, bytes, whose they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from wengert import _dtypes
+from wengert._core import Node, saved_name, wrap
+from wengert._size import Size
+from wengert._storage import owner
+from wengert.autograd import _errors
+from wengert.autograd._function import FunctionNode
+from wengert.autograd._packing import Packed
+
+
+@dataclass(frozen=True, slots=True)
+class SavedValue:
+    """One value that a node keeps for its derivative.
+
+    Attributes:
+        name: as in ``node._saved_<name>``.
+        value: a detached Tensor of the same memory, or the argument of the operation; None
+            for what is packed (``node._saved_<name>`` unpacks it).
+        of: whose it is: ``"input 0"``, ``"output"``, ``"intermediate"`` or ``"argument"``.
+        packed: whether a hook, a file or a checkpoint has it.
+        shape: of a tensor, if it is known.
+        dtype: of a tensor, if it is known.
+        nbytes: of a tensor's elements, packed or not; 0 for an argument.
+        storage: the address of the memory that the tensor is in, as in
+            ``tensor.untyped_storage().data_ptr()``; two values of one storage are kept once.
+    """
+
+    name: str
+    value: Any
+    of: str
+    packed: bool = False
+    shape: Size | None = None
+    dtype: _dtypes.dtype | None = None
+    nbytes: int = 0
+    storage: int | None = None
+
+
+class SavedValues(list[SavedValue]):
+    """What a node saved.
+
+    Attributes:
+        node: its operation and its line.
+        released: the call and the line that released it, or None. Then the tensors are gone,
+            and only arguments are left.
+    """
+
+    def __init__(self, node: str, released: str | None, values: Iterable[SavedValue]) -> None:
+        super().__init__(values)
+        self.node, self.released = node, released
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the elements of all tensors; of several in one storage the largest counts."""
+        sizes: dict[int, int] = {}
+        for k, v in enumerate(self):
+            key = -k - 1 if v.storage is None else v.storage
+            sizes[key] = max(sizes.get(key, 0), v.nbytes)
+        return sum(sizes.values())
+
+
+def saved(node: Node) -> SavedValues:
+    """What a node keeps for its derivative, in the order in which its rules name it.
+
+    Nothing is unpacked or read back for it. Of a released node it says which call released it.
+
+    >>> import wengert
+    >>> x = wengert.tensor([[1.0, 2.0]], requires_grad=True)
+    >>> y = x.softmax(1)
+    >>> for value in wengert.graph.saved(y.grad_fn):
+    ...     print(value.name, value.of, value.value)
+    result output tensor([[0.2689, 0.7311]])
+    dim argument 1
+    >>> y.sum().backward()
+    >>> wengert.graph.saved(y.grad_fn).released.split()[0]
+    'backward()'
+    """
+    if not isinstance(node, Node):
+        raise TypeError(f"saved(): argument 'node' must be a Node, not {type(node).__name__}")
+    call = None if node.state is None else node.state.released
+    values = [_value(node, slot, name, of) for slot, name, of in _slots(node)]
+    if isinstance(node, FunctionNode):
+        values = _of_function(node)
+    released = None if call is None else _errors.called(call)
+    return SavedValues(_errors.made(node), released, [v for v in values if v is not None])
+
+
+def _slots(node: Node) -> list[tuple[str, str, str]]:
+    """The slots of an operation's node, the names of what is in them, and whose it is."""
+    op = getattr(node, "op", None)
+    if op is None:
+        return []
+    slots = []
+    for name in op.keeps:
+        of = "argument"
+        if name in op.inputs:
+            of = f"input {op.inputs.index(name)}"
+        elif name == "out":
+            of = "output"
+        elif name in op.aux:
+            of = "intermediate"
+        slots.append((f"s_{name}", saved_name(op.inputs, f"s_{name}"), of))
+    return slots
+
+
+def _of_function(node: FunctionNode) -> list[SavedValue | None]:
+    if type(node.s_saved) is not list:  # released, or with a checkpoint
+        return [_described(node.s_saved, "tensors", "intermediate")]
+    values = []
+    for k, (value, (kind, index)) in enumerate(zip(node.s_saved, node.kinds, strict=True)):
+        position = node.arguments[index][0] if kind == "input" and index >= 0 else None
+        of = f"input {position}" if position is not None else kind
+        of = {"inner": "intermediate", "input": "input"}.get(of, of)
+        values.append(_described(value, f"tensors[{k}]", of))
+    return values
+
+
+def _value(node: Node, slot: str, name: str, of: str) -> SavedValue | None:
+    value = getattr(node, slot)
+    if of == "argument":
+        return SavedValue(name, value, of)
+    return _described(value, name, of)
+
+
+def _described(value: Any, name: str, of: str) -> SavedValue | None:
+    """A saved value; None where there is none."""
+    if value is None:
+        return None
+    if isinstance(value, np.ndarray):
+        memory = owner(value)
+        address = memory.__array_interface__["data"][0]
+        dtype = _dtypes.of_numpy[value.dtype]
+        return SavedValue(
+            name, wrap(value), of, False, Size(value.shape), dtype, value.nbytes, address
+        )
+    if isinstance(value, Packed):
+        size = int(np.prod(value.shape, dtype=np.int64)) * value.dtype.itemsize
+        dtype = _dtypes.of_numpy[value.dtype]
+        return SavedValue(name, None, of, True, Size(value.shape), dtype, size)
+    return SavedValue(name, None, of, packed=True)

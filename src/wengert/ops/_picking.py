@@ -1,0 +1,108 @@
+"""Keys with index tensors that differ between samples: `x[key]` from ordinary operations.
+
+The dimensions that have an index become one, in which a vector of positions picks slices.
+Where the result's dimensions are is as in `subscript.index`.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from wengert._core import Tensor
+from wengert._dtypes import int64
+from wengert.kernels.scatter import Key
+from wengert.ops._positions import from_start, out_of_bounds
+from wengert.ops.casting import convert
+from wengert.ops.indexing import index_select
+from wengert.ops.shape import inverse_of, permute, reshape
+
+Shape = tuple[int, ...]
+
+
+class Picks:
+    """A key for tensors of one shape: slices, and indices as tensors or arrays.
+
+    Attributes:
+        shape: of what the key picks.
+        axis: the dimension that is picked from, once those with an index are one.
+        positions: an index vector for it.
+    """
+
+    def __init__(self, key: Key, shape: Shape) -> None:
+        axes, indices = _indexed(key)
+        self.axis = _place(axes, indices)
+        rest = [d for d in range(len(shape)) if d not in axes]
+        self._order = [*rest[: self.axis], *axes, *rest[self.axis :]]
+        lead, trail = ([shape[d] for d in part] for part in (rest[: self.axis], rest[self.axis :]))
+        self._source = tuple([shape[d] for d in self._order])
+        self._merged = (*lead, prod(shape[d] for d in axes), *trail)
+        self.shape = (*lead, *_common_shape(indices), *trail)
+        self._picked = (*lead, prod(_common_shape(indices)), *trail)
+        flat: Any = 0
+        for d, index in zip(axes, indices, strict=True):
+            n = shape[d]
+            flat = flat * n + from_start(_long(index), -n, n, out_of_bounds(d, n))
+        self.positions = reshape(flat, (-1,))
+
+    def merged(self, input: Tensor) -> Tensor:
+        """The input with its indexed dimensions as one."""
+        return reshape(permute(input, self._order), self._merged)
+
+    def unmerged(self, rows: Tensor) -> Tensor:
+        """What `merged` undid."""
+        return permute(reshape(rows, self._source), inverse_of(self._order))
+
+    def rows(self, values: Tensor) -> Tensor:
+        """Values of the shape that is picked, with the picked dimensions as one."""
+        return reshape(values, self._picked)
+
+
+def picked(input: Tensor, key: Key) -> Tensor:
+    """The elements at the indices of a key, as a copy."""
+    picks = Picks(key, tuple(input.shape))
+    rows = index_select(picks.merged(input), picks.axis, picks.positions)
+    return reshape(rows, picks.shape)
+
+
+def _indexed(key: Key) -> tuple[list[int], list[Any]]:
+    """The dimensions that have an index, and these; a mask is the indices where it is true."""
+    axes: list[int] = []
+    indices: list[Any] = []
+    axis = 0
+    for item in key:
+        if isinstance(item, slice):
+            axis += 1
+            continue
+        parts = item.nonzero() if item.dtype == bool else (item,)
+        indices += parts
+        axes += range(axis, axis + len(parts))
+        axis += len(parts)
+    return axes, indices
+
+
+def _place(axes: list[int], indices: list[Any]) -> int:
+    """Where the picked dimensions are: at the first index, or in front if a slice divides them.
+
+    A single number counts for nothing here: its dimension is gone before the others are looked at.
+    """
+    spread = [d for d, index in zip(axes, indices, strict=True) if index.ndim] or axes[:1]
+    between = [d for d in range(spread[0], spread[-1]) if d not in axes]
+    return 0 if between else sum(d not in axes for d in range(spread[0]))
+
+
+def _common_shape(indices: list[Any]) -> Shape:
+    shapes = [tuple(index.shape) for index in indices]
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        text = ", ".join(str(list(s)) for s in shapes)
+        raise IndexError(
+            "shape mismatch: indexing tensors could not be broadcast together with shapes " + text
+        ) from None
+
+
+def _long(index: Any) -> Any:
+    return convert(index, int64) if isinstance(index, Tensor) else index

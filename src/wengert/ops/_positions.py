@@ -1,0 +1,78 @@
+"""Index vectors that differ between samples, as one index vector into all samples together.
+
+A dimension that is indexed joins the batch: row i of sample b is row ``b * n + i``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from wengert.kernels.axes import axis_of
+from wengert.ops._batching import Batch
+from wengert.ops._declare import Value, elementwise
+from wengert.ops.shape import movedim, reshape
+
+
+@elementwise(input=None, name="index")
+def from_start(input: Value, low: int, length: int, refuse: Callable[[int], Exception]) -> Value:
+    """An index counted from the start of a dimension, negative ones too.
+
+    Raises what `refuse` makes of the first index that is not in [low, length).
+    """
+    for i in (int(input.min()), int(input.max())) if input.size else ():
+        if not low <= i < length:
+            raise refuse(i)
+    return np.where(input < 0, input + length, input)
+
+
+Refusal = Callable[[int], Exception]
+
+
+def out_of_bounds(axis: int, length: int, kind: type[Exception] = IndexError) -> Refusal:
+    """What `from_start` raises for an index outside of a dimension."""
+    return lambda i: kind(f"index {i} is out of bounds for dimension {axis} with size {length}")
+
+
+def rows_of(batch: Value, axis: int) -> Value:
+    """The slices of all samples along a dimension, one after another."""
+    size, n = batch.shape[0], batch.shape[axis + 1]
+    moved = movedim(batch, axis + 1, 1)
+    return reshape(moved, (size * n, *moved.shape[2:]))
+
+
+def batch_of(rows: Value, size: int, length: int, axis: int) -> Value:
+    """Samples with a dimension of that length, from the slices of all of them."""
+    return movedim(reshape(rows, (size, length, *rows.shape[1:])), 1, axis + 1)
+
+
+def row_index(index: Value, axis: int, length: int) -> Value:
+    """Where the slices at each sample's index, of shape (size, k), are among the rows of all."""
+    checked = from_start(index, 0, length, out_of_bounds(axis, length, RuntimeError))
+    return reshape(checked + np.arange(index.shape[0])[:, None] * length, (-1,))
+
+
+def vectors(b: Batch, name: str) -> Value:
+    """An input with the batch in front, each sample with one dimension at least."""
+    value = b.whole(name)
+    return value if b.rank(name) else reshape(value, (b.size, 1))
+
+
+def along_rows(b: Batch, like: str = "input") -> Value:
+    """The rule of operations on the slices of `input` (and of `source`) at an index vector.
+
+    The result has as many slices as `like`: as the input, or as the index.
+    """
+    rank = b.rank("input")
+    axis = axis_of(b.params["dim"], rank)
+    values = {i: vectors(b, i) for i in b.op.inputs if i != "index"}
+    if "index" not in b.batched:
+        out = b(**values, dim=axis + 1)
+    else:
+        n = values["input"].shape[axis + 1]
+        index = vectors(b, "index")
+        rows = {i: rows_of(v, axis) for i, v in values.items()}
+        out = b(**rows, index=row_index(index, axis, n), dim=0)
+        out = batch_of(out, b.size, n if like == "input" else index.shape[1], axis)
+    return out if rank else reshape(out, (b.size,))

@@ -1,0 +1,71 @@
+"""How operations along dimensions compute a batch: reductions, and elements at places.
+
+Beside `_batching.along`, for parameters `dim` with a meaning of their own where they name no
+dimension, and for inputs that a scalar sample would leave without the dimension they need.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wengert.kernels.axes import axes_of, axis_of
+from wengert.ops._batching import Batch
+from wengert.ops.shape import reshape
+
+
+def over(b: Batch) -> Any:
+    """Reductions over `dim`, of which None and an empty tuple name all dimensions."""
+    (name,) = b.op.inputs
+    rank = b.rank(name)
+    axes = axes_of(b.params["dim"], rank)
+    if not rank:
+        # A single number has dimension 0 as well: give it one.
+        return reshape(b(**{name: reshape(b.values[name], (b.size, 1))}, dim=(1,)), (b.size,))
+    return b(dim=tuple([d + 1 for d in (range(rank) if axes is None else axes)]))
+
+
+def over_one(b: Batch) -> Any:
+    """Reductions over one dimension, or over everything at once where `dim` is None."""
+    (name,) = b.op.inputs
+    rank, dim, keepdim = b.rank(name), b.params["dim"], b.params["keepdim"]
+    if rank and dim is not None:
+        return b(dim=axis_of(dim, rank) + 1)
+    if dim is not None:
+        axis_of(dim, rank)
+    out = b(**{name: as_rows(b, name)}, dim=1, keepdim=False)
+    return reshape(out, (b.size, *(1,) * rank)) if keepdim else out
+
+
+def as_rows(b: Batch, name: str) -> Any:
+    """An input with each sample as one row."""
+    count = 1
+    for n in b.shape(name):
+        count *= n
+    return reshape(b.whole(name), (b.size, count))
+
+
+def at_places(b: Batch) -> Any:
+    """Elements taken from, or put to, `indices` along `dim`; `shape` is where they are put."""
+    into = b.params.get("shape")
+    rank = b.rank("input") if into is None else len(into)
+    values = {i: b.whole(i) for i in b.op.inputs}
+    axis = axis_of(b.params["dim"], rank) + 1
+    if rank:
+        shape = {} if into is None else {"shape": (b.size, *into)}
+        return b(**values, **shape, dim=axis)
+    flat = {i: reshape(v, (b.size, -1)) for i, v in values.items()}
+    shape = {} if into is None else {"shape": (b.size, 1)}
+    kept = {"keepdim": True} if "keepdim" in b.params else {}
+    out = b(**flat, **shape, **kept, dim=1)
+    return reshape(out, (b.size, *(b.shape("indices") if into is None else ())))
+
+
+def whole_shape(b: Batch) -> Any:
+    """Operations whose parameter `shape` is that of their input before a broadcast, or after."""
+    (name,) = b.op.inputs
+    shape, rank = tuple(b.params["shape"]), b.rank(name)
+    missing = len(shape) - rank
+    if missing >= 0:  # broadcast to the shape
+        lengthened = reshape(b.whole(name), (b.size, *(1,) * missing, *b.shape(name)))
+        return b(**{name: lengthened}, shape=(b.size, *shape))
+    return reshape(b(shape=(b.size, *(1,) * -missing, *shape)), (b.size, *shape))
