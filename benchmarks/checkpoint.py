@@ -30,15 +30,15 @@ def array(*shape: int) -> np.ndarray[Any, Any]:
 
 
 def mlp(library: Any) -> tuple[list[Any], Any]:
-    """12 blocks of 512 units with normalisation and dropout, and a batch of 256."""
+    """12 blocks of two layers of 256 units, with normalisation and dropout, and a batch of 1024."""
     nn = library.nn
 
     def block() -> Any:
         return nn.Sequential(
-            nn.Linear(512, 512), nn.LayerNorm(512), nn.GELU(), nn.Dropout(0.1), nn.Linear(512, 512)
+            nn.Linear(256, 256), nn.LayerNorm(256), nn.ReLU(), nn.Dropout(0.1), nn.Linear(256, 256)
         )
 
-    return [block() for _ in range(12)], library.from_numpy(array(256, 512))
+    return [block() for _ in range(12)], library.from_numpy(array(1024, 256))
 
 
 def resnet(library: Any) -> tuple[list[Any], Any]:
@@ -59,7 +59,7 @@ def resnet(library: Any) -> tuple[list[Any], Any]:
     return [Block() for _ in range(8)], library.from_numpy(array(8, 32, 32, 32))
 
 
-MODELS = {"MLP 12 x 512": mlp, "ResNet 8 blocks": resnet}
+MODELS = {"MLP 12 blocks": mlp, "ResNet 8 blocks": resnet}
 PLAIN, REENTRANT, NOT_REENTRANT = "no checkpoints", "use_reentrant=True", "use_reentrant=False"
 
 
@@ -69,15 +69,16 @@ def training_step(name: str, model: str, mode: str) -> Step:
     checkpoint = import_module(f"{name}.utils.checkpoint").checkpoint
     blocks, x = MODELS[model](library)
     x.requires_grad_()
+    parameters = [x, *(p for block in blocks for p in block.parameters())]
 
     def step() -> None:
         h = x
         for block in blocks:
-            if mode == PLAIN:
-                h = block(h)
-            else:
-                h = checkpoint(block, h, use_reentrant=mode == REENTRANT)
+            options = {} if mode == PLAIN else {"use_reentrant": mode == REENTRANT}
+            h = checkpoint(block, h, **options) if options else block(h)
         (h * h).mean().backward()
+        for p in parameters:
+            p.grad = None
 
     return step
 

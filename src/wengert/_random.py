@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from threading import RLock
 from typing import Any
 
@@ -19,6 +19,7 @@ from wengert._core import Tensor, wrap
 from wengert._device import cpu, device
 
 Shape = Sequence[int]
+Draw = Callable[[tuple[int, ...]], np.ndarray]
 
 _WORDS = 624  # 32-bit words of the twister's state
 _FIRST_SEED = 67280421310721  # of a generator that nobody seeded
@@ -316,3 +317,25 @@ def _check_device(where: Any) -> None:
 
 default_generator = Generator()
 default_generator.seed()
+
+
+def _once(
+    draw: Draw, shape: tuple[int, ...], given: Sequence[Any], target: Tensor | None
+) -> Tensor:
+    return wrap(draw(shape))
+
+
+# How `drawn` draws while transforms may run: autograd replaces it.
+by_level = _once
+
+
+def drawn(
+    draw: Draw, shape: tuple[int, ...], given: Sequence[Any] = (), target: Tensor | None = None
+) -> Tensor:
+    """The numbers of a random function of tensors: ``draw(shape)``.
+
+    Inside `vmap` they are drawn once for all samples, or in a larger shape for each its own,
+    as its `randomness` says. `given` are tensors that the numbers depend on, `target` is a
+    tensor that they are written to.
+    """
+    return by_level(draw, shape, given, target)

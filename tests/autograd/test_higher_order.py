@@ -233,7 +233,7 @@ def test_third_derivative_equals_torch(name: str, torch: Any) -> None:
 @pytest.mark.torch
 @pytest.mark.parametrize("name", WRITTEN_OUT)
 def test_torch_needs_the_formula(name: str, torch: Any) -> None:
-    """A torch whose third derivative is right: then WRITTEN_OUT can go."""
+    """This fails with a torch whose third derivatives are right: then WRITTEN_OUT can go."""
     fused, written = third(torch, name), third(torch, name, True)
     for a, b in zip(fused[:3], written[:3], strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-8)

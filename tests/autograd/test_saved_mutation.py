@@ -73,10 +73,8 @@ PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
     "sin_": of_the_square(lambda m, b: b.sin_()),
     "exp_ twice": of_the_square(lambda m, b: b.mul_(0.1).exp_().exp_()),
     "zero_ of detached": of_the_square(lambda m, b: b.detach().zero_()),
-    "data": of_the_square(lambda m, b: b.data.fill_(7)),
     "item": of_the_square(lambda m, b: b.__setitem__(0, 7.0)),
     "mask": of_the_square(lambda m, b: b.__setitem__(b.detach() > 1.5, 7.0)),
-    "slice": of_the_square(lambda m, b: b[1:].mul_(3)),
     "view": of_the_square(lambda m, b: b.view(3, 1).add_(1)),
     "copy_": of_the_square(lambda m, b: b.copy_(m.ones(3))),
     "masked_fill_": of_the_square(lambda m, b: b.masked_fill_(m.tensor([True, False, True]), 0)),
@@ -99,6 +97,21 @@ def test_gradients_are_pytorchs(name: str, torch: Any) -> None:
             PROGRAMS[name](library, a).backward()
             found.append(a.grad.tolist())
     np.testing.assert_allclose(found[0], found[1], rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("write", "expected"),
+    [
+        (lambda b: b[1:].mul_(3), [2 + np.e + 2, 4 + np.e**2 + 36, 6 + np.e**3 + 54]),
+        (lambda b: b.data.fill_(7), [2 + np.e + 14, 4 + np.e**2 + 14, 6 + np.e**3 + 14]),
+    ],
+)
+def test_writes_to_other_tensors_of_the_memory(write: Any, expected: list[float]) -> None:
+    """PyTorch looks for the address of the first element, and gives wrong gradients here."""
+    with allow_mutation_on_saved_tensors():
+        a = leaf()
+        of_the_square(lambda m, b: write(b))(wengert, a).backward()
+    np.testing.assert_allclose(a.grad.tolist(), expected, rtol=1e-6)
 
 
 ROWS = [r for r in all_rows() if r.grad]

@@ -144,9 +144,7 @@ def test_keyword_arguments_and_structures():
         return pair.left * scale + (pair.right * weights["w"]).exp() + shift.sin()
 
     a, b, w, s = (leaf(3, seed=i) for i in range(4))
-    y = checkpoint(
-        function, Pair(a, b), 2.0, weights={"w": w}, shift=s, use_reentrant=False
-    )
+    y = checkpoint(function, Pair(a, b), 2.0, weights={"w": w}, shift=s, use_reentrant=False)
     y.sum().backward()
     found = [t.grad for t in (a, b, w, s)]
     for t in (a, b, w, s):
@@ -483,10 +481,11 @@ def test_a_network_as_in_pytorch(reentrant, torch):
     torch.manual_seed(5)
     checkpoint(ours, x, use_reentrant=reentrant).square().sum().backward()
     theirs.checkpoint(reference, y, use_reentrant=reentrant).square().sum().backward()
-    pairs = [(x.grad, y.grad)]
-    pairs += zip((p.grad for p in ours.parameters()), (p.grad for p in reference.parameters()))
-    pairs += zip(ours.buffers(), reference.buffers())
-    for a, b in pairs:
+    found, expected = (
+        [t.grad, *(p.grad for p in net.parameters()), *net.buffers()]
+        for t, net in ((x, ours), (y, reference))
+    )
+    for a, b in zip(found, expected, strict=True):
         np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-10, atol=1e-12)
     np.testing.assert_array_equal(wengert.rand(4).numpy(), torch.rand(4).numpy())
 

@@ -107,10 +107,8 @@ def branching(training):
     def block(t):
         h = t.sin()
         if training:
-            h = h.cos()  # the first time only
-        else:
-            h = h[:2].exp()
-        return h.tanh()
+            return h.cos().tanh()  # the first time only
+        return h[:2].exp().tanh()
 
     return block
 
@@ -119,20 +117,22 @@ def test_the_report_shows_both_runs_line_by_line():
     text = mismatch(branching(True), branching(False))
     lines = [re.sub(r"/\S*/", "", re.sub(r" +", " ", line)).strip() for line in text.splitlines()]
     start = lines.index("--- forward")
-    assert [re.sub(r"py:\d+", "py", line) for line in lines[start : start + 9]] == [
+    here = "test_checkpoint_errors.py"
+    first, second = "return h.cos().tanh() # the first time only", "return h[:2].exp().tanh()"
+    assert [re.sub(r"py:\d+", "py", line) for line in lines[start : start + 10]] == [
         "--- forward",
         "+++ recomputation",
         "@@ -1,3 +1,4 @@",
-        "sin [3] test_checkpoint_errors.py h = t.sin()",
+        f"sin [3] {here} h = t.sin()",
         "~~ here they part ~~",
-        "-cos [3] saves float32 [3] test_checkpoint_errors.py"
-        " h = h.cos() # the first time only",
-        "-tanh [3] saves float32 [3] test_checkpoint_errors.py return h.tanh()",
-        "+__getitem__ [2] test_checkpoint_errors.py h = h[:2].exp()",
-        "+exp [2] saves float32 [2] test_checkpoint_errors.py h = h[:2].exp()",
+        f"-cos [3] saves float32 [3] {here} {first}",
+        f"-tanh [3] saves float32 [3] {here} {first}",
+        f"+__getitem__ [2] {here} {second}",
+        f"+exp [2] saves float32 [2] {here} {second}",
+        f"+tanh [2] saves float32 [2] {here} {second}",
     ]
-    first = branching.__code__.co_firstlineno
-    assert f"test_checkpoint_errors.py:{first + 4}  h = h.cos()" in text
+    top = branching.__code__.co_firstlineno
+    assert f"{here}:{top + 4}  return h.cos()" in text
     assert "called by: checkpoint()  at" in text
     assert "y = checkpoint(Runs(first, second), leaf(), use_reentrant=False" in text
 

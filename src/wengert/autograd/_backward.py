@@ -112,21 +112,9 @@ def grad(
     walk = _walk("grad()", retain_graph, create_graph)
     roots = _places(outputs, "outputs")
     wanted = _places(inputs, "inputs")
-    if materialize_grads and any(isinstance(x, GradientEdge) for x in wanted):
-        raise RuntimeError(
-            "materialize_grads cannot be used when the given input is a GradientEdge"
-        )
     nodes, seeds = _start(walk, roots, _cotangents(grad_outputs, len(roots)))
     edges = _targets(wanted, nodes)
-
-    def accept() -> None:
-        if allow_unused or materialize_grads:
-            return
-        for i, e in enumerate(edges):
-            if e not in walk.pending:
-                walk.check_released()  # below a released node nothing is reached
-                raise _errors.unused(i, e, walk)
-
+    accept = partial(_check_reached, walk, wanted, edges, allow_unused, materialize_grads)
     try:
         walk.go(nodes, seeds, set(edges), accept)
         if walk.retained:
@@ -135,6 +123,28 @@ def grad(
         walk.interrupted()
         raise
     return _results(walk.final, wanted, edges, materialize_grads)
+
+
+def _check_reached(
+    walk: Walk, wanted: list[Place], edges: list[Node], unused: bool | None, materialize: bool
+) -> None:
+    """Raise if an input that must be reached is not."""
+    for i, (x, e) in enumerate(zip(wanted, edges, strict=True)):
+        if e in walk.pending:
+            continue
+        if materialize:
+            _zeros(x)
+        elif not unused:
+            walk.check_released()  # below a released node nothing is reached
+            raise _errors.unused(i, e, walk)
+
+
+def _zeros(place: Place) -> Tensor:
+    if isinstance(place, GradientEdge):
+        raise RuntimeError(
+            "materialize_grads cannot be used when the given input is a GradientEdge"
+        )
+    return wrap(np.zeros_like(place._array))
 
 
 def _deprecated(text: str) -> None:
@@ -152,7 +162,9 @@ def _walk(what: str, retain_graph: bool | str | None, create_graph: bool) -> Wal
 
 def _places(value: Any, name: str) -> list[Place]:
     """Tensors and edges, given as one or as a sequence."""
-    items = [value] if type(value) in tensors or isinstance(value, GradientEdge) else list(value)
+    if type(value) in tensors or isinstance(value, GradientEdge):
+        return [value]
+    items = list(value)
     if name == "inputs" and not items:
         raise RuntimeError("'inputs' argument cannot be empty.")
     for i, item in enumerate(items):
@@ -177,7 +189,8 @@ def _start(
     walk: Walk, roots: list[Place], cotangents: list[Any]
 ) -> tuple[tuple[Node, ...], list[Any]]:
     """The node of each root, and the gradient that the walk begins with there."""
-    nodes, seeds = [], []
+    nodes: list[Node] = []
+    seeds = []
     for i, (root, g) in enumerate(zip(roots, cotangents, strict=True)):
         if isinstance(root, GradientEdge):
             node, dtype = node_at(root, nodes), None
@@ -190,11 +203,10 @@ def _start(
             if prod(shape) != 1:
                 raise _errors.non_scalar(shape, node, walk)
             g = _one(shape, dtype or dtype_below(node))
-        else:
-            _check_cotangent(walk, i, g, shape, dtype)
-        if dtype is not None and g._array.dtype != dtype:
-            with enable_grad():
-                g = cast(g, dtype)
+        elif not isinstance(g, Tensor) or g._array.shape != shape:
+            raise _unfit(walk, i, g, shape)
+        elif dtype is not None and g._array.dtype != dtype:
+            g = _in_dtype(i, g, dtype)
         nodes.append(node)
         seeds.append(g._array if type(g) in tensors and not walk.create_graph else g)
     return tuple(nodes), seeds
@@ -208,25 +220,28 @@ def _one(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tensor:
     return wrap(np.ones(shape, dtype))
 
 
-def _check_cotangent(
-    walk: Walk, i: int, g: Any, shape: tuple[int, ...], dtype: np.dtype[Any] | None
-) -> None:
+def _unfit(walk: Walk, i: int, g: Any, shape: tuple[int, ...]) -> Exception:
     if not isinstance(g, Tensor):
-        raise TypeError(
+        return TypeError(
             f"{walk.call.what}: gradients can be either Tensors or None, but got {type(g).__name__}"
         )
-    given = g._array
-    if given.shape != shape:
-        raise RuntimeError(
-            f"Mismatch in shape: grad_output[{i}] has a shape of {list(given.shape)} and"
-            f" output[{i}] has a shape of {list(shape)}."
-        )
-    if dtype is not None and (given.dtype.kind == "c") != (dtype.kind == "c"):
+    return RuntimeError(
+        f"Mismatch in shape: grad_output[{i}] has a shape of {list(g._array.shape)} and"
+        f" output[{i}] has a shape of {list(shape)}."
+    )
+
+
+def _in_dtype(i: int, g: Tensor, dtype: np.dtype[Any]) -> Tensor:
+    """A cotangent in the dtype of its root."""
+    given = g._array.dtype
+    if (given.kind == "c") != (dtype.kind == "c"):
         raise RuntimeError(
             "For complex Tensors, both grad_output and output are required to have the same"
-            f" dtype. Mismatch in dtype: grad_output[{i}] has a dtype of"
-            f" {of_numpy[given.dtype]} and output[{i}] has a dtype of {of_numpy[dtype]}."
+            f" dtype. Mismatch in dtype: grad_output[{i}] has a dtype of {of_numpy[given]} and"
+            f" output[{i}] has a dtype of {of_numpy[dtype]}."
         )
+    with enable_grad():
+        return cast(g, dtype)
 
 
 def _targets(wanted: list[Place], nodes: tuple[Node, ...]) -> list[Node]:
@@ -268,7 +283,7 @@ def _post_hooks(walk: Walk) -> list[Callable[[], Any]]:
     return after
 
 
-def _run_post_hook(hook: Callable[[Tensor], None], tensor: Tensor) -> None:
+def _run_post_hook(hook: Callable[[Tensor], Any], tensor: Tensor) -> None:
     if hook(tensor) is not None:
         raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
@@ -281,7 +296,7 @@ def _results(
     for x, e in zip(wanted, edges, strict=True):
         g = take(e, None)
         if g is None:
-            results.append(wrap(np.zeros_like(x._array)) if materialize else None)  # type: ignore[union-attr]
+            results.append(_zeros(x) if materialize else None)
         elif isinstance(g, Tensor):
             results.append(g)
         else:

@@ -7,6 +7,7 @@ and a lock keeps other threads away that add to the same tensors.
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from contextvars import copy_context
 from itertools import chain, starmap
@@ -19,18 +20,27 @@ import numpy as np
 from wengert._core import Leaf, Node, Tensor, wrap
 from wengert.ops.shape import clone
 
-_committing = RLock()
-_set_grad = Tensor._grad.__set__  # type: ignore[attr-defined]
+_set_grad = Tensor.__dict__["_grad"].__set__
 
-# A context in which NumPy does not warn: an overflow is not to raise between two additions,
-# whatever the user's filters. Entered only under the lock.
-_quiet = copy_context()
-_quiet.run(np.seterr, all="ignore")
+
+class Committing:
+    """One commit at a time, and the context that it works in."""
+
+    def __init__(self) -> None:
+        self.lock = RLock()
+        # NumPy does not warn in it: an overflow is not to raise between two additions.
+        self.quiet = copy_context()
+        self.quiet.run(np.seterr, all="ignore")
+
+
+_committing = Committing()
+if hasattr(os, "register_at_fork"):  # both may be in use by a thread that the child lacks
+    os.register_at_fork(after_in_child=_committing.__init__)  # type: ignore[misc]
 
 
 def commit(gradients: dict[Node, Any]) -> None:
     """Add what arrived at nodes to the `.grad` of their tensors, and empty the table."""
-    with _committing:
+    with _committing.lock:
         adds: list[tuple[np.ndarray, Any, np.ndarray]] = []
         made: dict[int, tuple[Tensor, Tensor]] = {}
         earlier = []  # kept: what a finalizer does is not to come in between
@@ -54,7 +64,9 @@ def commit(gradients: dict[Node, Any]) -> None:
                 earlier.append(before)
                 made[id(tensor)] = tensor, before + wrap(g)
         if adds:
-            _quiet.run(deque, chain(starmap(np.add, adds), starmap(_set_grad, made.values())), 0)
+            _committing.quiet.run(
+                deque, chain(starmap(np.add, adds), starmap(_set_grad, made.values())), 0
+            )
         else:
             deque(starmap(_set_grad, made.values()), 0)
 
@@ -67,7 +79,7 @@ def _holder(node: Node) -> Tensor | None:
     return None if retain is None else retain()
 
 
-def owned(g: Any, dtype: np.dtype[Any]) -> np.ndarray:
+def owned(g: Any, dtype: np.dtype[Any]) -> Any:
     """`g` as an array of a dtype that nothing but the caller's variable refers to."""
     plain = type(g) is np.ndarray and g.base is None and g.dtype == dtype
     if plain and g.flags.c_contiguous and getrefcount(g) <= _OWNED:

@@ -258,7 +258,7 @@ def _worst(
         f"{wrong.sum()} of {wrong.size} entries differ. The worst is that of"
         f" outputs[{at}]{_index(column, out)} with respect to inputs[{k}]{_index(row, x)}:"
         f" numerical {numerical[row, column]:.6g}, analytical {analytical[row, column]:.6g};"
-        f" they differ by {gap[row, column]:.3g}, and {allowed[row, column]:.3g} is allowed.\n"
+        f" they differ by {gap[row, column]:.3g}, and {allowed[row, column]:.3g} is allowed."
     )
 
 

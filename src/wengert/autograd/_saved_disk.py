@@ -140,7 +140,8 @@ class _Store:
     def pack(self, tensor: Tensor) -> Tensor | _Stored:
         """The tensor itself if it is small or a leaf's, otherwise where it is on disk."""
         array = tensor._array
-        core = array[tuple([slice(0, 1) if s == 0 else slice(None) for s in array.strides])]
+        once = [slice(0, 1) if s == 0 else slice(None) for s in array.strides]
+        core = array[(*once, ...)]
         if core.nbytes < max(self.min_bytes, 1) or _of_leaf(tensor):
             return tensor
         base = owner(array)

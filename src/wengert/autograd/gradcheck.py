@@ -42,8 +42,8 @@ def gradcheck(
     Args:
         func: takes `inputs` and returns a tensor or a tuple of tensors. Complex outputs are
             checked by their imaginary and real parts.
-        inputs: a tensor or a tuple; derivatives are checked for those that require grad, which
-            should be float64 or complex128. They are perturbed in place and put back.
+        inputs: a tensor or a tuple. Those that require grad are checked; they should be float64
+            or complex128, and are perturbed in place and put back.
         eps: the step of the differences.
         atol, rtol: allowed is a difference of atol + rtol * |numerical|.
         nondet_tol: by how much two backward passes may differ.
@@ -61,35 +61,17 @@ def gradcheck(
     >>> wengert.autograd.gradcheck(wengert.log, x)
     True
     """
-    _require(
-        check_forward_ad or check_backward_ad,
-        "Expected at least one of check_forward_ad or check_backward_ad to be True",
-    )
-    _require(
-        check_backward_ad or not check_batched_grad,
-        "Setting check_batched_grad=True requires check_backward_ad to be True",
-    )
-    _require(
-        check_forward_ad or not check_batched_forward_grad,
-        "Setting check_batched_forward_grad=True requires check_forward_ad to be True",
+    _need_one(check_forward_ad=check_forward_ad, check_backward_ad=check_backward_ad)
+    _need("check_backward_ad", check_backward_ad, check_batched_grad=check_batched_grad)
+    _need(
+        "check_forward_ad", check_forward_ad, check_batched_forward_grad=check_batched_forward_grad
     )
     return _checked(
-        func,
-        inputs,
-        raise_exception,
-        eps=eps,
-        atol=atol,
-        rtol=rtol,
-        nondet_tol=nondet_tol,
-        undefined=check_undefined_grad,
-        dtypes=check_grad_dtypes,
-        batched=check_batched_grad,
-        batched_forward=check_batched_forward_grad,
-        forward=check_forward_ad,
-        backward=check_backward_ad,
-        fast=fast_mode,
-        masked=bool(masked),
-    )
+        func, inputs, raise_exception, eps=eps, atol=atol, rtol=rtol, nondet_tol=nondet_tol,
+        undefined=check_undefined_grad, dtypes=check_grad_dtypes, batched=check_batched_grad,
+        batched_forward=check_batched_forward_grad, forward=check_forward_ad,
+        backward=check_backward_ad, fast=fast_mode, masked=bool(masked),
+    )  # fmt: skip
 
 
 def gradgradcheck(
@@ -131,38 +113,18 @@ def gradgradcheck(
     """
     from wengert.autograd import _gradcheck
 
-    _require(
-        check_fwd_over_rev or check_rev_over_rev,
-        "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True",
-    )
-    for name, value in (
-        ("check_undefined_grad", check_undefined_grad),
-        ("check_batched_grad", check_batched_grad),
-    ):
-        _require(
-            check_rev_over_rev or not value,
-            f"Setting {name}=True requires check_rev_over_rev to be True",
-        )
+    _need_one(check_fwd_over_rev=check_fwd_over_rev, check_rev_over_rev=check_rev_over_rev)
+    _need("check_rev_over_rev", check_rev_over_rev, check_undefined_grad=check_undefined_grad)
+    _need("check_rev_over_rev", check_rev_over_rev, check_batched_grad=check_batched_grad)
     gradient, arguments = _gradcheck.gradient(
         func, inputs, grad_outputs, gen_non_contig_grad_outputs
     )
     return _checked(
-        gradient,
-        arguments,
-        raise_exception,
-        eps=eps,
-        atol=atol,
-        rtol=rtol,
-        nondet_tol=nondet_tol,
-        undefined=check_undefined_grad,
-        dtypes=check_grad_dtypes,
-        batched=check_batched_grad,
-        batched_forward=False,
-        forward=check_fwd_over_rev,
-        backward=check_rev_over_rev,
-        fast=fast_mode,
-        masked=masked,
-    )
+        gradient, arguments, raise_exception, eps=eps, atol=atol, rtol=rtol, nondet_tol=nondet_tol,
+        undefined=check_undefined_grad, dtypes=check_grad_dtypes, batched=check_batched_grad,
+        batched_forward=False, forward=check_fwd_over_rev, backward=check_rev_over_rev,
+        fast=fast_mode, masked=masked,
+    )  # fmt: skip
 
 
 def _checked(func: Callable[..., Any], inputs: Any, raise_exception: bool, **options: Any) -> bool:
@@ -177,6 +139,12 @@ def _checked(func: Callable[..., Any], inputs: Any, raise_exception: bool, **opt
     return True
 
 
-def _require(condition: bool, text: str) -> None:
-    if not condition:
-        raise AssertionError(text)
+def _need_one(**checks: bool) -> None:
+    if not any(checks.values()):
+        raise AssertionError(f"Expected at least one of {' or '.join(checks)} to be True")
+
+
+def _need(name: str, value: bool, **checks: bool) -> None:
+    for check, wanted in checks.items():
+        if wanted and not value:
+            raise AssertionError(f"Setting {check}=True requires {name} to be True")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from wengert import _storage
@@ -134,12 +135,9 @@ def register_multi_grad_hook(
         known.grads[k] = g
         known.missing -= 1
         if mode == "all" and not known.missing:
-            fn(known.grads)
+            fn(known.grads)  # type: ignore[arg-type]
 
-    def hook(k: int) -> Callable[[Tensor], None]:
-        return lambda g: arrive(k, g)
-
-    return _Handles([t.register_hook(hook(k)) for k, t in enumerate(listened)])
+    return _Handles([t.register_hook(partial(arrive, k)) for k, t in enumerate(listened)])
 
 
 def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:

@@ -33,7 +33,8 @@ class Picks:
 
     def __init__(self, key: Key, shape: Shape) -> None:
         axes, indices = _indexed(key)
-        self.axis = _place(axes, indices)
+        adjacent = axes[-1] - axes[0] == len(axes) - 1
+        self.axis = axes[0] if adjacent else 0
         rest = [d for d in range(len(shape)) if d not in axes]
         self._order = [*rest[: self.axis], *axes, *rest[self.axis :]]
         lead, trail = ([shape[d] for d in part] for part in (rest[: self.axis], rest[self.axis :]))
@@ -81,16 +82,6 @@ def _indexed(key: Key) -> tuple[list[int], list[Any]]:
         axes += range(axis, axis + len(parts))
         axis += len(parts)
     return axes, indices
-
-
-def _place(axes: list[int], indices: list[Any]) -> int:
-    """Where the picked dimensions are: at the first index, or in front if a slice divides them.
-
-    A single number counts for nothing here: its dimension is gone before the others are looked at.
-    """
-    spread = [d for d, index in zip(axes, indices, strict=True) if index.ndim] or axes[:1]
-    between = [d for d in range(spread[0], spread[-1]) if d not in axes]
-    return 0 if between else sum(d not in axes for d in range(spread[0]))
 
 
 def _common_shape(indices: list[Any]) -> Shape:

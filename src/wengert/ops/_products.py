@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert._dtypes import of_numpy
 from wengert._core import Tensor
+from wengert._dtypes import of_numpy
 from wengert.kernels import matmul as kernel
 from wengert.ops._batching import Batch, Rule
 from wengert.ops._declare import Value, multilinear

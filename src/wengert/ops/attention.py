@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from wengert._core import Tensor, wrap
+from wengert._core import Tensor, memory_of, wrap
 from wengert._dtypes import of_numpy
 from wengert.ops.dropout import dropout
 from wengert.ops.softmax import softmax
@@ -45,10 +45,10 @@ def scaled_dot_product_attention(
     if allowed is None:
         return dropout(softmax(scores, -1), dropout_p) @ value
     # A row that sees nothing is computed as one that sees all, then erased: no nan arises.
-    blind = ~allowed._array.any(-1, keepdims=True)
-    weights = softmax(scores.masked_fill(wrap(~allowed._array & ~blind), -math.inf), -1)
-    if blind.any():
-        weights = weights.masked_fill(wrap(blind), 0.0)
+    blind = ~allowed.any(-1, keepdim=True)
+    weights = softmax(scores.masked_fill(~allowed & ~blind, -math.inf), -1)
+    if memory_of(blind).any():
+        weights = weights.masked_fill(blind, 0.0)
     return dropout(weights, dropout_p) @ value
 
 

@@ -7,36 +7,49 @@ all for a mean). Both are constant, so what is left is smooth in the scores.
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from wengert import _dtypes
-from wengert._core import Tensor, wrap
+from wengert._core import Tensor, Tracer, memory_of, wrap
 from wengert._dtypes import of_numpy
 from wengert.kernels import classification as kernels
 from wengert.kernels.precision import HALF, narrowed
+from wengert.ops._batching import Batch
 from wengert.ops._declare import Value, multilinear, primitive
 from wengert.ops._variadic import require_tensor
+from wengert.ops.indexing import index_select
 from wengert.ops.loss import check_reduction, reduced
+from wengert.ops.selection import where
+from wengert.ops.shape import reshape
 from wengert.ops.softmax import log_softmax, softmax
 
 
 def _cross_entropy_vjp(
     g: Value, input: Value, index: Value, share: Value, lse: Value, axis: int
 ) -> Value:
-    if not isinstance(input, Tensor):
+    if not isinstance(input, Tensor) and not isinstance(g, Tensor):
         return kernels.cross_entropy_gradient(g, input, index, share, lse, axis)
     # The denominator is differentiated too: it is taken from the input anew.
+    input, index, share = (x if isinstance(x, Tensor) else wrap(x) for x in (input, index, share))
     ones = np.ones(index._array.shape, input._array.dtype)
     hot = wrap(kernels.put(ones, index._array, input._array.shape, axis))
     return (softmax(input, axis) - hot) * (g * share).expand(index.shape).unsqueeze(axis)
+
+
+def _cross_entropy_reference(
+    input: Value, index: Value, share: Value, axis: int, reduced: bool
+) -> Value:
+    return _weighed_pick(log_softmax(input, axis), index, -share, axis, reduced)
 
 
 @primitive(
     mixed=False,
     aux=("lse",),
     label="NllLossBackward0",
+    reference=_cross_entropy_reference,
     input=_cross_entropy_vjp,
     index=None,
     share=None,
@@ -45,8 +58,37 @@ def _cross_entropy(input: Value, index: Value, share: Value, axis: int, reduced:
     return kernels.cross_entropy(input, index, share, axis, reduced)
 
 
+def _spread_shares(b: Batch) -> Any:
+    """The shares of a batch, which broadcast against the indices: one number may do for all."""
+    share, rank = b.values["share"], b.rank("index")
+    missing = rank - b.rank("share")
+    if "share" not in b.batched or not missing:
+        return share
+    return reshape(share, (b.size, *(1,) * missing))
+
+
+def _picked_in_batch(b: Batch) -> Any:
+    losses = b(
+        input=b.whole("input"), index=b.whole("index"), share=_spread_shares(b),
+        axis=b.params["axis"] + 1, reduced=False,
+    )  # fmt: skip
+    if not b.params["reduced"] or not b.rank("index"):
+        return losses
+    return losses.sum(tuple(range(1, b.rank("index") + 1)))
+
+
+def _put_in_batch(b: Batch) -> Any:
+    grad = b.whole("grad")
+    grad = reshape(grad, (b.size, *(1,) * (b.rank("index") - b.rank("grad")), *b.shape("grad")))
+    return b(
+        grad=grad, index=b.whole("index"), share=_spread_shares(b),
+        shape=(b.size, *b.params["shape"]), axis=b.params["axis"] + 1,
+    )  # fmt: skip
+
+
 @multilinear(
     mixed=False,
+    batch=_picked_in_batch,
     label="NllLossBackward0",
     input=lambda g, index, share, input_shape, axis: _weighed_put(
         g, index, share, input_shape, axis
@@ -67,6 +109,7 @@ def _weighed_pick(input: Value, index: Value, share: Value, axis: int, reduced: 
     ),
     index=None,
     share=None,
+    batch=_put_in_batch,
     name="nll_loss_backward",
 )
 def _weighed_put(
@@ -79,10 +122,11 @@ def _weighed_put(
 
 def _indices(
     input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int
-) -> tuple[np.ndarray, np.ndarray, int]:
+) -> tuple[Value, Value, int]:
     """Checked class indices with 0 for those ignored, the weight of each, and the class axis.
 
-    Where all weigh the same, the weight is one number.
+    Arrays; tensors where `target` or `weight` is followed by a transform. Where all weigh the
+    same, the weight may be one number.
     """
     x, t = input._array, target._array
     axis = 0 if x.ndim == 1 else 1
@@ -97,20 +141,38 @@ def _indices(
             f"weight tensor should be defined either for all {classes} classes or no classes but"
             f" got weight tensor of shape: {list(weight._array.shape)}"
         )
-    index = t.astype(np.int64, copy=False)
     dtype = np.dtype(np.float32) if x.dtype in HALF else x.dtype
-    share = np.ones((), dtype)
+    known = memory_of(target)
     # Mostly all is known: two reductions tell.
-    if not t.size or t.min() < 0 or t.max() >= classes or 0 <= ignore_index < classes:
-        known = t != ignore_index
-        index = np.where(known, index, 0)
-        wrong = (index < 0) | (index >= classes)
+    all_known = known.size and known.min() >= 0 and known.max() < classes
+    if not all_known:
+        wrong = (known != ignore_index) & ((known < 0) | (known >= classes))
         if wrong.any():
-            raise IndexError(f"Target {index[wrong].flat[0]} is out of bounds.")
-        share = known.astype(dtype)
+            raise IndexError(f"Target {known[wrong].flat[0]} is out of bounds.")
+    full = all_known and not 0 <= ignore_index < classes
+    if isinstance(target, Tracer) or isinstance(weight, Tracer):
+        return *_traced_indices(target, weight, None if full else ignore_index, dtype), axis
+    index = t.astype(np.int64, copy=False)
+    share = np.ones((), dtype)
+    if not full:
+        counted = t != ignore_index
+        index, share = np.where(counted, index, 0), counted.astype(dtype)
     if weight is not None:
         share = share * weight._array[index]
     return index, share, axis
+
+
+def _traced_indices(
+    target: Tensor, weight: Tensor | None, ignored: int | None, dtype: np.dtype
+) -> tuple[Tensor, Tensor]:
+    index = target.long()
+    share = wrap(np.ones((), dtype))
+    if ignored is not None:
+        counted = target != ignored
+        index, share = where(counted, index, 0), counted.to(of_numpy[dtype])
+    if weight is not None:
+        share = share * index_select(weight.detach(), 0, index.reshape(-1)).reshape(index.shape)
+    return index, share
 
 
 def _check_target_shape(shape: tuple[int, ...], target: tuple[int, ...], axis: int) -> None:
@@ -135,8 +197,8 @@ def _check_target_shape(shape: tuple[int, ...], target: tuple[int, ...], axis: i
     )
 
 
-def _sum_of_weights(share: np.ndarray, index: np.ndarray) -> Any:
-    return np.add.reduce(share, axis=None) if share.ndim else share * index.size
+def _sum_of_weights(share: Value, index: Value) -> Any:
+    return share.sum() if share.ndim else share * prod(index.shape)
 
 
 def _index_loss(
@@ -148,11 +210,13 @@ def _index_loss(
     if not input._array.ndim:
         raise ValueError("Expected 1 or more dimensions (got 0)")
     index, share, axis = _indices(input, target, weight, ignore_index)
-    if reduction == "mean" and not share.size:
-        share = np.full((), np.nan, share.dtype)
-        return reduced(loss(input, index, share, axis, False), "sum") * wrap(share)
+    if reduction == "mean" and 0 in share.shape:
+        nothing = wrap(np.full((), np.nan, np.float32)).to(input.dtype)
+        return reduced(loss(input, index, share, axis, False), "sum") * nothing
     if reduction == "mean":  # nan where nothing is left to average, as in PyTorch
-        share = np.asarray(share / _sum_of_weights(share, index))
+        share = share / _sum_of_weights(share, index)
+    if not isinstance(share, Tensor):
+        share = np.asarray(share)
     index = index.reshape(input._array.shape[:axis] + input._array.shape[axis + 1 :])
     share = share.reshape(index.shape) if share.ndim else share
     out = loss(input, index, share, axis, reduction != "none")
@@ -257,13 +321,13 @@ def _smoothed(
     index, share, axis = _indices(input, target, weight, ignore_index)
     shape = logs._array.shape
     spread = logs if weight is None else logs * _class_weights(weight, len(shape), axis)
-    known = (target._array != ignore_index).reshape(shape[:axis] + shape[axis + 1 :])
-    smooth = -spread.sum(axis) * wrap(known.astype(input._array.dtype))
+    known = (target != ignore_index).reshape(shape[:axis] + shape[axis + 1 :])
+    smooth = -spread.sum(axis) * known.to(input.dtype)
     if reduction == "none":
         smooth = smooth.reshape(target.shape)
     else:
         smooth = smooth.sum()
-        smooth = smooth / float(_sum_of_weights(share, index)) if reduction == "mean" else smooth
+        smooth = smooth / _sum_of_weights(share, index) if reduction == "mean" else smooth
     return sharp * (1 - smoothing) + smooth * (smoothing / shape[axis])
 
 
@@ -284,23 +348,22 @@ def multi_margin_loss(
     if p not in (1, 2):
         raise ValueError(f"only p == 1 and p == 2 supported, got {p}")
     scores = input if input.ndim == 2 else input.unsqueeze(0)
-    index = target._array.reshape(-1)
+    index = target.reshape(-1)
     if len(index) != scores.shape[0]:
         raise RuntimeError(
             "multi_margin_loss: target tensor should be 1-D with size equal to the number of input"
             f" samples. Expected target size [{scores.shape[0]}], but got {list(target.shape)}."
             f" Input has shape {list(input.shape)}."
         )
-    classes = scores.shape[1]
-    if index.size and not 0 <= index.min() <= index.max() < classes:
-        raise RuntimeError(f"target out of range: {index.tolist()} for {classes} classes")
-    at = wrap(index[:, None])
-    others = np.ones(scores.shape, scores._array.dtype)
-    others[np.arange(len(index)), index] = 0
+    classes, known = scores.shape[1], memory_of(target)
+    if known.size and not 0 <= known.min() <= known.max() < classes:
+        raise RuntimeError(f"target out of range: {known.tolist()} for {classes} classes")
+    at = index.unsqueeze(1)
+    others = (wrap(np.arange(classes)) != at).to(scores.dtype)
     if weight is not None:
-        others *= weight._array[index][:, None]
+        others = others * index_select(weight.detach(), 0, index).unsqueeze(1)
     short = (scores - scores.gather(1, at) + margin).relu()
-    loss = ((short if p == 1 else short * short) * wrap(others)).sum(1) / classes
+    loss = ((short if p == 1 else short * short) * others).sum(1) / classes
     return reduced(loss if input.ndim == 2 else loss.squeeze(0), reduction)
 
 
@@ -323,18 +386,16 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean
         )
     scores = input if input.ndim == 2 else input.unsqueeze(0)
     classes = scores.shape[1]
-    labels = target._array.reshape(scores.shape)
-    if labels.size and not -1 <= labels.min() <= labels.max() < classes:
+    labels, known = target.reshape(scores.shape), memory_of(target)
+    if known.size and not -1 <= known.min() <= known.max() < classes:
         raise RuntimeError(f"target out of range: expected classes from -1 to {classes - 1}")
-    counted = np.logical_and.accumulate(labels >= 0, axis=1)
-    index = np.where(counted, labels, 0)
-    other = np.ones(scores.shape, bool)
-    rows = np.arange(len(labels))[:, None]
-    other[np.broadcast_to(rows, labels.shape)[counted], labels[counted]] = False
+    counted = (labels < 0).cumsum(1) == 0
+    index = where(counted, labels, 0)
     # (batch, target, class): only pairs of a target with a class that is none.
-    pairs = counted[:, :, None] & other[:, None, :]
-    wanted = scores.gather(1, wrap(index)).unsqueeze(2)
-    short = (scores.unsqueeze(1) - wanted + 1).relu() * wrap(pairs.astype(scores._array.dtype))
+    hit = (index.unsqueeze(2) == wrap(np.arange(classes))) & counted.unsqueeze(2)
+    pairs = counted.unsqueeze(2) & ~hit.any(1, keepdim=True)
+    wanted = scores.gather(1, index).unsqueeze(2)
+    short = (scores.unsqueeze(1) - wanted + 1).relu() * pairs.to(scores.dtype)
     loss = short.sum((1, 2)) / classes
     return reduced(loss if input.ndim == 2 else loss.squeeze(0), reduction)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from wengert._core import Tensor, wrap
-from wengert._random import default_generator
+from wengert._random import default_generator, drawn
 from wengert.kernels.precision import narrowed
-from wengert.ops._batching import Batch
-from wengert.ops._declare import Value, multilinear
+from wengert.ops._batching import Batch, leading
+from wengert.ops._declare import Value, multilinear, primitive
 from wengert.ops._variadic import require_tensor
 
 # What a dropped element of self-normalising networks becomes: SELU's limit at minus infinity.
@@ -36,7 +38,7 @@ def _masked(input: Value, mask: Value, scale: float) -> Value:
 
 def _keep(
     name: str, input: Tensor, p: float, training: bool, leading: int | None = None
-) -> np.ndarray | None:
+) -> Tensor | None:
     """The mask of what stays, or None for everything.
 
     With `leading` it is drawn for that many dimensions and holds for whole channels.
@@ -55,7 +57,9 @@ def _keep(
                 f" shape {list(shape)}"
             )
         shape = (*shape[:leading], *(1,) * (len(shape) - leading))
-    return default_generator.bernoulli(shape, 1 - p)
+    if p == 1:
+        return wrap(np.zeros((1,) * len(shape), bool))
+    return drawn(lambda s: default_generator.bernoulli(s, 1 - p), shape)
 
 
 def _dropped(
@@ -136,6 +140,12 @@ def dropout3d(
     return _dropped("dropout3d", input, p, training, inplace, leading)
 
 
+@primitive(mask=None, batch=leading, name="alpha_dropout")
+def _shift(mask: Value, p: float, scale: float, dtype: np.dtype[Any]) -> Value:
+    """What is added: the floor where an element is dropped, less its mean everywhere."""
+    return (_SELU_FLOOR * scale * (1 - p - mask)).astype(dtype)
+
+
 def _alpha_dropped(
     name: str, input: Tensor, p: float, training: bool, inplace: bool, leading: int | None = None
 ) -> Tensor:
@@ -143,7 +153,7 @@ def _alpha_dropped(
     if mask is None:
         return input
     a = 0.0 if p == 1 else ((_SELU_FLOOR**2 * p + 1) * (1 - p)) ** -0.5
-    shift = wrap((_SELU_FLOOR * a * (1 - p - mask)).astype(input._array.dtype))
+    shift = _shift(mask, p, a, input._array.dtype)
     if inplace:
         return input._masked_(mask, a).add_(shift)
     return _masked(input, mask, a) + shift

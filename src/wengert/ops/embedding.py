@@ -7,16 +7,22 @@ from typing import Any
 import numpy as np
 
 from wengert import _storage
-from wengert._core import Tensor, caller, getframe, wrap
+from wengert._core import Tensor, Tracer, caller, getframe, memory_of, wrap
 from wengert._dtypes import of_numpy
 from wengert.kernels.precision import narrowed, widened
 from wengert.kernels.scatter import sum_at
-from wengert.ops._declare import Value, multilinear
+from wengert.ops._batching import Batch, leading
+from wengert.ops._declare import Value, multilinear, primitive
 from wengert.ops._variadic import require_tensor
 from wengert.ops.extrema import take_along
+from wengert.ops.selection import where
+from wengert.ops.shape import reshape
+
+# A row without a gradient; one in each of several tables that stand one below the other.
+Padding = int | tuple[int, ...] | None
 
 
-def _shares(index: np.ndarray, padding_idx: int | None, by_frequency: bool) -> np.ndarray | None:
+def _shares(index: np.ndarray, padding_idx: Padding, by_frequency: bool) -> np.ndarray | None:
     """What each looked-up row counts for in the gradient, where that is not one for all."""
     if padding_idx is None and not by_frequency:
         return None
@@ -25,7 +31,7 @@ def _shares(index: np.ndarray, padding_idx: int | None, by_frequency: bool) -> n
         _, inverse, counts = np.unique(index, return_inverse=True, return_counts=True)
         share /= counts[inverse.reshape(index.shape)]
     if padding_idx is not None:
-        share[index == padding_idx] = 0
+        share[np.isin(index, padding_idx)] = 0
     return share[..., None]
 
 
@@ -33,8 +39,39 @@ def _shared(rows: np.ndarray, share: np.ndarray | None) -> np.ndarray:
     return rows if share is None else rows * share.astype(rows.dtype)
 
 
+def _apart(b: Batch, rows: int) -> dict[str, Any]:
+    """The indices of samples as those of tables one below the other, and their padding rows."""
+    index = b.whole("input")
+    first = np.arange(b.size).reshape(-1, *(1,) * (len(index.shape) - 1)) * rows
+    padding = b.params["padding_idx"]
+    if padding is not None:
+        given = padding if isinstance(padding, tuple) else (padding,)
+        padding = tuple([p + k * rows for k in range(b.size) for p in given])
+    return {"input": index + wrap(first), "padding_idx": padding}
+
+
+def _one_below_the_other(b: Batch, name: str) -> Any:
+    rows, width = b.shape(name)
+    return reshape(b.whole(name), (b.size * rows, width))
+
+
+def _looked_up_in_batch(b: Batch) -> Any:
+    """Rows of a table for each sample, of which there is one, or one for each."""
+    name = "weight" if "weight" in b.values else "grad"
+    if name not in b.batched and not b.params["by_frequency"]:
+        return b()
+    return b(**_apart(b, b.shape(name)[0]), **{name: _one_below_the_other(b, name)})
+
+
+def _rows_added_in_batch(b: Batch) -> Any:
+    rows = b.params["rows"]
+    out = b(grad=b.whole("grad"), rows=b.size * rows, **_apart(b, rows))
+    return reshape(out, (b.size, rows, out.shape[-1]))
+
+
 @multilinear(
     mixed=False,
+    batch=_looked_up_in_batch,
     label="EmbeddingBackward0",
     input=None,
     weight=lambda g, input, weight_shape, padding_idx, by_frequency: add_rows(
@@ -42,7 +79,7 @@ def _shared(rows: np.ndarray, share: np.ndarray | None) -> np.ndarray:
     ),
 )
 def _embedding(
-    input: Value, weight: Value, padding_idx: int | None = None, by_frequency: bool = False
+    input: Value, weight: Value, padding_idx: Padding = None, by_frequency: bool = False
 ) -> Value:
     return np.take(weight, input, axis=0)
 
@@ -53,10 +90,11 @@ def _embedding(
         g, input, padding_idx, by_frequency
     ),
     input=None,
+    batch=_rows_added_in_batch,
     name="embedding_backward",
 )
 def add_rows(
-    grad: Value, input: Value, rows: int, padding_idx: int | None = None, by_frequency: bool = False
+    grad: Value, input: Value, rows: int, padding_idx: Padding = None, by_frequency: bool = False
 ) -> Value:
     """Zeros (rows, width), and each row of `grad` (..., width) added where the index says."""
     wide = widened(grad)
@@ -70,14 +108,15 @@ def add_rows(
         g, input, grad_shape[0], padding_idx, by_frequency
     ),
     input=None,
+    batch=_looked_up_in_batch,
     name="embedding_backward",
 )
-def _weighed_rows(grad: Value, input: Value, padding_idx: int | None, by_frequency: bool) -> Value:
+def _weighed_rows(grad: Value, input: Value, padding_idx: Padding, by_frequency: bool) -> Value:
     """The adjoint of `add_rows`."""
     return _shared(np.take(grad, input, axis=0), _shares(input, padding_idx, by_frequency))
 
 
-def _check_index(name: str, input: Any, weight: Any) -> np.ndarray:
+def _check_index(name: str, input: Any, weight: Any) -> None:
     for what, x in (("indices", input), ("weight", weight)):
         if not isinstance(x, Tensor):
             raise TypeError(f"{name}(): argument {what!r} must be Tensor, not {type(x).__name__}")
@@ -89,10 +128,11 @@ def _check_index(name: str, input: Any, weight: Any) -> np.ndarray:
             "Expected tensor for argument #1 'indices' to have one of the following scalar types:"
             f" Long, Int; but got {of_numpy[index.dtype].short} instead in {name}()"
         )
-    return index
 
 
-def _check_range(index: np.ndarray, rows: int) -> None:
+def _check_range(input: Tensor, rows: int) -> None:
+    """Raise IndexError for an index, in any sample of a batch, that names no row."""
+    index = memory_of(input)
     if index.size and not 0 <= int(index.min()) <= int(index.max()) < rows:
         wrong = index[(index < 0) | (index >= rows)].flat[0]
         raise IndexError(f"index out of range in self: {wrong} in a table of {rows} rows")
@@ -108,10 +148,15 @@ def _padding_row(padding_idx: int | None, rows: int) -> int | None:
     return padding_idx % rows
 
 
-def _limit_norms(weight: Tensor, index: np.ndarray, max_norm: float, norm_type: float) -> None:
+def _limit_norms(weight: Tensor, input: Tensor, max_norm: float, norm_type: float) -> None:
     """Shorten, in place, the rows of the table that will be looked up."""
+    if isinstance(weight, Tracer):
+        raise RuntimeError(
+            "embedding(): max_norm shortens rows of 'weight' in place, which a table that vmap,"
+            " forward mode or an inner derivative follows does not allow"
+        )
     table = weight._array
-    used = np.unique(index)
+    used = np.unique(memory_of(input))
     norms = np.linalg.norm(table[used], norm_type, axis=1)
     long = norms > max_norm
     _storage.before_write(table)
@@ -135,46 +180,61 @@ def embedding(
     tensor([[3., 4.],
             [1., 2.]])
     """
-    index = _check_index("embedding", input, weight)
+    _check_index("embedding", input, weight)
     rows = weight._array.shape[0]
     padding = _padding_row(padding_idx, rows)
-    _check_range(index, rows)
+    _check_range(input, rows)
     if max_norm is not None:
-        _limit_norms(weight, index, max_norm, norm_type)
+        _limit_norms(weight, input, max_norm, norm_type)
     return _embedding(input, weight, padding, scale_grad_by_freq)
 
 
-def _bags(
-    input: Tensor, index: np.ndarray, offsets: Tensor | None, include_last_offset: bool
-) -> np.ndarray:
-    """Where each bag begins in the flat index, and the end of the last."""
-    if index.ndim == 2:
+def _bags(input: Tensor, offsets: Tensor | None, include_last_offset: bool) -> tuple[Tensor, int]:
+    """The number of the bag that each index is in (past the last for none), and how many."""
+    if input.ndim == 2:
         if offsets is not None:
             raise ValueError(
                 "if input is 2D, then offsets has to be None, as input is treated is a mini-batch"
                 f" of fixed length sequences. However, found offsets of type {type(offsets)}"
             )
-        return np.arange(index.shape[0] + 1) * index.shape[1]
-    if index.ndim != 1:
+        bags, length = input.shape
+        return wrap(np.repeat(np.arange(bags), length)), bags
+    if input.ndim != 1:
         raise ValueError(
-            f"input has to be 1D or 2D Tensor, but got Tensor of dimension {index.ndim}"
+            f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}"
         )
-    if offsets is None or offsets._array.ndim != 1:
+    if offsets is None or offsets.ndim != 1:
         raise ValueError(f"offsets has to be a 1D Tensor but got {offsets}")
-    starts = offsets._array
-    if len(starts) and starts[0] != 0:
+    _check_offsets(memory_of(offsets), len(input))
+    bags = len(offsets) - (include_last_offset and len(offsets) > 0)
+    return _bag_numbers(offsets, len(input)), bags
+
+
+def _check_offsets(starts: np.ndarray, length: int) -> None:
+    """Raise RuntimeError unless offsets (..., bags) cut a list of this length."""
+    if not starts.size:
+        return
+    if starts[..., 0].any():
         raise RuntimeError(
             "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from"
-            f" position 0. However, got {starts[0]}"
+            f" position 0. However, got {starts[..., 0].max()}"
         )
-    if len(starts) and starts[-1] > len(index):
+    if starts[..., -1].max() > length:
         raise RuntimeError(
-            f"offsets[-1] can not be greater than input's length {len(index)} but got offsets[-1]"
-            f" of {starts[-1]}"
+            f"offsets[-1] can not be greater than input's length {length} but got offsets[-1]"
+            f" of {starts[..., -1].max()}"
         )
     if (np.diff(starts) < 0).any():
         raise RuntimeError(f"offsets must not decrease, got {starts.tolist()}")
-    return starts if include_last_offset else np.append(starts, len(index))
+
+
+@primitive(input=None, batch=leading, name="embedding_bag")
+def _bag_numbers(input: Value, length: int) -> Value:
+    """How many bags have begun at each position, less one."""
+    started = np.zeros((*input.shape[:-1], length + 1), np.int64)
+    places = np.indices(input.shape, sparse=True)[:-1]
+    np.add.at(started, (*places, input), 1)
+    return np.cumsum(started, -1)[..., :-1] - 1
 
 
 def _check_weights(weights: Tensor | None, input: Tensor, mode: str) -> None:
@@ -192,15 +252,6 @@ def _check_weights(weights: Tensor | None, input: Tensor, mode: str) -> None:
             f"embedding_bag: If per_sample_weights ({weights.shape}) is not None, then it must have"
             f" the same shape as the input ({input.shape})"
         )
-
-
-def _largest(rows: np.ndarray, bag: np.ndarray, bags: int) -> np.ndarray:
-    """For each bag and column the position of the largest element; 0 for an empty bag."""
-    where = np.zeros((bags, rows.shape[1]), np.int64)
-    for b in np.unique(bag):
-        inside = np.flatnonzero(bag == b)
-        where[b] = inside[rows[inside].argmax(0)]
-    return where
 
 
 def embedding_bag(
@@ -221,39 +272,42 @@ def embedding_bag(
     tensor([[ 3.,  5.],
             [10., 10.]])
     """
-    index = _check_index("embedding_bag", input, weight)
+    _check_index("embedding_bag", input, weight)
     _check_weights(per_sample_weights, input, mode)
-    ends = _bags(input, index, offsets, include_last_offset)
-    bag = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
-    flat = index.ravel()[: ends[-1] if len(ends) else 0]
+    bag, bags = _bags(input, offsets, include_last_offset)
     rows = weight._array.shape[0]
-    _check_range(flat, rows)
+    _check_range(input, rows)
     padding = _padding_row(padding_idx, rows)
-    weights = None if per_sample_weights is None else per_sample_weights.reshape(-1)[: len(flat)]
-    if padding is not None:
-        kept = np.flatnonzero(flat != padding)
-        flat, bag = flat[kept], bag[kept]
-        weights = None if weights is None else weights[wrap(kept)]
     if max_norm is not None:
-        _limit_norms(weight, flat, max_norm, norm_type)
-    taken = _embedding(wrap(flat), weight, None, scale_grad_by_freq)
-    return _reduced(taken, weights, bag, len(ends) - 1, mode)
+        _limit_norms(weight, input, max_norm, norm_type)
+    flat = input.reshape(-1)
+    if padding is not None:  # in no bag
+        bag = where(flat == padding, bags, bag)
+    taken = _embedding(flat, weight, None, scale_grad_by_freq)
+    if per_sample_weights is not None:
+        taken = taken * per_sample_weights.reshape(-1, 1)
+    if mode == "sum":
+        return add_rows(taken, bag, bags + 1)[:bags]
+    ones = wrap(np.ones((len(flat), 1), weight._array.dtype))
+    counts = add_rows(ones, bag, bags + 1)[:bags]
+    if mode == "mean":
+        return add_rows(taken, bag, bags + 1)[:bags] / counts.clamp_min(1)
+    if not len(flat):
+        return add_rows(taken, bag, bags)
+    best = take_along(taken, _largest(taken, bag, bags), 0, False)
+    return best * (counts > 0).to(best.dtype)
 
 
-def _reduced(
-    taken: Tensor, weights: Tensor | None, bag: np.ndarray, bags: int, mode: str
-) -> Tensor:
-    dtype = taken._array.dtype
-    counts = np.bincount(bag, minlength=bags)[:, None]
-    if mode == "max":
-        if not len(bag):
-            return add_rows(taken, bag, bags)
-        best = take_along(taken, _largest(taken._array, bag, bags), 0, False)
-        return best * wrap((counts > 0).astype(dtype))
-    if weights is not None:
-        taken = taken * weights.unsqueeze(-1)
-    total = add_rows(taken, bag, bags)
-    return total if mode == "sum" else total * wrap((1 / np.maximum(counts, 1)).astype(dtype))
+@primitive(input=None, bag=None, mixed=False, batch=leading, name="embedding_bag")
+def _largest(input: Value, bag: Value, bags: int) -> Value:
+    """For each bag and column the position of the largest element; 0 for an empty bag."""
+    where = np.zeros((*input.shape[:-2], bags, input.shape[-1]), np.int64)
+    for k in np.ndindex(input.shape[:-2]):
+        for b in np.unique(bag[k]):
+            if b < bags:
+                inside = np.flatnonzero(bag[k] == b)
+                where[(*k, b)] = inside[input[k][inside].argmax(0)]
+    return where
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
@@ -276,17 +330,29 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         )
     if not classes.size and num_classes <= 0:
         raise RuntimeError("Can not infer total number of classes from empty tensor.")
-    least, most = (int(classes.min()), int(classes.max())) if classes.size else (0, -1)
+    known = memory_of(tensor)
+    if num_classes == -1:
+        if type(classes) is not np.ndarray:
+            raise RuntimeError(
+                "vmap: When vmap-ing torch.nn.functional.one_hot, please provide an explicit"
+                " positive num_classes argument."
+            )
+        num_classes = int(known.max()) + 1
+    least, most = (int(known.min()), int(known.max())) if known.size else (0, -1)
     if least < 0:
         raise RuntimeError(f"Class values must be non-negative, got {least}")
-    count = most + 1 if num_classes == -1 else num_classes
-    if most >= count:
+    if most >= num_classes:
         raise RuntimeError(
             f"Class values must be smaller than num_classes, got {most} and {num_classes}"
         )
-    out = np.zeros((*classes.shape, count), np.int64)
-    np.put_along_axis(out, classes[..., None], 1, axis=-1)
-    return wrap(out)
+    return _one_hot(tensor, num_classes)
+
+
+@primitive(input=None, batch=lambda b: b(), name="one_hot")
+def _one_hot(input: Value, num_classes: int) -> Value:
+    out = np.zeros((*input.shape, num_classes), np.int64)
+    np.put_along_axis(out, input[..., None], 1, axis=-1)
+    return out
 
 
 __all__: list[str] = []

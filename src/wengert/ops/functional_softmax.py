@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -9,7 +10,9 @@ import numpy as np
 
 from wengert._core import Tensor, wrap
 from wengert._dtypes import dtype as DType
+from wengert._random import default_generator, drawn
 from wengert.kernels.axes import axis_of
+from wengert.ops.extrema import argmax
 from wengert.ops.softmax import log_softmax as _log_softmax
 from wengert.ops.softmax import softmax as _softmax
 
@@ -75,17 +78,19 @@ def gumbel_softmax(
     >>> wengert.nn.functional.gumbel_softmax(wengert.tensor([0.0, 99.0]), hard=True)
     tensor([0., 1.])
     """
-    from wengert._random import default_generator
-
     array = logits._array
-    waits = default_generator.exponential(array.size).astype(array.dtype)
-    soft = _softmax((logits + wrap(-np.log(waits).reshape(array.shape))) / tau, dim)
+
+    def noise(shape: tuple[int, ...]) -> np.ndarray:
+        waits = default_generator.exponential(math.prod(shape)).astype(array.dtype)
+        return -np.log(waits).reshape(shape)
+
+    soft = _softmax((logits + drawn(noise, array.shape)) / tau, dim)
     if not hard:
         return soft
     axis = axis_of(dim, array.ndim)
-    one_hot = np.zeros_like(array)
-    np.put_along_axis(one_hot, np.argmax(soft._array, axis=axis, keepdims=True), 1, axis)
-    return wrap(one_hot) - soft.detach() + soft
+    classes = np.arange(array.shape[axis]).reshape(-1, *(1,) * (array.ndim - axis - 1))
+    one_hot = (wrap(classes) == argmax(soft, axis, True)).to(soft.dtype)
+    return one_hot - soft.detach() + soft
 
 
 __all__: list[str] = []

@@ -18,50 +18,52 @@ Array = np.ndarray
 Several = Sequence[Tensor]
 
 
-def _part_of_cat(g: Any, k: int, known: tuple[list[int], int, list[int]]) -> Any:
-    ends, dim, skipped = known
+def _part_of_cat(g: Any, k: int, known: tuple[list[int], int, list[int], int]) -> Any:
+    ends, dim, skipped, lead = known
     if k in skipped:
-        return reshape(basic(g, (slice(0, 0),)), (0,))
+        return reshape(basic(g, (..., slice(0, 0))), (*g.shape[:lead], 0))
     start = ends[k - 1] if k else 0
     return basic(g, (*(slice(None),) * dim, slice(start, ends[k])))
 
 
-@of_list("CatBackward0", _part_of_cat, batch=lambda rank, dim: (axis_of(dim, rank) + 1,))
-def _cat(arrays: list[Array], dim: int) -> tuple[Array, Any]:
+@of_list("CatBackward0", _part_of_cat, batch=lambda rank, dim, lead: (dim, lead + 1))
+def _cat(arrays: list[Array], dim: int, lead: int) -> tuple[Array, Any]:
+    """`cat` for each entry of the first `lead` dimensions, which `dim` does not count."""
     if not arrays:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     # As in PyTorch, vectors without elements join anything: old code starts with one.
-    used = [a for a in arrays if a.shape != (0,)]
+    nothing = (*arrays[0].shape[:lead], 0)
+    used = [a for a in arrays if a.shape != nothing]
     if not used:
-        return arrays[0].copy(), ([0] * len(arrays), 0, [])
-    axis = _check_cat(arrays, used[0], dim)
+        return arrays[0].copy(), ([0] * len(arrays), lead, [], lead)
+    axis = _check_cat(arrays, used[0].shape, dim, lead)
     skipped: list[int] = []
     if len(used) < len(arrays):
-        skipped = [k for k, a in enumerate(arrays) if a.shape == (0,)]
-    ends = [*accumulate([0 if a.shape == (0,) else a.shape[axis] for a in arrays])]
-    return np.concatenate(used, axis), (ends, axis, skipped)
+        skipped = [k for k, a in enumerate(arrays) if a.shape == nothing]
+    ends = [*accumulate([0 if a.shape == nothing else a.shape[axis] for a in arrays])]
+    return np.concatenate(used, axis), (ends, axis, skipped, lead)
 
 
-def _check_cat(arrays: list[Array], first: Array, dim: int) -> int:
-    expected = first.shape
-    axis = axis_of(dim, len(expected))
+def _check_cat(arrays: list[Array], expected: tuple[int, ...], dim: int, lead: int) -> int:
+    nothing = (*expected[:lead], 0)
+    axis = axis_of(dim, len(expected) - lead) + lead
     for k, a in enumerate(arrays):
         shape = a.shape
-        if shape == expected and shape:
+        if shape == expected and len(shape) > lead:
             continue
-        if not shape:
+        if len(shape) == lead:
             raise RuntimeError(f"zero-dimensional tensor (at position {k}) cannot be concatenated")
-        if shape == (0,):
+        if shape == nothing:
             continue
         if len(shape) != len(expected):
             raise RuntimeError(
-                f"Tensors must have same number of dimensions: got {len(expected)} and"
-                f" {len(shape)} (tensor number {k} in the list)"
+                f"Tensors must have same number of dimensions: got {len(expected) - lead} and"
+                f" {len(shape) - lead} (tensor number {k} in the list)"
             )
         for d, (n, m) in enumerate(zip(expected, shape, strict=True)):
             if n != m and d != axis:
                 raise RuntimeError(
-                    f"Sizes of tensors must match except in dimension {axis}. Expected size {n}"
+                    f"Sizes of tensors must match except in dimension {axis - lead}. Expected size {n}"
                     f" but got size {m} for tensor number {k} in the list."
                 )
     return axis
@@ -76,7 +78,7 @@ def cat(tensors: Several, dim: int = 0) -> Tensor:
     >>> wengert.cat([wengert.tensor([1, 2]), wengert.tensor([3])])
     tensor([1, 2, 3])
     """
-    joined: Tensor = _cat(tensors, dim)
+    joined: Tensor = _cat(tensors, dim, 0)
     return joined
 
 

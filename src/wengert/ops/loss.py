@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from wengert import _dtypes
-from wengert._core import Tensor, wrap
+from wengert._core import Tensor, memory_of
 from wengert._dtypes import of_numpy
 from wengert.ops._checks import require_kind
 from wengert.ops._declare import Value, elementwise
@@ -209,7 +209,7 @@ def binary_cross_entropy(
             f"Found dtype {of_numpy[target._array.dtype].short} but expected"
             f" {of_numpy[input._array.dtype].short} for binary_cross_entropy()'s target"
         )
-    for what, x in (("input", input._array), ("target", target._array)):
+    for what, x in (("input", memory_of(input)), ("target", memory_of(target))):
         if not ((x >= 0) & (x <= 1)).all():
             raise RuntimeError(f"all elements of {what} should be between 0 and 1")
     loss = _binary_cross_entropy(input, target)
@@ -470,7 +470,7 @@ def gaussian_nll_loss(
     require_tensor("gaussian_nll_loss", "target", target, 2)
     if not isinstance(var, Tensor):
         var = input.new_full(input.shape, var)
-    if (var._array < 0).any():
+    if (memory_of(var) < 0).any():
         raise ValueError("var has negative entry/entries")
     if var.shape != input.shape:
         if input.shape[:-1] == var.shape:
@@ -479,8 +479,8 @@ def gaussian_nll_loss(
             raise ValueError(f"var is of incorrect size: {var.shape} for input {input.shape}")
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not valid")
-    raised = np.maximum(var._array, eps) - var._array
-    var = var + wrap(raised.astype(var._array.dtype))
+    given = var.detach()
+    var = var + (given.clamp_min(eps) - given)
     loss = 0.5 * (var.log() + (input - target) ** 2 / var)
     return reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
 

@@ -349,13 +349,16 @@ def _factor(factor: float, dtype: np.dtype) -> float:
     return int(factor) if dtype.kind in "iu" else factor
 
 
-def _sum_jvp(shape: Shape, term: Value, beta: float, alpha: float, *products: Value) -> Value:
-    """The tangent of beta * input + alpha * product, from those of the parts that have one."""
-    found = [_scaled(p, alpha) for p in products if p is not None]
-    if term is not None and beta != 0:
-        found.append(expand(_scaled(term, beta), shape))
-    if not found:
-        return term.new_zeros(shape)
+def _sum_jvp(
+    product: Any, t: Value, tangents: tuple[Value, Value], factors: tuple[Value, Value],
+    out: Value, beta: float, alpha: float,
+) -> Value:  # fmt: skip
+    """The tangent of beta * input + alpha * product; any of the tangents may be None."""
+    (t1, t2), (a, b) = tangents, factors
+    parts = [None if t1 is None else product(t1, b), None if t2 is None else product(a, t2)]
+    found = [_scaled(p, alpha) for p in parts if p is not None]
+    if t is not None and (beta != 0 or not found):
+        found.append(expand(_scaled(t, beta), tuple(out.shape)))
     return found[0] if len(found) == 1 else sum(found[1:], found[0])
 
 
@@ -368,8 +371,7 @@ def _addmm_in_batch(b: Batch) -> Any:
     mixed=False,
     batch=_addmm_in_batch,
     jvp=lambda t, t1, t2, mat1, mat2, out, alpha, beta: _sum_jvp(
-        tuple(out.shape), t, beta, alpha,
-        None if t1 is None else mm(t1, mat2), None if t2 is None else mm(mat1, t2),
+        mm, t, (t1, t2), (mat1, mat2), out, beta, alpha
     ),
     input=lambda g, input_shape, beta: fitted(_scaled(g, beta), input_shape),
     mat1=lambda g, mat2, mat1_shape, alpha: _scaled(left_vjp(g, mat2, mat1_shape), alpha),
@@ -423,8 +425,7 @@ def _baddbmm_in_batch(b: Batch) -> Any:
     mixed=False,
     batch=_baddbmm_in_batch,
     jvp=lambda t, t1, t2, batch1, batch2, out, alpha, beta: _sum_jvp(
-        tuple(out.shape), t, beta, alpha,
-        None if t1 is None else bmm(t1, batch2), None if t2 is None else bmm(batch1, t2),
+        bmm, t, (t1, t2), (batch1, batch2), out, beta, alpha
     ),
     input=lambda g, input_shape, beta: fitted(_scaled(g, beta), input_shape),
     batch1=lambda g, batch2, batch1_shape, alpha: _scaled(left_vjp(g, batch2, batch1_shape), alpha),

@@ -1,8 +1,6 @@
 """Normalisation over batches, layers, groups, instances; by root mean square; by a p-norm.
 
-One operation computes them all (see `kernels.norm.Plan`). It keeps its input and, of each
-group, mean and deviation. Its rules run a kernel on arrays; where the derivative is itself
-recorded they take the statistics from the input anew, so that they are differentiated too.
+The functions, and their checks. The operations that they call are in `_norms`.
 """
 
 from __future__ import annotations
@@ -18,134 +16,21 @@ from wengert._core import Tensor
 from wengert._dtypes import of_numpy
 from wengert._info import finfo
 from wengert._size import Size
-from wengert.kernels import norm as kernels
 from wengert.kernels.norm import Plan
 from wengert.kernels.precision import HALF
 from wengert.ops._checks import not_implemented
-from wengert.ops._declare import Value, primitive
+from wengert.ops._norms import (
+    _batch_norm,
+    _batch_norm_by_running,
+    _group_norm,
+    _instance_norm,
+    _layer_norm,
+    _rms_norm,
+)
 from wengert.ops._variadic import require_tensor
 from wengert.ops.casting import convert
 from wengert.ops.padding import pad
 from wengert.ops.pool import avg_pool2d
-from wengert.ops.reduction import mean_over, sum_to_shape
-
-# Running mean, running variance and momentum.
-Track = tuple[np.ndarray, np.ndarray, float]
-
-
-def _normalised(input: Value, plan: Plan, eps: float) -> tuple[Value, Value]:
-    """The normalised input and 1 / deviation, in the plan's view, by recorded operations."""
-    x = input.reshape(plan.view)
-    if plan.centred:
-        x = x - mean_over(x, plan.axes, True)
-    rstd = (mean_over(x * x, plan.axes, True) + eps) ** -0.5
-    return x * rstd, rstd
-
-
-def _input_vjp(
-    g: Value, input: Value, weight: Value, mean: Value, rstd: Value, plan: Plan, eps: float
-) -> Value:
-    if not isinstance(input, Tensor):
-        return kernels.input_gradient(g, input, weight, mean, rstd, plan)
-    out, scale = _normalised(input, plan, eps)
-    g = g.reshape(plan.channels)
-    g = (g if weight is None else g * weight.reshape(plan.affine)).reshape(plan.view)
-    inner = g - out * mean_over(g * out, plan.axes, True)
-    if plan.centred:
-        inner = inner - mean_over(g, plan.axes, True)
-    return (inner * scale).reshape(input.shape)
-
-
-def _weight_vjp(
-    g: Value, input: Value, weight_shape: Any, mean: Value, rstd: Value, plan: Plan, eps: float
-) -> Value:
-    if not isinstance(input, Tensor):
-        return kernels.weight_gradient(g, input, mean, rstd, plan).reshape(weight_shape)
-    out, _ = _normalised(input, plan, eps)
-    return _channel_sum(out.reshape(plan.channels) * g.reshape(plan.channels), weight_shape, plan)
-
-
-def _channel_sum(g: Value, shape: tuple[int, ...], plan: Plan) -> Value:
-    return sum_to_shape(g.reshape(plan.channels), plan.affine).reshape(shape)
-
-
-def _declared(name: str, label: str) -> Any:
-    """The operation under the name of one kind of normalisation: nodes say which they are."""
-
-    def forward(
-        input: Value, weight: Value, bias: Value, plan: Plan, eps: float, track: Any = None
-    ) -> Value:
-        out, mean, variance, rstd = kernels.normalise(input, weight, bias, plan, eps)
-        if track is not None:
-            assert mean is not None
-            _follow(track, mean, variance, plan.size)
-        return out, mean, rstd
-
-    forward.__name__ = name
-    return primitive(
-        mixed=False,
-        aux=("mean", "rstd"),
-        label=label,
-        input=_input_vjp,
-        weight=_weight_vjp,
-        bias=lambda g, bias_shape, plan: _channel_sum(g, bias_shape, plan),
-    )(forward)
-
-
-def _follow(track: Track, mean: np.ndarray, variance: np.ndarray, count: int) -> None:
-    """Move the running statistics towards those of this batch (the unbiased variance)."""
-    running_mean, running_var, momentum = track
-    channels = len(running_mean)
-    unbiased = variance * (count / max(count - 1, 1))
-    for running, now in ((running_mean, mean), (running_var, unbiased)):
-        running *= 1 - momentum
-        running += (momentum * now.reshape(-1, channels).mean(0)).astype(running.dtype)
-
-
-_layer_norm = _declared("_layer_norm", "NativeLayerNormBackward0")
-_rms_norm = _declared("_rms_norm", "RmsNormBackward0")
-_group_norm = _declared("_group_norm", "NativeGroupNormBackward0")
-_batch_norm = _declared("_batch_norm", "NativeBatchNormBackward0")
-_instance_norm = _declared("_instance_norm", "InstanceNormBackward0")
-
-
-def _scale(weight: Value, rstd: Value, shape: tuple[int, ...]) -> Value:
-    scale = rstd if weight is None else weight * rstd
-    return scale.reshape(-1, *(1,) * (len(shape) - 2))
-
-
-def _fixed_weight_vjp(g: Value, input: Value, weight_shape: Any, mean: Value, rstd: Value) -> Value:
-    affine = (-1, *(1,) * (input.ndim - 2))
-    normal = (input - mean.reshape(affine)) * rstd.reshape(affine)
-    return _per_channel(g * normal, weight_shape)
-
-
-def _per_channel(g: Value, shape: tuple[int, ...]) -> Value:
-    return sum_to_shape(g, (*shape, *(1,) * (g.ndim - 2))).reshape(shape)
-
-
-@primitive(
-    mixed=False,
-    aux=("mean", "rstd"),
-    label="NativeBatchNormBackward0",
-    input=lambda g, weight, input_shape, rstd: g * _scale(weight, rstd, input_shape),
-    weight=_fixed_weight_vjp,
-    bias=lambda g, bias_shape: _per_channel(g, bias_shape),
-    running_mean=None,
-    running_var=None,
-    name="batch_norm",
-)
-def _batch_norm_by_running(
-    input: Value, weight: Value, bias: Value, running_mean: Value, running_var: Value, eps: float
-) -> Value:
-    dtype = input.dtype
-    rstd = kernels.inverse_deviation(running_var, eps).astype(dtype)
-    mean = running_mean.astype(dtype)  # a copy: the buffer may change before the backward pass
-    scale = _scale(weight, rstd, input.shape)
-    out = input * scale
-    shift = -mean.reshape(scale.shape) * scale
-    out += shift if bias is None else shift + bias.reshape(scale.shape)
-    return out, mean, rstd
 
 
 def _check_vector(name: str, what: str, vector: Tensor | None, channels: int) -> None:
@@ -352,13 +237,13 @@ def batch_norm(
         raise _too_few(shape)
     view = _by_channel(shape)
     plan = Plan(view, (0, 2), view, (shape[1], 1))
-    return _batch_norm(input, weight, bias, plan, eps, _track(running_mean, running_var, momentum))
+    _check_both(running_mean, running_var)
+    return _batch_norm(input, weight, bias, running_mean, running_var, plan, eps, momentum)
 
 
-def _track(mean: Tensor | None, var: Tensor | None, momentum: float) -> Track | None:
+def _check_both(mean: Tensor | None, var: Tensor | None) -> None:
     if (mean is None) != (var is None):
         raise ValueError("running_mean and running_var must either both be None or neither be None")
-    return None if mean is None or var is None else (mean._array, var._array, momentum)
 
 
 def instance_norm(
@@ -404,8 +289,8 @@ def instance_norm(
         _check_vector("instance_norm", what, x, shape[1])
     view = _by_channel(shape)
     plan = Plan(view, (2,), view, (shape[1], 1))
-    track = _track(running_mean, running_var, momentum)
-    return _instance_norm(input, weight, bias, plan, eps, track)
+    _check_both(running_mean, running_var)
+    return _instance_norm(input, weight, bias, running_mean, running_var, plan, eps, momentum)
 
 
 def local_response_norm(

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from wengert._core import Tensor, wrap
+from wengert._core import Tensor, Tracer
 from wengert._dtypes import ALL, BOOL, COMPLEX, of_numpy
+from wengert._random import default_generator, drawn
 from wengert.kernels.precision import in_float32
 from wengert.ops._checks import require_kind
 from wengert.ops._declare import Value, elementwise
@@ -230,14 +231,23 @@ def rrelu(
         )
     if not training:
         return leaky_relu(input, (lower + upper) / 2, inplace)
-    from wengert._random import default_generator
+    require_kind("rrelu_with_noise_out_cpu", input._array, "f")
+    slopes = _random_slopes(input, lower, upper)
+    return input._prelu_(slopes) if inplace else _prelu(input, slopes)
 
-    array = input._array
-    require_kind("rrelu_with_noise_out_cpu", array, "f")
-    slopes, negative = np.ones_like(array), array <= 0
-    draws = default_generator.doubles(int(np.count_nonzero(negative)))
-    slopes[negative] = draws * (upper - lower) + lower
-    return input._prelu_(wrap(slopes)) if inplace else _prelu(input, wrap(slopes))
+
+def _random_slopes(input: Tensor, lower: float, upper: float) -> Tensor:
+    """Slopes from [lower, upper], drawn for the negative elements; inside a transform for all."""
+    array, known = input._array, not isinstance(input, Tracer)
+
+    def draw(shape: tuple[int, ...]) -> np.ndarray:
+        negative = np.broadcast_to(array <= 0, shape) if known else np.ones(shape, bool)
+        slopes = np.ones(shape, array.dtype)
+        draws = default_generator.doubles(int(np.count_nonzero(negative)))
+        slopes[negative] = draws * (upper - lower) + lower
+        return slopes
+
+    return drawn(draw, array.shape)
 
 
 def relu_(input: Tensor) -> Tensor:

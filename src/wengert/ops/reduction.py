@@ -29,9 +29,7 @@ from wengert.ops.scan import exclusive_prod, has_zeros
 from wengert.ops.shape import reshape
 
 
-@multilinear(
-    input=lambda g, input_shape: expand_to(g, input_shape), batch=whole_shape, name="sum"
-)
+@multilinear(input=lambda g, input_shape: expand_to(g, input_shape), batch=whole_shape, name="sum")
 def sum_to_shape(input: Value, shape: tuple[int, ...]) -> Value:
     """The sum down to a shape that broadcasts to the input's."""
     return unbroadcast(input, shape)

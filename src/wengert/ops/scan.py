@@ -60,9 +60,8 @@ def _shifted(input: Value, dim: int, by: int, fill: float) -> Value:
     factor=lambda g, factor, out, dim, reverse: (
         _carried(g, factor, dim, reverse) * conj(_before(out, dim, reverse))
     ),
-    jvp=lambda t_add, t_factor, factor, out, dim, reverse: _recurrence(
-        sum_of(t_add, None if t_factor is None else t_factor * _before(out, dim, reverse)),
-        factor, dim, reverse,
+    jvp=lambda t_add, t_factor, factor, out, dim, reverse: _recurrence_jvp(
+        t_add, t_factor, factor, out, dim, reverse
     ),
     batch=along("dim"),
     name="cumprod_backward",
@@ -70,6 +69,13 @@ def _shifted(input: Value, dim: int, by: int, fill: float) -> Value:
 def _recurrence(add: Value, factor: Value, dim: int, reverse: bool) -> Value:
     """r[k] = add[k] + factor[k] * r[k-1], or r[k+1] if `reverse`."""
     return kernel.recurrence(add, factor, axis_of(dim, add.ndim), reverse)
+
+
+def _recurrence_jvp(
+    t_add: Value, t_factor: Value, factor: Value, out: Value, dim: int, reverse: bool
+) -> Value:
+    from_factor = None if t_factor is None else t_factor * _before(out, dim, reverse)
+    return _recurrence(sum_of(t_add, from_factor), factor, dim, reverse)
 
 
 def _before(x: Value, dim: int, reverse: bool, fill: float = 0.0) -> Value:

@@ -276,7 +276,7 @@ def _reached(
     counts = scatter_add(
         keep(_ones(out), own), dim, index, keep(_ones(gather(out, dim, index)), came)
     )
-    return own, came, maximum(counts, 1)
+    return own, came, counts + (counts == 0)
 
 
 def _used(src: Any, index: Any) -> Any:

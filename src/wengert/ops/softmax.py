@@ -29,6 +29,16 @@ def _softmax(input: Value, dim: int) -> Value:
     return kernel.softmax(input, axis_of(dim, input.ndim))
 
 
+def _softmax_pullback_jvp(
+    t_input: Value, t_output: Value, input: Value, output: Value, dim: int
+) -> Value:
+    from_input = None if t_input is None else _softmax_pullback(t_input, output, dim)
+    if t_output is None:
+        return from_input
+    centred = input - sum_over(input * output, dim, True)
+    return sum_of(from_input, t_output * centred - output * sum_over(input * t_output, dim, True))
+
+
 def _softmax_pullback_output(h: Value, g: Value, output: Value, dim: int) -> Value:
     return h * (g - sum_over(g * output, dim, True)) - g * sum_over(h * output, dim, True)
 
@@ -36,12 +46,8 @@ def _softmax_pullback_output(h: Value, g: Value, output: Value, dim: int) -> Val
 @primitive(
     input=lambda g, output, dim: _softmax_pullback(g, output, dim),
     output=lambda g, input, output, dim: _softmax_pullback_output(g, input, output, dim),
-    jvp=lambda t_input, t_output, input, output, dim: sum_of(
-        None if t_input is None else _softmax_pullback(t_input, output, dim),
-        None if t_output is None else (
-            t_output * (input - sum_over(input * output, dim, True))
-            - output * sum_over(input * t_output, dim, True)
-        ),
+    jvp=lambda t_input, t_output, input, output, dim: _softmax_pullback_jvp(
+        t_input, t_output, input, output, dim
     ),
     batch=along("dim"),
     name="softmax_backward",
@@ -61,12 +67,20 @@ def _log_softmax(input: Value, dim: int) -> Value:
     return kernel.log_softmax(input, axis_of(dim, input.ndim))
 
 
+def _log_softmax_pullback_jvp(
+    t_input: Value, t_output: Value, input: Value, output: Value, dim: int
+) -> Value:
+    from_input = None if t_input is None else _log_softmax_pullback(t_input, output, dim)
+    if t_output is None:
+        return from_input
+    return sum_of(from_input, -(exp(output) * t_output * sum_over(input, dim, True)))
+
+
 @primitive(
     input=lambda g, output, dim: g - sum_over(g * exp(output), dim, True),
     output=lambda g, input, output, dim: -(g * exp(output) * sum_over(input, dim, True)),
-    jvp=lambda t_input, t_output, input, output, dim: sum_of(
-        None if t_input is None else _log_softmax_pullback(t_input, output, dim),
-        None if t_output is None else -(exp(output) * t_output * sum_over(input, dim, True)),
+    jvp=lambda t_input, t_output, input, output, dim: _log_softmax_pullback_jvp(
+        t_input, t_output, input, output, dim
     ),
     batch=along("dim"),
     name="log_softmax_backward",

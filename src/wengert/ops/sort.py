@@ -21,6 +21,7 @@ from wengert.ops._reducing import as_rows
 from wengert.ops._results import ValuesIndices, result_of
 from wengert.ops.comparison import eq
 from wengert.ops.extrema import picked, take_along
+from wengert.ops.indexing import elements
 from wengert.ops.shape import reshape
 
 
@@ -156,7 +157,7 @@ def unique(
     (tensor([1, 3]), tensor([1, 2]))
     """
     _require_tensor("unique", input=input)
-    array = input._array
+    array = elements("unique", input)
     axis = None if dim is None else axis_of(dim, array.ndim)
     if dim is not None and array.ndim == 0:
         axis = None
@@ -185,7 +186,7 @@ def unique_consecutive(
     tensor([1, 2, 1])
     """
     _require_tensor("unique_consecutive", input=input)
-    array = input._array
+    array = elements("unique_consecutive", input)
     if dim is None or array.ndim == 0:
         axis, rows = 0, array.reshape(-1)
     else:

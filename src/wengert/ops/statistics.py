@@ -380,9 +380,7 @@ def _checked_levels(name: str, input: Tensor, q: Any, interpolation: str) -> Ten
     return levels
 
 
-def _ranks(
-    x: Tensor, levels: Tensor, axis: int, ignore_nan: bool, interpolation: str
-) -> Tensor:
+def _ranks(x: Tensor, levels: Tensor, axis: int, ignore_nan: bool, interpolation: str) -> Tensor:
     """The rank of each level among the elements along the axis, nan being the largest."""
     n = x.shape[axis]
     missing = isnan(x)

@@ -13,11 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import as_strided as _unowned_view
 
-from wengert._core import Node, Tensor, mode
+from wengert._core import Node, Tensor, memory_of, mode
 from wengert._dtypes import of_numpy
 from wengert._storage import owner
+from wengert.kernels.axes import axis_of
+from wengert.ops._batching import Batch
 from wengert.ops._declare import Value, multilinear
 from wengert.ops._variadic import record
+from wengert.ops.shape import padded, reshape
 
 
 class Window(NamedTuple):
@@ -93,18 +96,43 @@ def _copied(layout: Window, window: Window) -> tuple[np.ndarray, np.ndarray, np.
     return seen(layout), seen(window), memory
 
 
+def _with_batch(b: Batch, step: int) -> dict[str, Window]:
+    """Both windows of a sample as windows of a batch of samples that are so far apart."""
+    return {
+        name: w._replace(shape=(b.size, *w.shape), strides=(step, *w.strides))
+        for name, w in b.params.items()
+    }
+
+
+def _apart(b: Batch) -> Value:
+    """The rule of operations on copies of memory, in which samples do not overlap."""
+    ends = [end for w in b.params.values() for end in w.extent()]
+    item = max(w.dtype.itemsize for w in b.params.values())
+    return b(**_with_batch(b, (max(ends) - min(ends)) // item * item + item))
+
+
+def _window_batch(b: Batch) -> Value:
+    memory = memory_of(b.values["input"])
+    return b(**_with_batch(b, memory.strides[-1 - b.rank("input")]))
+
+
 @multilinear(
     input=lambda g, layout, window: _spread(g, layout, window),
     view=True,
+    batch=_window_batch,
     label="AsStridedBackward0",
     name="as_strided",
 )
 def _window(input: Value, layout: Window, window: Window) -> Value:
-    """The input's memory through a window."""
-    return look(input, window)
+    """The input's memory through a window; as a copy where it is not laid out so (a tangent)."""
+    return look(input, window) if whole(input) == layout else _take(input, layout, window)
 
 
-@multilinear(g=lambda g, layout, window: _take(g, layout, window), name="as_strided_backward")
+@multilinear(
+    g=lambda g, layout, window: _take(g, layout, window),
+    batch=_apart,
+    name="as_strided_backward",
+)
 def _spread(g: Value, layout: Window, window: Window) -> Value:
     """Zeros in the layout of the tensor, with `g` added to what the window shows."""
     root, part, memory = _copied(layout, window)
@@ -121,7 +149,9 @@ def _spread(g: Value, layout: Window, window: Window) -> Value:
     return root
 
 
-@multilinear(g=lambda g, layout, window: _spread(g, layout, window), name="as_strided")
+@multilinear(
+    g=lambda g, layout, window: _spread(g, layout, window), batch=_apart, name="as_strided"
+)
 def _take(g: Value, layout: Window, window: Window) -> Value:
     """What the window shows of `g`, laid out as the tensor."""
     root, part, _ = _copied(layout, window)
@@ -129,7 +159,11 @@ def _take(g: Value, layout: Window, window: Window) -> Value:
     return part.copy()
 
 
-@multilinear(g=lambda g, layout, window: _erase(g, layout, window), name="as_strided_backward")
+@multilinear(
+    g=lambda g, layout, window: _erase(g, layout, window),
+    batch=_apart,
+    name="as_strided_backward",
+)
 def _erase(g: Value, layout: Window, window: Window) -> Value:
     """`g`, laid out as the tensor, with zeros where the window is."""
     root, part, _ = _copied(layout, window)
@@ -199,13 +233,35 @@ def as_strided(
             "as_strided(): argument 'input' (position 1) must be Tensor, not"
             f" {type(input).__name__}"
         )
-    array: np.ndarray = input._array
+    array = _sample(input)
     window = _checked_window(array, tuple(size), tuple(stride), storage_offset)
+    if array.ndim < memory_of(input).ndim:
+        _check_within_sample(array, window)
     root = getattr(input, "_root", input)
     if root is not input and input._edge is not None:
         window = window._replace(offset=window.offset + _address(array) - _address(root._array))
         return _window(root, whole(root._array), window)
     return _window(input, whole(array), window)
+
+
+def _sample(input: Tensor) -> np.ndarray:
+    """The memory of a tensor; inside of vmap that of the first sample."""
+    memory = memory_of(input)
+    batches = memory.ndim - input.ndim
+    if 0 in memory.shape[:batches]:
+        raise RuntimeError("as_strided(): a batch without samples has no memory to look at")
+    return memory[(0,) * batches + (...,)]
+
+
+def _check_within_sample(sample: np.ndarray, window: Window) -> None:
+    """Raise RuntimeError for a view that would leave a sample's part of a batch."""
+    (first, last), (low, high) = window.extent(), whole(sample).extent()
+    if first < low or last > high:
+        raise RuntimeError(
+            f"vmap: as_strided() with size {list(window.shape)} can access memory outside of a"
+            f" sample of shape {list(sample.shape)}. This is not supported inside of vmap: rewrite"
+            " it as a sequence of view operations"
+        )
 
 
 def _checked_window(
@@ -239,11 +295,21 @@ def _checked_window(
     return window
 
 
+def _unfold_batch(b: Batch) -> Value:
+    rank = b.rank("input")
+    d = axis_of(b.params["dimension"], rank) + 1
+    if rank:
+        return b(dimension=d)
+    out = b(input=padded(b.values["input"], 1), dimension=1)
+    return reshape(out, (b.size, out.shape[-1]))
+
+
 @multilinear(
     input=lambda g, input_shape, dimension, size, step: _fold(
         g, input_shape, dimension, size, step
     ),
     view=True,
+    batch=_unfold_batch,
 )
 def unfold(input: Value, dimension: int, size: int, step: int) -> Value:
     """All slices of length `size` along a dimension, `step` apart, as a view.
@@ -268,7 +334,7 @@ def unfold(input: Value, dimension: int, size: int, step: int) -> Value:
 
 
 def _unfold_axis(array: np.ndarray, dimension: int, size: int, step: int) -> int:
-    d: int = np.lib.array_utils.normalize_axis_index(dimension, array.ndim)
+    d = axis_of(dimension, array.ndim)
     if size < 0:
         raise RuntimeError(f"size is {size} but must be >= 0")
     if size > array.shape[d]:
@@ -280,8 +346,20 @@ def _unfold_axis(array: np.ndarray, dimension: int, size: int, step: int) -> int
     return d
 
 
+def _fold_batch(b: Batch) -> Value:
+    g, shape = b.values["g"], b.params["shape"]
+    d = axis_of(b.params["dimension"], len(shape)) + 1
+    if shape:
+        return b(shape=(b.size, *shape), dimension=d)
+    # A number was unfolded to its only slice.
+    single = reshape(g, (b.size, 1, *g.shape[1:]))
+    return reshape(b(g=single, shape=(b.size, 1), dimension=1), (b.size,))
+
+
 @multilinear(
-    g=lambda g, dimension, size, step: unfold(g, dimension, size, step), name="unfold_backward"
+    g=lambda g, dimension, size, step: unfold(g, dimension, size, step),
+    batch=_fold_batch,
+    name="unfold_backward",
 )
 def _fold(g: Value, shape: tuple[int, ...], dimension: int, size: int, step: int) -> Value:
     """The adjoint of unfold: every slice added back to where it was taken from."""

@@ -11,6 +11,7 @@ from wengert import _dtypes
 from wengert._core import Tensor, wrap
 from wengert.kernels.axes import axis_of
 from wengert.ops import _operands
+from wengert.ops._batching import along
 from wengert.ops._declare import Value, multilinear
 from wengert.ops._products import fitted
 from wengert.ops._variadic import require_tensor
@@ -130,6 +131,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 @multilinear(
     input=lambda g, other, input_shape, dim: fitted(_cross(conj(other), g, dim), input_shape),
     other=lambda g, input, other_shape, dim: fitted(_cross(g, conj(input), dim), other_shape),
+    batch=along("dim"),
     label="LinalgCrossBackward0",
 )
 def _cross(input: Value, other: Value, dim: int) -> Value:
@@ -186,12 +188,14 @@ def trace(input: Tensor) -> Tensor:
     tensor(5.)
     """
     require_tensor("trace", "input", input)
-    array = input._array if isinstance(input, Tensor) else np.asarray(input)
+    if not isinstance(input, Tensor):
+        input = wrap(np.asarray(input))
+    array = input._array
     if array.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {array.ndim}")
     n = min(array.shape)
     if array.dtype.kind in "iub":
-        return wrap(np.trace(array, dtype=np.int64))
+        return input.diagonal().sum()
     square = input if array.shape == (n, n) else input.narrow(0, 0, n).narrow(1, 0, n)
     return rearrange(square, (0, 0), ())
 

@@ -222,7 +222,11 @@ def backward(
 
 
 def _grad_fn(self: Tensor) -> Node | None:
-    return None if _is_leaf(self) else self._edge
+    return None if self._edge is None or type(self._edge) is Leaf else self._edge.output()[0]
+
+
+def _output_nr(self: Tensor) -> int:
+    return 0 if self._edge is None else self._edge.output()[1]
 
 
 def bind() -> None:
@@ -235,6 +239,7 @@ def bind() -> None:
     define.is_leaf = property(_is_leaf)
     define.grad = property(_get_grad, _set_grad, lambda self: _set_grad(self, None))
     define.grad_fn = property(_grad_fn)
+    define.output_nr = property(_output_nr)
     define.data = property(detach, _set_data)
     define.retains_grad = property(_retains_grad)
     define._base = property(lambda self: getattr(self, "_root", None))

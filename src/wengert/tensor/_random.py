@@ -11,11 +11,23 @@ from typing import Any, Unpack
 import numpy as np
 
 from wengert import _dtypes
-from wengert._core import Tensor, wrap
+from wengert._core import Tensor, Tracer, wrap
 from wengert._dtypes import of_numpy
-from wengert._random import Generator, default_generator
+from wengert._random import Draw, Generator, default_generator, drawn
+from wengert.autograd._randomness import vmaps
+from wengert.ops.casting import convert
 from wengert.ops.expansion import broadcast_shapes, expand
-from wengert.ops.shape import clone
+from wengert.ops.sampling import (
+    check_deviations,
+    check_probabilities,
+    check_rates,
+    check_weights,
+    counts,
+    normals,
+    successes,
+    with_replacement,
+    without_replacement,
+)
 from wengert.tensor._arguments import (
     Options,
     allocate,
@@ -26,7 +38,6 @@ from wengert.tensor._arguments import (
     require_tensor,
     size_of,
 )
-from wengert.tensor._inplace import overwrite
 
 Size = Any
 
@@ -140,7 +151,31 @@ def _sized(name: str, sample: Any, size: Any, generator: Any, out: Any, options:
     def make(shape: Any, np_dtype: Any) -> np.ndarray:
         return sample(source, shape, np_dtype=np_dtype)
 
-    return finish(name, allocate(make, size_of(name, size), dtype), options, out)
+    return _finished(
+        name, lambda shape: allocate(make, shape, dtype), size_of(name, size), options, out
+    )
+
+
+def _finished(
+    name: str, draw: Draw, shape: tuple[int, ...], options: Options, out: Tensor | None
+) -> Tensor:
+    """A new tensor of random numbers, after the options that are not about its elements."""
+    _refuse_out(out)
+    if out is not None:
+        return finish(name, draw(shape), options, out)
+    numbers = drawn(draw, shape)
+    made = finish(name, numbers._array, options)
+    if not isinstance(numbers, Tracer):
+        return made
+    return numbers if made._edge is None else numbers.requires_grad_()
+
+
+def _refuse_out(out: Tensor | None) -> None:
+    if out is not None and vmaps():
+        raise RuntimeError(
+            "vmap: We do not support calling out variants of random operations inside of vmap."
+            " Please use non-out variants as a workaround"
+        )
 
 
 def _like(name: str, function: Any, input: Any, options: Any) -> Tensor:
@@ -216,9 +251,14 @@ def randint(*args: Any, low: int = 0, high: int | None = None, size: Any = None,
     bounds = require_int("randint", "low", low), require_int("randint", "high", high)
     dtype = dtype_of("randint", options, _dtypes.int64)
     check_bounds(*bounds, dtype)
-    array = generator_of("randint", generator).integers(size_of("randint", (size,)), *bounds,
-                                                        dtype.np)  # fmt: skip
-    return finish("randint", array, options, out)
+    source = generator_of("randint", generator)
+    return _finished(
+        "randint",
+        lambda shape: source.integers(shape, *bounds, dtype.np),
+        size_of("randint", (size,)),
+        options,
+        out,
+    )
 
 
 def check_bounds(low: int, high: int, dtype: _dtypes.dtype) -> None:
@@ -263,8 +303,13 @@ def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None =
     dtype = dtype_of("randperm", options, _dtypes.int64)
     if dtype.category == _dtypes.INT:
         _dtypes.scalar_array(max(count - 1, 0), dtype, "randperm")
-    order = generator_of("randperm", generator).permutation(count)
-    return finish("randperm", order.astype(dtype.np, copy=False), options, out)
+    source = generator_of("randperm", generator)
+
+    def draw(shape: tuple[int, ...]) -> np.ndarray:
+        orders = [source.permutation(count) for _ in range(math.prod(shape[:-1]))]
+        return np.array(orders, dtype.np).reshape(shape)
+
+    return _finished("randperm", draw, (count,), options, out)
 
 
 def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None,
@@ -276,46 +321,46 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
     torch.Size([3])
     """
     source = generator_of("normal", generator)
-    given = [x for x in (mean, std) if isinstance(x, Tensor)]
     if size is not None:
         dtype = dtype_of("normal", options)
         require_floating("normal_kernel_cpu", dtype)
-        array = source.normal(size_of("normal", (size,)), _mean(mean), _std(std), dtype.np)
-        return finish("normal", array, options, out)
+        center, spread = _number(mean), _number(std)
+        if not spread >= 0:
+            raise RuntimeError(f"normal expects std >= 0.0, but found std {spread}")
+        shape = size_of("normal", (size,))
+        return _finished(
+            "normal", lambda s: source.normal(s, center, spread, dtype.np), shape, options, out
+        )
+    given = [x for x in (mean, std) if isinstance(x, Tensor)]
     if not given:
         raise TypeError(
             "normal() received an invalid combination of arguments - got"
             f" ({type(mean).__name__}, {type(std).__name__}) without a size"
         )
-    center, spread = (x._array if isinstance(x, Tensor) else x for x in (mean, std))
-    _std(spread)
     dtype = of_numpy[given[0]._array.dtype]
     require_floating("normal_kernel_cpu", dtype)
     shape = broadcast_shapes(*(x._array.shape for x in given))
-    array = np.asarray(source.normal(shape, np_dtype=dtype.np) * spread + center, dtype.np)
-    wanting = [x for x in given if x._edge is not None]
-    if out is None and wanting:
-        return _drawn(expand(wanting[0], shape), array, "normal")
-    return finish("normal", array, options, out)
+    center, spread = (
+        expand(convert(x, dtype) if isinstance(x, Tensor) else wrap(np.asarray(x, dtype.np)), shape)
+        for x in (mean, std)
+    )
+    check_deviations(spread)
+    _refuse_out(out)
+    draws = drawn(lambda s: source.normal(s, np_dtype=dtype.np), shape, given)
+    return _placed("normal", normals(center, spread, draws), options, out)
 
 
-def _drawn(input: Tensor, values: np.ndarray, name: str) -> Tensor:
-    """Numbers that were drawn for `input`: the gradient that it gets from them is zero."""
-    if input._edge is None:
-        return wrap(values)
-    return overwrite(clone(input), wrap(values), name)
+def _placed(name: str, result: Tensor, options: Options, out: Tensor | None) -> Tensor:
+    """A result, after the options; in the tensor given as `out`."""
+    if out is not None:
+        return into(name, out, result._array)
+    if options:
+        finish(name, result._array, options)
+    return result
 
 
-def _mean(mean: Any) -> float:
-    return mean._array.item() if isinstance(mean, Tensor) else mean
-
-
-def _std(std: Any) -> Any:
-    if isinstance(std, Tensor):
-        std = std._array.item()
-    if np.size(std) and not np.min(std) >= 0:
-        raise RuntimeError(f"normal expects std >= 0.0, but found std {np.min(std)}")
-    return std
+def _number(value: Any) -> Any:
+    return value._array.item() if isinstance(value, Tensor) else value
 
 
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | None = None,
@@ -327,24 +372,22 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | N
     tensor([0., 1.])
     """
     require_tensor("bernoulli", "input", input)
-    source, array = generator_of("bernoulli", generator), input._array
+    source, dtype = generator_of("bernoulli", generator), input._array.dtype
     if p is None:
-        require_floating("bernoulli_tensor_cpu_p_", of_numpy[array.dtype])
-        chosen = source.bernoulli(array.shape, probabilities(array))
+        require_floating("bernoulli_tensor_cpu_p_", of_numpy[dtype])
+        check_probabilities(input)
     else:
-        chosen = source.bernoulli(array.shape, probability("bernoulli_", p))
-    result = chosen.astype(array.dtype)
-    return into("bernoulli", out, result) if out is not None else _drawn(input, result, "bernoulli")
+        probability("bernoulli_", p)
+    _refuse_out(out)
+    draw = uniforms(source, np.dtype(np.float64) if p is not None else dtype)
+    result = successes(input, drawn(draw, tuple(input.shape), (input,)), p)
+    return _placed("bernoulli", result, {}, out)
 
 
-def probabilities(p: np.ndarray) -> np.ndarray:
-    """The array itself; RuntimeError unless all of it lies in [0, 1]."""
-    if p.size and not (p.min() >= 0 and p.max() <= 1):
-        raise RuntimeError(
-            "Expected p_in >= 0 && p_in <= 1 to be true, but got false: bernoulli() got"
-            f" probabilities from {p.min()} to {p.max()}"
-        )
-    return p
+def uniforms(source: Generator, dtype: np.dtype[Any]) -> Draw:
+    """Uniform draws as precise as a dtype: float64 for that, float32 for others."""
+    draw = source.doubles if dtype == np.float64 else source.singles
+    return lambda shape: draw(math.prod(shape)).reshape(shape)
 
 
 def probability(name: str, p: Any) -> float:
@@ -372,17 +415,22 @@ def multinomial(
     """
     require_tensor("multinomial", "input", input)
     weights, source = input._array, generator_of("multinomial", generator)
-    _check_weights(weights, num_samples, replacement)
-    rows = weights.reshape(-1, weights.shape[-1])
+    _check_sizes(weights, num_samples, replacement)
+    check_weights(input)
+    _refuse_out(out)
+    shape = (*weights.shape[:-1], num_samples)
     if replacement and num_samples > 1:
-        drawn = _with_replacement(rows, num_samples, source)
+        draws = drawn(uniforms(source, np.dtype(np.float64)), shape, (input,))
+        result = with_replacement(input, draws)
     else:
-        drawn = _without_replacement(rows, num_samples, source)
-    result = drawn.reshape(*weights.shape[:-1], num_samples)
-    return wrap(result) if out is None else into("multinomial", out, result)
+        draws = drawn(
+            lambda s: source.exponential(math.prod(s)).reshape(s), weights.shape, (input,)
+        )
+        result = without_replacement(input, draws, num_samples)
+    return _placed("multinomial", result, {}, out)
 
 
-def _check_weights(weights: np.ndarray, n: int, replacement: bool) -> None:
+def _check_sizes(weights: np.ndarray, n: int, replacement: bool) -> None:
     if of_numpy[weights.dtype].category != _dtypes.FLOAT:
         raise RuntimeError(
             "multinomial only supports floating-point dtypes for input, got:"
@@ -397,28 +445,6 @@ def _check_weights(weights: np.ndarray, n: int, replacement: bool) -> None:
             "cannot sample n_sample > prob_dist.size(-1) samples without replacement: got"
             f" num_samples={n} and {weights.shape[-1]} categories"
         )
-    if not (np.isfinite(weights).all() and (weights >= 0).all()):
-        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-    if not (weights.sum(-1) > 0).all():
-        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
-
-
-def _without_replacement(rows: np.ndarray, n: int, source: Generator) -> np.ndarray:
-    """The categories whose exponential clocks, running at the rate of the weights, ring first."""
-    clocks = source.exponential(rows.size).reshape(rows.shape).astype(rows.dtype)
-    clocks[clocks == 0] = np.finfo(np.float32).tiny
-    early = rows / clocks
-    if n == 1:
-        return early.argmax(-1)[:, None]
-    return np.argsort(-early, axis=-1, kind="stable")[:, :n]
-
-
-def _with_replacement(rows: np.ndarray, n: int, source: Generator) -> np.ndarray:
-    draws = source.doubles(len(rows) * n).reshape(len(rows), n)
-    total = rows.cumsum(-1, dtype=rows.dtype)
-    total = total / total[:, -1:]
-    total[:, -1] = 1
-    return np.stack([np.searchsorted(t, d) for t, d in zip(total, draws, strict=True)])
 
 
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
@@ -429,45 +455,11 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     tensor([0., 0.])
     """
     require_tensor("poisson", "input", input)
-    rates, source = input._array, generator_of("poisson", generator)
-    require_floating("poisson_cpu", of_numpy[rates.dtype])
-    if rates.size and not rates.min() >= 0:
-        raise RuntimeError(
-            f"invalid Poisson rate, expected rate to be non-negative, got {rates.min()}"
-        )
-    counts = [_poisson(float(rate), source) for rate in rates.ravel().tolist()]
-    return _drawn(input, np.array(counts, rates.dtype).reshape(rates.shape), "poisson")
-
-
-def _poisson(rate: float, source: Generator) -> int:
-    """One number: by multiplying uniforms, or for large rates by transformed rejection.
-
-    W. Hörmann, "The transformed rejection method for generating Poisson random variables",
-    Insurance: Mathematics and Economics 12 (1993), algorithm PTRS.
-    """
-    if rate < 10:
-        limit, product, count = math.exp(-rate), 1.0, 0
-        while rate:
-            product *= source.doubles(1)[0]
-            if product <= limit:
-                break
-            count += 1
-        return count
-    log_rate = math.log(rate)
-    b = 0.931 + 2.53 * math.sqrt(rate)
-    a = -0.059 + 0.02483 * b
-    inverse_alpha = 1.1239 + 1.1328 / (b - 3.4)
-    while True:
-        u, v = source.doubles(1)[0] - 0.5, source.doubles(1)[0]
-        us = 0.5 - abs(u)
-        k = math.floor((2 * a / us + b) * u + rate + 0.43)
-        if us >= 0.07 and v <= 0.9277 - 3.6224 / (b - 2):
-            return k
-        if k < 0 or (us < 0.013 and v > us):
-            continue
-        accepted = math.log(v) + math.log(inverse_alpha) - math.log(a / (us * us) + b)
-        if accepted <= k * log_rate - rate - math.lgamma(k + 1):
-            return k
+    source = generator_of("poisson", generator)
+    require_floating("poisson_cpu", of_numpy[input._array.dtype])
+    check_rates(input)
+    places = drawn(lambda shape: np.empty(shape, bool), tuple(input.shape), (input,))
+    return counts(input, places, source)
 
 
 __all__ = [

@@ -9,17 +9,20 @@ from typing import Any
 import numpy as np
 
 from wengert import _dtypes
-from wengert._core import Tensor, wrap
+from wengert._core import Tensor, Tracer
 from wengert._dtypes import of_numpy
-from wengert._random import Generator
+from wengert._random import Generator, drawn
+from wengert.ops.expansion import expand
+from wengert.ops.sampling import check_probabilities, successes
+from wengert.ops.shape import inverse_of, permute
 from wengert.tensor._arguments import require_int
 from wengert.tensor._inplace import check_memory, check_writable, overwrite
 from wengert.tensor._random import (
     check_bounds,
     generator_of,
-    probabilities,
     probability,
     require_floating,
+    uniforms,
 )
 
 Sampler = Callable[[tuple[int, ...]], np.ndarray]
@@ -29,12 +32,13 @@ def _fill(target: Tensor, name: str, sample: Sampler) -> Tensor:
     """Overwrite the target with ``sample(shape)``; numbers are drawn in the order of memory."""
     check_writable(target, name)
     array = target._array
-    check_memory(array, name)
+    if not isinstance(target, Tracer):
+        check_memory(array, name)
     if array.flags.c_contiguous:
-        return overwrite(target, wrap(sample(array.shape)), name)
+        return overwrite(target, drawn(sample, array.shape, target=target), name)
     order = sorted(range(array.ndim), key=lambda d: -array.strides[d])
-    values = sample(tuple(array.shape[d] for d in order))
-    return overwrite(target, wrap(values.transpose(np.argsort(order))), name)
+    numbers = drawn(sample, tuple(array.shape[d] for d in order), target=target)
+    return overwrite(target, permute(numbers, inverse_of(order)), name)
 
 
 def _floating(target: Tensor, name: str) -> np.dtype[Any]:
@@ -104,10 +108,13 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None
     if not isinstance(p, Tensor):
         probability("bernoulli_", p)
         return _fill(self, "bernoulli_", lambda shape: source.bernoulli(shape, p))
-    require_floating("bernoulli_tensor_cpu_p_", of_numpy[p._array.dtype])
-    chances = np.broadcast_to(probabilities(p._array), self._array.shape)
+    dtype = p._array.dtype
+    require_floating("bernoulli_tensor_cpu_p_", of_numpy[dtype])
+    check_probabilities(p)
+    chances = expand(p, self._array.shape)
     check_writable(self, "bernoulli_")
-    return overwrite(self, wrap(source.bernoulli(chances.shape, chances)), "bernoulli_")
+    draws = drawn(uniforms(source, dtype), self._array.shape, (p,), self)
+    return overwrite(self, successes(chances, draws), "bernoulli_")
 
 
 def random_(self: Tensor, *bounds: int, generator: Generator | None = None,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor, wrap
+from wengert._core import Tensor, Tracer, wrap
 from wengert.nn import functional as F
 from wengert.nn import init
 from wengert.nn._module import Module
@@ -95,11 +95,11 @@ class _BatchNorm(_NormBase):
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
         track = self.training and self.track_running_stats
-        factor = 0.0 if self.momentum is None else self.momentum
+        factor: Any = 0.0 if self.momentum is None else self.momentum
         if track and self.num_batches_tracked is not None:
-            self.num_batches_tracked._array += 1
+            count = _counted(self.num_batches_tracked)
             if self.momentum is None:  # the average over all batches
-                factor = 1.0 / float(self.num_batches_tracked._array)
+                factor = 1.0 / count
         by_batch = self.training or (self.running_mean is None and self.running_var is None)
         tracked = not self.training or self.track_running_stats
         return F.batch_norm(
@@ -112,6 +112,14 @@ class _BatchNorm(_NormBase):
             factor,
             self.eps,
         )
+
+
+def _counted(batches: Tensor) -> Any:
+    """Count one more batch; the number, a tensor where models in a batch count for themselves."""
+    if isinstance(batches, Tracer):
+        return batches.add_(1)
+    batches._array += 1
+    return float(batches._array)
 
 
 class BatchNorm1d(_BatchNorm):

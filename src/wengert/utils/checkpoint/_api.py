@@ -10,7 +10,7 @@ from typing import Any
 
 from wengert._core import mode
 from wengert._random import default_generator
-from wengert.nn import Sequential
+from wengert.nn.modules.container import Sequential
 from wengert.utils.checkpoint._recompute import Arguments, Frame, first_run, group
 from wengert.utils.checkpoint._reentrant import CheckpointFunction
 
@@ -85,8 +85,7 @@ class GraphExecGroup:
     def __enter__(self) -> GraphExecGroup:
         if group.current is not None:
             raise RuntimeError(
-                "GraphExecGroup contexts cannot be nested. Already inside group"
-                f" {group.current}"
+                f"GraphExecGroup contexts cannot be nested. Already inside group {group.current}"
             )
         group.current = self
         return self
@@ -139,8 +138,9 @@ def checkpoint(
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
     if not use_reentrant:
-        options = {"determinism_check": determinism_check, "debug": debug, "early_stop": early_stop}
-        return _without_reentrant(function, args, kwargs, preserve, context_fn, **options)
+        return _without_reentrant(
+            function, args, kwargs, preserve, context_fn, determinism_check, debug, early_stop
+        )
     _refuse_unknown(kwargs)
     if context_fn is not noop_context_fn or debug is not False:
         raise ValueError(
@@ -160,7 +160,6 @@ def _without_reentrant(
     kwargs: dict[str, Any],
     preserve_rng_state: bool,
     context_fn: Callable[[], Contexts],
-    *,
     determinism_check: str,
     debug: bool,
     early_stop: bool,

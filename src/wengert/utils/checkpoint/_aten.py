@@ -102,7 +102,8 @@ def presented(op: _Op, inputs: Sequence[Any]) -> Any:
     name = op.called
     if name in ("conv", "conv_transpose"):
         name += f"{inputs[0].ndim - 2}d"
-    return getattr(_operations, name, None) or getattr(_functional, name, op.function)
+    found = (getattr(home, name, None) for home in (_operations, _functional))
+    return next(filter(callable, found), op.function)
 
 
 def _aten_name(op: _Op, inputs: Sequence[Any]) -> str:

@@ -89,15 +89,18 @@ class Wanted:
         self.frame, self.index = frame, index
 
 
-def _brought(wanted: Wanted) -> Tensor:
+def _brought(value: tuple[Wanted, list[Any]]) -> Tensor:
+    wanted, _ = value
     return wrap(wanted.frame.array(wanted.index))
 
 
-def _kept_by(frame: Frame, index: int, array: np.ndarray) -> Packed:
-    value = new(Packed)
-    value.value, value.unpack, value.same = Wanted(frame, index), _brought, False
-    value.shape, value.dtype = array.shape, array.dtype
-    return value
+def _packed(wanted: Wanted, array: np.ndarray) -> Packed:
+    result = new(Packed)
+    # The frame's arguments are there for `graph.held_by`, which counts what is packed.
+    result.value = wanted, wanted.frame.arguments.node.s_tensors
+    result.unpack, result.same = _brought, False
+    result.shape, result.dtype = array.shape, array.dtype
+    return result
 
 
 class Inputs(Node):
@@ -119,9 +122,7 @@ class Inputs(Node):
 
     def arrays(self) -> list[np.ndarray]:
         """The tensors' arrays, brought back by whoever has them."""
-        return [
-            a.restored(self, "s_tensors") if type(a) is Packed else a for a in self.s_tensors
-        ]
+        return [a.restored(self, "s_tensors") if type(a) is Packed else a for a in self.s_tensors]
 
 
 Inputs.__name__ = Inputs.__qualname__ = "Checkpoint"
@@ -210,9 +211,9 @@ class Frame:
         arrays = [_get(node, place) for place in places]
         self.steps.append(_step(node, arrays))
         for place, array in zip(places, arrays, strict=True):
-            value = _kept_by(self, len(self.wanted), array)
-            self.wanted.append(weakref.ref(value.value))
-            _set(node, place, value)
+            wanted = Wanted(self, len(self.wanted))
+            self.wanted.append(weakref.ref(wanted))
+            _set(node, place, _packed(wanted, array))
             if place[1] is None:
                 node.__class__ = unpacking_class(type(node))
         return node
@@ -326,9 +327,10 @@ class SecondRun:
     def instead(self, op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
         """End here if nothing is wanted of an operation but its inputs; None: compute it."""
         last = self.last
-        if last is not None and len(self.steps) == self.before and op.node is last.kind:
-            if not {"out", *op.aux}.intersection(op.keeps):
-                self.recorded(node_of(op, inputs, params, None, {}, last.shape))
+        if last is None or len(self.steps) != self.before or op.node is not last.kind:
+            return None
+        if not {"out", *op.aux}.intersection(op.keeps):
+            self.recorded(node_of(op, inputs, params, None, {}, last.shape))
         return None
 
     def recorded(self, node: Node) -> Node:

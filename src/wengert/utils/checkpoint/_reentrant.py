@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable
-from types import FrameType
 from typing import Any
 
-from wengert._core import Tensor, getframe
+from wengert._core import Tensor
 from wengert._random import default_generator
 from wengert.autograd._backward import backward
-from wengert.autograd._engine import Walk
-from wengert.autograd._function import Function, FunctionCtx, once_differentiable
+from wengert.autograd._engine import current
+from wengert.autograd._function import Function, FunctionCtx, FunctionNode, once_differentiable
 from wengert.autograd._mode import enable_grad, no_grad
 from wengert.utils.checkpoint._states import random_state
 
@@ -77,7 +76,6 @@ class CheckpointFunction(Function):
     @once_differentiable
     def backward(ctx: Any, *grads: Any) -> Any:
         """Run the function again, recorded, and the backward of that."""
-        _check_whole_backward()
         inputs = _detached_inputs(ctx)
         with enable_grad(), random_state(ctx.state):
             outputs = ctx.run_function(*inputs)
@@ -103,22 +101,21 @@ def _detached_inputs(ctx: FunctionCtx) -> tuple[Any, ...]:
     return detach_variable(tuple(values))
 
 
-def _check_whole_backward() -> None:
-    """Raise inside of a walk that is to reach chosen inputs only."""
-    frame: FrameType | None = getframe(1)
-    while frame is not None:
-        walk = frame.f_locals.get("self") if frame.f_code in _WALKS else None
-        if isinstance(walk, Walk):
-            break
-        frame = frame.f_back
-    else:
-        return
-    if walk.targets is not None:
-        raise RuntimeError(
-            "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or"
-            " passing an `inputs` parameter to .backward(). To resolve this error, you can either"
-            " set use_reentrant=False, or call .backward() without passing the `inputs` argument."
-        )
+class _OfWholeWalks(FunctionNode):
+    """Refuses walks that are to reach chosen inputs only: the one inside reaches all leaves."""
+
+    __slots__ = ()
+
+    def pullback_to(self, g: Any, wanted: Any, lift: Any) -> tuple[Any, ...]:
+        if current.walk is not None and current.walk.targets is not None:
+            raise RuntimeError(
+                "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or"
+                " passing an `inputs` parameter to .backward(). To resolve this error, you can"
+                " either set use_reentrant=False, or call .backward() without passing the `inputs`"
+                " argument."
+            )
+        return super().pullback_to(g, wanted, lift)
 
 
-_WALKS = {Walk.run.__code__}
+_node = CheckpointFunction.node
+CheckpointFunction.node = type(_node.__name__, (_OfWholeWalks, _node), {"__slots__": ()})

@@ -1,0 +1,224 @@
+"""The operations behind normalisation: by the input's own statistics, or by running ones.
+
+One kernel computes them all (see `kernels.norm.Plan`). A node keeps its input and, of each
+group, mean and deviation. Rules run a kernel on arrays; where the derivative is itself
+recorded they take the statistics from the input anew, so that they are differentiated too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wengert import _dtypes
+from wengert._core import Tensor
+from wengert._dtypes import of_numpy
+from wengert.kernels import norm as kernels
+from wengert.kernels.norm import Plan
+from wengert.kernels.precision import HALF
+from wengert.ops._batching import Batch
+from wengert.ops._declare import Value, primitive
+from wengert.ops.casting import convert
+from wengert.ops.expansion import expand
+from wengert.ops.reduction import mean_over, sum_to_shape
+
+
+def _moments(input: Value, plan: Plan) -> tuple[Value, Value, Value]:
+    """Mean (None where it is not taken), what is left without it, and variance, in the view."""
+    x = input.reshape(plan.view)
+    mean = mean_over(x, plan.axes, True) if plan.centred else None
+    x = x if mean is None else x - mean
+    return mean, x, mean_over(x * x, plan.axes, True)
+
+
+def _normalised(input: Value, plan: Plan, eps: float) -> tuple[Value, Value]:
+    """The normalised input and 1 / deviation, in the plan's view, by recorded operations."""
+    _, x, variance = _moments(input, plan)
+    rstd = (variance + eps) ** -0.5
+    return x * rstd, rstd
+
+
+def _recorded(*values: Value) -> bool:
+    """Whether a rule meets Tensors: of a derivative that is recorded, or of a batch of them."""
+    return any(isinstance(x, Tensor) for x in values)
+
+
+def _input_vjp(
+    g: Value, input: Value, weight: Value, mean: Value, rstd: Value, plan: Plan, eps: float
+) -> Value:
+    if not _recorded(g, input):
+        return kernels.input_gradient(g, input, weight, mean, rstd, plan)
+    out, scale = _normalised(input, plan, eps)
+    g = g.reshape(plan.channels)
+    g = (g if weight is None else g * weight.reshape(plan.affine)).reshape(plan.view)
+    inner = g - out * mean_over(g * out, plan.axes, True)
+    if plan.centred:
+        inner = inner - mean_over(g, plan.axes, True)
+    return (inner * scale).reshape(tuple(input.shape))
+
+
+def _weight_vjp(
+    g: Value, input: Value, weight_shape: Any, mean: Value, rstd: Value, plan: Plan, eps: float
+) -> Value:
+    if not _recorded(g, input):
+        return kernels.weight_gradient(g, input, mean, rstd, plan).reshape(weight_shape)
+    out, _ = _normalised(input, plan, eps)
+    return _channel_sum(out.reshape(plan.channels) * g.reshape(plan.channels), weight_shape, plan)
+
+
+def _channel_sum(g: Value, shape: tuple[int, ...], plan: Plan) -> Value:
+    return sum_to_shape(g.reshape(plan.channels), plan.affine).reshape(shape)
+
+
+def _reference(input: Value, weight: Value, bias: Value, plan: Plan, eps: float) -> Value:
+    return _referred(input, weight, bias, plan, eps)[0]
+
+
+def _referred(
+    input: Value, weight: Value, bias: Value, plan: Plan, eps: float
+) -> tuple[Value, Value, Value]:
+    """The output, mean and variance, by ordinary operations."""
+    shape, dtype = tuple(input.shape), of_numpy[input._array.dtype]
+    if input._array.dtype in HALF:  # computed in float32 and rounded once
+        parts = (None if x is None else convert(x, _dtypes.float32) for x in (input, weight, bias))
+        input, weight, bias = parts
+    mean, x, variance = _moments(input, plan)
+    out = (x * (variance + eps) ** -0.5).reshape(plan.channels)
+    if weight is not None:
+        out = out * weight.reshape(plan.affine)
+    if bias is not None:
+        out = out + bias.reshape(plan.affine)
+    return convert(out.reshape(shape), dtype), mean, variance
+
+
+_RULES: dict[str, Any] = {
+    "input": _input_vjp,
+    "weight": _weight_vjp,
+    "bias": lambda g, bias_shape, plan: _channel_sum(g, bias_shape, plan),
+}
+
+
+def _declared(name: str, label: str) -> Any:
+    """The operation under the name of one kind of normalisation: nodes say which they are."""
+
+    def forward(input: Value, weight: Value, bias: Value, plan: Plan, eps: float) -> Value:
+        out, mean, _, rstd = kernels.normalise(input, weight, bias, plan, eps)
+        return out, mean, rstd
+
+    forward.__name__ = name
+    options = {"mixed": False, "aux": ("mean", "rstd"), "reference": _reference, "label": label}
+    return primitive(**options, **_RULES)(forward)
+
+
+def _declared_with_statistics(name: str, label: str) -> Any:
+    """As `_declared`; running statistics, if there are, move towards those of the input."""
+
+    def forward(
+        input: Value, weight: Value, bias: Value, running_mean: Value, running_var: Value,
+        plan: Plan, eps: float, momentum: float,
+    ) -> Value:  # fmt: skip
+        out, mean, variance, rstd = kernels.normalise(input, weight, bias, plan, eps)
+        if running_mean is not None:
+            _follow(running_mean, running_var, mean, variance, plan.size, momentum)
+        return out, mean, rstd
+
+    def reference(
+        input: Value, weight: Value, bias: Value, running_mean: Value, running_var: Value,
+        plan: Plan, eps: float, momentum: float,
+    ) -> Value:  # fmt: skip
+        out, mean, variance = _referred(input, weight, bias, plan, eps)
+        if running_mean is not None:
+            _follow(running_mean, running_var, mean, variance, plan.size, momentum)
+        return out
+
+    forward.__name__ = name
+    options = {"mixed": False, "aux": ("mean", "rstd"), "reference": reference, "label": label}
+    return primitive(**options, **_RULES, running_mean=None, running_var=None)(forward)
+
+
+def _follow(
+    running_mean: Value, running_var: Value, mean: Value, variance: Value, count: int, momentum: Any
+) -> None:  # fmt: skip
+    """Move the running statistics towards those of this batch (the unbiased variance)."""
+    channels = running_mean.shape[0]
+    unbiased = variance * (count / max(count - 1, 1))
+    for running, now in ((running_mean, mean), (running_var, unbiased)):
+        _moved(running, now.reshape((-1, channels)).mean(0), momentum)
+
+
+def _moved_in_batch(b: Batch) -> Any:
+    """Running statistics that samples share move to the mean of theirs."""
+    now, momentum = b.whole("now"), b.values["momentum"]
+    if "running" in b.batched:
+        if "momentum" in b.batched:
+            momentum = momentum.reshape((b.size, 1))
+        return b(now=now, momentum=momentum)
+    if "momentum" in b.batched:
+        momentum = momentum.mean(0)
+    return expand(b(now=now.mean(0), momentum=momentum), (b.size, *b.shape("running")))
+
+
+@primitive(
+    running=None, now=None, momentum=None, mixed=False, batch=_moved_in_batch, name="batch_norm"
+)
+def _moved(running: Value, now: Value, momentum: Value = 0.1) -> Value:
+    """Running statistics, moved in place towards those of now."""
+    running *= 1 - momentum
+    running += (momentum * now).astype(running.dtype)
+    return running
+
+
+_layer_norm = _declared("_layer_norm", "NativeLayerNormBackward0")
+_rms_norm = _declared("_rms_norm", "RmsNormBackward0")
+_group_norm = _declared("_group_norm", "NativeGroupNormBackward0")
+_batch_norm = _declared_with_statistics("_batch_norm", "NativeBatchNormBackward0")
+_instance_norm = _declared_with_statistics("_instance_norm", "InstanceNormBackward0")
+
+
+def _scale(weight: Value, rstd: Value, shape: tuple[int, ...]) -> Value:
+    scale = rstd if weight is None else weight * rstd
+    return scale.reshape(-1, *(1,) * (len(shape) - 2))
+
+
+def _fixed_weight_vjp(g: Value, input: Value, weight_shape: Any, mean: Value, rstd: Value) -> Value:
+    affine = (-1, *(1,) * (input.ndim - 2))
+    normal = (input - mean.reshape(affine)) * rstd.reshape(affine)
+    return _per_channel(g * normal, weight_shape)
+
+
+def _per_channel(g: Value, shape: tuple[int, ...]) -> Value:
+    return sum_to_shape(g, (*shape, *(1,) * (g.ndim - 2))).reshape(shape)
+
+
+def _by_running_reference(
+    input: Value, weight: Value, bias: Value, running_mean: Value, running_var: Value, eps: float
+) -> Value:
+    affine, dtype = (-1, *(1,) * (input.ndim - 2)), of_numpy[input._array.dtype]
+    rstd = convert((running_var + eps) ** -0.5, dtype)
+    scale = rstd if weight is None else weight * rstd
+    out = (input - convert(running_mean, dtype).reshape(affine)) * scale.reshape(affine)
+    return out if bias is None else out + bias.reshape(affine)
+
+
+@primitive(
+    mixed=False,
+    aux=("mean", "rstd"),
+    label="NativeBatchNormBackward0",
+    reference=_by_running_reference,
+    input=lambda g, weight, input_shape, rstd: g * _scale(weight, rstd, input_shape),
+    weight=_fixed_weight_vjp,
+    bias=lambda g, bias_shape: _per_channel(g, bias_shape),
+    running_mean=None,
+    running_var=None,
+    name="batch_norm",
+)
+def _batch_norm_by_running(
+    input: Value, weight: Value, bias: Value, running_mean: Value, running_var: Value, eps: float
+) -> Value:
+    dtype = input.dtype
+    rstd = kernels.inverse_deviation(running_var, eps).astype(dtype)
+    mean = running_mean.astype(dtype)  # a copy: the buffer may change before the backward pass
+    scale = _scale(weight, rstd, input.shape)
+    out = input * scale
+    shift = -mean.reshape(scale.shape) * scale
+    out += shift if bias is None else shift + bias.reshape(scale.shape)
+    return out, mean, rstd

@@ -1,0 +1,129 @@
+"""Layers under transforms: batches as samples, ensembles as models, tangents as PyTorch's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert
+from tests.nn.layers import ROWS, Row, label
+from tests.nn.parity import array, flat, load, ours
+from wengert.autograd import _batched
+from wengert.func import functional_call, stack_module_state, vmap
+
+pytestmark = [
+    pytest.mark.torch,
+    pytest.mark.filterwarnings("ignore:reduction. 'mean' divides"),  # by KLDivLoss, in both
+]
+SIZE = 3
+
+# Writing a batch of running statistics, or of rows, into a tensor that all samples share.
+WRITES = [r for r in ROWS if r.options.get("max_norm")]
+STATISTICS = ("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "InstanceNorm1d", "InstanceNorm2d",
+              "InstanceNorm3d")  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def nothing_warned_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ops warn once that they run sample by sample; here each test is to hear of it."""
+    monkeypatch.setattr(_batched, "_warned", set())
+
+
+def made(row: Row, library: Any, seed: int = 0) -> Any:
+    library.manual_seed(seed)
+    layer = getattr(library.nn, row.name)(*row.args, **row.options).double()
+    return layer.train(not row.random and row.name not in STATISTICS)
+
+
+def arguments(row: Row, torch: Any, seed: int) -> tuple[Any, ...]:
+    torch.manual_seed(seed)
+    return detached(row.inputs(torch))
+
+
+def detached(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(detached(v) for v in value)
+    return value.detach()
+
+
+def stacked(samples: list[Any]) -> Any:
+    if isinstance(samples[0], tuple):
+        return tuple(stacked(list(column)) for column in zip(*samples, strict=True))
+    return wengert.stack(samples)
+
+
+@pytest.mark.parametrize("row", [r for r in ROWS if r not in WRITES], ids=label)
+def test_a_batch_equals_a_loop(row: Row, torch: Any) -> None:
+    layer = made(row, wengert)
+    samples = [ours(arguments(row, torch, seed)) for seed in range(SIZE)]
+    batch = stacked(samples)
+    alone = [flat(layer(*sample)) for sample in samples]
+    together = flat(vmap(layer)(*batch))
+    for k, found in enumerate(together):
+        assert found.shape == (SIZE, *alone[0][k].shape)
+        for i in range(SIZE):
+            np.testing.assert_allclose(array(found[i]), array(alone[i][k]), rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("row", [r for r in ROWS if r not in WRITES], ids=label)
+def test_an_ensemble_equals_its_models(row: Row, torch: Any) -> None:
+    models = [made(row, wengert, seed) for seed in range(SIZE)]
+    params, buffers = stack_module_state(models)
+    if not params:
+        pytest.skip("no parameters")
+    inputs = ours(arguments(row, torch, 0))
+    together = flat(vmap(lambda p, b: functional_call(models[0], (p, b), inputs))(params, buffers))
+    alone = [flat(model(*inputs)) for model in models]
+    for k, found in enumerate(together):
+        for i in range(SIZE):
+            np.testing.assert_allclose(array(found[i]), array(alone[i][k]), rtol=1e-9, atol=1e-11)
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """The tensors of floating point in a structure of tuples and dicts."""
+    if isinstance(value, dict):
+        value = tuple(value.values())
+    if isinstance(value, tuple):
+        for v in value:
+            yield from leaves(v)
+    elif value.is_floating_point():
+        yield value
+
+
+def filled(value: Any, given: Iterator[Any]) -> Any:
+    """The structure with other tensors of floating point."""
+    if isinstance(value, dict):
+        return {k: filled(v, given) for k, v in value.items()}
+    if isinstance(value, tuple):
+        return tuple(filled(v, given) for v in value)
+    return next(given) if value.is_floating_point() else value
+
+
+def pushed(library: Any, layer: Any, inputs: Any) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """The outputs and their tangents, along all parameters and inputs."""
+    state = {n: p.detach() for n, p in layer.named_parameters()}
+    point = tuple(x.clone() for x in leaves((state, inputs)))
+    rng = np.random.default_rng(7)
+    tangents = tuple(library.from_numpy(rng.standard_normal(tuple(x.shape))) for x in point)
+
+    def function(*xs: Any) -> Any:
+        params, args = filled((state, inputs), iter(xs))
+        results = flat(library.func.functional_call(layer, params, args))
+        return tuple(y for y in results if y.is_floating_point())
+
+    return tuple([array(y) for y in part] for part in library.func.jvp(function, point, tangents))
+
+
+@pytest.mark.parametrize("row", [r for r in ROWS if r not in WRITES], ids=label)
+def test_tangents_equal_torchs(row: Row, torch: Any) -> None:
+    reference, layer = made(row, torch), made(row, wengert)
+    load(layer, reference)
+    inputs = arguments(row, torch, 0)
+    for found, expected in zip(
+        pushed(wengert, layer, ours(inputs)), pushed(torch, reference, inputs), strict=True
+    ):
+        for x, y in zip(found, expected, strict=True):
+            np.testing.assert_allclose(x, y, rtol=max(row.rtol, 1e-9), atol=1e-11)
