@@ -119,7 +119,7 @@ def rows() -> Iterator[Row]:
     for model in MODELS:
         for mode in (PLAIN, REENTRANT, NOT_REENTRANT):
             steps = {name: training_step(name, model, mode) for name in LIBRARIES}
-            found = interleaved({n: lambda s=s: timed(s) for n, s in steps.items()}, 15)
+            found = interleaved({n: lambda s=s: timed(s) for n, s in steps.items()}, 9)
             ours, theirs = (found[name][0] * 1e3 for name in LIBRARIES)
             yield Row(f"step, {model}, {mode}", "ms", ours, theirs)
             ours, theirs = (peak(name, model, mode) for name in LIBRARIES)

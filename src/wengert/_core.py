@@ -122,6 +122,7 @@ class Tracer(Tensor, unwrapped=False):
 
     __slots__ = ()
 
+    lead = 0  # how many dimensions in front of `value` are no dimensions of the tracer
     level: Any  # of the transform
     value: Tensor  # what it stands for, one level further out
 
@@ -136,12 +137,20 @@ class Tracer(Tensor, unwrapped=False):
     data = property(detach)
 
 
+def shape_of(tensor: Tensor) -> tuple[int, ...]:
+    """The shape of a tracer, or of a tensor."""
+    lead = 0
+    while isinstance(tensor, Tracer):
+        lead += tensor.lead
+        tensor = tensor.value
+    return tensor._array.shape[lead:]
+
+
 def memory_of(tensor: Tensor) -> np.ndarray:
     """The array at the bottom of a tracer, or of a tensor."""
     while isinstance(tensor, Tracer):
         tensor = tensor.value
     return tensor._array
-
 
 
 class SavedSlot:
@@ -241,7 +250,7 @@ class Node:
 
 
 def saved_name(inputs: list[str], slot: str) -> str:
-    """What PyTorch calls the value in a slot: of s_input, s_other, s_out the self, other, result."""
+    """What PyTorch calls the value in a slot: the first input `self`, the output `result`."""
     name = slot.removeprefix("s_")
     owner = name.removesuffix("_shape")
     if owner in inputs:

@@ -171,7 +171,7 @@ def test_a_users_function_has_node_hooks(torch: Any) -> None:
 def test_next_functions_are_torchs(torch: Any) -> None:
     def program(t: Any) -> Any:
         x = t.arange(4.0).requires_grad_()
-        a, b = x.split(2)
+        b = x.split(2)[1]
         y = b * 2 + x.exp()[:2]
         known: dict[Any, int] = {}
 
@@ -251,6 +251,7 @@ def test_gradients_that_do_not_arrive(torch: Any) -> None:
 
     with pytest.warns(UserWarning, match="not a leaf"):
         ours = program(wengert)
+    with pytest.warns(UserWarning, match="not a leaf"):
         theirs = program(torch)
     text = "can't replace a None gradient with a non-None value"
     assert ours[0][-1].startswith(text)

@@ -18,7 +18,7 @@ from tests.ops import calls
 from tests.ops.rows import Row, all_rows
 from wengert import nn
 from wengert.autograd import GraphError, grad
-from wengert.autograd._saved import save_to_disk
+from wengert.autograd.graph import save_to_disk
 from wengert.graph import held_by, saved
 
 
@@ -197,7 +197,7 @@ class TestFiles:
     def test_they_go_when_the_program_ends(self, tmp_path: Path) -> None:
         program = (
             "import os, sys, wengert\n"
-            "from wengert.autograd._saved import save_to_disk\n"
+            "from wengert.autograd.graph import save_to_disk\n"
             "a = wengert.randn(2000, requires_grad=True)\n"
             "with save_to_disk(sys.argv[1]):\n"
             "    y = a.exp()\n"

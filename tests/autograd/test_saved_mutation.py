@@ -16,12 +16,12 @@ from tests.ops.rows import Row, all_rows
 from wengert import _storage, nn
 from wengert.autograd import Function, SavedTensorOverwrittenError, grad
 from wengert.autograd._packing import stack
-from wengert.autograd._saved import (
+from wengert.autograd._saved_mutation import _SWEEP
+from wengert.autograd.graph import (
     allow_mutation_on_saved_tensors,
     disable_saved_tensors_hooks,
     saved_tensors_hooks,
 )
-from wengert.autograd._saved_mutation import _SWEEP
 
 
 def context_of(library: Any) -> Any:
@@ -294,7 +294,7 @@ class TestRestrictions:
         with allow_mutation_on_saved_tensors():
             y = leaf() ** 2
         with pytest.raises(AssertionError, match=r"It recorded pow \(.*test_saved_mutation"):
-            y.grad_fn._saved_self
+            _ = y.grad_fn._saved_self
 
     def test_hooks_of_the_user_inside(self) -> None:
         with allow_mutation_on_saved_tensors():

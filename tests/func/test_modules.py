@@ -12,16 +12,18 @@ import wengert
 from tests.nn.layers import ROWS, Row, label
 from tests.nn.parity import array, flat, load, ours
 from wengert.autograd import _batched
-from wengert.func import functional_call, stack_module_state, vmap
+from wengert.func import functional_call, jvp, stack_module_state, vmap
 
 pytestmark = [
     pytest.mark.torch,
     pytest.mark.filterwarnings("ignore:reduction. 'mean' divides"),  # by KLDivLoss, in both
+    pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated"),  # by PyTorch's jvp
 ]
 SIZE = 3
 
-# Writing a batch of running statistics, or of rows, into a tensor that all samples share.
-WRITES = [r for r in ROWS if r.options.get("max_norm")]
+# A lookup with `max_norm` writes to the weight, which samples share and tangents do not follow.
+SHARED = [r for r in ROWS if not r.options.get("max_norm")]
+# In training these write running statistics.
 STATISTICS = ("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "InstanceNorm1d", "InstanceNorm2d",
               "InstanceNorm3d")  # fmt: skip
 
@@ -55,7 +57,7 @@ def stacked(samples: list[Any]) -> Any:
     return wengert.stack(samples)
 
 
-@pytest.mark.parametrize("row", [r for r in ROWS if r not in WRITES], ids=label)
+@pytest.mark.parametrize("row", SHARED, ids=label)
 def test_a_batch_equals_a_loop(row: Row, torch: Any) -> None:
     layer = made(row, wengert)
     samples = [ours(arguments(row, torch, seed)) for seed in range(SIZE)]
@@ -68,7 +70,7 @@ def test_a_batch_equals_a_loop(row: Row, torch: Any) -> None:
             np.testing.assert_allclose(array(found[i]), array(alone[i][k]), rtol=1e-9, atol=1e-11)
 
 
-@pytest.mark.parametrize("row", [r for r in ROWS if r not in WRITES], ids=label)
+@pytest.mark.parametrize("row", SHARED, ids=label)
 def test_an_ensemble_equals_its_models(row: Row, torch: Any) -> None:
     models = [made(row, wengert, seed) for seed in range(SIZE)]
     params, buffers = stack_module_state(models)
@@ -117,13 +119,74 @@ def pushed(library: Any, layer: Any, inputs: Any) -> tuple[list[np.ndarray], lis
     return tuple([array(y) for y in part] for part in library.func.jvp(function, point, tangents))
 
 
-@pytest.mark.parametrize("row", [r for r in ROWS if r not in WRITES], ids=label)
+# PyTorch has no forward mode for these.
+REVERSE_ONLY = ("CTCLoss", "EmbeddingBag", "MultiLabelMarginLoss", "MultiMarginLoss",
+                "SoftMarginLoss")  # fmt: skip
+
+
+@pytest.mark.parametrize("row", [r for r in SHARED if r.name not in REVERSE_ONLY], ids=label)
 def test_tangents_equal_torchs(row: Row, torch: Any) -> None:
     reference, layer = made(row, torch), made(row, wengert)
     load(layer, reference)
     inputs = arguments(row, torch, 0)
+    rtol = 1e-7 if row.name == "Hardsigmoid" else 1e-9  # as in tests/nn/layers.py
     for found, expected in zip(
         pushed(wengert, layer, ours(inputs)), pushed(torch, reference, inputs), strict=True
     ):
         for x, y in zip(found, expected, strict=True):
-            np.testing.assert_allclose(x, y, rtol=max(row.rtol, 1e-9), atol=1e-11)
+            np.testing.assert_allclose(x, y, rtol=rtol, atol=1e-11)
+
+
+@pytest.mark.parametrize("row", [r for r in ROWS if r.name in REVERSE_ONLY], ids=label)
+def test_tangents_are_the_transpose_of_gradients(row: Row, torch: Any) -> None:
+    layer, inputs = made(row, wengert), ours(arguments(row, torch, 0))
+    state = {n: p.detach() for n, p in layer.named_parameters()}
+    point = tuple(leaves((state, inputs)))
+    rng = np.random.default_rng(8)
+
+    def function(*xs: Any) -> Any:
+        params, args = filled((state, inputs), iter(xs))
+        return functional_call(layer, params, args)
+
+    def direction(x: Any) -> Any:
+        return wengert.from_numpy(rng.standard_normal(tuple(x.shape)))
+
+    tangents = tuple(direction(x) for x in point)
+    output, along = jvp(function, point, tangents)
+    cotangent = direction(output)
+    gradients = wengert.func.vjp(function, *point)[1](cotangent)
+    inner = sum((g * t).sum().item() for g, t in zip(gradients, tangents, strict=True))
+    assert (along * cotangent).sum().item() == pytest.approx(inner, rel=1e-9, abs=1e-11)
+    assert along.shape == output.shape
+
+
+def network(library: Any) -> Any:
+    """A classifier of small images."""
+    layers = library.nn
+    return layers.Sequential(
+        layers.Conv2d(2, 4, 3, padding=1), layers.GroupNorm(2, 4), layers.ReLU(),
+        layers.MaxPool2d(2), layers.Conv2d(4, 4, 3, groups=2), layers.GELU(),
+        layers.AdaptiveAvgPool2d(1), layers.Flatten(), layers.Linear(4, 3),
+    ).double()  # fmt: skip
+
+
+def test_gradients_of_a_network_for_each_sample(torch: Any) -> None:
+    reference, net = network(torch), network(wengert)
+    load(net, reference)
+    torch.manual_seed(1)
+    images, classes = torch.randn(5, 2, 8, 8).double(), torch.tensor([0, 2, 1, 1, 0])
+
+    def gradients(library: Any, model: Any, x: Any, y: Any) -> dict[str, Any]:
+        params = {n: p.detach() for n, p in model.named_parameters()}
+
+        def loss(params: Any, image: Any, label: Any) -> Any:
+            scores = library.func.functional_call(model, params, (image.unsqueeze(0),))
+            return library.nn.functional.cross_entropy(scores, label.unsqueeze(0))
+
+        return library.vmap(library.func.grad(loss), in_dims=(None, 0, 0))(params, x, y)
+
+    found = gradients(wengert, net, ours(images), ours(classes))
+    expected = gradients(torch, reference, images, classes)
+    assert found.keys() == expected.keys()
+    for name, g in found.items():
+        np.testing.assert_allclose(array(g), array(expected[name]), rtol=1e-8, atol=1e-11)

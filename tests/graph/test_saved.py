@@ -10,7 +10,7 @@ import pytest
 import wengert
 from wengert import nn
 from wengert.autograd import Function, GraphReleasedError
-from wengert.autograd._saved import saved_tensors_hooks
+from wengert.autograd.graph import saved_tensors_hooks
 from wengert.graph import SavedValue, held_by, saved
 
 
@@ -77,7 +77,7 @@ def test_released_nodes_refuse(torch: Any) -> None:
         y = a.softmax(1)
         y.sum().backward()
         with pytest.raises(RuntimeError, match="or directly access saved tensors"):
-            y.grad_fn._saved_result
+            _ = y.grad_fn._saved_result
         assert y.grad_fn._saved_dim == 1
 
 
@@ -86,7 +86,7 @@ def test_the_refusal_names_the_call() -> None:
     y = a * b
     y.sum().backward()
     with pytest.raises(GraphReleasedError) as caught:
-        y.grad_fn._saved_other
+        _ = y.grad_fn._saved_other
     text = str(caught.value)
     assert "'other' of mul" in text
     assert "released by: backward()  at " in text

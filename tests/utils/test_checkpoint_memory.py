@@ -111,10 +111,10 @@ def test_saved_values_go_as_the_walk_goes_on():
 
 def test_nodes_hold_no_activations():
     x = wengert.rand(ROWS, UNITS).requires_grad_()
-    weights = 2 * UNITS * UNITS * 4
-    y = forward([block(), block()], x)
+    weights, blocks = 2 * UNITS * UNITS * 4, [block(), block()]
+    y = forward(blocks, x)
     assert held_by(nodes_of(y)) == Held(8 * ACTIVATION, ACTIVATION + weights)
-    y = forward([block(), block()], x, use_reentrant=False)
+    y = forward(blocks, x, use_reentrant=False)
     assert held_by(nodes_of(y)) == Held(ACTIVATION, ACTIVATION + weights)  # the arguments
 
 

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tracer
+from wengert._core import Tensor, Tracer, memory_of, shape_of
+from wengert._size import Size
 from wengert.autograd._levels import Level, Shape, beside
 from wengert.ops._batching import Batch, one_by_one
 from wengert.ops.expansion import expand
@@ -45,12 +46,17 @@ class Batched(Tracer):
     """One sample of a batch, any of them."""
 
     __slots__ = ()
+    lead = 1
 
     @property
     def _array(self) -> Any:
-        value = self.value._array
-        shape = value.shape[1:]
-        return Outline(shape, value.dtype, _NOTHING, strides=(0,) * len(shape))
+        shape = shape_of(self)
+        return Outline(shape, memory_of(self).dtype, _NOTHING, strides=(0,) * len(shape))
+
+    @property
+    def shape(self) -> Size:
+        """The shape of one sample."""
+        return Size(shape_of(self))
 
     @property
     def _edge(self) -> Any:
@@ -86,12 +92,15 @@ class BatchLevel(Level):
 
     def apply(self, op: Any, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
         """The operation on the whole batch."""
-        self.check_running()
-        values = {i: self.lower(x) for i, x in zip(op.inputs, inputs, strict=True)}
-        batched = {i for i, x in zip(op.inputs, inputs, strict=True) if self.owns(x)}
+        if not self.depth:
+            self.check_running()
+        values = [x.value if isinstance(x, Batched) and x.level is self else x for x in inputs]
         if op.kind == "elementwise":
-            return self.tracer(op(_aligned(op, values, batched), params))
-        b = Batch(op, self.size, values, batched, params)
+            if len(values) > 1:
+                _align(values, inputs)
+            return self.tracer(op(values, params))
+        batched = {i for i, x, v in zip(op.inputs, inputs, values, strict=True) if x is not v}
+        b = Batch(op, self.size, dict(zip(op.inputs, values, strict=True)), batched, params)
         if op.batch is not None:
             return self.tracer(op.batch(b))
         if op.reference is not None:
@@ -139,17 +148,24 @@ class BatchLevel(Level):
         put(target.value, self.whole(result))
 
 
-def _aligned(op: Any, values: dict[str, Any], batched: set[str]) -> list[Any]:
-    """Batches whose samples broadcast as they would alone: dimensions of size 1 after the batch."""
-    rank = max(len(v.shape) - (i in batched) for i, v in values.items() if hasattr(v, "shape"))
-    aligned = []
-    for i in op.inputs:
-        v = values[i]
-        missing = rank + 1 - len(v.shape) if i in batched else 0
-        if missing:
-            v = reshape(v, (v.shape[0], *(1,) * missing, *v.shape[1:]))
-        aligned.append(v)
-    return aligned
+def _align(values: list[Any], inputs: Sequence[Any]) -> None:
+    """Let samples broadcast as they would alone: dimensions of size 1 after the batch."""
+    ranks = []
+    for x in inputs:
+        rank = -1  # a number
+        if isinstance(x, Tensor):
+            lead = 0
+            while isinstance(x, Tracer):
+                lead += x.lead
+                x = x.value
+            rank = x._array.ndim - lead
+        ranks.append(rank)
+    rank = max(ranks)
+    for k, x in enumerate(inputs):
+        v = values[k]
+        if x is not v and ranks[k] < rank:
+            shape = shape_of(v)
+            values[k] = reshape(v, (shape[0], *(1,) * (rank - ranks[k]), *shape[1:]))
 
 
 _warned: set[Any] = set()

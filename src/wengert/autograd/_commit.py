@@ -57,8 +57,7 @@ def commit(gradients: dict[Node, Any]) -> None:
             elif isinstance(g, Tensor) or before._edge is not None:
                 earlier.append(before)
                 made[id(tensor)] = tensor, before + (g if isinstance(g, Tensor) else wrap(g))
-            elif before._array.flags.writeable:
-                into = before._array
+            elif (into := before._array).flags.writeable and into.shape == g.shape:
                 adds.append((into, g if g.dtype == into.dtype else g.astype(into.dtype), into))
             else:
                 earlier.append(before)

@@ -9,11 +9,12 @@ its cotangent, and the vjp of that is the jvp.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor, Tracer, memory_of, wrap
+from wengert._core import Tensor, Tracer, memory_of, shape_of, wrap
 from wengert._dtypes import inexact, of_numpy
 from wengert.autograd._levels import Level
 from wengert.autograd._transforms import transposed, zeros
@@ -78,14 +79,16 @@ class DualLevel(Level):
         self.check_running()
         if op.reference is not None:
             return op.reference(*inputs, **params)
-        values = [self.lower(x) for x in inputs]
-        tangents = {
-            i: t
-            for i, x in zip(op.inputs, inputs, strict=True)
-            if op.rules[i] is not None and (t := self.tangent(x)) is not None
-        }
+        values, tangents = [], {}
+        for i, x in zip(op.inputs, inputs, strict=True):
+            if isinstance(x, Dual) and x.level is self:
+                values.append(x.value)
+                if op.rules[i] is not None:
+                    tangents[i] = x.tangent
+            else:
+                values.append(x)
         out = op(values, params)
-        if not tangents or out._array.dtype not in inexact:
+        if not tangents or memory_of(out).dtype not in inexact:
             return out
         tangent = _tangent_of(op, values, params, out, tangents)
         if not op.view and (any(tangent is t for t in tangents.values()) or _shown(tangent)):
@@ -125,56 +128,56 @@ def _shown(tangent: Any) -> bool:
 
 
 def _tangent_of(op: Any, values: Any, params: Any, out: Any, tangents: dict[str, Any]) -> Any:
-    known = op.values(values, params, out)
     if op.jvp is not None:
-        read = [known[name] for name in op.jvp_reads]
-        return op.jvp(*[tangents.get(i) for i in op.differentiable], *read)
+        read = [op.read(name, values, params, out) for name in op.jvp_reads]
+        return _fitted(op.jvp(*[tangents.get(i) for i in op.differentiable], *read), out)
     total = None
     for i, t in tangents.items():
         if op.kind == "multilinear":
-            part = op([t if n == i else known[n] for n in op.inputs], params)
-        elif op.kind == "elementwise":
-            part = _diagonal(op, i, _fitted_shape(t, out), known)
+            part = op([t if n == i else v for n, v in zip(op.inputs, values, strict=True)], params)
         else:
-            part = _transposed(op, i, t, known)
+            known = [op.read(name, values, params, out) for name in op.wants[i]]
+            rule = partial(_pull, op.rules[i], known)
+            if op.kind == "elementwise":
+                part = _diagonal(rule, _fitted_shape(t, out), out)
+            else:
+                part = transposed(rule, out, t)
         total = part if total is None else total + part
     return _fitted(total, out)
 
 
+def _pull(rule: Any, known: list[Any], g: Any) -> Any:
+    return rule(g, *known)
+
+
 def _fitted(tangent: Any, out: Any) -> Any:
     """A tangent in the shape and dtype of the output."""
-    if tangent._array.dtype != out._array.dtype:
-        tangent = convert(tangent, of_numpy[out._array.dtype])
+    dtype = memory_of(out).dtype
+    if memory_of(tangent).dtype != dtype:
+        tangent = convert(tangent, of_numpy[dtype])
     return _fitted_shape(tangent, out)
 
 
 def _fitted_shape(tangent: Any, out: Any) -> Any:
-    return tangent if tangent.shape == out.shape else expand(tangent, tuple(out.shape))
+    shape = shape_of(out)
+    return tangent if shape_of(tangent) == shape else expand(tangent, shape)
 
 
-def _pull(op: Any, i: str, known: dict[str, Any], g: Any) -> Any:
-    return op.rules[i](g, *[known[name] for name in op.wants[i]])
-
-
-def _diagonal(op: Any, i: str, t: Any, known: dict[str, Any]) -> Any:
+def _diagonal(rule: Any, t: Any, out: Any) -> Any:
     """The jvp of an elementwise operation from its vjp.
 
     A real-linear map of complex numbers, z -> az + b conj(z), has the transpose
     z -> conj(a)z + b conj(z); between real and complex numbers it is a product with c.
     """
-    inner, outer = t._array.dtype.kind == "c", known["out"]._array.dtype.kind == "c"
+    dtype = memory_of(out).dtype
+    inner, outer = memory_of(t).dtype.kind == "c", dtype.kind == "c"
     if not inner and not outer:
-        return _pull(op, i, known, t)
-    one = wrap(np.ones((), known["out"]._array.dtype))
+        return rule(t)
+    one = wrap(np.ones((), dtype))
     if not inner:  # the vjp takes complex to real
-        return complex_of(_pull(op, i, known, one), _pull(op, i, known, one * 1j)) * t
-    at_one = _pull(op, i, known, one)
+        return complex_of(rule(one), rule(one * 1j)) * t
+    at_one = rule(one)
     if not outer:  # the vjp takes real to complex
         return real(conj(at_one) * t)
-    at_i = _pull(op, i, known, one * 1j) * -1j
+    at_i = rule(one * 1j) * -1j
     return conj((at_one + at_i) * 0.5) * t + (at_one - at_i) * 0.5 * conj(t)
-
-
-def _transposed(op: Any, i: str, t: Any, known: dict[str, Any]) -> Any:
-    """The jvp of any operation: the vjp is linear in its cotangent, and this is its vjp."""
-    return transposed(lambda g: _pull(op, i, known, g), known["out"], t)

@@ -26,16 +26,17 @@ from wengert._core import (
     Call,
     Leaf,
     Node,
+    Site,
     State,
     Tensor,
     caller,
     getframe,
     memory_of,
+    mode,
     wrap,
 )
 from wengert.autograd import _errors
 from wengert.autograd._hooks import outputs_of, run_posthooks, run_prehooks, run_tensor_hooks
-from wengert.autograd._mode import enable_grad, no_grad
 from wengert.ops.subscript import Slices, alive
 
 by_seq = attrgetter("seq")
@@ -267,11 +268,9 @@ class Walk:
         self.special = []  # references that `_release` would count
         try:
             if self.create_graph:
-                with enable_grad():
-                    self._run_general(lift or lifted)
+                self._run_in(mode.where, lift or lifted)
             elif self.listeners and lift is None and not any(map(_is_tensor, seeds)):
-                with no_grad():
-                    self._run_general(plain)
+                self._run_in(None, plain)
             elif self.listeners or self.targets is not None or lift or anomaly.check:
                 self._run_general(lift or plain)
             else:
@@ -282,6 +281,18 @@ class Walk:
         self.pending, self.order, self.roots, self.stops = {}, [], (), frozenset()
         for observe in observers:
             observe(self, "after")
+
+    def _run_in(self, site: Site | None, lift: Lift) -> None:
+        """Walk with grad mode on or off.
+
+        Not a `with`: a signal may come before the first line of an `__exit__`.
+        """
+        before = mode.site
+        try:
+            mode.site = site
+            self._run_general(lift)
+        finally:
+            mode.site = before
 
     def interrupted(self) -> None:
         """Have those who come to what this call has released know that it came to nothing."""

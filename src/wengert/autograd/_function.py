@@ -1,97 +1,69 @@
-"""Functions whose derivative the user writes.
-
-The derivative of a derivative is recorded while the user's `backward` runs on Tensors. That
-is right for saved inputs and outputs, whose place in the graph is known. What `forward`
-computed on its way has none: such a saved value can be used, and is refused, with the line
-of the call, by whoever differentiates through it (PyTorch takes it for a constant).
-"""
+"""Functions whose derivative the user writes."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
-from typing import Any
-
-import numpy as np
+import inspect
+import warnings
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple
 
 from wengert import _storage
-from wengert._core import Leaf, Node, Site, State, Tensor, caller, getframe, mode, new, wrap
-from wengert._dtypes import inexact
+from wengert._core import (
+    Leaf,
+    Site,
+    Tensor,
+    Tracer,
+    caller,
+    getframe,
+    mode,
+    new,
+    tensors,
+    tick,
+    wrap,
+)
 from wengert.autograd import _errors
-from wengert.autograd._engine import lifted, plain
-from wengert.autograd._mode import enable_grad, no_grad
-from wengert.autograd._packing import Hooks, Packed, packed, shown
-from wengert.ops._operands import cast, sum_to
-from wengert.ops._variadic import Output, Partial, output_of, record
+from wengert.autograd._function_ctx import FunctionCtx as FunctionCtx
+from wengert.autograd._function_node import FunctionNode as FunctionNode
+from wengert.autograd._function_node import Refused, UserState, among, refusing
+from wengert.autograd._mode import no_grad
+from wengert.ops._operands import innermost, show
+from wengert.ops._variadic import Output, record
 
 
-class FunctionCtx:
-    """What `forward` leaves for `backward`; any attribute may be set on it.
+class VmapInfo(NamedTuple):
+    """What a Function's `vmap` is told of the batch."""
 
-    >>> import wengert
-    >>> class Scale(wengert.autograd.Function):
-    ...     @staticmethod
-    ...     def forward(ctx, x, factor):
-    ...         ctx.factor = factor
-    ...         return x * factor
-    ...
-    ...     @staticmethod
-    ...     def backward(ctx, g):
-    ...         return g * ctx.factor, None
-    >>> x = wengert.tensor(2.0, requires_grad=True)
-    >>> Scale.apply(x, 5.0)
-    tensor(10., grad_fn=<ScaleBackward>)
-    """
-
-    needs_input_grad: tuple[bool, ...]
-
-    def __init__(self, needs_input_grad: tuple[bool, ...]) -> None:
-        self.needs_input_grad = needs_input_grad
-        self.materialize_grads = True
-        self._to_save: tuple[Tensor | None, ...] = ()
-        self._dirty: tuple[Tensor, ...] = ()
-        self._constant: tuple[Tensor, ...] = ()
-        self._saved: tuple[Tensor | None, ...] | None = None
-
-    def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Keep tensors for `backward`, which finds them in `saved_tensors`."""
-        for t in tensors:
-            if t is not None and not isinstance(t, Tensor):
-                raise TypeError(
-                    "save_for_backward can only save variables, but argument is of type"
-                    f" {type(t).__name__}"
-                )
-        self._to_save = tensors
-
-    def mark_dirty(self, *tensors: Tensor) -> None:
-        """Say which inputs `forward` wrote to; it must return them."""
-        self._dirty = tensors
-
-    def mark_non_differentiable(self, *tensors: Tensor) -> None:
-        """Say which outputs have no gradient."""
-        self._constant = tensors
-
-    def set_materialize_grads(self, value: bool) -> None:
-        """Whether `backward` gets zeros, or None, for outputs that have no gradient."""
-        self.materialize_grads = value
-
-    @property
-    def saved_tensors(self) -> tuple[Tensor | None, ...]:
-        """The tensors given to `save_for_backward`."""
-        if self._saved is None:
-            raise RuntimeError(
-                "saved_tensors can only be read in backward(), before the graph is released"
-            )
-        return self._saved
+    batch_size: int
+    randomness: str
 
 
-class Function:
-    """An operation with a forward and a backward of the user's own.
+class FunctionMeta(type):
+    """The class of Functions: each has a class of nodes, ``<name>Backward``."""
+
+    _backward_cls: type[FunctionNode]
+    _signature: tuple[Any, inspect.Signature, int] | None
+
+    def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> None:
+        super().__init__(name, bases, namespace)
+        label = f"{name}Backward"
+        part = type(label, (Output,), {"__slots__": ()})
+        body = {"_forward_cls": cls, "part": part, "__slots__": ()}
+        cls._backward_cls = type(label, (FunctionNode,), body)
+        cls._signature = None
+
+
+class Function(metaclass=FunctionMeta):
+    """An operation whose derivative you write: a subclass with static methods.
 
     `forward(ctx, *args)` computes on tensors (nothing is recorded) and may keep some with
-    `ctx.save_for_backward`. `backward(ctx, *grads)` gets a gradient for each output and
-    returns one for each argument, None where there is none. Instead, `forward(*args)` may
-    come with a `setup_context(ctx, inputs, output)`.
+    `ctx.save_for_backward`. `backward(ctx, *grads)`, also called `vjp`, gets a gradient for each
+    output and returns one for each argument, None where there is none. `jvp(ctx, *tangents)` is
+    its counterpart in forward mode. Call `apply`, never these.
+
+    Instead, `forward(*args)` may come with a `setup_context(ctx, inputs, output)`. The
+    transforms of `wengert.func` need that, and `vmap` needs a `vmap` method, or
+    `generate_vmap_rule = True` to run the other methods on batches.
 
     >>> import wengert
     >>> class Cube(wengert.autograd.Function):
@@ -110,13 +82,22 @@ class Function:
     tensor(12.)
     """
 
-    node: type[FunctionNode]
+    generate_vmap_rule: ClassVar[bool] = False
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        name = f"{cls.__name__}Backward"
-        part = type(name, (Output,), {"__slots__": ()})
-        cls.node = type(name, (FunctionNode,), {"function": cls, "part": part, "__slots__": ()})
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        warnings.warn(
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all"
+            " static, so you should invoke them on the class itself.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """RuntimeError: a Function is called by its `apply`."""
+        raise RuntimeError(
+            "Legacy autograd function with non-static forward method is deprecated. Please use"
+            f" new-style autograd function with static forward method: {type(self).__name__}.apply()"
+        )
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
@@ -127,7 +108,7 @@ class Function:
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        """Keep what `backward` needs, where `forward` takes no `ctx`."""
+        """Keep what the derivatives need, where `forward` takes no `ctx`."""
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
@@ -140,263 +121,199 @@ class Function:
 
     vjp = backward
 
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """The tangents of the outputs from those of the arguments."""
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with"
+            " forward mode AD."
+        )
+
+    @staticmethod
+    def vmap(info: VmapInfo, in_dims: tuple[Any, ...], *args: Any) -> Any:
+        """The outputs for a batch, and which of their dimensions is the batch."""
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod"
+            " or set generate_vmap_rule=True."
+        )
+
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Call the function; the result is recorded if an argument requires grad."""
-        edges = [a._edge if isinstance(a, Tensor) else None for a in args]
-        ctx = FunctionCtx(tuple(e is not None for e in edges))
-        with no_grad():
-            if cls.setup_context is not Function.setup_context:
-                result = cls.forward(*args, **kwargs)
-                cls.setup_context(ctx, args, result)
+        if kwargs or cls.setup_context is not _NO_SETUP:
+            args = _positional(cls, args, kwargs)
+        edges: list[Any] = []
+        for a in args:
+            if type(a) is Tensor or type(a) in tensors:
+                edges.append(a._edge)
+            elif isinstance(a, Tracer):
+                return innermost(args).apply_function(cls, args, {})
             else:
-                result = cls.forward(ctx, *args, **kwargs)
-        several = isinstance(result, tuple)
-        outputs = _own_outputs(ctx, args, result if several else (result,))
-        site = mode.site
-        node = None
-        if site is not None and any(ctx.needs_input_grad):
-            node = record(cls.node, tuple(e for e in edges if e is not None), (), site)
-            node.attach(ctx, args, edges, outputs)
-        ctx._to_save = ctx._dirty = ctx._constant = ()  # no cycle through the outputs
-        if node is not None and type(site) is not Site:
+                edges.append(False)
+        result, ctx = called(cls, args, edges)
+        ctx._to_forward = ()
+        return result
+
+
+_NO_SETUP = Function.setup_context
+
+
+class InplaceFunction(Function):
+    """A base of Functions with an `inplace` flag, from before they were static.
+
+    >>> import wengert
+    >>> issubclass(wengert.autograd.function.InplaceFunction, wengert.autograd.Function)
+    True
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+
+def has_setup(function: type[Function]) -> bool:
+    """Whether a Function's forward takes no context."""
+    return function.setup_context is not _NO_SETUP
+
+
+def _positional(
+    function: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, ...]:
+    """All arguments by position: gradients are. With `setup_context`, defaults among them."""
+    forward, setup = function.forward, has_setup(function)
+    known = function._signature
+    if known is None or known[0] is not forward:
+        signature = inspect.signature(forward)
+        kinds = [p.kind for p in signature.parameters.values()]
+        simple = all(k is inspect.Parameter.POSITIONAL_OR_KEYWORD for k in kinds)
+        known = function._signature = forward, signature, len(kinds) if simple else -1
+    _, signature, count = known
+    if len(args) == count and not kwargs and setup:
+        return args
+    bound = signature.bind(*args, **kwargs) if setup else signature.bind(None, *args, **kwargs)
+    if bound.kwargs:
+        raise TypeError(
+            f"{function.__name__}.apply(): forward() got an unexpected keyword argument"
+            f" {next(iter(bound.kwargs))!r}: a Function's arguments are positional"
+        )
+    if setup:
+        bound.apply_defaults()
+        return bound.args
+    return bound.args[1:]
+
+
+def called(
+    function: type[Function], args: tuple[Any, ...], edges: list[Any]
+) -> tuple[Any, FunctionCtx]:
+    """The result of a call on ordinary tensors, recorded, and its context.
+
+    `edges` has None for a tensor that wants no gradient, and False for what is no tensor.
+    """
+    ctx = FunctionCtx(tuple(map(bool, edges)), function)
+    site = mode.site
+    mode.site = None
+    try:
+        if function.setup_context is _NO_SETUP:
+            result = function.forward(ctx, *args)
+        else:
+            result = function.forward(*args)
+            function.setup_context(ctx, args, result)
+    finally:
+        mode.site = site
+    several = isinstance(result, tuple)
+    outputs = list(result) if several else [result]
+    recording = site is not None and True in ctx.needs_input_grad
+    if ctx._dirty:
+        _check_dirty(ctx, args, outputs, recording)
+    for k, out in enumerate(outputs):
+        if type(out) in tensors:
+            outputs[k] = _own(out, args, ctx)
+    if recording:
+        node = node_of(function, ctx, edges, args)
+        node.outputs(outputs)
+        node.keep(args)
+        if type(site) is not Site:
             site.recorded(node)  # type: ignore[union-attr]
-        return tuple(outputs) if several else outputs[0]
+    else:
+        for t in ctx._constant:
+            if among(t, ctx._dirty):
+                t._edge = None
+    return tuple(outputs) if several else outputs[0], ctx
 
 
-def _own_outputs(ctx: FunctionCtx, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> list[Any]:
-    """The outputs; an input that comes back as it went gets a Tensor of its own."""
-    for t in ctx._dirty:
-        _check_dirty(t)
-    return [
-        wrap(out._array)
-        if isinstance(out, Tensor) and _among(out, args) and not _among(out, ctx._dirty)
-        else out
-        for out in outputs
+def node_of(function: Any, ctx: FunctionCtx, edges: list[Any], args: tuple[Any, ...]) -> Any:
+    """A fresh node of the caller's line; what it saved and its outputs are yet to be filled in."""
+    node = new(function._backward_cls)
+    node.code, node.lasti = caller(getframe(1))
+    node.seq, node.site = tick(), mode.where
+    node.state = new(UserState)
+    node.edges = tuple([e for e in edges if e])
+    node.ctx, node.inside = ctx, False
+    node.given = [
+        (a._array.shape, a._array.dtype) if e else e for a, e in zip(args, edges, strict=True)
     ]
+    return node
 
 
-def _check_dirty(tensor: Tensor) -> None:
-    if mode.site is not None and type(tensor._edge) is Leaf:
+def _own(out: Any, args: tuple[Any, ...], ctx: FunctionCtx) -> Any:
+    """An output that may get a place in the graph: a Tensor that nobody else has."""
+    if ctx._dirty and among(out, ctx._dirty) and among(out, args):
+        return out
+    for a in args:
+        if a is out:
+            alias = wrap(out._array)
+            show(alias, out)
+            return alias
+    return out if out._edge is None else wrap(out._array)
+
+
+def _check_dirty(
+    ctx: FunctionCtx, args: tuple[Any, ...], outputs: list[Any], recording: bool
+) -> None:
+    for t in ctx._dirty:
+        if not among(t, args):
+            warnings.warn(
+                "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that"
+                " have been mutated should be passed to ctx.mark_dirty().",
+                UserWarning,
+                stacklevel=4,
+            )
+            continue
+        if not among(t, outputs):
+            raise RuntimeError(
+                "Some elements marked as dirty during the forward method were not returned as"
+                " output. The inputs that are modified inplace must all be outputs of the Function."
+            )
+        if recording and type(t) in tensors:
+            _check_rewritable(t, len(outputs))
+        if type(t) in tensors:
+            _storage.stamp(t._array, "mark_dirty", *caller(getframe(1)))
+
+
+def _check_rewritable(tensor: Tensor, outputs: int) -> None:
+    """Raise where a write to a tensor would break the graph."""
+    root = getattr(tensor, "_root", tensor)
+    if type(tensor._edge) is Leaf:
         raise RuntimeError(
-            "a leaf Variable that requires grad is being used in an in-place operation."
+            "a leaf Variable that requires grad has been used in an in-place operation: mark_dirty()"
         )
-    if hasattr(tensor, "_root"):
-        raise RuntimeError("mark_dirty(): a view cannot be marked; write to a clone of it")
-    _storage.stamp(tensor._array, "mark_dirty", *caller(getframe(2)))
-
-
-def _among(tensor: Any, others: Sequence[Any]) -> bool:
-    return any(tensor is t for t in others)
-
-
-class FunctionNode(Node):
-    """One call of a Function."""
-
-    __slots__ = ("arguments", "ctx", "kinds", "s_saved", "shapes")
-    saved = (("s_saved", None),)
-
-    function: type[Function]
-    part: type[Output]
-    ctx: FunctionCtx | None
-    s_saved: list[Any] | None
-    kinds: list[tuple[str, int]]  # of the saved values: an "input", an "output", or "inner"
-    shapes: list[Any]  # of the outputs: (shape, dtype), or None for what is no tensor
-    arguments: list[tuple[int, Any, Any]]  # of each edge: position, shape and dtype
-
-    def attach(
-        self, ctx: FunctionCtx, args: tuple[Any, ...], edges: list[Any], outputs: list[Any]
-    ) -> None:
-        """Become the creator of the outputs."""
-        self.ctx, self.state = ctx, State()
-        assert self.state is not None
-        self.state.user = True
-        self.arguments = [
-            (k, args[k]._array.shape, args[k]._array.dtype)
-            for k, e in enumerate(edges)
-            if e is not None
-        ]
-        self.shapes = [
-            (o._array.shape, o._array.dtype) if isinstance(o, Tensor) else None for o in outputs
-        ]
-        self.s_saved, self.kinds = [], []
-        for t in ctx._to_save:
-            self.s_saved.append(None if t is None else t._array)
-            self.kinds.append(_kind(t, args, edges, outputs))
-        for k, out in enumerate(outputs):
-            if not isinstance(out, Tensor) or _among(out, ctx._constant):
-                continue
-            if out._array.dtype in inexact:
-                out._edge = self._edge_of(k, len(outputs))
-
-    @staticmethod
-    def packing(node: FunctionNode, hooks: Hooks) -> None:
-        """Pack what the user saved; as elsewhere, an output is shown without its node."""
-        assert node.s_saved is not None
-        node.s_saved = [
-            a if type(a) is not np.ndarray
-            else packed(node, a, shown(a, node._input_edge(*kind)), hooks)
-            for a, kind in zip(node.s_saved, node.kinds, strict=True)
-        ]  # fmt: skip
-
-    def _input_edge(self, kind: str, index: int) -> Node | None:
-        return self.edges[index] if kind == "input" and index >= 0 else None
-
-    @property
-    def saved_tensors(self) -> tuple[Tensor | None, ...]:
-        """What the user saved; GraphReleasedError when it has been let go."""
-        from wengert.autograd._saved_values import check_kept, restored
-
-        check_kept(self, "s_saved")
-        return tuple(
-            [
-                None if a is None
-                else restored(self, "s_saved", a, self._edge_of_saved(kind, index, a, False))
-                for a, (kind, index) in zip(self.s_saved or (), self.kinds, strict=True)
-            ]
-        )  # fmt: skip
-
-    @property
-    def _raw_saved_tensors(self) -> tuple[Any, ...]:
-        from wengert.autograd._saved_values import SavedTensor, check_kept
-
-        check_kept(self, "s_saved")
-        return tuple([SavedTensor(self, "s_saved", k) for k in range(len(self.kinds))])
-
-    def _edge_of(self, index: int, count: int) -> Node:
-        if count > 1:
-            return output_of(self.part, self, index, self.shapes[index][0])
-        self.shape = self.shapes[0][0]
-        return self
-
-    def pullback(self, g: Any) -> tuple[Any, ...]:
-        """The user's backward, nothing recorded."""
-        with no_grad():
-            return self._run(g, plain)
-
-    def pullback_to(self, g: Any, wanted: Any, lift: Any) -> tuple[Any, ...]:
-        """The user's backward, recorded if `lift` makes Tensors."""
-        with enable_grad() if lift is lifted else no_grad():
-            grads = self._run(g, lift)
-        return tuple([x if e in wanted else None for x, e in zip(grads, self.edges, strict=True)])
-
-    def _run(self, g: Any, lift: Any) -> tuple[Any, ...]:
-        ctx = self.ctx
-        assert ctx is not None
-        assert self.s_saved is not None
-        recorded = lift is lifted
-        parts = g.parts if type(g) is Partial else {0: g}
-        grads = [self._cotangent(k, parts.get(k), ctx) for k in range(len(self.shapes))]
-        arrays = [a.restored(self, "s_saved") if type(a) is Packed else a for a in self.s_saved]
-        ctx._saved = tuple(
-            [
-                None if a is None else wrap(a, self._edge_of_saved(kind, index, a, recorded))
-                for a, (kind, index) in zip(arrays, self.kinds, strict=True)
-            ]
+    if type(root._edge) is Leaf:
+        raise RuntimeError(
+            "a view of a leaf Variable that requires grad is being used in an in-place operation:"
+            " mark_dirty()"
         )
-        try:
-            rule = self.function.backward
-            if rule is Function.backward:
-                rule = self.function.vjp
-            answer = rule(ctx, *grads)
-        finally:
-            ctx._saved = None
-        values = self._checked(answer if isinstance(answer, tuple) else (answer,))
-        return values if recorded else tuple([None if v is None else v._array for v in values])
-
-    def _cotangent(self, k: int, g: Any, ctx: FunctionCtx) -> Any:
-        if g is None:
-            described = self.shapes[k]
-            if described is None or not ctx.materialize_grads:
-                return None
-            return wrap(np.zeros(*described))
-        return g if isinstance(g, Tensor) else wrap(g)
-
-    def _edge_of_saved(self, kind: str, index: int, array: Any, recorded: bool) -> Node | None:
-        if kind == "input":
-            return self._input_edge(kind, index)
-        if kind == "output":
-            return self if len(self.shapes) == 1 else output_of(self.part, self, index, array.shape)
-        return refused(self, _intermediate) if recorded and array.dtype in inexact else None
-
-    def _checked(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
-        name = type(self).__name__
-        expected = len(self.ctx.needs_input_grad) if self.ctx is not None else 0
-        if len(values) < expected or any(v is not None for v in values[expected:]):
-            raise RuntimeError(
-                f"function {name} returned an incorrect number of gradients (expected {expected},"
-                f" got {len(values)})"
-            )
-        for k, v in enumerate(values[:expected]):
-            if v is not None and not isinstance(v, Tensor):
-                raise TypeError(
-                    f"function {name} returned {type(v).__name__} at position {k}, expected a"
-                    " Tensor or None"
-                )
-        return tuple(
-            [_fitted(name, k, values[k], shape, dtype) for k, shape, dtype in self.arguments]
+    if tensor._edge is None and root._edge is not None:
+        raise RuntimeError(
+            "A view was created in no_grad mode and is being modified inplace with grad mode"
+            " enabled: mark_dirty() of a view whose base has a history, and that has none"
         )
-
-    def clear(self) -> None:
-        """Let go of the saved values and of what the user put on the context."""
-        self.s_saved = None
-        self.ctx = None
-
-
-def _kind(t: Any, args: Any, edges: list[Any], outputs: list[Any]) -> tuple[str, int]:
-    """What a saved tensor is; inputs are counted among those that have an edge, others are -1."""
-    for k, a in enumerate(args):
-        if a is t:
-            return "input", sum(e is not None for e in edges[:k]) if edges[k] is not None else -1
-    for k, o in enumerate(outputs):
-        if o is t:
-            return "output", k
-    return "inner", 0
-
-
-def _fitted(name: str, k: int, g: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    """A returned gradient in the shape and dtype of its argument."""
-    if g is None:
-        return None
-    if g._array.shape != shape:
-        try:
-            fits = np.broadcast_shapes(shape, g._array.shape) == g._array.shape
-        except ValueError:
-            fits = False
-        if not fits:
-            raise RuntimeError(
-                f"Function {name} returned an invalid gradient at index {k} - got"
-                f" {list(g._array.shape)} but expected shape compatible with {list(shape)}"
-            )
-        g = sum_to(g, shape)
-    return g if g._array.dtype == dtype else cast(g, dtype)
-
-
-class Refused(Node):
-    """Stands for a dependency that was not recorded: a walk that comes here is refused."""
-
-    __slots__ = ()
-
-
-def refused(node: FunctionNode, why: Callable[[FunctionNode], Exception]) -> Node:
-    """A node below which a walk raises, made by the line of `node`."""
-    stop = new(Refused)
-    stop.seq, stop.edges, stop.shape = node.seq, node.edges, ()
-    stop.code, stop.lasti, stop.site = node.code, node.lasti, node.site
-    stop.state = State()
-    stop.state.refusal = functools.partial(why, node)
-    return stop
-
-
-def _intermediate(node: FunctionNode) -> Exception:
-    return _errors.GraphError(
-        f"the second derivative of {_errors.made(node)} depends on a tensor that its forward()"
-        " computed and saved, and how it came about was not recorded.\n"
-        "  Remedies:\n"
-        "    1. save inputs and outputs only, and compute the rest again in backward()\n"
-        "    2. return the tensor from forward() as one more output and save it then\n"
-        "    3. mark backward() with @once_differentiable if it is not to be differentiated"
-    )
+    if root is not tensor and outputs > 1:
+        raise RuntimeError(
+            "If your Function modifies inplace an input that is a view of another Tensor, your"
+            " Function cannot return more than one Tensor. This is not supported by the current"
+            " autograd engine. You should either make sure the input is not a view (using .clone()"
+            " for example) or make your Function only return one Tensor"
+        )
 
 
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -417,23 +334,28 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(fn)
     def wrapper(ctx: FunctionCtx, *grads: Any) -> Any:
-        known = [*grads, *(ctx._saved or ())]
-        edges = tuple([t._edge for t in known if isinstance(t, Tensor) and t._edge is not None])
         recording = mode.site is not None
         with no_grad():
             answer = fn(ctx, *grads)
-        if not (recording and edges):
+        if not recording:
             return answer
+        known = [t for t in grads if isinstance(t, Tensor)]
+        known += [t for t in ctx.saved_tensors if t is not None]
+        if any(isinstance(t, Tracer) and t._edge is not None for t in known):
+            raise _twice()
+        node = None if ctx._node is None else ctx._node()
+        edges = [t._edge for t in known if t._edge is not None]
+        edges += [] if node is None or node.inside else [e for e in node.edges if e is not None]
+        if not edges:
+            return answer
+        stop = refusing(record(Refused, (), (), mode.where), tuple(edges), _twice)
         values = answer if isinstance(answer, tuple) else (answer,)
-        return tuple([v if v is None else wrap(v._array, _stop(edges)) for v in values])
+        return tuple([wrap(v._array, stop) if type(v) in tensors else v for v in values])
 
     return wrapper
 
 
-def _stop(edges: tuple[Node, ...]) -> Node:
-    stop = record(Refused, edges, (), mode.where)
-    stop.state = State()
-    stop.state.refusal = lambda: _errors.GraphError(
+def _twice() -> Exception:
+    return _errors.GraphError(
         "trying to differentiate twice a function that was marked with @once_differentiable"
     )
-    return stop

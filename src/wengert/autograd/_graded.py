@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Leaf, Tensor, Tracer, leaf_of, mode
+from wengert._core import Leaf, Tensor, Tracer, leaf_of, mode, shape_of
 from wengert.autograd._levels import Level
 from wengert.ops._publish import recorded
 from wengert.ops._variadic import output_of, record
@@ -58,17 +58,21 @@ class GradLevel(Level):
         self.check_running()
         if op.reference is not None:
             return op.reference(*inputs, **params)
-        values = [self.lower(x) for x in inputs]
+        values, edges = [], {}
+        for i, x in zip(op.inputs, inputs, strict=True):
+            if isinstance(x, Graded) and x.level is self:
+                values.append(x.value)
+                if op.rules[i] is not None and x._edge is not None:
+                    edges[i] = x._edge
+            else:
+                values.append(x)
         out = op(values, params)
-        edges = {i: self.edge(x) for i, x in zip(op.inputs, inputs, strict=True)}
-        wanted = {i for i in op.differentiable if edges[i] is not None}
-        if not wanted or mode.site is None:
+        if not edges or mode.site is None:
             return out
-        known = op.values(values, params, out)
-        read = {name for i in wanted for name in op.wants[i]}
-        saves = [known[name] if name in read else None for name in op.keeps]
-        edge_list = [edges[i] for i in op.differentiable]
-        node = recorded(op, mode.where, edge_list, saves, tuple(out.shape))
+        wanted = {name for i in edges for name in op.wants[i]}
+        saves = [op.read(n, values, params, out) if n in wanted else None for n in op.keeps]
+        known = [edges.get(i) for i in op.differentiable]
+        node = recorded(op, mode.where, known, saves, shape_of(out))
         made = self._result(out, node)
         if op.view:
             _share(made, inputs[0])

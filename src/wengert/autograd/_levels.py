@@ -51,7 +51,8 @@ class Level:
     def tracer(self, value: Any, kind: type[Tracer] | None = None) -> Any:
         """A fresh tracer that stands for `value`."""
         made = new(kind or self.kind)
-        made.level, made.value = self, value
+        made.level = self
+        made.value = value
         return made
 
     def lower(self, value: Any) -> Any:

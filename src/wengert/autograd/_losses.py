@@ -101,7 +101,8 @@ class LossesWalk(Walk):
             return False
         self.passed += 1
         self.shared += len(g.lanes) > 1
-        grads = self._together(node, g, lift) if self._joint(node, g) else self._apart(node, g, lift)
+        step = self._together if self._joint(node, g) else self._apart
+        grads = step(node, g, lift)
         for e, ge in zip(node.edges, grads, strict=True):
             if ge is not None:
                 assert e is not None
@@ -121,7 +122,8 @@ class LossesWalk(Walk):
             grads = node.pullback_to(cotangent, self.pending, lift)
 
             def whole(value: Any) -> np.ndarray:
-                array: np.ndarray = level.whole(value if isinstance(value, Tensor) else wrap(value))._array
+                tensor = value if isinstance(value, Tensor) else wrap(value)
+                array: np.ndarray = level.whole(tensor)._array
                 return array
 
             return [None if x is None else Lanes(g.lanes, mapped(whole, x)) for x in grads]

@@ -68,6 +68,8 @@ def restored(node: Node, slot: str, value: Any, edge: Node | None) -> Any:
     if type(value) is np.ndarray:
         check_unwritten(node, slot, value, "reading a saved tensor")
         return shown(value, edge)
+    if isinstance(value, Tensor):  # of a derivative inside another transform
+        return value
     if not hasattr(value, "restored"):
         raise RuntimeError(
             f"{described(slot)} of {_errors.made(node)} is not kept: backward computes it again"

@@ -2,6 +2,12 @@
 
 from wengert.autograd._function import Function as Function
 from wengert.autograd._function import FunctionCtx as FunctionCtx
+from wengert.autograd._function import FunctionMeta as FunctionMeta
+from wengert.autograd._function import FunctionNode as BackwardCFunction
+from wengert.autograd._function import InplaceFunction as InplaceFunction
 from wengert.autograd._function import once_differentiable as once_differentiable
 
-__all__ = ["Function", "FunctionCtx", "once_differentiable"]
+__all__ = [
+    "BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "InplaceFunction",
+    "once_differentiable",
+]  # fmt: skip

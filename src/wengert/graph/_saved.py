@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert import _dtypes
-from wengert._core import Node, saved_name, wrap
+from wengert._core import Node, Tensor, memory_of, saved_name, wrap
 from wengert._size import Size
 from wengert._storage import owner
 from wengert.autograd import _errors
@@ -134,13 +134,12 @@ def _described(value: Any, name: str, of: str) -> SavedValue | None:
     """A saved value; None where there is none."""
     if value is None:
         return None
+    if isinstance(value, Tensor):  # of a derivative inside another transform
+        value = memory_of(value)
     if isinstance(value, np.ndarray):
-        memory = owner(value)
-        address = memory.__array_interface__["data"][0]
-        dtype = _dtypes.of_numpy[value.dtype]
-        return SavedValue(
-            name, wrap(value), of, False, Size(value.shape), dtype, value.nbytes, address
-        )
+        address = owner(value).__array_interface__["data"][0]
+        size, dtype = Size(value.shape), _dtypes.of_numpy[value.dtype]
+        return SavedValue(name, wrap(value), of, False, size, dtype, value.nbytes, address)
     if isinstance(value, Packed):
         size = int(np.prod(value.shape, dtype=np.int64)) * value.dtype.itemsize
         dtype = _dtypes.of_numpy[value.dtype]

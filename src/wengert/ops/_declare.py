@@ -16,8 +16,9 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, ParamSpec, Protocol
 
-from wengert._core import Node, Tensor
+from wengert._core import Node, Tensor, memory_of, shape_of
 from wengert.ops import _publish
+from wengert.ops._operands import Number, constant
 
 Rule = Callable[..., Any]
 Jvp = Callable[..., Any]
@@ -133,15 +134,35 @@ class Op:
     def node(self) -> type[Node]:
         return _publish.node_class(self)
 
+    @cached_property
+    def sources(self) -> dict[str, tuple[str, Any]]:
+        """Where what a rule may read comes from: the kind, and an input's index or a name."""
+        found: dict[str, tuple[str, Any]] = {"out": ("out", None)}
+        found |= {name: ("param", name) for name in self.params}
+        found |= {f"{name}_shape": ("shape", k) for k, name in enumerate(self.inputs)}
+        return found | {name: ("input", k) for k, name in enumerate(self.inputs)}
+
+    @cached_property
+    def in_order(self) -> bool:
+        """Whether its inputs are the first arguments of its function."""
+        positional = list(self.signature.parameters)[: len(self.inputs)]
+        return positional == self.inputs
+
     def __call__(self, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
         """Call its function: inputs in order, parameters by name."""
+        if self.in_order:
+            return self.function(*inputs, **params)
         return self.function(**dict(zip(self.inputs, inputs, strict=True)), **params)
 
-    def values(self, inputs: Sequence[Any], params: dict[str, Any], out: Any) -> dict[str, Any]:
-        """What its rules may read of a call, by name."""
-        named = dict(zip(self.inputs, inputs, strict=True))
-        shapes = {f"{i}_shape": tuple(x.shape) for i, x in named.items() if hasattr(x, "shape")}
-        return {**params, **shapes, **named, "out": out}
+    def read(self, name: str, inputs: Sequence[Any], params: dict[str, Any], out: Any) -> Any:
+        """What a rule that names `name` gets of a call on Tensors."""
+        source, key = self.sources[name]
+        if source == "input":
+            value = inputs[key]
+            return constant(value, memory_of(out).dtype) if type(value) in Number else value
+        if source == "out":
+            return out
+        return params[key] if source == "param" else shape_of(inputs[key])
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wengert import _dtypes
-from wengert._core import Tensor, Tracer, tensors, wrap
+from wengert._core import Tensor, Tracer, memory_of, tensors, wrap
+from wengert._dtypes import inexact
 from wengert.kernels.shapes import unbroadcast
 
 if TYPE_CHECKING:
@@ -30,27 +31,51 @@ _MOST_CONSTANTS = 4096
 def foreign(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """A call that the op's own function hands on: mixed dtypes, tracers, or what is no operand.
 
-    Tracers go to the innermost level among them. Params are by name.
+    Tracers go to the innermost level among them. Numbers beside them stay what they are: the
+    operations further out convert them. Params are by name.
     """
-    if not any(isinstance(x, Tensor) for x in inputs):
+    level = dtype = None
+    some = differ = False
+    for x in inputs:
+        if isinstance(x, Tensor):
+            some = True
+            if isinstance(x, Tracer) and (level is None or x.level.depth > level.depth):
+                level = x.level
+            found = memory_of(x).dtype
+            differ = differ or (dtype is not None and found is not dtype)
+            dtype = found
+        elif x is not None and type(x) not in Number:
+            differ = True
+    if not some:
         raise _refusal(op, inputs)
-    if op.mixed and len(inputs) > 1:
+    if level is None:
+        return op(operands(op, *inputs) if op.mixed and len(inputs) > 1 else inputs, params)
+    if op.mixed and differ and len(inputs) > 1:
         inputs = tuple(operands(op, *inputs))
-    if not traced(inputs):
-        return op(inputs, params)
-    if op.floats and not any(x._array.dtype in _dtypes.inexact for x in inputs if x is not None):
+    if op.floats and not any(memory_of(x).dtype in inexact for x in inputs if _is_tensor(x)):
         inputs = tuple(to_float(*inputs))
-    return innermost(inputs).apply(op, inputs, params)
+    return level.apply(op, inputs, params)
+
+
+def _is_tensor(x: Any) -> bool:
+    return isinstance(x, Tensor)
 
 
 def traced(values: Iterable[Any]) -> bool:
     """Whether a tracer is among the values."""
-    return any(isinstance(x, Tracer) for x in values)
+    for x in values:  # noqa: SIM110 (an any() of a generator costs more than all of this)
+        if isinstance(x, Tracer):
+            return True
+    return False
 
 
 def innermost(values: Iterable[Any]) -> Any:
     """The level of the tracer that the most recent transform made."""
-    return max((x.level for x in values if isinstance(x, Tracer)), key=lambda level: level.depth)
+    found = None
+    for x in values:
+        if isinstance(x, Tracer) and (found is None or x.level.depth > found.depth):
+            found = x.level
+    return found
 
 
 def operands(op: Op, *inputs: Any) -> list[Any]:
@@ -86,11 +111,12 @@ def _converted(x: Any, to: np.dtype[Any], table: Constants) -> Tensor:
     if isinstance(x, Tensor):
         return x if x._array.dtype == to else cast(x, to)
     if isinstance(x, Number):
-        return wrap(_constant(x, to, table))
+        return wrap(constant(x, to, table))
     return wrap(np.asarray(x, to))
 
 
-def _constant(value: complex, to: np.dtype[Any], table: Constants) -> np.ndarray:
+def constant(value: complex, to: np.dtype[Any], table: Constants = constants) -> np.ndarray:
+    """A Python number as a 0-d array of a dtype, from the table if it is there."""
     try:
         array = np.asarray(value, to)
     except OverflowError:
@@ -127,10 +153,13 @@ def mixed(values: tuple[Any, ...]) -> bool:
     return False
 
 
-def to_float(*inputs: Any) -> list[Tensor]:
-    """Integer inputs in the default dtype."""
+def to_float(*inputs: Any) -> list[Any]:
+    """Integer inputs in the default dtype; numbers as they are."""
     to = _dtypes.defaults.dtype.np
-    return [cast(x, to) if isinstance(x, Tensor) else wrap(x.astype(to)) for x in inputs]
+    return [
+        cast(x, to) if isinstance(x, Tensor) else x if isinstance(x, Number) else wrap(x.astype(to))
+        for x in inputs
+    ]
 
 
 def _refusal(op: Op, inputs: tuple[Any, ...]) -> TypeError:

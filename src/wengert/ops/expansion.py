@@ -32,9 +32,7 @@ def _expand_batch(b: Batch) -> Value:
     return b(input=padded(b.values["input"], len(size)), size=(b.size, *size))
 
 
-@multilinear(
-    input=lambda g, input_shape: sum_to(g, input_shape), view=True, batch=_expand_batch
-)
+@multilinear(input=lambda g, input_shape: sum_to(g, input_shape), view=True, batch=_expand_batch)
 def expand(input: Value, size: Sequence[int], *, implicit: bool = False) -> Value:
     """A view in which dimensions of length 1 repeat to the given lengths; -1 keeps a length."""
     size = _completed(input.shape, tuple(size))
@@ -198,9 +196,7 @@ def _unrepeat_batch(b: Batch) -> Value:
     return reshape(b(shape=full, repeats=(1, *repeats)), (b.size, *shape))
 
 
-@multilinear(
-    g=lambda g, repeats: repeat(g, repeats), batch=_unrepeat_batch, name="repeat_backward"
-)
+@multilinear(g=lambda g, repeats: repeat(g, repeats), batch=_unrepeat_batch, name="repeat_backward")
 def _unrepeat(g: Value, shape: Shape, repeats: Sequence[int]) -> Value:
     """The sum over the copies that `repeat` made."""
     padded = (1,) * (len(repeats) - len(shape)) + shape
@@ -253,7 +249,11 @@ def repeat_interleave(
 
 
 def _counts(repeats: Any, length: int) -> np.ndarray:
-    counts = elements("repeat_interleave", repeats) if isinstance(repeats, Tensor) else np.asarray(repeats)
+    counts = (
+        elements("repeat_interleave", repeats)
+        if isinstance(repeats, Tensor)
+        else np.asarray(repeats)
+    )
     if counts.dtype.kind not in "iu":
         raise NotImplementedError(
             f'"repeat_interleave_cpu" not implemented for {of_numpy[counts.dtype].short!r}'
@@ -327,9 +327,7 @@ def _roll_batch(b: Batch) -> Value:
 _roll_along = along("dims")
 
 
-@multilinear(
-    input=lambda g, shifts, dims: roll(g, _negated(shifts), dims), batch=_roll_batch
-)
+@multilinear(input=lambda g, shifts, dims: roll(g, _negated(shifts), dims), batch=_roll_batch)
 def roll(
     input: Value, shifts: int | Sequence[int], dims: int | Sequence[int] | None = None
 ) -> Value:

@@ -310,6 +310,7 @@ def outer(input: Value, vec2: Value) -> Value:
 
 
 def _check_vectors(input: np.ndarray, vec2: np.ndarray) -> None:
+    check_tensors("outer", input=input, vec2=vec2)
     for name, array in (("self", input), ("vec2", vec2)):
         if array.ndim != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {array.ndim}-D")

@@ -24,6 +24,7 @@ from wengert.ops.indexing import (
     require_index,
     with_dims,
 )
+from wengert.ops.rounding import or_zeros
 from wengert.ops.scan import cumsum
 from wengert.ops.selection import masked_fill, maximum, where
 from wengert.ops.shape import clone, reshape
@@ -51,6 +52,9 @@ def _slices(axis: int, index: np.ndarray) -> Key:
     source=lambda g, source_shape, dim, index, alpha: _rows(g, dim, index, source_shape) * alpha,
     mixed=False,
     batch=along_rows,
+    jvp=lambda d_input, d_source, input, dim, index, source, alpha: index_add(
+        or_zeros(d_input, input), dim, index, or_zeros(d_source, source), alpha=alpha
+    ),
 )
 def index_add(input: Value, dim: int, index: Value, source: Value, *, alpha: complex = 1) -> Value:
     """A copy of the input with the slices of `source`, times `alpha`, added at index places.
@@ -102,6 +106,9 @@ def _rows(g: Any, dim: int, index: Any, shape: tuple[int, ...]) -> Any:
     source=lambda g, source_shape, dim, index: _rows(g, dim, index, source_shape),
     mixed=False,
     batch=along_rows,
+    jvp=lambda d_input, d_source, input, dim, index, source: index_copy(
+        or_zeros(d_input, input), dim, index, or_zeros(d_source, source)
+    ),
 )
 def index_copy(input: Value, dim: int, index: Value, source: Value) -> Value:
     """A copy of the input with the slices of `source` at index places (int64).
@@ -159,6 +166,7 @@ def _check_copied(input: np.ndarray, axis: int, index: np.ndarray, source: np.nd
     index=None,
     mixed=False,
     batch=along_rows,
+    jvp=lambda d_input, dim, index: _fill_rows(d_input, dim, index, 0),
     label="IndexFillBackward0",
     name="index_fill",
 )

@@ -18,6 +18,11 @@ def no_slope(g: Value) -> Value:
     return np.zeros_like(g)
 
 
+def or_zeros(tangent: Value | None, like: Value) -> Value:
+    """A tangent; zeros for that of an input which has none."""
+    return no_slope(like) if tangent is None else tangent
+
+
 def _require_real_number(name: str, array: np.ndarray) -> None:
     if array.dtype.kind == "c":
         raise NotImplementedError(f"{name} is not supported for complex inputs")

@@ -14,7 +14,7 @@ from wengert.ops._batching import Batch
 from wengert.ops._declare import Value, primitive
 from wengert.ops._variadic import require_tensor
 from wengert.ops.indexing import elementwise_batch, elementwise_key, gather, with_dims
-from wengert.ops.rounding import no_slope
+from wengert.ops.rounding import no_slope, or_zeros
 from wengert.ops.selection import drop, keep, maximum
 from wengert.ops.shape import reshape
 from wengert.ops.subscript import basic, basic_adjoint
@@ -71,6 +71,9 @@ def _padded(found: Any, shape: tuple[int, ...]) -> Any:
     src=lambda g, src_shape, dim, index: _src_gradient(g, src_shape, dim, index),
     mixed=False,
     batch=_batch,
+    jvp=lambda d_input, d_src, input, dim, index, src: _scatter(
+        or_zeros(d_input, input), dim, index, or_zeros(d_src, src)
+    ),
     label="ScatterBackward0",
 )
 def _scatter(input: Value, dim: int, index: Value, src: Value) -> Value:
@@ -84,6 +87,7 @@ def _scatter(input: Value, dim: int, index: Value, src: Value) -> Value:
     index=None,
     mixed=False,
     batch=_batch,
+    jvp=lambda d_input, dim, index: _scatter_number(d_input, dim, index, 0),
     label="ScatterBackward1",
     name="scatter",
 )
@@ -142,6 +146,9 @@ def _filled(index: Tensor, value: Any, like: Tensor) -> Any:
     src=lambda g, src_shape, dim, index: _src_gradient(g, src_shape, dim, index),
     mixed=False,
     batch=_batch,
+    jvp=lambda d_input, d_src, input, dim, index, src: scatter_add(
+        or_zeros(d_input, input), dim, index, or_zeros(d_src, src)
+    ),
 )
 def scatter_add(input: Value, dim: int, index: Value, src: Value) -> Value:
     """As `scatter`, adding the elements of `src`; places that come twice get both.
@@ -298,9 +305,7 @@ def _product_gradient(
     zeros = scatter_add(none, dim, index, keep(ones, zero))
     single = zero & (gather(zeros, dim, index) == 1)
     without = used + keep(ones, zero)
-    others = _scatter_combined(
-        input, dim, index, used + keep(ones, single), "prod", include_self
-    )
+    others = _scatter_combined(input, dim, index, used + keep(ones, single), "prod", include_self)
     direct = keep(gather(g * others, dim, index), single)
     return direct + drop(gather(g * out, dim, index) / without, zero)
 

@@ -15,6 +15,7 @@ from wengert.ops._declare import Value, elementwise, multilinear, primitive
 from wengert.ops._products import fitted
 from wengert.ops._variadic import require_tensor
 from wengert.ops.comparison import isnan, ne
+from wengert.ops.rounding import or_zeros
 from wengert.ops.shape import padded
 
 # Of `clamp`: dtypes and bounds that need no conversion.
@@ -64,6 +65,9 @@ def drop(input: Value, mask: Value) -> Value:
     other=lambda g, condition, other_shape: fitted(drop(g, condition), other_shape),
     condition=None,
     batch=_aligned,
+    jvp=lambda d_input, d_other, input, other, condition: _where(
+        or_zeros(d_input, input), or_zeros(d_other, other), condition
+    ),
 )
 def _where(input: Value, other: Value, condition: Value) -> Value:
     try:
@@ -133,6 +137,9 @@ def _as_mask(condition: Tensor) -> Tensor:
     mask=None,
     value=lambda g, mask, value_shape: fitted(keep(g, mask), value_shape),
     batch=_aligned,
+    jvp=lambda d_input, d_value, input, mask, value: _masked_fill(
+        or_zeros(d_input, input), mask, or_zeros(d_value, value)
+    ),
 )
 def _masked_fill(input: Value, mask: Value, value: Value) -> Value:
     try:

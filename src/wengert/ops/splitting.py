@@ -15,6 +15,7 @@ from wengert.kernels.axes import axis_of
 from wengert.ops._declare import Value, multilinear, primitive
 from wengert.ops._variadic import require_tensor, with_outputs
 from wengert.ops.joining import cat, stack
+from wengert.ops.rounding import or_zeros
 from wengert.ops.shape import dtype_of
 from wengert.ops.subscript import basic, slice_vjp
 
@@ -326,6 +327,9 @@ def _placed(name: str, input: Tensor, src: Tensor, place: Tensor, key: Key) -> T
     src=lambda g, key: basic(g, key),
     batch=lambda b: b(
         input=b.whole("input"), src=b.whole("src"), key=(slice(None), *b.params["key"])
+    ),
+    jvp=lambda d_input, d_src, input, src, key: with_part(
+        or_zeros(d_input, input), or_zeros(d_src, src), key
     ),
     label="SliceScatterBackward0",
     name="slice_scatter",

@@ -16,6 +16,7 @@ from wengert.kernels.scatter import Key, sum_at
 from wengert.ops._batching import Batch
 from wengert.ops._declare import Value, multilinear, primitive
 from wengert.ops._operands import sum_to
+from wengert.ops.rounding import or_zeros
 from wengert.ops.shape import movedim, padded
 
 Shape = tuple[int, ...]
@@ -185,6 +186,9 @@ def _written_batch(b: Batch) -> Value:
     values=lambda g, values_shape, key: sum_to(index(g, key), values_shape),
     mixed=False,
     batch=_written_batch,
+    jvp=lambda d_input, d_values, input, values, key, accumulate: index_written(
+        or_zeros(d_input, input), or_zeros(d_values, values), key, accumulate
+    ),
     label="IndexPutBackward0",
     name="index_put",
 )

@@ -17,7 +17,7 @@ import numpy as np
 from wengert import _storage
 from wengert._core import Tensor, Tracer, caller, getframe, mode, wrap
 from wengert._dtypes import of_numpy, scalar_array
-from wengert.ops._operands import Number, traced
+from wengert.ops._operands import Number, innermost, traced
 from wengert.ops._picking import picked
 from wengert.ops.casting import convert
 from wengert.ops.expansion import check_expandable, expand, flip
@@ -81,7 +81,7 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     view, picks = parse(key, self._array.shape)
     if picks is not None:
         value = _in_dtype_of(self, picks, value)
-    if traced((self, value, *(picks or ()))):
+    if isinstance(self, Tracer) or isinstance(value, Tracer) or (picks and traced(picks)):
         _set_traced(self, view, picks, value)
         return
     if _recorded(self, value):
@@ -114,16 +114,35 @@ def _set_recorded(self: Tensor, view: Items | None, picks: Items | None, value: 
 
 
 def _set_traced(self: Tensor, view: Items | None, picks: Items | None, value: Tensor) -> None:
-    """A write in which a transform takes part: all of the tensor anew, as its level knows it."""
+    """A write in which a transform takes part."""
+    check_writable(self, "__setitem__")
     part = self if view is None else basic(self, view)
     if picks is None:
         check_expandable(tuple(value.shape), tuple(part.shape))
-        part = expand(convert(value, of_numpy[self._array.dtype]), part.shape)
+        new = expand(convert(value, of_numpy[self._array.dtype]), part.shape)
     elif traced(picks):
-        part = written(part, value, picks, False)
+        new = written(part, value, picks, False)
     else:
-        part = index_written(part, value, picks, False)
-    write(self, part if view is None else with_part(self, part, view), "__setitem__")
+        new = index_written(part, value, picks, False)
+    if view is None or _shows_writes(self, value, *(picks or ())):
+        write(part, new, "__setitem__")
+        return
+    del part  # of a tensor with views the history is not rewritten
+    write(self, with_part(self, new, view), "__setitem__")
+
+
+def _shows_writes(target: Tensor, *others: Any) -> bool:
+    """Whether what is written to a view of the target is the target's, as its level knows it."""
+    from wengert.autograd._graded import Graded
+
+    if not isinstance(target, Tracer) or innermost((target, *others)) is not target.level:
+        return False
+    values: Any = target
+    while isinstance(values, Tracer):
+        if isinstance(values, Graded):
+            return False
+        values = values.value
+    return True
 
 
 def _same_memory(part: Tensor, value: Tensor) -> bool:
@@ -280,7 +299,9 @@ class _Parser:
         self.axis += len(slices)
 
     def _pick(self, array: np.ndarray | Tensor) -> None:
-        if array.ndim == 0 and array.dtype == np.bool_:  # True or False: a new dimension of length 1 or 0
+        if (
+            array.ndim == 0 and array.dtype == np.bool_
+        ):  # True or False: a new dimension of length 1 or 0
             self.view.append(None)
             self.picks.append(array.reshape(1))
             return

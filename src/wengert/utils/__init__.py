@@ -5,10 +5,11 @@ from typing import Any as _Any
 
 from wengert.utils import data as data
 
-__all__ = ["checkpoint", "data"]  # noqa: F822 (`checkpoint` is loaded when first named)
+__all__ = ["checkpoint", "data"]
 
 
 def __getattr__(name: str) -> _Any:
+    # Loaded when first named.
     if name == "checkpoint":
         return _import_module("wengert.utils.checkpoint")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

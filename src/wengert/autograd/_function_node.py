@@ -1,0 +1,382 @@
+"""The node of a user's Function: what it keeps, and how the user's backward runs.
+
+The derivative of a derivative is recorded while the user's `backward` runs on Tensors. That
+is right for saved inputs and outputs, whose place in the graph is known. What `forward`
+computed on its way has none: such a value can be used, and is refused, with the line of the
+call, by whoever differentiates through it (PyTorch takes it for a constant).
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from wengert._core import Node, State, Tensor, mode, new, tensors, wrap
+from wengert._dtypes import inexact, of_numpy
+from wengert._storage import clock
+from wengert.autograd import _errors
+from wengert.autograd._engine import lifted
+from wengert.autograd._function_ctx import FunctionCtx, Inner, OfOutput
+from wengert.autograd._history import rewritten
+from wengert.autograd._packing import Hooks, Packed, check_unwritten, packed, shown
+from wengert.autograd._tree import flatten
+from wengert.ops._operands import cast, sum_to
+from wengert.ops._variadic import Output, Partial, output_of
+
+# Shape and dtype of an argument that wants a gradient; None for another tensor, False for the rest.
+Given = tuple[tuple[int, ...], "np.dtype[Any]"] | bool | None
+
+# Where a saved tensor stands: its edge, the number of the output that it is, or this.
+INNER = -1
+
+
+class UserState(State):
+    """The state that a node of a Function is made with: its derivative is user code.
+
+    What it starts with is the class's, because one is made at every call.
+    """
+
+    hooks = node_prehooks = node_hooks = post_hooks = metadata = None
+    retain = released = refusal = None
+    shared = False
+    user = True
+
+
+class FunctionNode(Node):
+    """One call of a Function."""
+
+    __slots__ = ("count", "ctx", "given", "inside", "places", "s_saved", "shapes")
+    saved = (("s_saved", None),)
+
+    _forward_cls: ClassVar[Any]  # the Function
+    part: ClassVar[type[Output]]
+
+    ctx: FunctionCtx | None
+    count: int  # of the values that the user saved; those after them are attributes of `ctx`
+    # Arrays; Tensors in a derivative inside another transform, which have their own histories.
+    s_saved: list[Any] | None
+    places: list[Any]  # of the saved values
+    shapes: list[Any]  # of the outputs: (shape, dtype), or None for what is no tensor
+    given: list[Given]  # what the arguments were
+    inside: bool  # whether it belongs to a derivative inside another transform
+
+    def outputs(self, outputs: list[Any]) -> None:
+        """Become the creator of the outputs, as far as they are differentiable."""
+        ctx = self.ctx
+        assert ctx is not None
+        several = len(outputs) > 1
+        self.shapes = [
+            (o._array.shape, o._array.dtype) if isinstance(o, Tensor) else None for o in outputs
+        ]
+        self.shape = () if several or self.shapes[0] is None else self.shapes[0][0]
+        for k, out in enumerate(outputs):
+            if type(out) not in tensors:
+                continue
+            edge: Node | None = None
+            if out._array.dtype in inexact and not among(out, ctx._constant):
+                edge = output_of(self.part, self, k, out._array.shape) if several else self
+            if among(out, ctx._dirty):
+                rewritten(out, edge)
+            elif edge is not None:
+                out._edge = edge
+
+    def keep(self, args: tuple[Any, ...]) -> None:
+        """Keep what the user saved and what is on the context, in a way that closes no cycle."""
+        ctx = self.ctx
+        assert ctx is not None
+        self.s_saved, self.places = [], []
+        for t in ctx._to_save:
+            self._add(t, None if t is None else self._place(t, args))
+        self.count = len(self.s_saved)
+        if ctx.__dict__:
+            self._keep_attributes(ctx, args)
+        ctx._node = weakref.ref(self)
+        ctx._to_save = ctx._dirty = ctx._constant = ()
+
+    def _add(self, t: Any, place: Any) -> None:
+        assert self.s_saved is not None
+        self.s_saved.append(t._array if type(t) in tensors else t)
+        self.places.append(place)
+
+    def _place(self, t: Tensor, args: tuple[Any, ...]) -> Any:
+        """Where a tensor stands in the graph; None for a constant."""
+        edge = t._edge
+        if edge is self:
+            return 0
+        if edge is not None:
+            return edge.index if type(edge) is self.part and edge.edges[0] is self else edge
+        return None if t._array.dtype not in inexact or among(t, args) else INNER
+
+    def _keep_attributes(self, ctx: FunctionCtx, args: tuple[Any, ...]) -> None:
+        """Take outputs, which know this node, and intermediate values off the context."""
+        for name, value in list(ctx.__dict__.items()):
+            if not isinstance(value, Tensor) and type(value) not in (list, tuple, dict):
+                continue
+            leaves, spec = flatten(value)
+            kept = [self._stand_in(x, args) if type(x) in tensors else x for x in leaves]
+            if any(new is not x for new, x in zip(kept, leaves, strict=True)):
+                if ctx._kept is None:
+                    ctx._kept = {}
+                ctx._kept[name] = kept, spec
+                del ctx.__dict__[name]
+
+    def _stand_in(self, t: Tensor, args: tuple[Any, ...]) -> Any:
+        place = self._place(t, args)
+        if place == INNER:
+            # A view of an output holds the output.
+            return Inner(wrap(t._array) if hasattr(t, "_root") else t)
+        if type(place) is not int:
+            return t
+        assert self.s_saved is not None
+        self._add(t, place)
+        return OfOutput(len(self.s_saved) - 1)
+
+    @staticmethod
+    def packing(node: FunctionNode, hooks: Hooks) -> None:
+        """Pack what the user saved; as elsewhere, an output is shown without its node."""
+        assert node.s_saved is not None
+        for k, a in enumerate(node.s_saved[: node.count]):
+            if type(a) is np.ndarray:
+                place = node.places[k]
+                edge = place if isinstance(place, Node) else None
+                node.s_saved[k] = packed(node, a, shown(a, edge), hooks)
+
+    @property
+    def saved_tensors(self) -> tuple[Tensor | None, ...]:
+        """What the user saved; GraphReleasedError when it has been let go."""
+        if self.s_saved is None or (self.state is not None and self.state.released is not None):
+            self._check_kept()
+        return tuple([self.present(k) for k in range(self.count)])
+
+    @property
+    def _raw_saved_tensors(self) -> tuple[Any, ...]:
+        from wengert.autograd._saved_values import SavedTensor
+
+        self._check_kept()
+        return tuple([SavedTensor(self, "s_saved", k) for k in range(self.count)])
+
+    def _check_kept(self) -> None:
+        from wengert.autograd._saved_values import check_kept
+
+        check_kept(self, "s_saved")
+
+    def present(self, index: int) -> Any:
+        """A saved value as a Tensor with its place in the graph."""
+        if self.s_saved is None:
+            self._check_kept()
+        assert self.s_saved is not None
+        value, place = self.s_saved[index], self.places[index]
+        if type(value) is Packed:
+            array = value.restored(self, "s_saved")
+        elif type(value) is np.ndarray:
+            array = value
+            if clock.newest > self.seq:
+                check_unwritten(self, "s_saved", array, "reading a saved tensor")
+        else:
+            return value
+        if type(place) is not int:
+            return shown(array, place)
+        if place == INNER:
+            return wrap(array, None if mode.site is None else self.refused())
+        if len(self.shapes) == 1:
+            return wrap(array, self)
+        return wrap(array, output_of(self.part, self, place, array.shape))
+
+    def refused(self) -> Node:
+        """A node that stands for how an intermediate value came about, which nobody knows."""
+        return refusing(self, self.edges, functools.partial(_intermediate, self))
+
+    def pullback(self, g: Any) -> tuple[Any, ...]:
+        """The user's backward, nothing recorded."""
+        return self._run(g, False)
+
+    def pullback_to(self, g: Any, wanted: Any, lift: Any) -> tuple[Any, ...]:
+        """The user's backward, recorded if `lift` makes Tensors."""
+        grads = self._run(g, lift is lifted)
+        return tuple([x if e in wanted else None for x, e in zip(grads, self.edges, strict=True)])
+
+    def _run(self, g: Any, recorded: bool) -> tuple[Any, ...]:
+        ctx = self.ctx
+        assert ctx is not None
+        traced = recorded
+        if type(g) is not Partial and len(self.shapes) == 1 and g is not None:
+            cotangents = [g if isinstance(g, Tensor) else wrap(g)]
+            traced = traced or cotangents[0] is g
+        else:
+            parts = g.parts if type(g) is Partial else {0: g}
+            traced = traced or any(isinstance(v, Tensor) for v in parts.values())
+            cotangents = [self._cotangent(k, parts.get(k), ctx) for k in range(len(self.shapes))]
+        site = mode.site
+        if not self.inside:  # else the levels further out record, or do not
+            kept = recorded or (traced and any(map(_has_history, cotangents)))
+            mode.site = mode.where if kept else None
+        try:
+            answer = rule_of(self._forward_cls)(ctx, *cotangents)
+        finally:
+            mode.site = site
+        values = checked(type(self).__name__, self.given, answer)
+        if traced:
+            return tuple(values)
+        return tuple([v._array if type(v) in tensors else v for v in values])
+
+    def _cotangent(self, k: int, g: Any, ctx: FunctionCtx) -> Any:
+        if g is None:
+            described = self.shapes[k]
+            if described is None or not ctx.materialize_grads:
+                return None
+            return wrap(np.zeros(*described))
+        return g if isinstance(g, Tensor) else wrap(g)
+
+    def clear(self) -> None:
+        """Let go of the saved values and of what the user put on the context."""
+        self.s_saved = None
+        self.ctx = None
+
+    @property
+    def kinds(self) -> list[tuple[str, int]]:
+        """What each saved value is: an "input" by its edge's number, an "output", or "inner"."""
+        edges = list(self.edges)
+        return [
+            ("inner", 0) if place == INNER
+            else ("output", place) if type(place) is int
+            else ("input", edges.index(place) if place in edges else -1)
+            for place in self.places
+        ]  # fmt: skip
+
+    @property
+    def arguments(self) -> list[tuple[int, Any, Any]]:
+        """Of each edge: the argument's position, its shape and dtype."""
+        return [(k, *known) for k, known in enumerate(self.given) if isinstance(known, tuple)]
+
+    def __getattr__(self, name: str) -> Any:
+        """As PyTorch's node, which is the context, has what the user put on that."""
+        ctx = None if name.startswith("_") or name == "ctx" else self.ctx
+        if ctx is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(ctx, name)
+
+
+FunctionNode.op = None  # type: ignore[assignment] # not one of the context's
+
+
+def among(value: Any, others: Any) -> bool:
+    """Whether a value is one of the others, by identity."""
+    return any(value is x for x in others)
+
+
+def _has_history(value: Any) -> bool:
+    """Whether a tensor, or one that it stands for at any level, has a place in a graph."""
+    if not isinstance(value, Tensor):
+        return False
+    if value._edge is not None:
+        return True
+    inner = value.__dict__
+    return any(_has_history(inner.get(name)) for name in ("value", "tangent"))
+
+
+def rule_of(function: Any) -> Callable[..., Any]:
+    """The user's backward, under one of its names."""
+    from wengert.autograd._function import Function
+
+    rule: Callable[..., Any] = function.backward
+    if function.vjp is Function.vjp:
+        return rule
+    if rule is not Function.backward:
+        raise RuntimeError(
+            "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You"
+            f" should only implement one of them: {function.__name__} has both."
+        )
+    rule = function.vjp
+    return rule
+
+
+def checked(name: str, given: list[Given], answer: Any) -> list[Any]:
+    """What a backward returned, for the arguments that want a gradient, in their shape and dtype.
+
+    RuntimeError where that cannot be.
+    """
+    values = answer if isinstance(answer, tuple) else (answer,)
+    expected = len(given)
+    if len(values) != expected and (
+        len(values) < expected or any(v is not None for v in values[expected:])
+    ):
+        raise RuntimeError(
+            f"function {name} returned an incorrect number of gradients (expected {expected},"
+            f" got {len(values)})"
+        )
+    found = []
+    for k, (known, v) in enumerate(zip(given, values, strict=False)):
+        if v is None:
+            if known:
+                found.append(None)
+        elif known is False:
+            raise RuntimeError(
+                f"function {name} returned a gradient different than None at position {k + 1},"
+                " but the corresponding forward input was not a Variable"
+            )
+        elif not isinstance(v, Tensor):
+            raise RuntimeError(
+                f"expected Variable or None (got {type(v).__name__}) from {name} at position {k}"
+            )
+        elif known:
+            array = v._array
+            fits = array.shape == known[0] and array.dtype == known[1]  # type: ignore[index]
+            found.append(v if fits else _fitted(name, k, v, *known))  # type: ignore[misc]
+    return found
+
+
+def _fitted(name: str, k: int, g: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """A returned gradient in the shape and dtype of its argument."""
+    given = g._array
+    if given.shape != shape:
+        try:
+            fits = np.broadcast_shapes(shape, given.shape) == given.shape
+        except ValueError:
+            fits = False
+        if not fits:
+            raise RuntimeError(
+                f"Function {name} returned an invalid gradient at index {k} - got"
+                f" {list(given.shape)} but expected shape compatible with {list(shape)}"
+            )
+        g = sum_to(g, shape)
+    if given.dtype == dtype:
+        return g
+    if given.dtype.kind == "c" != dtype.kind:
+        raise RuntimeError(
+            f"Function {name} returned an invalid gradient at index {k} - got"
+            f" {of_numpy[given.dtype]} for an input of {of_numpy[dtype]}: take the real part"
+        )
+    return cast(g, dtype)
+
+
+class Refused(Node):
+    """Stands for a dependency that was not recorded: a walk that comes here is refused."""
+
+    __slots__ = ()
+
+
+def refusing(node: Node, edges: tuple[Node | None, ...], why: Callable[[], Exception]) -> Node:
+    """A node below which a walk raises, made by the line of `node`."""
+    stop = new(Refused)
+    stop.seq, stop.edges, stop.shape = node.seq, edges, ()
+    stop.code, stop.lasti, stop.site = node.code, node.lasti, node.site
+    stop.state = State()
+    stop.state.refusal = why
+    return stop
+
+
+def _intermediate(node: FunctionNode) -> Exception:
+    return _errors.GraphError(
+        f"the second derivative of {_errors.made(node)} depends on a tensor that its forward()"
+        " computed and saved, and how it came about was not recorded.\n"
+        "  Remedies:\n"
+        "    1. save inputs and outputs only, and compute the rest again in backward()\n"
+        "    2. return the tensor from forward() as one more output and save it then\n"
+        "    3. it does not depend on the inputs, or not smoothly (a mask): use tensor.detach()"
+        " in backward()\n"
+        "    4. mark backward() with @once_differentiable if it is not to be differentiated"
+    )

@@ -1,0 +1,35 @@
+"""The history of memory that was written in place: of a tensor, its root and their views."""
+
+from __future__ import annotations
+
+import weakref
+
+from wengert._core import Leaf, Node, Tensor, state_of
+from wengert.ops.strided import window_history, written_window
+
+
+def rewritten(target: Tensor, edge: Node | None) -> None:
+    """Give `target` the history `edge`, and its root and all their views what follows from it."""
+    root = getattr(target, "_root", target)
+    if root is target:
+        set_edge(target, edge)
+    elif edge is None and root._edge is None:
+        return
+    else:
+        set_edge(root, written_window(root, target, edge))
+    for reference in getattr(root, "_views", ()):
+        view = reference()
+        if view is None or (root._edge is None and type(view._edge) is Leaf):
+            continue  # a leaf keeps its place where nothing else is recorded
+        set_edge(view, None if root._edge is None else window_history(view, root))
+
+
+def set_edge(tensor: Tensor, edge: Node | None) -> None:
+    """A new history; who asked for the tensor's gradient gets that of its new value."""
+    before = tensor._edge
+    tensor._edge = edge
+    if before is None or before.state is None or before.state.retain is None:
+        return
+    if before.state.retain() is tensor and edge is not None and edge is not before:
+        before.state.retain = None
+        state_of(edge).retain = weakref.ref(tensor)

@@ -1,0 +1,120 @@
+"""Operations with a fused kernel are equal to their references, which transforms compute."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert
+from wengert.kernels.norm import Plan
+from wengert.ops._declare import REGISTRY
+
+Rng = np.random.Generator
+ROWS = Plan((6, 8), (1,), (6, 8), (8,))
+CHANNELS = (4, 6, 3)
+BATCH = Plan(CHANNELS, (0, 2), CHANNELS, (6, 1))
+INSTANCE = Plan(CHANNELS, (2,), CHANNELS, (6, 1))
+GROUPS = Plan((4, 2, 9), (2,), CHANNELS, (6, 1))
+
+
+def normal(*shapes: tuple[int, ...]) -> Callable[[Rng], list[Any]]:
+    return lambda rng: [rng.standard_normal(s) for s in shapes]
+
+
+def with_statistics(*rest: Any) -> Callable[[Rng], list[Any]]:
+    """Input, weight, bias, running mean and running variance."""
+
+    def make(rng: Rng) -> list[Any]:
+        return [*normal(CHANNELS, (6,), (6,))(rng), rng.standard_normal(6), rng.uniform(1, 2, 6)]
+
+    return make
+
+
+def classes(*lead: int, axis: int) -> Callable[[Rng], list[Any]]:
+    """Scores, class indices, and a share for each."""
+
+    def make(rng: Rng) -> list[Any]:
+        index = rng.integers(0, 5, lead)
+        shape = (*lead[:axis], 5, *lead[axis:])
+        return [rng.standard_normal(shape), index, rng.uniform(0, 1, lead)]
+
+    return make
+
+
+# Operation, the arrays of its inputs (the floating-point ones before any None), parameters.
+CASES: list[tuple[str, Callable[[Rng], list[Any]], dict[str, Any]]] = [
+    ("_layer_norm", normal((6, 8), (8,), (8,)), {"plan": ROWS, "eps": 1e-5}),
+    ("_layer_norm", lambda rng: [*normal((6, 8))(rng), None, None], {"plan": ROWS, "eps": 1e-5}),
+    ("_rms_norm", lambda rng: [*normal((6, 8), (8,))(rng), None],
+     {"plan": ROWS._replace(centred=False), "eps": 1e-6}),
+    ("_group_norm", normal(CHANNELS, (6,), (6,)), {"plan": GROUPS, "eps": 1e-5}),
+    ("_batch_norm", with_statistics(), {"plan": BATCH, "eps": 1e-5, "momentum": 0.1}),
+    ("_batch_norm", lambda rng: [*normal(CHANNELS)(rng), None, None, None, None],
+     {"plan": BATCH, "eps": 1e-5, "momentum": 0.1}),
+    ("_instance_norm", with_statistics(), {"plan": INSTANCE, "eps": 1e-5, "momentum": 0.3}),
+    ("_batch_norm_by_running", with_statistics(), {"eps": 1e-5}),
+    ("_batch_norm_by_running",
+     lambda rng: [*normal(CHANNELS)(rng), None, None, rng.standard_normal(6), rng.uniform(1, 2, 6)],
+     {"eps": 1e-5}),
+    ("_cross_entropy", classes(axis=0), {"axis": 0, "reduced": True}),
+    ("_cross_entropy", classes(4, axis=1), {"axis": 1, "reduced": False}),
+    ("_cross_entropy", classes(4, axis=1), {"axis": 1, "reduced": True}),
+    ("_cross_entropy", classes(4, 2, 3, axis=1), {"axis": 1, "reduced": True}),
+]  # fmt: skip
+IDS = [f"{name}-{k}" for k, (name, _, _) in enumerate(CASES)]
+
+
+def run(
+    compute: Callable[..., Any], arrays: list[Any], params: dict[str, Any]
+) -> tuple[list[np.ndarray], list[Any]]:
+    """The value, the gradients of the differentiable inputs, and the tensors that came in."""
+    tensors = [None if a is None else wengert.from_numpy(a.copy()) for a in arrays]
+    leaves = [t.requires_grad_() for t in tensors[:3] if t is not None and t.is_floating_point()]
+    if arrays[1] is not None and arrays[1].dtype.kind == "i":
+        leaves = leaves[:1]
+        tensors[2].requires_grad_(False)
+    out = compute(*tensors, **params)
+    weights = np.cos(np.arange(out.numel())).reshape(tuple(out.shape))
+    grads = wengert.autograd.grad((out * wengert.from_numpy(weights)).sum(), leaves)
+    return [x.detach().double().numpy() for x in (out, *grads)], tensors
+
+
+@pytest.mark.parametrize(("name", "make", "params"), CASES, ids=IDS)
+def test_kernel_equals_reference(name: str, make: Any, params: dict[str, Any]) -> None:
+    op, arrays = REGISTRY[name], make(np.random.default_rng(1))
+    by_kernel, kept = run(op.function, arrays, params)
+    by_reference, moved = run(op.reference, arrays, params)  # type: ignore[arg-type]
+    assert len(by_kernel) == len(by_reference)
+    for a, b in zip(by_kernel, by_reference, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12)
+    for a, b in zip(kept[3:], moved[3:], strict=True):  # running statistics
+        if a is not None:
+            np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize(("name", "make", "params"), CASES, ids=IDS)
+def test_reference_keeps_the_dtype(
+    name: str, make: Any, params: dict[str, Any], dtype: str
+) -> None:
+    op = REGISTRY[name]
+    tensors = [
+        None if a is None else wengert.from_numpy(a.astype(dtype) if a.dtype.kind == "f" else a)
+        for a in make(np.random.default_rng(1))
+    ]
+    expected = op.function(*tensors, **params)
+    found = op.reference(*tensors, **params)  # type: ignore[misc]
+    assert found.dtype == expected.dtype
+    digits = 1e-5 if dtype == "float32" else 4e-3
+    np.testing.assert_allclose(
+        found.double().numpy(), expected.double().numpy(), rtol=digits, atol=digits
+    )
+
+
+def test_what_keeps_values_beside_its_output_has_a_reference_that_is_tested() -> None:
+    with_aux = {name for name, op in REGISTRY.items() if op.aux}
+    assert with_aux <= {name for name, op in REGISTRY.items() if op.reference is not None}
+    assert with_aux <= {name for name, _, _ in CASES}
