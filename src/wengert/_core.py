@@ -311,9 +311,9 @@ class Leaf(Node):
 Leaf.__name__ = Leaf.__qualname__ = "AccumulateGrad"  # the name that programs look for
 
 
-def leaf_of(tensor: Tensor) -> Leaf:
+def leaf_of(tensor: Tensor, kind: type[Any] = Leaf) -> Any:
     """A fresh leaf node for a tensor."""
-    node = new(Leaf)
+    node = new(kind)
     node.seq, node.edges, node.shape, node.state = tick(), (), tensor._array.shape, None
     node.code, node.lasti = caller(getframe(1))
     node.site = mode.where

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import inspect
 import weakref
@@ -291,10 +292,11 @@ class TestWalks:
 
         here = line() + 1
         y = Raising.apply(leaf(1.0))
-        with detect_anomaly(), pytest.raises(ValueError, match="^no derivative$") as caught:
+        with detect_anomaly(), pytest.raises(ValueError, match="no derivative") as caught:
             y.sum().backward()
         (note,) = caught.value.__notes__
-        assert f"in the derivative of Raising ({__file__}:{here}" in note
+        assert str(caught.value) == "no derivative"
+        assert f"in the derivative of RaisingBackward ({__file__}:{here}" in note
 
     def test_no_leak(self) -> None:
         gc.collect()
@@ -303,11 +305,8 @@ class TestWalks:
             x = leaf(0.0)
             y = x.sqrt() * 0
             node = weakref.ref(y.grad_fn)
-            with detect_anomaly():
-                try:
-                    y.sum().backward()
-                except RuntimeError:
-                    pass
+            with contextlib.suppress(RuntimeError), detect_anomaly():
+                y.sum().backward()
             del y
             assert node() is None
         finally:

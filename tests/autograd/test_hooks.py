@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import Any
 
 import pytest
@@ -85,12 +87,20 @@ def test_a_failing_hook_changes_nothing() -> None:
 def test_hooks_must_return_gradients() -> None:
     x = leaf()
     handle = x.register_hook(lambda g: 5)
-    with pytest.raises(TypeError, match="Tensor"):
+    with pytest.raises(TypeError, match="expected Variable, but hook returned 'int'"):
         (x * 1).sum().backward()
     handle.remove()
-    x.register_hook(lambda g: wengert.ones(3))
-    with pytest.raises(RuntimeError, match="changed the size"):
+    with (
+        x.register_hook(lambda g: wengert.ones(3)),
+        pytest.raises(RuntimeError, match="has changed the size of value: expected shape"),
+    ):
         (x * 1).sum().backward()
+    with (
+        x.register_hook(lambda g: g.double()),
+        pytest.raises(RuntimeError, match=r"changed the type of value \(was torch.float32"),
+    ):
+        (x * 1).sum().backward()
+    assert x.grad is None
 
 
 def test_a_hook_on_what_needs_no_gradient_is_refused() -> None:
@@ -130,3 +140,185 @@ def test_a_failing_post_hook_leaves_all_gradients_in_place() -> None:
         (x * w).sum().backward()
     assert x.grad.tolist() == w.tolist()
     assert w.grad.tolist() == x.tolist()
+
+
+def lists(values: Any) -> Any:
+    return tuple(None if v is None else v.tolist() for v in values)
+
+
+@pytest.mark.torch
+def test_what_was_asked_before_an_inplace_write(torch: Any) -> None:
+    """Hooks stay with the value that they were registered for; retain_grad() moves on."""
+
+    def program(t: Any) -> Any:
+        seen: list[Any] = []
+        x = t.tensor([1.0, 2.0], requires_grad=True)
+        y = x * 3
+        y.register_hook(lambda g: seen.append(("before", g.tolist())))
+        y.retain_grad()
+        y.mul_(10)
+        y.register_hook(lambda g: seen.append(("after", g.tolist())))
+        y.sum().backward()
+        return seen, lists((x.grad, y.grad))
+
+    assert program(wengert) == program(torch)
+
+
+@pytest.mark.torch
+def test_what_was_asked_of_a_view_before_its_base_was_written(torch: Any) -> None:
+    def program(t: Any) -> Any:
+        seen: list[Any] = []
+        x = t.tensor([1.0, 2.0], requires_grad=True)
+        b = x * 1
+        v = b[:1]
+        v.register_hook(lambda g: seen.append(("v", g.tolist())))
+        b.register_hook(lambda g: seen.append(("b", g.tolist())))
+        b.mul_(5)
+        (b.sum() + v.sum() * 2).backward()
+        return seen, x.grad.tolist()
+
+    assert program(wengert) == program(torch)
+
+
+def test_a_view_takes_hooks_after_its_base_was_written() -> None:
+    """PyTorch registers this one where no gradient comes any more."""
+    x, seen = leaf(), []
+    b = x * 1
+    v = b[:1]
+    v.register_hook(seen.append)
+    b.mul_(5)
+    v.register_hook(lambda g: seen.append(("new", g.tolist())))
+    v.sum().backward()
+    assert seen == [("new", [1.0])]
+
+
+@pytest.mark.torch
+def test_hooks_of_a_leaf_outlive_writes_to_it(torch: Any) -> None:
+    def program(t: Any) -> Any:
+        seen: list[Any] = []
+        x = t.tensor([1.0, 2.0], requires_grad=True)
+        x.register_hook(lambda g: seen.append(g.tolist()))
+        with t.no_grad():
+            x.mul_(2)
+        (x * x).sum().backward()
+        x.data = t.ones(3)
+        x.grad = None
+        (x * x).sum().backward()
+        return seen, x.grad.tolist()
+
+    assert program(wengert) == program(torch)
+
+
+@pytest.mark.torch
+def test_registering_and_removing_while_hooks_run(torch: Any) -> None:
+    def program(t: Any) -> list[Any]:
+        seen: list[Any] = []
+        handles: list[Any] = []
+        x = t.ones(2, requires_grad=True)
+        y = x * 3
+
+        def first(g: Any) -> None:
+            seen.append(1)
+            for handle in handles:
+                handle.remove()
+            y.register_hook(lambda g: seen.append("added"))
+
+        handles.append(y.register_hook(first))
+        handles.append(y.register_hook(lambda g: seen.append(2)))
+        y.register_hook(lambda g: seen.append(3))
+        loss = y.sum()
+        for _ in range(2):
+            loss.backward(retain_graph=True)
+            seen.append("end")
+        done = []
+        done.append(
+            x.register_post_accumulate_grad_hook(lambda p: (seen.append("A"), done[1].remove())[1])
+        )
+        done.append(x.register_post_accumulate_grad_hook(lambda p: seen.append("B")))
+        loss.backward()
+        return seen
+
+    assert program(wengert) == program(torch)
+
+
+@pytest.mark.torch
+def test_retained_gradients_are_filled_by_grad_too(torch: Any) -> None:
+    def program(t: Any) -> Any:
+        x = t.tensor([1.0, 2.0], requires_grad=True)
+        y = x * 3
+        z = y * y
+        for tensor in (y, z, x):
+            tensor.retain_grad()
+        y.register_hook(lambda g: g * 2)
+        loss = z.sum()
+        found = [lists(t.autograd.grad(loss, inputs, retain_graph=True))
+                 for inputs in ([x], [y], [z])]  # fmt: skip
+        first = lists((x.grad, y.grad, z.grad))
+        loss.backward()
+        return found, first, lists((x.grad, y.grad, z.grad)), y.retains_grad, x.retains_grad
+
+    assert program(wengert) == program(torch)
+
+
+def test_a_captured_gradient_is_what_hooks_made_of_it() -> None:
+    """Whatever else is asked for. PyTorch leaves hooks out where the walk goes on below."""
+    x = leaf()
+    y = x * 3
+    y.register_hook(lambda g: g * 10)
+    (alone,) = wengert.autograd.grad(y.sum(), y)
+    both = wengert.autograd.grad(y.sum(), [y, x])
+    assert lists((alone, *both)) == ([10.0, 10.0], [10.0, 10.0], [30.0, 30.0])
+
+
+@pytest.mark.torch
+def test_backward_with_inputs_retains_those_that_are_no_leaf(torch: Any) -> None:
+    def program(t: Any) -> Any:
+        x = t.tensor([1.0, 2.0], requires_grad=True)
+        y = x * 3
+        y.sum().backward(inputs=[y], retain_graph=True)
+        first = y.retains_grad, lists((x.grad, y.grad))
+        (y * 2).sum().backward()
+        return first, lists((x.grad, y.grad))
+
+    assert program(wengert) == program(torch)
+
+
+@pytest.mark.torch
+def test_post_accumulate_hooks_return_nothing(torch: Any) -> None:
+    def program(t: Any) -> Any:
+        x = t.ones(2, requires_grad=True)
+        x.register_post_accumulate_grad_hook(lambda p: t.zeros(2))
+        with pytest.raises(RuntimeError, match="post accumulate grad hooks should return None"):
+            (x * 2).sum().backward()
+        return x.grad.tolist()
+
+    assert program(wengert) == program(torch)
+
+
+def test_hooks_see_memory_of_their_own_leaf() -> None:
+    """A gradient that a hook kept does not change when others are added to `.grad`."""
+    x, kept = leaf(), []
+    x.register_hook(kept.append)
+    x._edge.register_hook(lambda gi, go: kept.append(go[0]))
+    for _ in range(3):
+        (x * 2).sum().backward()
+    assert [g.tolist() for g in kept] == [[2.0, 2.0]] * 6
+    assert x.grad.tolist() == [6.0, 6.0]
+
+
+def test_handles_and_hooks_leave_no_cycle() -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        x = leaf()
+        y = x.exp()
+        handle = y.register_hook(lambda g: None)
+        x.register_post_accumulate_grad_hook(lambda p: None)
+        y.retain_grad()
+        node, tensor = weakref.ref(y.grad_fn), weakref.ref(y)
+        y.sum().backward(retain_graph=True)
+        del x, y
+        assert (node(), tensor()) == (None, None)
+        handle.remove()
+    finally:
+        gc.enable()

@@ -88,8 +88,16 @@ def normalised() -> None:
     wengert.nn.functional.batch_norm(x, mean, variance, weight, bias)
 
 
+def sampled() -> None:
+    """Random choices that depend on tensors."""
+    p = wengert.full((8,), 0.9, dtype=wengert.float64)
+    wengert.bernoulli(p)
+    wengert.normal(p, p)
+    wengert.poisson(p * 50)
+
+
 # What no row reaches.
-PROGRAMS = [overwritten, normalised]
+PROGRAMS = [overwritten, normalised, sampled]
 
 
 def replace_forward(op: Op, forward: Callable[..., Any]) -> None:

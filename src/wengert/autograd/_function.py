@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 from wengert import _storage
 from wengert._core import (
     Leaf,
+    Node,
     Site,
     Tensor,
     Tracer,
@@ -25,7 +26,9 @@ from wengert._core import (
 from wengert.autograd import _errors
 from wengert.autograd._function_ctx import FunctionCtx as FunctionCtx
 from wengert.autograd._function_node import FunctionNode as FunctionNode
-from wengert.autograd._function_node import Refused, UserState, among, refusing
+from wengert.autograd._function_node import (
+    Given, Refused, UserState, among, no_rule, refusing,
+)  # fmt: skip
 from wengert.autograd._mode import no_grad
 from wengert.ops._operands import innermost, show
 from wengert.ops._variadic import Output, record
@@ -111,15 +114,8 @@ class Function(metaclass=FunctionMeta):
         """Keep what the derivatives need, where `forward` takes no `ctx`."""
         raise NotImplementedError("setup_context is not implemented.")
 
-    @staticmethod
-    def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        """The gradients of the arguments from those of the outputs."""
-        raise NotImplementedError(
-            "You must implement either the backward or vjp method for your custom"
-            " autograd.Function to use it with backward mode AD."
-        )
-
-    vjp = backward
+    backward = staticmethod(no_rule)
+    vjp = staticmethod(no_rule)
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
@@ -142,17 +138,7 @@ class Function(metaclass=FunctionMeta):
         """Call the function; the result is recorded if an argument requires grad."""
         if kwargs or cls.setup_context is not _NO_SETUP:
             args = _positional(cls, args, kwargs)
-        edges: list[Any] = []
-        for a in args:
-            if type(a) is Tensor or type(a) in tensors:
-                edges.append(a._edge)
-            elif isinstance(a, Tracer):
-                return innermost(args).apply_function(cls, args, {})
-            else:
-                edges.append(False)
-        result, ctx = called(cls, args, edges)
-        ctx._to_forward = ()
-        return result
+        return called(cls, args)[0]
 
 
 _NO_SETUP = Function.setup_context
@@ -203,13 +189,31 @@ def _positional(
 
 
 def called(
-    function: type[Function], args: tuple[Any, ...], edges: list[Any]
+    function: type[Function], args: tuple[Any, ...], forward_mode: bool = False
 ) -> tuple[Any, FunctionCtx]:
-    """The result of a call on ordinary tensors, recorded, and its context.
+    """The result of a call, recorded, and its context; `forward_mode` has that know its outputs.
 
-    `edges` has None for a tensor that wants no gradient, and False for what is no tensor.
+    A call with tracers goes to the innermost level among them.
     """
-    ctx = FunctionCtx(tuple(map(bool, edges)), function)
+    needs: list[bool] = []
+    edges: list[Node] = []
+    given: list[Given] = []
+    for a in args:
+        if type(a) is Tensor or type(a) in tensors:
+            e = a._edge
+            needs.append(e is not None)
+            if e is None:
+                given.append(None)
+                continue
+            edges.append(e)
+            array = a._array
+            given.append((array.shape, array.dtype))
+        elif isinstance(a, Tracer):
+            return innermost(args).apply_function(function, args, {}), _NOBODYS
+        else:
+            needs.append(False)
+            given.append(False)
+    ctx = FunctionCtx(tuple(needs), function)
     site = mode.site
     mode.site = None
     try:
@@ -220,51 +224,49 @@ def called(
             function.setup_context(ctx, args, result)
     finally:
         mode.site = site
-    several = isinstance(result, tuple)
-    outputs = list(result) if several else [result]
-    recording = site is not None and True in ctx.needs_input_grad
+    outputs = list(result) if isinstance(result, tuple) else [result]
+    recording = site is not None and bool(edges)
     if ctx._dirty:
         _check_dirty(ctx, args, outputs, recording)
     for k, out in enumerate(outputs):
-        if type(out) in tensors:
+        if type(out) in tensors and (out._edge is not None or among(out, args)):
             outputs[k] = _own(out, args, ctx)
     if recording:
-        node = node_of(function, ctx, edges, args)
-        node.outputs(outputs)
-        node.keep(args)
+        node = node_of(function, ctx, tuple(edges), given)
+        node.output_to(outputs, ctx)
+        node.keep(args, ctx)
         if type(site) is not Site:
             site.recorded(node)  # type: ignore[union-attr]
-    else:
-        for t in ctx._constant:
-            if among(t, ctx._dirty):
-                t._edge = None
-    return tuple(outputs) if several else outputs[0], ctx
+    if not forward_mode:
+        ctx._to_forward = ()  # outputs among them would close a cycle
+    return tuple(outputs) if isinstance(result, tuple) else outputs[0], ctx
 
 
-def node_of(function: Any, ctx: FunctionCtx, edges: list[Any], args: tuple[Any, ...]) -> Any:
-    """A fresh node of the caller's line; what it saved and its outputs are yet to be filled in."""
-    node = new(function._backward_cls)
-    node.code, node.lasti = caller(getframe(1))
+_NOBODYS = FunctionCtx()
+
+
+def node_of(
+    function: Any, ctx: FunctionCtx, edges: tuple[Node, ...], given: list[Given]
+) -> FunctionNode:
+    """A fresh node of the caller's line; its outputs and what it saved are yet to be filled in."""
+    node: FunctionNode = new(function._backward_cls)
+    node.code, node.lasti = caller(getframe(2))
     node.seq, node.site = tick(), mode.where
     node.state = new(UserState)
-    node.edges = tuple([e for e in edges if e])
+    node.edges, node.given = edges, given
     node.ctx, node.inside = ctx, False
-    node.given = [
-        (a._array.shape, a._array.dtype) if e else e for a, e in zip(args, edges, strict=True)
-    ]
     return node
 
 
 def _own(out: Any, args: tuple[Any, ...], ctx: FunctionCtx) -> Any:
     """An output that may get a place in the graph: a Tensor that nobody else has."""
-    if ctx._dirty and among(out, ctx._dirty) and among(out, args):
+    if not among(out, args):
+        return wrap(out._array)
+    if among(out, ctx._dirty):
         return out
-    for a in args:
-        if a is out:
-            alias = wrap(out._array)
-            show(alias, out)
-            return alias
-    return out if out._edge is None else wrap(out._array)
+    alias = wrap(out._array)
+    show(alias, out)
+    return alias
 
 
 def _check_dirty(

@@ -64,11 +64,17 @@ class FunctionNode(Node):
     given: list[Given]  # what the arguments were
     inside: bool  # whether it belongs to a derivative inside another transform
 
-    def outputs(self, outputs: list[Any]) -> None:
+    def output_to(self, outputs: list[Any], ctx: FunctionCtx) -> None:
         """Become the creator of the outputs, as far as they are differentiable."""
-        ctx = self.ctx
-        assert ctx is not None
         several = len(outputs) > 1
+        if not several and not ctx._dirty and not ctx._constant and type(outputs[0]) in tensors:
+            out = outputs[0]
+            array = out._array
+            shape, dtype = array.shape, array.dtype
+            self.shape, self.shapes = shape, [(shape, dtype)]
+            if dtype in inexact:
+                out._edge = self
+            return
         self.shapes = [
             (o._array.shape, o._array.dtype) if isinstance(o, Tensor) else None for o in outputs
         ]
@@ -84,23 +90,18 @@ class FunctionNode(Node):
             elif edge is not None:
                 out._edge = edge
 
-    def keep(self, args: tuple[Any, ...]) -> None:
+    def keep(self, args: tuple[Any, ...], ctx: FunctionCtx) -> None:
         """Keep what the user saved and what is on the context, in a way that closes no cycle."""
-        ctx = self.ctx
-        assert ctx is not None
-        self.s_saved, self.places = [], []
+        self.s_saved = saved = []
+        self.places = places = []
         for t in ctx._to_save:
-            self._add(t, None if t is None else self._place(t, args))
-        self.count = len(self.s_saved)
+            saved.append(t._array if type(t) in tensors else t)
+            places.append(None if t is None else self._place(t, args))
+        self.count = len(saved)
         if ctx.__dict__:
             self._keep_attributes(ctx, args)
         ctx._node = weakref.ref(self)
         ctx._to_save = ctx._dirty = ctx._constant = ()
-
-    def _add(self, t: Any, place: Any) -> None:
-        assert self.s_saved is not None
-        self.s_saved.append(t._array if type(t) in tensors else t)
-        self.places.append(place)
 
     def _place(self, t: Tensor, args: tuple[Any, ...]) -> Any:
         """Where a tensor stands in the graph; None for a constant."""
@@ -132,7 +133,8 @@ class FunctionNode(Node):
         if type(place) is not int:
             return t
         assert self.s_saved is not None
-        self._add(t, place)
+        self.s_saved.append(t._array)
+        self.places.append(place)
         return OfOutput(len(self.s_saved) - 1)
 
     @staticmethod
@@ -197,44 +199,55 @@ class FunctionNode(Node):
     def pullback_to(self, g: Any, wanted: Any, lift: Any) -> tuple[Any, ...]:
         """The user's backward, recorded if `lift` makes Tensors."""
         grads = self._run(g, lift is lifted)
+        for e in self.edges:
+            if e not in wanted:
+                break
+        else:
+            return grads
         return tuple([x if e in wanted else None for x, e in zip(grads, self.edges, strict=True)])
 
     def _run(self, g: Any, recorded: bool) -> tuple[Any, ...]:
-        ctx = self.ctx
-        assert ctx is not None
-        traced = recorded
-        if type(g) is not Partial and len(self.shapes) == 1 and g is not None:
-            cotangents = [g if isinstance(g, Tensor) else wrap(g)]
-            traced = traced or cotangents[0] is g
+        ctx, function = self.ctx, self._forward_cls
+        if len(self.shapes) == 1 and g is not None:
+            traced = isinstance(g, Tensor)
+            cotangents = [g if traced else wrap(g)]
         else:
             parts = g.parts if type(g) is Partial else {0: g}
-            traced = traced or any(isinstance(v, Tensor) for v in parts.values())
-            cotangents = [self._cotangent(k, parts.get(k), ctx) for k in range(len(self.shapes))]
+            traced = any([isinstance(v, Tensor) for v in parts.values()])
+            cotangents = [self._cotangent(k, parts.get(k)) for k in range(len(self.shapes))]
         site = mode.site
         if not self.inside:  # else the levels further out record, or do not
             kept = recorded or (traced and any(map(_has_history, cotangents)))
             mode.site = mode.where if kept else None
         try:
-            answer = rule_of(self._forward_cls)(ctx, *cotangents)
+            answer = rule_of(function)(ctx, *cotangents)
         finally:
             mode.site = site
-        values = checked(type(self).__name__, self.given, answer)
-        if traced:
-            return tuple(values)
-        return tuple([v._array if type(v) in tensors else v for v in values])
+        traced = traced or recorded
+        if type(answer) is Tensor and len(self.given) == 1:  # the usual case, without a loop
+            shape, dtype = self.given[0]  # type: ignore[misc]
+            array = answer._array
+            if array.dtype is dtype and array.shape == shape:
+                return (answer if traced else array,)
+        values = checked(self, self.given, answer)
+        return tuple(values if traced else [v._array if type(v) in tensors else v for v in values])
 
-    def _cotangent(self, k: int, g: Any, ctx: FunctionCtx) -> Any:
+    def _cotangent(self, k: int, g: Any) -> Any:
         if g is None:
             described = self.shapes[k]
-            if described is None or not ctx.materialize_grads:
+            if described is None or self.ctx is None or not self.ctx.materialize_grads:
                 return None
             return wrap(np.zeros(*described))
         return g if isinstance(g, Tensor) else wrap(g)
 
     def clear(self) -> None:
         """Let go of the saved values and of what the user put on the context."""
-        self.s_saved = None
-        self.ctx = None
+        self.s_saved = self.ctx = None
+
+    def release(self) -> None:
+        """Let go of what `clear` does, and of what is below."""
+        self.s_saved = self.ctx = None
+        self.edges = ()
 
     @property
     def kinds(self) -> list[tuple[str, int]]:
@@ -265,7 +278,10 @@ FunctionNode.op = None  # type: ignore[assignment] # not one of the context's
 
 def among(value: Any, others: Any) -> bool:
     """Whether a value is one of the others, by identity."""
-    return any(value is x for x in others)
+    for x in others:  # noqa: SIM110 (a generator costs more than all it looks at)
+        if x is value:
+            return True
+    return False
 
 
 def _has_history(value: Any) -> bool:
@@ -278,14 +294,20 @@ def _has_history(value: Any) -> bool:
     return any(_has_history(inner.get(name)) for name in ("value", "tangent"))
 
 
+def no_rule(ctx: Any, *grad_outputs: Any) -> Any:
+    """The gradients of the arguments from those of the outputs."""
+    raise NotImplementedError(
+        "You must implement either the backward or vjp method for your custom autograd.Function to"
+        " use it with backward mode AD."
+    )
+
+
 def rule_of(function: Any) -> Callable[..., Any]:
     """The user's backward, under one of its names."""
-    from wengert.autograd._function import Function
-
     rule: Callable[..., Any] = function.backward
-    if function.vjp is Function.vjp:
+    if function.vjp is no_rule:
         return rule
-    if rule is not Function.backward:
+    if rule is not no_rule:
         raise RuntimeError(
             "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You"
             f" should only implement one of them: {function.__name__} has both."
@@ -294,39 +316,46 @@ def rule_of(function: Any) -> Callable[..., Any]:
     return rule
 
 
-def checked(name: str, given: list[Given], answer: Any) -> list[Any]:
+def checked(node: Node, given: list[Given], answer: Any) -> list[Any]:
     """What a backward returned, for the arguments that want a gradient, in their shape and dtype.
 
     RuntimeError where that cannot be.
     """
     values = answer if isinstance(answer, tuple) else (answer,)
-    expected = len(given)
-    if len(values) != expected and (
-        len(values) < expected or any(v is not None for v in values[expected:])
-    ):
-        raise RuntimeError(
-            f"function {name} returned an incorrect number of gradients (expected {expected},"
-            f" got {len(values)})"
-        )
+    if len(values) != len(given):
+        values = _as_many(node, values, len(given))
     found = []
-    for k, (known, v) in enumerate(zip(given, values, strict=False)):
-        if v is None:
+    for k, known in enumerate(given):
+        v = values[k]
+        if type(v) in tensors and known:
+            array = v._array
+            fits = array.dtype is known[1] and array.shape == known[0]  # type: ignore[index]
+            found.append(v if fits else _fitted(node.name(), k, v, *known))  # type: ignore[misc]
+        elif v is None:
             if known:
                 found.append(None)
         elif known is False:
             raise RuntimeError(
-                f"function {name} returned a gradient different than None at position {k + 1},"
-                " but the corresponding forward input was not a Variable"
+                f"function {node.name()} returned a gradient different than None at position"
+                f" {k + 1}, but the corresponding forward input was not a Variable"
             )
         elif not isinstance(v, Tensor):
             raise RuntimeError(
-                f"expected Variable or None (got {type(v).__name__}) from {name} at position {k}"
+                f"expected Variable or None (got {type(v).__name__}) from {node.name()} at"
+                f" position {k}"
             )
         elif known:
-            array = v._array
-            fits = array.shape == known[0] and array.dtype == known[1]  # type: ignore[index]
-            found.append(v if fits else _fitted(name, k, v, *known))  # type: ignore[misc]
+            found.append(_fitted(node.name(), k, v, *known))  # type: ignore[misc]
     return found
+
+
+def _as_many(node: Node, values: tuple[Any, ...], expected: int) -> tuple[Any, ...]:
+    if len(values) < expected or any(v is not None for v in values[expected:]):
+        raise RuntimeError(
+            f"function {node.name()} returned an incorrect number of gradients (expected"
+            f" {expected}, got {len(values)})"
+        )
+    return values
 
 
 def _fitted(name: str, k: int, g: Any, shape: tuple[int, ...], dtype: Any) -> Any:

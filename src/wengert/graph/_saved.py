@@ -138,8 +138,8 @@ def _described(value: Any, name: str, of: str) -> SavedValue | None:
         value = memory_of(value)
     if isinstance(value, np.ndarray):
         address = owner(value).__array_interface__["data"][0]
-        size, dtype = Size(value.shape), _dtypes.of_numpy[value.dtype]
-        return SavedValue(name, wrap(value), of, False, size, dtype, value.nbytes, address)
+        shape, dtype = Size(value.shape), _dtypes.of_numpy[value.dtype]
+        return SavedValue(name, wrap(value), of, False, shape, dtype, value.nbytes, address)
     if isinstance(value, Packed):
         size = int(np.prod(value.shape, dtype=np.int64)) * value.dtype.itemsize
         dtype = _dtypes.of_numpy[value.dtype]

@@ -7,6 +7,7 @@ recorded they take the statistics from the input anew, so that they are differen
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from wengert import _dtypes
@@ -97,7 +98,7 @@ _RULES: dict[str, Any] = {
 }
 
 
-def _declared(name: str, label: str) -> Any:
+def _declared(name: str, label: str) -> Callable[..., Tensor]:
     """The operation under the name of one kind of normalisation: nodes say which they are."""
 
     def forward(input: Value, weight: Value, bias: Value, plan: Plan, eps: float) -> Value:
@@ -105,11 +106,12 @@ def _declared(name: str, label: str) -> Any:
         return out, mean, rstd
 
     forward.__name__ = name
-    options = {"mixed": False, "aux": ("mean", "rstd"), "reference": _reference, "label": label}
-    return primitive(**options, **_RULES)(forward)
+    return primitive(
+        mixed=False, aux=("mean", "rstd"), reference=_reference, label=label, **_RULES
+    )(forward)  # fmt: skip
 
 
-def _declared_with_statistics(name: str, label: str) -> Any:
+def _declared_with_statistics(name: str, label: str) -> Callable[..., Tensor]:
     """As `_declared`; running statistics, if there are, move towards those of the input."""
 
     def forward(
@@ -131,8 +133,10 @@ def _declared_with_statistics(name: str, label: str) -> Any:
         return out
 
     forward.__name__ = name
-    options = {"mixed": False, "aux": ("mean", "rstd"), "reference": reference, "label": label}
-    return primitive(**options, **_RULES, running_mean=None, running_var=None)(forward)
+    return primitive(
+        mixed=False, aux=("mean", "rstd"), reference=reference, label=label, **_RULES,
+        running_mean=None, running_var=None,
+    )(forward)  # fmt: skip
 
 
 def _follow(

@@ -211,15 +211,15 @@ def _index_loss(
         raise ValueError("Expected 1 or more dimensions (got 0)")
     index, share, axis = _indices(input, target, weight, ignore_index)
     if reduction == "mean" and 0 in share.shape:
-        nothing = wrap(np.full((), np.nan, np.float32)).to(input.dtype)
-        return reduced(loss(input, index, share, axis, False), "sum") * nothing
+        nothing: Tensor = wrap(np.full((), np.nan, np.float32)).to(input.dtype)
+        return nothing * reduced(loss(input, index, share, axis, False), "sum")
     if reduction == "mean":  # nan where nothing is left to average, as in PyTorch
         share = share / _sum_of_weights(share, index)
     if not isinstance(share, Tensor):
         share = np.asarray(share)
     index = index.reshape(input._array.shape[:axis] + input._array.shape[axis + 1 :])
     share = share.reshape(index.shape) if share.ndim else share
-    out = loss(input, index, share, axis, reduction != "none")
+    out: Tensor = loss(input, index, share, axis, reduction != "none")
     return out.reshape(target.shape) if reduction == "none" else out
 
 
@@ -322,7 +322,7 @@ def _smoothed(
     shape = logs._array.shape
     spread = logs if weight is None else logs * _class_weights(weight, len(shape), axis)
     known = (target != ignore_index).reshape(shape[:axis] + shape[axis + 1 :])
-    smooth = -spread.sum(axis) * known.to(input.dtype)
+    smooth: Tensor = -spread.sum(axis) * known.to(input.dtype)
     if reduction == "none":
         smooth = smooth.reshape(target.shape)
     else:

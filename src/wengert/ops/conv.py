@@ -48,6 +48,11 @@ def _side_by_side(x: Value, dim: int, groups: int = 1) -> Value:
     With `groups` they are in one row within each group of that dimension.
     """
     size, *shape = x.shape
+    if not size:
+        raise RuntimeError(
+            "non-positive groups is not supported: vmap of a convolution over no samples, with"
+            " weights of their own"
+        )
     low, high = shape[:dim], shape[dim + 1 :]
     parts = reshape(x, (size, *low, groups, shape[dim] // groups, *high))
     return reshape(movedim(parts, 0, dim + 1), (*low, size * shape[dim], *high))

@@ -12,7 +12,6 @@ from wengert.kernels.axes import axis_of
 from wengert.kernels.scatter import Key, along, sum_at
 from wengert.ops._batching import Batch
 from wengert.ops._declare import Value, multilinear
-from wengert.ops._variadic import require_tensor
 from wengert.ops._positions import (
     along_rows,
     batch_of,
@@ -22,6 +21,7 @@ from wengert.ops._positions import (
     rows_of,
     vectors,
 )
+from wengert.ops._variadic import require_tensor
 from wengert.ops.shape import movedim, reshape
 from wengert.ops.subscript import index as _index
 

@@ -63,8 +63,8 @@ def _check_cat(arrays: list[Array], expected: tuple[int, ...], dim: int, lead: i
         for d, (n, m) in enumerate(zip(expected, shape, strict=True)):
             if n != m and d != axis:
                 raise RuntimeError(
-                    f"Sizes of tensors must match except in dimension {axis - lead}. Expected size {n}"
-                    f" but got size {m} for tensor number {k} in the list."
+                    f"Sizes of tensors must match except in dimension {axis - lead}. Expected size"
+                    f" {n} but got size {m} for tensor number {k} in the list."
                 )
     return axis
 

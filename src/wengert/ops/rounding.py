@@ -6,8 +6,8 @@ import numpy as np
 
 from wengert._core import Tensor
 from wengert.kernels.precision import in_float32
-from wengert.ops._checks import not_implemented, require_kind
 from wengert.ops._batching import leading
+from wengert.ops._checks import not_implemented, require_kind
 from wengert.ops._declare import Value, elementwise, multilinear
 from wengert.ops._variadic import require_tensor
 

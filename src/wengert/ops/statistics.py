@@ -393,7 +393,8 @@ def _ranks(x: Tensor, levels: Tensor, axis: int, ignore_nan: bool, interpolation
         rank = rank.round()
     lengths = [*x.shape]
     lengths[axis] = levels.shape[0]
-    return rank.expand(lengths)
+    spread: Tensor = rank.expand(lengths)
+    return spread
 
 
 def cov(

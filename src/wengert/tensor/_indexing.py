@@ -312,7 +312,7 @@ class _Parser:
         self.picks.append(array)
         self.axis += width
 
-    def _check_mask(self, mask: np.ndarray) -> None:
+    def _check_mask(self, mask: Any) -> None:
         for d, n in enumerate(mask.shape):
             if n != self.shape[self.axis + d]:
                 raise IndexError(

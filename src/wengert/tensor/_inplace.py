@@ -58,7 +58,8 @@ def inplace(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 def _original(target: Tensor) -> Tensor:
     """What an operation reads of its target: a copy, if a saver may keep what it reads."""
-    if mode.site is None or type(mode.site) is Site or type(target) not in tensors:
+    site = mode.site
+    if type(site) is Site or site is None or type(target) not in tensors:
         return target
     return wrap(target._array.copy(order="K"), target._edge)
 
