@@ -294,9 +294,10 @@ class State:
 class Leaf(Node):
     """Where the gradient of a tensor that the user made arrives. The only node without edges."""
 
-    __slots__ = ("tensor",)
+    __slots__ = ("open", "tensor")
 
     tensor: weakref.ref[Tensor]
+    open: bool  # False for an input of a function transform that has run: nobody asks any more
 
     @property
     def variable(self) -> Tensor | None:
@@ -311,12 +312,12 @@ class Leaf(Node):
 Leaf.__name__ = Leaf.__qualname__ = "AccumulateGrad"  # the name that programs look for
 
 
-def leaf_of(tensor: Tensor, kind: type[Any] = Leaf) -> Any:
+def leaf_of(tensor: Tensor) -> Leaf:
     """A fresh leaf node for a tensor."""
-    node = new(kind)
+    node = new(Leaf)
     node.seq, node.edges, node.shape, node.state = tick(), (), tensor._array.shape, None
     node.code, node.lasti = caller(getframe(1))
-    node.site = mode.where
+    node.site, node.open = mode.where, True
     node.tensor = weakref.ref(tensor)
     return node
 

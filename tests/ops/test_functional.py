@@ -267,6 +267,18 @@ def test_means_of_nothing(torch: Any) -> None:
 
 
 @pytest.mark.torch
+@pytest.mark.parametrize("name", ["cross_entropy", "nll_loss"])
+def test_an_infinite_loss_that_is_ignored_counts_for_nothing(name: str, torch: Any) -> None:
+    scores, target = np.array([[-np.inf, 1.0, 2.0], [0.0, 1.0, 2.0]]), np.array([-100, 1])
+    values = []
+    for library in (wengert, torch):
+        x, t = library.from_numpy(scores.copy()), library.from_numpy(target)
+        loss = lookup(library, F + name)
+        values.append([*loss(x, t, reduction="none"), library.vmap(loss)(x[None], t[None])[0]])
+    np.testing.assert_allclose(*[[float(v) for v in row] for row in values])
+
+
+@pytest.mark.torch
 @pytest.mark.parametrize("reduction", ["none", "sum", "mean"])
 def test_ctc_loss_of_scores(reduction: str, torch: Any) -> None:
     """Gradients through a log_softmax and without one; an impossible target has none."""

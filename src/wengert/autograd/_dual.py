@@ -50,6 +50,7 @@ class DualLevel(Level):
 
     what = "forward mode"
     kind = Dual
+    eager = False  # whether it follows code as it stands: Functions need no `setup_context` then
 
     def dual(self, value: Any, tangent: Any) -> Any:
         """A value with a tangent; the value alone where there is none."""
@@ -108,6 +109,13 @@ class DualLevel(Level):
         outs = op.function(input.value, *params)
         tangents = op.function(input.tangent, *params)
         return tuple([self.dual(o, t) for o, t in zip(outs, tangents, strict=True)])
+
+    def apply_function(self, function: Any, args: tuple[Any, ...], kwargs: Any) -> Any:
+        """Call it further out; its `jvp` says the tangents."""
+        from wengert.autograd._function_transforms import forward
+
+        self.check_running()
+        return forward(self, function, args)
 
     def write(self, target: Any, result: Any, put: Callable[[Any, Any], None]) -> None:
         """Write the value, and write the tangent as well, so that views of both see it."""

@@ -27,8 +27,13 @@ from wengert.autograd import _errors
 from wengert.autograd._function_ctx import FunctionCtx as FunctionCtx
 from wengert.autograd._function_node import FunctionNode as FunctionNode
 from wengert.autograd._function_node import (
-    Given, Refused, UserState, among, no_rule, refusing,
-)  # fmt: skip
+    Given,
+    Refused,
+    UserState,
+    among,
+    no_rule,
+    refusing,
+)
 from wengert.autograd._mode import no_grad
 from wengert.ops._operands import innermost, show
 from wengert.ops._variadic import Output, record
@@ -99,7 +104,8 @@ class Function(metaclass=FunctionMeta):
         """RuntimeError: a Function is called by its `apply`."""
         raise RuntimeError(
             "Legacy autograd function with non-static forward method is deprecated. Please use"
-            f" new-style autograd function with static forward method: {type(self).__name__}.apply()"
+            " new-style autograd function with static forward method:"
+            f" {type(self).__name__}.apply()"
         )
 
     @staticmethod
@@ -195,13 +201,11 @@ def called(
 
     A call with tracers goes to the innermost level among them.
     """
-    needs: list[bool] = []
     edges: list[Node] = []
     given: list[Given] = []
     for a in args:
         if type(a) is Tensor or type(a) in tensors:
             e = a._edge
-            needs.append(e is not None)
             if e is None:
                 given.append(None)
                 continue
@@ -211,19 +215,10 @@ def called(
         elif isinstance(a, Tracer):
             return innermost(args).apply_function(function, args, {}), _NOBODYS
         else:
-            needs.append(False)
             given.append(False)
-    ctx = FunctionCtx(tuple(needs), function)
+    ctx = FunctionCtx(tuple(map(bool, given)), function)
     site = mode.site
-    mode.site = None
-    try:
-        if function.setup_context is _NO_SETUP:
-            result = function.forward(ctx, *args)
-        else:
-            result = function.forward(*args)
-            function.setup_context(ctx, args, result)
-    finally:
-        mode.site = site
+    result = _computed(function, ctx, args)
     outputs = list(result) if isinstance(result, tuple) else [result]
     recording = site is not None and bool(edges)
     if ctx._dirty:
@@ -243,6 +238,20 @@ def called(
 
 
 _NOBODYS = FunctionCtx()
+
+
+def _computed(function: type[Function], ctx: FunctionCtx, args: tuple[Any, ...]) -> Any:
+    """What the user's methods compute; nothing is recorded."""
+    site = mode.site
+    mode.site = None
+    try:
+        if function.setup_context is _NO_SETUP:
+            return function.forward(ctx, *args)
+        result = function.forward(*args)
+        function.setup_context(ctx, args, result)
+        return result
+    finally:
+        mode.site = site
 
 
 def node_of(
@@ -297,7 +306,8 @@ def _check_rewritable(tensor: Tensor, outputs: int) -> None:
     root = getattr(tensor, "_root", tensor)
     if type(tensor._edge) is Leaf:
         raise RuntimeError(
-            "a leaf Variable that requires grad has been used in an in-place operation: mark_dirty()"
+            "a leaf Variable that requires grad has been used in an in-place operation:"
+            " mark_dirty()"
         )
     if type(root._edge) is Leaf:
         raise RuntimeError(

@@ -124,7 +124,8 @@ class FunctionCtx:
         """Whether zeros, or None, stand for gradients and tangents that there are none of."""
         if not isinstance(value, bool):
             raise TypeError(
-                f"set_materialize_grads(): argument 'value' must be bool, not {type(value).__name__}"
+                "set_materialize_grads(): argument 'value' must be bool, not"
+                f" {type(value).__name__}"
             )
         self.materialize_grads = value
 

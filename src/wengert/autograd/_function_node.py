@@ -188,6 +188,11 @@ class FunctionNode(Node):
             return wrap(array, self)
         return wrap(array, output_of(self.part, self, place, array.shape))
 
+    def connected(self, t: Any, args: tuple[Any, ...]) -> Any:
+        """A tensor that `forward` left, with its place in the graph."""
+        inner = t is not None and self._place(t, args) == INNER
+        return wrap(t._array, self.refused()) if inner else t
+
     def refused(self) -> Node:
         """A node that stands for how an intermediate value came about, which nobody knows."""
         return refusing(self, self.edges, functools.partial(_intermediate, self))

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Leaf, Tensor, memory_of, mode, tensors
+from wengert._core import Leaf, Tensor, memory_of, mode
 from wengert._dtypes import inexact, of_numpy
 from wengert.autograd._function import (
     Function,
@@ -25,6 +25,7 @@ from wengert.autograd._function import (
     node_of,
 )
 from wengert.autograd._function_node import Given, among, checked, rule_of
+from wengert.autograd._graded import share
 from wengert.autograd._levels import Level
 from wengert.autograd._transforms import zeros
 from wengert.autograd._tree import flatten, spread, tree_map, unflatten
@@ -47,10 +48,9 @@ def _check_setup(function: Any) -> None:
         )
 
 
-def _set_up(function: Any, values: Args, result: Any) -> FunctionCtx:
+def _set_up(function: Any, values: Args, result: Any, edges: Sequence[Any]) -> FunctionCtx:
     """A context of a level's own, on the values of the level further out."""
-    needs = [isinstance(v, Tensor) and v._edge is not None for v in values]
-    ctx = FunctionCtx(tuple(needs), function)
+    ctx = FunctionCtx(tuple([e is not None for e in edges]), function)
     function.setup_context(ctx, values, result)
     return ctx
 
@@ -82,8 +82,7 @@ def reverse(level: Any, function: Any, args: Args) -> Any:
     edges = [level.edge(a) if isinstance(a, Tensor) else None for a in args]
     if mode.site is None or not any(edges):
         return _replaced(result, lambda _, out: _same(out, values, args))
-    ctx = _set_up(function, values, result)
-    ctx.needs_input_grad = tuple([e is not None for e in edges])
+    ctx = _set_up(function, values, result, edges)
     given: list[Given] = [
         False if not isinstance(v, Tensor) else None if e is None else _described(v)
         for v, e in zip(values, edges, strict=True)
@@ -110,10 +109,11 @@ def reverse(level: Any, function: Any, args: Args) -> Any:
         at = _position(out, values)
         if at is not None:
             return _written(level, args[at], edge)
-        made = level.result(out, edge)
+        made = level.tracer(out)
+        made._edge = edge
         for a in args:
             if level.owns(a) and _share_memory(out, a):
-                level.share(made, a)
+                share(made, a)
         return made
 
     made = _replaced(result, output)
@@ -152,7 +152,8 @@ def forward(level: Any, function: Any, args: Args) -> Any:
     values = tuple([level.lower(a) for a in args])
     if has_setup(function):
         result = function.apply(*values)
-        ctx = _set_up(function, values, result)
+        edges = [v._edge if isinstance(v, Tensor) else None for v in values]
+        ctx = _set_up(function, values, result, edges)
         ctx._shown = ctx._to_forward
     else:
         if not level.eager or traced(values):
@@ -193,7 +194,7 @@ def _presented(ctx: FunctionCtx, values: Args) -> Args:
     node = None if ctx._node is None else ctx._node()
     if node is None or mode.site is None:
         return ctx._to_forward
-    return tuple([node.in_place(t, values) for t in ctx._to_forward])
+    return tuple([node.connected(t, values) for t in ctx._to_forward])
 
 
 def _checked_tangent(function: Any, k: int, tangent: Any, out: Any, constant: Args) -> Any:
@@ -237,16 +238,14 @@ def _dual(level: Any, out: Any, tangent: Any, values: Args, args: Args, given: A
             )
         target.tangent = tangent
         return target
-    for a, t in zip(args, given, strict=True):
-        if not level.owns(a):
-            continue
-        if not _share_memory(out, a):
-            tangent = clone(tangent) if _share_memory(tangent, t) else tangent
-        elif not _share_memory(tangent, t):
-            raise RuntimeError(
-                "A custom Function's forward is returning a view (or an input as-is) but the jvp is"
-                " not returning a view of the given grad input."
-            )
+    pairs = [(a, t) for a, t in zip(args, given, strict=True) if level.owns(a)]
+    if any(_share_memory(out, a) and not _share_memory(tangent, t) for a, t in pairs):
+        raise RuntimeError(
+            "A custom Function's forward is returning a view (or an input as-is) but the jvp is"
+            " not returning a view of the given grad input."
+        )
+    if any(_share_memory(tangent, t) and not _share_memory(out, a) for a, t in pairs):
+        tangent = clone(tangent)  # an in-place write must not reach another tangent
     return level.dual(out, tangent)
 
 
@@ -452,6 +451,3 @@ def _gradient(level: Any, g: Any, batched: bool) -> Any:
     if batched:
         return level.whole(g)
     return sum_of(g.value, 0) if level.owns(g) else g
-
-
-__all__ = ["batch", "forward", "reverse", "tensors"]

@@ -75,7 +75,7 @@ class GradLevel(Level):
         node = recorded(op, mode.where, known, saves, shape_of(out))
         made = self._result(out, node)
         if op.view:
-            _share(made, inputs[0])
+            share(made, inputs[0])
         return made
 
     def apply_list(self, op: Any, inputs: Sequence[Any], params: tuple[Any, ...]) -> Any:
@@ -104,8 +104,15 @@ class GradLevel(Level):
             for k, out in enumerate(outs)
         ]
         for view in made:
-            _share(view, input)
+            share(view, input)
         return tuple(made)
+
+    def apply_function(self, function: Any, args: tuple[Any, ...], kwargs: Any) -> Any:
+        """Call it further out, and record its backward here."""
+        from wengert.autograd._function_transforms import reverse
+
+        self.check_running()
+        return reverse(self, function, args)
 
     def write(self, target: Any, result: Any, put: Callable[[Any, Any], None]) -> None:
         """Write the value further out; the target's history is that of the result."""
@@ -132,7 +139,7 @@ class GradLevel(Level):
         target._edge = edge
 
 
-def _share(view: Any, source: Any) -> None:
+def share(view: Any, source: Any) -> None:
     """Note that two tracers show the same memory."""
     family = source.__dict__.setdefault("family", [weakref.ref(source)])
     family.append(weakref.ref(view))

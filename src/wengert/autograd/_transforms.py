@@ -16,14 +16,6 @@ from wengert.autograd._mode import enable_grad
 from wengert.ops.shape import view_as
 
 
-class Source(Leaf):
-    """An input of a function that is being differentiated, where nothing else is recorded."""
-
-    __slots__ = ("active",)
-
-    active: bool  # while the function runs: a derivative inside of it may have to be recorded
-
-
 class Recording:
     """The graph of one call of a function, with respect to its inputs.
 
@@ -41,12 +33,12 @@ class Recording:
         """Call a function of tensors and record what it does."""
         with self.level or nullcontext(), enable_grad():
             self.inputs = [self._input(x) for x in primals]
-            sources = [x._edge for x in self.inputs if type(x._edge) is Source]
             try:
                 return function(*self.inputs)
             finally:
-                for source in sources:
-                    source.active = False
+                for x in self.inputs:
+                    if type(x._edge) is Leaf:
+                        x._edge.open = False
 
     def _input(self, x: Any) -> Any:
         if self.level is not None:
@@ -54,8 +46,7 @@ class Recording:
         if x._edge is not None and self.outer:
             return view_as(x, x)
         fresh = wrap(x._array)
-        source = fresh._edge = leaf_of(fresh, Source)
-        source.active = True
+        fresh._edge = leaf_of(fresh)
         return fresh
 
     def value(self, output: Any) -> Any:
@@ -73,7 +64,7 @@ class Recording:
         todo = [e for e in seen if e not in own]
         while todo:
             node = todo.pop()
-            if type(node) is Leaf or (type(node) is Source and node.active):
+            if type(node) is Leaf and node.open:
                 return True
             for e in node.edges:
                 if e is not None and e not in seen:
@@ -81,7 +72,7 @@ class Recording:
                     if e not in own:
                         todo.append(e)
         # The inputs themselves, where they belong to an outer graph.
-        return any(type(e) is not Source for e in own & seen)
+        return any(type(e) is not Leaf for e in own & seen)
 
     def pull(self, outputs: Sequence[Any], cotangents: Sequence[Any], retain: bool) -> list[Any]:
         """The gradients of the inputs, zeros where the outputs do not depend on them."""

@@ -7,6 +7,7 @@ from functools import partial, wraps
 from typing import Any
 
 from wengert._core import Tensor
+from wengert._random import Generator, default_generator
 from wengert.autograd._batched import BatchLevel
 from wengert.autograd._tree import Spec, flatten, spread, unflatten
 from wengert.ops.joining import cat
@@ -55,7 +56,8 @@ def vmap(
         call = partial(_call, func, spec, out_dims, randomness, kwargs)
         if chunk_size is None or chunk_size >= size:
             return call(leaves, dims, size)
-        return _in_chunks(call, leaves, dims, size, chunk_size, out_dims)
+        shared = default_generator if randomness == "same" else None
+        return _in_chunks(call, leaves, dims, size, chunk_size, out_dims, shared)
 
     return vectorized
 
@@ -165,10 +167,13 @@ def _output(level: BatchLevel, func: Any, result: Any, place: int | None) -> Any
 
 def _in_chunks(
     call: Callable[..., Any], leaves: list[Any], dims: list[Any], size: int, step: int,
-    out_dims: Dims,
+    out_dims: Dims, shared: Generator | None,
 ) -> Any:  # fmt: skip
     parts: list[Sequence[Any]] = []
+    state = None if shared is None else shared.get_state()
     for start in range(0, size, step):
+        if shared is not None:  # all chunks draw the same numbers
+            shared.set_state(state)
         stop = min(start + step, size)
         chunk = [
             x if d is None else x[(slice(None),) * d + (slice(start, stop),)]

@@ -28,6 +28,7 @@ class _EagerLevel(DualLevel):
     """The level of a `dual_level`. When it has ended its duals are their values, as in PyTorch."""
 
     what = "dual level"
+    eager = True
 
     def apply(self, op: Any, inputs: Any, params: Any) -> Any:
         """As in any forward mode; on values alone once this one has ended."""
@@ -46,6 +47,12 @@ class _EagerLevel(DualLevel):
         if not self.depth:
             return tuple(op.function(self.lower(input), *params))
         return super().apply_several(op, input, params)
+
+    def apply_function(self, function: Any, args: tuple[Any, ...], kwargs: Any) -> Any:
+        """As `apply`."""
+        if not self.depth:
+            return function.apply(*[self.lower(x) for x in args], **kwargs)
+        return super().apply_function(function, args, kwargs)
 
 
 def _current() -> _EagerLevel | None:

@@ -51,6 +51,12 @@ class SavedValues(list[SavedValue]):
         node: its operation and its line.
         released: the call and the line that released it, or None. Then the tensors are gone,
             and only arguments are left.
+
+    >>> import wengert
+    >>> x = wengert.ones(3, requires_grad=True)
+    >>> values = wengert.graph.saved((x * x).grad_fn)
+    >>> len(values), values.nbytes, values.released
+    (2, 12, None)
     """
 
     def __init__(self, node: str, released: str | None, values: Iterable[SavedValue]) -> None:

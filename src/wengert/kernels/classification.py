@@ -29,6 +29,12 @@ def pick(x: np.ndarray, index: np.ndarray, axis: int) -> np.ndarray:
     return np.asarray(x[_key(index, axis)])
 
 
+def weighed(losses: np.ndarray, share: np.ndarray) -> Any:
+    """Losses times their shares: what counts for nothing is 0, even of an infinite loss."""
+    out = losses * share
+    return np.where(share == 0, out.dtype.type(0), out) if share.ndim else out
+
+
 def put(values: np.ndarray, index: np.ndarray, shape: tuple[int, ...], axis: int) -> np.ndarray:
     """The adjoint of `pick`: zeros of that shape, with the values at the class indices."""
     out = np.zeros(shape, values.dtype)
@@ -42,7 +48,7 @@ def cross_entropy(
     """-log(softmax(x)) at the index, weighed, and the log of the softmax's denominator."""
     wide = widened(x)
     lse = log_sum_exp(wide, axis)
-    loss = (lse.reshape(index.shape) - pick(wide, index, axis)) * share
+    loss = weighed(lse.reshape(index.shape) - pick(wide, index, axis), share)
     if reduced:
         loss = np.add.reduce(loss, axis=None)
     return narrowed(loss, x.dtype), lse

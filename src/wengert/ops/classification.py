@@ -98,7 +98,7 @@ def _put_in_batch(b: Batch) -> Any:
     name="nll_loss",
 )
 def _weighed_pick(input: Value, index: Value, share: Value, axis: int, reduced: bool) -> Value:
-    loss = kernels.pick(input, index, axis) * share
+    loss = kernels.weighed(kernels.pick(input, index, axis), share)
     return narrowed(np.add.reduce(loss, axis=None) if reduced else loss, input.dtype)
 
 

@@ -291,20 +291,23 @@ def node_of(
     op: Op,
     inputs: Sequence[Any],
     params: dict[str, Any],
-    out: np.ndarray | None,
+    out: Tensor | None,
     aux: Mapping[str, Any],
-    shape: tuple[int, ...] | None = None,
+    shape: tuple[int, ...],
 ) -> Node:
-    """The node of an operation that is not computed, with a result that is known or not wanted."""
-    named = dict(zip(op.inputs, inputs, strict=True))
-    edges = {i: x._edge if type(x) in tensors else None for i, x in named.items()}
-    arrays = [x._array if type(x) in tensors else x for x in inputs]
-    known = {**op.values(arrays, params, out), **aux}
-    read = {name for i in op.differentiable if edges[i] is not None for name in op.wants[i]}
-    saves = [known[name] if name in read else None for name in op.keeps]
-    shape = shape if out is None else out.shape
-    assert shape is not None
-    return recorded(op, mode.where, [edges[i] for i in op.differentiable], saves, shape)
+    """The node of an operation that is not computed: its result is known, or not wanted."""
+    edges = {
+        i: x._edge for i, x in zip(op.inputs, inputs, strict=True)
+        if type(x) in tensors and op.rules[i] is not None and x._edge is not None
+    }  # fmt: skip
+    read = {name for i in edges for name in op.wants[i]}
+    saves = []
+    for name in op.keeps:
+        value = None
+        if name in read:
+            value = aux[name] if name in aux else op.read(name, inputs, params, out)
+        saves.append(value._array if type(value) in tensors else value)
+    return recorded(op, mode.where, [edges.get(i) for i in op.differentiable], saves, shape)
 
 
 class EnoughError(BaseException):
@@ -329,7 +332,8 @@ class SecondRun:
         last = self.last
         if last is None or len(self.steps) != self.before or op.node is not last.kind:
             return None
-        if not {"out", *op.aux}.intersection(op.keeps):
+        known = all(x is None or type(x) in tensors for x in inputs)
+        if known and not {"out", *op.aux}.intersection(op.keeps):
             self.recorded(node_of(op, inputs, params, None, {}, last.shape))
         return None
 

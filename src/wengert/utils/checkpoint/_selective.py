@@ -176,7 +176,8 @@ class _Serving(_Selecting):
         if not self.allow_mutation:
             _check_unwritten(entry, op)
         result = wrap(entry.array)
-        result._edge = self.recorded(node_of(op, inputs, params, entry.array, entry.aux))
+        node = node_of(op, inputs, params, result, entry.aux, entry.array.shape)
+        result._edge = self.recorded(node)
         return result
 
 
