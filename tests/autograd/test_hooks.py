@@ -306,6 +306,31 @@ def test_hooks_see_memory_of_their_own_leaf() -> None:
     assert x.grad.tolist() == [6.0, 6.0]
 
 
+def test_gradients_that_arrived_as_one_array_are_kept_apart() -> None:
+    x, w = leaf(), leaf()
+    y = x.clone()
+    y.retain_grad()
+    (y + w).sum().backward()  # one array goes through all of it
+    held = [x.grad, y.grad, w.grad]
+    assert lists(held) == ([1.0, 1.0],) * 3
+    for k, g in enumerate(held):
+        g.add_(k + 1)
+    assert lists(held) == ([2.0, 2.0], [3.0, 3.0], [4.0, 4.0])
+    y = x.clone()
+    a, b, c = wengert.autograd.grad((y + w).sum(), [y, x, w])
+    a.add_(1)
+    b.add_(2)
+    assert lists((a, b, c)) == ([2.0, 2.0], [3.0, 3.0], [1.0, 1.0])
+
+
+def test_a_gradient_becomes_that_of_its_leaf_without_a_copy() -> None:
+    x, seen = leaf(), []
+    y = x * 2
+    y.grad_fn.register_hook(lambda gi, go: seen.append(gi[0]._array.ctypes.data))
+    y.sum().backward()
+    assert x.grad._array.ctypes.data == seen[0]
+
+
 def test_handles_and_hooks_leave_no_cycle() -> None:
     gc.collect()
     gc.disable()

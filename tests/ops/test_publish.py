@@ -28,13 +28,15 @@ def mul(input, other):
         e_other = None
     if v_input is input and v_other is other:
         if not (isinstance(input, array_like) and isinstance(other, array_like)):
-            refuse(op, (input, other,))
+            return foreign(op, (input, other,), {})
         return forward(v_input, v_other)
     if v_other is other:
+        if type(other) is complex:
+            return foreign(op, (input, other), {})
         try:
             v_other = constants[other, v_input.dtype]
         except (KeyError, TypeError):
-            return mul(*operands(op, input, other))
+            return foreign(op, (input, other), {})
 """
 
 
@@ -75,6 +77,12 @@ def test_numbers_keep_the_sign_of_zero() -> None:
     x = wengert.ones(2)
     assert np.signbit((x * -0.0).numpy()).all()
     assert not np.signbit((x * 0.0).numpy()).any()
+
+
+def test_a_complex_number_is_not_its_real_equal() -> None:
+    x = wengert.ones(2, dtype=wengert.float64)
+    assert (x * 1.0).dtype == wengert.float64
+    assert (x * (1 + 0j)).dtype == wengert.complex128
 
 
 def test_numbers_beside_integers() -> None:

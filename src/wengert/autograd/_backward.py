@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Leaf, Node, Tensor, state_of, tensors, wrap
+from wengert._core import Leaf, Node, Tensor, Tracer, state_of, tensors, wrap
 from wengert._dtypes import of_numpy
 from wengert.autograd import _errors
 from wengert.autograd._commit import commit, owned
+from wengert.autograd._dual import Dual
 from wengert.autograd._edges import GradientEdge, dtype_below, node_at
 from wengert.autograd._engine import Walk
 from wengert.autograd._hooks import run_posthooks, shown
@@ -93,6 +94,8 @@ def grad(
         create_graph: record the derivative.
         only_inputs: deprecated; always True.
         allow_unused: return None for an input that the outputs do not depend on.
+        is_grads_batched: each cotangent is a batch of them in dimension 0, and so are the
+            results; one walk, as under `vmap`.
         materialize_grads: return zeros for such an input.
 
     >>> import wengert
@@ -103,7 +106,11 @@ def grad(
     if not only_inputs:
         _deprecated("only_inputs=False has no effect; use backward() to accumulate into leaves")
     if is_grads_batched:
-        raise NotImplementedError("grad(): is_grads_batched=True is not supported yet")
+        once = partial(
+            grad, outputs, inputs, retain_graph=retain_graph, create_graph=create_graph,
+            allow_unused=allow_unused, materialize_grads=materialize_grads,
+        )  # fmt: skip
+        return _batched(once, _cotangents(grad_outputs, len(_places(outputs, "outputs"))))
     if allow_unused is False and materialize_grads:
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True,"
@@ -123,6 +130,13 @@ def grad(
         walk.interrupted()
         raise
     return _results(walk.final, wanted, edges, materialize_grads)
+
+
+def _batched(once: Callable[..., Any], cotangents: list[Any]) -> tuple[Tensor | None, ...]:
+    from wengert.autograd._vmap import over_batch
+
+    results: tuple[Tensor | None, ...] = over_batch(lambda gs: once(grad_outputs=gs), cotangents)
+    return results
 
 
 def _check_reached(
@@ -168,7 +182,7 @@ def _places(value: Any, name: str) -> list[Place]:
     if name == "inputs" and not items:
         raise RuntimeError("'inputs' argument cannot be empty.")
     for i, item in enumerate(items):
-        if type(item) not in tensors and not isinstance(item, GradientEdge):
+        if not isinstance(item, Tensor | GradientEdge):
             raise RuntimeError(
                 f"all {name} have to be Tensors or GradientEdges, but got"
                 f" {type(item).__name__} (position {i})"
@@ -195,6 +209,8 @@ def _start(
         if isinstance(root, GradientEdge):
             node, dtype = node_at(root, nodes), None
             shape = node.shape
+        elif isinstance(root, Tracer) and not isinstance(root, Dual):
+            raise _errors.inside_transform(walk)
         elif root._edge is None:
             raise _errors.no_graph(i, root, walk)
         else:

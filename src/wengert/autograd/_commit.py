@@ -79,7 +79,10 @@ def _holder(node: Node) -> Tensor | None:
 
 
 def owned(g: Any, dtype: np.dtype[Any]) -> Any:
-    """`g` as an array of a dtype that nothing but the caller's variable refers to."""
+    """`g` as an array of a dtype that nothing but the caller's variable refers to.
+
+    To be called by whoever holds the last reference, and not through another function.
+    """
     plain = type(g) is np.ndarray and g.base is None and g.dtype == dtype
     if plain and g.flags.c_contiguous and getrefcount(g) <= _OWNED:
         return g
@@ -95,9 +98,7 @@ def _calibrate() -> int:
     def outer(g: Any) -> int:
         return inner(g)
 
-    table = {0: np.zeros(1)}
-    g = table.pop(0)
-    return outer(g)
+    return outer(np.zeros(1))
 
 
 _OWNED = _calibrate()

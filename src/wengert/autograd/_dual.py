@@ -40,6 +40,10 @@ class Dual(Tracer):
     def _edge(self) -> Any:
         return self.value._edge
 
+    @_edge.setter
+    def _edge(self, node: Any) -> None:
+        self.value._edge = node
+
     def __repr__(self) -> str:
         text = repr(self.value)
         return f"{text[:-1]}, tangent={self.tangent!r})" if self.level.depth else text
@@ -183,7 +187,7 @@ def _diagonal(rule: Any, t: Any, out: Any) -> Any:
         return rule(t)
     one = wrap(np.ones((), dtype))
     if not inner:  # the vjp takes complex to real
-        return complex_of(rule(one), rule(one * 1j)) * t
+        return complex_of(real(rule(one)), real(rule(one * 1j))) * t
     at_one = rule(one)
     if not outer:  # the vjp takes real to complex
         return real(conj(at_one) * t)

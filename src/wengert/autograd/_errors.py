@@ -165,6 +165,16 @@ def no_graph(index: int, tensor: Tensor, walk: Walk) -> NoGraphError:
     )
 
 
+def inside_transform(walk: Walk) -> GraphError:
+    """The error of a backward inside a function that is being transformed."""
+    return GraphError(
+        "You are attempting to call Tensor.backward() (or perhaps using some torch.autograd.* APIs)"
+        " inside of a function being transformed by vmap or grad. This is unsupported: use"
+        " torch.func.grad, vjp, jacrev, jacfwd or hessian inside, or call backward() outside.\n"
+        f"  this call: {called(walk.call)}"
+    )
+
+
 def non_scalar(shape: tuple[int, ...], node: Node, walk: Walk) -> NonScalarRootError:
     """The error of a root with several elements and no `gradient=`."""
     return NonScalarRootError(

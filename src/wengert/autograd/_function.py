@@ -26,15 +26,9 @@ from wengert._core import (
 from wengert.autograd import _errors
 from wengert.autograd._function_ctx import FunctionCtx as FunctionCtx
 from wengert.autograd._function_node import FunctionNode as FunctionNode
-from wengert.autograd._function_node import (
-    Given,
-    Refused,
-    UserState,
-    among,
-    no_rule,
-    refusing,
-)
+from wengert.autograd._function_node import Given, UserState, among, no_rule
 from wengert.autograd._mode import no_grad
+from wengert.autograd._refused import Refused, refusing
 from wengert.ops._operands import innermost, show
 from wengert.ops._variadic import Output, record
 
@@ -55,7 +49,7 @@ class FunctionMeta(type):
     def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> None:
         super().__init__(name, bases, namespace)
         label = f"{name}Backward"
-        part = type(label, (Output,), {"__slots__": ()})
+        part = type(label, (Output,), {"__slots__": (), "of_function": True})
         body = {"_forward_cls": cls, "part": part, "__slots__": ()}
         cls._backward_cls = type(label, (FunctionNode,), body)
         cls._signature = None
@@ -222,10 +216,8 @@ def called(
     outputs = list(result) if isinstance(result, tuple) else [result]
     recording = site is not None and bool(edges)
     if ctx._dirty:
-        _check_dirty(ctx, args, outputs, recording)
-    for k, out in enumerate(outputs):
-        if type(out) in tensors and (out._edge is not None or among(out, args)):
-            outputs[k] = _own(out, args, ctx)
+        _check_dirty(ctx, args, outputs, site is not None)
+    _own(outputs, args, ctx, recording)
     if recording:
         node = node_of(function, ctx, tuple(edges), given)
         node.output_to(outputs, ctx)
@@ -267,19 +259,25 @@ def node_of(
     return node
 
 
-def _own(out: Any, args: tuple[Any, ...], ctx: FunctionCtx) -> Any:
-    """An output that may get a place in the graph: a Tensor that nobody else has."""
-    if not among(out, args):
-        return wrap(out._array)
-    if among(out, ctx._dirty):
-        return out
-    alias = wrap(out._array)
-    show(alias, out)
-    return alias
+def _own(outputs: list[Any], args: tuple[Any, ...], ctx: FunctionCtx, recording: bool) -> None:
+    """Have outputs be Tensors of their own, which may get a place in the graph, or be without."""
+    for k, out in enumerate(outputs):
+        if type(out) not in tensors or not (out._edge is not None or among(out, args)):
+            continue
+        if not among(out, args):
+            outputs[k] = wrap(out._array)
+            continue
+        constant = among(out, ctx._constant)
+        if among(out, ctx._dirty) and (out._edge is None or (recording and not constant)):
+            continue
+        alias = outputs[k] = wrap(out._array)
+        show(alias, out)
+        if constant:
+            ctx._constant += (alias,)
 
 
 def _check_dirty(
-    ctx: FunctionCtx, args: tuple[Any, ...], outputs: list[Any], recording: bool
+    ctx: FunctionCtx, args: tuple[Any, ...], outputs: list[Any], enabled: bool
 ) -> None:
     for t in ctx._dirty:
         if not among(t, args):
@@ -295,7 +293,7 @@ def _check_dirty(
                 "Some elements marked as dirty during the forward method were not returned as"
                 " output. The inputs that are modified inplace must all be outputs of the Function."
             )
-        if recording and type(t) in tensors:
+        if enabled and type(t) in tensors:
             _check_rewritable(t, len(outputs))
         if type(t) in tensors:
             _storage.stamp(t._array, "mark_dirty", *caller(getframe(1)))

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from wengert._core import Node, State, Tensor, mode, new, tensors, wrap
+from wengert._core import Node, State, Tensor, mode, tensors, wrap
 from wengert._dtypes import inexact, of_numpy
 from wengert._storage import clock
 from wengert.autograd import _errors
@@ -23,6 +23,7 @@ from wengert.autograd._engine import lifted
 from wengert.autograd._function_ctx import FunctionCtx, Inner, OfOutput
 from wengert.autograd._history import rewritten
 from wengert.autograd._packing import Hooks, Packed, check_unwritten, packed, shown
+from wengert.autograd._refused import refusing
 from wengert.autograd._tree import flatten
 from wengert.ops._operands import cast, sum_to
 from wengert.ops._variadic import Output, Partial, output_of
@@ -52,6 +53,7 @@ class FunctionNode(Node):
     __slots__ = ("count", "ctx", "given", "inside", "places", "s_saved", "shapes")
     saved = (("s_saved", None),)
 
+    of_function = True  # so are those of single outputs
     _forward_cls: ClassVar[Any]  # the Function
     part: ClassVar[type[Output]]
 
@@ -66,7 +68,7 @@ class FunctionNode(Node):
 
     def output_to(self, outputs: list[Any], ctx: FunctionCtx) -> None:
         """Become the creator of the outputs, as far as they are differentiable."""
-        several = len(outputs) > 1
+        several = len(outputs) != 1
         if not several and not ctx._dirty and not ctx._constant and type(outputs[0]) in tensors:
             out = outputs[0]
             array = out._array
@@ -79,13 +81,15 @@ class FunctionNode(Node):
             (o._array.shape, o._array.dtype) if isinstance(o, Tensor) else None for o in outputs
         ]
         self.shape = () if several or self.shapes[0] is None else self.shapes[0][0]
+        constant, dirty = ctx._constant, ctx._dirty
         for k, out in enumerate(outputs):
             if type(out) not in tensors:
                 continue
+            array = out._array
             edge: Node | None = None
-            if out._array.dtype in inexact and not among(out, ctx._constant):
-                edge = output_of(self.part, self, k, out._array.shape) if several else self
-            if among(out, ctx._dirty):
+            if array.dtype in inexact and not (constant and among(out, constant)):
+                edge = output_of(self.part, self, k, array.shape) if several else self
+            if dirty and among(out, dirty):
                 rewritten(out, edge)
             elif edge is not None:
                 out._edge = edge
@@ -95,7 +99,7 @@ class FunctionNode(Node):
         self.s_saved = saved = []
         self.places = places = []
         for t in ctx._to_save:
-            saved.append(t._array if type(t) in tensors else t)
+            saved.append(t._array if t is not None and type(t) in tensors else t)
             places.append(None if t is None else self._place(t, args))
         self.count = len(saved)
         if ctx.__dict__:
@@ -255,6 +259,11 @@ class FunctionNode(Node):
         self.edges = ()
 
     @property
+    def needs_input_grad(self) -> tuple[bool, ...]:
+        """Which arguments want a gradient."""
+        return tuple(map(bool, self.given))
+
+    @property
     def kinds(self) -> list[tuple[str, int]]:
         """What each saved value is: an "input" by its edge's number, an "output", or "inner"."""
         edges = list(self.edges)
@@ -278,7 +287,7 @@ class FunctionNode(Node):
         return getattr(ctx, name)
 
 
-FunctionNode.op = None  # type: ignore[assignment] # not one of the context's
+FunctionNode.op = None  # not one of the context's
 
 
 def among(value: Any, others: Any) -> bool:
@@ -321,7 +330,7 @@ def rule_of(function: Any) -> Callable[..., Any]:
     return rule
 
 
-def checked(node: Node, given: list[Given], answer: Any) -> list[Any]:
+def checked(node: Node | FunctionCtx, given: list[Given], answer: Any) -> list[Any]:
     """What a backward returned, for the arguments that want a gradient, in their shape and dtype.
 
     RuntimeError where that cannot be.
@@ -354,7 +363,7 @@ def checked(node: Node, given: list[Given], answer: Any) -> list[Any]:
     return found
 
 
-def _as_many(node: Node, values: tuple[Any, ...], expected: int) -> tuple[Any, ...]:
+def _as_many(node: Node | FunctionCtx, values: tuple[Any, ...], expected: int) -> tuple[Any, ...]:
     if len(values) < expected or any(v is not None for v in values[expected:]):
         raise RuntimeError(
             f"function {node.name()} returned an incorrect number of gradients (expected"
@@ -385,22 +394,6 @@ def _fitted(name: str, k: int, g: Any, shape: tuple[int, ...], dtype: Any) -> An
             f" {of_numpy[given.dtype]} for an input of {of_numpy[dtype]}: take the real part"
         )
     return cast(g, dtype)
-
-
-class Refused(Node):
-    """Stands for a dependency that was not recorded: a walk that comes here is refused."""
-
-    __slots__ = ()
-
-
-def refusing(node: Node, edges: tuple[Node | None, ...], why: Callable[[], Exception]) -> Node:
-    """A node below which a walk raises, made by the line of `node`."""
-    stop = new(Refused)
-    stop.seq, stop.edges, stop.shape = node.seq, edges, ()
-    stop.code, stop.lasti, stop.site = node.code, node.lasti, node.site
-    stop.state = State()
-    stop.state.refusal = why
-    return stop
 
 
 def _intermediate(node: FunctionNode) -> Exception:

@@ -413,7 +413,7 @@ class _OfBatches(Function):
         with call.level() as level:
             inner = _inner(ctx, level, ctx.saved)
             answer = rule_of(call.function)(inner, *_enter(level, grads, call.outputs))
-            found = iter(checked(call.function._backward_cls.__name__, ctx.given, answer))
+            found = iter(checked(inner, ctx.given, answer))
             results = [
                 _gradient(level, next(found), batched) if known else None
                 for known, batched in zip(ctx.given, call.batched, strict=True)

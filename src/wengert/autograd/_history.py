@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import weakref
 
 from wengert._core import Leaf, Node, Tensor, state_of
+from wengert.autograd import _errors
+from wengert.autograd._refused import refusing
 from wengert.ops.strided import window_history, written_window
 
 
@@ -21,7 +24,11 @@ def rewritten(target: Tensor, edge: Node | None) -> None:
         view = reference()
         if view is None or (root._edge is None and type(view._edge) is Leaf):
             continue  # a leaf keeps its place where nothing else is recorded
-        set_edge(view, None if root._edge is None else window_history(view, root))
+        before = view._edge
+        if view is not target and before is not None and getattr(before, "of_function", False):
+            view._edge = refusing(before, (before,), functools.partial(_overridden, before))
+        else:
+            set_edge(view, None if root._edge is None else window_history(view, root))
 
 
 def set_edge(tensor: Tensor, edge: Node | None) -> None:
@@ -33,3 +40,16 @@ def set_edge(tensor: Tensor, edge: Node | None) -> None:
     if before.state.retain() is tensor and edge is not None and edge is not before:
         before.state.retain = None
         state_of(edge).retain = weakref.ref(tensor)
+
+
+def _overridden(before: Node) -> Exception:
+    """A window of the memory's new history has no place for the derivative of a Function."""
+    whole, index = before.output()
+    return _errors.GraphError(
+        f"Output {index} of {whole.name().removesuffix('Backward')} is a view and its base or"
+        " another view of its base has been modified inplace. This view was created inside a custom"
+        " Function (or because an input was returned as-is) and the autograd logic to handle"
+        " view+inplace would override the custom backward associated with the custom Function,"
+        " leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning"
+        f" the output of the custom Function.\n  made by: {_errors.made(whole)}"
+    )

@@ -62,6 +62,15 @@ def vmap(
     return vectorized
 
 
+def over_batch(function: Callable[..., Any], batches: Sequence[Any]) -> tuple[Any, ...]:
+    """Call a function with a sample of each batch; it returns a sequence. None stays None."""
+    leaves = [x for x in batches if x is not None]
+    size = _size(leaves, [_checked_dim("grad(is_grads_batched=True):", 0, x) for x in leaves])
+    with BatchLevel(size) as level:
+        results = function([None if x is None else level.tracer(x) for x in batches])
+        return tuple([None if r is None else level.whole(r) for r in results])
+
+
 def name_of(func: Callable[..., Any]) -> str:
     """What to call a function in messages."""
     return getattr(func, "__name__", type(func).__name__)

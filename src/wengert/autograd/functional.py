@@ -204,7 +204,7 @@ def jacobian(
                 "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not"
                 " supported together. Please either set `strict=False` or `vectorize=False`."
             )
-        if vectorize:
+        if vectorize and any(out.numel() for out in outputs):
             blocks = _batched_rows(outputs, point, create_graph)
         else:
             blocks = tuple(

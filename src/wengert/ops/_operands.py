@@ -44,8 +44,8 @@ def foreign(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
             found = memory_of(x).dtype
             differ = differ or (dtype is not None and found is not dtype)
             dtype = found
-        elif x is not None and type(x) not in Number:
-            differ = True
+        elif x is not None and (type(x) not in Number or type(x) is complex):
+            differ = True  # a complex number may change the dtype of what is beside it
     if not some:
         raise _refusal(op, inputs)
     if level is None:

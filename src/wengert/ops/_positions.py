@@ -21,10 +21,13 @@ def from_start(input: Value, low: int, length: int, refuse: Callable[[int], Exce
 
     Raises what `refuse` makes of the first index that is not in [low, length).
     """
-    for i in (int(input.min()), int(input.max())) if input.size else ():
+    if not input.size:
+        return input.copy()
+    least, most = int(input.min()), int(input.max())
+    for i in (least, most):
         if not low <= i < length:
             raise refuse(i)
-    return np.where(input < 0, input + length, input)
+    return input.copy() if least >= 0 else np.where(input < 0, input + length, input)
 
 
 Refusal = Callable[[int], Exception]

@@ -87,14 +87,19 @@ UNWRAP_VALUE = """\
     v_{i} = {i}._array if type({i}) in tensors else {i}
 """
 
-# Two inputs: a Python number takes its neighbour's dtype from a cache of 0-d arrays.
+# Two inputs: a Python number takes its neighbour's dtype from a cache of 0-d arrays, where
+# 1 and 1+0j are one key.
 MIXED_PAIR = """\
     if v_{b} is {b}:
+        if type({b}) is complex:
+            return foreign(op, ({a}, {b}), {{{params}}})
         try:
             v_{b} = constants[{b}, v_{a}.dtype]
         except (KeyError, TypeError):
             return foreign(op, ({a}, {b}), {{{params}}})
     elif v_{a} is {a}:
+        if type({a}) is complex:
+            return foreign(op, ({a}, {b}), {{{params}}})
         try:
             v_{a} = constants[{a}, v_{b}.dtype]
         except (KeyError, TypeError):

@@ -6,9 +6,10 @@ dimension, and for inputs that a scalar sample would leave without the dimension
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
-from wengert.kernels.axes import axes_of, axis_of
+from wengert.kernels.axes import Dims, axes_of, axis_of
 from wengert.ops._batching import Batch
 from wengert.ops.shape import reshape
 
@@ -17,11 +18,17 @@ def over(b: Batch) -> Any:
     """Reductions over `dim`, of which None and an empty tuple name all dimensions."""
     (name,) = b.op.inputs
     rank = b.rank(name)
-    axes = axes_of(b.params["dim"], rank)
+    dims = dims_of_batch(b.params["dim"], rank)
     if not rank:
         # A single number has dimension 0 as well: give it one.
         return reshape(b(**{name: reshape(b.values[name], (b.size, 1))}, dim=(1,)), (b.size,))
-    return b(dim=tuple([d + 1 for d in (range(rank) if axes is None else axes)]))
+    return b(dim=dims)
+
+
+def dims_of_batch(dim: Dims, rank: int) -> tuple[int, ...]:
+    """The dimensions of a batch that a reduction of samples of a rank is over."""
+    axes = axes_of(dim, rank)
+    return tuple([d + 1 for d in (range(rank) if axes is None else axes)])
 
 
 def over_one(b: Batch) -> Any:
@@ -38,10 +45,7 @@ def over_one(b: Batch) -> Any:
 
 def as_rows(b: Batch, name: str) -> Any:
     """An input with each sample as one row."""
-    count = 1
-    for n in b.shape(name):
-        count *= n
-    return reshape(b.whole(name), (b.size, count))
+    return reshape(b.whole(name), (b.size, prod(b.shape(name))))
 
 
 def at_places(b: Batch) -> Any:

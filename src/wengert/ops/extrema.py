@@ -16,7 +16,7 @@ from wengert.kernels.axes import Dims, axes_of, axis_of, kept_shape
 from wengert.kernels.reduction import ties
 from wengert.ops._batching import Batch, along
 from wengert.ops._declare import Value, multilinear, primitive
-from wengert.ops._reducing import as_rows, at_places, over, over_one
+from wengert.ops._reducing import as_rows, at_places, dims_of_batch, over, over_one
 from wengert.ops._results import MinMax, ValuesIndices, result_of
 from wengert.ops._variadic import require_tensor
 from wengert.ops.shape import reshape
@@ -127,14 +127,12 @@ def _place_of_min(input: Value, dim: int, keepdim: bool) -> Value:
 
 def _share_in_batch(b: Batch) -> Any:
     rank = b.rank("input")
-    axes = axes_of(b.params["dim"], rank)
     lengths = (*(1,) * (rank - b.rank("extreme")), *b.shape("extreme"))
     input, extreme = b.whole("input"), reshape(b.whole("extreme"), (b.size, *lengths))
     if not rank:
         return reshape(b(input=reshape(input, (b.size, 1)), extreme=reshape(extreme, (b.size, 1)),
                          dim=1), (b.size,))  # fmt: skip
-    dims = tuple([d + 1 for d in (range(rank) if axes is None else axes)])
-    return b(input=input, extreme=extreme, dim=dims)
+    return b(input=input, extreme=extreme, dim=dims_of_batch(b.params["dim"], rank))
 
 
 @primitive(input=None, extreme=None, batch=_share_in_batch, name="amax_backward")

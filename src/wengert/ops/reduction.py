@@ -21,7 +21,7 @@ from wengert.kernels.axes import Dims, axes_of, count_of, kept_shape
 from wengert.kernels.shapes import unbroadcast
 from wengert.ops._batching import Batch
 from wengert.ops._declare import Value, elementwise, multilinear, primitive
-from wengert.ops._reducing import over, over_one, whole_shape
+from wengert.ops._reducing import dims_of_batch, over, over_one, whole_shape
 from wengert.ops._variadic import require_tensor
 from wengert.ops.casting import convert
 from wengert.ops.complexes import conj, real
@@ -47,9 +47,7 @@ def _expanded_back(b: Batch) -> Any:
     shape = tuple(b.params["shape"])
     if not shape:
         return reshape(b.values["input"], (b.size,))
-    axes = axes_of(b.params["dim"], len(shape))
-    dims = tuple([d + 1 for d in (range(len(shape)) if axes is None else axes)])
-    return b(shape=(b.size, *shape), dim=dims)
+    return b(shape=(b.size, *shape), dim=dims_of_batch(b.params["dim"], len(shape)))
 
 
 @multilinear(

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor
+from wengert._core import Tensor, memory_of
 from wengert._dtypes import dtype as DType
 from wengert._dtypes import of_numpy
 from wengert.kernels.axes import axis_of
@@ -483,12 +483,11 @@ def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
     >>> wengert.zeros(2, 3).t().contiguous().shape
     torch.Size([3, 2])
     """
-    array = input._array
     wanted = str(memory_format).rpartition(".")[2]
     if wanted.startswith("channels_last"):
-        seen = array.transpose((0, *range(2, array.ndim), 1))
+        seen = input._array.transpose((0, *range(2, input.ndim), 1))
     else:
-        seen, memory_format = array, "contiguous_format"
+        seen, memory_format = memory_of(input), "contiguous_format"
     return input if seen.flags.c_contiguous else clone(input, memory_format=memory_format)
 
 

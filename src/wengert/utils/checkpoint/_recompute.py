@@ -303,7 +303,7 @@ def node_of(
     read = {name for i in edges for name in op.wants[i]}
     saves = []
     for name in op.keeps:
-        value = None
+        value: Any = None
         if name in read:
             value = aux[name] if name in aux else op.read(name, inputs, params, out)
         saves.append(value._array if type(value) in tensors else value)

@@ -95,8 +95,8 @@ class CheckpointFunction(Function):
 
 
 def _detached_inputs(ctx: FunctionCtx) -> tuple[Any, ...]:
-    values = list(ctx.values)  # type: ignore[attr-defined]
-    for i, tensor in zip(ctx.at, ctx.saved_tensors, strict=True):  # type: ignore[attr-defined]
+    values = list(ctx.values)
+    for i, tensor in zip(ctx.at, ctx.saved_tensors, strict=True):
         values[i] = tensor
     return detach_variable(tuple(values))
 
