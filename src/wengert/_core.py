@@ -171,7 +171,13 @@ class SavedSlot:
 
 
 class Node:
-    """One recorded operation: its inputs' nodes, what its rules need, and its line of code."""
+    """One recorded operation: its inputs' nodes, what its rules need, and its line of code.
+
+    >>> import wengert
+    >>> y = wengert.ones(2, requires_grad=True) * 2
+    >>> isinstance(y.grad_fn, wengert.autograd.graph.Node)
+    True
+    """
 
     __slots__ = ("__weakref__", "code", "edges", "lasti", "seq", "shape", "site", "state")
 

@@ -17,7 +17,7 @@ from wengert.autograd import Function, detect_anomaly, grad, set_detect_anomaly
 from wengert.autograd._engine import anomaly
 from wengert.autograd._errors import GraphError, NanGradientError
 from wengert.autograd.anomaly_mode import (
-    has_nan,
+    _has_nan,
     is_anomaly_check_nan_enabled,
     is_anomaly_enabled,
     set_anomaly_enabled,
@@ -318,22 +318,22 @@ def test_nan_is_found_and_infinity_is_not(dtype: str) -> None:
     make = wengert.zeros(3, 4, dtype=getattr(wengert, dtype))._array
     for values in (make.copy(), make.copy().T, make.copy()[:, ::2], make.copy()[0, 0]):
         values = np.asarray(values)
-        assert not has_nan(values)
+        assert not _has_nan(values)
         values.flat[0] = INF
         values.flat[-1] = -INF if values.size > 1 else INF
-        assert not has_nan(values)
+        assert not _has_nan(values)
         values.flat[values.size // 2] = NAN
-        assert has_nan(values)
+        assert _has_nan(values)
     huge = np.finfo(np.float32).max
-    assert not has_nan(np.full(64, huge, np.float32))  # sums and squares overflow
+    assert not _has_nan(np.full(64, huge, np.float32))  # sums and squares overflow
 
 
 def test_what_is_looked_at() -> None:
-    assert has_nan(np.float32(NAN))
-    assert not has_nan(np.float32(INF))
-    assert has_nan(np.broadcast_to(np.float32(NAN), (1000, 1000)))
-    assert not has_nan(np.broadcast_to(np.float32(1), (1000, 1000)))
-    assert not has_nan(np.zeros((0, 3)))
-    assert not has_nan(np.zeros((3, 0)).T)
-    assert has_nan(wengert.tensor([1.0, NAN]))
-    assert has_nan(np.array([1, complex(0, NAN)]))
+    assert _has_nan(np.float32(NAN))
+    assert not _has_nan(np.float32(INF))
+    assert _has_nan(np.broadcast_to(np.float32(NAN), (1000, 1000)))
+    assert not _has_nan(np.broadcast_to(np.float32(1), (1000, 1000)))
+    assert not _has_nan(np.zeros((0, 3)))
+    assert not _has_nan(np.zeros((3, 0)).T)
+    assert _has_nan(wengert.tensor([1.0, NAN]))
+    assert _has_nan(np.array([1, complex(0, NAN)]))

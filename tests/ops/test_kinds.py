@@ -25,7 +25,7 @@ PRIMITIVE = sorted(
 # Linear in their inputs together, or plus a constant: fixing all inputs but one leaves a term
 # that does not scale.
 JOINTLY_LINEAR = [
-    "_convolution", "_fill_rows", "_fill_rows_with", "_masked_fill", "_masked_scatter",
+    "_convolution", "_fill_rows", "_masked_fill",
     "_scatter", "_scatter_number", "_shifted", "_transposed_convolution", "_where", "addmm",
     "baddbmm", "index_add", "index_copy", "index_written", "linear", "scatter_add",
 ]  # fmt: skip

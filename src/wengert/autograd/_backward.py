@@ -176,7 +176,7 @@ def _walk(what: str, retain_graph: bool | str | None, create_graph: bool) -> Wal
 
 def _places(value: Any, name: str) -> list[Place]:
     """Tensors and edges, given as one or as a sequence."""
-    if type(value) in tensors or isinstance(value, GradientEdge):
+    if isinstance(value, Tensor | GradientEdge):
         return [value]
     items = list(value)
     if name == "inputs" and not items:

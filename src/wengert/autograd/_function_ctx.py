@@ -137,7 +137,9 @@ class FunctionCtx:
         """
         if self._shown is not None:
             return self._shown
-        return () if self._node is None else self._recorded().saved_tensors
+        if self._node is None:
+            return ()
+        return (self._node() or self._recorded()).saved_tensors
 
     @property
     def saved_variables(self) -> tuple[Tensor | None, ...]:

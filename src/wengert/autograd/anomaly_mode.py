@@ -51,7 +51,7 @@ def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
                 f" not {type(value).__name__}"
             )
     anomaly.enabled, anomaly.check_nan = enabled, check_nan
-    anomaly.check = check if enabled and check_nan else None
+    anomaly.check = _check if enabled and check_nan else None
 
 
 class set_detect_anomaly:  # noqa: N801 (PyTorch's name)
@@ -102,20 +102,20 @@ class detect_anomaly:  # noqa: N801
         set_anomaly_enabled(*self._before)
 
 
-def check(walk: Walk, node: Node, g: Any, grads: Grads) -> None:
+def _check(walk: Walk, node: Node, g: Any, grads: Grads) -> None:
     """Raise if a derivative holds a nan; with no derivatives, if what arrived does."""
     last = None
     for k, value in enumerate(grads):
         if value is None or value is last:
             continue
-        if has_nan(value):
+        if _has_nan(value):
             raise _found(walk, node, g, grads, k)
         last = value
-    if not grads and has_nan(g):
+    if not grads and _has_nan(g):
         raise _found(walk, node, g, grads, 0)
 
 
-def has_nan(g: Any) -> bool:
+def _has_nan(g: Any) -> bool:
     """Whether a gradient holds a nan. Exact: a sum of infinities, or a square, is not looked at."""
     if type(g) is not np.ndarray:
         g = _array(g)
@@ -173,9 +173,9 @@ def _found(walk: Walk, node: Node, g: Any, grads: Grads, k: int) -> Exception:
             continue
         name = slot.removeprefix("s_")
         lines.append(f"  saved:      {name} = {_described(value, index, bad.shape)}")
-        if not blame and has_nan(value):
+        if not blame and _has_nan(value):
             blame = _blamed(node, name, owner)
-    if arrived is not None and has_nan(arrived):
+    if arrived is not None and _has_nan(arrived):
         blame = (
             "what arrived was nan already: inf and -inf were added on the way here, or a hook"
             " or the gradient given to this call had it"
