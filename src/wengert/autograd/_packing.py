@@ -55,7 +55,17 @@ stack = Stack()
 class SaverSite(Site):
     """A site whose nodes the innermost saver is told of."""
 
-    __slots__ = ()
+    __slots__ = ("plain",)
+
+    def __init__(self, parent: Site | None = None, module: Any = None) -> None:
+        super().__init__(parent, module)
+        self.plain = Site(parent, module)  # the same place, for who records without a saver
+
+    def instead(self, op: Any, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """The saver's own result of an operation; None to have it computed."""
+        entries = stack.entries
+        instead = getattr(entries[-1][0], "instead", None) if entries else None
+        return None if instead is None else instead(op, inputs, params)
 
     def child(self, module: Any) -> SaverSite:
         """The site inside `module`."""
@@ -74,7 +84,7 @@ def enter(saver: Saver) -> None:
     outer = mode.where
     stack.entries.append((saver, outer))
     site = SaverSite(outer.parent)
-    site.module = outer.module
+    site.module = site.plain.module = outer.module
     _stand_at(site)
 
 

@@ -21,13 +21,14 @@ TOP = {
     "accelerator", "amp", "ao", "autograd", "backends", "compiler", "cpu", "cuda",
     "distributed", "distributions", "export", "fft", "func", "functional", "futures", "fx",
     "hub", "jit", "library", "linalg", "masked", "mps", "multiprocessing", "nested", "nn",
-    "onnx", "optim", "overrides", "package", "profiler", "quantization", "random",
+    "onnx", "ops", "optim", "overrides", "package", "profiler", "quantization", "random",
     "return_types", "serialization", "sparse", "special", "storage", "testing",
     "torch_version", "types", "utils", "version", "xpu",
 }  # fmt: skip
 
 # Modules that wengert keeps in one piece, or under another name.
 ELSEWHERE: dict[str, str] = {
+    "torch.ops": "wengert.utils.checkpoint._aten",
     "torch.functional": "wengert",
     "torch.nn.modules": "wengert.nn",
     "torch.nn.parameter": "wengert.nn",
@@ -50,7 +51,7 @@ def candidates(name: str) -> list[str]:
         return []
     paths = [".".join(["wengert", *parts])]
     if name in ELSEWHERE:
-        paths.append(ELSEWHERE[name])
+        paths.insert(0, ELSEWHERE[name])
     elif name.startswith("torch.nn.modules."):
         paths.append("wengert.nn")
     return paths

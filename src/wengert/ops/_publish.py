@@ -33,7 +33,7 @@ def {name}({signature}):
         if not ({all_arrays}):
             return foreign(op, ({inputs},), {{{params}}})
         return forward({call}){first}
-{mixed}\
+{mixed}{ask}\
     try:
         out{aux} = forward({call})
     except Exception as error:
@@ -44,11 +44,16 @@ def {name}({signature}):
     result._array = out
 {view}{record}"""
 
-RECORD = """\
+ASK = """\
     if {no_edge}:
-        result._edge = None
-        return result
-    site = mode.site
+        site = None
+    else:
+        site = mode.site
+        if type(site) is not Site and site is not None:
+            return watched(op, site, ({inputs},), {{{params}}})
+"""
+
+RECORD = """\
     if site is None:
         result._edge = None
         return result
@@ -65,7 +70,7 @@ RECORD = """\
     node.state = None
     node.shape = out.shape
 {edges}{saves}\
-    result._edge = node if type(site) is Site else site.recorded(node)
+    result._edge = node
     return result
 """
 
@@ -207,8 +212,10 @@ def apply_source(op: Op, layout: Layout) -> str:
         mixed=_mixed_source(op) + _to_float_source(op, no_edge or "True"),
         aux="".join(f", {name}" for name in op.aux),
         view=f"    show(result, {op.inputs[0]})\n" if op.view else "",
+        ask=ASK.format(no_edge=no_edge, inputs=", ".join(op.inputs), params=_given(op))
+        if diff
+        else "",
         record=RECORD.format(
-            no_edge=no_edge,
             edges="".join(f"    node.e_{i} = e_{i}\n" for i in diff),
             saves="".join(f"    node.s_{n} = {_kept(layout, n)}\n" for n in layout.readers),
         )
@@ -356,6 +363,22 @@ def recorded(op: Op, site: _core.Site, edges: Any, values: Any, shape: tuple[int
     return node
 
 
+def watched(op: Op, site: Any, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """A call at a site where somebody watches: who may answer in the operation's place.
+
+    Otherwise the operation records as ever, and the node goes through the watcher's hands.
+    """
+    result = site.instead(op, inputs, params)
+    if result is None:
+        _core.mode.site = site.plain
+        try:
+            result = op(inputs, params)
+        finally:
+            _core.mode.site = site
+        result._edge = site.recorded(result._edge)
+    return result
+
+
 def publish(op: Op) -> Any:
     """The public function of an op. Its text is written and compiled at the first call."""
     scope: dict[str, Any] = {"__name__": op.declared.__module__, "__builtins__": builtins}
@@ -394,6 +417,7 @@ def _write(op: Op, scope: dict[str, Any], function: Any) -> None:
         "ndarray": np.ndarray,
         "asarray": np.asarray,
         "inexact": inexact,
+        "watched": watched,
         "constants": _operands.constants if op.differentiable else _operands.thresholds,
         "Recorded": op.node,
         **{n: getattr(_core, n) for n in _CORE_NAMES},
