@@ -195,9 +195,7 @@ def test_saved_tensors_after_the_release() -> None:
     node = y.grad_fn
     y.sum().backward()
     for holder in (node, kept[0]):
-        with pytest.raises(
-            GraphReleasedError, match=r"(?s)freed.*released by: backward\(\)  at .*py"
-        ):
+        with pytest.raises(GraphReleasedError, match=r"freed[\s\S]*released by: backward"):
             _ = holder.saved_tensors
 
 
@@ -209,7 +207,7 @@ def test_backward_inside_of_backward_leaves_the_context_as_it_was() -> None:
     def backward(ctx: Any, g: Any) -> Any:
         depth.append(1)
         if len(depth) == 1:
-            grad(y.sum(), x, retain_graph=True)
+            grad(y, x, g, retain_graph=True)
         return g * 2 * ctx.saved_tensors[0]
 
     depth: list[int] = []
@@ -289,12 +287,11 @@ def pulled(t: Any, **methods: Any) -> Any:
 @pytest.mark.torch
 @pytest.mark.parametrize("name", MISUSES)
 def test_misuse_raises_as_torch(name: str, torch: Any) -> None:
-    with pytest.raises(Exception) as theirs:
+    with pytest.raises(Exception) as theirs:  # noqa: PT011 (which, PyTorch says)
         MISUSES[name](torch)
     with pytest.raises(theirs.type) as ours:
         MISUSES[name](wengert)
-    head = str(theirs.value).replace("<lambda>()", "Legacy.<lambda>()")[:24]
-    assert head.split(" ")[-2] in str(ours.value)
+    assert str(theirs.value)[:16] in str(ours.value)
 
 
 def test_instances_are_a_thing_of_the_past() -> None:
@@ -303,7 +300,7 @@ def test_instances_are_a_thing_of_the_past() -> None:
         made = kind()
     with pytest.raises(RuntimeError, match="Legacy autograd function"):
         made(leaf())
-    with pytest.warns(DeprecationWarning):
+    with pytest.warns(DeprecationWarning, match="should not be instantiated"):
         assert wengert.autograd.function.InplaceFunction(True).inplace
     with pytest.warns(FutureWarning, match="mark_shared_storage"):
         wengert.autograd.function.FunctionCtx().mark_shared_storage()
@@ -409,6 +406,10 @@ def test_written_inputs_as_torch(torch: Any) -> None:
     assert written(wengert) == written(torch)
 
 
+def first_row(t: Any) -> Any:
+    return function(t, lambda ctx, x: x[:1], lambda ctx, g: t.cat([g * 5, g * 0]))
+
+
 def test_writing_to_the_view_that_a_function_returned() -> None:
     """PyTorch refuses; the history of the memory says all that there is to say."""
     x = leaf(1.0, 2.0)
@@ -479,4 +480,4 @@ def test_saved_tensors_hooks_see_what_is_saved_and_not_what_is_kept() -> None:
     (g,) = grad(y.sum(), x, create_graph=True)
     (h,) = grad(g.sum(), x)
     np.testing.assert_allclose(h.numpy(), np.exp([2.0, 3.0]))
-    assert log == ["pack", "unpack"]
+    assert log == ["pack", "unpack", "unpack"]

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from math import prod
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,8 +23,55 @@ from wengert.ops.joining import stack
 from wengert.ops.shape import reshape
 
 
-class Outline(np.ndarray):
-    """The shape and dtype of one sample. It has no elements: reading them raises."""
+class Flags(NamedTuple):
+    """What is known of the memory of one sample."""
+
+    c_contiguous: bool
+    f_contiguous: bool
+    writeable: bool
+
+
+class Outline:
+    """The shape, dtype and strides of one sample, where an array is looked for: no elements.
+
+    No array: whatever NumPy is asked to do with it ends in `__array__`, which raises.
+    """
+
+    __slots__ = ("dtype", "shape", "strides", "writeable")
+
+    def __init__(self, whole: np.ndarray, lead: int) -> None:
+        self.shape, self.dtype = whole.shape[lead:], whole.dtype
+        self.strides, self.writeable = whole.strides[lead:], whole.flags.writeable
+
+    @property
+    def flags(self) -> Flags:
+        """Whether a sample's elements lie side by side, and may be written."""
+        lengths, steps = self.shape, self.strides
+        rows = _dense(lengths[::-1], steps[::-1], self.itemsize)
+        return Flags(rows, _dense(lengths, steps, self.itemsize), self.writeable)
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return prod(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        """The bytes of an element."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all elements."""
+        return self.size * self.itemsize
+
+    def __len__(self) -> int:
+        return self.shape[0]
 
     def _refuse(self, *args: Any, **options: Any) -> Any:
         raise RuntimeError(
@@ -33,13 +81,21 @@ class Outline(np.ndarray):
             " (torch.where for a condition)"
         )
 
-    __array_ufunc__ = __array_function__ = _refuse
-    item = tolist = tobytes = astype = copy = take = dot = _refuse
+    __array__ = __array_ufunc__ = __array_function__ = __getitem__ = __iter__ = _refuse
     __bool__ = __int__ = __float__ = __index__ = __complex__ = _refuse
-    sum = max = min = any = all = mean = nonzero = _refuse
+
+    def __getattr__(self, name: str) -> Any:
+        self._refuse()
 
 
-_NOTHING = bytes(16)
+def _dense(lengths: Shape, steps: Shape, step: int) -> bool:
+    """Whether each dimension's step is the extent of those before it."""
+    for length, found in zip(lengths, steps, strict=True):
+        if length != 1:
+            if found != step:
+                return False
+            step *= length
+    return True
 
 
 class Batched(Tracer):
@@ -50,8 +106,11 @@ class Batched(Tracer):
 
     @property
     def _array(self) -> Any:
-        shape = shape_of(self)
-        return Outline(shape, memory_of(self).dtype, _NOTHING, strides=(0,) * len(shape))
+        lead, whole = 0, self
+        while isinstance(whole, Tracer):
+            lead += whole.lead
+            whole = whole.value  # type: ignore[assignment]
+        return Outline(whole._array, lead)
 
     @property
     def shape(self) -> Size:

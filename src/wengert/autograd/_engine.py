@@ -61,6 +61,7 @@ class Anomaly:
 
     enabled = False
     check_nan = True
+    check_writes = False
     # Given a walk, a node, what arrived there and what its rules made of it.
     check: Callable[[Walk, Node, Any, Grads], None] | None = None
 

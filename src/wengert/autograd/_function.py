@@ -41,13 +41,20 @@ class VmapInfo(NamedTuple):
 
 
 class FunctionMeta(type):
-    """The class of Functions: each has a class of nodes, ``<name>Backward``."""
+    """The class of Functions: each has a class of nodes, ``<name>Backward``.
+
+    >>> import wengert
+    >>> class Same(wengert.autograd.Function):
+    ...     pass
+    >>> type(Same).__name__, Same._backward_cls.__name__
+    ('FunctionMeta', 'SameBackward')
+    """
 
     _backward_cls: type[FunctionNode]
     _signature: tuple[Any, inspect.Signature, int] | None
 
-    def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> None:
-        super().__init__(name, bases, namespace)
+    def __init__(cls, name: str, bases: tuple[type, ...], attrs: dict[str, Any]) -> None:
+        super().__init__(name, bases, attrs)
         label = f"{name}Backward"
         part = type(label, (Output,), {"__slots__": (), "of_function": True})
         body = {"_forward_cls": cls, "part": part, "__slots__": ()}
@@ -176,7 +183,11 @@ def _positional(
     _, signature, count = known
     if len(args) == count and not kwargs and setup:
         return args
-    bound = signature.bind(*args, **kwargs) if setup else signature.bind(None, *args, **kwargs)
+    context = () if setup else (None,)
+    try:
+        bound = signature.bind(*context, *args, **kwargs)
+    except TypeError as error:
+        raise TypeError(f"{function.__name__}.apply(): forward() {error}") from None
     if bound.kwargs:
         raise TypeError(
             f"{function.__name__}.apply(): forward() got an unexpected keyword argument"

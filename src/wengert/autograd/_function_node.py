@@ -48,7 +48,18 @@ class UserState(State):
 
 
 class FunctionNode(Node):
-    """One call of a Function."""
+    """One call of a Function. It shows what the context has, which in PyTorch it is.
+
+    >>> import wengert
+    >>> class Scale(wengert.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x, factor):
+    ...         ctx.factor = factor
+    ...         return x * factor
+    >>> y = Scale.apply(wengert.ones(1, requires_grad=True), 5.0)
+    >>> y.grad_fn.factor, y.grad_fn.needs_input_grad
+    (5.0, (True, False))
+    """
 
     __slots__ = ("count", "ctx", "given", "inside", "places", "s_saved", "shapes")
     saved = (("s_saved", None),)

@@ -47,6 +47,7 @@ class Stack(threading.local):
     def __init__(self) -> None:
         self.entries: list[tuple[Saver, Site]] = []
         self.refusal: str | None = None  # why there may be none
+        self.witness: Callable[[Node], None] | None = None  # told of nodes when a saver had them
 
 
 stack = Stack()
@@ -73,8 +74,12 @@ class SaverSite(Site):
 
     def recorded(self, node: Node) -> Node:
         """The node as the saver leaves it."""
-        entries = stack.entries
-        return entries[-1][0].recorded(node) if entries else node
+        entries, witness = stack.entries, stack.witness
+        if entries:
+            node = entries[-1][0].recorded(node)
+        if witness is not None:
+            witness(node)
+        return node
 
 
 def enter(saver: Saver) -> None:
@@ -83,9 +88,7 @@ def enter(saver: Saver) -> None:
         raise RuntimeError(stack.refusal)
     outer = mode.where
     stack.entries.append((saver, outer))
-    site = SaverSite(outer.parent)
-    site.module = site.plain.module = outer.module
-    _stand_at(site)
+    _stand_at(outer)
 
 
 def leave() -> None:
@@ -94,7 +97,21 @@ def leave() -> None:
     _stand_at(outer)
 
 
+def tell(witness: Callable[[Node], None] | None) -> None:
+    """Have `witness` told of the nodes of this thread, whoever saves; None ends it."""
+    stack.witness = witness
+    _stand_at(mode.where)
+
+
 def _stand_at(site: Site) -> None:
+    """Note operations at `site`: at one that tells of nodes, where there is somebody to tell."""
+    told = bool(stack.entries) or stack.witness is not None
+    if isinstance(site, SaverSite):
+        site = site if told else site.plain
+    elif told:
+        told_of = SaverSite(site.parent)
+        told_of.module, told_of.plain = site.module, site
+        site = told_of
     mode.where = site
     if mode.site is not None:
         mode.site = site

@@ -1,4 +1,4 @@
-"""Anomaly detection: which operation's derivative made the first nan.
+"""Anomaly detection: which operation's derivative made the first nan, and foreign writes.
 
 Nodes know their line and module in any case, so the mode only looks at gradients while they
 are computed, and keeps the graph until the walk is through: after the error it is whole.
@@ -13,6 +13,7 @@ import numpy as np
 from wengert._core import Leaf, Node, Tensor, memory_of
 from wengert.autograd import _errors
 from wengert.autograd._engine import Grads, Walk, anomaly
+from wengert.autograd._saved_writes import watch
 from wengert.ops._variadic import Partial
 from wengert.ops.subscript import Slices
 
@@ -38,13 +39,14 @@ def is_anomaly_check_nan_enabled() -> bool:
     return anomaly.check_nan
 
 
-def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
-    """Turn anomaly detection on or off, for all threads.
+def set_anomaly_enabled(enabled: bool, check_nan: bool = True, check_writes: bool = False) -> None:
+    """Turn anomaly detection on or off, for all threads (`check_writes` for this one).
 
     >>> import wengert
     >>> wengert.autograd.anomaly_mode.set_anomaly_enabled(False)
     """
-    for position, (name, value) in enumerate((("enabled", enabled), ("check_nan", check_nan)), 1):
+    flags = {"enabled": enabled, "check_nan": check_nan, "check_writes": check_writes}
+    for position, (name, value) in enumerate(flags.items(), 1):
         if not isinstance(value, bool):
             raise TypeError(
                 f"set_anomaly_enabled(): argument '{name}' (position {position}) must be bool,"
@@ -52,6 +54,7 @@ def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
             )
     anomaly.enabled, anomaly.check_nan = enabled, check_nan
     anomaly.check = _check if enabled and check_nan else None
+    watch(enabled and check_writes)
 
 
 class set_detect_anomaly:  # noqa: N801 (PyTorch's name)
@@ -63,9 +66,9 @@ class set_detect_anomaly:  # noqa: N801 (PyTorch's name)
     False
     """
 
-    def __init__(self, mode: bool, check_nan: bool = True) -> None:
-        self._before = anomaly.enabled, anomaly.check_nan
-        set_anomaly_enabled(mode, check_nan)
+    def __init__(self, mode: bool, check_nan: bool = True, check_writes: bool = False) -> None:
+        self._before = anomaly.enabled, anomaly.check_nan, anomaly.check_writes
+        set_anomaly_enabled(mode, check_nan, check_writes)
 
     def __enter__(self) -> None:
         pass
@@ -78,8 +81,14 @@ class detect_anomaly:  # noqa: N801
     """A context in which a backward raises RuntimeError where a derivative comes out as nan.
 
     The error names the operation, its line and module, the first such element, what arrived
-    there and what had been saved. No gradient is added, and the graph stays whole. With
-    `check_nan=False` nothing is looked at.
+    there and what had been saved. No gradient is added, and the graph stays whole.
+
+    Args:
+        check_nan: look for nan.
+        check_writes: also remember a digest of all that this thread's operations save here, and
+            have a backward raise SavedTensorOverwrittenError before it begins if NumPy, or
+            other code that shares the memory, has written to it since. Costs a reading of
+            every saved value when it is saved and when it is used.
 
     >>> import wengert
     >>> x = wengert.tensor([4.0, 0.0], requires_grad=True)
@@ -91,12 +100,12 @@ class detect_anomaly:  # noqa: N801
     Function 'SqrtBackward0' returned nan values in its 0th output.
     """
 
-    def __init__(self, check_nan: bool = True) -> None:
-        self._before = anomaly.enabled, anomaly.check_nan
-        self._check_nan = check_nan
+    def __init__(self, check_nan: bool = True, check_writes: bool = False) -> None:
+        self._before = anomaly.enabled, anomaly.check_nan, anomaly.check_writes
+        self._check_nan, self._check_writes = check_nan, check_writes
 
     def __enter__(self) -> None:
-        set_anomaly_enabled(True, self._check_nan)
+        set_anomaly_enabled(True, self._check_nan, self._check_writes)
 
     def __exit__(self, *exception: object) -> None:
         set_anomaly_enabled(*self._before)

@@ -31,6 +31,7 @@ from wengert._core import (
     wrap,
 )
 from wengert._dtypes import of_numpy, scalar_array
+from wengert.autograd._packing import stack
 from wengert.ops._declare import Value, multilinear, primitive
 from wengert.ops._operands import Number, innermost, sum_to
 from wengert.ops.casting import convert
@@ -176,7 +177,8 @@ def rebase(target: Tensor, result: Tensor) -> None:
     edge = result._edge
     root = getattr(target, "_root", target)
     if root is target:
-        if edge is not None and type(mode.site) is Site:  # a saver has seen what the node keeps
+        # A saver has seen what the node keeps.
+        if edge is not None and (type(mode.site) is Site or not stack.entries):
             _adopt_output(target, result, edge)
         _set_edge(target, edge)
     elif edge is None and root._edge is None:

@@ -11,7 +11,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from wengert import _dtypes
-from wengert._core import Tensor, Tracer, wrap
+from wengert._core import Tensor, Tracer, memory_of, wrap
 from wengert._dtypes import of_numpy
 from wengert._random import Draw, Generator, default_generator, drawn
 from wengert.autograd._randomness import vmaps
@@ -164,7 +164,7 @@ def _finished(
     if out is not None:
         return finish(name, draw(shape), options, out)
     numbers = drawn(draw, shape)
-    made = finish(name, numbers._array, options)
+    made = finish(name, memory_of(numbers), options)
     if not isinstance(numbers, Tracer):
         return made
     return numbers if made._edge is None else numbers.requires_grad_()
@@ -355,7 +355,7 @@ def _placed(name: str, result: Tensor, options: Options, out: Tensor | None) -> 
     if out is not None:
         return into(name, out, result._array)
     if options:
-        finish(name, result._array, options)
+        finish(name, memory_of(result), options)
     return result
 
 
