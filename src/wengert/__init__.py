@@ -52,11 +52,17 @@ _LAZY = frozenset({
     "accelerator", "backends", "compat", "compiler", "cpu", "cuda", "func", "graph", "jit", "mps",
     "nn", "optim", "utils", "version", "xpu",
 })  # fmt: skip
+_LAZY_NAMES = {
+    "vmap": "wengert.func",
+    "is_anomaly_enabled": "wengert.autograd.anomaly_mode",
+    "is_anomaly_check_nan_enabled": "wengert.autograd.anomaly_mode",
+    "set_anomaly_enabled": "wengert.autograd.anomaly_mode",
+}
 
 
 def __getattr__(name: str) -> _Any:
-    if name == "vmap":
-        return _import_module("wengert.func").vmap
+    if name in _LAZY_NAMES:
+        return getattr(_import_module(_LAZY_NAMES[name]), name)
     if name in _LAZY:
         return _import_module(f"wengert.{name}")
     raise AttributeError(f"wengert has no {name!r} (module 'wengert' has no such attribute)")

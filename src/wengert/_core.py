@@ -280,7 +280,7 @@ class State:
     """
 
     __slots__ = (
-        "hooks", "metadata", "node_hooks", "node_prehooks", "post_hooks", "refusal", "released",
+        "below", "hooks", "metadata", "node_hooks", "node_prehooks", "post_hooks", "refusal", "released",
         "retain", "shared", "user",
     )  # fmt: skip
 
@@ -292,6 +292,7 @@ class State:
         self.metadata: dict[Any, Any] | None = None
         self.retain: weakref.ref[Tensor] | None = None
         self.released = released  # by which backward call
+        self.below: set[Leaf] = set()  # the leaves of that call: the node has let go of its own
         self.shared = shared
         self.user = False  # whether the node's derivative is user code, which may raise
         self.refusal: Any = None  # makes the exception of a walk that would pass here

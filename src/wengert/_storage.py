@@ -61,7 +61,20 @@ clock = Clock()
 
 # Called with an array whose elements are about to change: whoever needs them copies them now.
 guards: list[Callable[[np.ndarray], None]] = []
-_writes: dict[int, tuple[weakref.ref[Any], dict[Any, Write]]] = {}
+
+
+class Written:
+    """The writes to one array's memory: how many, and the last to each region."""
+
+    __slots__ = ("count", "owner", "regions")
+
+    def __init__(self, base: np.ndarray) -> None:
+        self.owner = weakref.ref(base, _forget(id(base)))
+        self.regions: dict[Any, Write] = {}
+        self.count = 0
+
+
+_writes: dict[int, Written] = {}
 
 
 def owner(array: np.ndarray) -> np.ndarray:
@@ -83,8 +96,9 @@ def stamp(array: np.ndarray, by: str, code: CodeType, lasti: int) -> None:
     now = clock.newest = tick()
     entry = _writes.get(id(base))
     if entry is None:
-        entry = _writes[id(base)] = (weakref.ref(base, _forget(id(base))), {})
-    regions = entry[1]
+        entry = _writes[id(base)] = Written(base)
+    entry.count += 1
+    regions = entry.regions
     start = 0 if array is base else _address(array) - _address(base)
     region = (start, array.shape, array.strides)
     regions.pop(region, None)
@@ -104,9 +118,9 @@ def _forget(key: int) -> Any:
 
 
 def versions(array: np.ndarray) -> int:
-    """How many distinct regions of the array's memory were written (0: never written)."""
+    """How many times the array's memory was written."""
     entry = _writes.get(id(owner(array)))
-    return 0 if entry is None else len(entry[1])
+    return 0 if entry is None else entry.count
 
 
 def write_after(array: np.ndarray, time: int) -> Write | None:
@@ -115,7 +129,7 @@ def write_after(array: np.ndarray, time: int) -> Write | None:
     entry = _writes.get(id(base))
     if entry is None or not array.size:
         return None
-    for write in reversed(entry[1].values()):
+    for write in reversed(entry.regions.values()):
         if write.clock > time and _touches(write, array, base):
             return write
     return None

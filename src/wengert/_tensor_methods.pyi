@@ -828,6 +828,8 @@ class TensorMethods:
         """The tensor's memory as a NumPy array; with `force`, whatever the tensor requires."""
     def outer(self, vec2: Operand) -> Tensor:
         """Products of each element of one 1-D tensor with each of another."""
+    @property
+    def output_nr(self) -> _int: ...
     def permute(self, *sizes: Any, **named: Any) -> Tensor:
         """The dimensions in another order, as a view."""
     def pin_memory(self, device: Any = None) -> Tensor:

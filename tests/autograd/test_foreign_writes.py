@@ -195,7 +195,7 @@ class TestWhatIsFound:
         assert x.grad.tolist() == [18.0, 4.0, 6.0]
 
     def test_flags_are_bools(self) -> None:
-        with pytest.raises(TypeError, match="argument 'check_writes' .position 3. must be bool"):
+        with pytest.raises(TypeError, match=r"'check_writes' .position 3. must be bool"):
             set_detect_anomaly(True, check_writes=1)  # type: ignore[arg-type]
 
 

@@ -6,7 +6,9 @@ from typing import Any as _Any
 from wengert.autograd._backward import backward as backward
 from wengert.autograd._backward import grad as grad
 from wengert.autograd._errors import GraphError as GraphError
+from wengert.autograd._errors import GraphInUseError as GraphInUseError
 from wengert.autograd._errors import GraphReleasedError as GraphReleasedError
+from wengert.autograd._errors import NanGradientError as NanGradientError
 from wengert.autograd._errors import NoGraphError as NoGraphError
 from wengert.autograd._errors import NonScalarRootError as NonScalarRootError
 from wengert.autograd._errors import SavedTensorOverwrittenError as SavedTensorOverwrittenError
@@ -28,6 +30,7 @@ _LAZY_MODULES = frozenset({
 _LAZY_NAMES = {
     "detect_anomaly": "anomaly_mode",
     "set_detect_anomaly": "anomaly_mode",
+    "OutsideContextError": "_saved_mutation",
     "jac": "_losses",
 }
 

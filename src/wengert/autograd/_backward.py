@@ -129,6 +129,10 @@ def grad(
     except BaseException:
         walk.interrupted()
         raise
+    if not (allow_unused or materialize_grads):
+        for i, e in enumerate(edges):
+            if e not in walk.final:  # a user's backward returned None
+                raise _errors.unused(i, e, walk)
     return _results(walk.final, wanted, edges, materialize_grads)
 
 
@@ -149,7 +153,6 @@ def _check_reached(
         if materialize:
             _zeros(x)
         elif not unused:
-            walk.check_released()  # below a released node nothing is reached
             raise _errors.unused(i, e, walk)
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert._core import Tensor, Tracer, memory_of, shape_of
+from wengert._core import Tensor, Tracer, shape_of
 from wengert._size import Size
 from wengert.autograd._levels import Level, Shape, beside
 from wengert.ops._batching import Batch, one_by_one

@@ -138,6 +138,7 @@ class Walk:
                 self.plan(roots)
                 if targets is not None:
                     self.restrict(targets)
+                    self._check_hidden(targets)
                 if accept is not None:
                     accept()
                 self.check()
@@ -195,6 +196,7 @@ class Walk:
                 useful.add(node)
                 if not through:
                     stops.add(node)
+        self.mark.below.update(node for node in self.order if type(node) is Leaf)
         self.order = [node for node in self.order if node in useful]
         self.pending = dict.fromkeys(self.order)
         self.targets = targets & useful
@@ -217,16 +219,23 @@ class Walk:
             if node.saved and node not in self.stops:
                 self._check_saved(node)
 
-    def check_released(self) -> None:
-        """Raise if any node of the whole plan is released, on the way to the targets or not.
+    def _check_hidden(self, targets: set[Node]) -> None:
+        """Raise if a released node may hide a way to a target: part of a gradient would be lost.
 
-        Under the torch alias released nodes keep their edges, and hide nothing.
+        A released node lets go of its edges. Which leaves the call that released it had below
+        it is known; an inner target that it had below it was released with it. Under the torch
+        alias released nodes keep their edges, and hide nothing.
         """
         if compatibility.lenient:
             return
         for node in self.special:
-            if node.state is not None and node.state.released and node not in self.stops:
-                raise _errors.released(self, node)
+            state = node.state
+            if state is None or not state.released or node in self.stops or node in targets:
+                continue
+            for target in targets:
+                inner = target.state is not None and target.state.released is state.released
+                if target in state.below or (inner and target.seq < node.seq):
+                    raise _errors.released(self, node)
 
     def _check_saved(self, node: Node) -> None:
         for slot, _ in node.saved:
@@ -330,6 +339,7 @@ class Walk:
                 elif self.retain is not True:
                     del e, edges  # references that `_release` would count
                     self._release(node, 2)
+            self.mark.below.update(self.final)  # type: ignore[arg-type]  # leaves all of them
         except Exception as error:
             _errors.explain(self, node, error)
             raise
@@ -361,6 +371,8 @@ class Walk:
         finally:
             current.walk = outside
         self.at = None
+        if self.targets is None:
+            self.mark.below.update(self.final)  # type: ignore[arg-type]
         if anomaly.check is not None:
             for node, g in self.final.items():
                 anomaly.check(self, node, g, ())
@@ -374,13 +386,15 @@ class Walk:
         state = node.state
         if alive and type(g) is Slices:
             g = g.dense()
-        if state is not None:
+        if state is not None and (
+            state.hooks or state.retain is not None or self.accumulates
+        ):
             g = self._arrive(node, state, g)
         if g is not None and (not node.edges if self.targets is None else node in self.targets):
             self.final[node] = g
         if not node.edges or node in self.stops:
             return False
-        if state is None:
+        if state is None or not (state.node_prehooks or state.node_hooks):
             grads = None if g is None else node.pullback_to(g, self.pending, lift)
         else:
             grads = self._derive(node, state, g, lift)
@@ -433,7 +447,7 @@ class Walk:
         if node.state is None:
             node.state = self.mark
         else:
-            node.state.released = self.call
+            node.state.released, node.state.below = self.call, self.mark.below
         if auto or not compatibility.lenient:
             node.release()
         else:

@@ -114,6 +114,11 @@ class GradLevel(Level):
         self.check_running()
         return reverse(self, function, args)
 
+    def adopt(self, target: Any, result: Any) -> None:
+        """As everywhere, and the history with it."""
+        super().adopt(target, result)
+        target._edge = result._edge
+
     def write(self, target: Any, result: Any, put: Callable[[Any, Any], None]) -> None:
         """Write the value further out; the target's history is that of the result."""
         self.check_running()

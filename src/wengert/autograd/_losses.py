@@ -181,7 +181,7 @@ def jac(
         seeds[node] = seeds[node] + seed if node in seeds else seed
     targets = [_target(k, p) for k, p in enumerate(wanted)]
     walk.live = sum(seed.nbytes() for seed in seeds.values())
-    walk.go(tuple(seeds), list(seeds.values()), set(targets), walk.check_released)
+    walk.go(tuple(seeds), list(seeds.values()), set(targets))
     gradients = tuple(
         [_rows(walk.final.get(e), p, len(roots)) for e, p in zip(targets, wanted, strict=True)]
     )

@@ -119,7 +119,7 @@ def _digest_of(array: np.ndarray) -> _Digest:
 def _crc(array: np.ndarray, distinct: tuple[Any, ...] | None) -> int:
     if distinct is not None:
         array = array[distinct]
-    return crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+    return crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
 
 
 def _error(walk: Walk, node: Node, key: Key, array: np.ndarray) -> SavedTensorOverwrittenError:

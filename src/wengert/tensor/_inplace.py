@@ -7,7 +7,6 @@ it: a view never shows a history that its memory no longer has.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -25,19 +24,19 @@ from wengert._core import (
     getframe,
     memory_of,
     mode,
-    state_of,
     tensors,
     tick,
     wrap,
 )
 from wengert._dtypes import of_numpy, scalar_array
+from wengert.autograd._history import rewritten, set_edge
 from wengert.autograd._packing import stack
 from wengert.ops._declare import Value, multilinear, primitive
 from wengert.ops._operands import Number, innermost, sum_to
 from wengert.ops.casting import convert
 from wengert.ops.expansion import check_expandable, expand
 from wengert.ops.shape import clone
-from wengert.ops.strided import whole, window_history, written_window
+from wengert.ops.strided import whole
 
 
 def inplace(function: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -72,8 +71,11 @@ def reshaped_inplace(function: Callable[..., Any], name: str) -> Callable[..., A
     def method(self: Tensor, *args: Any, **options: Any) -> Tensor:
         check_writable(self, name)
         result = function(self, *args, **options)
+        if isinstance(self, Tracer):
+            self.level.adopt(self, result)
+            return self
         self._array = result._array
-        _set_edge(self, result._edge)
+        set_edge(self, result._edge)
         return self
 
     method.__name__ = method.__qualname__ = name
@@ -175,32 +177,11 @@ def _check_castable(value: np.dtype[Any], target: np.dtype[Any], name: str) -> N
 def rebase(target: Tensor, result: Tensor) -> None:
     """Give `target`, its root and all their views the history that the memory now has."""
     edge = result._edge
-    root = getattr(target, "_root", target)
-    if root is target:
-        # A saver has seen what the node keeps.
-        if edge is not None and (type(mode.site) is Site or not stack.entries):
-            _adopt_output(target, result, edge)
-        _set_edge(target, edge)
-    elif edge is None and root._edge is None:
-        return
-    else:
-        _set_edge(root, written_window(root, target, edge))
-    for reference in getattr(root, "_views", ()):
-        view = reference()
-        if view is None or (root._edge is None and type(view._edge) is Leaf):
-            continue  # a leaf keeps its place where nothing else is recorded
-        _set_edge(view, None if root._edge is None else window_history(view, root))
-
-
-def _set_edge(tensor: Tensor, edge: Node | None) -> None:
-    """A new history; who asked for the tensor's gradient gets that of its new value."""
-    before = tensor._edge
-    tensor._edge = edge
-    if before is None or before.state is None or before.state.retain is None:
-        return
-    if before.state.retain() is tensor and edge is not None and edge is not before:
-        before.state.retain = None
-        state_of(edge).retain = weakref.ref(tensor)
+    # A saver has seen what the node keeps.
+    adopting = type(mode.site) is Site or not stack.entries
+    if edge is not None and adopting and not hasattr(target, "_root"):
+        _adopt_output(target, result, edge)
+    rewritten(target, edge)
 
 
 def _edges(result: Any) -> list[Node]:
