@@ -257,11 +257,17 @@ def repeats_of(work: Work) -> int:
     return max(1, int(50 / max(timed(work, 1)[0], 0.01)))
 
 
+def turn_of(work: Work) -> Callable[[], tuple[float]]:
+    """A turn of a contender."""
+    repeats = repeats_of(work)
+    return lambda: timed(work, repeats)
+
+
 def rows() -> Iterator[Row]:
     """All workloads, and what features cost over plain work."""
     for label, (unit, make) in PLAIN.items():
         works = {name: make(library) for name, library in LIBRARIES.items()}
-        turns = {n: (lambda w=w, r=repeats_of(w): timed(w, r)) for n, w in works.items()}
+        turns = {name: turn_of(work) for name, work in works.items()}
         found = interleaved(turns, 15)
         yield Row(label, unit, found["wengert"][0], found["torch"][0])
     for label, pair in OVERHEADS.items():
@@ -269,7 +275,7 @@ def rows() -> Iterator[Row]:
             f"{name}/{k}": make(library)
             for name, library in LIBRARIES.items() for k, make in enumerate(pair)
         }  # fmt: skip
-        turns = {n: (lambda w=w, r=repeats_of(w): timed(w, r)) for n, w in works.items()}
+        turns = {name: turn_of(work) for name, work in works.items()}
         found = interleaved(turns, 15)
         ratios = [found[f"{name}/0"][0] / found[f"{name}/1"][0] for name in LIBRARIES]
         yield Row(label, "x", *ratios)

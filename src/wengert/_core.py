@@ -280,8 +280,8 @@ class State:
     """
 
     __slots__ = (
-        "below", "hooks", "metadata", "node_hooks", "node_prehooks", "post_hooks", "refusal", "released",
-        "retain", "shared", "user",
+        "below", "hooks", "metadata", "node_hooks", "node_prehooks", "post_hooks", "refusal",
+        "released", "retain", "shared", "user",
     )  # fmt: skip
 
     def __init__(self, released: Call | None = None, shared: bool = False) -> None:

@@ -49,7 +49,7 @@ MISSING = {
     "torch.zork": ("AttributeError", "torch.zork"),
     "torch.nn.functional.zork": ("AttributeError", "torch.nn.functional.zork"),
     # Insides of wengert are not names of torch.
-    "import torch.ops": ("ModuleNotFoundError", "torch.ops"),
+    "import torch.onnx": ("ModuleNotFoundError", "torch.onnx"),
     "import torch._core": ("ModuleNotFoundError", "torch._core"),
     "torch.graph": ("AttributeError", "torch.graph"),
     "torch._core": ("AttributeError", "torch._core"),

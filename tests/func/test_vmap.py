@@ -45,6 +45,18 @@ def write_then_use(r: Any) -> Any:
     return y.sum()
 
 
+def vjp_closure(m: Any) -> Any:
+    x = data(m)[0].requires_grad_()
+    y = x.sin() * 2
+    return m.vmap(lambda v: m.autograd.grad(y, x, v)[0])(m.eye(4, dtype=m.float64))
+
+
+def captured_gradient(m: Any) -> Any:
+    p = data(m)[0].requires_grad_()
+    gradients = m.vmap(m.func.grad(lambda r: (r * r * p).sum()))(data(m))
+    return m.autograd.grad(gradients.sum(), p)
+
+
 SCENARIOS: dict[str, Scenario] = {
     "plain": lambda m: m.vmap(lambda a: a.sum() * a)(data(m)),
     "in_dims": lambda m: m.vmap(lambda a, b: a * b.sum(), (1, None))(data(m), data(m)),
@@ -84,17 +96,11 @@ SCENARIOS: dict[str, Scenario] = {
     ],
     "index": lambda m: m.vmap(lambda a, i: a[i])(data(m), m.tensor([0, 3, 1])),
     "index_of_shared": lambda m: m.vmap(lambda i: data(m)[i])(m.tensor([0, 2])),
-    "vjp_closure": lambda m: [
-        m.vmap(lambda v: m.autograd.grad(y, x, v)[0])(m.eye(4, dtype=m.float64))
-        for x in [data(m)[0].requires_grad_()] for y in [x.sin() * 2]
-    ],
+    "vjp_closure": vjp_closure,
     "per_sample": lambda m: m.vmap(
         m.func.grad(lambda w, x: ((w @ x).tanh() ** 2).sum()), (None, 0)
     )(data(m), data(m)),
-    "captured_gradient": lambda m: [
-        m.autograd.grad(m.vmap(m.func.grad(lambda r: (r * r * p).sum()))(data(m)).sum(), p)
-        for p in [data(m)[0].requires_grad_()]
-    ],
+    "captured_gradient": captured_gradient,
     "gradient_through": lambda m: m.func.grad(
         lambda q: m.vmap(lambda a: a.softmax(0).log().sum())(q).sum()
     )(data(m)),

@@ -129,11 +129,7 @@ def grad(
     except BaseException:
         walk.interrupted()
         raise
-    if not (allow_unused or materialize_grads):
-        for i, e in enumerate(edges):
-            if e not in walk.final:  # a user's backward returned None
-                raise _errors.unused(i, e, walk)
-    return _results(walk.final, wanted, edges, materialize_grads)
+    return _results(walk, wanted, edges, allow_unused, materialize_grads)
 
 
 def _batched(once: Callable[..., Any], cotangents: list[Any]) -> tuple[Tensor | None, ...]:
@@ -308,13 +304,16 @@ def _run_post_hook(hook: Callable[[Tensor], Any], tensor: Tensor) -> None:
 
 
 def _results(
-    found: dict[Node, Any], wanted: list[Place], edges: list[Node], materialize: bool
+    walk: Walk, wanted: list[Place], edges: list[Node], unused: bool | None, materialize: bool
 ) -> tuple[Tensor | None, ...]:
+    found = walk.final
     take = found.pop if len(set(edges)) == len(edges) else found.get
     results: list[Tensor | None] = []
-    for x, e in zip(wanted, edges, strict=True):
+    for i, (x, e) in enumerate(zip(wanted, edges, strict=True)):
         g = take(e, None)
         if g is None:
+            if not (unused or materialize):  # a user's backward returned None
+                raise _errors.unused(i, e, walk)
             results.append(_zeros(x) if materialize else None)
         elif isinstance(g, Tensor):
             results.append(g)

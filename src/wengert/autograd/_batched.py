@@ -105,7 +105,7 @@ class Batched(Tracer):
     lead = 1
 
     @property
-    def _array(self) -> Any:
+    def _array(self) -> Any:  # type: ignore[override]
         lead, whole = 0, self
         while isinstance(whole, Tracer):
             lead += whole.lead
@@ -118,10 +118,10 @@ class Batched(Tracer):
         return Size(shape_of(self))
 
     @property
-    def _edge(self) -> Any:
+    def _edge(self) -> Any:  # type: ignore[override]
         return self.value._edge
 
-    def numpy(self, *, force: bool = False) -> Any:
+    def numpy(self, *args: Any, **options: Any) -> Any:
         """RuntimeError: a sample of a batch has no memory of its own."""
         raise RuntimeError(
             "Cannot access data pointer of Tensor that doesn't have storage: numpy() inside of"
@@ -130,7 +130,7 @@ class Batched(Tracer):
 
     __array__ = numpy
 
-    def __repr__(self) -> str:
+    def __repr__(self, *, tensor_contents: str | None = None) -> str:  # type: ignore[override]
         return f"BatchedTensor(lvl={self.level.depth}, bdim=0, value=\n    {self.value!r}\n)"
 
 

@@ -33,7 +33,7 @@ class Dual(Tracer):
     tangent: Tensor
 
     @property
-    def _array(self) -> Any:
+    def _array(self) -> Any:  # type: ignore[override]
         return self.value._array
 
     @property
@@ -44,7 +44,7 @@ class Dual(Tracer):
     def _edge(self, node: Any) -> None:
         self.value._edge = node
 
-    def __repr__(self) -> str:
+    def __repr__(self, *, tensor_contents: str | None = None) -> str:  # type: ignore[override]
         text = repr(self.value)
         return f"{text[:-1]}, tangent={self.tangent!r})" if self.level.depth else text
 

@@ -386,9 +386,7 @@ class Walk:
         state = node.state
         if alive and type(g) is Slices:
             g = g.dense()
-        if state is not None and (
-            state.hooks or state.retain is not None or self.accumulates
-        ):
+        if state is not None and (state.hooks or state.retain is not None or self.accumulates):
             g = self._arrive(node, state, g)
         if g is not None and (not node.edges if self.targets is None else node in self.targets):
             self.final[node] = g

@@ -25,10 +25,10 @@ class Graded(Tracer):
     __slots__ = ()
 
     @property
-    def _array(self) -> Any:
+    def _array(self) -> Any:  # type: ignore[override]
         return self.value._array
 
-    def __repr__(self) -> str:
+    def __repr__(self, *, tensor_contents: str | None = None) -> str:  # type: ignore[override]
         return f"GradTracer(depth={self.level.depth}, value={self.value!r})"
 
 

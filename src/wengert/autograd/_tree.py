@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 class Spec(NamedTuple):
     """The structure around leaves: kind of container (None for a leaf), keys and children."""
 
-    kind: type | None
+    kind: Any
     keys: tuple[Any, ...] = ()
     children: tuple[Spec, ...] = ()
 

@@ -181,7 +181,7 @@ def _in_chunks(
     parts: list[Sequence[Any]] = []
     state = None if shared is None else shared.get_state()
     for start in range(0, size, step):
-        if shared is not None:  # all chunks draw the same numbers
+        if shared is not None and state is not None:  # all chunks draw the same numbers
             shared.set_state(state)
         stop = min(start + step, size)
         chunk = [

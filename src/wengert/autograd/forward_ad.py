@@ -18,7 +18,15 @@ from wengert.autograd._levels import running
 
 
 class UnpackedDualTensor(NamedTuple):
-    """A value, and its tangent or None."""
+    """A value, and its tangent or None.
+
+    >>> import wengert
+    >>> from wengert.autograd import forward_ad
+    >>> with forward_ad.dual_level():
+    ...     primal, tangent = forward_ad.unpack_dual(wengert.ones(1))
+    >>> primal, tangent
+    (tensor([1.]), None)
+    """
 
     primal: Tensor
     tangent: Tensor | None
@@ -60,7 +68,14 @@ def _current() -> _EagerLevel | None:
 
 
 def enter_dual_level() -> int:
-    """Enter a forward-mode level; returns its number, 0. There is one at most."""
+    """Enter a forward-mode level; returns its number, 0. There is one at most.
+
+    >>> import wengert
+    >>> from wengert.autograd import forward_ad
+    >>> forward_ad.enter_dual_level()
+    0
+    >>> forward_ad.exit_dual_level()
+    """
     if _current() is not None:
         raise RuntimeError(
             "Nested forward mode AD is not supported at the moment: enter_dual_level() inside of a"
@@ -71,7 +86,16 @@ def enter_dual_level() -> int:
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
-    """Leave the forward-mode level; its dual tensors may not be used any more."""
+    """Leave the forward-mode level; what was dual is its value from then on.
+
+    >>> import wengert
+    >>> from wengert.autograd import forward_ad
+    >>> level = forward_ad.enter_dual_level()
+    >>> x = forward_ad.make_dual(wengert.ones(1), wengert.ones(1))
+    >>> forward_ad.exit_dual_level(level=level)
+    >>> x * 2
+    tensor([2.])
+    """
     current = _current()
     if current is None or level not in (None, 0):
         raise RuntimeError(

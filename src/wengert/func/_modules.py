@@ -111,9 +111,10 @@ def _tied(places: dict[str, Place], given: dict[str, Tensor]) -> dict[str, Tenso
     for group in names.values():
         values = {id(given[n]): given[n] for n in group if n in given}
         if len(values) > 1:
+            keys = sorted(n for n in group if n in given)
             raise ValueError(
-                f"functional_call got multiple values for keys {sorted(n for n in group if n in given)},"
-                " which are tied. Consider using tie_weights=False"
+                f"functional_call got multiple values for keys {keys}, which are tied. Consider"
+                " using tie_weights=False"
             )
         for n in group if values else ():
             tied[n] = next(iter(values.values()))

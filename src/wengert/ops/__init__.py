@@ -52,6 +52,7 @@ import wengert.ops.tensor_products as tensor_products_ops
 import wengert.ops.triangle as triangle_ops
 import wengert.ops.trigonometry as trigonometry_ops
 import wengert.ops.vision as vision_ops
+from wengert.ops import _numpy_names
 from wengert.ops.activation import *
 from wengert.ops.adaptive import *
 from wengert.ops.arithmetic import *
@@ -151,6 +152,8 @@ FAMILIES: tuple[ModuleType, ...] = (
     trigonometry_ops,
     vision_ops,
 )
+
+_numpy_names.rename(FAMILIES)
 
 __all__: list[str] = []
 if not TYPE_CHECKING:  # type checkers do not follow sums

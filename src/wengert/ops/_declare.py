@@ -91,6 +91,7 @@ class Op:
         REGISTRY[self.name] = self
 
     function: Callable[..., Any]
+    numpy_names = False  # whether its function takes `axis` for `dim` as well
 
     # What follows is worked out when the op is first called: an import has 300 of them.
 

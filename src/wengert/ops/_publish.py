@@ -13,6 +13,7 @@ import builtins
 import linecache
 from functools import partial
 from inspect import Parameter
+from textwrap import indent
 from threading import Lock
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -21,14 +22,14 @@ import numpy as np
 
 from wengert import _core
 from wengert._dtypes import inexact
-from wengert.ops import _operands
+from wengert.ops import _numpy_names, _operands
 
 if TYPE_CHECKING:
     from wengert.ops._declare import Op
 
 APPLY = """\
 def {name}({signature}):
-{unwrap}\
+{guard}{unwrap}\
     if {only_arrays}:
         if not ({all_arrays}):
             return foreign(op, ({inputs},), {{{params}}})
@@ -202,6 +203,9 @@ def apply_source(op: Op, layout: Layout) -> str:
     return APPLY.format(
         name=op.name,
         signature=_signature(op),
+        guard=indent(_numpy_names.guard(op.called, _defaults(op)), "    ")
+        if op.numpy_names
+        else "",
         unwrap="".join((UNWRAP if i in diff else UNWRAP_VALUE).format(i=i) for i in op.inputs),
         only_arrays=" and ".join(f"v_{i} is {i}" for i in op.inputs),
         all_arrays=" and ".join(f"isinstance({i}, array_like)" for i in _required(op)),
@@ -226,13 +230,26 @@ def apply_source(op: Op, layout: Layout) -> str:
 
 def _signature(op: Op) -> str:
     parts: list[str] = []
+    defaults = _defaults(op)
+    late = _numpy_names.needed(defaults) if op.numpy_names else []
+    aliases = _numpy_names.renamed(defaults) if op.numpy_names else []
+    behind = [f"{_numpy_names.ALIASES[name]}=None" for name in aliases]
     starred = False
     for name, p in op.signature.parameters.items():
         if p.kind is Parameter.KEYWORD_ONLY and not starred:
-            parts.append("*")
+            parts += [*behind, "*"]
             starred = True
-        parts.append(name if p.default is Parameter.empty else f"{name}=defaults[{name!r}]")
-    return ", ".join(parts)
+        if name in late:
+            parts.append(f"{name}=...")
+        else:
+            parts.append(name if p.default is Parameter.empty else f"{name}=defaults[{name!r}]")
+    return ", ".join(parts if starred else parts + behind)
+
+
+def _defaults(op: Op) -> dict[str, Any]:
+    """The default of each argument, `...` where there is none."""
+    parameters = op.signature.parameters.items()
+    return {n: ... if p.default is Parameter.empty else p.default for n, p in parameters}
 
 
 def _required(op: Op) -> list[str]:

@@ -96,7 +96,7 @@ def of_list(
         @wraps(forward)
         def apply(inputs: Any, *params: Any) -> Any:
             arrays, edges = unwrapped(name, inputs)
-            if type(edges) is list:
+            if isinstance(edges, list):
                 return innermost(edges).apply_list(op, edges, params)
             out, kept = forward(arrays, *params)
             if edges is None:

@@ -341,7 +341,8 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     if isinstance(input, Tensor):
         require_kind("lerp_kernel", input._array, "fc")
     for name, x in (("end", end), ("weight", weight)):
-        if isinstance(x, Tensor) and isinstance(input, Tensor) and x._array.dtype != input._array.dtype:
+        both = isinstance(x, Tensor) and isinstance(input, Tensor)
+        if both and x._array.dtype != input._array.dtype:
             raise RuntimeError(
                 f"expected dtype {_dtypes.of_numpy[input._array.dtype]} for `{name}` but got dtype"
                 f" {_dtypes.of_numpy[x._array.dtype]}"

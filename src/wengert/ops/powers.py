@@ -116,7 +116,8 @@ def float_power(input: Any, exponent: Any) -> Tensor:
 
 def _any_complex(*values: Any) -> bool:
     return any(
-        x._array.dtype.kind == "c" if isinstance(x, Tensor) else isinstance(x, complex) for x in values
+        x._array.dtype.kind == "c" if isinstance(x, Tensor) else isinstance(x, complex)
+        for x in values
     )
 
 

@@ -65,7 +65,7 @@ class tensortype(type):  # noqa: N801 (PyTorch's name)
         return _data_tensor(construct(cls.__name__, args, cls.dtype))
 
     def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, Tensor) and instance._array.dtype == cls.dtype.np  # type: ignore[attr-defined]
+        return isinstance(instance, Tensor) and instance._array.dtype == cls.dtype.np
 
     def __repr__(cls) -> str:
         return f"<class 'torch.{cls.__name__}'>"

@@ -295,7 +295,7 @@ class Tree:
         value = _attribute(module, name)
         if not isinstance(value, Tensor) or name not in module._buffers:
             raise AttributeError(f"`{name}` is not a buffer but {typename(value)}")
-        return cast(Tensor, value)
+        return value
 
 
 def _attribute(module: Module, name: str) -> Any:
