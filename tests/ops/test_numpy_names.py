@@ -40,18 +40,17 @@ def named(row: Row) -> tuple[dict[str, Any], list[str]]:
     return given, [name for name in ALIASES if name in given]
 
 
-def call(library: Any, row: Row, given: dict[str, Any], renamed: list[str]) -> Any:
-    """The row with the arguments before the first renamed one by position, the rest by name."""
+def call(library: Any, row: Row, given: dict[str, Any], name: str, alias: str) -> Any:
+    """The row with the arguments before `name` by position, that one as `alias`, others by name."""
 
     def value(v: Any) -> Any:
         if isinstance(v, str) and v.startswith("torch."):
             return getattr(library, v[6:])
         return calls.convert(v, lambda a: library.from_numpy(a.copy()))
 
-    names = list(given)
-    first = min(map(names.index, renamed))
-    positional = [value(given[name]) for name in names[:first]]
-    rest = {ALIASES[n] if n in renamed else n: value(given[n]) for n in names[first:]}
+    first = list(given).index(name)
+    positional = [value(v) for v in [*given.values()][:first]]
+    rest = {alias if n == name else n: value(given[n]) for n in [*given][first:]}
     return calls.lookup(library, row.name)(*positional, **rest)
 
 
@@ -67,12 +66,16 @@ def test_taken_where_torch_takes_them(torch: Any, key: str, name: str) -> None:
     row = ROWS[key]
     given, _ = named(row)
     try:
-        expected = call(torch, row, given, [name])
+        expected = call(torch, row, given, name, name)
+    except TypeError:
+        pytest.skip("no call by these names in PyTorch: another overload")
+    try:
+        call(torch, row, given, name, ALIASES[name])
     except TypeError:
         with pytest.raises(TypeError):
-            call(wengert, row, given, [name])
+            call(wengert, row, given, name, ALIASES[name])
         return
-    found = call(wengert, row, given, [name])
+    found = call(wengert, row, given, name, ALIASES[name])
     for a, b in zip(calls.outputs(found), calls.outputs(expected), strict=True):
         assert np.allclose(calls.to_numpy(a), calls.to_numpy(b), 1e-5, 1e-6, equal_nan=True)
 

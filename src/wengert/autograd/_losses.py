@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from sys import getrefcount
 from typing import Any
 
 import numpy as np
@@ -217,4 +218,17 @@ def _rows(found: Lanes | None, param: Tensor, count: int) -> Tensor:
     if found is None:
         return wrap(np.zeros(shape, dtype))
     rows = np.asarray(found.over(tuple(range(count))), dtype)
-    return wrap(rows if rows.base is None and rows.flags.writeable else rows.copy())
+    return wrap(rows if rows.flags.c_contiguous and _alone(rows) else rows.copy())
+
+
+# References that `_rows` and its lanes hold to an array, and an array to the one that it shows.
+_ALONE, _SHOWN = 4, 3
+
+
+def _alone(rows: np.ndarray) -> bool:
+    """Whether nobody else can see the memory: the array, or the one that it shows, is fresh."""
+    base = rows.base
+    if base is None:
+        return rows.flags.writeable and getrefcount(rows) <= _ALONE
+    fresh = type(base) is np.ndarray and base.base is None and rows.flags.writeable
+    return fresh and getrefcount(base) <= _SHOWN and getrefcount(rows) <= _ALONE

@@ -37,12 +37,13 @@ def rename(families: Iterable[ModuleType]) -> None:
             op = getattr(function, "op", None)
             if op is not None:
                 op.numpy_names = True
-            elif not ALIASES.keys().isdisjoint(_arguments(function.__code__)):
+            elif _may_be_renamed(function.__code__):
                 _defer(function)
 
 
-def _arguments(code: CodeType) -> tuple[str, ...]:
-    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+def _may_be_renamed(code: CodeType) -> bool:
+    names = {*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]}
+    return not names.isdisjoint(ALIASES) and names.isdisjoint(ALIASES.values())
 
 
 def renamed(arguments: Iterable[str]) -> list[str]:
@@ -140,7 +141,7 @@ def _compile(function: FunctionType, written: FunctionType) -> None:
         return
     ast.increment_lineno(module, start - 1)
     definition = module.body[0]
-    if isinstance(definition, ast.FunctionDef) and _code_of(module, code).co_code == code.co_code:
+    if isinstance(definition, ast.FunctionDef) and _alike(_code_of(module, code), code):
         function.__defaults__, function.__kwdefaults__ = _insert(definition, written)
         code = _code_of(ast.fix_missing_locations(module), code)
     function.__code__ = code
@@ -150,6 +151,15 @@ def _code_of(module: ast.Module, like: CodeType) -> CodeType:
     flags = __future__.annotations.compiler_flag
     compiled = compile(module, like.co_filename, "exec", flags=flags, dont_inherit=True)
     return next(c for c in compiled.co_consts if isinstance(c, CodeType))
+
+
+def _alike(a: Any, b: Any) -> bool:
+    """Whether two codes say the same. Instructions may differ: modules' imports count in them."""
+    if not isinstance(a, CodeType) or not isinstance(b, CodeType):
+        return type(a) is type(b) and bool(a == b)
+    if (a.co_varnames, a.co_names) != (b.co_varnames, b.co_names):
+        return False
+    return len(a.co_consts) == len(b.co_consts) and all(map(_alike, a.co_consts, b.co_consts))
 
 
 def _insert(definition: ast.FunctionDef, written: FunctionType) -> tuple[Any, Any]:
@@ -166,7 +176,7 @@ def _insert(definition: ast.FunctionDef, written: FunctionType) -> tuple[Any, An
     documented = ast.get_docstring(definition, clean=False) is not None
     definition.body[documented:documented] = lines
     late = needed(defaults)
-    values = [value for k, value in defaults.items() if value is not ... or k in late]
+    values: list[Any] = [value for k, value in defaults.items() if value is not ... or k in late]
     for alias in [ALIASES[a] for a in renamed(defaults)]:
         arguments.args.append(ast.arg(alias))
         values.append(None)

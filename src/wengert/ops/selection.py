@@ -9,6 +9,7 @@ import numpy as np
 
 from wengert import _dtypes
 from wengert._core import Tensor, wrap
+from wengert.kernels.masking import kept
 from wengert.ops import _operands
 from wengert.ops._batching import Batch
 from wengert.ops._declare import Value, elementwise, multilinear, primitive
@@ -44,7 +45,7 @@ def keep(input: Value, mask: Value) -> Value:
 
     Unlike a product with the mask, NaN and infinity do not get through.
     """
-    return np.where(mask, input, input.dtype.type(0))
+    return kept(input, mask, where=True)
 
 
 @multilinear(
@@ -56,7 +57,7 @@ def keep(input: Value, mask: Value) -> Value:
 )
 def drop(input: Value, mask: Value) -> Value:
     """`input` where the mask, which broadcasts to its shape, is false; zero elsewhere."""
-    return np.where(mask, input.dtype.type(0), input)
+    return kept(input, mask, where=False)
 
 
 @primitive(
