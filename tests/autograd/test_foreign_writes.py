@@ -24,9 +24,9 @@ from wengert.autograd import (
     grad,
     set_detect_anomaly,
 )
-from wengert.autograd import _saved_writes as module
 from wengert.autograd._engine import anomaly, observers
-from wengert.autograd._packing import stack
+from wengert.autograd._saved import writes as module
+from wengert.autograd._saved.packing import stack
 from wengert.autograd.graph import (
     allow_mutation_on_saved_tensors,
     disable_saved_tensors_hooks,

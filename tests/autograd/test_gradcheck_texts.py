@@ -90,14 +90,14 @@ def test_nondeterminism_within_the_tolerance_passes() -> None:
 
 def test_wrong_size_of_a_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
     """The engine lets none through: the check is for rules of the library that are wrong."""
-    from wengert.autograd import _jacobians
+    from wengert.autograd._checks import jacobians
 
-    real = _jacobians.grad
+    real = jacobians.grad
 
     def grad(*args: Any, **options: Any) -> Any:
         return tuple(g.flatten() for g in real(*args, **options))
 
-    monkeypatch.setattr(_jacobians, "grad", grad)
+    monkeypatch.setattr(jacobians, "grad", grad)
     with pytest.raises(
         GradcheckError, match=r"Analytical gradient has incorrect size: \[4\] for input 0 of size"
     ):
@@ -105,14 +105,14 @@ def test_wrong_size_of_a_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_wrong_dtype_of_a_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
-    from wengert.autograd import _jacobians
+    from wengert.autograd._checks import jacobians
 
-    real = _jacobians.grad
+    real = jacobians.grad
 
     def grad(*args: Any, **options: Any) -> Any:
         return tuple(g.to(wengert.float32) for g in real(*args, **options))
 
-    monkeypatch.setattr(_jacobians, "grad", grad)
+    monkeypatch.setattr(jacobians, "grad", grad)
     x = wengert.tensor([0.5, 1.0], dtype=wengert.float64, requires_grad=True)
     assert gradcheck(lambda x: x * 2, x)
     with pytest.raises(GradcheckError, match=r"Gradient has dtype mismatch: torch.float32 for"):
@@ -246,7 +246,7 @@ def test_module_and_function_share_a_name() -> None:
         "from wengert.autograd.gradcheck import GradcheckError, gradcheck\n"
         "assert gradcheck is wengert.autograd.gradcheck\n"
         "assert issubclass(GradcheckError, RuntimeError)\n"
-        "assert 'wengert.autograd._gradcheck' not in sys.modules\n"
+        "assert 'wengert.autograd._checks.gradcheck' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 
@@ -254,15 +254,16 @@ def test_module_and_function_share_a_name() -> None:
 @pytest.mark.parametrize("forward", [False, True])
 def test_batch_that_differs(forward: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """No function written with operations has a batch that differs: the batch is replaced."""
-    from wengert.autograd import _cotangent_checks, _vmap
+    from wengert.autograd._checks import cotangents
+    from wengert.autograd._transforms import vmap
 
     def grad(out: Any, variables: Any, batch: Any, **options: Any) -> Any:
         if options.get("is_grads_batched"):
             return [batch * 3]
         return wengert.autograd.grad(out, variables, batch, **options)
 
-    monkeypatch.setattr(_cotangent_checks, "grad", grad)
-    monkeypatch.setattr(_vmap, "vmap", lambda func: lambda batch: (batch * 3,))
+    monkeypatch.setattr(cotangents, "grad", grad)
+    monkeypatch.setattr(vmap, "vmap", lambda func: lambda batch: (batch * 3,))
     options = {"check_batched_grad": True}
     if forward:
         options = {"check_forward_ad": True, "check_batched_forward_grad": True}

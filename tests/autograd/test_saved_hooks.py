@@ -14,7 +14,7 @@ from tests.ops import calls
 from tests.ops.rows import Row, all_rows
 from wengert import nn
 from wengert.autograd import Function, GraphReleasedError, SavedTensorOverwrittenError, grad
-from wengert.autograd._packing import stack
+from wengert.autograd._saved.packing import stack
 from wengert.autograd.graph import (
     disable_saved_tensors_hooks,
     save_on_cpu,

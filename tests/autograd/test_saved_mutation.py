@@ -15,8 +15,8 @@ from tests.ops import calls
 from tests.ops.rows import Row, all_rows
 from wengert import _storage, nn
 from wengert.autograd import Function, SavedTensorOverwrittenError, grad
-from wengert.autograd._packing import stack
-from wengert.autograd._saved_mutation import _SWEEP
+from wengert.autograd._saved.mutation import _SWEEP
+from wengert.autograd._saved.packing import stack
 from wengert.autograd.graph import (
     allow_mutation_on_saved_tensors,
     disable_saved_tensors_hooks,

@@ -11,7 +11,7 @@ import pytest
 import wengert
 from tests.nn.layers import ROWS, Row, label
 from tests.nn.parity import array, flat, load, ours
-from wengert.autograd import _batched
+from wengert.autograd._transforms import batched
 from wengert.func import functional_call, jvp, stack_module_state, vmap
 
 pytestmark = [
@@ -31,7 +31,7 @@ STATISTICS = ("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "InstanceNorm1d", "In
 @pytest.fixture(autouse=True)
 def nothing_warned_yet(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ops warn once that they run sample by sample; here each test is to hear of it."""
-    monkeypatch.setattr(_batched, "_warned", set())
+    monkeypatch.setattr(batched, "_warned", set())
 
 
 def made(row: Row, library: Any, seed: int = 0) -> Any:

@@ -12,7 +12,7 @@ import wengert
 from tests.func.test_rows import SIZE, arrays_in, function_of, random_like, samples_of, tensors_of
 from tests.ops import calls
 from tests.ops.rows import Row
-from wengert.autograd import _batched
+from wengert.autograd._transforms import batched
 
 FAMILIES = ("conv", "pool", "adaptive", "interpolate", "padding", "vision", "ctc", "dropout")
 ALL = [r for f in FAMILIES for r in importlib.import_module(f"tests.ops.rows.{f}").ROWS]
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.filterwarnings("error:There is a performance drop")
 @pytest.fixture(autouse=True)
 def nothing_warned_yet(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ops warn once; here each test is to hear of it."""
-    monkeypatch.setattr(_batched, "_warned", set())
+    monkeypatch.setattr(batched, "_warned", set())
 
 
 def stacked(samples: list[list[np.ndarray]], k: int, batched: bool) -> Any:

@@ -13,7 +13,7 @@ import pytest
 import wengert
 from tests.func.test_rows import function_of, is_refused, samples_of, tensors_of
 from tests.ops.rows import Row
-from wengert.autograd import _batched
+from wengert.autograd._transforms import batched
 from wengert.kernels import contraction
 from wengert.nn import functional as F
 from wengert.ops import linear
@@ -33,7 +33,7 @@ SIZE = 3
 @pytest.fixture(autouse=True)
 def slow_is_an_error(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Every operation warns anew, and the warning is an error."""
-    monkeypatch.setattr(_batched, "_warned", set())
+    monkeypatch.setattr(batched, "_warned", set())
     with warnings.catch_warnings():
         warnings.filterwarnings("error", "There is a performance drop")
         yield

@@ -14,7 +14,7 @@ import wengert
 from tests.func.test_rows import arrays_in, function_of, is_refused, samples_of, tensors_of
 from tests.ops import calls
 from tests.ops.rows import Row
-from wengert.autograd import _batched
+from wengert.autograd._transforms import batched
 
 FAMILIES = (
     "arithmetic", "bitwise", "comparison", "complexes", "expansion", "indexing", "joining",
@@ -30,7 +30,7 @@ SIZE = 3
 @pytest.fixture(autouse=True)
 def slow_is_an_error(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Every operation warns anew, and the warning is an error."""
-    monkeypatch.setattr(_batched, "_warned", set())
+    monkeypatch.setattr(batched, "_warned", set())
     with warnings.catch_warnings():
         warnings.filterwarnings("error", "There is a performance drop")
         yield

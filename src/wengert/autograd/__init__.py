@@ -13,7 +13,7 @@ from wengert.autograd._errors import NoGraphError as NoGraphError
 from wengert.autograd._errors import NonScalarRootError as NonScalarRootError
 from wengert.autograd._errors import SavedTensorOverwrittenError as SavedTensorOverwrittenError
 from wengert.autograd._errors import UnusedInputError as UnusedInputError
-from wengert.autograd._function import Function as Function
+from wengert.autograd._functions.function import Function as Function
 from wengert.autograd._mode import enable_grad as enable_grad
 from wengert.autograd._mode import inference_mode as inference_mode
 from wengert.autograd._mode import is_grad_enabled as is_grad_enabled
@@ -30,7 +30,7 @@ _LAZY_MODULES = frozenset({
 _LAZY_NAMES = {
     "detect_anomaly": "anomaly_mode",
     "set_detect_anomaly": "anomaly_mode",
-    "OutsideContextError": "_saved_mutation",
+    "OutsideContextError": "_saved.mutation",
     "jac": "_losses",
 }
 

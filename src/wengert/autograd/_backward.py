@@ -15,11 +15,11 @@ from wengert._core import Leaf, Node, Tensor, Tracer, state_of, tensors, wrap
 from wengert._dtypes import of_numpy
 from wengert.autograd import _errors
 from wengert.autograd._commit import commit, owned
-from wengert.autograd._dual import Dual
 from wengert.autograd._edges import GradientEdge, dtype_below, node_at
 from wengert.autograd._engine import Walk
 from wengert.autograd._hooks import run_posthooks, shown
 from wengert.autograd._mode import enable_grad
+from wengert.autograd._transforms.dual import Dual
 from wengert.ops._operands import cast
 
 Place = Tensor | GradientEdge
@@ -133,7 +133,7 @@ def grad(
 
 
 def _batched(once: Callable[..., Any], cotangents: list[Any]) -> tuple[Tensor | None, ...]:
-    from wengert.autograd._vmap import over_batch
+    from wengert.autograd._transforms.vmap import over_batch
 
     results: tuple[Tensor | None, ...] = over_batch(lambda gs: once(grad_outputs=gs), cotangents)
     return results

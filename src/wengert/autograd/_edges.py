@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert._core import Leaf, Node
-from wengert.autograd._function import FunctionNode
+from wengert.autograd._functions.function import FunctionNode
 from wengert.ops._variadic import Output, SeveralNode, output_of
 
 

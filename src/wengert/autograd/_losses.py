@@ -16,9 +16,9 @@ import numpy as np
 
 from wengert._core import Node, Tensor, wrap
 from wengert.autograd import _errors
-from wengert.autograd._batched import BatchLevel
 from wengert.autograd._engine import Lift, Walk
 from wengert.autograd._hooks import run_tensor_hooks
+from wengert.autograd._transforms.batched import BatchLevel
 from wengert.ops._variadic import Partial
 from wengert.ops.subscript import Slices
 

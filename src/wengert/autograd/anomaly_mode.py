@@ -13,7 +13,7 @@ import numpy as np
 from wengert._core import Leaf, Node, Tensor, memory_of
 from wengert.autograd import _errors
 from wengert.autograd._engine import Grads, Walk, anomaly
-from wengert.autograd._saved_writes import watch
+from wengert.autograd._saved.writes import watch
 from wengert.ops._variadic import Partial
 from wengert.ops.subscript import Slices
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from wengert._core import Tensor
 from wengert._dtypes import inexact, of_numpy
-from wengert.autograd._dual import DualLevel
-from wengert.autograd._levels import running
+from wengert.autograd._transforms.dual import DualLevel
+from wengert.autograd._transforms.levels import running
 
 
 class UnpackedDualTensor(NamedTuple):

@@ -35,7 +35,7 @@ from wengert.autograd._functional import (
     zeros,
 )
 from wengert.autograd._mode import enable_grad
-from wengert.autograd._transforms import Recording, ones
+from wengert.autograd._transforms.recording import Recording, ones
 from wengert.ops.expansion import expand
 from wengert.ops.joining import stack
 from wengert.ops.splitting import split
@@ -330,7 +330,7 @@ def _batched_rows(
 def _columns(func: Function, inputs: Tensors) -> Any:
     """The Jacobian by forward mode, with a batch of tangents, one for each element."""
     from wengert.autograd import forward_ad
-    from wengert.autograd._vmap import vmap
+    from wengert.autograd._transforms.vmap import vmap
 
     several, point = as_tuple(inputs, "inputs", "jacobian")
     sizes = [x.numel() for x in point]

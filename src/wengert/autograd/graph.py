@@ -14,13 +14,15 @@ from wengert.autograd._edges import GradientEdge as GradientEdge
 from wengert.autograd._edges import edge_of_node
 from wengert.autograd._engine import Walk, current
 from wengert.autograd._hooks import RemovableHandle
-from wengert.autograd._saved import (
+from wengert.autograd._saved.disk import save_to_disk as save_to_disk
+from wengert.autograd._saved.hooks import (
+    disable_saved_tensors_hooks as disable_saved_tensors_hooks,
+)
+from wengert.autograd._saved.hooks import save_on_cpu as save_on_cpu
+from wengert.autograd._saved.hooks import saved_tensors_hooks as saved_tensors_hooks
+from wengert.autograd._saved.mutation import (
     allow_mutation_on_saved_tensors as allow_mutation_on_saved_tensors,
 )
-from wengert.autograd._saved import disable_saved_tensors_hooks as disable_saved_tensors_hooks
-from wengert.autograd._saved import save_on_cpu as save_on_cpu
-from wengert.autograd._saved import save_to_disk as save_to_disk
-from wengert.autograd._saved import saved_tensors_hooks as saved_tensors_hooks
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:

@@ -8,9 +8,9 @@ from typing import Any
 
 from wengert._core import Tensor
 from wengert._dtypes import inexact, of_numpy
-from wengert.autograd._dual import DualLevel
-from wengert.autograd._transforms import Recording, ones, zeros
-from wengert.autograd._tree import Spec, flatten, unflatten
+from wengert.autograd._transforms.dual import DualLevel
+from wengert.autograd._transforms.recording import Recording, ones, zeros
+from wengert.autograd._transforms.tree import Spec, flatten, unflatten
 
 Argnums = int | tuple[int, ...]
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from wengert._core import Tensor, wrap
-from wengert.autograd._tree import flatten, unflatten
-from wengert.autograd._vmap import vmap
+from wengert.autograd._transforms.tree import flatten, unflatten
+from wengert.autograd._transforms.vmap import vmap
 from wengert.func._derivatives import Argnums, Chosen, jvp, vjp
 from wengert.ops.shape import movedim, reshape
 from wengert.ops.splitting import split

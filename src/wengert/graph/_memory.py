@@ -11,7 +11,7 @@ import numpy as np
 
 from wengert._core import Leaf, Node
 from wengert._storage import owner
-from wengert.autograd._packing import arrays_in
+from wengert.autograd._saved.packing import arrays_in
 
 
 @dataclass(frozen=True, slots=True)

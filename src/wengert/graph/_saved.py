@@ -13,8 +13,8 @@ from wengert._core import Node, Tensor, memory_of, saved_name, wrap
 from wengert._size import Size
 from wengert._storage import owner
 from wengert.autograd import _errors
-from wengert.autograd._function import FunctionNode
-from wengert.autograd._packing import Packed
+from wengert.autograd._functions.function import FunctionNode
+from wengert.autograd._saved.packing import Packed
 
 
 @dataclass(frozen=True, slots=True)

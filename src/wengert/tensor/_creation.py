@@ -11,7 +11,7 @@ from wengert import _dtypes
 from wengert._core import Tensor, Tracer, wrap
 from wengert._device import on_cpu
 from wengert._dtypes import of_numpy
-from wengert.autograd._levels import beside
+from wengert.autograd._transforms.levels import beside
 from wengert.ops.casting import convert
 from wengert.tensor import _data
 from wengert.tensor._arguments import (

@@ -133,7 +133,7 @@ def _set_traced(self: Tensor, view: Items | None, picks: Items | None, value: Te
 
 def _shows_writes(target: Tensor, *others: Any) -> bool:
     """Whether what is written to a view of the target is the target's, as its level knows it."""
-    from wengert.autograd._graded import Graded
+    from wengert.autograd._transforms.graded import Graded
 
     if not isinstance(target, Tracer) or innermost((target, *others)) is not target.level:
         return False

@@ -30,7 +30,7 @@ from wengert._core import (
 )
 from wengert._dtypes import of_numpy, scalar_array
 from wengert.autograd._history import rewritten, set_edge
-from wengert.autograd._packing import stack
+from wengert.autograd._saved.packing import stack
 from wengert.ops._declare import Value, multilinear, primitive
 from wengert.ops._operands import Number, innermost, sum_to
 from wengert.ops.casting import convert

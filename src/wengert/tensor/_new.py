@@ -7,7 +7,7 @@ from typing import Any
 
 from wengert._core import Tensor
 from wengert._dtypes import of_numpy
-from wengert.autograd._levels import beside
+from wengert.autograd._transforms.levels import beside
 from wengert.tensor import _creation
 from wengert.tensor._arguments import size_of
 

@@ -14,7 +14,7 @@ from wengert import _dtypes
 from wengert._core import Tensor, Tracer, memory_of, wrap
 from wengert._dtypes import of_numpy
 from wengert._random import Draw, Generator, default_generator, drawn
-from wengert.autograd._randomness import vmaps
+from wengert.autograd._transforms.randomness import vmaps
 from wengert.ops.casting import convert
 from wengert.ops.expansion import broadcast_shapes, expand
 from wengert.ops.sampling import (

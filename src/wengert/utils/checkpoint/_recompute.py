@@ -36,7 +36,15 @@ from wengert._core import (
 from wengert.autograd import _errors
 from wengert.autograd._engine import Walk
 from wengert.autograd._mode import enable_grad
-from wengert.autograd._packing import Hooks, Packed, enter, leave, packed, shown, unpacking_class
+from wengert.autograd._saved.packing import (
+    Hooks,
+    Packed,
+    enter,
+    leave,
+    packed,
+    shown,
+    unpacking_class,
+)
 from wengert.ops._declare import Op
 from wengert.ops._publish import recorded
 from wengert.ops._variadic import record

@@ -10,7 +10,12 @@ from wengert._core import Tensor
 from wengert._random import default_generator
 from wengert.autograd._backward import backward
 from wengert.autograd._engine import current
-from wengert.autograd._function import Function, FunctionCtx, FunctionNode, once_differentiable
+from wengert.autograd._functions.function import (
+    Function,
+    FunctionCtx,
+    FunctionNode,
+    once_differentiable,
+)
 from wengert.autograd._mode import enable_grad, no_grad
 from wengert.utils.checkpoint._states import random_state
 

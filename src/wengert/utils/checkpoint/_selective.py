@@ -16,7 +16,7 @@ import numpy as np
 
 from wengert import _storage
 from wengert._core import Node, mode, tick, wrap
-from wengert.autograd._packing import enter, leave, stack
+from wengert.autograd._saved.packing import enter, leave, stack
 from wengert.ops._declare import Op
 from wengert.utils.checkpoint._aten import OpOverload, OpOverloadPacket, presented
 from wengert.utils.checkpoint._recompute import node_of

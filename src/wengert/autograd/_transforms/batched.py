@@ -16,7 +16,7 @@ import numpy as np
 
 from wengert._core import Tensor, Tracer, shape_of
 from wengert._size import Size
-from wengert.autograd._levels import Level, Shape, beside
+from wengert.autograd._transforms.levels import Level, Shape, beside
 from wengert.ops._batching import Batch, one_by_one
 from wengert.ops.expansion import expand
 from wengert.ops.joining import stack
@@ -186,7 +186,7 @@ class BatchLevel(Level):
 
     def apply_function(self, function: Any, args: tuple[Any, ...], kwargs: Any) -> Any:
         """As its `vmap` says, or by its other methods on the whole batch."""
-        from wengert.autograd._function_transforms import batch
+        from wengert.autograd._functions.transforms import batch
 
         self.check_running()
         return batch(self, function, args)

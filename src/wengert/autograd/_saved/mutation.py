@@ -13,8 +13,9 @@ import numpy as np
 from wengert import _storage
 from wengert._core import Node, state_of
 from wengert._storage import owner
-from wengert.autograd import _errors, _packing
+from wengert.autograd import _errors
 from wengert.autograd._errors import GraphError
+from wengert.autograd._saved import packing
 
 
 class OutsideContextError(GraphError, AssertionError):
@@ -158,15 +159,15 @@ def allow_mutation_on_saved_tensors() -> Iterator[MutationContext]:
     >>> x.grad
     tensor([ 14.7781, 109.1963])
     """
-    if any(isinstance(saver, MutationContext) for saver, _ in _packing.stack.entries):
+    if any(isinstance(saver, MutationContext) for saver, _ in packing.stack.entries):
         raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
     context = MutationContext()
-    _packing.enter(context)
+    packing.enter(context)
     guard: Callable[[np.ndarray], None] = context.before_write
     _storage.guards.append(guard)
     try:
         yield context
     finally:
         _storage.guards.remove(guard)
-        _packing.leave()
+        packing.leave()
         context.clear()

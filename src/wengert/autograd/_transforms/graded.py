@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from wengert._core import Leaf, Tensor, Tracer, leaf_of, mode, shape_of
-from wengert.autograd._levels import Level
+from wengert.autograd._transforms.levels import Level
 from wengert.ops._publish import recorded
 from wengert.ops._variadic import output_of, record
 
@@ -109,7 +109,7 @@ class GradLevel(Level):
 
     def apply_function(self, function: Any, args: tuple[Any, ...], kwargs: Any) -> Any:
         """Call it further out, and record its backward here."""
-        from wengert.autograd._function_transforms import reverse
+        from wengert.autograd._functions.transforms import reverse
 
         self.check_running()
         return reverse(self, function, args)

@@ -10,9 +10,9 @@ import numpy as np
 
 from wengert._core import Leaf, Tensor, Tracer, leaf_of, mode, wrap
 from wengert.autograd._engine import Walk
-from wengert.autograd._graded import GradLevel
-from wengert.autograd._levels import running
 from wengert.autograd._mode import enable_grad
+from wengert.autograd._transforms.graded import GradLevel
+from wengert.autograd._transforms.levels import running
 from wengert.ops.shape import view_as
 
 

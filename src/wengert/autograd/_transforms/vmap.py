@@ -8,8 +8,8 @@ from typing import Any
 
 from wengert._core import Tensor
 from wengert._random import Generator, default_generator
-from wengert.autograd._batched import BatchLevel
-from wengert.autograd._tree import Spec, flatten, spread, unflatten
+from wengert.autograd._transforms.batched import BatchLevel
+from wengert.autograd._transforms.tree import Spec, flatten, spread, unflatten
 from wengert.ops.joining import cat
 from wengert.ops.shape import movedim
 

@@ -7,10 +7,10 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from wengert._core import Tensor, mode, wrap
-from wengert.autograd._tree import Spec, unflatten
+from wengert.autograd._transforms.tree import Spec, unflatten
 
 if TYPE_CHECKING:
-    from wengert.autograd._function_node import FunctionNode
+    from wengert.autograd._functions.node import FunctionNode
 
 
 class OfOutput:

@@ -18,7 +18,7 @@ from wengert import _storage
 from wengert._core import Leaf, Tensor, tick, wrap
 from wengert._storage import owner
 from wengert.autograd._errors import GraphError
-from wengert.autograd._saved_hooks import saved_tensors_hooks
+from wengert.autograd._saved.hooks import saved_tensors_hooks
 from wengert.ops.strided import Window, whole, window_of
 
 _BLOCK = 4096  # what a file takes at least, on most file systems

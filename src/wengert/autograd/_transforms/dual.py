@@ -16,8 +16,8 @@ import numpy as np
 
 from wengert._core import Tensor, Tracer, memory_of, shape_of, wrap
 from wengert._dtypes import inexact, of_numpy
-from wengert.autograd._levels import Level
-from wengert.autograd._transforms import transposed, zeros
+from wengert.autograd._transforms.levels import Level
+from wengert.autograd._transforms.recording import transposed, zeros
 from wengert.ops.casting import convert
 from wengert.ops.complexes import complex as complex_of
 from wengert.ops.complexes import conj, real
@@ -116,7 +116,7 @@ class DualLevel(Level):
 
     def apply_function(self, function: Any, args: tuple[Any, ...], kwargs: Any) -> Any:
         """Call it further out; its `jvp` says the tangents."""
-        from wengert.autograd._function_transforms import forward
+        from wengert.autograd._functions.transforms import forward
 
         self.check_running()
         return forward(self, function, args)

@@ -323,7 +323,7 @@ def arrays_in(value: Any) -> Iterator[np.ndarray]:
 
 
 def _read(node: Node, slot: str, raw: bool) -> Any:
-    from wengert.autograd._saved_values import SavedTensor, read
+    from wengert.autograd._saved.values import SavedTensor, read
 
     return SavedTensor(node, slot) if raw else read(node, slot)
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from wengert._core import Tensor, wrap
 from wengert._random import Generator
-from wengert.autograd import _jacobians as jacobians
-from wengert.autograd._jacobians import Direction, Pairs, Subject
+from wengert.autograd._checks import jacobians
+from wengert.autograd._checks.jacobians import Direction, Pairs, Subject
 from wengert.autograd.gradcheck import GradcheckError
 
 

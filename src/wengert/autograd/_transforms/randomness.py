@@ -12,14 +12,14 @@ from typing import Any
 from wengert import _random
 from wengert._core import Tensor, Tracer, wrap
 from wengert._random import Draw
-from wengert.autograd._levels import running
+from wengert.autograd._transforms.levels import running
 
 
 def vmaps() -> list[Any]:
     """The levels of the vmaps that run on this thread, outermost first."""
     if not running.levels:
         return []
-    from wengert.autograd._batched import BatchLevel
+    from wengert.autograd._transforms.batched import BatchLevel
 
     return [level for level in running.levels if isinstance(level, BatchLevel)]
 

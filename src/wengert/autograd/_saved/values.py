@@ -9,7 +9,8 @@ import numpy as np
 from wengert._core import Node, Tensor, mode, wrap
 from wengert.autograd import _errors
 from wengert.autograd._errors import GraphReleasedError
-from wengert.autograd._packing import (
+from wengert.autograd._saved.hooks import callables
+from wengert.autograd._saved.packing import (
     Hooks,
     Packed,
     check_unwritten,
@@ -18,7 +19,6 @@ from wengert.autograd._packing import (
     shown,
     unpacking_class,
 )
-from wengert.autograd._saved_hooks import callables
 
 
 def read(node: Node, slot: str) -> Any:

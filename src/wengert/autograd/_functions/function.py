@@ -24,9 +24,9 @@ from wengert._core import (
     wrap,
 )
 from wengert.autograd import _errors
-from wengert.autograd._function_ctx import FunctionCtx as FunctionCtx
-from wengert.autograd._function_node import FunctionNode as FunctionNode
-from wengert.autograd._function_node import Given, UserState, among, no_rule
+from wengert.autograd._functions.ctx import FunctionCtx as FunctionCtx
+from wengert.autograd._functions.node import FunctionNode as FunctionNode
+from wengert.autograd._functions.node import Given, UserState, among, no_rule
 from wengert.autograd._mode import no_grad
 from wengert.autograd._refused import Refused, refusing
 from wengert.ops._operands import innermost, show

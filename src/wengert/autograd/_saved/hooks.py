@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from wengert._core import Tensor, wrap
-from wengert.autograd import _packing
-from wengert.autograd._packing import Hooks, Pack, Unpack, stack
+from wengert.autograd._saved import packing
+from wengert.autograd._saved.packing import Hooks, Pack, Unpack, stack
 
 
 class saved_tensors_hooks:  # noqa: N801 (PyTorch's name)
@@ -40,10 +40,10 @@ class saved_tensors_hooks:  # noqa: N801 (PyTorch's name)
         self.unpack_hook = unpack_hook
 
     def __enter__(self) -> None:
-        _packing.enter(Hooks(*callables(self.pack_hook, self.unpack_hook)))
+        packing.enter(Hooks(*callables(self.pack_hook, self.unpack_hook)))
 
     def __exit__(self, *exception: object) -> None:
-        _packing.leave()
+        packing.leave()
 
 
 def callables(pack_hook: Any, unpack_hook: Any) -> tuple[Pack, Unpack]:

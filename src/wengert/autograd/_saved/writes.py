@@ -23,7 +23,7 @@ from wengert._core import Node, Tensor, memory_of, tick
 from wengert.autograd import _errors
 from wengert.autograd._engine import Walk, anomaly, observers
 from wengert.autograd._errors import SavedTensorOverwrittenError
-from wengert.autograd._packing import Packed, tell
+from wengert.autograd._saved.packing import Packed, tell
 
 Key = tuple[str, int]  # of a saved array: its slot, and its place where the slot has a list
 

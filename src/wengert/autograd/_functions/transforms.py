@@ -15,7 +15,7 @@ import numpy as np
 
 from wengert._core import Leaf, Tensor, memory_of, mode
 from wengert._dtypes import inexact, of_numpy
-from wengert.autograd._function import (
+from wengert.autograd._functions.function import (
     Function,
     FunctionCtx,
     FunctionMeta,
@@ -24,11 +24,11 @@ from wengert.autograd._function import (
     has_setup,
     node_of,
 )
-from wengert.autograd._function_node import Given, among, checked, rule_of
-from wengert.autograd._graded import share
-from wengert.autograd._levels import Level
-from wengert.autograd._transforms import zeros
-from wengert.autograd._tree import flatten, spread, tree_map, unflatten
+from wengert.autograd._functions.node import Given, among, checked, rule_of
+from wengert.autograd._transforms.graded import share
+from wengert.autograd._transforms.levels import Level
+from wengert.autograd._transforms.recording import zeros
+from wengert.autograd._transforms.tree import flatten, spread, tree_map, unflatten
 from wengert.ops._operands import traced
 from wengert.ops._variadic import output_of
 from wengert.ops.casting import convert
@@ -339,7 +339,7 @@ class _Call:
 
     def level(self) -> Any:
         """A level for one run of a method."""
-        from wengert.autograd._batched import BatchLevel
+        from wengert.autograd._transforms.batched import BatchLevel
 
         return BatchLevel(self.size, self.randomness)
 

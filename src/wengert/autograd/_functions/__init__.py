@@ -1,0 +1,1 @@
+"""`autograd.Function`: derivatives of the user's own."""

@@ -1,0 +1,1 @@
+"""What becomes of the values that nodes save: packing, files, writes to them."""

@@ -1,0 +1,1 @@
+"""Function transforms: levels, their tracers, and what runs functions on them."""
