@@ -42,6 +42,10 @@ class NonScalarRootError(GraphError):
     """Backward without `gradient=` on a tensor of more than one element."""
 
 
+class GradcheckError(RuntimeError):
+    """What `gradcheck` and `gradgradcheck` raise for a derivative that is wrong."""
+
+
 class Interrupted(Call):
     """A call that something ended before the gradients that it computed had arrived."""
 

@@ -56,12 +56,6 @@ class _EagerLevel(DualLevel):
             return tuple(op.function(self.lower(input), *params))
         return super().apply_several(op, input, params)
 
-    def apply_function(self, function: Any, args: tuple[Any, ...], kwargs: Any) -> Any:
-        """As `apply`."""
-        if not self.depth:
-            return function.apply(*[self.lower(x) for x in args], **kwargs)
-        return super().apply_function(function, args, kwargs)
-
 
 def _current() -> _EagerLevel | None:
     return next((x for x in reversed(running.levels) if isinstance(x, _EagerLevel)), None)

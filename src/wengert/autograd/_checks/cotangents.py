@@ -15,8 +15,8 @@ from wengert.autograd._backward import grad
 from wengert.autograd._checks import jacobians
 from wengert.autograd._checks.derivatives import close, directions_of
 from wengert.autograd._checks.jacobians import Subject, requiring_grad
+from wengert.autograd._errors import GradcheckError
 from wengert.autograd._functions.function import FunctionNode
-from wengert.autograd.gradcheck import GradcheckError
 
 _SKIP = "Pass check_undefined_grad=False to leave this check out."
 _BATCHED = (

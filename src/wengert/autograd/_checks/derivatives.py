@@ -12,7 +12,7 @@ from wengert._core import Tensor, wrap
 from wengert._random import Generator
 from wengert.autograd._checks import jacobians
 from wengert.autograd._checks.jacobians import Direction, Pairs, Subject
-from wengert.autograd.gradcheck import GradcheckError
+from wengert.autograd._errors import GradcheckError
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,8 @@ from wengert.autograd._functions.function import (
     node_of,
 )
 from wengert.autograd._functions.node import Given, among, checked, rule_of
-from wengert.autograd._transforms.graded import share
+from wengert.autograd._transforms.dual import DualLevel
+from wengert.autograd._transforms.graded import GradLevel, share
 from wengert.autograd._transforms.levels import Level
 from wengert.autograd._transforms.recording import zeros
 from wengert.autograd._transforms.tree import flatten, spread, tree_map, unflatten
@@ -36,6 +37,16 @@ from wengert.ops.reduction import sum as sum_of
 from wengert.ops.shape import clone, movedim
 
 Args = tuple[Any, ...]
+
+
+def under(level: Level, function: Any, args: Args) -> Any:
+    """A call with tracers of a level among its arguments, none of which is further in."""
+    if getattr(level, "eager", False) and not level.depth:  # a dual level that has ended
+        return function.apply(*[level.lower(x) for x in args])
+    level.check_running()
+    if isinstance(level, GradLevel):
+        return reverse(level, function, args)
+    return (forward if isinstance(level, DualLevel) else batch)(level, function, args)
 
 
 def _check_setup(function: Any) -> None:

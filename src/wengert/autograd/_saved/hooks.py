@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from wengert._core import Tensor, wrap
 from wengert.autograd._saved import packing
@@ -40,18 +39,10 @@ class saved_tensors_hooks:  # noqa: N801 (PyTorch's name)
         self.unpack_hook = unpack_hook
 
     def __enter__(self) -> None:
-        packing.enter(Hooks(*callables(self.pack_hook, self.unpack_hook)))
+        packing.enter(Hooks(*packing.callables(self.pack_hook, self.unpack_hook)))
 
     def __exit__(self, *exception: object) -> None:
         packing.leave()
-
-
-def callables(pack_hook: Any, unpack_hook: Any) -> tuple[Pack, Unpack]:
-    """A pair of hooks; TypeError unless both can be called."""
-    for name, hook in (("pack_hook", pack_hook), ("unpack_hook", unpack_hook)):
-        if not callable(hook):
-            raise TypeError(f"{name} must be callable, but is a {type(hook).__name__}")
-    return pack_hook, unpack_hook
 
 
 class save_on_cpu(saved_tensors_hooks):  # noqa: N801

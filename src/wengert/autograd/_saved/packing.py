@@ -142,6 +142,14 @@ class Hooks:
         return node
 
 
+def callables(pack_hook: Any, unpack_hook: Any) -> tuple[Pack, Unpack]:
+    """A pair of hooks; TypeError unless both can be called."""
+    for name, hook in (("pack_hook", pack_hook), ("unpack_hook", unpack_hook)):
+        if not callable(hook):
+            raise TypeError(f"{name} must be callable, but is a {type(hook).__name__}")
+    return pack_hook, unpack_hook
+
+
 class Packed:
     """What a pack hook made of a saved array."""
 

@@ -9,10 +9,10 @@ import numpy as np
 from wengert._core import Node, Tensor, mode, wrap
 from wengert.autograd import _errors
 from wengert.autograd._errors import GraphReleasedError
-from wengert.autograd._saved.hooks import callables
 from wengert.autograd._saved.packing import (
     Hooks,
     Packed,
+    callables,
     check_unwritten,
     described,
     packed,

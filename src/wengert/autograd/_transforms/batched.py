@@ -184,13 +184,6 @@ class BatchLevel(Level):
         outs = op.function(input.value, *op.batch(*params))
         return tuple([self.tracer(out) for out in outs])
 
-    def apply_function(self, function: Any, args: tuple[Any, ...], kwargs: Any) -> Any:
-        """As its `vmap` says, or by its other methods on the whole batch."""
-        from wengert.autograd._functions.transforms import batch
-
-        self.check_running()
-        return batch(self, function, args)
-
     def detach(self, value: Any) -> Any:
         """The batch without its place in any graph."""
         return self.tracer(value.value.detach())

@@ -114,13 +114,6 @@ class DualLevel(Level):
         tangents = op.function(input.tangent, *params)
         return tuple([self.dual(o, t) for o, t in zip(outs, tangents, strict=True)])
 
-    def apply_function(self, function: Any, args: tuple[Any, ...], kwargs: Any) -> Any:
-        """Call it further out; its `jvp` says the tangents."""
-        from wengert.autograd._functions.transforms import forward
-
-        self.check_running()
-        return forward(self, function, args)
-
     def write(self, target: Any, result: Any, put: Callable[[Any, Any], None]) -> None:
         """Write the value, and write the tangent as well, so that views of both see it."""
         self.check_running()

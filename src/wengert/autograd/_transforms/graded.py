@@ -107,13 +107,6 @@ class GradLevel(Level):
             share(view, input)
         return tuple(made)
 
-    def apply_function(self, function: Any, args: tuple[Any, ...], kwargs: Any) -> Any:
-        """Call it further out, and record its backward here."""
-        from wengert.autograd._functions.transforms import reverse
-
-        self.check_running()
-        return reverse(self, function, args)
-
     def adopt(self, target: Any, result: Any) -> None:
         """As everywhere, and the history with it."""
         super().adopt(target, result)

@@ -80,10 +80,6 @@ class Level:
         """An operation with several outputs."""
         raise NotImplementedError
 
-    def apply_function(self, function: Any, args: tuple[Any, ...], kwargs: Any) -> Any:
-        """A user's `autograd.Function`."""
-        raise NotImplementedError
-
     def detach(self, value: Any) -> Any:
         """A tracer without its place in any graph."""
         return value.value.detach()
