@@ -1,8 +1,10 @@
-"""Every row of every operation: in a batch as alone, and forward mode as reverse mode."""
+"""Every row of every operation: in a batch as alone, and forward mode as reverse mode.
+
+No operation may run sample by sample, nor one that only derivatives use: the warning is an error.
+"""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -12,8 +14,14 @@ import pytest
 import wengert
 from tests.ops import calls
 from tests.ops.rows import Row, all_rows
+from wengert.autograd._transforms import batched
 
-ROWS = [r for r in all_rows() if "dropout" not in r.name or "eval" in r.tag]
+# With 0 < p < 1 dropout is random: see test_randomness.py.
+ROWS = [
+    r
+    for r in all_rows()
+    if "dropout" not in r.name or "eval" in r.tag or r.kwargs.get("p", 0.5) in (0.0, 1.0)
+]
 DIFFERENTIABLE = [r for r in ROWS if r.grad]
 SIZE = 3
 
@@ -36,6 +44,15 @@ DYNAMIC = {
     "where-indices": ("first",),
 }
 DYNAMIC |= {str(row): ("first",) for row in ROWS if row.name.startswith("unique")}
+
+
+pytestmark = pytest.mark.filterwarnings("error:There is a performance drop")
+
+
+@pytest.fixture(autouse=True)
+def nothing_warned_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Operations warn once; here each test is to hear of it."""
+    monkeypatch.setattr(batched, "_warned", set())
 
 
 def is_refused(row: Row, which: str) -> bool:
@@ -127,9 +144,7 @@ def test_batch_equals_samples(row: Row, which: str) -> None:
         with pytest.raises(RuntimeError, match="vmap: "):
             batched(*batch)
         return
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "There is a performance drop")
-        together = batched(*batch)
+    together = batched(*batch)
     for k, found in enumerate(together):
         for i in range(SIZE):
             assert found[i].dtype == alone[i][k].dtype
@@ -187,15 +202,51 @@ def test_gradient_of_a_batch_equals_samples(row: Row) -> None:
         with pytest.raises(RuntimeError, match="vmap: "):
             wengert.vmap(gradient)(*batch)
         return
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "There is a performance drop")
-        together = wengert.vmap(gradient)(*batch)
+    together = wengert.vmap(gradient)(*batch)
     for i, sample in enumerate(samples):
         alone = gradient(*[wengert.from_numpy(a.copy("K")) for a in sample])
         for found, expected in zip(together, alone, strict=True):
             np.testing.assert_allclose(
                 calls.to_numpy(found[i]), calls.to_numpy(expected), rtol=1e-8, atol=1e-10
             )
+
+
+@pytest.mark.parametrize("row", DIFFERENTIABLE, ids=str)
+def test_rows_and_columns_of_the_jacobian_agree(row: Row) -> None:
+    """vmap over a pullback, which is `jacrev`, and over a pushforward, which is `jacfwd`."""
+    args = row.make(calls.rng_of(row))
+    function, rng = function_of(row, args), np.random.default_rng(5)
+    arrays = arrays_in(args)
+    floats = [k for k, a in enumerate(arrays) if a.dtype.kind == "f"]
+    if not floats or is_refused(row, "all") or is_refused(row, "first"):
+        pytest.skip("no real inputs, or refused in a batch")
+
+    def first_output(*xs: Any) -> Any:
+        given = iter(xs)
+        every = [
+            next(given) if k in floats else wengert.from_numpy(a) for k, a in enumerate(arrays)
+        ]
+        y = next(y for y in tensors_of(function(*every)) if y.is_floating_point() or y.is_complex())
+        return wengert.view_as_real(y) if y.is_complex() else y
+
+    primals = tuple(wengert.from_numpy(arrays[k].copy()) for k in floats)
+    output, pull = wengert.func.vjp(first_output, *primals)
+
+    def directions(like: Any) -> Any:
+        return wengert.stack([random_like(rng, like) for _ in range(SIZE)])
+
+    cotangents, tangents = directions(output), tuple(directions(x) for x in primals)
+    gradients = wengert.vmap(pull)(cotangents)
+    along = wengert.vmap(lambda *ts: wengert.func.jvp(first_output, primals, ts)[1])(*tangents)
+    by_rows = sum(flat(g) @ flat(t).T for g, t in zip(gradients, tangents, strict=True))
+    single = any(arrays[k].dtype.itemsize < 8 for k in floats)  # rounded to float32 on the way
+    rtol, atol = (1e-6, 1e-7) if single else (1e-8, 1e-9)
+    np.testing.assert_allclose(by_rows, flat(cotangents) @ flat(along).T, rtol=rtol, atol=atol)
+
+
+def flat(batch: Any) -> np.ndarray:
+    """The entries of a batch as rows."""
+    return batch.numpy().reshape(SIZE, -1)
 
 
 def random_like(rng: np.random.Generator, x: Any) -> Any:

@@ -1,103 +1,18 @@
-"""No reduction, product, normalisation or loss runs sample by sample, nor what its rules use."""
+"""Products, losses and tables in batches: what their rows do not show."""
 
 from __future__ import annotations
 
-import importlib
-import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 import wengert
-from tests.func.test_rows import function_of, is_refused, samples_of, tensors_of
-from tests.ops.rows import Row
-from wengert.autograd._transforms import batched
 from wengert.kernels import contraction
 from wengert.nn import functional as F
 from wengert.ops import linear
 
-FAMILIES = (
-    "activation", "attention", "classification", "distance", "einsum", "embedding", "exponential",
-    "linear", "loss", "matmul", "norm", "reduction", "scan", "softmax", "sort", "special",
-    "trigonometry",
-)  # fmt: skip
-ROWS: list[Row] = [
-    row for name in FAMILIES for row in importlib.import_module(f"tests.ops.rows.{name}").ROWS
-]
-DIFFERENTIABLE = [row for row in ROWS if row.grad and not is_refused(row, "all")]
-SIZE = 3
-
-
-@pytest.fixture(autouse=True)
-def slow_is_an_error(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Every operation warns anew, and the warning is an error."""
-    monkeypatch.setattr(batched, "_warned", set())
-    with warnings.catch_warnings():
-        warnings.filterwarnings("error", "There is a performance drop")
-        yield
-
-
-def batch_of(samples: list[list[np.ndarray]]) -> list[Any]:
-    return [wengert.from_numpy(np.stack(column)) for column in zip(*samples, strict=True)]
-
-
-def of_reals(row: Row) -> bool:
-    return any(a.dtype.kind == "f" for a in samples_of(row)[1][0])
-
-
-def inexact(outputs: list[Any]) -> list[Any]:
-    """The floating-point outputs, complex ones as real numbers."""
-    found = [y for y in tensors_of(outputs) if y.is_floating_point() or y.is_complex()]
-    return [wengert.view_as_real(y) if y.is_complex() else y for y in found]
-
-
-@pytest.mark.parametrize("row", ROWS, ids=str)
-def test_values(row: Row) -> None:
-    args, samples = samples_of(row)
-    function, count = function_of(row, args), len(samples[0])
-    alone = [wengert.from_numpy(a.copy()) for a in samples[0]]
-    variants = {"first": range(1), "rest": range(1, count), "all": range(count)}
-    for which, chosen in variants.items():
-        if not chosen or is_refused(row, which) or (which == "all" and count == 1):
-            continue
-        batch = [b if k in chosen else alone[k] for k, b in enumerate(batch_of(samples))]
-        dims = tuple(0 if k in chosen else None for k in range(count))
-        found = wengert.vmap(lambda *xs: tensors_of(function(*xs)), in_dims=dims)(*batch)
-        assert all(y.shape[0] == SIZE for y in found)
-
-
-@pytest.mark.parametrize("row", DIFFERENTIABLE, ids=str)
-def test_gradients(row: Row) -> None:
-    args, samples = samples_of(row)
-    function = function_of(row, args)
-    floats = tuple(k for k, a in enumerate(samples[0]) if a.dtype.kind in "fc")
-
-    def loss(*xs: Any) -> Any:
-        return sum((y * y).sum() for y in inexact(function(*xs)))
-
-    found = wengert.vmap(wengert.func.grad(loss, argnums=floats))(*batch_of(samples))
-    for k, g in zip(floats, found, strict=True):
-        assert g.shape == (SIZE, *samples[0][k].shape)
-
-
-@pytest.mark.parametrize("row", [r for r in DIFFERENTIABLE if of_reals(r)], ids=str)
-def test_jacobians(row: Row) -> None:
-    """In both modes, and with the graph that the batch of cotangents meets recorded outside."""
-    args, samples = samples_of(row)
-    function = function_of(row, args)
-    floats = tuple(k for k, a in enumerate(samples[0]) if a.dtype.kind == "f")
-    tensors = [wengert.from_numpy(a.copy()) for a in samples[0]]
-
-    def output(*xs: Any) -> Any:
-        return inexact(function(*xs))[0]
-
-    backward = wengert.func.jacrev(output, floats)(*tensors)
-    forward = wengert.func.jacfwd(output, floats)(*tensors)
-    for k, a, b in zip(floats, backward, forward, strict=True):
-        assert a.shape == (*output(*tensors).shape, *tensors[k].shape)
-        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-8, atol=1e-10)
+pytestmark = pytest.mark.filterwarnings("error:There is a performance drop")
 
 
 @pytest.fixture
