@@ -203,3 +203,15 @@ def test_report_is_plain_data(recorder, w):
     assert data["ops"] == {"Tanh": 1, "Sum": 1}
     assert data["lines"][0]["released_nodes"] == 2
     assert data["memory"]["peak"] == 16
+
+
+def test_walks_inside_transforms_are_seen() -> None:
+    recorder = Recorder()
+    recorder.start()
+    try:
+        x = wengert.ones(3, 2)
+        wengert.vmap(wengert.func.grad(lambda row: (row * row).exp().sum()))(x)
+        wengert.func.hessian(lambda v: (v**3).sum())(wengert.ones(2))
+    finally:
+        recorder.stop()
+    assert recorder.report().backward_calls == 2

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Leaf, Node
+from wengert._core import Leaf, Node, memory_of
 from wengert._storage import owner
 from wengert.autograd._saved.packing import arrays_in
 
@@ -40,7 +40,8 @@ def held_by(nodes: Iterable[Node]) -> Held:
     Held(graph=12, leaves=0)
     """
     nodes = list(nodes)
-    own = {id(owner(t._array)) for n in nodes if type(n) is Leaf and (t := n.tensor()) is not None}
+    leaves_of = [t for n in nodes if type(n) is Leaf and (t := n.tensor()) is not None]
+    own = {id(owner(memory_of(t))) for t in leaves_of}
     sizes: dict[int, int] = {}
     for array in _saved_arrays(nodes):
         base = owner(array)

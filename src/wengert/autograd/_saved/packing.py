@@ -21,6 +21,7 @@ from wengert._core import (
     SavedSlot,
     Site,
     Tensor,
+    memory_of,
     mode,
     new,
     tensors,
@@ -320,7 +321,7 @@ def arrays_in(value: Any) -> Iterator[np.ndarray]:
     if isinstance(value, np.ndarray):
         yield value
     elif isinstance(value, Tensor):
-        yield value._array
+        yield memory_of(value)
     elif isinstance(value, Packed):
         yield from arrays_in(value.value)
     elif isinstance(value, list | tuple):
