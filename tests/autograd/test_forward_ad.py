@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import wengert
@@ -34,6 +35,18 @@ def through_view(d: Any) -> Any:
     v = y[0]
     v.mul_(5)
     return y
+
+
+def into_views(m: Any) -> Any:
+    def f(d: Any) -> Any:
+        y = m.zeros(2, 3, dtype=m.float64)
+        row, column = y[0], y[:, 1]
+        row += d
+        y[1][2] = d[0]
+        column.mul_(3)
+        return y * 1 + row.sum()
+
+    return f
 
 
 def not_through_alias(d: Any) -> Any:
@@ -77,6 +90,13 @@ SCENARIOS: dict[str, Scenario] = {
     "in_place": lambda m: along(m, lambda d: (d * 1).add_(d).mul_(3)),
     "in_place_function": lambda m: along(m, lambda d: (d * 1).sigmoid_()),
     "into_zeros": lambda m: along(m, into_zeros(m)),
+    "into_views": lambda m: along(m, into_views(m)),
+    "into_views_of_columns": lambda m: m.func.jacfwd(into_views(m))(m.arange(3.0).double()),
+    "into_views_again": lambda m: m.func.jvp(
+        lambda x: m.func.jvp(into_views(m), (x * x,), (x,))[1],
+        (m.arange(3.0).double(),),
+        (m.ones(3, dtype=m.float64),),
+    ),
     "through_view": lambda m: along(m, through_view),
     "not_through_alias": lambda m: along(m, not_through_alias),
     "detach": lambda m: along(m, lambda d: d.detach()),
@@ -117,11 +137,11 @@ def test_errors_are_of_torchs_class(name: str, torch: Any) -> None:
     same(ERRORS[name], torch)
 
 
-def test_a_view_of_what_becomes_dual_is_refused() -> None:
+def test_a_view_of_what_becomes_dual_and_lies_otherwise_is_refused() -> None:
     with wengert.autograd.forward_ad.dual_level():
-        d = wengert.autograd.forward_ad.make_dual(wengert.ones(2), wengert.ones(2))
-        y = wengert.zeros(2)
+        d = wengert.autograd.forward_ad.make_dual(wengert.ones(2, 3), wengert.ones(2, 3))
+        y = wengert.from_numpy(np.zeros((3, 2), np.float32).T)
         v = y[:1]
         with pytest.raises(RuntimeError, match="views"):
             y.add_(d)
-        assert v.tolist() == [0.0]
+        assert v.tolist() == [[0.0, 0.0, 0.0]]

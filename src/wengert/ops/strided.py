@@ -205,10 +205,15 @@ def written_window(root: Tensor, view: Tensor, written: Node | None) -> Node:
     return node
 
 
+def shown_window(tensor: Tensor, root: np.ndarray, view: np.ndarray) -> Tensor:
+    """The part of a tensor, laid out as `root`, that a view of `root` shows, as a view."""
+    shown: Tensor = _window(tensor, whole(root), window_of(view, root))
+    return shown
+
+
 def window_history(view: Tensor, root: Tensor) -> Node | None:
     """The history of a view as a window of its root."""
-    shown: Tensor = _window(root, whole(root._array), window_of(view._array, root._array))
-    return shown._edge
+    return shown_window(root, root._array, view._array)._edge
 
 
 def as_strided(

@@ -8,6 +8,7 @@ its cotangent, and the vjp of that is the jvp.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -16,13 +17,14 @@ import numpy as np
 
 from wengert._core import Tensor, Tracer, memory_of, shape_of, wrap
 from wengert._dtypes import inexact, of_numpy
-from wengert.autograd._transforms.levels import Level
+from wengert.autograd._transforms.levels import Level, beside
 from wengert.autograd._transforms.recording import transposed, zeros
 from wengert.ops.casting import convert
 from wengert.ops.complexes import complex as complex_of
 from wengert.ops.complexes import conj, real
 from wengert.ops.expansion import expand
 from wengert.ops.shape import clone
+from wengert.ops.strided import shown_window
 
 
 class Dual(Tracer):
@@ -122,9 +124,38 @@ class DualLevel(Level):
             put(target.value, self.lower(result))
             put(target.tangent, zeros(target) if tangent is None else tangent)
         else:
-            self.check_lone(target)
+            root, views = family(target)
+            if views and not root._array.flags.c_contiguous:
+                self.check_lone(target)
             put(target, self.lower(result))
-            self.become(target).tangent = clone(tangent)
+            if views:
+                self._become_all(root, views, tangent)
+                put(target.tangent, tangent)  # it is a Dual now
+            else:
+                self.become(target).tangent = clone(tangent)
+
+    def _become_all(self, root: Any, views: list[Any], like: Any) -> None:
+        """Turn a tensor and its views into duals, whose tangents are zeros and views of them."""
+        array, shape = root._array, root._array.shape
+        flow = beside(like, lambda lead: wrap(np.zeros((*lead, *shape), array.dtype)))
+        flows = [shown_window(flow, array, view._array) for view in views]
+        plain = not isinstance(root, Tracer)  # a level further out has done the rest already
+        old = self.become(root).value
+        root.tangent = flow
+        for view, tangent in zip(views, flows, strict=True):
+            self.become(view).tangent = tangent
+            if plain:
+                view.value._root = old
+                del view._root
+        if plain:
+            old._views = [weakref.ref(view.value) for view in views]
+            del root._views
+
+
+def family(tensor: Any) -> tuple[Any, list[Any]]:
+    """The tensor whose memory a tensor shows, and its living views."""
+    root = getattr(tensor, "_root", tensor)
+    return root, [v for r in getattr(root, "_views", ()) if (v := r()) is not None]
 
 
 def _shown(tangent: Any) -> bool:
