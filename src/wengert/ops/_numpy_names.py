@@ -10,14 +10,14 @@ called, with the same lines in front; what `inspect` and type checkers see is wh
 from __future__ import annotations
 import __future__
 
-import ast
-import inspect
-import textwrap
 from collections.abc import Iterable
 from functools import partial
 from threading import RLock
 from types import CodeType, FunctionType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import ast
 
 ALIASES = {"dim": "axis", "keepdim": "keepdims"}
 
@@ -132,6 +132,10 @@ def _first_call(function: FunctionType, written: FunctionType, args: Any, kwargs
 
 def _compile(function: FunctionType, written: FunctionType) -> None:
     """Give the stub its body, with the aliases if the source is there and is what is running."""
+    import ast  # these three take longer to load than most of the package
+    import inspect
+    import textwrap
+
     code = written.__code__
     try:
         lines, start = inspect.getsourcelines(written)
@@ -164,6 +168,8 @@ def _alike(a: Any, b: Any) -> bool:
 
 def _insert(definition: ast.FunctionDef, written: FunctionType) -> tuple[Any, Any]:
     """Put aliases and guard into a definition; its new defaults."""
+    import ast
+
     arguments, name = definition.args, written.__name__
     own = written.__defaults__ or ()
     defaults = dict.fromkeys([a.arg for a in arguments.args], ...)
