@@ -96,6 +96,10 @@ def failure_of(run: Callable[[], Any]) -> GraphReleasedError | None:
     return None
 
 
+@pytest.mark.skipif(
+    sys.version_info[:2] == (3, 12),
+    reason="3.12 does not report every opcode to a trace function (python/cpython#103615)",
+)
 @pytest.mark.parametrize("listening", [False, True])
 def test_wherever_it_comes_all_gradients_arrive_or_none(listening: bool) -> None:
     """Also when gradients are there already, in place of which others are added."""
