@@ -31,7 +31,7 @@ def sum_at(shape: tuple[int, ...], key: Key, values: np.ndarray) -> np.ndarray:
         out = np.zeros(shape, values.dtype)
         out[key] = values
         return out
-    arrays, axes = _integer_parts(key)
+    arrays, axes = integer_parts(key)
     rest = [d for d in range(len(shape)) if d not in axes]
     lengths = [shape[d] for d in axes]
     index = _flat_index(arrays, lengths)
@@ -44,9 +44,12 @@ def sum_at(shape: tuple[int, ...], key: Key, values: np.ndarray) -> np.ndarray:
     return np.moveaxis(whole, range(len(axes)), axes)
 
 
-def _integer_parts(key: Key) -> tuple[list[np.ndarray], list[int]]:
-    """The key's integer arrays (of masks, where they are true) and the axes they stand for."""
-    arrays: list[np.ndarray] = []
+def integer_parts(key: Key) -> tuple[list[Any], list[int]]:
+    """The key's integer arrays (of masks, where they are true) and the axes they stand for.
+
+    Other indices, such as tensors, count as integers if their dtype is not NumPy's bool.
+    """
+    arrays: list[Any] = []
     axes: list[int] = []
     axis = 0
     for item in key:

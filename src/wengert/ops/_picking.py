@@ -13,7 +13,7 @@ import numpy as np
 
 from wengert._core import Tensor
 from wengert._dtypes import int64
-from wengert.kernels.scatter import Key
+from wengert.kernels.scatter import Key, integer_parts
 from wengert.ops._positions import from_start, out_of_bounds
 from wengert.ops.casting import convert
 from wengert.ops.indexing import index_select
@@ -32,7 +32,7 @@ class Picks:
     """
 
     def __init__(self, key: Key, shape: Shape) -> None:
-        axes, indices = _indexed(key)
+        indices, axes = integer_parts(key)
         adjacent = axes[-1] - axes[0] == len(axes) - 1
         self.axis = axes[0] if adjacent else 0
         rest = [d for d in range(len(shape)) if d not in axes]
@@ -66,22 +66,6 @@ def picked(input: Tensor, key: Key) -> Tensor:
     picks = Picks(key, tuple(input.shape))
     rows = index_select(picks.merged(input), picks.axis, picks.positions)
     return reshape(rows, picks.shape)
-
-
-def _indexed(key: Key) -> tuple[list[int], list[Any]]:
-    """The dimensions that have an index, and these; a mask is the indices where it is true."""
-    axes: list[int] = []
-    indices: list[Any] = []
-    axis = 0
-    for item in key:
-        if isinstance(item, slice):
-            axis += 1
-            continue
-        parts = item.nonzero() if item.dtype == bool else (item,)
-        indices += parts
-        axes += range(axis, axis + len(parts))
-        axis += len(parts)
-    return axes, indices
 
 
 def _common_shape(indices: list[Any]) -> Shape:

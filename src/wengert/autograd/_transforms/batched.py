@@ -20,7 +20,7 @@ from wengert.autograd._transforms.levels import Level, Shape, beside
 from wengert.ops._batching import Batch, one_by_one
 from wengert.ops.expansion import expand
 from wengert.ops.joining import stack
-from wengert.ops.shape import reshape
+from wengert.ops.shape import padded
 
 
 class Flags(NamedTuple):
@@ -221,10 +221,8 @@ def _align(values: list[Any], inputs: Sequence[Any]) -> None:
         ranks.append(rank)
     rank = max(ranks)
     for k, x in enumerate(inputs):
-        v = values[k]
-        if x is not v and ranks[k] < rank:
-            shape = shape_of(v)
-            values[k] = reshape(v, (shape[0], *(1,) * (rank - ranks[k]), *shape[1:]))
+        if x is not values[k] and ranks[k] < rank:
+            values[k] = padded(values[k], rank)
 
 
 _warned: set[Any] = set()
