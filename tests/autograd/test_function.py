@@ -321,3 +321,28 @@ def test_against_torch(torch: Any) -> None:
 
     for ours, theirs in zip(program(wengert), program(torch), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-14)
+
+
+@pytest.mark.torch
+def test_a_saved_output_of_several_is_that_output(torch: Any) -> None:
+    """The derivative of a derivative with respect to the output itself."""
+
+    def run(m: Any) -> list[Any]:
+        class ExpAndSin(m.autograd.Function):  # type: ignore[misc]
+            @staticmethod
+            def forward(ctx: Any, x: Any) -> Any:
+                a, b = x.exp(), x.sin()
+                ctx.save_for_backward(x, a)
+                return a, b
+
+            @staticmethod
+            def backward(ctx: Any, ga: Any, gb: Any) -> Any:
+                x, a = ctx.saved_tensors
+                return ga * a + gb * x.cos()
+
+        x = m.tensor([0.5, 1.0], dtype=m.float64, requires_grad=True)
+        a, b = ExpAndSin.apply(x)
+        (g,) = m.autograd.grad((a + b).sum(), x, create_graph=True)
+        return [t.tolist() for t in m.autograd.grad(g.sum(), [a, x])]
+
+    np.testing.assert_allclose(run(wengert), run(torch), rtol=1e-12)

@@ -61,7 +61,7 @@ class FunctionNode(Node):
     (5.0, (True, False))
     """
 
-    __slots__ = ("count", "ctx", "given", "inside", "places", "s_saved", "shapes")
+    __slots__ = ("count", "ctx", "given", "inside", "parts", "places", "s_saved", "shapes")
     saved = (("s_saved", None),)
 
     of_function = True  # so are those of single outputs
@@ -73,6 +73,7 @@ class FunctionNode(Node):
     # Arrays; Tensors in a derivative inside another transform, which have their own histories.
     s_saved: list[Any] | None
     places: list[Any]  # of the saved values
+    parts: dict[int, weakref.ref[Node]] | None  # nodes of outputs that were saved, of several
     shapes: list[Any]  # of the outputs: (shape, dtype), or None for what is no tensor
     given: list[Given]  # what the arguments were
     inside: bool  # whether it belongs to a derivative inside another transform
@@ -109,6 +110,7 @@ class FunctionNode(Node):
         """Keep what the user saved and what is on the context, in a way that closes no cycle."""
         self.s_saved = saved = []
         self.places = places = []
+        self.parts = None
         for t in ctx._to_save:
             saved.append(t._array if t is not None and type(t) in tensors else t)
             places.append(None if t is None else self._place(t, args))
@@ -124,7 +126,11 @@ class FunctionNode(Node):
         if edge is self:
             return 0
         if edge is not None:
-            return edge.index if type(edge) is self.part and edge.edges[0] is self else edge
+            if type(edge) is not self.part or edge.edges[0] is not self:
+                return edge
+            self.parts = self.parts or {}
+            self.parts[edge.index] = weakref.ref(edge)
+            return edge.index
         return None if t._array.dtype not in inexact or among(t, args) else INNER
 
     def _keep_attributes(self, ctx: FunctionCtx, args: tuple[Any, ...]) -> None:
@@ -209,7 +215,9 @@ class FunctionNode(Node):
             return wrap(array, None if mode.site is None else self.refused())
         if len(self.shapes) == 1:
             return wrap(array, self)
-        return wrap(array, output_of(self.part, self, place, array.shape))
+        own = None if self.parts is None else self.parts.get(place)
+        node = None if own is None else own()  # what the output's gradient is asked for by
+        return wrap(array, node or output_of(self.part, self, place, array.shape))
 
     def connected(self, t: Any, args: tuple[Any, ...]) -> Any:
         """A tensor that `forward` left, with its place in the graph."""
