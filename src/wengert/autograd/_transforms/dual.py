@@ -17,7 +17,7 @@ import numpy as np
 
 from wengert._core import Tensor, Tracer, memory_of, shape_of, wrap
 from wengert._dtypes import inexact, of_numpy
-from wengert.autograd._transforms.levels import Level, beside
+from wengert.autograd._transforms.levels import Level, beside, family
 from wengert.autograd._transforms.recording import transposed, zeros
 from wengert.ops.casting import convert
 from wengert.ops.complexes import complex as complex_of
@@ -150,12 +150,6 @@ class DualLevel(Level):
         if plain:
             old._views = [weakref.ref(view.value) for view in views]
             del root._views
-
-
-def family(tensor: Any) -> tuple[Any, list[Any]]:
-    """The tensor whose memory a tensor shows, and its living views."""
-    root = getattr(tensor, "_root", tensor)
-    return root, [v for r in getattr(root, "_views", ()) if (v := r()) is not None]
 
 
 def _shown(tangent: Any) -> bool:

@@ -48,9 +48,9 @@ class Level:
         """Whether a value is a tracer of this level."""
         return isinstance(value, Tracer) and value.level is self
 
-    def tracer(self, value: Any, kind: type[Tracer] | None = None) -> Any:
+    def tracer(self, value: Any) -> Any:
         """A fresh tracer that stands for `value`."""
-        made = new(kind or self.kind)
+        made = new(self.kind)
         made.level = self
         made.value = value
         return made
@@ -101,7 +101,7 @@ class Level:
 
     def check_lone(self, target: Tensor) -> None:
         """Raise RuntimeError before a write that would turn a tensor with views into a tracer."""
-        if hasattr(target, "_root") or any(v() is not None for v in getattr(target, "_views", ())):
+        if family(target)[1]:
             raise RuntimeError(
                 f"{self.what}: an in-place write of a value that depends on the inputs to a tensor"
                 " that does not, and that has views: the views would not know. Write to the tensor"
@@ -123,6 +123,12 @@ class Level:
         made.__class__ = self.kind
         made.level, made.value = self, old
         return made
+
+
+def family(tensor: Any) -> tuple[Any, list[Any]]:
+    """The tensor whose memory a tensor shows, and its living views: itself, if it is one."""
+    root = getattr(tensor, "_root", tensor)
+    return root, [v for r in getattr(root, "_views", ()) if (v := r()) is not None]
 
 
 def beside(value: Any, make: Callable[[Shape], Any], lead: Shape = ()) -> Any:

@@ -27,7 +27,6 @@ class Recording:
         self.level: GradLevel | None = GradLevel() if running.levels else None
         self.outer = mode.site is not None
         self.inputs: list[Any] = []
-        self.outputs: list[Any] = []
 
     def run(self, function: Callable[..., Any], primals: Sequence[Any]) -> Any:
         """Call a function of tensors and record what it does."""
