@@ -1,4 +1,4 @@
-"""Imports point downwards only, and outwards only to NumPy and ml_dtypes."""
+"""Imports point downwards only, and outwards only to the dependencies."""
 
 from __future__ import annotations
 
@@ -18,12 +18,16 @@ LAYERS = {
     "ops": "ops",
     "autograd": "autograd",
     "tensor": "tensor",
+    # Operations under the names of a field.
+    "fields": "fft linalg signal special",
     "func": "func",
     "graph": "graph",
     "compile": "compile",
     "nn": "nn",
-    "optim": "optim",
-    "utils": "utils",
+    "distributions": "distributions",
+    "optim": "amp optim",
+    "serialization": "serialization",
+    "utils": "profiler testing utils",
     "distributed": "distributed",
     # The torch alias and the commands use the package whole.
     "compat": "compat",
@@ -33,7 +37,7 @@ RANK = {part: rank for rank, parts in enumerate(LAYERS.values()) for part in par
 # The package itself puts the layers together, up to distributed.
 RANK[""] = RANK["distributed"] + 0.5
 
-DEPENDENCIES = {"numpy", "ml_dtypes"}
+DEPENDENCIES = {"numpy", "ml_dtypes", "safetensors", "scipy"}
 
 
 def part_of(module: str) -> str:

@@ -48,10 +48,25 @@ __version__ = "0.1.0"
 _warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"wengert(\.|$)")
 
 # Loaded when first named: an import of wengert alone stays short.
-_LAZY = frozenset({
-    "accelerator", "backends", "compat", "compiler", "cpu", "cuda", "func", "graph", "jit", "mps",
-    "nn", "optim", "utils", "version", "xpu",
-})  # fmt: skip
+_LAZY = frozenset(
+    {
+        "accelerator",
+        "backends",
+        "compat",
+        "compiler",
+        "cpu",
+        "cuda",
+        "func",
+        "graph",
+        "jit",
+        "mps",
+        "nn",
+        "optim",
+        "utils",
+        "version",
+        "xpu",
+    }
+)
 _LAZY_NAMES = {
     "vmap": "wengert.func",
     "is_anomaly_enabled": "wengert.autograd.anomaly_mode",
