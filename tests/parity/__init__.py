@@ -1,0 +1,1 @@
+"""PyTorch's own records of its operations and modules, run over this library."""
