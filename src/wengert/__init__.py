@@ -56,6 +56,7 @@ _LAZY = frozenset(
         "compiler",
         "cpu",
         "cuda",
+        "fft",
         "func",
         "graph",
         "jit",

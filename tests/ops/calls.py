@@ -75,7 +75,7 @@ def to_numpy(value: Any) -> Any:
         value = value.detach()
         if str(value.dtype) == "torch.bfloat16":
             value = value.float()
-        return value.numpy()
+        return value.resolve_conj().numpy()  # torch puts conjugations off
     return value
 
 
@@ -88,7 +88,7 @@ def scalar(library: Any, result: Any) -> Any:
         shape = tuple(out.shape)
         weight = np.cos(np.arange(int(np.prod(shape))) + k).reshape(shape)
         if str(out.dtype).startswith("torch.complex"):
-            out = library.view_as_real(out)
+            out = library.view_as_real(library.resolve_conj(out))
             weight = np.stack([weight, weight + 0.5], -1)
         w = library.from_numpy(np.asarray(weight)).to(out.dtype)
         term = (out * w).sum()

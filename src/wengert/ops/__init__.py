@@ -22,6 +22,7 @@ import wengert.ops.embedding as embedding_ops
 import wengert.ops.expansion as expansion_ops
 import wengert.ops.exponential as exponential_ops
 import wengert.ops.extrema as extrema_ops
+import wengert.ops.fourier as fourier_ops
 import wengert.ops.functional_softmax as functional_softmax_ops
 import wengert.ops.indexing as indexing_ops
 import wengert.ops.interpolate as interpolate_ops
@@ -71,6 +72,7 @@ from wengert.ops.embedding import *
 from wengert.ops.expansion import *
 from wengert.ops.exponential import *
 from wengert.ops.extrema import *
+from wengert.ops.fourier import *
 from wengert.ops.functional_softmax import *
 from wengert.ops.indexing import *
 from wengert.ops.interpolate import *
@@ -121,6 +123,7 @@ FAMILIES: tuple[ModuleType, ...] = (
     expansion_ops,
     exponential_ops,
     extrema_ops,
+    fourier_ops,
     functional_softmax_ops,
     indexing_ops,
     interpolate_ops,
@@ -175,6 +178,7 @@ if not TYPE_CHECKING:  # type checkers do not follow sums
     __all__ += expansion_ops.__all__
     __all__ += exponential_ops.__all__
     __all__ += extrema_ops.__all__
+    __all__ += fourier_ops.__all__
     __all__ += functional_softmax_ops.__all__
     __all__ += indexing_ops.__all__
     __all__ += interpolate_ops.__all__
