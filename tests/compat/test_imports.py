@@ -211,7 +211,7 @@ def test_an_error_inside_a_module_of_wengert_passes_through(tmp_path):
     out = run_in_alias(f"""
         import wengert, torch
         (folder := {str(tmp_path)!r})
-        open(folder + "/fft.py", "w").write("import zork")
+        open(folder + "/quantization.py", "w").write("import zork")
         wengert.__path__.append(folder)
         try:
             import torch.fft
