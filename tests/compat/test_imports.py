@@ -214,7 +214,7 @@ def test_an_error_inside_a_module_of_wengert_passes_through(tmp_path):
         open(folder + "/quantization.py", "w").write("import zork")
         wengert.__path__.append(folder)
         try:
-            import torch.fft
+            import torch.quantization
         except ModuleNotFoundError as error:
             print(error)
     """)
