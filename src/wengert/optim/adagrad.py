@@ -8,13 +8,16 @@ import numpy as np
 
 from wengert._core import Tensor, wrap
 from wengert.optim._stepping import (
+    State,
     Stepping,
+    Update,
     advance,
     blocks,
     check_options,
     decayed,
     number,
-    step_count,
+    reals,
+    scalar,
 )
 from wengert.optim.optimizer import Group
 
@@ -72,19 +75,34 @@ class Adagrad(Stepping):
         super().__init__(params, defaults)
         for group in self.param_groups:
             for p in group["params"]:
-                begin = np.full_like(p._array, initial_accumulator_value)
-                self.state[p] |= {"step": step_count(), "sum": wrap(begin)}
+                self._begin(p)
 
-    def _update(self, p: Tensor, g: np.ndarray, group: Group) -> None:
+    def _begin(self, p: Tensor) -> State:
+        """The state of a parameter, made where there is none."""
         state = self.state[p]
-        step = advance(state)
-        rate = number(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
-        for p_, g_, total in blocks(p._array, g, state["sum"]._array):
-            g_ = decayed(g_, p_, group)
-            total += g_ * g_
-            scale = np.sqrt(total)
-            scale += group["eps"]
-            p_ -= g_ / scale * rate
+        if not state:
+            total = np.empty_like(p._array)
+            reals(total)[...] = self.defaults["initial_accumulator_value"]
+            state |= {"step": scalar(0), "sum": wrap(total)}
+        return state
+
+    def _rule(self, group: Group) -> Update:
+        lr, eps = number(group["lr"]), group["eps"]
+
+        def update(p: Tensor, array: np.ndarray, g: np.ndarray) -> None:
+            state = self._begin(p)
+            step = advance(state)
+            rate = lr / (1 + (step - 1) * group["lr_decay"])
+            for p_, g_, total in blocks(array, g, state["sum"]._array):
+                g_ = decayed(g_, p_, group)
+                total += g_ * g_
+                scale = np.sqrt(total)
+                scale += eps
+                np.divide(g_, scale, out=scale)
+                scale *= rate
+                p_ -= scale
+
+        return update
 
 
 __all__ = ["Adagrad"]

@@ -1,4 +1,4 @@
-"""Adam and AdamW."""
+"""Adam."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ import numpy as np
 from wengert._core import Tensor
 from wengert.optim._stepping import (
     Stepping,
+    Update,
     advance,
     average_square,
     blocks,
     check_options,
-    decayed,
+    decayed_apart,
     lerp,
     number,
-    step_count,
-    zeros_like,
 )
 from wengert.optim.optimizer import Group
 
@@ -78,77 +77,57 @@ class Adam(Stepping):
             "fused": fused,
             "decoupled_weight_decay": decoupled_weight_decay,
         }
+        _check_tensors(defaults)
         check_options(defaults)
         super().__init__(params, defaults)
 
-    def _update(self, p: Tensor, g: np.ndarray, group: Group) -> None:
-        state = self.state[p]
-        if not state:
-            state["step"] = step_count()
-            for name in ("exp_avg", "exp_avg_sq"):
-                state[name] = zeros_like(p._array)
-            if group["amsgrad"]:
-                state["max_exp_avg_sq"] = zeros_like(p._array)
-        step, lr = advance(state), number(group["lr"])
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            group.setdefault("decoupled_weight_decay", False)
+
+    def _rule(self, group: Group) -> Update:
+        lr, eps, amsgrad = number(group["lr"]), group["eps"], group["amsgrad"]
         beta1, beta2 = (number(beta) for beta in group["betas"])
-        rate = lr / (1 - beta1**step)
-        correction = math.sqrt(1 - beta2**step)
-        decoupled = 1 - lr * group["weight_decay"] if group["decoupled_weight_decay"] else None
-        moments = [state[n]._array for n in ("exp_avg", "exp_avg_sq")]
-        if group["amsgrad"]:
-            moments.append(state["max_exp_avg_sq"]._array)
-        for p_, g_, mean, square, *largest in blocks(p._array, g, *moments):
-            if decoupled is None:
-                g_ = decayed(g_, p_, group)
-            else:
-                p_ *= decoupled
-                g_ = -g_ if group["maximize"] else g_
-            lerp(mean, g_, 1 - beta1)
-            average_square(square, g_, beta2)
-            if largest:
-                np.maximum(largest[0], square, out=largest[0])
-            scale = np.sqrt(largest[0] if largest else square)
-            scale /= correction
-            scale += group["eps"]
-            np.divide(mean, scale, out=scale)
-            scale *= rate
-            p_ -= scale
+        names = ["exp_avg", "exp_avg_sq", *(["max_exp_avg_sq"] if amsgrad else [])]
+
+        def update(p: Tensor, array: np.ndarray, g: np.ndarray) -> None:
+            state = self._state(p, *names)
+            step = advance(state)
+            rate = lr / (1 - beta1**step)
+            correction = math.sqrt(1 - beta2**step)
+            moments = [state[name]._array for name in names]
+            for p_, g_, mean, square, *largest in blocks(array, g, *moments):
+                g_ = decayed_apart(g_, p_, group, lr)
+                lerp(mean, g_, 1 - beta1)
+                average_square(square, g_, beta2)
+                if amsgrad:
+                    square = np.maximum(largest[0], square, out=largest[0])
+                scale = np.sqrt(square)
+                scale /= correction
+                scale += eps
+                np.divide(mean, scale, out=scale)
+                scale *= rate
+                p_ -= scale
+
+        return update
 
 
-class AdamW(Adam):
-    """Adam with weight decay apart from the gradient (Loshchilov and Hutter, 2017).
-
-    Args are those of `Adam`.
-
-    >>> import wengert
-    >>> w = wengert.ones(2, requires_grad=True)
-    >>> optimizer = wengert.optim.AdamW([w], lr=0.1, weight_decay=1.0)
-    >>> (w * w).sum().backward()
-    >>> optimizer.step()
-    >>> w
-    tensor([0.8000, 0.8000], requires_grad=True)
-    """
-
-    def __init__(
-        self,
-        params: Any,
-        lr: Any = 1e-3,
-        betas: tuple[Any, Any] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 1e-2,
-        amsgrad: bool = False,
-        *,
-        maximize: bool = False,
-        foreach: bool | None = None,
-        capturable: bool = False,
-        differentiable: bool = False,
-        fused: bool | None = None,
-    ) -> None:
-        super().__init__(
-            params, lr, betas, eps, weight_decay, amsgrad, foreach=foreach, maximize=maximize,
-            capturable=capturable, differentiable=differentiable, fused=fused,
-            decoupled_weight_decay=True,
-        )  # fmt: skip
+def _check_tensors(options: Group) -> None:
+    """Raise ValueError for options that are tensors where none can be."""
+    several = options["foreach"] and not options["capturable"]
+    if several and isinstance(options["lr"], Tensor):
+        raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
+    betas = options["betas"]
+    if len({isinstance(beta, Tensor) for beta in betas}) > 1:
+        raise ValueError(f"betas must be either both floats or both Tensors, got {betas}")
+    for i, beta in enumerate(betas):
+        if isinstance(beta, Tensor) and beta._array.size != 1:
+            raise ValueError(f"Tensor betas[{i}] must be 1-element")
+        if several and isinstance(beta, Tensor):
+            raise ValueError(
+                f"betas[{i}] as a Tensor is not supported for capturable=False and foreach=True"
+            )
 
 
-__all__ = ["Adam", "AdamW"]
+__all__ = ["Adam"]

@@ -4,127 +4,16 @@ from __future__ import annotations
 
 import math
 import types
-import warnings
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from wengert._core import Tensor, wrap
+from wengert.optim._combined import ChainedScheduler, SequentialLR
+from wengert.optim._cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
+from wengert.optim._plateau import ReduceLROnPlateau
+from wengert.optim._scheduler import LRScheduler
 from wengert.optim.optimizer import Optimizer
-
-
-class LRScheduler:
-    """The base of all schedulers: `step()` sets the learning rates that `get_lr()` computes.
-
-    Args:
-        optimizer: whose learning rates are set.
-        last_epoch: -1, or the last epoch of a training that is resumed.
-
-    >>> import wengert
-    >>> from wengert.optim.lr_scheduler import LRScheduler
-    >>> class Constant(LRScheduler):
-    ...     def get_lr(self):
-    ...         return self.base_lrs
-    >>> optimizer = wengert.optim.SGD([wengert.zeros(2, requires_grad=True)], lr=0.5)
-    >>> Constant(optimizer).get_last_lr()
-    [0.5]
-    """
-
-    _get_lr_called_within_step = False
-
-    def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
-        if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
-        self.optimizer = optimizer
-        for i, group in enumerate(optimizer.param_groups):
-            if last_epoch == -1:
-                group.setdefault("initial_lr", _copied(group["lr"]))
-            elif "initial_lr" not in group:
-                raise KeyError(
-                    f"param 'initial_lr' is not specified in param_groups[{i}] when resuming"
-                    f" scheduler with last_epoch >= 0 (last_epoch={last_epoch}): load the state"
-                    " of the optimizer first"
-                )
-        self.base_lrs = [_copied(group["initial_lr"]) for group in optimizer.param_groups]
-        self.last_epoch = last_epoch
-        self._step_count = 0
-        optimizer._opt_called = False
-        self.step()
-
-    def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer."""
-        return {k: v for k, v in self.__dict__.items() if k != "optimizer"}
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict()` returned."""
-        self.__dict__.update(state_dict)
-
-    def get_last_lr(self) -> list[Any]:
-        """The learning rates that the last `step()` set, by group."""
-        return self._last_lr
-
-    def get_lr(self) -> list[Any]:
-        """The next learning rates, by group; for subclasses to define."""
-        raise NotImplementedError(f"{type(self).__name__} does not define get_lr()")
-
-    def step(self, epoch: int | None = None) -> None:
-        """Set the learning rates of the next epoch; called after `optimizer.step()`."""
-        if self._step_count == 1 and not self.optimizer._opt_called:
-            warnings.warn(
-                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch"
-                " 1.1.0 and later, you should call them in the opposite order:"
-                " `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this will"
-                " result in PyTorch skipping the first value of the learning rate schedule.",
-                UserWarning,
-                stacklevel=2,
-            )
-        self._step_count += 1
-        self._get_lr_called_within_step = True
-        try:
-            if epoch is None:
-                self.last_epoch += 1
-                values = self.get_lr()
-            else:
-                warnings.warn(_EPOCH, UserWarning, stacklevel=2)
-                self.last_epoch = epoch
-                values = getattr(self, "_get_closed_form_lr", self.get_lr)()
-        finally:
-            del self._get_lr_called_within_step
-        for group, lr in zip(self.optimizer.param_groups, values, strict=True):
-            _set_lr(group, lr)
-        self._last_lr = [_copied(group["lr"]) for group in self.optimizer.param_groups]
-
-    def _check_called_within_step(self) -> None:
-        if not self._get_lr_called_within_step:
-            warnings.warn(
-                "To get the last learning rate computed by the scheduler, please use"
-                " `get_last_lr()`.",
-                UserWarning,
-                stacklevel=3,
-            )
-
-    def _scaled(self, factor: float) -> list[Any]:
-        """The present learning rates times a factor."""
-        return [group["lr"] * factor for group in self.optimizer.param_groups]
-
-
-_EPOCH = (
-    "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where"
-    " possible. Please use `scheduler.step()` to step the scheduler."
-)
-
-
-def _copied(lr: Any) -> Any:
-    return wrap(lr._array.copy()) if isinstance(lr, Tensor) else lr
-
-
-def _set_lr(group: dict[str, Any], lr: Any) -> None:
-    """A learning rate that is a tensor keeps its identity."""
-    if isinstance(group["lr"], Tensor):
-        group["lr"]._array[...] = lr._array if isinstance(lr, Tensor) else lr
-    else:
-        group["lr"] = lr
 
 
 class _PerGroup(LRScheduler):
@@ -191,8 +80,8 @@ class MultiplicativeLR(_PerGroup):
     def get_lr(self) -> list[Any]:
         self._check_called_within_step()
         groups = self.optimizer.param_groups
-        if self.last_epoch == 0:
-            return [group["lr"] for group in groups]
+        if self._is_initial:
+            return self._scaled(1)
         return [
             group["lr"] * function(self.last_epoch)
             for group, function in zip(groups, self.lr_lambdas, strict=True)
@@ -269,7 +158,7 @@ class ExponentialLR(LRScheduler):
 
     def get_lr(self) -> list[Any]:
         self._check_called_within_step()
-        return self._scaled(1 if self.last_epoch == 0 else self.gamma)
+        return self._scaled(1 if self._is_initial else self.gamma)
 
     def _get_closed_form_lr(self) -> list[Any]:
         return [lr * self.gamma**self.last_epoch for lr in self.base_lrs]
@@ -343,7 +232,7 @@ class LinearLR(LRScheduler):
         self._check_called_within_step()
         if self.last_epoch == 0:
             return self._scaled(self.start_factor)
-        if self.last_epoch > self.total_iters:
+        if self._is_initial or self.last_epoch > self.total_iters:
             return self._scaled(1)
         rise = self.end_factor - self.start_factor
         before = self.total_iters * self.start_factor + (self.last_epoch - 1) * rise
@@ -377,7 +266,7 @@ class PolynomialLR(LRScheduler):
     def get_lr(self) -> list[Any]:
         self._check_called_within_step()
         now, total = self.last_epoch, self.total_iters
-        if now == 0 or now > total:
+        if self._is_initial or now > total:
             return self._scaled(1)
         return self._scaled(((1.0 - now / total) / (1.0 - (now - 1) / total)) ** self.power)
 
@@ -409,8 +298,8 @@ class CosineAnnealingLR(LRScheduler):
         self._check_called_within_step()
         now, top, low = self.last_epoch, self.T_max, self.eta_min
         groups = self.optimizer.param_groups
-        if now == 0:
-            return [group["lr"] for group in groups]
+        if self._is_initial:
+            return self._scaled(1)
         if self._step_count == 1 and now > 0:
             return self._get_closed_form_lr()
         if (now - 1 - top) % (2 * top) == 0:
@@ -427,108 +316,21 @@ class CosineAnnealingLR(LRScheduler):
         return [self.eta_min + (base - self.eta_min) * wave for base in self.base_lrs]
 
 
-class ReduceLROnPlateau(LRScheduler):
-    """The learning rate times `factor` where a metric has not improved for `patience` epochs.
-
-    Args:
-        optimizer: whose learning rates are set.
-        mode: ``"min"`` where less is better, ``"max"`` where more is.
-        factor: what the learning rate is multiplied by.
-        patience: how many epochs without improvement are let pass.
-        threshold: how much is an improvement.
-        threshold_mode: ``"rel"`` measures it against the best value, ``"abs"`` as it is.
-        cooldown: how many epochs after a reduction are not counted.
-        min_lr: the least learning rate, for all groups or for each.
-        eps: a smaller change of the learning rate is not made.
-
-    >>> import wengert
-    >>> optimizer = wengert.optim.SGD([wengert.zeros(2, requires_grad=True)], lr=1.0)
-    >>> scheduler = wengert.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=0)
-    >>> for loss in (1.0, 1.0):
-    ...     scheduler.step(loss)
-    >>> scheduler.get_last_lr()
-    [0.1]
-    """
-
-    def __init__(
-        self,
-        optimizer: Optimizer,
-        mode: str = "min",
-        factor: float = 0.1,
-        patience: int = 10,
-        threshold: float = 1e-4,
-        threshold_mode: str = "rel",
-        cooldown: int = 0,
-        min_lr: Any = 0,
-        eps: float = 1e-8,
-    ) -> None:
-        if factor >= 1.0:
-            raise ValueError(f"Factor should be < 1.0, got {factor}.")
-        if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
-        if mode not in ("min", "max"):
-            raise ValueError(f"mode {mode} is unknown!")
-        if threshold_mode not in ("rel", "abs"):
-            raise ValueError(f"threshold mode {threshold_mode} is unknown!")
-        groups = len(optimizer.param_groups)
-        per_group = isinstance(min_lr, list | tuple)
-        if per_group and len(min_lr) != groups:
-            raise ValueError(f"expected {groups} min_lrs, got {len(min_lr)}")
-        self.optimizer, self.factor, self.patience = optimizer, factor, patience
-        self.mode, self.threshold, self.threshold_mode = mode, threshold, threshold_mode
-        self.min_lrs = list(min_lr) if per_group else [min_lr] * groups
-        self.cooldown, self.eps, self.last_epoch = cooldown, eps, 0
-        self._last_lr = [_copied(group["lr"]) for group in optimizer.param_groups]
-        self._reset()
-
-    def _reset(self) -> None:
-        self.best = math.inf if self.mode == "min" else -math.inf
-        self.cooldown_counter = self.num_bad_epochs = 0
-
-    def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
-        """Take note of an epoch's metric, and reduce the learning rates if it is time to."""
-        current = float(metrics)
-        if epoch is None:
-            self.last_epoch += 1
-        else:
-            warnings.warn(_EPOCH, UserWarning, stacklevel=2)
-            self.last_epoch = epoch
-        if self._is_better(current, self.best):
-            self.best, self.num_bad_epochs = current, 0
-        else:
-            self.num_bad_epochs += 1
-        if self.cooldown_counter > 0:
-            self.cooldown_counter -= 1
-            self.num_bad_epochs = 0
-        if self.num_bad_epochs > self.patience:
-            self._reduce()
-            self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
-        self._last_lr = [_copied(group["lr"]) for group in self.optimizer.param_groups]
-
-    def _reduce(self) -> None:
-        for group, least in zip(self.optimizer.param_groups, self.min_lrs, strict=True):
-            old = float(group["lr"])
-            new = max(old * self.factor, least)
-            if old - new > self.eps:
-                _set_lr(group, new)
-
-    def _is_better(self, value: float, best: float) -> bool:
-        sign = -1 if self.mode == "min" else 1
-        if self.threshold_mode == "abs":
-            return sign * value > sign * best + self.threshold
-        return sign * value > sign * best * (1 + sign * self.threshold)
-
-
 __all__ = [
+    "ChainedScheduler",
     "ConstantLR",
     "CosineAnnealingLR",
+    "CosineAnnealingWarmRestarts",
+    "CyclicLR",
     "ExponentialLR",
     "LRScheduler",
     "LambdaLR",
     "LinearLR",
     "MultiStepLR",
     "MultiplicativeLR",
+    "OneCycleLR",
     "PolynomialLR",
     "ReduceLROnPlateau",
+    "SequentialLR",
     "StepLR",
 ]

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from wengert._core import Leaf, Tensor, wrap
-from wengert._dtypes import inexact
 from wengert.autograd._hooks import RemovableHandle
 
 Hooks = dict[int, Callable[..., Any]]
@@ -49,6 +48,7 @@ class Optimizer:
     defaults: dict[str, Any]
     state: defaultdict[Tensor, dict[str, Any]]
     param_groups: list[Group]
+    _scheduled_step: Any = None  # what `step` was when a scheduler was made
 
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
@@ -193,8 +193,8 @@ class Optimizer:
         for old, new in zip(saved, self.param_groups, strict=True):
             old["params"] = new["params"]
             if "param_names" in new:
-                old["param_names"] = new["param_names"]
-        self.state, self.param_groups = state, saved
+                old.setdefault("param_names", new["param_names"])
+        self.__setstate__({"state": state, "param_groups": saved})
         for hook in list(self._optimizer_load_state_dict_post_hooks.values()):
             hook(self)
 
@@ -233,6 +233,39 @@ class Optimizer:
         return RemovableHandle(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
 
+# Hooks around the steps of all optimizers.
+_step_pre_hooks: Hooks = {}
+_step_post_hooks: Hooks = {}
+
+
+def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(optimizer, args, kwargs)` before each step of every optimizer.
+
+    >>> import wengert
+    >>> from wengert.optim.optimizer import register_optimizer_step_pre_hook
+    >>> optimizer = wengert.optim.SGD([wengert.zeros(2, requires_grad=True)])
+    >>> hook = lambda optimizer, args, kwargs: print("a step of", type(optimizer).__name__)
+    >>> with register_optimizer_step_pre_hook(hook):
+    ...     optimizer.step()
+    a step of SGD
+    """
+    return RemovableHandle(_step_pre_hooks, hook)
+
+
+def register_optimizer_step_post_hook(hook: Callable[..., None]) -> RemovableHandle:
+    """Call `hook(optimizer, args, kwargs)` after each step of every optimizer.
+
+    >>> import wengert
+    >>> from wengert.optim.optimizer import register_optimizer_step_post_hook
+    >>> optimizer = wengert.optim.SGD([wengert.zeros(2, requires_grad=True)])
+    >>> hook = lambda optimizer, args, kwargs: print("stepped")
+    >>> with register_optimizer_step_post_hook(hook):
+    ...     optimizer.step()
+    stepped
+    """
+    return RemovableHandle(_step_post_hooks, hook)
+
+
 def _typename(value: Any) -> str:
     from wengert.nn._module.tree import typename
 
@@ -248,7 +281,7 @@ def _with_hooks(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def step(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
-        for hook in list(self._optimizer_step_pre_hooks.values()):
+        for hook in [*_step_pre_hooks.values(), *self._optimizer_step_pre_hooks.values()]:
             answer = hook(self, args, kwargs)
             if answer is not None:
                 if not isinstance(answer, tuple) or len(answer) != 2:
@@ -259,7 +292,7 @@ def _with_hooks(function: Callable[..., Any]) -> Callable[..., Any]:
                 args, kwargs = answer
         self._opt_called = True
         result = function(self, *args, **kwargs)
-        for hook in list(self._optimizer_step_post_hooks.values()):
+        for hook in [*self._optimizer_step_post_hooks.values(), *_step_post_hooks.values()]:
             hook(self, args, kwargs)
         return result
 
@@ -314,8 +347,8 @@ def _check_groups(own: list[Group], saved: list[Group]) -> None:
 def _converted(value: Any, p: Tensor, key: str | None = None) -> Any:
     """A copy of a parameter's saved state, in the parameter's dtype; steps keep their own."""
     if isinstance(value, Tensor):
-        to = p._array.dtype if key != "step" and p._array.dtype in inexact else value._array.dtype
-        return wrap(value._array.astype(to))
+        own = key == "step" or not p.is_floating_point()
+        return wrap(value._array.astype(value._array.dtype if own else p._array.dtype))
     if isinstance(value, dict):
         return {k: _converted(v, p, k) for k, v in value.items()}
     if isinstance(value, list | tuple):
@@ -323,4 +356,8 @@ def _converted(value: Any, p: Tensor, key: str | None = None) -> Any:
     return value
 
 
-__all__ = ["Optimizer"]
+__all__ = [
+    "Optimizer",
+    "register_optimizer_step_post_hook",
+    "register_optimizer_step_pre_hook",
+]

@@ -9,6 +9,7 @@ import numpy as np
 from wengert._core import Tensor
 from wengert.optim._stepping import (
     Stepping,
+    Update,
     advance,
     average_square,
     blocks,
@@ -16,8 +17,6 @@ from wengert.optim._stepping import (
     decayed,
     lerp,
     number,
-    step_count,
-    zeros_like,
 )
 from wengert.optim.optimizer import Group
 
@@ -76,33 +75,33 @@ class RMSprop(Stepping):
         check_options(defaults)
         super().__init__(params, defaults)
 
-    def _update(self, p: Tensor, g: np.ndarray, group: Group) -> None:
+    def _rule(self, group: Group) -> Update:
         centered, momentum = group["centered"], group["momentum"]
         names = ["square_avg"]
         names += ["momentum_buffer"] if momentum > 0 else []
         names += ["grad_avg"] if centered else []
-        state = self.state[p]
-        if not state:
-            state["step"] = step_count()
-            for name in names:
-                state[name] = zeros_like(p._array)
-        advance(state)
-        lr, alpha = number(group["lr"]), group["alpha"]
-        for p_, g_, square, *more in blocks(p._array, g, *(state[n]._array for n in names)):
-            g_ = decayed(g_, p_, group)
-            average_square(square, g_, alpha)
-            if centered:
-                mean = more[-1]
-                lerp(mean, g_, 1 - alpha)
-                scale = np.sqrt(square - mean * mean)
-            else:
-                scale = np.sqrt(square)
-            scale += group["eps"]
-            np.divide(g_, scale, out=scale)
-            if momentum > 0:
-                more[0][...] = more[0] * momentum + scale
-                scale = more[0]
-            p_ -= scale * lr
+        lr, alpha, eps = number(group["lr"]), group["alpha"], group["eps"]
+
+        def update(p: Tensor, array: np.ndarray, g: np.ndarray) -> None:
+            state = self._state(p, *names)
+            advance(state)
+            for p_, g_, square, *more in blocks(array, g, *(state[n]._array for n in names)):
+                g_ = decayed(g_, p_, group)
+                average_square(square, g_, alpha)
+                if centered:
+                    mean = more[-1]
+                    lerp(mean, g_, 1 - alpha)
+                    scale = np.sqrt(square - mean * mean)
+                else:
+                    scale = np.sqrt(square)
+                scale += eps
+                np.divide(g_, scale, out=scale)
+                if momentum > 0:
+                    more[0][...] = more[0] * momentum + scale
+                    scale = more[0]
+                p_ -= scale * lr
+
+        return update
 
 
 __all__ = ["RMSprop"]

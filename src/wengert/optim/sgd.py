@@ -9,6 +9,7 @@ import numpy as np
 from wengert._core import Tensor
 from wengert.optim._stepping import (
     Stepping,
+    Update,
     blocks,
     check_options,
     decayed,
@@ -73,24 +74,36 @@ class SGD(Stepping):
                              f" momentum={momentum} and dampening={dampening}")  # fmt: skip
         super().__init__(params, defaults)
 
-    def _update(self, p: Tensor, g: np.ndarray, group: Group) -> None:
+    def _rule(self, group: Group) -> Update:
         lr, momentum = number(group["lr"]), group["momentum"]
-        if momentum == 0:
-            for p_, g_ in blocks(p._array, g):
-                p_ -= decayed(g_, p_, group) * lr
-            return
-        state = self.state[p]
-        first = state.get("momentum_buffer") is None
-        if first:
-            state["momentum_buffer"] = zeros_like(p._array)
-        for p_, g_, direction in blocks(p._array, g, state["momentum_buffer"]._array):
-            change = decayed(g_, p_, group)
+        if momentum != 0:
+            return self._with_momentum(group, lr, momentum)
+        as_it_is = not group["maximize"] and number(group["weight_decay"]) == 0
+
+        def update(p: Tensor, array: np.ndarray, g: np.ndarray) -> None:
+            for p_, g_ in blocks(array, g):
+                p_ -= (g_ if as_it_is else decayed(g_, p_, group)) * lr
+
+        return update
+
+    def _with_momentum(self, group: Group, lr: float, momentum: float) -> Update:
+        nesterov, share = group["nesterov"], 1 - group["dampening"]
+
+        def update(p: Tensor, array: np.ndarray, g: np.ndarray) -> None:
+            state = self.state[p]
+            first = state.get("momentum_buffer") is None
             if first:
-                direction[...] = change
-            else:
-                direction *= momentum
-                direction += change * (1 - group["dampening"])
-            p_ -= (change + direction * momentum if group["nesterov"] else direction) * lr
+                state["momentum_buffer"] = zeros_like(array)
+            for p_, g_, direction in blocks(array, g, state["momentum_buffer"]._array):
+                change = decayed(g_, p_, group)
+                if first:
+                    direction[...] = change
+                else:
+                    direction *= momentum
+                    direction += change if share == 1 else change * share
+                p_ -= (change + direction * momentum if nesterov else direction) * lr
+
+        return update
 
 
 __all__ = ["SGD"]

@@ -1,0 +1,95 @@
+"""Adadelta."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert._core import Tensor
+from wengert.optim._stepping import (
+    Stepping,
+    Update,
+    advance,
+    average_square,
+    blocks,
+    check_options,
+    decayed,
+    number,
+)
+from wengert.optim.optimizer import Group
+
+
+class Adadelta(Stepping):
+    """Steps in the units of the parameters: scaled by those before them (Zeiler, 2012).
+
+    Args:
+        params: tensors, pairs of name and tensor, or dictionaries of groups.
+        lr: what the steps are multiplied by.
+        rho: how much the averages of squares keep.
+        eps: added under both roots.
+        weight_decay: L2 penalty.
+        foreach: accepted and without effect, as is `capturable`.
+        capturable: see `foreach`.
+        maximize: ascend instead.
+        differentiable: not offered.
+
+    >>> import wengert
+    >>> w = wengert.ones(2, requires_grad=True)
+    >>> optimizer = wengert.optim.Adadelta([w], lr=100.0)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.6838, 0.6838], requires_grad=True)
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1.0,
+        rho: float = 0.9,
+        eps: float = 1e-6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        capturable: bool = False,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        defaults = {
+            "lr": lr,
+            "rho": rho,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "maximize": maximize,
+            "capturable": capturable,
+            "foreach": foreach,
+            "differentiable": differentiable,
+        }
+        if rho > 1:
+            raise ValueError(f"Invalid rho value: {rho}")
+        check_options(defaults)
+        super().__init__(params, defaults)
+
+    def _rule(self, group: Group) -> Update:
+        lr, rho, eps = number(group["lr"]), group["rho"], group["eps"]
+
+        def update(p: Tensor, array: np.ndarray, g: np.ndarray) -> None:
+            state = self._state(p, "square_avg", "acc_delta")
+            advance(state)
+            averages = state["square_avg"]._array, state["acc_delta"]._array
+            for p_, g_, square, moved in blocks(array, g, *averages):
+                g_ = decayed(g_, p_, group)
+                average_square(square, g_, rho)
+                change, scale = moved + eps, square + eps
+                np.sqrt(change, out=change)
+                change /= np.sqrt(scale, out=scale)
+                change *= g_
+                average_square(moved, change, rho)
+                change *= lr
+                p_ -= change
+
+        return update
+
+
+__all__ = ["Adadelta"]

@@ -1,0 +1,113 @@
+"""NAdam."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert._core import Tensor
+from wengert.optim._stepping import (
+    Stepping,
+    Update,
+    advance,
+    average_square,
+    blocks,
+    check_options,
+    decayed_apart,
+    lerp,
+    number,
+    scalar,
+    zeros_like,
+)
+from wengert.optim.optimizer import Group
+
+
+class NAdam(Stepping):
+    """Adam with Nesterov's momentum, of a weight that grows with the steps (Dozat, 2016).
+
+    Args:
+        params: tensors, pairs of name and tensor, or dictionaries of groups.
+        lr: the learning rate.
+        betas: how much the averages of gradients and of their squares keep.
+        eps: added to the denominator.
+        weight_decay: L2 penalty.
+        momentum_decay: how fast the weight of the momentum approaches ``betas[0]``.
+        decoupled_weight_decay: decay weights apart from the gradient, as AdamW.
+        foreach: accepted and without effect, as is `capturable`.
+        maximize: ascend instead.
+        capturable: see `foreach`.
+        differentiable: not offered.
+
+    >>> import wengert
+    >>> w = wengert.ones(2, requires_grad=True)
+    >>> optimizer = wengert.optim.NAdam([w], lr=0.1)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.8720, 0.8720], requires_grad=True)
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum_decay: float = 4e-3,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "momentum_decay": momentum_decay,
+            "decoupled_weight_decay": decoupled_weight_decay,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "differentiable": differentiable,
+        }
+        check_options(defaults)
+        super().__init__(params, defaults)
+
+    def _rule(self, group: Group) -> Update:
+        lr, eps, decay = number(group["lr"]), group["eps"], group["momentum_decay"]
+        beta1, beta2 = group["betas"]
+
+        def update(p: Tensor, array: np.ndarray, g: np.ndarray) -> None:
+            state = self.state[p]
+            if not state:
+                state |= {"step": scalar(0), "mu_product": scalar(1)}
+                state |= {name: zeros_like(array) for name in ("exp_avg", "exp_avg_sq")}
+            step = advance(state)
+            correction = 1 - beta2**step
+            now, then = (beta1 * (1 - 0.5 * 0.96 ** (n * decay)) for n in (step, step + 1))
+            product = state["mu_product"]._array
+            np.multiply(product, now, out=product)
+            of_gradient = lr * (1 - now) / (1 - float(product))
+            of_mean = lr * then / (1 - float(product) * then)
+            moments = state["exp_avg"]._array, state["exp_avg_sq"]._array
+            for p_, g_, mean, square in blocks(array, g, *moments):
+                g_ = decayed_apart(g_, p_, group, lr)
+                lerp(mean, g_, 1 - beta1)
+                average_square(square, g_, beta2)
+                scale = square / correction
+                np.sqrt(scale, out=scale)
+                scale += eps
+                change = g_ * of_gradient
+                change += mean * of_mean
+                change /= scale
+                p_ -= change
+
+        return update
+
+
+__all__ = ["NAdam"]
