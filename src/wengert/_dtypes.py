@@ -79,6 +79,16 @@ ALL = (bool_, uint8, int8, int16, int32, int64, uint16, uint32, uint64,
 of_numpy: dict[Any, dtype] = {d.np: d for d in ALL}
 _names = {d.name: d for d in ALL}
 
+
+def canonical(array: np.ndarray) -> np.ndarray:
+    """The array with the dtype object that is known here.
+
+    Operations compare dtypes by identity, and pickles bring equal ones that are other objects.
+    """
+    known = of_numpy[array.dtype].np
+    return array if array.dtype is known else array.view(known)
+
+
 # NumPy dtypes that already are floating point or complex.
 inexact = frozenset(d.np for d in ALL if d.category >= FLOAT)
 

@@ -205,6 +205,15 @@ def test_pickles_keep_dtype_and_values(dtype: str) -> None:
     y = pickle.loads(pickle.dumps(x))
     assert y.dtype is x.dtype
     assert y.tolist() == x.tolist()
+    assert (x + y).tolist() == (x + x).tolist()
+
+
+def test_an_array_from_a_pickle_is_as_any_other() -> None:
+    array = pickle.loads(pickle.dumps(np.ones(2)))  # its dtype object is one of its own
+    assert (
+        wengert.from_numpy(array) + wengert.tensor([1.0, 2.0], dtype=wengert.float64)
+    ).tolist() == [2.0, 3.0]
+    assert (wengert.tensor(array) + wengert.from_numpy(np.ones(2))).tolist() == [2.0, 2.0]
 
 
 def test_named_constants_are_pickled_as_themselves() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert._core import Tensor, leaf_of, new
-from wengert._dtypes import inexact, of_numpy
+from wengert._dtypes import canonical, inexact, of_numpy
 
 
 class Parameter(Tensor):
@@ -97,7 +97,7 @@ def _array_of(data: Any, name: str) -> np.ndarray:
 def _rebuild(cls: type[Parameter], array: np.ndarray, requires_grad: bool) -> Parameter:
     """A parameter around an array: what copies and pickles are made by."""
     self = new(cls)
-    self._array = array
+    self._array = canonical(array)
     self._edge = leaf_of(self) if requires_grad else None
     return self
 

@@ -143,6 +143,8 @@ def _follow(
     running_mean: Value, running_var: Value, mean: Value, variance: Value, count: int, momentum: Any
 ) -> None:  # fmt: skip
     """Move the running statistics towards those of this batch (the unbiased variance)."""
+    if count == 0:
+        return
     channels = running_mean.shape[0]
     unbiased = variance * (count / max(count - 1, 1))
     for running, now in ((running_mean, mean), (running_var, unbiased)):

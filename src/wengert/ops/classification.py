@@ -20,6 +20,7 @@ from wengert.kernels.precision import HALF, narrowed
 from wengert.ops._batching import Batch
 from wengert.ops._declare import Value, multilinear, primitive
 from wengert.ops._variadic import require_tensor
+from wengert.ops.casting import convert
 from wengert.ops.indexing import index_select
 from wengert.ops.loss import check_reduction, reduced
 from wengert.ops.selection import where
@@ -36,7 +37,8 @@ def _cross_entropy_vjp(
     input, index, share = (x if isinstance(x, Tensor) else wrap(x) for x in (input, index, share))
     ones = np.ones(index._array.shape, input._array.dtype)
     hot = wrap(kernels.put(ones, index._array, input._array.shape, axis))
-    return (softmax(input, axis) - hot) * (g * share).expand(index.shape).unsqueeze(axis)
+    scale = (g * share).expand(index.shape).unsqueeze(axis)
+    return convert((softmax(input, axis) - hot) * scale, of_numpy[input._array.dtype])
 
 
 def _cross_entropy_reference(
@@ -141,6 +143,9 @@ def _indices(
             f"weight tensor should be defined either for all {classes} classes or no classes but"
             f" got weight tensor of shape: {list(weight._array.shape)}"
         )
+    if weight is not None and weight._array.dtype != x.dtype:
+        expected, found = of_numpy[x.dtype].short, of_numpy[weight._array.dtype].short
+        raise RuntimeError(f"expected scalar type {expected} but found {found} (weight)")
     dtype = np.dtype(np.float32) if x.dtype in HALF else x.dtype
     known = memory_of(target)
     # Mostly all is known: two reductions tell.
@@ -211,10 +216,13 @@ def _index_loss(
         raise ValueError("Expected 1 or more dimensions (got 0)")
     index, share, axis = _indices(input, target, weight, ignore_index)
     if reduction == "mean" and 0 in share.shape:
-        nothing: Tensor = wrap(np.full((), np.nan, np.float32)).to(input.dtype)
-        return nothing * reduced(loss(input, index, share, axis, False), "sum")
-    if reduction == "mean":  # nan where nothing is left to average, as in PyTorch
-        share = share / _sum_of_weights(share, index)
+        return reduced(loss(input, index, share, axis, False), "sum") + np.nan
+    if reduction == "mean":
+        total = _sum_of_weights(share, index)
+        if not isinstance(total, Tensor) and total == 0:
+            # The mean of nothing is nan, as in PyTorch; it hangs on no score.
+            return _index_loss(input, target, weight, ignore_index, "sum", loss) + np.nan
+        share = share / total
     if not isinstance(share, Tensor):
         share = np.asarray(share)
     index = index.reshape(input._array.shape[:axis] + input._array.shape[axis + 1 :])
@@ -327,7 +335,8 @@ def _smoothed(
         smooth = smooth.reshape(target.shape)
     else:
         smooth = smooth.sum()
-        smooth = smooth / _sum_of_weights(share, index) if reduction == "mean" else smooth
+        if reduction == "mean":
+            smooth = convert(smooth / _sum_of_weights(share, index), input.dtype)
     return sharp * (1 - smoothing) + smooth * (smoothing / shape[axis])
 
 

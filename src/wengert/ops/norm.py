@@ -211,6 +211,7 @@ def batch_norm(
             [ 1.0000]])
     """
     require_tensor("batch_norm", "input", input)
+    _check_eps(eps, training)
     if _is_half_beside_float(input, running_mean, weight, bias):
         return _in_float32(
             batch_norm, input, running_mean, running_var, weight, bias, training, momentum, eps
@@ -239,6 +240,12 @@ def batch_norm(
     plan = Plan(view, (0, 2), view, (shape[1], 1))
     _check_both(running_mean, running_var)
     return _batch_norm(input, weight, bias, running_mean, running_var, plan, eps, momentum)
+
+
+def _check_eps(eps: float, training: bool) -> None:
+    if eps < 0 or (training and eps == 0):
+        needed = "positive during training" if training else "non-negative"
+        raise ValueError(f"batch_norm eps must be {needed}, but got {eps}")
 
 
 def _check_both(mean: Tensor | None, var: Tensor | None) -> None:

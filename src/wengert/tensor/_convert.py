@@ -396,7 +396,7 @@ def _rebuild(cls: type[Tensor], array: np.ndarray, requires_grad: bool,
              attributes: dict[str, Any] | None = None) -> Tensor:  # fmt: skip
     """A leaf around an array: what copies and pickles are made by."""
     result = new(cls)
-    result._array = array
+    result._array = _dtypes.canonical(array)
     result._edge = leaf_of(result) if requires_grad else None
     if attributes:
         result.__dict__.update(attributes)

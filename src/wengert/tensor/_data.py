@@ -48,7 +48,7 @@ def foreign(data: Any) -> np.ndarray | None:
 
 
 def checked(array: np.ndarray) -> np.ndarray:
-    """The array itself; TypeError or ValueError if no tensor can be made of it."""
+    """The array, ready for a tensor; TypeError or ValueError if no tensor can be made of it."""
     if not array.dtype.isnative:
         raise ValueError(
             f"given numpy array has byte order different from the native byte order"
@@ -70,7 +70,7 @@ def checked(array: np.ndarray) -> np.ndarray:
             "given numpy array strides not a multiple of the element byte size. Copy the numpy"
             f" array to reallocate the memory (strides {array.strides}, {array.itemsize} bytes)."
         )
-    return array
+    return _dtypes.canonical(array)
 
 
 def converted(array: np.ndarray, wanted: dtype | None, copy: bool) -> np.ndarray:

@@ -23,6 +23,10 @@ def tuple_of(value: Any, n: int) -> tuple[Any, ...]:
 def empty(*size: int, device: Any = None, dtype: Any = None) -> Tensor:
     """A tensor whose values an initialisation will set."""
     on_cpu(device)
+    if any(n < 0 for n in size):
+        raise RuntimeError(
+            f"Trying to create tensor with negative dimension {min(size)}: {list(size)}"
+        )
     return wrap(np.empty(size, (dtype or _dtypes.defaults.dtype).np))
 
 
