@@ -3,6 +3,7 @@
 #   make demo              train examples/two_heads.py, an unchanged PyTorch script, on wengert
 #   make test              the whole suite, with PyTorch 2.13.0 as the oracle
 #   make test PARITY=0     without PyTorch: nothing is downloaded for it, its tests are skipped
+#   make parity             every record that PyTorch has of what scripts use; counts into README.md
 #   make lint docs bench clean
 #
 # PYTHON chooses the interpreter (3.11 or newer). pip reads your own configuration as usual.
@@ -20,7 +21,7 @@ TORCH := torch==2.13.0
 STAMPS := $(VENV)/.stamps
 TORCH_STAMP := $(if $(filter 0,$(PARITY)),,$(STAMPS)/torch)
 
-.PHONY: demo test lint docs bench clean
+.PHONY: demo test parity lint docs bench clean
 .DELETE_ON_ERROR:
 
 demo: $(STAMPS)/demo
@@ -28,6 +29,9 @@ demo: $(STAMPS)/demo
 
 test: $(TORCH_STAMP) $(STAMPS)/test
 	PARITY=$(PARITY) $(BIN)/python -m pytest --numprocesses auto $(ARGS)
+
+parity: $(STAMPS)/torch $(STAMPS)/test
+	$(BIN)/python -m tests.parity.report --write
 
 lint: $(STAMPS)/test
 	$(BIN)/ruff check .
