@@ -71,6 +71,66 @@ def test_what_cannot_be_collated(batch: list[Any], torch: Any) -> None:
     assert str(ours.value).startswith(str(theirs.value).rstrip("."))
 
 
+class Tagged(collections.UserDict[str, Any]):
+    """A mapping whose instances carry more than their keys."""
+
+    tag: str
+
+
+def test_containers_are_kept() -> None:
+    sample = Tagged(a=1)
+    sample.tag = "kept"
+    batch = data.default_collate([sample, Tagged(a=2)])
+    assert isinstance(batch, Tagged)
+    assert (batch.tag, batch["a"].tolist(), sample["a"]) == ("kept", [1, 2], 1)
+    deque = collections.deque([1, np.ones(2)])
+    assert isinstance(data.default_collate([deque, deque]), collections.deque)
+    assert isinstance(data.default_convert(deque), collections.deque)
+    assert isinstance(deque[1], np.ndarray)
+
+
+def test_types_with_functions_of_their_own() -> None:
+    from wengert.utils.data.collate import collate, default_collate_fn_map
+
+    class Exact(int):
+        pass
+
+    def names(batch: Any, *, collate_fn_map: Any) -> list[str]:
+        return [type(sample).__name__ for sample in batch]
+
+    functions = {**default_collate_fn_map, complex: names, Exact: names}
+    batch = collate([(1j, Exact(3), 4), (2j, Exact(3), 5)], collate_fn_map=functions)
+    assert batch[:2] == [["complex", "complex"], ["Exact", "Exact"]]
+    assert batch[2].tolist() == [4, 5]
+    assert data.default_collate([Exact(3), Exact(4)]).tolist() == [3, 4]
+    with pytest.raises(TypeError, match="found <class 'int'>"):
+        collate([1, 2])
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("build", [
+    lambda d: d.StackDataset([1, 2, 3], ["a", "b", "c"]),
+    lambda d: d.StackDataset(x=[1, 2, 3], y=d.Subset([5, 6, 7, 8], [3, 2, 1])),
+])  # fmt: skip
+def test_stacked_datasets(build: Callable[[Any], Any], torch: Any) -> None:
+    ours, theirs = build(data), build(torch.utils.data)
+    assert len(ours) == len(theirs) == 3
+    assert [ours[i] for i in range(3)] == [theirs[i] for i in range(3)]
+    assert ours.__getitems__([2, 0]) == theirs.__getitems__([2, 0])
+    assert repr(list(data.DataLoader(ours, 2))) == repr(
+        list(torch.utils.data.DataLoader(theirs, 2))
+    )
+
+
+def test_a_part_of_a_stack_gives_as_many_samples_as_it_was_asked_for() -> None:
+    class Short(Squares):
+        def __getitems__(self, indices: list[int]) -> list[int]:
+            return [0]
+
+    with pytest.raises(ValueError, match="Expected 2, got 1 from Short"):
+        data.StackDataset(Short(3)).__getitems__([0, 1])
+
+
 class Squares(data.Dataset):
     def __init__(self, n: int) -> None:
         self.n = n
@@ -135,6 +195,16 @@ ERRORS: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (lambda d: d.DataLoader([1], timeout=-1), ValueError, "should be non-negative"),
     (lambda d: d.DataLoader([1], prefetch_factor=3), ValueError, "prefetch_factor"),
     (lambda d: d.DataLoader([1], persistent_workers=True), ValueError, "needs num_workers > 0"),
+    (lambda d: d.DataLoader([1], prefetch_factor=0, num_workers=1), ValueError, "at least 1"),
+    (lambda d: d.DataLoader([1], multiprocessing_context="fork"), ValueError, "num_workers > 0"),
+    (lambda d: d.DataLoader([1], num_workers=1, multiprocessing_context="f"), ValueError, "'f'"),
+    (lambda d: d.DataLoader([1], num_workers=1, multiprocessing_context=3), TypeError, "=3"),
+    (lambda d: setattr(d.DataLoader([1]), "batch_size", 2), ValueError, "should not be set after"),
+    (lambda d: d.StackDataset(), ValueError, "At least one dataset should be passed"),
+    (lambda d: d.StackDataset([1], x=[1]), ValueError, "both types are given"),
+    (lambda d: d.StackDataset([1], [1, 2]), ValueError, "Size mismatch between datasets"),
+    (lambda d: d.DistributedSampler([1]), ValueError, "Default process group has not been init"),
+    (lambda d: d.DistributedSampler([1], 2, 2), ValueError, r"Invalid rank 2.*\[0, 1\]"),
     (lambda d: d.DataLoader(Stream(), shuffle=True), ValueError, "unspecified shuffle option"),
     (lambda d: d.DataLoader(Stream(), sampler=[1]), ValueError, "unspecified sampler option"),
     (lambda d: d.DataLoader(Stream(), batch_sampler=[]), ValueError, "unspecified batch_sampler"),
@@ -160,6 +230,11 @@ SAMPLERS: list[Callable[[Any, Any], Any]] = [
     lambda d, g: d.WeightedRandomSampler([0.1, 0.5, 3.0], 3, replacement=False, generator=g),
     lambda d, g: d.BatchSampler(range(7), 3, False),
     lambda d, g: d.BatchSampler(range(7), 3, True),
+    lambda d, g: d.DistributedSampler(range(10), 3, 2),
+    lambda d, g: d.DistributedSampler(range(10), 3, 0, drop_last=True, seed=4),
+    lambda d, g: d.DistributedSampler(range(2), 5, 4, shuffle=False),
+    lambda d, g: d.DistributedSampler(range(12), 4, 1, drop_last=True),
+    lambda d, g: d.DistributedSampler(range(3), 5, 4, drop_last=True),
 ]
 
 
@@ -172,6 +247,18 @@ def test_order_follows_the_seed(build: Callable[[Any, Any], Any], torch: Any) ->
         sampler = build(library.utils.data, library.Generator().manual_seed(11))
         orders.append([list(sampler), list(sampler), len(sampler), library.rand(1).item()])
     assert orders[0] == orders[1]
+
+
+@pytest.mark.torch
+def test_every_epoch_of_a_distributed_sampler_has_its_order(torch: Any) -> None:
+    ours, theirs = (d.DistributedSampler(range(20), 2, 1) for d in (data, torch.utils.data))
+    orders = []
+    for epoch in range(3):
+        ours.set_epoch(epoch)
+        theirs.set_epoch(epoch)
+        orders.append(list(ours))
+        assert orders[-1] == list(theirs)
+    assert orders[0] != orders[1] != orders[2]
 
 
 @pytest.mark.torch
@@ -251,15 +338,19 @@ def test_whole_batches_are_asked_for_where_offered() -> None:
     assert [b.tolist() for b in data.DataLoader(Fetching(4), 2)] == [[0, -1], [-2, -3]]
 
 
-def test_workers_are_accepted_and_told_of_once() -> None:
-    with pytest.warns(UserWarning, match="reads all samples in this process") as record:
-        loader = data.DataLoader(Squares(3), num_workers=4, prefetch_factor=2)
-    assert len(record) == 1
-    assert record[0].filename == __file__
-    assert len(list(loader)) == 3
-
-
 def test_a_loader_iterates_twice_at_once() -> None:
     loader = data.DataLoader(Squares(3))
     pairs = [(a.item(), b.item()) for a, b in zip(loader, loader, strict=True)]
     assert pairs == [(0, 0), (1, 1), (4, 4)]
+
+
+def test_a_stream_longer_than_it_said_warns() -> None:
+    class Longer(Stream):
+        def __len__(self) -> int:
+            return 6
+
+    loader = data.DataLoader(Longer(), batch_size=None)
+    assert len(list(iter(loader))) == 7
+    assert len(loader) == 6
+    with pytest.warns(UserWarning, match="reported to be 6 .* but 7 samples have been fetched"):
+        assert len([batch for batch in loader]) == 7

@@ -33,6 +33,9 @@ ELSEWHERE: dict[str, str] = {
     "torch.nn.modules": "wengert.nn",
     "torch.nn.parameter": "wengert.nn",
     "torch.torch_version": "wengert.compat._version",
+    "torch.utils.data._utils": "wengert.utils.data",
+    "torch.utils.data._utils.collate": "wengert.utils.data.collate",
+    "torch.utils.data._utils.worker": "wengert.utils.data.worker",
     "torch.utils.data.dataloader": "wengert.utils.data",
     "torch.utils.data.dataset": "wengert.utils.data",
     "torch.utils.data.sampler": "wengert.utils.data",
@@ -47,11 +50,11 @@ ELSEWHERE |= {f"torch.optim.{name}": "wengert.optim" for name in _OPTIMIZERS}
 def candidates(name: str) -> list[str]:
     """Paths under wengert that may stand for a module of torch, the best first."""
     parts = name.split(".")[1:]
+    if name in ELSEWHERE:
+        return [ELSEWHERE[name], ".".join(["wengert", *parts])]
     if any(part.startswith("_") for part in parts) or (parts and parts[0] not in TOP):
         return []
     paths = [".".join(["wengert", *parts])]
-    if name in ELSEWHERE:
-        paths.insert(0, ELSEWHERE[name])
-    elif name.startswith("torch.nn.modules."):
+    if name.startswith("torch.nn.modules."):
         paths.append("wengert.nn")
     return paths

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
+import multiprocessing
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
-from typing import Any
+from multiprocessing.context import BaseContext
+from typing import Any, Generic, TypeVar
 
-from wengert._random import Generator, default_generator
+from wengert._random import Generator
+from wengert.utils.data._iterators import LocalEpoch, WorkerEpoch
 from wengert.utils.data.collate import default_collate, default_convert
 from wengert.utils.data.dataset import IterableDataset
 from wengert.utils.data.sampler import (
@@ -15,8 +16,12 @@ from wengert.utils.data.sampler import (
     RandomSampler,
     Sampler,
     SequentialSampler,
-    _seed_from,
 )
+
+T_co = TypeVar("T_co", covariant=True)
+
+# What the sampler was made from cannot change without it.
+_FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 
 
 class _Endless(Sampler[None]):
@@ -27,10 +32,8 @@ class _Endless(Sampler[None]):
             yield None
 
 
-class DataLoader:
+class DataLoader(Generic[T_co]):
     """Batches of a dataset: which samples, in which order, collated how.
-
-    Samples are read in this process; `num_workers` is accepted and changes nothing.
 
     Args:
         dataset: samples by index, or a stream.
@@ -38,24 +41,27 @@ class DataLoader:
         shuffle: a new random order for every epoch.
         sampler: the order of the indices, in the place of `shuffle`.
         batch_sampler: lists of indices, in the place of the four options around it.
-        num_workers: accepted; more than 0 warns that all is read in this process.
+        num_workers: processes that read ahead; with 0, this one reads.
         collate_fn: a batch from a list of samples; `default_collate` unless given.
-        pin_memory: accepted and without effect, as are `timeout`, `worker_init_fn` and all
-            options after it except `generator`.
+        pin_memory: accepted and without effect, as is `pin_memory_device`.
         drop_last: leave out a last batch that is not full.
-        timeout: see `pin_memory`.
-        worker_init_fn: see `pin_memory`.
-        multiprocessing_context: see `pin_memory`.
-        generator: where the random order comes from.
-        prefetch_factor: see `pin_memory`.
-        persistent_workers: see `pin_memory`.
+        timeout: seconds to wait for a batch of a worker before RuntimeError; 0 waits on.
+        worker_init_fn: called in each worker, with its number, when it has been seeded.
+        multiprocessing_context: how workers start, by name or as a context of
+            `multiprocessing`; None starts them as that module does by default.
+        generator: where the random order and the seeds of the workers come from.
+        prefetch_factor: batches that a worker makes ahead; 2 unless given.
+        persistent_workers: keep the workers, with their copies of the dataset, between epochs.
         pin_memory_device: see `pin_memory`.
-        in_order: see `pin_memory`.
+        in_order: yield batches in the sampler's order, not as they come.
 
     >>> from wengert.utils.data import DataLoader
     >>> list(DataLoader(range(5), batch_size=2))
     [tensor([0, 1]), tensor([2, 3]), tensor([4])]
     """
+
+    _iterator: WorkerEpoch | None = None  # of workers that persist
+    _length_told: int | None = None  # what len() said of a stream
 
     def __init__(
         self,
@@ -81,6 +87,8 @@ class DataLoader:
         _check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
         self.dataset, self.num_workers, self.pin_memory = dataset, num_workers, pin_memory
         self.timeout, self.worker_init_fn, self.generator = timeout, worker_init_fn, generator
+        if num_workers and prefetch_factor is None:
+            prefetch_factor = 2
         self.prefetch_factor, self.persistent_workers = prefetch_factor, persistent_workers
         self.pin_memory_device, self.in_order = pin_memory_device, in_order
         self.multiprocessing_context = multiprocessing_context
@@ -110,6 +118,31 @@ class DataLoader:
         if collate_fn is None:
             collate_fn = default_convert if batch_sampler is None else default_collate
         self.collate_fn = collate_fn
+        self._initialized = True
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _FIXED and hasattr(self, "_initialized"):
+            raise ValueError(
+                f"{name} attribute should not be set after {type(self).__name__} is initialized"
+            )
+        super().__setattr__(name, value)
+
+    @property
+    def multiprocessing_context(self) -> Any:
+        """The context that starts the workers; None for the default of `multiprocessing`."""
+        return self._context
+
+    @multiprocessing_context.setter
+    def multiprocessing_context(self, value: Any) -> None:
+        self._context = None if value is None else _context(value, self.num_workers)
+
+    @property
+    def _auto_collation(self) -> bool:
+        return self.batch_sampler is not None
+
+    @property
+    def _index_sampler(self) -> Any:
+        return self.sampler if self.batch_sampler is None else self.batch_sampler
 
     def _default_sampler(self, shuffle: bool) -> Sampler[Any]:
         if self._streams:
@@ -118,41 +151,25 @@ class DataLoader:
             return RandomSampler(self.dataset, generator=self.generator)
         return SequentialSampler(self.dataset)
 
-    def __iter__(self) -> Iterator[Any]:
-        # PyTorch draws a seed for its workers here, whether there are any or not: later draws
-        # from the generator agree with it only if that is drawn as well.
-        _seed_from(self.generator or default_generator)
-        return self._stream() if self._streams else self._epoch()
-
-    def _epoch(self) -> Iterator[Any]:
-        dataset, collate = self.dataset, self.collate_fn
-        if self.batch_sampler is None:
-            for i in self.sampler:
-                yield collate(dataset[i])
-            return
-        many = getattr(dataset, "__getitems__", None)
-        for indices in self.batch_sampler:
-            yield collate(many(indices) if many else [dataset[i] for i in indices])
-
-    def _stream(self) -> Iterator[Any]:
-        samples, collate = iter(self.dataset), self.collate_fn
-        if self.batch_sampler is None:
-            for sample in samples:
-                yield collate(sample)
-            return
-        size = self.batch_size or 1
-        while batch := list(islice(samples, size)):
-            if len(batch) == size or not self.drop_last:
-                yield collate(batch)
+    def __iter__(self) -> Iterator[T_co]:
+        if self.num_workers == 0:
+            return LocalEpoch(self)
+        if not self.persistent_workers:
+            return WorkerEpoch(self)
+        if self._iterator is None or self._iterator.over:
+            self._iterator = WorkerEpoch(self)
+        else:
+            self._iterator.again(self)
+        return self._iterator
 
     def __len__(self) -> int:
         if self._streams:
-            n = len(self.dataset)
+            n = self._length_told = len(self.dataset)
             if self.batch_size is None:
                 return n
             whole, rest = divmod(n, self.batch_size)
             return whole + (rest > 0 and not self.drop_last)
-        return len(self.sampler if self.batch_sampler is None else self.batch_sampler)  # type: ignore[arg-type]
+        return len(self._index_sampler)
 
 
 def _check_workers(workers: int, timeout: float, prefetch: int | None, persistent: bool) -> None:
@@ -169,16 +186,35 @@ def _check_workers(workers: int, timeout: float, prefetch: int | None, persisten
             " > 0 to enable multiprocessing, otherwise set prefetch_factor to None, got"
             f" {prefetch}."
         )
-    if prefetch is not None and prefetch < 0:
-        raise ValueError(f"prefetch_factor option should be non-negative, got {prefetch}")
+    if prefetch is not None and prefetch <= 0:
+        raise ValueError(
+            "prefetch_factor option should be non-negative, and at least 1 for a batch to come,"
+            f" got {prefetch}"
+        )
     if persistent and workers == 0:
         raise ValueError("persistent_workers option needs num_workers > 0")
-    if workers > 0:
-        warnings.warn(
-            f"num_workers={workers}: the DataLoader reads all samples in this process",
-            UserWarning,
-            stacklevel=3,
+
+
+def _context(value: Any, workers: int) -> Any:
+    if workers == 0:
+        raise ValueError(
+            "multiprocessing_context can only be used with multi-process loading (num_workers >"
+            f" 0), but got num_workers={workers}"
         )
+    if isinstance(value, str):
+        known = multiprocessing.get_all_start_methods()
+        if value not in known:
+            raise ValueError(
+                "multiprocessing_context option should specify a valid start method in"
+                f" {known}, but got multiprocessing_context={value!r}"
+            )
+        return multiprocessing.get_context(value)
+    if not isinstance(value, BaseContext):
+        raise TypeError(
+            "multiprocessing_context option should be a valid context object or a string"
+            f" specifying the start method, but got multiprocessing_context={value}"
+        )
+    return value
 
 
 def _check_stream(shuffle: Any, sampler: Any, batch_sampler: Any) -> None:

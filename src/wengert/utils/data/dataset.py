@@ -77,6 +77,63 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
         return int(self.tensors[0]._array.shape[0])
 
 
+class StackDataset(Dataset[Any]):
+    """Several datasets side by side: a sample is a tuple, or by keyword a dict, of one of each.
+
+    >>> from wengert.utils.data import StackDataset
+    >>> StackDataset("ab", [1, 2])[1], StackDataset(x="ab", n=[1, 2])[1]
+    (('b', 2), {'x': 'b', 'n': 2})
+    """
+
+    datasets: Any
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if args and kwargs:
+            raise ValueError(
+                "Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like"
+                f" input/output, but both types are given: {len(args)} and {sorted(kwargs)}"
+            )
+        if not args and not kwargs:
+            raise ValueError("At least one dataset should be passed")
+        self.datasets = kwargs or args
+        lengths = [len(dataset) for dataset in self._parts()]
+        if len(set(lengths)) > 1:
+            raise ValueError(f"Size mismatch between datasets: their lengths are {lengths}")
+        self._length = lengths[0]
+
+    def _parts(self) -> list[Any]:
+        kept = self.datasets
+        return list(kept.values() if isinstance(kept, dict) else kept)
+
+    def _sample(self, values: Any) -> Any:
+        if isinstance(self.datasets, dict):
+            return dict(zip(self.datasets, values, strict=True))
+        return tuple(values)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._sample([dataset[index] for dataset in self._parts()])
+
+    def __getitems__(self, indices: list[Any]) -> list[Any]:
+        columns = [_samples_of(dataset, indices) for dataset in self._parts()]
+        return [self._sample(values) for values in zip(*columns, strict=True)]
+
+    def __len__(self) -> int:
+        return self._length
+
+
+def _samples_of(dataset: Any, indices: list[Any]) -> Any:
+    """The samples at some indices, asked for at once where that is offered."""
+    if not callable(getattr(dataset, "__getitems__", None)):
+        return [dataset[i] for i in indices]
+    samples = dataset.__getitems__(indices)
+    if len(samples) != len(indices):
+        raise ValueError(
+            "Nested dataset's output size mismatch."
+            f" Expected {len(indices)}, got {len(samples)} from {type(dataset).__name__}"
+        )
+    return samples
+
+
 class ConcatDataset(Dataset[Any]):
     """Several datasets, one after the other.
 
@@ -220,6 +277,7 @@ __all__ = [
     "ConcatDataset",
     "Dataset",
     "IterableDataset",
+    "StackDataset",
     "Subset",
     "TensorDataset",
     "random_split",

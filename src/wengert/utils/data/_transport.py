@@ -1,0 +1,70 @@
+"""What workers hand to their loader: objects, through memory that both can reach.
+
+A slot is a file without a name and without a disk, which is used again and again. An object is
+pickled into it with its arrays beside the pickle, and read out into memory of the reader's own,
+so that a tensor kept from one batch does not hold on to the others. Nothing can be left behind:
+the kernel takes the memory back with the last process that has the file open.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import tempfile
+from multiprocessing import reduction
+from typing import Any
+
+import numpy as np
+
+
+class Slot:
+    """Room for one object at a time."""
+
+    __slots__ = ("_file",)
+
+    def __init__(self, file: int | None = None) -> None:
+        self._file = _nameless_file() if file is None else file
+
+    def write(self, value: Any) -> list[int]:
+        """Store an object; returns the sizes of its parts, which `read` wants to know."""
+        buffers: list[pickle.PickleBuffer] = []
+        head = pickle.dumps(value, 5, buffer_callback=buffers.append)
+        offset, sizes = 0, []
+        for part in (memoryview(head), *(buffer.raw() for buffer in buffers)):
+            sizes.append(part.nbytes)
+            while part.nbytes:  # one call writes 2 GiB at most
+                written = os.pwrite(self._file, part, offset)
+                part, offset = part[written:], offset + written
+        return sizes
+
+    def read(self, sizes: list[int]) -> Any:
+        """The object that was stored last."""
+        offset, parts = 0, list[memoryview]()
+        for size in sizes:
+            rest = np.empty(size, np.uint8).data
+            parts.append(rest)
+            while rest.nbytes:
+                count = os.preadv(self._file, [rest], offset)
+                if not count:
+                    raise EOFError(f"a batch of a DataLoader worker ends {rest.nbytes} bytes early")
+                rest, offset = rest[count:], offset + count
+        return pickle.loads(parts[0], buffers=parts[1:])
+
+    def close(self) -> None:
+        """Let go of the file."""
+        os.close(self._file)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # On the way into a process that is being spawned.
+        return _received, (reduction.DupFd(self._file),)
+
+
+def _received(handle: Any) -> Slot:
+    return Slot(handle.detach())
+
+
+def _nameless_file() -> int:
+    if hasattr(os, "memfd_create"):
+        return os.memfd_create("wengert-batch")
+    with tempfile.TemporaryFile() as file:
+        return os.dup(file.fileno())
