@@ -80,9 +80,7 @@ class WorkerEpoch(Epoch):
         self._timeout, self._in_order = loader.timeout, loader.in_order
         self._persistent = loader.persistent_workers
         n = loader.num_workers
-        jobs = [
-            Job(k, n, self._base_seed, self._reading, loader.worker_init_fn, []) for k in range(n)
-        ]
+        jobs = [Job(k, n, self._base_seed, self._reading, loader.worker_init_fn) for k in range(n)]
         self._crew = Crew(loader.multiprocessing_context, jobs, self._prefetch, self)
         self._number = 0
         self._begin()

@@ -8,7 +8,7 @@ import random
 import signal
 import traceback
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -73,7 +73,8 @@ class Job(NamedTuple):
     base_seed: int
     reading: Reading
     init: Callable[[int], None] | None
-    slots: list[Slot]
+    slots: Sequence[Slot] = ()
+    parent: int | None = None  # the process that it was forked from, if it was
 
 
 def run(job: Job, link: Any) -> None:
@@ -84,7 +85,7 @@ def run(job: Job, link: Any) -> None:
     seed = _seed(job.base_seed, job.id)
     here.info = WorkerInfo(job.id, job.workers, seed, job.reading.dataset)
     with suppress(EOFError, ConnectionError):  # the loader is gone
-        _answer(job, _Inbox(link), link)
+        _answer(job, _Inbox(link, job.parent), link)
 
 
 def _seed(base: int, worker: int) -> int:
@@ -142,9 +143,8 @@ def _portable(failure: Failure) -> Failure:
 class _Inbox:
     """Tasks in the order in which they came, unless it is time to end."""
 
-    def __init__(self, link: Any) -> None:
-        self.link, self.waiting = link, deque[Any]()
-        self.parent = os.getppid()
+    def __init__(self, link: Any, parent: int | None) -> None:
+        self.link, self.waiting, self.parent = link, deque[Any](), parent
 
     def next(self) -> Any:
         """The next task; None if there will be none."""
@@ -157,7 +157,7 @@ class _Inbox:
                 self.waiting.append(task)
             if self.waiting:
                 return self.waiting.popleft()
-            # Siblings may hold the other end of the connection open: the parent's death shows
-            # in who the parent is.
-            if os.getppid() != self.parent:
+            # Of what forked processes share, the other end of the connection is a part: that
+            # the parent is dead shows in who the parent is.
+            if self.parent is not None and os.getppid() != self.parent:
                 return None

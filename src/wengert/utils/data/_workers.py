@@ -30,9 +30,9 @@ class Worker:
             self.slots += [Slot() for _ in range(prefetch)]
             self.free = list(range(prefetch))
             self.taken: dict[int, int] = {}
-            self.process = context.Process(
-                target=_loop.run, args=(job._replace(slots=self.slots), theirs), daemon=True
-            )
+            parent = os.getpid() if context.get_start_method() == "fork" else None
+            job = job._replace(slots=self.slots, parent=parent)
+            self.process = context.Process(target=_loop.run, args=(job, theirs), daemon=True)
             self.process.start()
         except BaseException:
             self.close()
