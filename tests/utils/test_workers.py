@@ -300,7 +300,7 @@ def test_a_dead_worker_is_told_of(what: Callable[[], Any], message: str, persist
     for _ in range(2):  # asking again changes nothing
         with pytest.raises(RuntimeError, match=message):
             list(epoch)
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 15
     assert next(iter(loader)).tolist() == [0, 1]  # another epoch has other workers
 
 
@@ -319,7 +319,7 @@ def test_timeout() -> None:
     start = time.monotonic()
     with pytest.raises(RuntimeError, match=r"timed out after 0\.2 seconds"):
         next(epoch)
-    assert time.monotonic() - start < 2
+    assert time.monotonic() - start < 15
 
 
 def alive(pid: int) -> bool:
@@ -331,7 +331,7 @@ def alive(pid: int) -> bool:
     return state != "Z"
 
 
-def ends(pids: list[int], within: float = 5.0) -> bool:
+def ends(pids: list[int], within: float = 20.0) -> bool:
     """Whether processes end in time."""
     deadline = time.monotonic() + within
     while any(map(alive, pids)) and time.monotonic() < deadline:
@@ -351,7 +351,7 @@ def test_a_worker_that_does_not_listen_is_terminated() -> None:
     start = time.monotonic()
     del epoch
     assert active_children() == []
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 15
 
 
 SCRIPT = """
@@ -398,7 +398,7 @@ def test_no_worker_outlives_a_signal_to_its_parent(
     pids = [int(pid) for pid in parent.stdout.readline().split()]
     assert len(pids) == 2
     (os.killpg if group else os.kill)(parent.pid, number)
-    errors = parent.communicate(timeout=10)[1]
+    errors = parent.communicate(timeout=30)[1]
     assert ends(pids)
     assert errors.count("Traceback") == (number == signal.SIGINT)
     assert errors.rstrip().endswith("KeyboardInterrupt" if number == signal.SIGINT else "")

@@ -157,7 +157,7 @@ class _Inbox:
                 self.waiting.append(task)
             if self.waiting:
                 return self.waiting.popleft()
-            # Of what forked processes share, the other end of the connection is a part: that
-            # the parent is dead shows in who the parent is.
+            # Siblings that were forked hold the other end of the connection open: it does not
+            # show that the parent is dead.
             if self.parent is not None and os.getppid() != self.parent:
                 return None
