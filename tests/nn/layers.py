@@ -219,6 +219,27 @@ CELLS = [
         (torch.randn(2, 5, dtype=torch.float64), torch.randn(2, 5, dtype=torch.float64)))),
 ]  # fmt: skip
 
+SEQUENCE = (5, 2, 8)  # length, batch, features
+
+
+ATTENTION = [
+    row("MultiheadAttention", 8, 2, inputs=floats(SEQUENCE, SEQUENCE, SEQUENCE)),
+    row("MultiheadAttention", 8, 2, bias=False, inputs=floats((5, 8), (4, 8), (4, 8))),
+    row("MultiheadAttention", 8, 4, batch_first=True, inputs=floats(
+        (2, 3, 8), (2, 4, 8), (2, 4, 8))),
+    row("MultiheadAttention", 8, 2, add_bias_kv=True, add_zero_attn=True, inputs=floats(
+        SEQUENCE, (4, 2, 8), (4, 2, 8))),
+    row("MultiheadAttention", 8, 2, kdim=3, vdim=4, inputs=floats(SEQUENCE, (4, 2, 3), (4, 2, 4))),
+    *(row("TransformerEncoderLayer", 8, 2, 6, 0.0, inputs=SEQUENCE, **options)
+      for options in ({}, {"norm_first": True, "activation": "gelu"}, {"bias": False},
+                      {"batch_first": True, "layer_norm_eps": 1e-3})),
+    *(row("TransformerDecoderLayer", 8, 2, 6, 0.0, inputs=floats(SEQUENCE, (4, 2, 8)), **options)
+      for options in ({}, {"norm_first": True, "activation": "gelu"}, {"bias": False})),
+    row("Transformer", 8, 2, 2, 1, 6, 0.0, inputs=floats(SEQUENCE, (4, 2, 8))),
+    row("Transformer", 8, 2, 1, 2, 6, 0.0, norm_first=True, batch_first=True,
+        inputs=floats((2, 5, 8), (2, 4, 8))),
+]  # fmt: skip
+
 PAIR = floats((4, 3), (4, 3))
 
 
@@ -299,7 +320,7 @@ LOSS += [Row("KLDivLoss", (), {"reduction": "batchmean"}, two_distributions)]
 
 ROWS = [
     *LINEAR, *CONVOLUTION, *POOLING, *NORMALISATION, *ACTIVATION, *DROPOUT, *EMBEDDING,
-    *PADDING, *RESIZING, *CELLS, *LOSS,
+    *PADDING, *RESIZING, *CELLS, *ATTENTION, *LOSS,
 ]  # fmt: skip
 
 

@@ -10,6 +10,7 @@ import pytest
 
 import wengert
 from tests.nn.layers import (
+    ATTENTION,
     CELLS,
     CONVOLUTION,
     EMBEDDING,
@@ -22,7 +23,10 @@ from tests.nn.layers import (
 from tests.nn.parity import array, flat, load, ours
 from wengert import nn
 
-pytestmark = pytest.mark.torch
+pytestmark = [
+    pytest.mark.torch,
+    pytest.mark.filterwarnings("ignore:enable_nested_tensor"),  # PyTorch's, of its own kernels
+]
 
 each_row = pytest.mark.parametrize("row", ROWS, ids=label)
 
@@ -84,7 +88,7 @@ def test_values_and_gradients(row: Row, torch: Any, training: bool) -> None:
         np.testing.assert_allclose(array(x), array(y), rtol=1e-10)
 
 
-WITH_WEIGHTS = [*LINEAR, *CONVOLUTION, *NORMALISATION, *EMBEDDING, *CELLS]
+WITH_WEIGHTS = [*LINEAR, *CONVOLUTION, *NORMALISATION, *EMBEDDING, *CELLS, *ATTENTION]
 
 
 @pytest.mark.parametrize("row", WITH_WEIGHTS, ids=label)
@@ -102,8 +106,12 @@ def test_initial_values_follow_the_seed(row: Row, torch: Any) -> None:
 
 def test_every_row_names_a_layer_and_every_layer_has_a_row() -> None:
     have = {row.name for row in ROWS}
-    containers = {"Module", "Sequential", "ModuleList", "ModuleDict", "ParameterList",
-                  "ParameterDict", "RNNCellBase"}  # fmt: skip
+    containers = {
+        "Module", "Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict",
+        "RNNCellBase",
+        # Parts of layers that have rows.
+        "NonDynamicallyQuantizableLinear", "TransformerDecoder", "TransformerEncoder",
+    }  # fmt: skip
     layers = {
         n for n in nn.modules.__all__
         if inspect.isclass(getattr(nn, n)) and issubclass(getattr(nn, n), nn.Module)

@@ -62,6 +62,25 @@ def softmax(array: np.ndarray, axis: int) -> Any:
     return _apply(_softmax_into, axis, array)
 
 
+def masked_softmax(array: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """The softmax of array + mask along the last axis; zeros where all are -inf."""
+    out = array + mask
+    if out.shape != array.shape:
+        raise ValueError(f"a mask of {mask.shape} for {array.shape}")
+    if not out.size:
+        return out
+    top = _max_reduce(out, axis=-1, keepdims=True)
+    blind = top == -np.inf
+    if blind.any():
+        top[blind] = 0
+    np.exp(np.subtract(out, top, out=out), out=out)
+    total = add_reduce(out, axis=-1, keepdims=True)
+    if blind.any():
+        total[blind] = 1
+    out /= total
+    return out
+
+
 def log_softmax(array: np.ndarray, axis: int) -> Any:
     """x - log(sum(exp(x)))."""
     if not array.size or not array.ndim:

@@ -70,6 +70,7 @@ from wengert.ops.loss import smooth_l1_loss as smooth_l1_loss
 from wengert.ops.loss import soft_margin_loss as soft_margin_loss
 from wengert.ops.loss import triplet_margin_loss as triplet_margin_loss
 from wengert.ops.loss import triplet_margin_with_distance_loss as triplet_margin_with_distance_loss
+from wengert.ops.multihead import multi_head_attention_forward as multi_head_attention_forward
 from wengert.ops.norm import batch_norm as batch_norm
 from wengert.ops.norm import group_norm as group_norm
 from wengert.ops.norm import instance_norm as instance_norm

@@ -30,6 +30,7 @@ import wengert.ops.joining as joining_ops
 import wengert.ops.linear as linear_ops
 import wengert.ops.loss as loss_ops
 import wengert.ops.matmul as matmul_ops
+import wengert.ops.multihead as multihead_ops
 import wengert.ops.norm as norm_ops
 import wengert.ops.padding as padding_ops
 import wengert.ops.pool as pool_ops
@@ -80,6 +81,7 @@ from wengert.ops.joining import *
 from wengert.ops.linear import *
 from wengert.ops.loss import *
 from wengert.ops.matmul import *
+from wengert.ops.multihead import *
 from wengert.ops.norm import *
 from wengert.ops.padding import *
 from wengert.ops.pool import *
@@ -131,6 +133,7 @@ FAMILIES: tuple[ModuleType, ...] = (
     linear_ops,
     loss_ops,
     matmul_ops,
+    multihead_ops,
     norm_ops,
     padding_ops,
     pool_ops,
@@ -186,6 +189,7 @@ if not TYPE_CHECKING:  # type checkers do not follow sums
     __all__ += linear_ops.__all__
     __all__ += loss_ops.__all__
     __all__ += matmul_ops.__all__
+    __all__ += multihead_ops.__all__
     __all__ += norm_ops.__all__
     __all__ += padding_ops.__all__
     __all__ += pool_ops.__all__

@@ -1,15 +1,27 @@
-"""Scaled dot-product attention."""
+"""Scaled dot-product attention.
+
+A composite: the products are `matmul`'s nodes, and what lies between them is one softmax.
+"""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor, memory_of, wrap
+from wengert import _dtypes
+from wengert._core import Tensor, memory_of, shape_of, wrap
 from wengert._dtypes import of_numpy
+from wengert.kernels import softmax as kernel
+from wengert.kernels.precision import HALF
+from wengert.ops._batching import Batch
+from wengert.ops._declare import Value, primitive
+from wengert.ops._operands import sum_to
+from wengert.ops.casting import convert
 from wengert.ops.dropout import dropout
-from wengert.ops.softmax import softmax
+from wengert.ops.selection import where
+from wengert.ops.softmax import _softmax_pullback, softmax
 
 
 def scaled_dot_product_attention(
@@ -22,39 +34,102 @@ def scaled_dot_product_attention(
     `query` is (..., queries, width), `key` (..., keys, width), `value` (..., keys, out). A
     boolean mask says what takes part, a floating one is added; `is_causal` lets a query see no
     later key. `scale` is 1 / sqrt(width) by default. With `enable_gqa` several heads of the
-    query share one of `key` and `value`. A query that may see nothing gives zeros.
+    query share one of `key` and `value`. A query that may see nothing gives zeros. Half
+    precision is computed in float32 and rounded once.
 
     >>> import wengert
     >>> q, k, v = wengert.zeros(1, 2), wengert.ones(2, 2), wengert.tensor([[1.], [3.]])
     >>> wengert.nn.functional.scaled_dot_product_attention(q, k, v)
     tensor([[2.]])
     """
-    _check(query, key, value, attn_mask, is_causal)
+    _check(query, key, value, attn_mask, dropout_p, is_causal)
+    dtype = memory_of(query).dtype
+    if dtype in HALF:
+        q, k, v = [convert(x, _dtypes.float32) for x in (query, key, value)]
+        if attn_mask is not None and memory_of(attn_mask).dtype != bool:
+            attn_mask = convert(attn_mask, _dtypes.float32)
+        out = scaled_dot_product_attention(
+            q, k, v, attn_mask, dropout_p, is_causal, scale, enable_gqa
+        )
+        return convert(out, of_numpy[dtype])
     if enable_gqa:
-        groups = query.shape[-3] // key.shape[-3]
-        key, value = key.repeat_interleave(groups, -3), value.repeat_interleave(groups, -3)
-    factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+        key, value = _for_all_heads(query, key), _for_all_heads(query, value)
+    width = query.shape[-1]
+    factor = 1 / math.sqrt(max(width, 1)) if scale is None else scale
     scores = (query * factor) @ key.transpose(-2, -1)
-    allowed = None
     if is_causal:
-        allowed = wrap(np.tri(query.shape[-2], key.shape[-2], dtype=bool))
-    elif attn_mask is not None and attn_mask._array.dtype == bool:
-        allowed = attn_mask
+        attn_mask = _causal(query.shape[-2], key.shape[-2], dtype)
     elif attn_mask is not None:
-        scores = scores + attn_mask
-    if allowed is None:
-        return dropout(softmax(scores, -1), dropout_p) @ value
-    # A row that sees nothing is computed as one that sees all, then erased: no nan arises.
-    blind = ~allowed.any(-1, keepdim=True)
-    weights = softmax(scores.masked_fill(~allowed & ~blind, -math.inf), -1)
-    if memory_of(blind).any():
-        weights = weights.masked_fill(blind, 0.0)
-    return dropout(weights, dropout_p) @ value
+        attn_mask = additive(attn_mask, dtype)
+    weights = softmax(scores, -1) if attn_mask is None else _masked_softmax(scores, attn_mask)
+    return (dropout(weights, dropout_p) if dropout_p else weights) @ value
+
+
+def _for_all_heads(query: Tensor, x: Tensor) -> Tensor:
+    """`x` with each of its heads repeated for the heads of the query that share it."""
+    heads, shared = query.shape[-3], x.shape[-3]
+    if not shared or heads % shared:
+        raise RuntimeError(
+            "Number of heads in key and value must divide the number of heads in query, but got"
+            f" {shared} and {heads}"
+        )
+    return x.repeat_interleave(heads // shared, -3)
+
+
+def additive(mask: Tensor, dtype: np.dtype[Any], shown: bool = True) -> Tensor:
+    """A boolean mask as what is to be added to scores; one of numbers as it is.
+
+    `shown` is its value where a key takes part.
+    """
+    if memory_of(mask).dtype != bool:
+        return mask
+    zero, hidden = wrap(np.zeros((), dtype)), wrap(np.full((), -np.inf, dtype))
+    return where(mask, zero, hidden) if shown else where(mask, hidden, zero)
+
+
+def _causal(queries: int, keys: int, dtype: np.dtype[Any]) -> Tensor:
+    """A mask that hides from each query the keys that come after it."""
+    return wrap(np.triu(np.full((queries, keys), -np.inf, dtype), 1))
+
+
+def _masked_softmax_in_batch(b: Batch) -> Value:
+    # What a mask lacks in rank is put between the batch and its own dimensions.
+    if "mask" in b.batched:
+        missing = b.rank("input") - b.rank("mask")
+        shape = (b.size, *(1,) * missing, *b.shape("mask"))
+        return b(input=b.whole("input"), mask=b.values["mask"].reshape(shape))
+    return b()
+
+
+def _masked_softmax_jvp(t_input: Value, t_mask: Value, out: Value) -> Value:
+    tangent = t_mask if t_input is None else t_input if t_mask is None else t_input + t_mask
+    return _softmax_pullback(tangent, out, -1)
+
+
+@primitive(
+    mixed=False,
+    label="SafeSoftmaxBackward0",
+    input=lambda g, out: _softmax_pullback(g, out, -1),
+    mask=lambda g, out, mask_shape: sum_to(_softmax_pullback(g, out, -1), mask_shape),
+    jvp=_masked_softmax_jvp,
+    batch=_masked_softmax_in_batch,
+    name="scaled_dot_product_attention",
+)
+def _masked_softmax(input: Value, mask: Value) -> Value:
+    """The softmax of the sum along the last dimension; zeros where all are -inf."""
+    try:
+        return kernel.masked_softmax(input, mask)
+    except ValueError:
+        raise RuntimeError(
+            f"The size of attn_mask {list(mask.shape)} must broadcast to that of the scores"
+            f" {list(input.shape)} in scaled_dot_product_attention()"
+        ) from None
 
 
 def _check(
-    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, is_causal: bool
-) -> None:
+    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float,
+    is_causal: bool,
+) -> None:  # fmt: skip
     three = {"query": query, "key": key, "value": value}
     for name, x in three.items():
         if not isinstance(x, Tensor):
@@ -64,14 +139,24 @@ def _check(
             )
     if attn_mask is not None and is_causal:
         raise RuntimeError("Explicit attn_mask should not be set when is_causal=True")
-    if min(x.ndim for x in three.values()) < 2:
+    if min(len(shape_of(x)) for x in three.values()) < 2:
         got = " ".join(f"{n}.dim: {x.ndim}" for n, x in three.items())
         raise RuntimeError(
             f"Expected query, key, and value to all be at least 2 dimensional, but got {got}"
         )
-    if len({x._array.dtype for x in three.values()}) > 1:
-        got = " ".join(f"{n}.dtype: {of_numpy[x._array.dtype]}" for n, x in three.items())
+    dtype = memory_of(query).dtype
+    if any(memory_of(x).dtype != dtype for x in three.values()):
+        got = " ".join(f"{n}.dtype: {x.dtype}" for n, x in three.items())
         raise RuntimeError(f"Expected query, key, and value to have the same dtype, but got {got}")
+    if attn_mask is not None and memory_of(attn_mask).dtype not in (bool, np.float32, dtype):
+        raise RuntimeError(
+            "Expected attn_mask dtype to be bool or float or to match query dtype, but got"
+            f" attn_mask.dtype: {attn_mask.dtype} and query.dtype: {query.dtype} instead."
+        )
+    if not 0.0 <= dropout_p <= 1.0:
+        raise RuntimeError(
+            f"dropout probability has to be between 0 and 1, but got dropout_p={dropout_p}"
+        )
 
 
 __all__: list[str] = []

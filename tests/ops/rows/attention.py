@@ -13,6 +13,17 @@ def masked(rng):
     return (*QKV(rng), mask)
 
 
+def blind(rng):
+    """An added mask, under which one query sees nothing."""
+    mask = rng.standard_normal((3, 5))
+    mask[1] = -np.inf
+    return (*QKV(rng), mask)
+
+
+def with_mask(mask):
+    return lambda rng: (*QKV(rng), mask)
+
+
 def zeros(*shapes: tuple[int, ...]):
     return lambda rng: tuple(np.zeros(s) for s in shapes)
 
@@ -27,7 +38,13 @@ ROWS = [
     Row(NAME, inputs((2, 2, 3, 4), (2, 2, 3, 4), (2, 2, 3, 4)), {"is_causal": True}, tag="causal"),
     Row(NAME, inputs((1, 4, 3, 4), (1, 2, 5, 4), (1, 2, 5, 4)), {"enable_gqa": True}, tag="groups"),
     Row(NAME, inputs((2, 3, 4), (2, 5, 4), (2, 5, 6), (3, 5)), tag="added"),
-    Row(NAME, masked, tag="mask"),
+    Row(NAME, inputs((2, 3, 4), (2, 5, 4), (2, 5, 6), (2, 1, 5)), tag="added to all queries"),
+    Row(NAME, masked, tag="mask", dtypes=("float32", "float16", "bfloat16")),
+    Row(NAME, inputs((1, 4, 3, 4), (1, 2, 5, 4), (1, 1, 5, 4)), {"enable_gqa": True}, tag="one"),
+    Row(NAME, inputs((2, 1, 3, 4), (3, 5, 4), (3, 5, 6)), tag="broadcast"),
+    Row(NAME, inputs((2, 3, 4), (2, 0, 4), (2, 0, 6)), tag="no keys"),
+    # The derivative with respect to the mask would step away from -inf.
+    Row(NAME, blind, grad=False, tag="blind"),
 ]
 
 ERRORS = [
@@ -46,5 +63,16 @@ ERRORS = [
         tag="width",
     ),
     ErrorRow(NAME, zeros((4,), (5, 4), (5, 6)), RuntimeError, "at least 2 dimensional", tag="rank"),
+    ErrorRow(NAME, with_mask(np.zeros((3, 4))), RuntimeError, "broadcast to that of", tag="mask"),
+    ErrorRow(NAME, with_mask(np.zeros((3, 5), int)), RuntimeError, "attn_mask dtype", tag="ints"),
+    ErrorRow(NAME, QKV, RuntimeError, "between 0 and 1", {"dropout_p": 1.5}, tag="dropout"),
+    ErrorRow(
+        NAME,
+        zeros((1, 3, 2, 4), (1, 2, 2, 4), (1, 2, 2, 4)),
+        RuntimeError,
+        "must divide the number of heads",
+        {"enable_gqa": True},
+        tag="heads",
+    ),
     ErrorRow(NAME, mixed, RuntimeError, "same dtype", tag="dtype"),
 ]

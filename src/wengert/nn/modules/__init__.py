@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from wengert.nn.modules import (
     activation,
+    attention,
     batchnorm,
     container,
     conv,
@@ -24,9 +25,11 @@ from wengert.nn.modules import (
     pooling,
     rnn,
     sparse,
+    transformer,
     upsampling,
 )
 from wengert.nn.modules.activation import *
+from wengert.nn.modules.attention import *
 from wengert.nn.modules.batchnorm import *
 from wengert.nn.modules.container import *
 from wengert.nn.modules.conv import *
@@ -45,11 +48,13 @@ from wengert.nn.modules.pixelshuffle import *
 from wengert.nn.modules.pooling import *
 from wengert.nn.modules.rnn import *
 from wengert.nn.modules.sparse import *
+from wengert.nn.modules.transformer import *
 from wengert.nn.modules.upsampling import *
 
 __all__: list[str] = []
 if not TYPE_CHECKING:  # type checkers do not follow sums
     __all__ += activation.__all__
+    __all__ += attention.__all__
     __all__ += batchnorm.__all__
     __all__ += container.__all__
     __all__ += conv.__all__
@@ -68,4 +73,5 @@ if not TYPE_CHECKING:  # type checkers do not follow sums
     __all__ += pooling.__all__
     __all__ += rnn.__all__
     __all__ += sparse.__all__
+    __all__ += transformer.__all__
     __all__ += upsampling.__all__

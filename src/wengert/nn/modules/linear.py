@@ -76,6 +76,15 @@ class Linear(Module):
         )
 
 
+class NonDynamicallyQuantizableLinear(Linear):
+    """The `Linear` that ends `MultiheadAttention`; the name is PyTorch's.
+
+    >>> import wengert
+    >>> wengert.nn.MultiheadAttention(2, 1).out_proj
+    NonDynamicallyQuantizableLinear(in_features=2, out_features=2, bias=True)
+    """
+
+
 class Bilinear(Module):
     """``input1 @ weight[k] @ input2 + bias[k]`` for every output feature k.
 
@@ -128,4 +137,4 @@ class Bilinear(Module):
         )
 
 
-__all__ = ["Bilinear", "Identity", "Linear"]
+__all__ = ["Bilinear", "Identity", "Linear", "NonDynamicallyQuantizableLinear"]

@@ -1,0 +1,131 @@
+"""Attention with several heads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wengert._core import Tensor
+from wengert.nn import functional as F
+from wengert.nn import init
+from wengert.nn._module import Module
+from wengert.nn.modules._common import parameter
+from wengert.nn.modules.linear import NonDynamicallyQuantizableLinear
+from wengert.nn.parameter import Parameter
+
+
+class MultiheadAttention(Module):
+    """Attention of queries to keys in several heads, between two linear maps.
+
+    Inputs are (length, batch, features), (batch, length, features) with `batch_first`, or
+    (length, features). In boolean masks True hides.
+
+    >>> import wengert
+    >>> x = wengert.zeros(5, 2, 8)
+    >>> out, weights = wengert.nn.MultiheadAttention(8, 4)(x, x, x)
+    >>> out.shape, weights.shape
+    (torch.Size([5, 2, 8]), torch.Size([2, 5, 5]))
+    """
+
+    in_proj_weight: Parameter | None
+    in_proj_bias: Parameter | None
+    q_proj_weight: Parameter | None
+    k_proj_weight: Parameter | None
+    v_proj_weight: Parameter | None
+    bias_k: Parameter | None
+    bias_v: Parameter | None
+
+    def __init__(
+        self,
+        embed_dim: int,
+        num_heads: int,
+        dropout: float = 0.0,
+        bias: bool = True,
+        add_bias_kv: bool = False,
+        add_zero_attn: bool = False,
+        kdim: int | None = None,
+        vdim: int | None = None,
+        batch_first: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        if embed_dim <= 0 or num_heads <= 0:
+            raise ValueError(
+                "embed_dim and num_heads must be greater than 0, got"
+                f" embed_dim={embed_dim} and num_heads={num_heads} instead"
+            )
+        super().__init__()
+        self.embed_dim = embed_dim
+        self.kdim = embed_dim if kdim is None else kdim
+        self.vdim = embed_dim if vdim is None else vdim
+        self._qkv_same_embed_dim = self.kdim == self.vdim == embed_dim
+        self.num_heads, self.dropout, self.batch_first = num_heads, dropout, batch_first
+        self.head_dim = embed_dim // num_heads
+        if self.head_dim * num_heads != embed_dim:
+            raise AssertionError(
+                f"embed_dim must be divisible by num_heads, got {embed_dim} and {num_heads}"
+            )
+        shapes: dict[str, tuple[int, ...] | None] = dict.fromkeys(
+            ("in_proj_weight", "q_proj_weight", "k_proj_weight", "v_proj_weight")
+        )
+        if self._qkv_same_embed_dim:
+            shapes["in_proj_weight"] = (3 * embed_dim, embed_dim)
+        else:
+            shapes["q_proj_weight"] = (embed_dim, embed_dim)
+            shapes["k_proj_weight"] = (embed_dim, self.kdim)
+            shapes["v_proj_weight"] = (embed_dim, self.vdim)
+        shapes["in_proj_bias"] = (3 * embed_dim,) if bias else None
+        shapes["bias_k"] = shapes["bias_v"] = (1, 1, embed_dim) if add_bias_kv else None
+        for name, shape in shapes.items():
+            made = None if shape is None else parameter(*shape, device=device, dtype=dtype)
+            self.register_parameter(name, made)
+        self.out_proj = NonDynamicallyQuantizableLinear(
+            embed_dim, embed_dim, bias=bias, device=device, dtype=dtype
+        )
+        self.add_zero_attn = add_zero_attn
+        self._reset_parameters()
+
+    def _reset_parameters(self) -> None:
+        weights = (self.in_proj_weight, self.q_proj_weight, self.k_proj_weight, self.v_proj_weight)
+        for weight in weights:
+            if weight is not None:
+                init.xavier_uniform_(weight)
+        for bias in (self.in_proj_bias, self.out_proj.bias):
+            if bias is not None:
+                init.zeros_(bias)
+        for extra in (self.bias_k, self.bias_v):
+            if extra is not None:
+                init.xavier_normal_(extra)
+
+    def forward(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        key_padding_mask: Tensor | None = None,
+        need_weights: bool = True,
+        attn_mask: Tensor | None = None,
+        average_attn_weights: bool = True,
+        is_causal: bool = False,
+    ) -> tuple[Tensor, Tensor | None]:
+        swapped = self.batch_first and query.ndim == 3
+        if swapped:
+            query, key, value = _swapped(query, key, value)
+        separate = not self._qkv_same_embed_dim
+        out, weights = F.multi_head_attention_forward(
+            query, key, value, self.embed_dim, self.num_heads, self.in_proj_weight,
+            self.in_proj_bias, self.bias_k, self.bias_v, self.add_zero_attn, self.dropout,
+            self.out_proj.weight, self.out_proj.bias, self.training, key_padding_mask,
+            need_weights, attn_mask, separate, self.q_proj_weight, self.k_proj_weight,
+            self.v_proj_weight, average_attn_weights=average_attn_weights, is_causal=is_causal,
+        )  # fmt: skip
+        return (out.transpose(1, 0) if swapped else out), weights
+
+
+def _swapped(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The inputs with their first two dimensions swapped; those that are the same stay so."""
+    q = query.transpose(1, 0)
+    k = q if key is query else key.transpose(1, 0)
+    return q, k, k if value is key else value.transpose(1, 0)
+
+
+__all__ = ["MultiheadAttention"]

@@ -1,0 +1,402 @@
+"""Transformers: layers of attention and feed-forward nets, stacks of them, and both stacks."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert import _dtypes
+from wengert._core import Tensor, memory_of, wrap
+from wengert._device import on_cpu
+from wengert.nn import functional as F
+from wengert.nn import init
+from wengert.nn._module import Module
+from wengert.nn.modules.attention import MultiheadAttention
+from wengert.nn.modules.container import ModuleList
+from wengert.nn.modules.dropout import Dropout
+from wengert.nn.modules.linear import Linear
+from wengert.nn.modules.normalization import LayerNorm
+from wengert.ops.multihead import canonical_mask
+
+Activation = str | Callable[[Tensor], Tensor]
+
+
+def _causal_mask(size: int, device: Any = None, dtype: Any = None) -> Tensor:
+    on_cpu(device)
+    dtype = dtype or _dtypes.defaults.dtype
+    return wrap(np.triu(np.full((size, size), -np.inf, dtype.np), 1))
+
+
+def _is_causal(mask: Tensor | None, told: bool | None, size: int | None = None) -> bool:
+    """What the caller said; where nothing was said, whether the mask is the causal one."""
+    if told is not None or mask is None:
+        return bool(told)
+    given = memory_of(mask)
+    size = given.shape[-2] if size is None else size
+    if given.shape != (size, size):
+        return False
+    return bool((given == np.triu(np.full((size, size), -np.inf, np.float32), 1)).all())
+
+
+def _length(x: Tensor, batch_first: bool) -> int:
+    return x.shape[0] if x.ndim == 2 else x.shape[1 if batch_first else 0]
+
+
+def _function(activation: Activation) -> Callable[[Tensor], Tensor]:
+    if not isinstance(activation, str):
+        return activation
+    if activation not in ("relu", "gelu"):
+        raise RuntimeError(f"activation should be relu/gelu, not {activation}")
+    return F.relu if activation == "relu" else F.gelu
+
+
+class TransformerEncoderLayer(Module):
+    """Attention of a sequence to itself, then a feed-forward net; both added to their input.
+
+    >>> import wengert
+    >>> layer = wengert.nn.TransformerEncoderLayer(8, 2, dim_feedforward=16)
+    >>> layer(wengert.zeros(5, 3, 8)).shape
+    torch.Size([5, 3, 8])
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Activation = F.relu,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        made: dict[str, Any] = {"bias": bias, "device": device, "dtype": dtype}
+        self.self_attn = MultiheadAttention(
+            d_model, nhead, dropout=dropout, batch_first=batch_first, **made
+        )
+        self.linear1 = Linear(d_model, dim_feedforward, **made)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(dim_feedforward, d_model, **made)
+        self.norm_first = norm_first
+        self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, **made)
+        self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, **made)
+        self.dropout1, self.dropout2 = Dropout(dropout), Dropout(dropout)
+        self.activation = _function(activation)
+
+    def forward(
+        self,
+        src: Tensor,
+        src_mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        is_causal: bool = False,
+    ) -> Tensor:
+        hidden = canonical_mask(src_key_padding_mask, "src_key_padding_mask", src_mask, "src_mask",
+                                src)  # fmt: skip
+        mask = canonical_mask(src_mask, "src_mask", None, "", src)
+        if self.norm_first:
+            src = src + self._sa_block(self.norm1(src), mask, hidden, is_causal)
+            return src + self._ff_block(self.norm2(src))
+        src = self.norm1(src + self._sa_block(src, mask, hidden, is_causal))
+        return self.norm2(src + self._ff_block(src))
+
+    def _sa_block(
+        self, x: Tensor, mask: Tensor | None, hidden: Tensor | None, is_causal: bool
+    ) -> Tensor:
+        out, _ = self.self_attn(x, x, x, attn_mask=mask, key_padding_mask=hidden,
+                                need_weights=False, is_causal=is_causal)  # fmt: skip
+        return self.dropout1(out)
+
+    def _ff_block(self, x: Tensor) -> Tensor:
+        return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+
+
+class TransformerDecoderLayer(Module):
+    """Attention of a sequence to itself and to a memory, then a feed-forward net.
+
+    Each of the three is added to its input.
+
+    >>> import wengert
+    >>> layer = wengert.nn.TransformerDecoderLayer(8, 2, dim_feedforward=16)
+    >>> layer(wengert.zeros(5, 3, 8), wengert.zeros(4, 3, 8)).shape
+    torch.Size([5, 3, 8])
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Activation = F.relu,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        made: dict[str, Any] = {"bias": bias, "device": device, "dtype": dtype}
+        attention = {"dropout": dropout, "batch_first": batch_first, **made}
+        self.self_attn = MultiheadAttention(d_model, nhead, **attention)
+        self.multihead_attn = MultiheadAttention(d_model, nhead, **attention)
+        self.linear1 = Linear(d_model, dim_feedforward, **made)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(dim_feedforward, d_model, **made)
+        self.norm_first = norm_first
+        self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, **made)
+        self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, **made)
+        self.norm3 = LayerNorm(d_model, eps=layer_norm_eps, **made)
+        self.dropout1, self.dropout2 = Dropout(dropout), Dropout(dropout)
+        self.dropout3 = Dropout(dropout)
+        self.activation = _function(activation)
+
+    def forward(
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        tgt_is_causal: bool = False,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
+        to_itself = tgt_mask, tgt_key_padding_mask, tgt_is_causal
+        to_memory = memory, memory_mask, memory_key_padding_mask, memory_is_causal
+        x = tgt
+        if self.norm_first:
+            x = x + self._sa_block(self.norm1(x), *to_itself)
+            x = x + self._mha_block(self.norm2(x), *to_memory)
+            return x + self._ff_block(self.norm3(x))
+        x = self.norm1(x + self._sa_block(x, *to_itself))
+        x = self.norm2(x + self._mha_block(x, *to_memory))
+        return self.norm3(x + self._ff_block(x))
+
+    def _sa_block(
+        self, x: Tensor, mask: Tensor | None, hidden: Tensor | None, is_causal: bool
+    ) -> Tensor:
+        out, _ = self.self_attn(x, x, x, attn_mask=mask, key_padding_mask=hidden,
+                                need_weights=False, is_causal=is_causal)  # fmt: skip
+        return self.dropout1(out)
+
+    def _mha_block(
+        self, x: Tensor, memory: Tensor, mask: Tensor | None, hidden: Tensor | None,
+        is_causal: bool,
+    ) -> Tensor:  # fmt: skip
+        out, _ = self.multihead_attn(x, memory, memory, attn_mask=mask, key_padding_mask=hidden,
+                                     need_weights=False, is_causal=is_causal)  # fmt: skip
+        return self.dropout2(out)
+
+    def _ff_block(self, x: Tensor) -> Tensor:
+        return self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+
+
+def _clones(layer: Module, count: int) -> ModuleList:
+    return ModuleList([copy.deepcopy(layer) for _ in range(count)])
+
+
+class TransformerEncoder(Module):
+    """Copies of an encoder layer one after another, and perhaps a norm.
+
+    `enable_nested_tensor` and `mask_check` are kept and change nothing.
+
+    >>> import wengert
+    >>> layer = wengert.nn.TransformerEncoderLayer(8, 2, dim_feedforward=16)
+    >>> wengert.nn.TransformerEncoder(layer, 2)(wengert.zeros(5, 3, 8)).shape
+    torch.Size([5, 3, 8])
+    """
+
+    norm: Module | None
+
+    def __init__(
+        self,
+        encoder_layer: Module,
+        num_layers: int,
+        norm: Module | None = None,
+        enable_nested_tensor: bool = True,
+        mask_check: bool = True,
+    ) -> None:
+        super().__init__()
+        self.layers, self.num_layers = _clones(encoder_layer, num_layers), num_layers
+        self.norm = norm
+        self.enable_nested_tensor, self.mask_check = enable_nested_tensor, mask_check
+
+    def forward(
+        self,
+        src: Tensor,
+        mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        is_causal: bool | None = None,
+    ) -> Tensor:
+        hidden = canonical_mask(src_key_padding_mask, "src_key_padding_mask", mask, "mask", src)
+        mask = canonical_mask(mask, "mask", None, "", src)
+        batch_first = self.layers[0].self_attn.batch_first
+        is_causal = _is_causal(mask, is_causal, _length(src, batch_first))
+        for layer in self.layers:
+            src = layer(src, src_mask=mask, is_causal=is_causal, src_key_padding_mask=hidden)
+        return src if self.norm is None else self.norm(src)
+
+
+class TransformerDecoder(Module):
+    """Copies of a decoder layer one after another, and perhaps a norm.
+
+    >>> import wengert
+    >>> layer = wengert.nn.TransformerDecoderLayer(8, 2, dim_feedforward=16)
+    >>> x, memory = wengert.zeros(5, 3, 8), wengert.zeros(4, 3, 8)
+    >>> wengert.nn.TransformerDecoder(layer, 2)(x, memory).shape
+    torch.Size([5, 3, 8])
+    """
+
+    norm: Module | None
+
+    def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
+        super().__init__()
+        self.layers, self.num_layers = _clones(decoder_layer, num_layers), num_layers
+        self.norm = norm
+
+    def forward(
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        tgt_is_causal: bool | None = None,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
+        batch_first = self.layers[0].self_attn.batch_first
+        tgt_is_causal = _is_causal(tgt_mask, tgt_is_causal, _length(tgt, batch_first))
+        for layer in self.layers:
+            tgt = layer(
+                tgt,
+                memory,
+                tgt_mask=tgt_mask,
+                memory_mask=memory_mask,
+                tgt_key_padding_mask=tgt_key_padding_mask,
+                memory_key_padding_mask=memory_key_padding_mask,
+                tgt_is_causal=tgt_is_causal,
+                memory_is_causal=memory_is_causal,
+            )
+        return tgt if self.norm is None else self.norm(tgt)
+
+
+class Transformer(Module):
+    """An encoder of a source, and a decoder that reads what it makes of it.
+
+    >>> import wengert
+    >>> net = wengert.nn.Transformer(8, 2, 1, 1, dim_feedforward=16)
+    >>> net(wengert.zeros(5, 3, 8), wengert.zeros(4, 3, 8)).shape
+    torch.Size([4, 3, 8])
+    """
+
+    def __init__(
+        self,
+        d_model: int = 512,
+        nhead: int = 8,
+        num_encoder_layers: int = 6,
+        num_decoder_layers: int = 6,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Activation = F.relu,
+        custom_encoder: Any = None,
+        custom_decoder: Any = None,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        made: dict[str, Any] = {"bias": bias, "device": device, "dtype": dtype}
+        layer = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps,
+                 batch_first, norm_first)  # fmt: skip
+        if custom_encoder is None:
+            custom_encoder = TransformerEncoder(
+                TransformerEncoderLayer(*layer, **made),
+                num_encoder_layers,
+                LayerNorm(d_model, eps=layer_norm_eps, **made),
+            )
+        self.encoder = custom_encoder
+        if custom_decoder is None:
+            custom_decoder = TransformerDecoder(
+                TransformerDecoderLayer(*layer, **made),
+                num_decoder_layers,
+                LayerNorm(d_model, eps=layer_norm_eps, **made),
+            )
+        self.decoder = custom_decoder
+        self._reset_parameters()
+        self.d_model, self.nhead, self.batch_first = d_model, nhead, batch_first
+
+    def forward(
+        self,
+        src: Tensor,
+        tgt: Tensor,
+        src_mask: Tensor | None = None,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        src_is_causal: bool | None = None,
+        tgt_is_causal: bool | None = None,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
+        self._check(src, tgt)
+        memory = self.encoder(
+            src,
+            mask=src_mask,
+            src_key_padding_mask=src_key_padding_mask,
+            is_causal=src_is_causal,
+        )
+        return self.decoder(
+            tgt,
+            memory,
+            tgt_mask=tgt_mask,
+            memory_mask=memory_mask,
+            tgt_key_padding_mask=tgt_key_padding_mask,
+            memory_key_padding_mask=memory_key_padding_mask,
+            tgt_is_causal=tgt_is_causal,
+            memory_is_causal=memory_is_causal,
+        )
+
+    def _check(self, src: Tensor, tgt: Tensor) -> None:
+        batch = 0 if self.batch_first else 1
+        if src.ndim == 3 and src.shape[batch] != tgt.shape[batch]:
+            raise RuntimeError(
+                "the batch number of src and tgt must be equal, got"
+                f" {src.shape[batch]} and {tgt.shape[batch]}"
+            )
+        if src.shape[-1] != self.d_model or tgt.shape[-1] != self.d_model:
+            raise RuntimeError(
+                "the feature number of src and tgt must be equal to d_model, got"
+                f" {src.shape[-1]} and {tgt.shape[-1]} for d_model={self.d_model}"
+            )
+
+    @staticmethod
+    def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
+        """A mask that hides from each position those after it: 0 on and below the diagonal."""
+        return _causal_mask(sz, device, dtype)
+
+    def _reset_parameters(self) -> None:
+        for p in self.parameters():
+            if p.ndim > 1:
+                init.xavier_uniform_(p)
+
+
+__all__ = [
+    "Transformer",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
+]
