@@ -63,6 +63,7 @@ _LAZY = frozenset(
         "mps",
         "nn",
         "optim",
+        "signal",
         "utils",
         "version",
         "xpu",

@@ -620,6 +620,8 @@ class TensorMethods:
         """Whether each element is plus infinity."""
     def isreal(self) -> Tensor:
         """Whether each element has no imaginary part."""
+    def istft(self, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, normalized: _bool = False, onesided: _bool | None = None, length: _int | None = None, return_complex: _bool = False) -> Tensor:
+        """The signal whose `stft` comes closest to `input`; its inverse, with the same arguments."""
     def item(self) -> Any:
         """The one element as a Python number; RuntimeError unless there is exactly one."""
     @property
@@ -984,6 +986,8 @@ class TensorMethods:
         """In-place form of `squeeze`; no element is written."""
     def std(self, dim: Dims | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None) -> Tensor:
         """Standard deviation: the square root of `var`. Its gradient is 0 where it is 0."""
+    def stft(self, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, pad_mode: str = 'reflect', normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None) -> Tensor:
+        """Spectra of frames of length `n_fft`, `hop_length` (a quarter of it) apart."""
     def storage_offset(self) -> _int:
         """How many elements of the underlying memory lie before the first one."""
     def stride(self, dim: _int | None = None) -> Any:

@@ -46,6 +46,7 @@ import wengert.ops.shape as shape_ops
 import wengert.ops.softmax as softmax_ops
 import wengert.ops.sort as sort_ops
 import wengert.ops.special as special_ops
+import wengert.ops.spectrogram as spectrogram_ops
 import wengert.ops.splitting as splitting_ops
 import wengert.ops.statistics as statistics_ops
 import wengert.ops.strided as strided_ops
@@ -97,6 +98,7 @@ from wengert.ops.shape import *
 from wengert.ops.softmax import *
 from wengert.ops.sort import *
 from wengert.ops.special import *
+from wengert.ops.spectrogram import *
 from wengert.ops.splitting import *
 from wengert.ops.statistics import *
 from wengert.ops.strided import *
@@ -149,6 +151,7 @@ FAMILIES: tuple[ModuleType, ...] = (
     softmax_ops,
     sort_ops,
     special_ops,
+    spectrogram_ops,
     splitting_ops,
     statistics_ops,
     strided_ops,
@@ -205,6 +208,7 @@ if not TYPE_CHECKING:  # type checkers do not follow sums
     __all__ += softmax_ops.__all__
     __all__ += sort_ops.__all__
     __all__ += special_ops.__all__
+    __all__ += spectrogram_ops.__all__
     __all__ += splitting_ops.__all__
     __all__ += statistics_ops.__all__
     __all__ += strided_ops.__all__

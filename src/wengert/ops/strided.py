@@ -310,7 +310,7 @@ def _unfold_batch(b: Batch) -> Value:
 
 
 @multilinear(
-    input=lambda g, input_shape, dimension, size, step: _fold(
+    input=lambda g, input_shape, dimension, size, step: overlap_add(
         g, input_shape, dimension, size, step
     ),
     view=True,
@@ -366,7 +366,7 @@ def _fold_batch(b: Batch) -> Value:
     batch=_fold_batch,
     name="unfold_backward",
 )
-def _fold(g: Value, shape: tuple[int, ...], dimension: int, size: int, step: int) -> Value:
+def overlap_add(g: Value, shape: tuple[int, ...], dimension: int, size: int, step: int) -> Value:
     """The adjoint of unfold: every slice added back to where it was taken from."""
     if not shape:
         return g.sum()
@@ -374,6 +374,10 @@ def _fold(g: Value, shape: tuple[int, ...], dimension: int, size: int, step: int
     along = np.moveaxis(out, dimension, -1)
     slices = np.moveaxis(g, dimension % len(shape), -2)
     reach = (slices.shape[-2] - 1) * step + 1
+    if slices.shape[-2] < size:
+        for k in range(slices.shape[-2]):
+            along[..., k * step : k * step + size] += slices[..., k, :]
+        return out
     for k in range(size):
         along[..., k : k + reach : step] += slices[..., k]
     return out

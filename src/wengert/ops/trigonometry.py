@@ -191,9 +191,8 @@ def rad2deg(input: Value) -> Value:
 
 @in_float32
 def _sinc(x: np.ndarray) -> np.ndarray:
-    angle = x * x.dtype.type(math.pi)
     zero = x == 0
-    angle[zero] = 1
+    angle = np.where(zero, x.dtype.type(1), x * x.dtype.type(math.pi))
     return np.where(zero, x.dtype.type(1), np.sin(angle) / angle)
 
 

@@ -25,6 +25,7 @@ from wengert.tensor._legacy import *
 from wengert.tensor._print import *
 from wengert.tensor._random import *
 from wengert.tensor._ranges import *
+from wengert.tensor._windows import *
 
 for _part in (_methods, _attributes, _autograd, _convert, _indexing, _legacy, _new, _print,
               _random_inplace):  # fmt: skip

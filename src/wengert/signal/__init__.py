@@ -1,0 +1,3 @@
+"""wengert.signal: windows for signals."""
+
+from wengert.signal import windows as windows
