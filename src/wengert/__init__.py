@@ -64,6 +64,7 @@ _LAZY = frozenset(
         "nn",
         "optim",
         "signal",
+        "testing",
         "utils",
         "version",
         "xpu",
