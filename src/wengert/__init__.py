@@ -63,6 +63,7 @@ _LAZY = frozenset(
         "mps",
         "nn",
         "optim",
+        "serialization",
         "signal",
         "testing",
         "utils",
@@ -75,6 +76,8 @@ _LAZY_NAMES = {
     "is_anomaly_enabled": "wengert.autograd.anomaly_mode",
     "is_anomaly_check_nan_enabled": "wengert.autograd.anomaly_mode",
     "set_anomaly_enabled": "wengert.autograd.anomaly_mode",
+    "load": "wengert.serialization",
+    "save": "wengert.serialization",
 }
 
 

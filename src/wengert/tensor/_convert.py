@@ -281,7 +281,7 @@ def is_shared(self: Tensor) -> bool:
     base: Any = self._array
     while isinstance(base, np.ndarray | memoryview):
         base = base.base if isinstance(base, np.ndarray) else base.obj
-    return isinstance(base, mmap.mmap)
+    return type(base) is mmap.mmap  # a file that `load` mapped is of a subclass
 
 
 def fill_(self: Tensor, value: Any) -> Tensor:

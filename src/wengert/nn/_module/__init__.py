@@ -42,26 +42,23 @@ class Module(Calls, StateDict, Conversion):
                 else f"takes 1 positional argument but {len(args) + 1} were given"
             )
             raise TypeError(f"{type(self).__name__}.__init__() {what}")
-        self.__dict__ |= {
-            "training": True,
-            "_parameters": {},
-            "_buffers": {},
-            "_modules": {},
-            "_non_persistent_buffers_set": set(),
-            "_forward_pre_hooks": {},
-            "_forward_pre_hooks_with_kwargs": set(),
-            "_forward_hooks": {},
-            "_forward_hooks_with_kwargs": set(),
-            "_forward_hooks_always_called": set(),
-            "_backward_pre_hooks": {},
-            "_backward_hooks": {},
-            "_state_dict_hooks": {},
-            "_state_dict_pre_hooks": {},
-            "_load_state_dict_pre_hooks": {},
-            "_load_state_dict_post_hooks": {},
-        }
+        self.__dict__ |= _fresh_state()
         if self.call_super_init:
             super().__init__(*args, **kwargs)
+
+    def __setstate__(self, state: Any) -> None:
+        """Take over the state of a copy or a pickle; what it lacks is as in a new module.
+
+        PyTorch keeps in dictionaries what are sets here.
+        """
+        state, slots = state if isinstance(state, tuple) else (state, None)
+        fresh = _fresh_state()
+        self.__dict__ |= fresh | (state or {})
+        for name, value in fresh.items():
+            if isinstance(value, set):
+                self.__dict__[name] = set(self.__dict__[name])
+        for name, value in (slots or {}).items():
+            setattr(self, name, value)
 
     def train(self: M, mode: bool = True) -> M:
         """Put this module and those below it in training mode (dropout drops, norms update)."""
@@ -99,6 +96,28 @@ class Module(Calls, StateDict, Conversion):
         if not lines and not below:
             return f"{self._get_name()}()"
         return f"{self._get_name()}(\n  " + "\n  ".join(lines + below) + "\n)"
+
+
+def _fresh_state() -> dict[str, Any]:
+    """The attributes of a module that owns nothing yet."""
+    return {
+        "training": True,
+        "_parameters": {},
+        "_buffers": {},
+        "_modules": {},
+        "_non_persistent_buffers_set": set(),
+        "_forward_pre_hooks": {},
+        "_forward_pre_hooks_with_kwargs": set(),
+        "_forward_hooks": {},
+        "_forward_hooks_with_kwargs": set(),
+        "_forward_hooks_always_called": set(),
+        "_backward_pre_hooks": {},
+        "_backward_hooks": {},
+        "_state_dict_hooks": {},
+        "_state_dict_pre_hooks": {},
+        "_load_state_dict_pre_hooks": {},
+        "_load_state_dict_post_hooks": {},
+    }
 
 
 def _indented(text: str) -> str:

@@ -1,0 +1,272 @@
+"""What a checkpoint may name: the library's own list, what the program adds, and modules.
+
+With ``weights_only=False`` a file may also hold modules and optimizers of wengert, and modules
+of classes that the program has imported. They are made without `__init__`, and given their
+attributes: of a class of the program, only `__new__` and `__setstate__` are called. Functions
+in such a file may be operations; they stand as values, and no loading calls them.
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from pickle import UnpicklingError
+from types import BuiltinFunctionType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from wengert import nn, ops, optim
+from wengert._core import Tensor
+from wengert.nn._module import Module
+from wengert.optim.optimizer import Optimizer
+from wengert.serialization._names import (
+    BUILDERS,
+    KNOWN,
+    Function,
+    modern,
+    path_of,
+    set_attributes,
+)
+from wengert.serialization._numpy import set_array, set_byte_order
+
+# What no file may name, even if a program allows it.
+_BLOCKED = frozenset({"sys", "os", "posix", "nt", "subprocess", "importlib", "pickle", "_pickle"})
+_PLAIN = (Namespace, SimpleNamespace)
+_TORCH = "torch."
+
+_safe: dict[Any, None] = {}
+
+
+def add_safe_globals(
+    safe_globals: list[Callable[..., Any] | tuple[Callable[..., Any], str]],
+) -> None:
+    """Let `load` use these classes and functions when a file names them.
+
+    It calls them with arguments from the file: add what is safe with any.
+
+    Args:
+        safe_globals: classes and functions; or pairs of one and the dotted name that files
+            have for it.
+
+    >>> import io, wengert
+    >>> from fractions import Fraction
+    >>> file = io.BytesIO()
+    >>> wengert.save(Fraction(1, 3), file)
+    >>> start = file.seek(0)
+    >>> wengert.serialization.add_safe_globals([Fraction])
+    >>> wengert.load(file)
+    Fraction(1, 3)
+    >>> wengert.serialization.clear_safe_globals()
+    """
+    _safe.update(dict.fromkeys(safe_globals))
+
+
+def get_safe_globals() -> list[Any]:
+    """What `add_safe_globals` has added.
+
+    >>> import wengert
+    >>> wengert.serialization.get_safe_globals()
+    []
+    """
+    return list(_safe)
+
+
+def clear_safe_globals() -> None:
+    """Forget what `add_safe_globals` has added.
+
+    >>> import wengert
+    >>> wengert.serialization.clear_safe_globals()
+    """
+    _safe.clear()
+
+
+class safe_globals:  # noqa: N801 (PyTorch's name)
+    """`add_safe_globals` for the time of a `with` statement.
+
+    >>> import wengert
+    >>> from fractions import Fraction
+    >>> with wengert.serialization.safe_globals([Fraction]):
+    ...     print(wengert.serialization.get_safe_globals())
+    [<class 'fractions.Fraction'>]
+    """
+
+    def __init__(self, safe_globals: list[Any]) -> None:
+        self._added = safe_globals
+        self._new: list[Any] = []
+
+    def __enter__(self) -> None:
+        self._new = [value for value in self._added if value not in _safe]
+        add_safe_globals(self._added)
+
+    def __exit__(self, *exception: object) -> None:
+        for value in self._new:
+            _safe.pop(value, None)
+
+
+def _by_path(values: Iterable[Any]) -> dict[str, Any]:
+    """What a program allows, by the name that files have for it."""
+    found = {}
+    for value in values:
+        if isinstance(value, tuple):
+            if len(value) != 2:
+                raise ValueError(
+                    "Expected tuple of length 2 (global, str of callable full path), but got tuple"
+                    f" of length: {len(value)}"
+                )
+            value, path = value
+            if type(path) is not str:
+                raise TypeError(
+                    "Expected second item in tuple to be str of callable full path, but got:"
+                    f" {type(path)}"
+                )
+        else:
+            path = ".".join(path_of(value))
+        found[path] = value
+    return found
+
+
+class Allowed:
+    """What one call of `load` lets a pickle do, as `_machine.Names` has it."""
+
+    def __init__(self, weights_only: bool) -> None:
+        self.weights_only = weights_only
+        self.by_program = _by_path(_safe)
+        self.callable = {id(value) for value in self.by_program.values()}
+
+    def find(self, module: str, name: str) -> Any:
+        """The value of a name, if it is allowed."""
+        module, name = modern(module, name)
+        path = f"{module}.{name}"
+        known = KNOWN.get(path)
+        if known is not None:
+            return known.value
+        if module.partition(".")[0] in _BLOCKED:
+            raise UnpicklingError(
+                f"Trying to load unsupported GLOBAL {path} whose module {module} is blocked."
+            )
+        if path in self.by_program:
+            value = self.by_program[path]
+            if isinstance(value, BuiltinFunctionType) and value.__module__ == "builtins":
+                raise UnpicklingError(f"Trying to load unsupported GLOBAL {path}: it is blocked.")
+            return value
+        value = None if self.weights_only else _of_program(module, name)
+        if value is None:
+            raise UnpicklingError(self._refusal(path))
+        return value
+
+    def _refusal(self, path: str) -> str:
+        path = path.removeprefix("builtins.")
+        among = "an allowed global by default"
+        if not self.weights_only:
+            among = "a class of modules that this program has imported, or an operation"
+        return (
+            f"Unsupported global: GLOBAL {path} was not {among}. If you trust it with any"
+            f" arguments, use `torch.serialization.add_safe_globals([{path}])` or the"
+            f" `torch.serialization.safe_globals([{path}])` context manager to allow it."
+        )
+
+    def call(self, machine: Any, function: Any, arguments: tuple[Any, ...]) -> Any:
+        """Call a builder, or what the program has allowed."""
+        build = BUILDERS.get(id(function))
+        if build is not None:
+            return build(machine, *arguments)
+        if id(function) in self.callable and not isinstance(function, Function):
+            return machine.let(function, *arguments)
+        if not self.weights_only and function is SimpleNamespace and not arguments:
+            return SimpleNamespace()
+        raise UnpicklingError(f"Trying to call reduce for unrecognized function {_named(function)}")
+
+    def make(self, machine: Any, kind: Any, arguments: tuple[Any, ...]) -> Any:
+        """A new object of a builder's class, or of one that is allowed."""
+        build = BUILDERS.get(id(kind))
+        if build is not None:
+            return build(machine, *arguments)
+        if isinstance(kind, type):
+            new: Any = kind.__new__
+            if id(kind) in self.callable:
+                return machine.let(new, kind, *arguments)
+            if not self.weights_only and not arguments and _is_made(kind):
+                return machine.let(new, kind)
+        raise UnpicklingError(
+            "Can only create new object for nn.Parameter or classes allowlisted via"
+            f" `add_safe_globals` but got {_named(kind)}"
+        )
+
+    def fill(self, machine: Any, value: Any, state: Any) -> None:
+        """Set the state of an object."""
+        kind = type(value)
+        if kind is OrderedDict:
+            set_attributes(machine, value, state)
+        elif isinstance(value, np.dtype):
+            set_byte_order(value, state)
+        elif kind is np.ndarray:
+            set_array(machine, value, state)
+        elif id(kind) in self.callable or (not self.weights_only and _is_made(kind)):
+            _set_state(machine, value, state)
+        else:
+            raise UnpicklingError(
+                "Can only build Tensor, Parameter, OrderedDict or types allowlisted via"
+                f" `add_safe_globals`, but got {kind}"
+            )
+
+
+def _set_state(machine: Any, value: Any, state: Any) -> None:
+    """As unpickling does."""
+    set_own = getattr(value, "__setstate__", None)
+    if set_own is not None:
+        machine.let(set_own, state)
+        return
+    slots = None
+    if isinstance(state, tuple) and len(state) == 2:
+        state, slots = state
+    for part in (state, slots):
+        if not (part is None or type(part) is dict):
+            raise UnpicklingError(f"the state of an object is a dict, but got {type(part)}")
+    if state:
+        machine.spend(len(state))
+        value.__dict__.update(state)
+    for name, item in (slots or {}).items():
+        setattr(value, name, item)
+
+
+def _is_made(kind: type) -> bool:
+    """Whether files with modules may have objects of this class."""
+    if kind in _PLAIN:
+        return True
+    return issubclass(kind, Module | Optimizer) and not issubclass(kind, Tensor)
+
+
+def _of_program(module: str, name: str) -> Any:
+    """A class that modules are made of, or an operation; None for anything else.
+
+    Nothing is imported: a file names what the program has.
+    """
+    value: Any = None
+    if (module + ".").startswith(_TORCH):
+        value = _of_wengert(module, name)
+    else:
+        value = sys.modules.get(module)
+        for part in name.split("."):
+            value = getattr(value, "__dict__", {}).get(part)
+    return value if isinstance(value, type) and _is_made(value) else _operation(value)
+
+
+def _of_wengert(module: str, name: str) -> Any:
+    homes: tuple[Any, ...] = (nn, nn.functional)
+    if module.startswith("torch.optim"):
+        homes = (optim,)
+    elif module == "torch":
+        homes = (ops,)
+    return next((home.__dict__[name] for home in homes if name in home.__dict__), None)
+
+
+def _operation(value: Any) -> Any:
+    home = getattr(value, "__module__", None) or ""
+    return value if callable(value) and home.startswith("wengert.ops") else None
+
+
+def _named(value: Any) -> str:
+    return repr(value) if isinstance(value, type | Function) else f"of {type(value)}"

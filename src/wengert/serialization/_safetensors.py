@@ -1,0 +1,60 @@
+"""Files of the safetensors format: a dictionary of tensors and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wengert import _dtypes
+from wengert._core import Tensor, wrap
+
+SUFFIX = ".safetensors"
+
+_DTYPES = {
+    "BOOL": _dtypes.bool_, "U8": _dtypes.uint8, "I8": _dtypes.int8, "I16": _dtypes.int16,
+    "I32": _dtypes.int32, "I64": _dtypes.int64, "U16": _dtypes.uint16, "U32": _dtypes.uint32,
+    "U64": _dtypes.uint64, "F16": _dtypes.float16, "BF16": _dtypes.bfloat16,
+    "F32": _dtypes.float32, "F64": _dtypes.float64, "C64": _dtypes.complex64,
+}  # fmt: skip
+
+
+def dumps(tensors: Any) -> bytes:
+    """A dictionary of tensors as a file; tensors that share memory are written apart."""
+    from safetensors.numpy import save
+
+    if not isinstance(tensors, Mapping):
+        raise ValueError(f"Expected a dict of [str, torch.Tensor] but received {type(tensors)}")
+    arrays = {}
+    for name, tensor in tensors.items():
+        if not isinstance(name, str) or not isinstance(tensor, Tensor):
+            raise ValueError(
+                f"Key `{name}` is invalid, expected torch.Tensor but received {type(tensor)};"
+                f" {SUFFIX} files hold nothing but tensors by name"
+            )
+        if tensor.dtype not in _DTYPES.values():
+            raise ValueError(f"Key `{name}`: {SUFFIX} files cannot hold {tensor.dtype}")
+        arrays[name] = np.ascontiguousarray(tensor._array).reshape(tensor._array.shape)
+    return save(arrays)
+
+
+def load(path: Path) -> dict[str, Tensor]:
+    """The tensors of a file by name."""
+    import safetensors
+
+    read: Any = safetensors.deserialize  # its stub has no types
+    try:
+        listed = read(path.read_bytes())
+    except safetensors.SafetensorError as error:
+        raise RuntimeError(f"{path} is no file of tensors: {error}") from None
+    return {name: _tensor(name, entry) for name, entry in listed}
+
+
+def _tensor(name: str, entry: Any) -> Tensor:
+    dtype = _DTYPES.get(entry["dtype"])
+    if dtype is None:
+        raise RuntimeError(f"{name!r} is of dtype {entry['dtype']}, which no tensor here has")
+    data = np.array(np.frombuffer(entry["data"], np.uint8))  # a copy: to be written to, aligned
+    return wrap(data.view(dtype.np).reshape(entry["shape"]))

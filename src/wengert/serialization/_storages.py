@@ -1,0 +1,162 @@
+"""Storages: the memory behind tensors, as checkpoints describe it.
+
+Tensors that show the same memory are saved as views of one storage, and come back so.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert import _dtypes
+from wengert._core import Tensor, leaf_of, new
+from wengert._storage import owner
+from wengert.tensor._attributes import UntypedStorage
+
+# What PyTorch calls the storages of each dtype; the newer dtypes have none of their own.
+CLASSES = {
+    "DoubleStorage": _dtypes.float64, "FloatStorage": _dtypes.float32,
+    "HalfStorage": _dtypes.float16, "BFloat16Storage": _dtypes.bfloat16,
+    "LongStorage": _dtypes.int64, "IntStorage": _dtypes.int32, "ShortStorage": _dtypes.int16,
+    "CharStorage": _dtypes.int8, "ByteStorage": _dtypes.uint8, "BoolStorage": _dtypes.bool_,
+    "ComplexDoubleStorage": _dtypes.complex128, "ComplexFloatStorage": _dtypes.complex64,
+}  # fmt: skip
+
+
+class StorageClass(NamedTuple):
+    """What a checkpoint means by ``torch.FloatStorage``; no dtype: bytes."""
+
+    name: str
+    dtype: _dtypes.dtype | None
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes an element."""
+        return 1 if self.dtype is None else self.dtype.itemsize
+
+
+TYPED = {name: StorageClass(name, dtype) for name, dtype in CLASSES.items()}
+UNTYPED = StorageClass("UntypedStorage", None)
+OF_DTYPE = {kind.dtype: kind for kind in TYPED.values()}
+
+
+class Loaded(UntypedStorage):
+    """A storage that was read, and the dtype that the checkpoint gave it."""
+
+    __slots__ = ("dtype",)
+
+    def __init__(self, memory: np.ndarray, dtype: _dtypes.dtype | None) -> None:
+        super().__init__(memory)
+        self.dtype = dtype
+
+
+class Shown(NamedTuple):
+    """An array as a view of memory: offset and strides count elements."""
+
+    memory: np.ndarray
+    offset: int
+    strides: tuple[int, ...]
+
+
+def shown(array: np.ndarray) -> Shown:
+    """The memory that an array shows, and how; a copy where PyTorch could not describe it."""
+    base = owner(array)
+    begin = array.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+    size = array.itemsize
+    if array.size == 0:
+        base, begin = np.empty(0, array.dtype), 0
+    elif (
+        begin % size
+        or base.nbytes % size
+        or not _dense(base)
+        or any(step < 0 or step % size for step in array.strides)
+    ):
+        base, begin = np.ascontiguousarray(array), 0
+        array = base.reshape(array.shape)
+    strides = Tensor.stride(_plain(array))
+    return Shown(base, begin // size, strides)
+
+
+def _dense(array: np.ndarray) -> bool:
+    """Whether the elements fill the memory from the first to the last, in any order."""
+    step = array.itemsize
+    for n, stride in sorted(zip(array.shape, array.strides, strict=True), key=lambda p: p[1]):
+        if n != 1 and stride != step:
+            return False
+        step *= n
+    return True
+
+
+def bytes_of(memory: np.ndarray) -> np.ndarray:
+    """The bytes of dense memory, in the order in which they lie there."""
+    if not memory.size:
+        return np.empty(0, np.uint8)
+    order = sorted(range(memory.ndim), key=lambda d: -memory.strides[d])
+    return memory.transpose(order).reshape(-1).view(np.uint8)
+
+
+def _plain(array: np.ndarray) -> Tensor:
+    tensor = new(Tensor)
+    tensor._array, tensor._edge = array, None
+    return tensor
+
+
+def rebuilt(
+    storage: Loaded,
+    offset: Any,
+    size: Any,
+    stride: Any,
+    requires_grad: bool = False,
+    dtype: _dtypes.dtype | None = None,
+) -> Tensor:
+    """The tensor that shows a storage in this way.
+
+    RuntimeError unless all of its elements lie in the storage.
+    """
+    dtype = dtype or storage.dtype or _dtypes.uint8
+    memory = storage._owner
+    shape, steps = lengths("size", size), lengths("stride", stride)
+    if len(shape) != len(steps):
+        raise RuntimeError(f"a tensor of {len(shape)} dimensions has {len(steps)} strides")
+    (begin,) = lengths("storage_offset", (offset,))
+    last = begin + sum((n - 1) * step for n, step in zip(shape, steps, strict=True))
+    need = 0 if 0 in shape else (last + 1) * dtype.itemsize
+    if need > memory.nbytes:
+        raise RuntimeError(
+            f"setStorage: sizes {list(shape)}, strides {list(steps)}, storage offset {begin}, and"
+            f" itemsize {dtype.itemsize} requiring a storage size of {need} are out of bounds for"
+            f" storage of size {memory.nbytes}"
+        )
+    if requires_grad and dtype.category < _dtypes.FLOAT:
+        raise RuntimeError(
+            "only Tensors of floating point dtype can require gradients; the file says that one"
+            f" of {dtype} does"
+        )
+    try:
+        tensor = _plain(_view(memory, dtype.np, begin, shape, steps))
+    except ValueError as error:  # more dimensions or elements than an array can have
+        raise RuntimeError(f"a tensor of shape {list(shape)} cannot be made: {error}") from None
+    if requires_grad:
+        tensor._edge = leaf_of(tensor)
+    return tensor
+
+
+def _view(
+    memory: np.ndarray, dtype: Any, begin: int, shape: tuple[int, ...], steps: tuple[int, ...]
+) -> np.ndarray:
+    if 0 in shape:
+        return np.empty(shape, dtype)
+    size = dtype.itemsize
+    strides = [step * size for step in steps]
+    return np.ndarray(shape, dtype, memory, begin * size, strides)
+
+
+def lengths(name: str, values: Any) -> tuple[int, ...]:
+    """A tuple of numbers of elements."""
+    if not isinstance(values, tuple | list):
+        raise RuntimeError(f"{name} of a tensor is a {type(values).__name__}, not a tuple")
+    for value in values:
+        if type(value) is not int or not 0 <= value < 1 << 63:
+            raise RuntimeError(f"{name} of a tensor has {value!r} where a length is expected")
+    return tuple(values)
