@@ -266,9 +266,12 @@ def modern(module: str, name: str) -> tuple[str, str]:
 # Where modules of wengert stand in PyTorch, if it is not the same place.
 _ELSEWHERE = {
     "nn._module.Module": "nn.modules.module",
+    "nn.modules.attention.MultiheadAttention": "nn.modules.activation",
     "nn.modules.parameters.ParameterDict": "nn.modules.container",
     "nn.modules.parameters.ParameterList": "nn.modules.container",
     "nn.modules.pixelshuffle.ChannelShuffle": "nn.modules.channelshuffle",
+    "optim._adafactor.Adafactor": "optim",
+    "optim._muon.Muon": "optim",
     "optim.adam.AdamW": "optim.adamw",
 }
 

@@ -41,7 +41,7 @@ def dumps(tensors: Any) -> bytes:
 
 
 def load(path: Path) -> dict[str, Tensor]:
-    """The tensors of a file by name."""
+    """The tensors of a file by name, in the order of the names: the file has none."""
     import safetensors
 
     read: Any = safetensors.deserialize  # its stub has no types
@@ -49,7 +49,7 @@ def load(path: Path) -> dict[str, Tensor]:
         listed = read(path.read_bytes())
     except safetensors.SafetensorError as error:
         raise RuntimeError(f"{path} is no file of tensors: {error}") from None
-    return {name: _tensor(name, entry) for name, entry in listed}
+    return {name: _tensor(name, entry) for name, entry in sorted(listed, key=lambda pair: pair[0])}
 
 
 def _tensor(name: str, entry: Any) -> Tensor:
