@@ -221,7 +221,6 @@ CELLS = [
 
 SEQUENCE = (5, 2, 8)  # length, batch, features
 
-
 ATTENTION = [
     row("MultiheadAttention", 8, 2, inputs=floats(SEQUENCE, SEQUENCE, SEQUENCE)),
     row("MultiheadAttention", 8, 2, bias=False, inputs=floats((5, 8), (4, 8), (4, 8))),
@@ -238,6 +237,22 @@ ATTENTION = [
     row("Transformer", 8, 2, 2, 1, 6, 0.0, inputs=floats(SEQUENCE, (4, 2, 8))),
     row("Transformer", 8, 2, 1, 2, 6, 0.0, norm_first=True, batch_first=True,
         inputs=floats((2, 5, 8), (2, 4, 8))),
+]  # fmt: skip
+
+RECURRENT = [
+    row("RNN", 3, 5, inputs=(4, 2, 3)),
+    row("RNN", 3, 5, 2, "relu", bias=False, inputs=(4, 3)),
+    row("RNN", 3, 5, bidirectional=True, batch_first=True, inputs=floats((2, 4, 3), (2, 2, 5))),
+    row("GRU", 3, 5, inputs=(4, 2, 3)),
+    row("GRU", 3, 5, 2, bidirectional=True, inputs=floats((4, 3), (4, 5))),
+    row("GRU", 3, 5, bias=False, batch_first=True, inputs=(2, 1, 3)),
+    row("GRU", 3, 5, inputs=(4, 0, 3)),
+    row("LSTM", 3, 5, inputs=(4, 2, 3)),
+    row("LSTM", 3, 5, 2, bias=False, bidirectional=True, batch_first=True, inputs=(2, 4, 3)),
+    row("LSTM", 3, 5, 2, proj_size=2, bidirectional=True, inputs=lambda torch: (
+        *floats((4, 2, 3))(torch), floats((4, 2, 2), (4, 2, 5))(torch))),
+    row("LSTM", 3, 5, bias=False, proj_size=2, inputs=(4, 3)),
+    row("LSTM", 3, 5, 3, dropout=0.3, inputs=(4, 2, 3))._replace(random=True),
 ]  # fmt: skip
 
 PAIR = floats((4, 3), (4, 3))
@@ -320,7 +335,7 @@ LOSS += [Row("KLDivLoss", (), {"reduction": "batchmean"}, two_distributions)]
 
 ROWS = [
     *LINEAR, *CONVOLUTION, *POOLING, *NORMALISATION, *ACTIVATION, *DROPOUT, *EMBEDDING,
-    *PADDING, *RESIZING, *CELLS, *ATTENTION, *LOSS,
+    *PADDING, *RESIZING, *CELLS, *RECURRENT, *ATTENTION, *LOSS,
 ]  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from tests.nn.layers import (
     EMBEDDING,
     LINEAR,
     NORMALISATION,
+    RECURRENT,
     ROWS,
     Row,
     label,
@@ -88,7 +89,9 @@ def test_values_and_gradients(row: Row, torch: Any, training: bool) -> None:
         np.testing.assert_allclose(array(x), array(y), rtol=1e-10)
 
 
-WITH_WEIGHTS = [*LINEAR, *CONVOLUTION, *NORMALISATION, *EMBEDDING, *CELLS, *ATTENTION]
+WITH_WEIGHTS = [
+    *LINEAR, *CONVOLUTION, *NORMALISATION, *EMBEDDING, *CELLS, *RECURRENT, *ATTENTION,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("row", WITH_WEIGHTS, ids=label)
@@ -108,7 +111,7 @@ def test_every_row_names_a_layer_and_every_layer_has_a_row() -> None:
     have = {row.name for row in ROWS}
     containers = {
         "Module", "Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict",
-        "RNNCellBase",
+        "RNNBase", "RNNCellBase",
         # Parts of layers that have rows.
         "NonDynamicallyQuantizableLinear", "TransformerDecoder", "TransformerEncoder",
     }  # fmt: skip

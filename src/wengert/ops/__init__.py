@@ -36,6 +36,7 @@ import wengert.ops.padding as padding_ops
 import wengert.ops.pool as pool_ops
 import wengert.ops.powers as powers_ops
 import wengert.ops.rectifiers as rectifiers_ops
+import wengert.ops.recurrent as recurrent_ops
 import wengert.ops.reduction as reduction_ops
 import wengert.ops.replacement as replacement_ops
 import wengert.ops.rounding as rounding_ops
@@ -88,6 +89,7 @@ from wengert.ops.padding import *
 from wengert.ops.pool import *
 from wengert.ops.powers import *
 from wengert.ops.rectifiers import *
+from wengert.ops.recurrent import *
 from wengert.ops.reduction import *
 from wengert.ops.replacement import *
 from wengert.ops.rounding import *
@@ -141,6 +143,7 @@ FAMILIES: tuple[ModuleType, ...] = (
     pool_ops,
     powers_ops,
     rectifiers_ops,
+    recurrent_ops,
     reduction_ops,
     replacement_ops,
     rounding_ops,
@@ -198,6 +201,7 @@ if not TYPE_CHECKING:  # type checkers do not follow sums
     __all__ += pool_ops.__all__
     __all__ += powers_ops.__all__
     __all__ += rectifiers_ops.__all__
+    __all__ += recurrent_ops.__all__
     __all__ += reduction_ops.__all__
     __all__ += replacement_ops.__all__
     __all__ += rounding_ops.__all__

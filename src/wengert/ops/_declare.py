@@ -49,7 +49,8 @@ class Op:
         inputs: arguments that may be Tensors, in order.
         params: the other arguments and their defaults.
         rules: vjp by input; an input without a derivative has None.
-        wants: the names that each rule reads, after `g`.
+        shared: a rule for what the rules of several inputs read by the name `shared`.
+        wants: the names of values that each rule reads, after `g`, itself or through `shared`.
         aux: names of what the forward returns beside its output (never differentiated).
         view: whether the output may share memory with the first input.
         floats: whether integer inputs are first converted to the default dtype.
@@ -78,6 +79,7 @@ class Op:
         batch: Batch | None = None,
         jvp: Jvp | None = None,
         reference: Callable[..., Any] | None = None,
+        shared: Rule | None = None,
     ) -> None:
         self.name = forward.__name__
         self.called = name or self.name.strip("_")
@@ -85,7 +87,7 @@ class Op:
         self.declared = forward
         self.kind, self.rules = kind, rules
         self.aux, self.view, self.floats, self.mixed = aux, view, floats, mixed
-        self.batch, self.jvp, self.reference = batch, jvp, reference
+        self.batch, self.jvp, self.reference, self.shared = batch, jvp, reference, shared
         self.label = label or _label(self.name)
         _check_names(self)
         REGISTRY[self.name] = self
@@ -113,7 +115,21 @@ class Op:
 
     @cached_property
     def wants(self) -> dict[str, list[str]]:
+        wants = {}
+        for i, names in self.takes.items():
+            through = self.shared_takes if "shared" in names else []
+            wants[i] = [n for n in dict.fromkeys([*names, *through]) if n != "shared"]
+        return wants
+
+    @cached_property
+    def takes(self) -> dict[str, list[str]]:
+        """The arguments of each rule, after `g`."""
         return {i: _reads(self.rules[i]) for i in self.inputs}
+
+    @cached_property
+    def shared_takes(self) -> list[str]:
+        """The arguments of `shared`, after `g`."""
+        return _reads(self.shared)
 
     @cached_property
     def jvp_reads(self) -> list[str]:
@@ -243,6 +259,7 @@ def primitive(
     batch: Batch | None = None,
     jvp: Jvp | None = None,
     reference: Callable[..., Any] | None = None,
+    shared: Rule | None = None,
     label: str | None = None,
     name: str | None = None,
     **rules: Rule | None,
@@ -253,10 +270,11 @@ def primitive(
     (indices, masks) that rules may read. An op that has some also has a `reference`, a
     function of the same arguments made of ordinary operations. `jvp`, given a tangent (or
     None) for each input and whatever else it names, is the tangent of the output; without it
-    the rules are transposed.
+    the rules are transposed. `shared` is a rule whose result other rules may read by that name:
+    it is computed once for all of them. An op that has one also has a `reference`.
     """
     options = {
         "aux": aux, "floats": floats, "mixed": mixed, "batch": batch, "jvp": jvp,
-        "reference": reference, "label": label, "name": name,
+        "reference": reference, "shared": shared, "label": label, "name": name,
     }  # fmt: skip
     return _decorator("primitive", rules, options)

@@ -306,16 +306,24 @@ def pullback_source(op: Op, layout: Layout) -> str:
     diff = layout.differentiable
     broadcasts = op.kind == "elementwise" and len(op.inputs) > 1
 
+    def arguments(names: list[str], load: str, own: str | None = None) -> str:
+        args = ["g"]
+        for w in names:
+            if w == "shared":
+                args.append(w)
+            elif w == f"{own}_shape":
+                args.append(f"e_{own}.shape")
+            else:
+                args.append((load if w in layout.arrays else "node.s_{w}").format(w=w))
+        return ", ".join(args)
+
     def gradients(condition: str, load: str) -> str:
         text = ""
+        if op.shared is not None:
+            text += f"    shared = vjp_shared({arguments(op.shared_takes, load)})\n"
         for i in diff:
-            args = ["g"]
-            for w in op.wants[i]:
-                if w == f"{i}_shape":
-                    args.append(f"e_{i}.shape")
-                else:
-                    args.append((load if w in layout.arrays else "node.s_{w}").format(w=w))
-            text += GRADIENT.format(i=i, args=", ".join(args), condition=condition.format(i=i))
+            args = arguments(op.takes[i], load, i)
+            text += GRADIENT.format(i=i, args=args, condition=condition.format(i=i))
             text += UNBROADCAST.format(i=i) if broadcasts else ""
         return text
 
@@ -440,6 +448,7 @@ def _write(op: Op, scope: dict[str, Any], function: Any) -> None:
         **{n: getattr(_core, n) for n in _CORE_NAMES},
         **{n: getattr(_operands, n) for n in _OPERAND_NAMES},
         **{f"vjp_{i}": op.rules[i] for i in op.differentiable},
+        "vjp_shared": op.shared,
     }
     exec(compile(source, file, "exec"), scope)
     linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file

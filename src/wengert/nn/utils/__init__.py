@@ -3,6 +3,7 @@
 # ruff: noqa: F403 (each module's `__all__` says what it holds)
 
 from wengert.nn.utils import clip_grad, convert_parameters
+from wengert.nn.utils import rnn as rnn
 from wengert.nn.utils.clip_grad import *
 from wengert.nn.utils.convert_parameters import *
 

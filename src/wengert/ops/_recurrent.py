@@ -1,0 +1,317 @@
+"""The operations behind recurrent layers: one layer, one direction, all steps.
+
+Kernels compute them, and a cotangent's way back through time, which all rules share. Where a
+derivative is itself recorded, and in transforms, they are computed step by step by ordinary
+operations. A node keeps what goes in, and of each row gates, cell and state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert._core import Tensor, wrap
+from wengert.kernels import recurrent as kernels
+from wengert.kernels.blas import dot
+from wengert.kernels.recurrent import Flow, Steps
+from wengert.ops._declare import Value, primitive
+from wengert.ops.joining import cat
+from wengert.ops.linear import _outer, linear
+from wengert.ops.reduction import sum_over
+
+State = tuple[Tensor, ...]
+
+
+def _recorded(*values: Value) -> bool:
+    """Whether a rule meets Tensors: of a derivative that is recorded, or of a batch of them."""
+    return any(isinstance(x, Tensor) for x in values)
+
+
+def _lifted(*values: Value) -> list[Any]:
+    return [x if x is None or isinstance(x, Tensor) else wrap(x) for x in values]
+
+
+def _of_less_rows(new: Tensor, old: Tensor, n: int) -> Tensor:
+    """A state of which the first `n` rows are new."""
+    return new if old.shape[0] == n else cat([new, old[n:]])
+
+
+def _zeros(state: Tensor | None, rows: int, width: int, like: Tensor) -> Tensor:
+    return wrap(np.zeros((rows, width), like._array.dtype)) if state is None else state
+
+
+def _along(
+    steps: Steps, state: State, advance: Callable[[slice, State], tuple[State, Any]]
+) -> tuple[State, list[Any]]:
+    """The state after all steps, and what `advance` returned beside the state of each."""
+    known = []
+    for rows, n in steps.order:
+        new, kept = advance(rows, tuple(s[:n] for s in state))
+        known.append(kept)
+        state = tuple(_of_less_rows(a, b, n) for a, b in zip(new, state, strict=True))
+    return state, known
+
+
+def _back(
+    steps: Steps, g: Tensor, state: State, known: list[Any],
+    retreat: Callable[[State, Any], tuple[State, Any]],
+) -> tuple[State, list[Any]]:  # fmt: skip
+    """The cotangents of the first state, and what `retreat` returned beside that of each step.
+
+    `g` is the cotangent of the state of each row.
+    """
+    found = []
+    for (rows, n), kept in zip(reversed(steps.order), reversed(known), strict=True):
+        first, *rest = (s[:n] for s in state)
+        new, part = retreat((first + g[rows], *rest), kept)
+        found.append(part)
+        state = tuple(_of_less_rows(a, b, n) for a, b in zip(new, state, strict=True))
+    return state, found[::-1]
+
+
+def _rows(steps: Steps, parts: Any) -> Tensor:
+    """What each step gave, in the layout of rows."""
+    parts = [*parts]
+    return cat(parts[::-1] if steps.reverse else parts)
+
+
+def _gates(input: Tensor, weight: Tensor, *biases: Tensor | None) -> Tensor:
+    """What the input contributes to the gates."""
+    given = [b for b in biases if b is not None]
+    return linear(input, weight, sum(given[1:], given[0]) if given else None)
+
+
+def _state_weight_vjp(shared: Flow, out: Value, h0: Value, steps: Steps) -> Value:
+    if shared.before is not None:
+        return _outer(shared.from_state, shared.before)
+    return kernels.state_weight_gradient(shared.from_state, out, h0, steps)
+
+
+_RULES: dict[str, Any] = {
+    "input": lambda g, shared, w_ih: linear(shared.gates, w_ih.T),
+    "h0": lambda g, shared: shared.h0,
+    "w_ih": lambda g, shared, input: _outer(shared.gates, input),
+    "w_hh": lambda g, shared, out, h0, steps: _state_weight_vjp(shared, out, h0, steps),
+    "b_ih": lambda g, shared: sum_over(shared.gates, (0,)),
+    "b_hh": lambda g, shared: sum_over(shared.from_state, (0,)),
+}
+
+
+# The Elman network.
+
+
+def _rnn_unrolled(
+    input: Tensor, h0: Tensor | None, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None,
+    b_hh: Tensor | None, steps: Steps, relu: bool,
+) -> list[Any]:  # fmt: skip
+    """State before and after each step."""
+    gates = _gates(input, w_ih, b_ih, b_hh)
+
+    def advance(rows: slice, state: State) -> tuple[State, Any]:
+        total = gates[rows] + linear(state[0], w_hh)
+        new = total.relu() if relu else total.tanh()
+        return (new,), (state[0], new)
+
+    return _along(steps, (_zeros(h0, steps.batch, w_hh.shape[1], input),), advance)[1]
+
+
+def _rnn_reference(
+    input: Value, h0: Value, w_ih: Value, w_hh: Value, b_ih: Value, b_hh: Value, steps: Steps,
+    relu: bool,
+) -> Value:  # fmt: skip
+    known = _rnn_unrolled(input, h0, w_ih, w_hh, b_ih, b_hh, steps, relu)
+    return _rows(steps, (new for _, new in known))
+
+
+def _rnn_flow(
+    g: Value, input: Value, h0: Value, w_ih: Value, w_hh: Value, b_ih: Value, b_hh: Value,
+    out: Value, steps: Steps, relu: bool,
+) -> Flow:  # fmt: skip
+    if not _recorded(g, input):
+        return kernels.rnn_back(g, out, w_hh, steps, relu)
+    g, input, h0, w_ih, w_hh, b_ih, b_hh = _lifted(g, input, h0, w_ih, w_hh, b_ih, b_hh)
+    known = _rnn_unrolled(input, h0, w_ih, w_hh, b_ih, b_hh, steps, relu)
+
+    def retreat(state: State, kept: Any) -> tuple[State, Any]:
+        _, new = kept
+        flow = state[0] * ((new > 0).to(new.dtype) if relu else 1.0 - new * new)
+        return (linear(flow, w_hh.T),), flow
+
+    start = _zeros(None, steps.batch, w_hh.shape[1], input)
+    (dh,), flows = _back(steps, g, (start,), known, retreat)
+    flow = _rows(steps, flows)
+    return Flow(flow, flow, dh, before=_rows(steps, (before for before, _ in known)))
+
+
+@primitive(
+    mixed=False, shared=_rnn_flow, reference=_rnn_reference, label="RnnBackward0", **_RULES,
+    name="rnn",
+)  # fmt: skip
+def rnn_layer(
+    input: Value, h0: Value, w_ih: Value, w_hh: Value, b_ih: Value, b_hh: Value, steps: Steps,
+    relu: bool,
+) -> Value:  # fmt: skip
+    """The states of an RNN."""
+    return kernels.rnn(input, h0, w_ih, w_hh, b_ih, b_hh, steps, relu)
+
+
+# Long short-term memory.
+
+
+def _lstm_unrolled(
+    input: Tensor, h0: Tensor | None, c0: Tensor | None, w_ih: Tensor, w_hh: Tensor,
+    b_ih: Tensor | None, b_hh: Tensor | None, w_hr: Tensor | None, steps: Steps,
+) -> tuple[State, list[Any]]:  # fmt: skip
+    """The last state, and of each step the state before, gates, tanh of the cell, raw state."""
+    x = _gates(input, w_ih, b_ih, b_hh)
+
+    def advance(rows: slice, state: State) -> tuple[State, Any]:
+        h, c = state
+        i, f, g, o = (x[rows] + linear(h, w_hh)).chunk(4, 1)
+        i, f, g, o = i.sigmoid(), f.sigmoid(), g.tanh(), o.sigmoid()
+        new_c = f * c + i * g
+        t = new_c.tanh()
+        raw = o * t
+        new_h = raw if w_hr is None else linear(raw, w_hr)
+        return (new_h, new_c), (new_h, h, c, i, f, g, o, t, raw)
+
+    n, width = steps.batch, w_hh.shape[0] // 4
+    start = (_zeros(h0, n, w_hh.shape[1], input), _zeros(c0, n, width, input))
+    return _along(steps, start, advance)
+
+
+def _lstm_reference(
+    input: Value, h0: Value, c0: Value, w_ih: Value, w_hh: Value, b_ih: Value, b_hh: Value,
+    w_hr: Value, steps: Steps,
+) -> Value:  # fmt: skip
+    (_, c), known = _lstm_unrolled(input, h0, c0, w_ih, w_hh, b_ih, b_hh, w_hr, steps)
+    return cat([_rows(steps, (new for new, *_ in known)).flatten(), c.flatten()])
+
+
+def _lstm_flow(
+    g: Value, input: Value, h0: Value, c0: Value, w_ih: Value, w_hh: Value, b_ih: Value,
+    b_hh: Value, w_hr: Value, gates: Value, cells: Value, steps: Steps,
+) -> Flow:  # fmt: skip
+    if not _recorded(g, input):
+        return kernels.lstm_back(g, gates, cells, c0, w_hh, w_hr, steps)
+    g, input, h0, c0, w_ih = _lifted(g, input, h0, c0, w_ih)
+    w_hh, b_ih, b_hh, w_hr = _lifted(w_hh, b_ih, b_hh, w_hr)
+    _, known = _lstm_unrolled(input, h0, c0, w_ih, w_hh, b_ih, b_hh, w_hr, steps)
+
+    def retreat(state: State, kept: Any) -> tuple[State, Any]:
+        dh, dc = state
+        _, _, c, i, f, g, o, t, _ = kept
+        raw = dh if w_hr is None else linear(dh, w_hr.T)
+        dc = dc + raw * o * (1.0 - t * t)
+        parts = [dc * g * i * (1.0 - i), dc * c * f * (1.0 - f), dc * i * (1.0 - g * g),
+                 raw * t * o * (1.0 - o)]  # fmt: skip
+        flow = cat(parts, 1)
+        return (linear(flow, w_hh.T), dc * f), (flow, dh)
+
+    g_out, g_cell = split_lstm(g, steps, w_hh.shape)
+    state = (_zeros(None, steps.batch, w_hh.shape[1], input), g_cell)
+    (dh, dc), found = _back(steps, g_out, state, known, retreat)
+    flow = _rows(steps, (flow for flow, _ in found))
+    projected = _rows(steps, (d for _, d in found))
+    before, raw = (_rows(steps, (kept[k] for kept in known)) for k in (1, -1))
+    return Flow(flow, flow, dh, dc, projected, before, raw)
+
+
+def split_lstm(out: Value, steps: Steps, shape: tuple[int, ...]) -> tuple[Value, Value]:
+    """States and last cells of the one row in which `lstm_layer` returns them.
+
+    `shape` is that of the recurrent weight.
+    """
+    size = steps.rows * shape[1]
+    states, cells = out[:size], out[size:]
+    return states.reshape((steps.rows, shape[1])), cells.reshape((steps.batch, shape[0] // 4))
+
+
+def _lstm_state_weight_vjp(
+    g: Value, shared: Flow, out: Value, h0: Value, w_hh_shape: tuple[int, ...], steps: Steps
+) -> Value:
+    return _state_weight_vjp(shared, split_lstm(out, steps, w_hh_shape)[0], h0, steps)
+
+
+def _projection_vjp(g: Value, shared: Flow, gates: Value, cells: Value) -> Value:
+    if shared.raw is not None:
+        return _outer(shared.projected, shared.raw)
+    return dot(shared.projected.T, kernels.raw_states(gates, cells))
+
+
+@primitive(
+    mixed=False, aux=("gates", "cells"), shared=_lstm_flow, reference=_lstm_reference,
+    label="LstmBackward0", **(_RULES | {"w_hh": _lstm_state_weight_vjp}),
+    c0=lambda g, shared: shared.c0, w_hr=_projection_vjp, name="lstm",
+)  # fmt: skip
+def lstm_layer(
+    input: Value, h0: Value, c0: Value, w_ih: Value, w_hh: Value, b_ih: Value, b_hh: Value,
+    w_hr: Value, steps: Steps,
+) -> Value:  # fmt: skip
+    """The states of an LSTM with its last cells behind them, in one row."""
+    return kernels.lstm(input, h0, c0, w_ih, w_hh, b_ih, b_hh, w_hr, steps)
+
+
+# The gated recurrent unit.
+
+
+def _gru_unrolled(
+    input: Tensor, h0: Tensor | None, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None,
+    b_hh: Tensor | None, steps: Steps,
+) -> list[Any]:  # fmt: skip
+    """Of each step the state before and after, gates, and the state's part in the last gate."""
+    x = _gates(input, w_ih, b_ih)
+
+    def advance(rows: slice, state: State) -> tuple[State, Any]:
+        (h,) = state
+        x_r, x_z, x_n = x[rows].chunk(3, 1)
+        h_r, h_z, inner = linear(h, w_hh, b_hh).chunk(3, 1)
+        r, z = (x_r + h_r).sigmoid(), (x_z + h_z).sigmoid()
+        n = (x_n + r * inner).tanh()
+        new = n + z * (h - n)
+        return (new,), (new, h, r, z, n, inner)
+
+    return _along(steps, (_zeros(h0, steps.batch, w_hh.shape[1], input),), advance)[1]
+
+
+def _gru_reference(
+    input: Value, h0: Value, w_ih: Value, w_hh: Value, b_ih: Value, b_hh: Value, steps: Steps
+) -> Value:
+    known = _gru_unrolled(input, h0, w_ih, w_hh, b_ih, b_hh, steps)
+    return _rows(steps, (new for new, *_ in known))
+
+
+def _gru_flow(
+    g: Value, input: Value, h0: Value, w_ih: Value, w_hh: Value, b_ih: Value, b_hh: Value,
+    out: Value, gates: Value, inner: Value, steps: Steps,
+) -> Flow:  # fmt: skip
+    if not _recorded(g, input):
+        return kernels.gru_back(g, out, gates, inner, h0, w_hh, steps)
+    g, input, h0, w_ih, w_hh, b_ih, b_hh = _lifted(g, input, h0, w_ih, w_hh, b_ih, b_hh)
+    known = _gru_unrolled(input, h0, w_ih, w_hh, b_ih, b_hh, steps)
+
+    def retreat(state: State, kept: Any) -> tuple[State, Any]:
+        (dh,) = state
+        _, h, r, z, n, inner = kept
+        d_n = dh * (1.0 - z) * (1.0 - n * n)
+        d_r, d_z = d_n * inner * r * (1.0 - r), dh * (h - n) * z * (1.0 - z)
+        from_state = cat([d_r, d_z, d_n * r], 1)
+        return (dh * z + linear(from_state, w_hh.T),), (cat([d_r, d_z, d_n], 1), from_state)
+
+    start = _zeros(None, steps.batch, w_hh.shape[1], input)
+    (dh,), found = _back(steps, g, (start,), known, retreat)
+    flow, from_state = (_rows(steps, (pair[k] for pair in found)) for k in (0, 1))
+    return Flow(flow, from_state, dh, before=_rows(steps, (kept[1] for kept in known)))
+
+
+@primitive(
+    mixed=False, aux=("gates", "inner"), shared=_gru_flow, reference=_gru_reference,
+    label="GruBackward0", **_RULES, name="gru",
+)  # fmt: skip
+def gru_layer(
+    input: Value, h0: Value, w_ih: Value, w_hh: Value, b_ih: Value, b_hh: Value, steps: Steps
+) -> Value:
+    """The states of a GRU."""
+    return kernels.gru(input, h0, w_ih, w_hh, b_ih, b_hh, steps)

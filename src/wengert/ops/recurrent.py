@@ -1,0 +1,355 @@
+"""Recurrent layers, stacked and in both directions, and single steps of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from wengert import _dtypes
+from wengert._core import Tensor, wrap
+from wengert._dtypes import of_numpy
+from wengert.kernels.precision import HALF
+from wengert.kernels.recurrent import Steps
+from wengert.ops._checks import not_implemented
+from wengert.ops._recurrent import gru_layer, lstm_layer, rnn_layer, split_lstm
+from wengert.ops._variadic import require_tensor
+from wengert.ops.casting import convert
+from wengert.ops.dropout import dropout as drop
+from wengert.ops.indexing import index_select
+from wengert.ops.joining import cat, stack
+from wengert.ops.linear import linear
+
+Tensors = Sequence[Tensor]
+# How many blocks of rows the weights of a mode have.
+GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "LSTM": 4, "GRU": 3}
+
+
+def stacked(
+    mode: str, input: Tensor, sizes: Sequence[int], hx: Tensors | None, params: Tensors,
+    has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool,
+) -> tuple[Tensor, list[Tensor]]:  # fmt: skip
+    """The last layer's states, and the final state (and cell) of every layer and direction.
+
+    `input` has the rows of a packed sequence, `sizes` says how many belong to each step. Without
+    `hx` states start from zeros.
+    """
+    directions = 2 if bidirectional else 1
+    each = _params_of_layer(mode, params, has_biases, num_layers * directions)
+    if input._array.dtype in HALF:
+        return _in_float32(
+            mode, input, sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional
+        )
+    steps = [Steps(sizes, reverse) for reverse in (False, True)[:directions]]
+    finals: list[list[Tensor]] = []
+    for layer in range(num_layers):
+        if layer and dropout and train:
+            input = drop(input, dropout)
+        outs = []
+        for direction, way in enumerate(steps):
+            k = layer * directions + direction
+            state = [None, None] if hx is None else [s[k] for s in hx]
+            out, final = _layer(mode, input, state, params[k * each : (k + 1) * each], way)
+            outs.append(out)
+            finals.append(final)
+        input = outs[0] if directions == 1 else cat(outs, 1)
+    return input, [stack(several) for several in zip(*finals, strict=True)]
+
+
+def _params_of_layer(mode: str, params: Tensors, has_biases: bool, layers: int) -> int:
+    """How many parameters a layer has in one direction."""
+    each = 4 if has_biases else 2
+    if mode == "LSTM" and len(params) == (each + 1) * layers:
+        each += 1  # a projection
+    if len(params) != each * layers:
+        raise RuntimeError(
+            f"got an incorrect number of RNN parameters: {len(params)} for {layers} layers and"
+            f" directions {'with' if has_biases else 'without'} biases"
+        )
+    return each
+
+
+def _in_float32(mode: str, input: Tensor, sizes: Any, hx: Any, params: Any, *rest: Any) -> Any:
+    """Half precision is computed in float32 and rounded once."""
+    dtype, wide = of_numpy[input._array.dtype], _dtypes.float32
+    hx = None if hx is None else [convert(s, wide) for s in hx]
+    params = [convert(p, wide) for p in params]
+    out, finals = stacked(mode, convert(input, wide), sizes, hx, params, *rest)
+    return convert(out, dtype), [convert(s, dtype) for s in finals]
+
+
+def _layer(
+    mode: str, input: Tensor, state: list[Any], params: Tensors, steps: Steps
+) -> tuple[Tensor, list[Tensor]]:
+    """The states of one layer in one direction, and the last of each sequence."""
+    w_ih, w_hh, *rest = params
+    b_ih, b_hh = rest[:2] if len(rest) > 1 else (None, None)
+    _check_layer(GATES[mode], input, state, w_ih, w_hh)
+    if mode == "LSTM":
+        h0, c0 = state
+        w_hr = rest[-1] if len(rest) % 2 else None
+        packed = lstm_layer(input, h0, c0, w_ih, w_hh, b_ih, b_hh, w_hr, steps)
+        out, cell = split_lstm(packed, steps, w_hh.shape)
+        return out, [_final(out, steps), cell]
+    if mode == "GRU":
+        out = gru_layer(input, state[0], w_ih, w_hh, b_ih, b_hh, steps)
+    else:
+        out = rnn_layer(input, state[0], w_ih, w_hh, b_ih, b_hh, steps, mode == "RNN_RELU")
+    return out, [_final(out, steps)]
+
+
+def _final(out: Tensor, steps: Steps) -> Tensor:
+    rows = steps.end
+    return out[rows] if isinstance(rows, slice) else index_select(out, 0, wrap(rows))
+
+
+def _check_layer(gates: int, input: Tensor, state: list[Any], w_ih: Tensor, w_hh: Tensor) -> None:
+    x, rows = input._array, w_ih._array.shape[0]
+    if of_numpy[x.dtype].category != _dtypes.FLOAT:
+        raise not_implemented("rnn", x)
+    for other in (w_ih, w_hh, *state):
+        if other is not None and other._array.dtype != x.dtype:
+            raise RuntimeError(
+                "mat1 and mat2 must have the same dtype, but got"
+                f" {of_numpy[x.dtype].short} and {of_numpy[other._array.dtype].short} in a"
+                " recurrent layer"
+            )
+    for what, given, weight in (("input", input, w_ih), ("hx", state[0], w_hh)):
+        if given is not None and given._array.shape[-1] != weight._array.shape[-1]:
+            raise RuntimeError(
+                "mat1 and mat2 shapes cannot be multiplied"
+                f" ({'x'.join(map(str, given.shape))} and {weight.shape[1]}x{weight.shape[0]}):"
+                f" {what} and a recurrent layer's weight"
+            )
+    if w_hh._array.shape[0] != rows or rows % gates:
+        raise RuntimeError(
+            f"weights of input and state must have {gates} blocks of rows each, got shapes"
+            f" {list(w_ih.shape)} and {list(w_hh.shape)}"
+        )
+
+
+def sizes_of(input: Tensor) -> list[int]:
+    """How many sequences run at each step of an input (time, batch, width)."""
+    steps, batch, _ = input.shape
+    if not steps:
+        raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
+    return [batch] * steps
+
+
+def _padded(
+    mode: str, input: Tensor, hx: Tensors, params: Any, has_biases: bool, num_layers: int,
+    dropout: float, train: bool, bidirectional: bool, batch_first: bool,
+) -> tuple[Tensor, ...]:  # fmt: skip
+    """A stack of layers over sequences of one length."""
+    name = mode.lower()
+    require_tensor(name, "input", input)
+    if not isinstance(params, list | tuple):
+        kind = type(params).__name__
+        raise TypeError(f"{name}(): argument 'params' must be tuple of Tensors, not {kind}")
+    if input.ndim != 3:
+        raise IndexError(
+            f"{name}() expects an input of 3 dimensions, (time, batch, width), got"
+            f" {list(input.shape)}"
+        )
+    wanted = num_layers * (2 if bidirectional else 1)
+    for state in hx:
+        if len(state.shape) != 3 or state.shape[0] != wanted:
+            raise RuntimeError(
+                f"{name}() expects states of shape ({wanted}, batch, width), got"
+                f" {list(state.shape)}"
+            )
+    out, finals = over_time(
+        mode, input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
+    )
+    return out, *finals
+
+
+def over_time(
+    mode: str, input: Tensor, hx: Tensors | None, params: Tensors, has_biases: bool,
+    num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool,
+) -> tuple[Tensor, list[Tensor]]:  # fmt: skip
+    """`stacked`, for sequences of one length beside each other."""
+    x = input.transpose(0, 1) if batch_first else input
+    sizes = sizes_of(x)
+    out, finals = stacked(
+        mode, x.reshape(len(sizes) * sizes[0], x.shape[2]), sizes, hx, params, has_biases,
+        num_layers, dropout, train, bidirectional,
+    )  # fmt: skip
+    out = out.reshape(len(sizes), sizes[0], out.shape[1])
+    return out.transpose(0, 1) if batch_first else out, finals
+
+
+def rnn_tanh(
+    input: Tensor, hx: Tensor, params: Tensors, has_biases: bool, num_layers: int,
+    dropout: float, train: bool, bidirectional: bool, batch_first: bool,
+) -> tuple[Tensor, ...]:  # fmt: skip
+    """What `nn.RNN` computes: the states of the last layer, and every layer's last.
+
+    `params` are the weights of its layers in order.
+
+    >>> import wengert
+    >>> x, h, w = wengert.zeros(4, 1, 2), wengert.ones(1, 1, 3), wengert.eye(3)
+    >>> out, last = wengert.rnn_tanh(x, h, [w[:, :2], w], False, 1, 0.0, False, False, False)
+    >>> last
+    tensor([[[0.4906, 0.4906, 0.4906]]])
+    """
+    return _padded("RNN_TANH", input, (hx,), params, has_biases, num_layers, dropout, train,
+                   bidirectional, batch_first)  # fmt: skip
+
+
+def rnn_relu(
+    input: Tensor, hx: Tensor, params: Tensors, has_biases: bool, num_layers: int,
+    dropout: float, train: bool, bidirectional: bool, batch_first: bool,
+) -> tuple[Tensor, ...]:  # fmt: skip
+    """As `rnn_tanh`, with rectifiers.
+
+    >>> import wengert
+    >>> x, h, w = wengert.ones(4, 1, 2), wengert.ones(1, 1, 3), wengert.eye(3)
+    >>> out, last = wengert.rnn_relu(x, h, [w[:, :2], w], False, 1, 0.0, False, False, False)
+    >>> last
+    tensor([[[5., 5., 1.]]])
+    """
+    return _padded("RNN_RELU", input, (hx,), params, has_biases, num_layers, dropout, train,
+                   bidirectional, batch_first)  # fmt: skip
+
+
+def gru(
+    input: Tensor, hx: Tensor, params: Tensors, has_biases: bool, num_layers: int,
+    dropout: float, train: bool, bidirectional: bool, batch_first: bool,
+) -> tuple[Tensor, ...]:  # fmt: skip
+    """What `nn.GRU` computes: the states of the last layer, and every layer's last.
+
+    `params` are the weights of its layers in order.
+
+    >>> import wengert
+    >>> x, h, w = wengert.zeros(4, 1, 2), wengert.ones(1, 1, 3), wengert.zeros(9, 5)
+    >>> out, last = wengert.gru(x, h, [w[:, :2], w[:, 2:]], False, 1, 0.0, False, False, False)
+    >>> last
+    tensor([[[0.0625, 0.0625, 0.0625]]])
+    """
+    return _padded("GRU", input, (hx,), params, has_biases, num_layers, dropout, train,
+                   bidirectional, batch_first)  # fmt: skip
+
+
+def lstm(
+    input: Tensor, hx: Tensors, params: Tensors, has_biases: bool, num_layers: int,
+    dropout: float, train: bool, bidirectional: bool, batch_first: bool,
+) -> tuple[Tensor, ...]:  # fmt: skip
+    """What `nn.LSTM` computes: the states of the last layer, every layer's last, and its cell.
+
+    `params` are the weights of its layers in order.
+
+    >>> import wengert
+    >>> x, w = wengert.zeros(4, 1, 2), wengert.zeros(12, 5)
+    >>> h, c = wengert.zeros(1, 1, 3), wengert.ones(1, 1, 3)
+    >>> weights = [w[:, :2], w[:, 2:]]
+    >>> out, h, c = wengert.lstm(x, (h, c), weights, False, 1, 0.0, False, False, False)
+    >>> c
+    tensor([[[0.0625, 0.0625, 0.0625]]])
+    """
+    if len(hx) != 2:
+        raise RuntimeError(f"lstm expects two hidden states, got {len(hx)}")
+    return _padded("LSTM", input, tuple(hx), params, has_biases, num_layers, dropout, train,
+                   bidirectional, batch_first)  # fmt: skip
+
+
+# Single steps.
+
+
+def _check_cell(gates: int, input: Tensor, state: Tensors, w_ih: Tensor, w_hh: Tensor) -> None:
+    shape, width = input.shape, w_hh.shape[1]
+    if shape[-1] != w_ih.shape[1]:
+        raise RuntimeError(
+            f"input has inconsistent input_size: got {shape[-1]} expected {w_ih.shape[1]}"
+        )
+    for k, s in enumerate(state):
+        if s.shape[:-1] != shape[:-1]:
+            raise RuntimeError(
+                f"Input batch size {shape[0]} doesn't match hidden{k} batch size {s.shape[0]}"
+            )
+        if s.shape[-1] != width:
+            raise RuntimeError(
+                f"hidden{k} has inconsistent hidden_size: got {s.shape[-1]}, expected {width}"
+            )
+    if w_ih.shape[0] != gates * width:
+        raise RuntimeError(
+            f"weight_ih first dim must be {gates} * hidden_size = {gates * width}, but got"
+            f" {w_ih.shape[0]}"
+        )
+
+
+def rnn_tanh_cell(
+    input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """``tanh(w_ih @ input + b_ih + w_hh @ hx + b_hh)``, for each sample.
+
+    >>> import wengert
+    >>> x, h, w = wengert.zeros(1, 2), wengert.ones(1, 2), wengert.eye(2)
+    >>> wengert.rnn_tanh_cell(x, h, w, w)
+    tensor([[0.7616, 0.7616]])
+    """
+    _check_cell(1, input, (hx,), w_ih, w_hh)
+    return (linear(input, w_ih, b_ih) + linear(hx, w_hh, b_hh)).tanh()
+
+
+def rnn_relu_cell(
+    input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """As `rnn_tanh_cell`, with a rectifier.
+
+    >>> import wengert
+    >>> x, h, w = wengert.ones(1, 2), wengert.ones(1, 2), wengert.eye(2)
+    >>> wengert.rnn_relu_cell(x, h, w, w)
+    tensor([[2., 2.]])
+    """
+    _check_cell(1, input, (hx,), w_ih, w_hh)
+    return (linear(input, w_ih, b_ih) + linear(hx, w_hh, b_hh)).relu()
+
+
+def lstm_cell(
+    input: Tensor, hx: Tensors, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """One step of an LSTM from the state `hx`, (h, c), to the next.
+
+    >>> import wengert
+    >>> x, c, w = wengert.zeros(1, 2), wengert.ones(1, 2), wengert.zeros(8, 2)
+    >>> wengert.lstm_cell(x, (x, c), w, w)
+    (tensor([[0.2311, 0.2311]]), tensor([[0.5000, 0.5000]]))
+    """
+    if len(hx) != 2:
+        raise RuntimeError(f"lstm_cell expects two hidden states, got {len(hx)}")
+    h, c = hx
+    _check_cell(4, input, (h, c), w_ih, w_hh)
+    i, f, g, o = (linear(input, w_ih, b_ih) + linear(h, w_hh, b_hh)).chunk(4, -1)
+    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+    return o.sigmoid() * c.tanh(), c
+
+
+def gru_cell(
+    input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """One step of a GRU.
+
+    >>> import wengert
+    >>> x, h, w = wengert.ones(1, 2), wengert.ones(1, 2), wengert.zeros(6, 2)
+    >>> wengert.gru_cell(x, h, w, w)
+    tensor([[0.5000, 0.5000]])
+    """
+    _check_cell(3, input, (hx,), w_ih, w_hh)
+    r_i, z_i, n_i = linear(input, w_ih, b_ih).chunk(3, -1)
+    r_h, z_h, n_h = linear(hx, w_hh, b_hh).chunk(3, -1)
+    reset, update = (r_i + r_h).sigmoid(), (z_i + z_h).sigmoid()
+    new = (n_i + reset * n_h).tanh()
+    return new + update * (hx - new)
+
+
+__all__ = [
+    "gru", "gru_cell", "lstm", "lstm_cell", "rnn_relu", "rnn_relu_cell", "rnn_tanh",
+    "rnn_tanh_cell",
+]  # fmt: skip
+FUNCTIONAL: tuple[str, ...] = ()
+METHODS: tuple[str, ...] = ()
+INPLACE: tuple[str, ...] = ()
