@@ -147,7 +147,7 @@ def _rnn_flow(
 
 @primitive(
     mixed=False, shared=_rnn_flow, reference=_rnn_reference, label="RnnBackward0", **_RULES,
-    name="rnn",
+    name="rnn_tanh",
 )  # fmt: skip
 def rnn_layer(
     input: Value, h0: Value, w_ih: Value, w_hh: Value, b_ih: Value, b_hh: Value, steps: Steps,
