@@ -65,6 +65,7 @@ _LAZY = frozenset(
         "optim",
         "serialization",
         "signal",
+        "special",
         "testing",
         "utils",
         "version",

@@ -534,6 +534,18 @@ class TensorMethods:
         """The hypotenuse ``sqrt(input**2 + other**2)``, without overflow on the way."""
     def hypot_(self, other: Operand) -> Tensor:
         """In-place form of `hypot`."""
+    def i0(self) -> Any:
+        """The modified Bessel function of the first kind and order 0."""
+    def i0_(self) -> Tensor:
+        """In-place form of `i0`."""
+    def igamma(self, other: Operand) -> Tensor:
+        """The regularised lower incomplete gamma function of shape `input` up to `other`."""
+    def igamma_(self, other: Operand) -> Tensor:
+        """In-place form of `igamma`."""
+    def igammac(self, other: Operand) -> Tensor:
+        """``1 - igamma(input, other)``, accurate where that is small."""
+    def igammac_(self, other: Operand) -> Tensor:
+        """In-place form of `igammac`."""
     @property
     def imag(self) -> Tensor: ...
     @imag.setter
@@ -764,6 +776,10 @@ class TensorMethods:
         """In-place form of `multiply`."""
     def mv(self, vec: Tensor) -> Tensor:
         """Product of a matrix and a vector."""
+    def mvlgamma(self, p: _int) -> Tensor:
+        """The logarithm of the gamma function of `p` dimensions."""
+    def mvlgamma_(self, p: _int) -> Tensor:
+        """In-place form of `mvlgamma`."""
     @property
     def name(self) -> Any: ...
     def nan_to_num(self, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None) -> Tensor:
@@ -836,6 +852,10 @@ class TensorMethods:
         """The dimensions in another order, as a view."""
     def pin_memory(self, device: Any = None) -> Tensor:
         """RuntimeError, as in a PyTorch without an accelerator."""
+    def polygamma(self, n: _int) -> Tensor:
+        """The n-th derivative of `digamma`."""
+    def polygamma_(self, n: _int) -> Tensor:
+        """In-place form of `polygamma`."""
     def positive(self) -> Tensor:
         """The tensor itself, the operator ``+x``."""
     def pow(self, exponent: Any) -> Tensor:

@@ -8,6 +8,7 @@ import wengert.ops.activation as activation_ops
 import wengert.ops.adaptive as adaptive_ops
 import wengert.ops.arithmetic as arithmetic_ops
 import wengert.ops.attention as attention_ops
+import wengert.ops.bessel as bessel_ops
 import wengert.ops.bitwise as bitwise_ops
 import wengert.ops.casting as casting_ops
 import wengert.ops.classification as classification_ops
@@ -24,6 +25,7 @@ import wengert.ops.exponential as exponential_ops
 import wengert.ops.extrema as extrema_ops
 import wengert.ops.fourier as fourier_ops
 import wengert.ops.functional_softmax as functional_softmax_ops
+import wengert.ops.gamma as gamma_ops
 import wengert.ops.indexing as indexing_ops
 import wengert.ops.interpolate as interpolate_ops
 import wengert.ops.joining as joining_ops
@@ -61,6 +63,7 @@ from wengert.ops.activation import *
 from wengert.ops.adaptive import *
 from wengert.ops.arithmetic import *
 from wengert.ops.attention import *
+from wengert.ops.bessel import *
 from wengert.ops.bitwise import *
 from wengert.ops.casting import *
 from wengert.ops.classification import *
@@ -77,6 +80,7 @@ from wengert.ops.exponential import *
 from wengert.ops.extrema import *
 from wengert.ops.fourier import *
 from wengert.ops.functional_softmax import *
+from wengert.ops.gamma import *
 from wengert.ops.indexing import *
 from wengert.ops.interpolate import *
 from wengert.ops.joining import *
@@ -115,6 +119,7 @@ FAMILIES: tuple[ModuleType, ...] = (
     adaptive_ops,
     arithmetic_ops,
     attention_ops,
+    bessel_ops,
     bitwise_ops,
     casting_ops,
     classification_ops,
@@ -131,6 +136,7 @@ FAMILIES: tuple[ModuleType, ...] = (
     extrema_ops,
     fourier_ops,
     functional_softmax_ops,
+    gamma_ops,
     indexing_ops,
     interpolate_ops,
     joining_ops,
@@ -173,6 +179,7 @@ if not TYPE_CHECKING:  # type checkers do not follow sums
     __all__ += adaptive_ops.__all__
     __all__ += arithmetic_ops.__all__
     __all__ += attention_ops.__all__
+    __all__ += bessel_ops.__all__
     __all__ += bitwise_ops.__all__
     __all__ += casting_ops.__all__
     __all__ += classification_ops.__all__
@@ -189,6 +196,7 @@ if not TYPE_CHECKING:  # type checkers do not follow sums
     __all__ += extrema_ops.__all__
     __all__ += fourier_ops.__all__
     __all__ += functional_softmax_ops.__all__
+    __all__ += gamma_ops.__all__
     __all__ += indexing_ops.__all__
     __all__ += interpolate_ops.__all__
     __all__ += joining_ops.__all__

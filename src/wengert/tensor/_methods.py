@@ -67,10 +67,22 @@ def where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
     return ops.where(condition, self, other)
 
 
+def polygamma(self: Tensor, n: int) -> Tensor:
+    """The n-th derivative of `digamma`.
+
+    >>> import wengert
+    >>> wengert.tensor([1.0, 2.0]).polygamma(1)
+    tensor([1.6449, 0.6449])
+    """
+    return ops.polygamma(n, self)
+
+
 def bind() -> None:
     """Give Tensor everything that ops declare."""
     for family in ops.FAMILIES:
         bind_module(family)
     bind_operators()
-    for function in (copy_, where):
+    for function in (copy_, polygamma, where):
         setattr(Tensor, function.__name__, function)
+    define: Any = Tensor
+    define.polygamma_ = inplace(polygamma, "polygamma_")

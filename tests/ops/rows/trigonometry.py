@@ -39,6 +39,7 @@ ROWS = [
       for n in ANYWHERE),
     *(Row(n, inside, dtypes=FLOATS) for n in (*INSIDE, *ALIASES)),
     *(Row(n, above_one, dtypes=("float32",)) for n in ("acosh", "arccosh")),
+    Row("sinc", inputs(()), tag="0d"),
     *(Row(n, complexes, tag="complex") for n in UNARY if n not in WITHOUT_COMPLEX),
     *(Row(n, lambda rng: (SPECIAL,), tag="special", grad=False) for n in UNARY),
     # PyTorch has no derivative of the in-place forms of the inverse hyperbolic functions.

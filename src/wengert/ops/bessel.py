@@ -1,0 +1,49 @@
+"""Bessel functions. Their derivatives are those of the neighbouring orders."""
+
+from __future__ import annotations
+
+from wengert.kernels import scipy_special as kernels
+from wengert.ops._checks import require_kind
+from wengert.ops._declare import Value, elementwise
+from wengert.ops.rounding import sign
+
+
+def _slope(input: Value, out: Value, kind: str, order: int) -> Value:
+    below, above = bessel(input, kind, abs(order - 1)), bessel(input, kind, order + 1)
+    if kind in ("j", "y"):
+        # Of order -1 they are those of order 1 with the other sign.
+        return -above if order == 0 else (below - above) * 0.5
+    mean = (below + above) * 0.5
+    if kind == "i":
+        return mean
+    if kind == "ie":
+        return mean - sign(input) * out
+    return -mean if kind == "k" else out - mean
+
+
+@elementwise(
+    floats=True,
+    input=lambda g, input, out, kind, order: g * _slope(input, out, kind, order),
+    label="BesselBackward0",
+    name="i0",
+)
+def bessel(input: Value, kind: str, order: int) -> Value:
+    """The kinds are those of `kernels.bessel`."""
+    require_kind(f"bessel_{kind}{order}", input, "f")
+    return kernels.bessel(kind, order, input)
+
+
+def i0(input: Value) -> Value:
+    """The modified Bessel function of the first kind and order 0.
+
+    >>> import wengert
+    >>> wengert.i0(wengert.tensor([0.0, 1.0]))
+    tensor([1.0000, 1.2661])
+    """
+    return bessel(input, "i", 0)
+
+
+__all__ = ["i0"]
+FUNCTIONAL: tuple[str, ...] = ()
+METHODS = ("i0",)
+INPLACE = ("i0",)
