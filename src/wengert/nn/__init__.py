@@ -2,17 +2,53 @@
 
 # ruff: noqa: F403 (each module's `__all__` says what it holds)
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wengert.nn import functional as functional
 from wengert.nn import init as init
 from wengert.nn import modules as modules
+from wengert.nn import parallel as parallel
 from wengert.nn import parameter as parameter
 from wengert.nn import utils as utils
 from wengert.nn.modules import *
+from wengert.nn.parallel import DataParallel as DataParallel
 from wengert.nn.parameter import *
 
-__all__: list[str] = ["functional", "init", "modules", "parameter", "utils"]
+__all__: list[str] = [
+    "DataParallel",
+    "factory_kwargs",
+    "functional",
+    "init",
+    "modules",
+    "parallel",
+    "parameter",
+    "utils",
+]
 if not TYPE_CHECKING:  # type checkers do not follow sums
     __all__ += modules.__all__
     __all__ += parameter.__all__
+
+
+def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
+    """The keyword arguments with which a module is to make its tensors.
+
+    Args:
+        kwargs: `device`, `dtype`, `memory_format`, and a dict of them under ``factory_kwargs``.
+
+    >>> import wengert
+    >>> wengert.nn.factory_kwargs({"device": "cpu", "factory_kwargs": {"dtype": wengert.float64}})
+    {'dtype': torch.float64, 'device': 'cpu'}
+    """
+    if kwargs is None:
+        return {}
+    names = {"device", "dtype", "memory_format"}
+    unexpected = kwargs.keys() - names - {"factory_kwargs"}
+    if unexpected:
+        raise TypeError(f"unexpected kwargs {unexpected}")
+    made = dict(kwargs.get("factory_kwargs", {}))
+    for name in ("device", "dtype", "memory_format"):
+        if name in kwargs:
+            if name in made:
+                raise TypeError(f"{name} specified twice, in **kwargs and in factory_kwargs")
+            made[name] = kwargs[name]
+    return made

@@ -1,13 +1,20 @@
-"""Parameter and Buffer: the tensors that a Module registers when they are assigned to it."""
+"""The tensors that a Module registers when they are assigned to it: Parameter and Buffer.
+
+Their uninitialized forms wait for a shape, which the first input will tell.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from wengert._core import Tensor, leaf_of, new
-from wengert._dtypes import canonical, inexact, of_numpy
+from wengert._device import device as device_type
+from wengert._device import on_cpu
+from wengert._dtypes import canonical, defaults, inexact, of_numpy
+from wengert._dtypes import dtype as dtype_type
 
 
 class Parameter(Tensor):
@@ -102,4 +109,151 @@ def _rebuild(cls: type[Parameter], array: np.ndarray, requires_grad: bool) -> Pa
     return self
 
 
-__all__ = ["Buffer", "Parameter"]
+# Where a tensor keeps its array. Those without a shape hide the attribute, so that whatever
+# would read values or shape raises; what may be asked of them goes by this.
+_memory: Any = Tensor.__dict__["_array"]
+
+
+class _Uninitialized(Tensor):
+    """A dtype that waits for a shape."""
+
+    __slots__ = ()
+
+    cls_to_become: type[Tensor] = Tensor
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        """All is done in `__new__`; Tensor's own constructor takes other arguments."""
+
+    def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Become an ordinary parameter or buffer of that shape, with values still to be set."""
+        on_cpu(device)
+        kind = self.dtype if dtype is None else dtype
+        self.__class__ = self.cls_to_become  # type: ignore[assignment]
+        self._array = np.empty(tuple(shape), kind.np)
+        if self._edge is not None:
+            self._edge = leaf_of(self)  # a leaf knows its shape
+
+    @property
+    def _array(self) -> Any:
+        raise ValueError(
+            "Attempted to use an uninitialized parameter. This error happens when you are using a"
+            " `LazyModule` or explicitly manipulating `torch.nn.parameter.UninitializedParameter`"
+            " objects. When using LazyModules Call `forward` with a dummy batch to initialize the"
+            " parameters before calling torch functions"
+        )
+
+    @_array.setter
+    def _array(self, array: np.ndarray) -> None:
+        _memory.__set__(self, array)
+
+    @property
+    def dtype(self) -> dtype_type:
+        return of_numpy[_memory.__get__(self).dtype]
+
+    @property
+    def device(self) -> device_type:
+        return device_type("cpu")
+
+    @property
+    def shape(self) -> Any:
+        raise RuntimeError(
+            "Can't access the shape of an uninitialized parameter or buffer. This error usually"
+            " happens in `load_state_dict` when trying to load an uninitialized parameter into an"
+            " initialized one. Call `forward` to initialize the parameters before accessing their"
+            " attributes."
+        )
+
+    def detach(self) -> Any:
+        """Itself: there are no values yet."""
+        return self
+
+    def __repr__(self) -> str:  # type: ignore[override]
+        return f"<{type(self).__name__}>"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        known = memo.get(id(self))
+        if known is None:
+            function, arguments = self.__reduce_ex__(2)
+            known = memo[id(self)] = function(*arguments)
+        return known
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return type(self), (self.requires_grad, None, self.dtype)
+
+
+def _make(cls: Any, requires_grad: bool, device: Any, dtype: Any) -> Any:
+    on_cpu(device)
+    self = new(cls.cls_to_become)
+    self._array = np.empty(0, (dtype or defaults.dtype).np)
+    self._edge = leaf_of(self) if requires_grad else None
+    self.__class__ = cls
+    return self
+
+
+class UninitializedParameter(_Uninitialized, Parameter):
+    """A parameter that has no shape yet; lazy modules give it one at their first call.
+
+    >>> import wengert
+    >>> p = wengert.nn.UninitializedParameter()
+    >>> p.materialize((2, 3))
+    >>> type(p).__name__, p.shape
+    ('Parameter', torch.Size([2, 3]))
+    """
+
+    __slots__ = ()
+
+    cls_to_become = Parameter
+
+    def __new__(
+        cls, requires_grad: bool = True, device: Any = None, dtype: Any = None
+    ) -> UninitializedParameter:
+        return _make(cls, requires_grad, device, dtype)
+
+
+class UninitializedBuffer(_Uninitialized, Buffer):
+    """A buffer that has no shape yet; lazy modules give it one at their first call.
+
+    >>> import wengert
+    >>> buffer = wengert.nn.UninitializedBuffer()
+    >>> buffer.materialize((3,))
+    >>> type(buffer).__name__, buffer.shape
+    ('Buffer', torch.Size([3]))
+    """
+
+    __slots__ = ()
+
+    cls_to_become = Buffer
+
+    def __new__(
+        cls,
+        requires_grad: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        persistent: bool = True,
+    ) -> UninitializedBuffer:
+        self = _make(cls, requires_grad, device, dtype)
+        self.persistent = persistent
+        return self
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return type(self), (self.requires_grad, None, self.dtype, self.persistent)
+
+
+def is_lazy(param: Any) -> bool:
+    """Whether a parameter or buffer still waits for its shape.
+
+    >>> import wengert
+    >>> wengert.nn.parameter.is_lazy(wengert.nn.LazyLinear(2).weight)
+    True
+    """
+    return isinstance(param, _Uninitialized)
+
+
+def _convert_lazy(value: Any, function: Callable[[Tensor], Tensor]) -> None:
+    """Give what waits the dtype that a function of tensors, such as `.to`, gives."""
+    plain = new(Tensor)
+    plain._array, plain._edge = _memory.__get__(value), None
+    value._array = function(plain)._array
+
+
+__all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "is_lazy"]

@@ -77,10 +77,8 @@ def _watch(values: Grads, arrived: Callable[[list[Any]], list[Any]]) -> Grads:
 class BackwardCall:
     """One call of a module that has full backward hooks."""
 
-    def __init__(self, module: Any) -> None:
-        self.module = module
-        self.hooks = list(module._backward_hooks.values())
-        self.pre_hooks = list(module._backward_pre_hooks.values())
+    def __init__(self, module: Any, hooks: list[Any], pre_hooks: list[Any]) -> None:
+        self.module, self.hooks, self.pre_hooks = module, hooks, pre_hooks
         self.inputs = 0
         self.input_kinds: list[Kind] = []
         self.watching_inputs = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref
 
 from wengert._core import Site, Tensor, mode, new
@@ -15,6 +15,18 @@ if TYPE_CHECKING:
     from wengert.nn._module import Module
 
 Hooks = dict[int, Callable[..., Any]]
+
+
+class Everywhere(NamedTuple):
+    """A hook for the calls of all modules."""
+
+    kind: str  # the name of the table of a module's own hooks of that kind
+    hook: Callable[..., Any]
+    with_kwargs: bool = False
+    always_call: bool = False
+
+
+everywhere: dict[int, Everywhere] = {}
 
 
 class Calls:
@@ -48,6 +60,7 @@ class Calls:
                 or own["_forward_pre_hooks"]
                 or own["_backward_hooks"]
                 or own["_backward_pre_hooks"]
+                or everywhere
             ):
                 return _call_with_hooks(self, args, kwargs)
             return self.forward(*args, **kwargs)
@@ -134,8 +147,9 @@ def _call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
     try:
         args, kwargs = _run_pre_hooks(module, args, kwargs)
         backward = None
-        if module._backward_hooks or module._backward_pre_hooks:
-            backward = BackwardCall(module)
+        watching = _hooks_of(module, "_backward_hooks"), _hooks_of(module, "_backward_pre_hooks")
+        if any(watching):
+            backward = BackwardCall(module, *([hook for _, hook, *_ in of] for of in watching))
             args = backward.watch_inputs(args)
         result = module.forward(*args, **kwargs)
         result = _run_forward_hooks(module, args, kwargs, result, called)
@@ -155,11 +169,20 @@ def _call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
         raise
 
 
+def _hooks_of(module: Any, kind: str) -> list[tuple[int, Callable[..., Any], bool, bool]]:
+    """Hooks with their ids and options: those for all modules, then the module's own."""
+    own = module.__dict__
+    kwargs, always = own.get(f"{kind}_with_kwargs", ()), own.get(f"{kind}_always_called", ())
+    found = [(key, *every[1:]) for key, every in everywhere.items() if every.kind == kind]
+    found += [(key, hook, key in kwargs, key in always) for key, hook in own[kind].items()]
+    return found
+
+
 def _run_pre_hooks(
     module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    for key, hook in list(module._forward_pre_hooks.items()):
-        if key in module._forward_pre_hooks_with_kwargs:
+    for _, hook, with_kwargs, _ in _hooks_of(module, "_forward_pre_hooks"):
+        if with_kwargs:
             answer = hook(module, args, kwargs)
             if answer is None:
                 continue
@@ -179,12 +202,10 @@ def _run_pre_hooks(
 def _run_forward_hooks(
     module: Module, args: Any, kwargs: dict[str, Any], result: Any, called: set[int]
 ) -> Any:
-    for key, hook in list(module._forward_hooks.items()):
+    for key, hook, with_kwargs, _ in _hooks_of(module, "_forward_hooks"):
         called.add(key)
-        if key in module._forward_hooks_with_kwargs:
-            answer = hook(module, args, kwargs, result)
-        else:
-            answer = hook(module, args, result)
+        given = (args, kwargs, result) if with_kwargs else (args, result)
+        answer = hook(module, *given)
         if answer is not None:
             result = answer
     return result
@@ -194,11 +215,11 @@ def _run_always_called(
     module: Module, args: Any, kwargs: dict[str, Any], result: Any, called: set[int]
 ) -> None:
     """Hooks that asked for it still run; what they raise must not hide the first exception."""
-    for key, hook in list(module._forward_hooks.items()):
-        if key not in module._forward_hooks_always_called or key in called:
+    for key, hook, with_kwargs, always_call in _hooks_of(module, "_forward_hooks"):
+        if not always_call or key in called:
             continue
         try:
-            if key in module._forward_hooks_with_kwargs:
+            if with_kwargs:
                 hook(module, args, kwargs, result)
             else:
                 hook(module, args, result)

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from wengert import _dtypes
 from wengert._core import Tensor, wrap
 from wengert.nn._module.tree import Tree
+from wengert.nn.parameter import _convert_lazy, is_lazy
 from wengert.ops.casting import convert
 
 M = TypeVar("M", bound="Conversion")
@@ -24,13 +25,18 @@ class Conversion(Tree):
         for parameter in self._parameters.values():
             if parameter is None:
                 continue
+            if is_lazy(parameter):
+                _convert_lazy(parameter, fn)
+                continue
             gradient = parameter.grad
             parameter.data = fn(parameter.data)
             if gradient is not None:
                 # A fresh tensor: who holds the old one still sees the old values.
                 parameter.grad = fn(gradient.detach()).requires_grad_(gradient.requires_grad)
         for name, buffer in self._buffers.items():
-            if buffer is not None:
+            if is_lazy(buffer):
+                _convert_lazy(buffer, fn)
+            elif buffer is not None:
                 self._buffers[name] = fn(buffer)
         return self
 

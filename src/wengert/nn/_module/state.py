@@ -17,7 +17,7 @@ from wengert import _storage
 from wengert._core import Tensor, caller, getframe
 from wengert._size import Size
 from wengert.autograd._hooks import RemovableHandle
-from wengert.nn.parameter import Parameter
+from wengert.nn.parameter import Parameter, is_lazy
 
 EXTRA_STATE = "_extra_state"
 Copies = list[Callable[[], None]]
@@ -327,7 +327,9 @@ def _mismatch(key: str, target: Tensor, source: Any) -> str | None:
             f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like'
             f" object from checkpoint but received {type(source)}"
         )
-    have, came = target._array.shape, source._array.shape
+    if is_lazy(target) and is_lazy(source):
+        return None
+    have, came = tuple(target.shape), tuple(source.shape)
     if came != have and not (have == () and came == (1,)):  # scalars were once saved as [1]
         return (
             f"size mismatch for {key}: copying a param with shape {Size(came)} from checkpoint,"
@@ -340,6 +342,8 @@ def _copying(module: Any, name: str, target: Tensor, source: Tensor) -> Callable
     where = caller(getframe(1))
 
     def copy() -> None:
+        if is_lazy(source):
+            return  # both wait for a shape
         array = target._array
         _storage.before_write(array)
         np.copyto(array, source._array.reshape(array.shape), casting="unsafe")

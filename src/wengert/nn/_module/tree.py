@@ -25,6 +25,16 @@ def typename(value: Any) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
+# Hooks that all modules call when something is registered with them, by what it is.
+registering: dict[str, dict[int, Callable[..., Any]]] = {
+    "parameter": {}, "buffer": {}, "module": {},
+}  # fmt: skip
+
+
+def _answer(answer: Any, given: Any) -> Any:
+    return given if answer is None else answer
+
+
 class Tree:
     """Parameters, buffers and submodules of a module."""
 
@@ -50,6 +60,9 @@ class Tree:
                     f" be created explicitly. To express '{name}' as a function of another"
                     " Tensor, compute the value in the forward() method."
                 )
+        if param is not None:
+            for hook in registering["parameter"].values():
+                param = _answer(hook(self, name, param), param)
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
@@ -66,7 +79,7 @@ class Tree:
                 f"cannot assign '{typename(tensor)}' object to buffer '{name}'"
                 " (torch Tensor or None required)"
             )
-        self._buffers[name] = tensor
+        self._put_buffer(name, tensor)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
         else:
@@ -81,6 +94,16 @@ class Tree:
         if not isinstance(module, Tree) and module is not None:
             raise TypeError(f"{typename(module)} is not a Module subclass")
         self._check_name(name, "module", "_modules")
+        self._put_module(name, module)
+
+    def _put_buffer(self, name: str, tensor: Any) -> None:
+        for hook in registering["buffer"].values():
+            tensor = _answer(hook(self, name, tensor), tensor)
+        self._buffers[name] = tensor
+
+    def _put_module(self, name: str, module: Any) -> None:
+        for hook in registering["module"].values():
+            module = _answer(hook(self, name, module), module)
         self._modules[name] = module
 
     def _check_name(self, name: Any, kind: str, table: str) -> None:
@@ -115,7 +138,7 @@ class Tree:
         elif isinstance(value, Tree):
             self._check_initialised("_modules", "module")
             self._forget(name, but="_modules")
-            own["_modules"][name] = value
+            self._put_module(name, value)
         elif name in own.get("_parameters", ()):
             self._check_none(value, name, "parameter", "torch.nn.Parameter")
             self.register_parameter(name, None)
@@ -135,7 +158,7 @@ class Tree:
             self._forget(name, but="_buffers")
             self.register_buffer(name, value, value.persistent)
         else:
-            self._buffers[name] = value
+            self._put_buffer(name, value)
 
     def _check_initialised(self, table: str, what: str) -> None:
         if table not in self.__dict__:

@@ -15,9 +15,9 @@ from wengert.nn.modules import (
     flatten,
     fold,
     instancenorm,
+    lazy,
     linear,
     loss,
-    module,
     normalization,
     padding,
     parameters,
@@ -38,9 +38,10 @@ from wengert.nn.modules.dropout import *
 from wengert.nn.modules.flatten import *
 from wengert.nn.modules.fold import *
 from wengert.nn.modules.instancenorm import *
+from wengert.nn.modules.lazy import *
 from wengert.nn.modules.linear import *
 from wengert.nn.modules.loss import *
-from wengert.nn.modules.module import *
+from wengert.nn.modules.module import Module as Module
 from wengert.nn.modules.normalization import *
 from wengert.nn.modules.padding import *
 from wengert.nn.modules.parameters import *
@@ -63,9 +64,10 @@ if not TYPE_CHECKING:  # type checkers do not follow sums
     __all__ += flatten.__all__
     __all__ += fold.__all__
     __all__ += instancenorm.__all__
+    __all__ += lazy.__all__
     __all__ += linear.__all__
     __all__ += loss.__all__
-    __all__ += module.__all__
+    __all__ += ["Module"]
     __all__ += normalization.__all__
     __all__ += padding.__all__
     __all__ += parameters.__all__

@@ -1,0 +1,71 @@
+"""Wrappers for several devices; with one CPU they hand their calls on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from wengert.nn._module import Module
+
+
+class DataParallel(Module):
+    """Calls the module that it wraps: there is one device to do so.
+
+    Its state has the keys of PyTorch's wrapper, which begin with ``module.``.
+
+    Args:
+        module: the module.
+        device_ids: without effect.
+        output_device: without effect.
+        dim: the dimension of samples.
+
+    >>> import wengert
+    >>> net = wengert.nn.DataParallel(wengert.nn.Linear(2, 1))
+    >>> list(net.state_dict())
+    ['module.weight', 'module.bias']
+    >>> net(wengert.ones(3, 2)).shape
+    torch.Size([3, 1])
+    """
+
+    def __init__(
+        self,
+        module: Module,
+        device_ids: Sequence[Any] | None = None,
+        output_device: Any = None,
+        dim: int = 0,
+    ) -> None:
+        super().__init__()
+        self.module = module
+        self.device_ids: list[Any] = []
+
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        return self.module(*inputs, **kwargs)
+
+
+def data_parallel(
+    module: Module,
+    inputs: Any,
+    device_ids: Sequence[Any] | None = None,
+    output_device: Any = None,
+    dim: int = 0,
+    module_kwargs: Any = None,
+) -> Any:
+    """Call a module: there is one device to do so.
+
+    Args:
+        module: the module.
+        inputs: its arguments: a tuple, or one that is none.
+        device_ids: without effect.
+        output_device: without effect.
+        dim: the dimension of samples.
+        module_kwargs: its keyword arguments.
+
+    >>> import wengert
+    >>> wengert.nn.parallel.data_parallel(wengert.nn.ReLU(), wengert.ones(2))
+    tensor([1., 1.])
+    """
+    arguments = inputs if isinstance(inputs, tuple) else (inputs,)
+    return module(*arguments, **(module_kwargs or {}))
+
+
+__all__ = ["DataParallel", "data_parallel"]

@@ -1,0 +1,124 @@
+"""Batch norms in evaluation mode, taken into the layer before them."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, TypeVar
+
+from wengert._core import Tensor
+from wengert.nn._module import Module
+from wengert.nn.parameter import Parameter
+
+M = TypeVar("M", bound=Module)
+
+
+def _scale_and_shift(mean: Any, var: Any, eps: float, weight: Any, bias: Any) -> tuple[Any, Any]:
+    """A batch norm as ``scale * x + shift``."""
+    scale = (var + eps).rsqrt()
+    if weight is not None:
+        scale = scale * weight
+    shift = -mean * scale
+    return scale, shift if bias is None else shift + bias
+
+
+def _fused(weight: Any, bias: Any, scale: Any, shift: Any, dim: int) -> tuple[Parameter, Parameter]:
+    shape = [1] * weight.ndim
+    shape[dim] = -1
+    new_weight = (weight * scale.reshape(shape)).to(weight.dtype)
+    new_bias = (shift if bias is None else bias * scale + shift).to(
+        weight.dtype if bias is None else bias.dtype
+    )
+    return (
+        Parameter(new_weight.detach(), weight.requires_grad),
+        Parameter(new_bias.detach(), weight.requires_grad if bias is None else bias.requires_grad),
+    )
+
+
+def fuse_conv_bn_weights(
+    conv_w: Tensor, conv_b: Tensor | None, bn_rm: Tensor, bn_rv: Tensor, bn_eps: float,
+    bn_w: Tensor | None, bn_b: Tensor | None, transpose: bool = False,
+) -> tuple[Parameter, Parameter]:  # fmt: skip
+    """Weight and bias of a convolution that does what it and the batch norm after it did.
+
+    >>> import wengert
+    >>> conv, bn = wengert.nn.Conv2d(1, 2, 1), wengert.nn.BatchNorm2d(2)
+    >>> weight, bias = wengert.nn.utils.fuse_conv_bn_weights(
+    ...     conv.weight, conv.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias
+    ... )
+    >>> weight.shape, bias.shape
+    (torch.Size([2, 1, 1, 1]), torch.Size([2]))
+    """
+    scale, shift = _scale_and_shift(bn_rm, bn_rv, bn_eps, bn_w, bn_b)
+    return _fused(conv_w, conv_b, scale, shift, int(transpose))
+
+
+def fuse_linear_bn_weights(
+    linear_w: Tensor, linear_b: Tensor | None, bn_rm: Tensor, bn_rv: Tensor, bn_eps: float,
+    bn_w: Tensor, bn_b: Tensor,
+) -> tuple[Parameter, Parameter]:  # fmt: skip
+    """Weight and bias of a linear layer that does what it and the batch norm after it did.
+
+    >>> import wengert
+    >>> linear, bn = wengert.nn.Linear(3, 2), wengert.nn.BatchNorm1d(2)
+    >>> weight, bias = wengert.nn.utils.fuse_linear_bn_weights(
+    ...     linear.weight, linear.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias
+    ... )
+    >>> weight.shape, bias.shape
+    (torch.Size([2, 3]), torch.Size([2]))
+    """
+    scale, shift = _scale_and_shift(bn_rm, bn_rv, bn_eps, bn_w, bn_b)
+    return _fused(linear_w, linear_b, scale, shift, 0)
+
+
+def _statistics(bn: Any) -> tuple[Any, Any, Any, Any, Any]:
+    if bn.running_mean is None or bn.running_var is None:
+        raise AssertionError("Only a batch norm with running statistics can be fused")
+    return bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias
+
+
+def fuse_conv_bn_eval(conv: M, bn: Module, transpose: bool = False) -> M:
+    """A convolution that does what `conv` and the batch norm after it do; both in eval mode.
+
+    >>> import wengert
+    >>> conv, bn = wengert.nn.Conv2d(1, 2, 1).eval(), wengert.nn.BatchNorm2d(2).eval()
+    >>> x = wengert.ones(1, 1, 2, 2)
+    >>> wengert.allclose(wengert.nn.utils.fuse_conv_bn_eval(conv, bn)(x), bn(conv(x)))
+    True
+    """
+    if conv.training or bn.training:
+        raise AssertionError("Fusion only for eval!")
+    fused: Any = copy.deepcopy(conv)
+    fused.weight, fused.bias = fuse_conv_bn_weights(
+        fused.weight, fused.bias, *_statistics(bn), transpose
+    )
+    return fused
+
+
+def fuse_linear_bn_eval(linear: M, bn: Module) -> M:
+    """A linear layer that does what `linear` and the batch norm after it do; both in eval mode.
+
+    >>> import wengert
+    >>> linear, bn = wengert.nn.Linear(3, 2).eval(), wengert.nn.BatchNorm1d(2).eval()
+    >>> x = wengert.ones(4, 3)
+    >>> wengert.allclose(wengert.nn.utils.fuse_linear_bn_eval(linear, bn)(x), bn(linear(x)))
+    True
+    """
+    if linear.training or bn.training:
+        raise AssertionError("Fusion only for eval!")
+    fused: Any = copy.deepcopy(linear)
+    features: Any = bn.num_features
+    if fused.out_features != features and features != 1:
+        raise AssertionError(
+            "To fuse, linear.out_features == bn.num_features or bn.num_features == 1, got"
+            f" {fused.out_features} and {features}"
+        )
+    fused.weight, fused.bias = fuse_linear_bn_weights(fused.weight, fused.bias, *_statistics(bn))
+    return fused
+
+
+__all__ = [
+    "fuse_conv_bn_eval",
+    "fuse_conv_bn_weights",
+    "fuse_linear_bn_eval",
+    "fuse_linear_bn_weights",
+]

@@ -1,0 +1,35 @@
+"""Modules whose first values are never drawn."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from wengert import _random
+from wengert.nn._module import Module
+
+
+def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
+    """A module whose values are whatever its memory holds; the generator does not move.
+
+    Args:
+        module_cls: a class of modules that takes `device`.
+        args: its arguments.
+        kwargs: its keyword arguments.
+
+    >>> import wengert
+    >>> wengert.nn.utils.skip_init(wengert.nn.Linear, 5, 1).weight.shape
+    torch.Size([1, 5])
+    """
+    if not issubclass(module_cls, Module):
+        raise RuntimeError(f"Expected a Module; got {module_cls}")
+    if "device" not in inspect.signature(module_cls).parameters:
+        raise RuntimeError("Module must support a 'device' arg to skip initialization")
+    state = _random.default_generator.get_state()
+    try:
+        return module_cls(*args, **kwargs)
+    finally:
+        _random.default_generator.set_state(state)
+
+
+__all__ = ["skip_init"]
