@@ -2,6 +2,10 @@
 
 import warnings as _warnings
 from importlib import import_module as _import_module
+from math import e as e
+from math import inf as inf
+from math import nan as nan
+from math import pi as pi
 from typing import Any as _Any
 
 from wengert import autograd as autograd
@@ -43,6 +47,7 @@ from wengert.ops import *
 from wengert.tensor import *
 
 __version__ = "0.1.0"
+newaxis = None
 
 # Overflow, log(0) and 0/0 give inf and nan, as in PyTorch, without NumPy's warnings.
 _warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"wengert(\.|$)")
@@ -73,18 +78,53 @@ _LAZY = frozenset(
     }
 )
 _LAZY_NAMES = {
-    "vmap": "wengert.func",
-    "is_anomaly_enabled": "wengert.autograd.anomaly_mode",
+    "alpha_dropout": "wengert.nn._forms",
+    "batch_norm": "wengert.nn._forms",
+    "binary_cross_entropy_with_logits": "wengert.nn._forms",
+    "celu_": "wengert.nn.functional",
+    "constant_pad_nd": "wengert.nn._forms",
+    "cosine_embedding_loss": "wengert.nn._forms",
+    "ctc_loss": "wengert.nn._forms",
+    "dropout": "wengert.nn._forms",
+    "embedding": "wengert.nn._forms",
+    "feature_alpha_dropout": "wengert.nn._forms",
+    "group_norm": "wengert.nn._forms",
+    "hinge_embedding_loss": "wengert.nn._forms",
+    "instance_norm": "wengert.nn._forms",
     "is_anomaly_check_nan_enabled": "wengert.autograd.anomaly_mode",
-    "set_anomaly_enabled": "wengert.autograd.anomaly_mode",
+    "is_anomaly_enabled": "wengert.autograd.anomaly_mode",
+    "kl_div": "wengert.nn._forms",
+    "layer_norm": "wengert.nn._forms",
     "load": "wengert.serialization",
+    "margin_ranking_loss": "wengert.nn._forms",
+    "poisson_nll_loss": "wengert.nn._forms",
+    "rrelu_": "wengert.nn.functional",
     "save": "wengert.serialization",
+    "selu_": "wengert.nn.functional",
+    "set_anomaly_enabled": "wengert.autograd.anomaly_mode",
+    "threshold_": "wengert.nn.functional",
+    "triplet_margin_loss": "wengert.nn._forms",
+    "vmap": "wengert.func",
 }
+# Methods that are functions as well: in-place forms, and what tells about a tensor.
+_METHODS = frozenset({
+    "abs_", "acos_", "acosh_", "addmv_", "arccos_", "arccosh_", "arcsin_", "arcsinh_", "arctan_",
+    "arctanh_", "asin_", "asinh_", "atan_", "atanh_", "ceil_", "clamp_", "clamp_max_",
+    "clamp_min_", "clip_", "conj_physical_", "cos_", "cosh_", "deg2rad_", "detach", "detach_",
+    "erf_", "erfc_", "exp2_", "exp_", "expm1_", "fill_", "fix_", "floor_", "frac_", "gcd_",
+    "get_device", "i0_", "index_put_", "is_conj", "is_inference", "is_neg", "is_same_size",
+    "is_signed", "lcm_", "ldexp_", "log10_", "log1p_", "log2_", "log_", "logit_", "nan_to_num_",
+    "neg_", "negative_", "rad2deg_", "reciprocal_", "relu_", "resize_as_", "resolve_neg",
+    "round_", "rsqrt_", "sigmoid_", "sin_", "sinc_", "sinh_", "sqrt_", "square_", "tan_", "tanh_",
+    "trunc_", "xlogy_", "zero_",
+})  # fmt: skip
 
 
 def __getattr__(name: str) -> _Any:
     if name in _LAZY_NAMES:
         return getattr(_import_module(_LAZY_NAMES[name]), name)
+    if name in _METHODS:
+        return getattr(Tensor, name)
     if name in _LAZY:
         return _import_module(f"wengert.{name}")
     raise AttributeError(f"wengert has no {name!r} (module 'wengert' has no such attribute)")

@@ -20,6 +20,7 @@ from wengert.kernels.axes import Dims as Dims
 from wengert.ops._results import MinMax as MinMax
 from wengert.ops._results import ValuesIndices as ValuesIndices
 from wengert.tensor._attributes import UntypedStorage as UntypedStorage
+from wengert.tensor._resizing import TypedStorage as TypedStorage
 import builtins as builtins
 
 # What an operation takes where it takes a tensor.
@@ -38,6 +39,7 @@ class TensorMethods:
     def __complex__(self) -> complex: ...
     def __contains__(self, element: Any) -> _bool: ...
     def __deepcopy__(self, memo: dict[_int, Any]) -> Tensor: ...
+    def __div__(self, other: Operand) -> Tensor: ...
     def __dlpack__(self, **options: Any) -> Any: ...
     def __dlpack_device__(self) -> Any: ...
     def __eq__(self, other: Operand) -> Tensor: ...  # type: ignore[override]
@@ -78,6 +80,7 @@ class TensorMethods:
     def __pow__(self, other: Operand) -> Tensor: ...
     def __radd__(self, other: Operand) -> Tensor: ...
     def __rand__(self, other: Operand) -> Tensor: ...
+    def __rdiv__(self, other: Any) -> Any: ...
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]: ...
     def __repr__(self, *, tensor_contents: str | None = None) -> str: ...
     def __reversed__(self) -> Tensor: ...
@@ -238,6 +241,8 @@ class TensorMethods:
         """beta * input + alpha * bmm(batch1, batch2); `input` broadcasts, beta=0 leaves it out."""
     def baddbmm_(self, batch1: Operand, batch2: Operand, *, beta: _float = 1, alpha: _float = 1) -> Tensor:
         """In-place form of `baddbmm`."""
+    def bernoulli(self, p: _float | None = None, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+        """0 or 1: 1 with the probability that stands in `input`, or else `p` everywhere."""
     def bernoulli_(self, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
         """Fill with 1 where a draw succeeds, with probability `p`, and 0 elsewhere."""
     def bfloat16(self, memory_format: Any = ...) -> Tensor:
@@ -446,6 +451,8 @@ class TensorMethods:
         """Fill with numbers of the exponential distribution of this rate."""
     def fill_(self, value: Any) -> Tensor:
         """Set all elements to a number, or to that of a 0-d tensor."""
+    def fill_diagonal_(self, fill_value: _float, wrap: _bool = False) -> Tensor:
+        """Write a number to the main diagonal; `wrap` starts it anew below a tall matrix's first."""
     def fix(self) -> Tensor:
         """Each element without its fractional part."""
     def fix_(self) -> Tensor:
@@ -770,6 +777,8 @@ class TensorMethods:
         """Product, element by element, with broadcasting."""
     def mul_(self, other: Operand) -> Tensor:
         """In-place form of `mul`."""
+    def multinomial(self, num_samples: _int, replacement: _bool = False, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+        """Indices drawn from each row with probabilities in proportion to its weights."""
     def multiply(self, other: Operand) -> Tensor:
         """Product, element by element, with broadcasting."""
     def multiply_(self, other: Operand) -> Tensor:
@@ -914,8 +923,14 @@ class TensorMethods:
         """The elements in another shape, as `wengert.reshape`; a view where that is possible."""
     def reshape_as(self, other: Tensor) -> Tensor:
         """The input reshaped to the shape of `other`."""
+    def resize_(self, *size: Any, memory_format: Any = ...) -> Tensor:
+        """Give the tensor another shape; its memory stays, or if it is too small is replaced."""
+    def resize_as_(self, the_template: Tensor, *, memory_format: Any = ...) -> Tensor:
+        """`resize_` to the shape of another tensor."""
     def resolve_conj(self) -> Tensor:
         """The tensor itself: no conjugation is ever put off here."""
+    def resolve_neg(self) -> Tensor:
+        """The tensor itself: no negation is ever put off here."""
     def retain_grad(self) -> None:
         """Keep the gradient of this non-leaf tensor in `.grad`."""
     @property
@@ -948,6 +963,8 @@ class TensorMethods:
         """The slice at one index of a dimension, without that dimension; a view."""
     def select_scatter(self, src: Tensor, dim: _int, index: _int) -> Tensor:
         """A copy of the input with `src` in the place of one slice of a dimension."""
+    def set_(self, source: Any = None, storage_offset: _int = 0, size: Any = None, stride: Any = None) -> Tensor:
+        """Let the tensor show the memory of another, or of a storage, from now on."""
     def sgn(self) -> Tensor:
         """`sign`, and for complex elements z / abs(z), 0 at 0."""
     def sgn_(self) -> Tensor:
@@ -1008,6 +1025,8 @@ class TensorMethods:
         """Standard deviation: the square root of `var`. Its gradient is 0 where it is 0."""
     def stft(self, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, pad_mode: str = 'reflect', normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None) -> Tensor:
         """Spectra of frames of length `n_fft`, `hop_length` (a quarter of it) apart."""
+    def storage(self) -> TypedStorage:
+        """The memory that this tensor shows, as elements of its dtype."""
     def storage_offset(self) -> _int:
         """How many elements of the underlying memory lie before the first one."""
     def stride(self, dim: _int | None = None) -> Any:
@@ -1022,6 +1041,8 @@ class TensorMethods:
         """In-place form of `subtract`."""
     def sum(self, dim: Dims | None = None, keepdim: _bool = False, *, dtype: DType | None = None) -> Tensor:
         """Sum over `dim`, or over everything; integers and booleans give int64."""
+    def sum_to_size(self, *size: Any) -> Tensor:
+        """The sum over what a broadcast to this tensor's shape would repeat: of shape `size`."""
     def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
         """As `transpose`."""
     def swapaxes_(self, axis0: _int, axis1: _int) -> Tensor:
@@ -1094,6 +1115,12 @@ class TensorMethods:
         """The distinct elements in ascending order, or the distinct slices along `dim`."""
     def unique_consecutive(self, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None) -> Any:
         """The elements, or the slices along `dim`, without immediate repetitions."""
+    def unsafe_chunk(self, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
+        """`chunk`; writing to one part is safe here in any case."""
+    def unsafe_split(self, split_size: _int, dim: _int = 0) -> tuple[Tensor, ...]:
+        """`split`; writing to one part is safe here in any case."""
+    def unsafe_split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
+        """`split_with_sizes`; writing to one part is safe here in any case."""
     def unsqueeze(self, dim: _int) -> Tensor:
         """The input with a dimension of length 1 inserted before position `dim`."""
     def unsqueeze_(self, dim: _int) -> Tensor:

@@ -341,13 +341,47 @@ def with_part(input: Value, src: Value, key: Key) -> Value:
     return out
 
 
+def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """`split`; writing to one part is safe here in any case.
+
+    >>> import wengert
+    >>> wengert.unsafe_split(wengert.tensor([1, 2, 3]), 2)
+    (tensor([1, 2]), tensor([3]))
+    """
+    return split(input, split_size, dim)
+
+
+def unsafe_split_with_sizes(
+    input: Tensor, split_sizes: Sequence[int], dim: int = 0
+) -> tuple[Tensor, ...]:
+    """`split_with_sizes`; writing to one part is safe here in any case.
+
+    >>> import wengert
+    >>> wengert.unsafe_split_with_sizes(wengert.tensor([1, 2, 3]), [1, 2])
+    (tensor([1]), tensor([2, 3]))
+    """
+    return split_with_sizes(input, split_sizes, dim)
+
+
+def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """`chunk`; writing to one part is safe here in any case.
+
+    >>> import wengert
+    >>> wengert.unsafe_chunk(wengert.tensor([1, 2, 3]), 2)
+    (tensor([1, 2]), tensor([3]))
+    """
+    return chunk(input, chunks, dim)
+
+
 __all__ = [
     "chunk", "dsplit", "hsplit", "narrow", "select", "select_scatter", "slice_scatter", "split",
-    "split_with_sizes", "tensor_split", "unbind", "vsplit",
+    "split_with_sizes", "tensor_split", "unbind", "unsafe_chunk", "unsafe_split",
+    "unsafe_split_with_sizes", "vsplit",
 ]  # fmt: skip
 FUNCTIONAL: tuple[str, ...] = ()
 METHODS = (
     "chunk", "dsplit", "hsplit", "narrow", "select", "select_scatter", "slice_scatter",
-    "split_with_sizes", "tensor_split", "unbind", "vsplit",
+    "split_with_sizes", "tensor_split", "unbind", "unsafe_chunk", "unsafe_split",
+    "unsafe_split_with_sizes", "vsplit",
 )  # fmt: skip
 INPLACE: tuple[str, ...] = ()

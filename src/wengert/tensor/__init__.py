@@ -17,6 +17,7 @@ from wengert.tensor import (
     _new,
     _print,
     _random_inplace,
+    _resizing,
 )
 from wengert.tensor._attributes import *
 from wengert.tensor._convert import *
@@ -28,5 +29,5 @@ from wengert.tensor._ranges import *
 from wengert.tensor._windows import *
 
 for _part in (_methods, _attributes, _autograd, _convert, _indexing, _legacy, _new, _print,
-              _random_inplace):  # fmt: skip
+              _random_inplace, _resizing):  # fmt: skip
     _part.bind()

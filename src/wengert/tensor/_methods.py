@@ -11,6 +11,9 @@ from typing import Any
 
 from wengert import ops
 from wengert._core import Tensor
+from wengert.ops._operands import sum_to
+from wengert.ops.expansion import check_expandable
+from wengert.tensor._arguments import size_of
 from wengert.tensor._inplace import copy_, inplace
 
 
@@ -67,6 +70,57 @@ def where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
     return ops.where(condition, self, other)
 
 
+def sum_to_size(self: Tensor, *size: Any) -> Tensor:
+    """The sum over what a broadcast to this tensor's shape would repeat: of shape `size`.
+
+    >>> import wengert
+    >>> wengert.ones(2, 3).sum_to_size(1, 3)
+    tensor([[2., 2., 2.]])
+    """
+    shape = size_of("sum_to_size", size)
+    check_expandable(shape, self.shape)
+    return sum_to(self, shape)
+
+
+def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tensor:
+    """Write a number to the main diagonal; `wrap` starts it anew below a tall matrix's first.
+
+    >>> import wengert
+    >>> wengert.zeros(2, 2).fill_diagonal_(3)
+    tensor([[3., 0.],
+            [0., 3.]])
+    """
+    shape = self.shape
+    if len(shape) < 2:
+        raise RuntimeError(
+            f"dimensions must larger than 1: fill_diagonal_() got shape {list(shape)}"
+        )
+    if len(shape) > 2 and len(set(shape)) > 1:
+        raise RuntimeError(
+            "all dimensions of input must be of equal length: fill_diagonal_() got shape"
+            f" {list(shape)}"
+        )
+    if wrap and len(shape) == 2:
+        for start in range(0, shape[0], shape[1] + 1):
+            self[start : start + shape[1]].diagonal().fill_(fill_value)
+        return self
+    view = self
+    while view.ndim > 1:
+        view = view.diagonal(0, 0, -1)
+    view.fill_(fill_value)
+    return self
+
+
+def resolve_neg(self: Tensor) -> Tensor:
+    """The tensor itself: no negation is ever put off here.
+
+    >>> import wengert
+    >>> wengert.tensor([1.0]).resolve_neg()
+    tensor([1.])
+    """
+    return self
+
+
 def polygamma(self: Tensor, n: int) -> Tensor:
     """The n-th derivative of `digamma`.
 
@@ -82,7 +136,15 @@ def bind() -> None:
     for family in ops.FAMILIES:
         bind_module(family)
     bind_operators()
-    for function in (copy_, polygamma, where):
+    for function in (
+        copy_,
+        fill_diagonal_,
+        polygamma,
+        resolve_neg,
+        sum_to_size,
+        where,
+    ):
         setattr(Tensor, function.__name__, function)
     define: Any = Tensor
+    define.__div__, define.__rdiv__ = Tensor.__truediv__, Tensor.__rtruediv__
     define.polygamma_ = inplace(polygamma, "polygamma_")

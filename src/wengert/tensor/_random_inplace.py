@@ -18,8 +18,10 @@ from wengert.ops.shape import inverse_of, permute
 from wengert.tensor._arguments import require_int
 from wengert.tensor._inplace import check_memory, check_writable, overwrite
 from wengert.tensor._random import (
+    bernoulli,
     check_bounds,
     generator_of,
+    multinomial,
     probability,
     require_floating,
     uniforms,
@@ -232,5 +234,5 @@ def bind() -> None:
     """Give Tensor what this module is about."""
     define: Any = Tensor
     for function in (uniform_, normal_, bernoulli_, random_, exponential_, log_normal_, cauchy_,
-                     geometric_):  # fmt: skip
+                     geometric_, bernoulli, multinomial):  # fmt: skip
         setattr(define, function.__name__, function)

@@ -6,6 +6,10 @@ from tests.ops.rows import Row
 from tests.ops.rows.shape import OUT_OF_RANGE, M, S, V, error, of
 
 ROWS = [
+    *(
+        Row(n, lambda rng, a=a: (rng.standard_normal((5, 2)), a))
+        for n, a in (("unsafe_chunk", 2), ("unsafe_split", 2), ("unsafe_split_with_sizes", [2, 3]))
+    ),
     Row("select", of((2, 3), 1, -1)),
     Row("select", of((3,), 0, 1), tag="vector"),
     Row("narrow", of((2, 5), 1, 1, 3)),

@@ -1,0 +1,188 @@
+"""Tensors that change which memory they show, and storages."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from wengert import _layout
+from wengert._core import Tensor, wrap
+from wengert._device import cpu, device
+from wengert._dtypes import dtype, of_numpy
+from wengert._storage import owner
+from wengert.ops._operands import show
+from wengert.ops.strided import as_strided
+from wengert.tensor._arguments import require_tensor, size_of
+from wengert.tensor._attributes import UntypedStorage
+from wengert.tensor._data import warn
+
+
+class TypedStorage:
+    """The memory that one or several tensors show, as elements of one dtype."""
+
+    __slots__ = ("_elements",)
+
+    is_cuda = False
+
+    def __init__(self, elements: np.ndarray) -> None:
+        self._elements = elements
+
+    @property
+    def dtype(self) -> dtype:
+        """That of the elements."""
+        return of_numpy[self._elements.dtype]
+
+    @property
+    def device(self) -> device:
+        """The CPU."""
+        return cpu
+
+    def untyped(self) -> UntypedStorage:
+        """The same memory as bytes."""
+        return UntypedStorage(owner(self._elements))
+
+    def data_ptr(self) -> int:
+        """The address of the first element."""
+        return self.untyped().data_ptr()
+
+    def nbytes(self) -> int:
+        """The length in bytes."""
+        return self._elements.nbytes
+
+    def size(self) -> int:
+        """The number of elements."""
+        return self._elements.size
+
+    __len__ = size
+
+    def tolist(self) -> list[Any]:
+        """The elements, as Python numbers."""
+        return list(self._elements.tolist())
+
+    def __getitem__(self, index: int) -> Any:
+        return self._elements[index].item()
+
+    def __repr__(self) -> str:
+        lines = "".join(f" {value}\n" for value in self.tolist())
+        return (
+            f"{lines}[torch.storage.TypedStorage(dtype={self.dtype}, device=cpu) of size"
+            f" {self.size()}]"
+        )
+
+
+def _elements(array: np.ndarray) -> np.ndarray:
+    """All of the memory that an array shows, as a flat array of its dtype."""
+    base = owner(array)
+    flat = base.ravel("K")
+    if not np.may_share_memory(flat, base) and base.size:
+        return array.ravel("K")  # not dense
+    return flat.view(np.uint8)[: flat.nbytes // array.itemsize * array.itemsize].view(array.dtype)
+
+
+def storage(self: Tensor) -> TypedStorage:
+    """The memory that this tensor shows, as elements of its dtype.
+
+    >>> import warnings, wengert
+    >>> with warnings.catch_warnings(action="ignore"):  # untyped_storage() is the new way
+    ...     len(wengert.zeros(2, 3)[0].storage())
+    6
+    """
+    warn(
+        "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be"
+        " the only storage class; use tensor.untyped_storage() instead of tensor.storage()"
+    )
+    return TypedStorage(_elements(self._array))
+
+
+def resize_(self: Tensor, *size: Any, memory_format: Any = _layout.contiguous_format) -> Tensor:
+    """Give the tensor another shape; its memory stays, or if it is too small is replaced.
+
+    The elements that were in memory keep their places, new ones are zero.
+
+    >>> import wengert
+    >>> wengert.tensor([1, 2, 3, 4]).resize_(2, 2)
+    tensor([[1, 2],
+            [3, 4]])
+    """
+    shape = size_of("resize_", size)
+    if self.requires_grad:
+        raise RuntimeError("cannot resize variables that require grad; use reshape(), or detach()")
+    array = self._array
+    if shape == array.shape:
+        return self
+    offset, count = self.storage_offset(), prod(shape)
+    there = _elements(array)[offset:]
+    if there.size < count:
+        larger = np.zeros(count, array.dtype)
+        larger[: there.size] = there
+        there = larger
+    self._array = there[:count].reshape(shape)
+    return self
+
+
+def resize_as_(
+    self: Tensor, the_template: Tensor, *, memory_format: Any = _layout.contiguous_format
+) -> Tensor:
+    """`resize_` to the shape of another tensor.
+
+    >>> import wengert
+    >>> wengert.tensor([1, 2, 3, 4]).resize_as_(wengert.zeros(2, 1))
+    tensor([[1],
+            [2]])
+    """
+    require_tensor("resize_as_", "the_template", the_template)
+    return resize_(self, the_template.shape)
+
+
+def set_(
+    self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None,
+    stride: Any = None,
+) -> Tensor:  # fmt: skip
+    """Let the tensor show the memory of another, or of a storage, from now on.
+
+    >>> import wengert
+    >>> x, y = wengert.zeros(2), wengert.ones(3)
+    >>> _ = x.set_(y)
+    >>> y[0] = 5
+    >>> x
+    tensor([5., 1., 1.])
+    """
+    if self.requires_grad:
+        raise RuntimeError("set_(): the tensor requires grad, and its history would be lost")
+    if source is None:
+        self._array = np.empty(0, self._array.dtype)
+        return self
+    shown = _shown(source, self._array.dtype)
+    if shown._array.dtype != self._array.dtype:
+        raise RuntimeError(
+            f"Could not set tensor of type {self.dtype} to a tensor of type {shown.dtype}"
+        )
+    if size is not None:
+        length = tuple(size)
+        steps = tuple(stride) if stride is not None else _dense(length)
+        shown = as_strided(wrap(_elements(shown._array)), length, steps, storage_offset)
+    self._array = shown._array
+    show(self, source)
+    return self
+
+
+def _shown(source: Any, to: np.dtype[Any]) -> Tensor:
+    if isinstance(source, TypedStorage):
+        return wrap(source._elements)
+    if isinstance(source, UntypedStorage):
+        return wrap(source._owner.ravel("K").view(to))
+    require_tensor("set_", "source", source)
+    return source.detach()
+
+
+def _dense(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple([prod(shape[d + 1 :]) for d in range(len(shape))])
+
+
+def bind() -> None:
+    """Give Tensor what this module is about."""
+    define: Any = Tensor
+    for function in (storage, resize_, resize_as_, set_):
+        setattr(define, function.__name__, function)
