@@ -16,6 +16,9 @@ from wengert.compat._version import TorchVersion
 FORMS = {
     "import torch": "torch.Tensor is wengert.Tensor",
     "import torch as t": "t.Tensor is wengert.Tensor",
+    "import torch.fft": "torch.fft.rfft is wengert.fft.rfft",
+    "from torch.special import expit": "expit is wengert.special.expit",
+    "from torch.signal.windows import hann": "hann is wengert.signal.windows.hann",
     "import torch.nn": "torch.nn.Module is wengert.nn.Module",
     "import torch.nn as nn": "nn.Module is wengert.nn.Module",
     "from torch import nn": "nn.Module is wengert.nn.Module",

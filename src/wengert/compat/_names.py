@@ -22,7 +22,7 @@ TOP = {
     "distributed", "distributions", "export", "fft", "func", "functional", "futures", "fx",
     "hub", "jit", "library", "linalg", "masked", "mps", "multiprocessing", "nested", "nn",
     "onnx", "ops", "optim", "overrides", "package", "profiler", "quantization", "random",
-    "return_types", "serialization", "sparse", "special", "storage", "testing",
+    "return_types", "serialization", "signal", "sparse", "special", "storage", "testing",
     "torch_version", "types", "utils", "version", "xpu",
 }  # fmt: skip
 
