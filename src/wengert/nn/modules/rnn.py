@@ -376,10 +376,11 @@ class RNNCellBase(Module):
             raise ValueError(
                 f"{name}: Expected input to be 1D or 2D, got {input._array.ndim}D instead"
             )
-        for s in state:
+        for k, s in enumerate(state):
             if s is not None and s._array.ndim not in (1, 2):
+                which = f"hx[{k}]" if len(state) > 1 else "hidden"
                 raise ValueError(
-                    f"{name}: Expected hidden to be 1D or 2D, got {s._array.ndim}D instead"
+                    f"{name}: Expected {which} to be 1D or 2D, got {s._array.ndim}D instead"
                 )
 
     def _weights(self) -> tuple[Any, ...]:
