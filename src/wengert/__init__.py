@@ -65,6 +65,7 @@ _LAZY = frozenset(
         "func",
         "graph",
         "jit",
+        "linalg",
         "mps",
         "nn",
         "optim",

@@ -93,7 +93,7 @@ def function_of(row: Row, args: tuple[Any, ...]) -> Callable[..., list[Any]]:
         }
         if row.name.endswith("_") and not row.name.endswith("__"):
             converted = (converted[0].clone(), *converted[1:])
-        return calls.outputs(calls.lookup(wengert, row.name)(*converted, **kwargs))
+        return calls.outputs(calls.function_of(wengert, row)(*converted, **kwargs))
 
     return function
 

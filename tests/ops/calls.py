@@ -23,6 +23,12 @@ def lookup(library: Any, name: str) -> Any:
     return library
 
 
+def function_of(library: Any, row: Row) -> Any:
+    """What a row calls."""
+    function = lookup(library, row.name)
+    return function if row.through is None else row.through(function)
+
+
 def convert(value: Any, leaf: Callable[[np.ndarray], Any]) -> Any:
     """Arguments with every array, also in lists and tuples, made a tensor."""
     if isinstance(value, np.ndarray):
@@ -56,7 +62,7 @@ def call(library: Any, row: Row, args: tuple[Any, ...], grad: bool) -> tuple[Any
               for k, v in row.kwargs.items()}  # fmt: skip
     kwargs = {k: getattr(library, v[6:]) if isinstance(v, str) and v.startswith("torch.") else v
               for k, v in kwargs.items()}  # fmt: skip
-    function = lookup(library, row.name)
+    function = function_of(library, row)
     if row.name.endswith("_") and not row.name.endswith("__"):
         converted = (converted[0].clone(), *converted[1:])
     return function(*converted, **kwargs), leaves

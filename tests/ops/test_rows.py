@@ -138,7 +138,7 @@ def test_dtypes_equal_torch(row: Row, dtype: str, torch: Any) -> None:
         values = calls.convert(args, leaf)
         kwargs = {k: getattr(library, v[6:]) if isinstance(v, str) and v.startswith("torch.")
                   else calls.convert(v, leaf) for k, v in row.kwargs.items()}  # fmt: skip
-        return calls.outputs(calls.lookup(library, row.name)(*values, **kwargs))
+        return calls.outputs(calls.function_of(library, row)(*values, **kwargs))
 
     tolerance = TOLERANCE.get(dtype, 1e-10)
     for x, y in zip(run(wengert), run(torch), strict=True):

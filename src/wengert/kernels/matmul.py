@@ -25,7 +25,7 @@ def product(a: np.ndarray, b: np.ndarray) -> Any:
     if b.ndim == 2:
         if a.ndim == 2:
             return dot(a, b)
-        if a.flags.c_contiguous:  # one product for the whole batch
+        if a.size and a.flags.c_contiguous:  # one product for the whole batch
             return dot(a.reshape(-1, a.shape[-1]), b).reshape(*a.shape[:-1], b.shape[1])
     return np.matmul(a, b)
 
@@ -43,7 +43,7 @@ def times_transposed(a: np.ndarray, b: np.ndarray, shape: Shape) -> Any:
 
 def transposed_times(a: np.ndarray, b: np.ndarray, shape: Shape) -> Any:
     """a.T @ b, summed to `shape`."""
-    if a.ndim > 2 == len(shape) and a.shape[:-2] == b.shape[:-2]:
+    if a.ndim > 2 == len(shape) and a.shape[:-2] == b.shape[:-2] and a.size and b.size:
         # The sum over a batch is one more axis to contract.
         a, b = a.reshape(-1, a.shape[-1]), b.reshape(-1, b.shape[-1])
     return times(a.swapaxes(-1, -2), b, shape)

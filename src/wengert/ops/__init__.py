@@ -16,8 +16,10 @@ import wengert.ops.comparison as comparison_ops
 import wengert.ops.complexes as complexes_ops
 import wengert.ops.conv as conv_ops
 import wengert.ops.ctc as ctc_ops
+import wengert.ops.decompositions as decompositions_ops
 import wengert.ops.distance as distance_ops
 import wengert.ops.dropout as dropout_ops
+import wengert.ops.eigen as eigen_ops
 import wengert.ops.einsum as einsum_ops
 import wengert.ops.embedding as embedding_ops
 import wengert.ops.expansion as expansion_ops
@@ -32,11 +34,13 @@ import wengert.ops.joining as joining_ops
 import wengert.ops.linear as linear_ops
 import wengert.ops.loss as loss_ops
 import wengert.ops.matmul as matmul_ops
+import wengert.ops.matrix_functions as matrix_functions_ops
 import wengert.ops.multihead as multihead_ops
 import wengert.ops.norm as norm_ops
 import wengert.ops.padding as padding_ops
 import wengert.ops.pool as pool_ops
 import wengert.ops.powers as powers_ops
+import wengert.ops.pseudoinverse as pseudoinverse_ops
 import wengert.ops.rectifiers as rectifiers_ops
 import wengert.ops.recurrent as recurrent_ops
 import wengert.ops.reduction as reduction_ops
@@ -47,6 +51,7 @@ import wengert.ops.scatter as scatter_ops
 import wengert.ops.selection as selection_ops
 import wengert.ops.shape as shape_ops
 import wengert.ops.softmax as softmax_ops
+import wengert.ops.solving as solving_ops
 import wengert.ops.sort as sort_ops
 import wengert.ops.special as special_ops
 import wengert.ops.spectrogram as spectrogram_ops
@@ -56,6 +61,7 @@ import wengert.ops.strided as strided_ops
 import wengert.ops.subscript as subscript_ops
 import wengert.ops.tensor_products as tensor_products_ops
 import wengert.ops.triangle as triangle_ops
+import wengert.ops.triangular as triangular_ops
 import wengert.ops.trigonometry as trigonometry_ops
 import wengert.ops.vision as vision_ops
 from wengert.ops import _numpy_names
@@ -71,8 +77,10 @@ from wengert.ops.comparison import *
 from wengert.ops.complexes import *
 from wengert.ops.conv import *
 from wengert.ops.ctc import *
+from wengert.ops.decompositions import *
 from wengert.ops.distance import *
 from wengert.ops.dropout import *
+from wengert.ops.eigen import *
 from wengert.ops.einsum import *
 from wengert.ops.embedding import *
 from wengert.ops.expansion import *
@@ -87,11 +95,13 @@ from wengert.ops.joining import *
 from wengert.ops.linear import *
 from wengert.ops.loss import *
 from wengert.ops.matmul import *
+from wengert.ops.matrix_functions import *
 from wengert.ops.multihead import *
 from wengert.ops.norm import *
 from wengert.ops.padding import *
 from wengert.ops.pool import *
 from wengert.ops.powers import *
+from wengert.ops.pseudoinverse import *
 from wengert.ops.rectifiers import *
 from wengert.ops.recurrent import *
 from wengert.ops.reduction import *
@@ -102,6 +112,7 @@ from wengert.ops.scatter import *
 from wengert.ops.selection import *
 from wengert.ops.shape import *
 from wengert.ops.softmax import *
+from wengert.ops.solving import *
 from wengert.ops.sort import *
 from wengert.ops.special import *
 from wengert.ops.spectrogram import *
@@ -111,6 +122,7 @@ from wengert.ops.strided import *
 from wengert.ops.subscript import *
 from wengert.ops.tensor_products import *
 from wengert.ops.triangle import *
+from wengert.ops.triangular import *
 from wengert.ops.trigonometry import *
 from wengert.ops.vision import *
 
@@ -127,8 +139,10 @@ FAMILIES: tuple[ModuleType, ...] = (
     complexes_ops,
     conv_ops,
     ctc_ops,
+    decompositions_ops,
     distance_ops,
     dropout_ops,
+    eigen_ops,
     einsum_ops,
     embedding_ops,
     expansion_ops,
@@ -143,11 +157,13 @@ FAMILIES: tuple[ModuleType, ...] = (
     linear_ops,
     loss_ops,
     matmul_ops,
+    matrix_functions_ops,
     multihead_ops,
     norm_ops,
     padding_ops,
     pool_ops,
     powers_ops,
+    pseudoinverse_ops,
     rectifiers_ops,
     recurrent_ops,
     reduction_ops,
@@ -158,6 +174,7 @@ FAMILIES: tuple[ModuleType, ...] = (
     selection_ops,
     shape_ops,
     softmax_ops,
+    solving_ops,
     sort_ops,
     special_ops,
     spectrogram_ops,
@@ -167,6 +184,7 @@ FAMILIES: tuple[ModuleType, ...] = (
     subscript_ops,
     tensor_products_ops,
     triangle_ops,
+    triangular_ops,
     trigonometry_ops,
     vision_ops,
 )
@@ -187,8 +205,10 @@ if not TYPE_CHECKING:  # type checkers do not follow sums
     __all__ += complexes_ops.__all__
     __all__ += conv_ops.__all__
     __all__ += ctc_ops.__all__
+    __all__ += decompositions_ops.__all__
     __all__ += distance_ops.__all__
     __all__ += dropout_ops.__all__
+    __all__ += eigen_ops.__all__
     __all__ += einsum_ops.__all__
     __all__ += embedding_ops.__all__
     __all__ += expansion_ops.__all__
@@ -203,11 +223,13 @@ if not TYPE_CHECKING:  # type checkers do not follow sums
     __all__ += linear_ops.__all__
     __all__ += loss_ops.__all__
     __all__ += matmul_ops.__all__
+    __all__ += matrix_functions_ops.__all__
     __all__ += multihead_ops.__all__
     __all__ += norm_ops.__all__
     __all__ += padding_ops.__all__
     __all__ += pool_ops.__all__
     __all__ += powers_ops.__all__
+    __all__ += pseudoinverse_ops.__all__
     __all__ += rectifiers_ops.__all__
     __all__ += recurrent_ops.__all__
     __all__ += reduction_ops.__all__
@@ -218,6 +240,7 @@ if not TYPE_CHECKING:  # type checkers do not follow sums
     __all__ += selection_ops.__all__
     __all__ += shape_ops.__all__
     __all__ += softmax_ops.__all__
+    __all__ += solving_ops.__all__
     __all__ += sort_ops.__all__
     __all__ += special_ops.__all__
     __all__ += spectrogram_ops.__all__
@@ -227,5 +250,6 @@ if not TYPE_CHECKING:  # type checkers do not follow sums
     __all__ += subscript_ops.__all__
     __all__ += tensor_products_ops.__all__
     __all__ += triangle_ops.__all__
+    __all__ += triangular_ops.__all__
     __all__ += trigonometry_ops.__all__
     __all__ += vision_ops.__all__

@@ -1,7 +1,8 @@
-"""What operations with two results return: named tuples that print as PyTorch's do."""
+"""What operations with several results return: named tuples that print as PyTorch's do."""
 
 from __future__ import annotations
 
+from collections import namedtuple
 from typing import Any, NamedTuple
 
 from wengert._core import Tensor
@@ -37,6 +38,28 @@ _VALUES_INDICES = (
 )  # fmt: skip
 _KINDS = {name: _kind(name, ValuesIndices) for name in _VALUES_INDICES}
 _KINDS["aminmax"] = _kind("aminmax", MinMax)
+
+_MATRICES = {
+    "geqrf": "a tau",
+    "linalg_cholesky_ex": "L info",
+    "linalg_eig": "eigenvalues eigenvectors",
+    "linalg_eigh": "eigenvalues eigenvectors",
+    "linalg_inv_ex": "inverse info",
+    "linalg_lstsq": "solution residuals rank singular_values",
+    "linalg_lu": "P L U",
+    "linalg_lu_factor": "LU pivots",
+    "linalg_lu_factor_ex": "LU pivots info",
+    "linalg_qr": "Q R",
+    "linalg_slogdet": "sign logabsdet",
+    "linalg_solve_ex": "result info",
+    "linalg_svd": "U S Vh",
+    "lu_unpack": "P L U",
+    "qr": "Q R",
+    "slogdet": "sign logabsdet",
+    "svd": "U S V",
+    "triangular_solve": "solution cloned_coefficient",
+}
+_KINDS |= {name: _kind(name, namedtuple(name, fields)) for name, fields in _MATRICES.items()}
 
 
 def result_of(name: str, *values: Tensor) -> Any:

@@ -374,9 +374,13 @@ def _addmm_in_batch(b: Batch) -> Any:
     jvp=lambda t, t1, t2, mat1, mat2, out, alpha, beta: _sum_jvp(
         mm, t, (t1, t2), (mat1, mat2), out, beta, alpha
     ),
-    input=lambda g, input_shape, beta: fitted(_scaled(g, beta), input_shape),
-    mat1=lambda g, mat2, mat1_shape, alpha: _scaled(left_vjp(g, mat2, mat1_shape), alpha),
-    mat2=lambda g, mat1, mat2_shape, alpha: _scaled(right_vjp(g, mat1, mat2_shape), alpha),
+    input=lambda g, input_shape, beta: fitted(_scaled(g, beta.conjugate()), input_shape),
+    mat1=lambda g, mat2, mat1_shape, alpha: _scaled(
+        left_vjp(g, mat2, mat1_shape), alpha.conjugate()
+    ),
+    mat2=lambda g, mat1, mat2_shape, alpha: _scaled(
+        right_vjp(g, mat1, mat2_shape), alpha.conjugate()
+    ),
 )
 def addmm(input: Value, mat1: Value, mat2: Value, *, beta: float = 1, alpha: float = 1) -> Value:
     """beta * input + alpha * (mat1 @ mat2); `input` broadcasts, and beta=0 leaves it out.
@@ -428,10 +432,12 @@ def _baddbmm_in_batch(b: Batch) -> Any:
     jvp=lambda t, t1, t2, batch1, batch2, out, alpha, beta: _sum_jvp(
         bmm, t, (t1, t2), (batch1, batch2), out, beta, alpha
     ),
-    input=lambda g, input_shape, beta: fitted(_scaled(g, beta), input_shape),
-    batch1=lambda g, batch2, batch1_shape, alpha: _scaled(left_vjp(g, batch2, batch1_shape), alpha),
+    input=lambda g, input_shape, beta: fitted(_scaled(g, beta.conjugate()), input_shape),
+    batch1=lambda g, batch2, batch1_shape, alpha: _scaled(
+        left_vjp(g, batch2, batch1_shape), alpha.conjugate()
+    ),
     batch2=lambda g, batch1, batch2_shape, alpha: _scaled(
-        right_vjp(g, batch1, batch2_shape), alpha
+        right_vjp(g, batch1, batch2_shape), alpha.conjugate()
     ),
 )
 def baddbmm(

@@ -281,7 +281,12 @@ def vector_norm(input: Value, p: float = 2, dim: Dims = None, keepdim: bool = Fa
     return kernel.p_norm(input, p, dim, keepdim)
 
 
-@primitive(input=None, batch=over, name="norm")
+@primitive(
+    input=lambda g, input_shape, dim, keepdim: unreduced(g * 0, input_shape, dim, keepdim),
+    jvp=lambda t, out: out * 0,
+    batch=over,
+    name="norm",
+)
 def _nonzero_norm(input: Value, dim: Dims, keepdim: bool) -> Value:
     return kernel.p_norm(input, 0, dim, keepdim)
 
@@ -295,8 +300,8 @@ def norm(
 ) -> Tensor:
     """The p-norm of the elements over `dim`, or over everything; "fro" is p=2.
 
-    p=0 counts what is not zero, and p=inf takes the largest magnitude. The nuclear norm is
-    `linalg.matrix_norm(..., "nuc")`.
+    p=0 counts what is not zero, and p=inf takes the largest magnitude. "nuc" is the sum of the
+    singular values of a matrix, or of the matrices that two dimensions name.
 
     >>> import wengert
     >>> wengert.norm(wengert.tensor([3.0, 4.0]))
@@ -306,7 +311,7 @@ def norm(
     if p is None or p == "fro":
         p = 2.0
     elif isinstance(p, str):
-        raise ValueError(f"norm(): argument 'p' is {p!r}, expected a number or 'fro'")
+        return _nuclear_norm(input, p, dim, keepdim, dtype)
     if dtype is not None:
         source = input.dtype
         if promote_types(source, dtype) is not dtype:
@@ -315,11 +320,24 @@ def norm(
                 f" without narrowing to the specified dtype ({dtype.short})"
             )
         input = convert(input, dtype)
-    if p == 0:
-        return _nonzero_norm(input, dim, keepdim)
     if input._array.dtype.kind == "c" and p != 2:
         input = input.abs()
+    if p == 0:
+        return _nonzero_norm(input, dim, keepdim)
     return vector_norm(input, float(p), dim, keepdim)
+
+
+def _nuclear_norm(input: Tensor, p: str, dim: Dims, keepdim: bool, dtype: DType | None) -> Tensor:
+    from wengert.ops.matrix_functions import matrix_norm
+
+    if p != "nuc":
+        raise RuntimeError(f"norm(): argument 'p' is {p!r}, expected a number, 'fro' or 'nuc'")
+    if dim is None and input.ndim != 2:
+        raise RuntimeError(
+            f"norm(): with p='nuc' and no dim, input must have 2 dimensions, got {input.ndim}"
+        )
+    dims = (dim,) if isinstance(dim, int) else (-2, -1) if dim is None else tuple(dim)
+    return matrix_norm(input, p, dims, keepdim, dtype=dtype)
 
 
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:

@@ -28,6 +28,8 @@ class Row:
         grad: whether derivatives are checked at all.
         dtypes: further dtypes whose forward is compared; the float64 arrays that `make`
             gave are converted to them.
+        through: what is called is this function of the function, the same in both libraries:
+            where inputs have to be made symmetric, or some results compare up to a sign only.
         rtol, atol: tolerance of the forward in float64, for functions that approximate.
     """
 
@@ -38,6 +40,7 @@ class Row:
     second: bool = True
     grad: bool = True
     dtypes: tuple[str, ...] = ("float32",)
+    through: Callable[[Any], Any] | None = None
     rtol: float = 1e-10
     atol: float = 1e-12
 

@@ -1,0 +1,152 @@
+"""Eigenvalues and eigenvectors of square matrices."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from wengert._core import Tensor
+from wengert.kernels import factorizations as kernel
+from wengert.ops._batching import leading
+from wengert.ops._declare import Value, primitive
+from wengert.ops._matrices import (
+    check_inexact,
+    check_square,
+    diagonals,
+    differences,
+    joined,
+    mH,
+    parts,
+    real_part,
+    times,
+    without_diagonal,
+)
+from wengert.ops.complexes import conj, real
+from wengert.ops.matmul import matmul
+from wengert.ops.shape import unsqueeze
+from wengert.ops.solving import solve_matrices
+from wengert.ops.triangle import diag_embed
+
+Triangle = Literal["L", "U"]
+
+
+def _sizes(A: Value) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    n = A.shape[-1]
+    return (n,), (n, n)
+
+
+# Hermitian matrices
+
+
+def _eigh_vjp(g: Value, out: Value, A_shape: tuple[int, ...]) -> Value:
+    n = A_shape[-1]
+    values, V = parts(out, (n,), (n, n))
+    g_values, g_vectors = parts(g, (n,), (n, n))
+    inner = without_diagonal(matmul(mH(V), g_vectors) / differences(real(values)))
+    return times(V, inner + diag_embed(real(g_values)), mH(V))
+
+
+@primitive(A=_eigh_vjp, batch=leading, label="LinalgEighBackward0", name="linalg.eigh")
+def _eigh(A: Value, uplo: Triangle) -> Value:
+    return joined(A.shape[:-2], *np.linalg.eigh(A, uplo))
+
+
+def _checked(A: Tensor, UPLO: str) -> Triangle:
+    check_square("linalg.eigh", A)
+    check_inexact("linalg.eigh", A, "linalg_eigh_cpu")
+    if UPLO not in ("L", "U", "l", "u"):
+        raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
+    return "L" if UPLO in "Ll" else "U"
+
+
+def hermitian_eigen(A: Tensor, UPLO: str) -> tuple[Tensor, Tensor]:
+    """Eigenvalues, the smallest first, and eigenvectors of matrices given by one triangle."""
+    values, vectors = parts(_eigh(A, _checked(A, UPLO)), *_sizes(A))
+    return real_part(values), vectors
+
+
+def _eigvalsh_vjp(g: Value, A: Value, uplo: Triangle) -> Value:
+    V = parts(_eigh(A, uplo), *_sizes(A))[1]
+    return matmul(V * unsqueeze(g, -2), mH(V))
+
+
+@primitive(A=_eigvalsh_vjp, batch=leading, label="LinalgEighBackward0", name="linalg.eigvalsh")
+def _eigvalsh(A: Value, uplo: Triangle) -> Value:
+    return np.linalg.eigvalsh(A, uplo)
+
+
+def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
+    """The eigenvalues of Hermitian matrices, the smallest first.
+
+    One triangle is read, the lower or the upper one.
+
+    >>> import wengert
+    >>> wengert.linalg.eigvalsh(wengert.tensor([[2.0, 1.0], [1.0, 2.0]]))
+    tensor([1., 3.])
+    """
+    return _eigvalsh(A, _checked(A, UPLO))
+
+
+# Other matrices: everything is complex
+
+
+def _eig_vjp(g: Value, out: Value, A_shape: tuple[int, ...], is_real: bool) -> Value:
+    n = A_shape[-1]
+    values, V = parts(out, (n,), (n, n))
+    g_values, g_vectors = parts(g, (n,), (n, n))
+    Vh = mH(V)
+    inner = matmul(Vh, g_vectors)
+    # The vectors have norm 1, so that they change across themselves only.
+    inner = inner - matmul(Vh, V) * unsqueeze(real(diagonals(inner)), -2)
+    inner = without_diagonal(inner / conj(differences(values))) + diag_embed(g_values)
+    found = solve_matrices(Vh, matmul(inner, Vh), None)
+    return real(found) if is_real else found
+
+
+@primitive(A=_eig_vjp, batch=leading, label="LinalgEigBackward0", name="linalg.eig")
+def _eig(A: Value, is_real: bool) -> Value:
+    _refuse_nonfinite(A)
+    return joined(A.shape[:-2], *kernel.eig(A))
+
+
+def _refuse_nonfinite(A: np.ndarray) -> None:
+    if not np.isfinite(A).all():
+        raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
+
+
+def general_eigen(A: Tensor) -> list[Tensor]:
+    """Eigenvalues and eigenvectors, in no order."""
+    check_square("linalg.eig", A)
+    check_inexact("linalg.eig", A, "linalg_eig_cpu")
+    return parts(_eig(A, not A.is_complex()), *_sizes(A))
+
+
+def _eigvals_vjp(g: Value, A: Value, is_real: bool) -> Value:
+    Vh = mH(parts(_eig(A, is_real), *_sizes(A))[1])
+    found = solve_matrices(Vh, unsqueeze(g, -1) * Vh, None)
+    return real(found) if is_real else found
+
+
+@primitive(A=_eigvals_vjp, batch=leading, label="LinalgEigvalsBackward0", name="linalg.eigvals")
+def _eigvals(A: Value, is_real: bool) -> Value:
+    _refuse_nonfinite(A)
+    return np.linalg.eigvals(A).astype(np.result_type(A.dtype, np.complex64))
+
+
+def eigvals(A: Tensor) -> Tensor:
+    """The eigenvalues of square matrices, complex and in no order.
+
+    >>> import wengert
+    >>> wengert.linalg.eigvals(wengert.tensor([[0.0, 1.0], [-1.0, 0.0]]))
+    tensor([0.+1.j, 0.-1.j])
+    """
+    check_square("linalg.eigvals", A)
+    check_inexact("linalg.eigvals", A, "linalg_eig_cpu")
+    return _eigvals(A, not A.is_complex())
+
+
+__all__: list[str] = []
+FUNCTIONAL: tuple[str, ...] = ()
+METHODS: tuple[str, ...] = ()
+INPLACE: tuple[str, ...] = ()

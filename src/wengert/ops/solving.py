@@ -1,0 +1,341 @@
+"""Inverses, determinants and systems of equations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert._core import Tensor
+from wengert.kernels import factorizations as kernel
+from wengert.ops._batching import leading
+from wengert.ops._declare import Value, primitive
+from wengert.ops._matrices import (
+    SINGULAR,
+    broadcast_lead,
+    check_inexact,
+    check_matrix,
+    check_same_dtype,
+    check_square,
+    joined,
+    led,
+    mH,
+    parts,
+    real_part,
+    refuse,
+    spread,
+    times,
+)
+from wengert.ops._results import result_of
+from wengert.ops._variadic import require_tensor
+from wengert.ops.complexes import conj, imag, real
+from wengert.ops.decompositions import permutation_matrix, svd_factors, triangles
+from wengert.ops.expansion import expand
+from wengert.ops.matmul import matmul
+from wengert.ops.scan import exclusive_prod, has_zeros
+from wengert.ops.selection import where
+from wengert.ops.shape import dtype_of, squeeze, transpose, unsqueeze
+from wengert.ops.triangular import triangular
+
+# Inverses
+
+
+@primitive(
+    A=lambda g, out: -times(mH(out), g, mH(out)),
+    batch=leading,
+    label="LinalgInvExBackward0",
+    name="linalg.inv",
+)
+def _inv(A: Value, called: str | None) -> Value:
+    """The inverse; `called` is the function that refuses singular matrices."""
+    out, info = kernel.inverse(A)
+    if called is not None:
+        refuse(called, info, SINGULAR)
+    return out
+
+
+@primitive(A=None, batch=leading, name="linalg.inv")
+def _zero_pivots(A: Value) -> Value:
+    return kernel.zero_pivots(A)
+
+
+def inverse_of_matrices(name: str, A: Tensor, called: str | None) -> Tensor:
+    """The inverses of square matrices."""
+    check_square(name, A)
+    check_inexact(name, A)
+    return _inv(A, called)
+
+
+def inverse(input: Tensor) -> Tensor:
+    """The inverse of each square matrix; raises `linalg.LinAlgError` for singular ones.
+
+    >>> import wengert
+    >>> wengert.inverse(wengert.tensor([[2.0, 0.0], [0.0, 4.0]]))
+    tensor([[0.5000, 0.0000],
+            [0.0000, 0.2500]])
+    """
+    return inverse_of_matrices("linalg.inv", input, "linalg.inv")
+
+
+def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
+    """The inverse, and for each matrix the place (from 1) of a pivot that is zero, or 0.
+
+    Only `check_errors` makes it raise; the inverse of a singular matrix is nan.
+
+    >>> import wengert
+    >>> wengert.linalg.inv_ex(wengert.zeros(2, 2)).info
+    tensor(1, dtype=torch.int32)
+    """
+    name = "linalg.inv_ex"
+    inverse = inverse_of_matrices(name, A, name if check_errors else None)
+    return result_of("linalg_inv_ex", inverse, _zero_pivots(A))
+
+
+# Determinants
+
+
+def _det_vjp(g: Value, A: Value, out: Value) -> Value:
+    if not has_zeros(out):
+        return spread(g * conj(out)) * mH(_inv(A, None))
+    # The cofactors of a singular matrix.
+    u, s, vh = svd_factors(A, False)
+    outer = conj(det_of(u) * det_of(vh)) * g
+    return times(u * unsqueeze(exclusive_prod(s, -1) * unsqueeze(outer, -1), -2), vh)
+
+
+@primitive(A=_det_vjp, batch=leading, label="LinalgDetBackward0", name="linalg.det")
+def det_of(A: Value) -> Value:
+    """The determinants of square matrices."""
+    return np.linalg.det(A)
+
+
+def _slogdet_vjp(g: Value, A: Value, out: Value) -> Value:
+    g_sign, g_log = parts(g, (), ())
+    weight = real(g_log)
+    if dtype_of(A).kind == "c":
+        weight = weight + imag(conj(parts(out, (), ())[0]) * g_sign) * 1j
+    return spread(weight) * mH(_inv(A, None))
+
+
+@primitive(A=_slogdet_vjp, batch=leading, label="LinalgSlogdetBackward0", name="linalg.slogdet")
+def _slogdet(A: Value) -> Value:
+    return joined(A.shape[:-2], *np.linalg.slogdet(A))
+
+
+def slogdet_of(name: str, A: Tensor) -> tuple[Tensor, Tensor]:
+    """The sign (or phase) of determinants, and the logarithms of their magnitudes."""
+    check_square(name, A)
+    check_inexact(name, A, "lu_cpu")
+    sign, log = parts(_slogdet(A), (), ())
+    return sign, real_part(log)
+
+
+def det(input: Tensor) -> Tensor:
+    """The determinant of each square matrix. Its gradient is right where it is zero as well.
+
+    >>> import wengert
+    >>> wengert.det(wengert.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor(-2.)
+    """
+    return checked_det(input)
+
+
+def checked_det(A: Tensor) -> Tensor:
+    """The determinants, of what has some."""
+    check_square("linalg.det", A)
+    check_inexact("linalg.det", A, "lu_cpu")
+    return det_of(A)
+
+
+def slogdet(input: Tensor) -> Any:
+    """The sign of the determinant and the logarithm of its magnitude.
+
+    >>> import wengert
+    >>> wengert.slogdet(wengert.tensor([[0.0, 1.0], [1.0, 0.0]]))
+    torch.return_types.slogdet(
+    sign=tensor(-1.),
+    logabsdet=tensor(0.))
+    """
+    return result_of("slogdet", *slogdet_of("linalg.slogdet", input))
+
+
+def logdet(input: Tensor) -> Tensor:
+    """The logarithm of the determinant; nan where that is negative.
+
+    >>> import wengert
+    >>> wengert.logdet(wengert.eye(3))
+    tensor(0.)
+    """
+    sign, log = slogdet_of("logdet", input)
+    if input.is_complex():
+        return sign.log() + log
+    return where(sign == -1.0, np.nan, log)
+
+
+# Equations
+
+
+@primitive(
+    A=lambda g, A, out: -matmul(solve_matrices(mH(A), g, None), mH(out)),
+    B=lambda g, A: solve_matrices(mH(A), g, None),
+    batch=leading,
+    label="LinalgSolveExBackward0",
+    name="linalg.solve",
+)
+def solve_matrices(A: Value, B: Value, called: str | None) -> Value:
+    """X of A @ X = B for matrices with equal leading dimensions."""
+    out, info = kernel.solve(A, B)
+    if called is not None:
+        refuse(called, info, "The solver failed because the input matrix is singular.")
+    return out
+
+
+def _is_vector(A: Tensor, B: Tensor) -> bool:
+    """Whether B is a vector for each matrix in A."""
+    return B.ndim == 1 or (B.ndim == A.ndim - 1 and tuple(B.shape) == tuple(A.shape[:-1]))
+
+
+def solved(name: str, A: Tensor, B: Tensor, left: bool, called: str | None) -> Tensor:
+    """The solution of checked equations."""
+    check_square(name, A)
+    require_tensor(name, "B", B, 2)
+    check_inexact(name, A)
+    check_same_dtype(name, A, B)
+    vector = _is_vector(A, B)
+    if vector and not left:
+        raise RuntimeError(
+            f"{name}: Vector broadcasting of the left hand side is not supported for left=False. In"
+            f" this case linalg.solve is equivalent to B / A.squeeze(-1)"
+        )
+    matrix = unsqueeze(B, -1) if vector else B
+    check_matrix(name, matrix, "B")
+    if not left:
+        A, matrix = transpose(A, -2, -1), transpose(matrix, -2, -1)
+    if A.shape[-1] != matrix.shape[-2]:
+        raise RuntimeError(
+            f"{name}: Incompatible shapes of A and B for the equation {'AX' if left else 'XA'} = B"
+            f" ({list(A.shape)} and {list(B.shape)})"
+        )
+    lead = broadcast_lead(name, A.shape, matrix.shape)
+    X = solve_matrices(led(A, lead), led(matrix, lead), called)
+    if vector:
+        return squeeze(X, -1)
+    return X if left else transpose(X, -2, -1)
+
+
+def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
+    """X of A @ X = B, or of X @ A = B without `left`; B may be a vector for each matrix.
+
+    >>> import wengert
+    >>> A = wengert.tensor([[2.0, 1.0], [1.0, 3.0]])
+    >>> wengert.linalg.solve(A, wengert.tensor([3.0, 4.0]))
+    tensor([1., 1.])
+    """
+    return solved("linalg.solve", A, B, left, "torch.linalg.solve")
+
+
+def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
+    """As `solve`, and for each matrix the place (from 1) of a pivot that is zero, or 0.
+
+    Only `check_errors` makes it raise; the solution for a singular matrix is nan.
+
+    >>> import wengert
+    >>> wengert.linalg.solve_ex(wengert.zeros(2, 2), wengert.ones(2)).info
+    tensor(1, dtype=torch.int32)
+    """
+    name = "torch.linalg.solve_ex"
+    X = solved("linalg.solve_ex", A, B, left, name if check_errors else None)
+    return result_of("linalg_solve_ex", X, _zero_pivots(A))
+
+
+def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+    """X of A @ X = b, for what `linalg.lu_factor` made of A.
+
+    >>> import wengert
+    >>> factors = wengert.linalg.lu_factor(wengert.tensor([[2.0, 1.0], [1.0, 3.0]]))
+    >>> wengert.lu_solve(wengert.tensor([[3.0], [4.0]]), *factors)
+    tensor([[1.],
+            [1.]])
+    """
+    return solved_with_lu(LU_data, LU_pivots, b, True, False)
+
+
+def solved_with_lu(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool) -> Tensor:
+    """The solution of equations with A, or its adjoint, from its LU factors."""
+    name = "torch.linalg.lu_solve"
+    check_square(name, LU, "LU")
+    check_matrix(name, B, "B")
+    check_inexact(name, LU, "lu_solve_cpu")
+    check_same_dtype(name, LU, B, "LU and B")
+    if dtype_of(pivots) != np.int32:
+        raise RuntimeError(
+            f"{name}: Expected pivots to be of int32 dtype, but got {pivots.dtype} instead"
+        )
+    if tuple(pivots.shape) != tuple(LU.shape[:-1]):
+        raise RuntimeError(
+            f"{name}: Number of pivots per batch should be same as the dimension of the matrix, but"
+            f" got shapes {list(pivots.shape)} and {list(LU.shape)}"
+        )
+    if not left:  # X @ A = B is A^H @ X^H = B^H
+        return mH(solved_with_lu(LU, pivots, mH(B), True, not adjoint))
+    if LU.shape[-1] != B.shape[-2]:
+        raise RuntimeError(
+            f"{name}: Incompatible shapes of A and B for the equation AX = B ({list(LU.shape)} and"
+            f" {list(B.shape)})"
+        )
+    P = permutation_matrix(pivots, LU.shape[-1], dtype_of(LU))
+    L, U = triangles(LU)
+    lead = broadcast_lead(name, LU.shape, B.shape)
+    L, U, P, B = (led(x, lead) for x in (L, U, P, B))
+    if adjoint:
+        return matmul(P, triangular(mH(L), triangular(mH(U), B, False, False), True, True))
+    return triangular(U, triangular(L, matmul(transpose(P, -2, -1), B), False, True), True, False)
+
+
+def cholesky_solve(input: Tensor, L: Tensor, upper: bool = False) -> Tensor:
+    """X of A @ X = input, for A given by its Cholesky factor L (or U, with `upper`).
+
+    >>> import wengert
+    >>> L = wengert.tensor([[2.0, 0.0], [1.0, 2.0]])
+    >>> wengert.cholesky_solve(wengert.tensor([[6.0], [7.0]]), L)
+    tensor([[1.],
+            [1.]])
+    """
+    name = "cholesky_solve"
+    check_square(name, L, "L")
+    check_matrix(name, input, "input")
+    check_same_dtype(name, input, L, "b and A")
+    check_inexact(name, L, "cholesky_solve_cpu")
+    if L.shape[-1] != input.shape[-2]:
+        raise RuntimeError(
+            f"Incompatible matrix sizes for {name}: each A matrix is {L.shape[-1]} by {L.shape[-1]}"
+            f" but each b matrix is {input.shape[-2]} by {input.shape[-1]}"
+        )
+    lead = broadcast_lead(name, L.shape, input.shape)
+    lower = led(mH(L) if upper else L, lead)
+    half = triangular(lower, led(input, lead), False, False)
+    return triangular(mH(lower), half, True, False)
+
+
+def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
+    """The inverse of the matrix given by its Cholesky factor L (or U, with `upper`).
+
+    >>> import wengert
+    >>> wengert.cholesky_inverse(wengert.tensor([[2.0, 0.0], [0.0, 1.0]]))
+    tensor([[0.2500, 0.0000],
+            [0.0000, 1.0000]])
+    """
+    check_square("cholesky_inverse", L, "L")
+    check_inexact("cholesky_inverse", L, "cholesky_inverse_out_cpu")
+    lower = mH(L) if upper else L
+    ones = np.eye(L.shape[-1], dtype=dtype_of(L))
+    half = triangular(lower, expand(ones, tuple(L.shape)), False, False)
+    return matmul(mH(half), half)
+
+
+__all__ = [
+    "cholesky_inverse", "cholesky_solve", "det", "inverse", "logdet", "lu_solve", "slogdet",
+]  # fmt: skip
+FUNCTIONAL: tuple[str, ...] = ()
+METHODS = tuple(__all__)
+INPLACE: tuple[str, ...] = ()

@@ -1,0 +1,110 @@
+"""Systems of equations with triangular matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wengert._core import Tensor
+from wengert.kernels import factorizations as kernel
+from wengert.ops._batching import leading
+from wengert.ops._declare import Value, primitive
+from wengert.ops._matrices import (
+    broadcast_lead,
+    check_inexact,
+    check_matrix,
+    check_same_dtype,
+    check_square,
+    led,
+    mH,
+)
+from wengert.ops._results import result_of
+from wengert.ops.matmul import matmul
+from wengert.ops.shape import clone, transpose
+from wengert.ops.triangle import tril, triu
+
+
+def _matrix_vjp(g: Value, A: Value, out: Value, upper: bool, unit: bool) -> Value:
+    found = -matmul(triangular(mH(A), g, not upper, unit), mH(out))
+    return triu(found, int(unit)) if upper else tril(found, -int(unit))
+
+
+@primitive(
+    A=_matrix_vjp,
+    B=lambda g, A, upper, unit: triangular(mH(A), g, not upper, unit),
+    batch=leading,
+    label="LinalgSolveTriangularBackward0",
+    name="linalg.solve_triangular",
+)
+def triangular(A: Value, B: Value, upper: bool, unit: bool) -> Value:
+    """X of A @ X = B for matrices with equal leading dimensions."""
+    return kernel.solve_triangular(A, B, upper, unit)
+
+
+def solve_triangular(
+    A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
+) -> Tensor:
+    """X of A @ X = B, or of X @ A = B without `left`, for triangular A.
+
+    What stands in the other triangle is not read, nor is the diagonal with `unitriangular`.
+
+    >>> import wengert
+    >>> A = wengert.tensor([[2.0, 0.0], [1.0, 4.0]])
+    >>> wengert.linalg.solve_triangular(A, wengert.tensor([[2.0], [9.0]]), upper=False)
+    tensor([[1.],
+            [2.]])
+    """
+    name = "linalg.solve_triangular"
+    A, B = _checked(name, A, B, left)
+    if left:
+        return triangular(A, B, upper, unitriangular)
+    flipped = transpose(A, -2, -1), transpose(B, -2, -1)
+    return transpose(triangular(*flipped, not upper, unitriangular), -2, -1)
+
+
+def _checked(name: str, A: Tensor, B: Tensor, left: bool = True) -> tuple[Tensor, Tensor]:
+    """Both with the leading dimensions that they broadcast to."""
+    check_square(name, A)
+    check_matrix(name, B, "B")
+    check_same_dtype(name, A, B)
+    check_inexact(name, A, "triangular_solve_cpu")
+    n = B.shape[-2 if left else -1]
+    if A.shape[-1] != n:
+        form = "AX = B" if left else "XA = B"
+        raise RuntimeError(
+            f"{name}: Incompatible shapes of A and B for the equation {form}"
+            f" ({_by(A)} and {_by(B)})"
+        )
+    lead = broadcast_lead(name, A.shape, B.shape)
+    return led(A, lead), led(B, lead)
+
+
+def _by(x: Tensor) -> str:
+    return f"{x.shape[-2]}x{x.shape[-1]}"
+
+
+def triangular_solve(
+    input: Tensor,
+    A: Tensor,
+    upper: bool = True,
+    transpose: bool = False,
+    unitriangular: bool = False,
+) -> Any:
+    """X of A @ X = input (of A.mT with `transpose`) and a copy of A; an older `solve_triangular`.
+
+    >>> import wengert
+    >>> A = wengert.tensor([[2.0, 1.0], [0.0, 4.0]])
+    >>> wengert.triangular_solve(wengert.tensor([[4.0], [8.0]]), A).solution
+    tensor([[1.],
+            [2.]])
+    """
+    name = "triangular_solve"
+    A, input = _checked(name, A, input)
+    matrix = A.mT if transpose else A
+    solution = triangular(matrix, input, upper is not transpose, unitriangular)
+    return result_of("triangular_solve", solution, clone(A))
+
+
+__all__ = ["triangular_solve"]
+FUNCTIONAL: tuple[str, ...] = ()
+METHODS = ("triangular_solve",)
+INPLACE: tuple[str, ...] = ()
