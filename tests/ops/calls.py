@@ -78,7 +78,7 @@ def outputs(result: Any) -> list[Any]:
 def to_numpy(value: Any) -> Any:
     """A tensor's values; other results as they are."""
     if hasattr(value, "detach"):
-        value = value.detach()
+        value = value.detach().resolve_conj()
         if str(value.dtype) == "torch.bfloat16":
             value = value.float()
         return value.resolve_conj().numpy()  # torch puts conjugations off

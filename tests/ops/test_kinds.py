@@ -148,7 +148,18 @@ def output(op: Op, sample: Sample, **changed: Any) -> np.ndarray:
 
 
 def is_linear(op: Op, sample: Sample, name: str) -> bool:
-    """Whether the op is additive and homogeneous in one input, the others held fixed."""
+    """Whether the op is additive and homogeneous in one input, the others held fixed.
+
+    One that has no result at some point of the line is not.
+    """
+    try:
+        return is_linear_at(op, sample, name)
+    except wengert.linalg.LinAlgError:
+        return False
+
+
+def is_linear_at(op: Op, sample: Sample, name: str) -> bool:
+    """The same, for an op that has a result everywhere."""
     x = sample[name]
     rng = np.random.default_rng(3)
     y = np.asarray(rng.standard_normal(x.shape)).astype(x.dtype)

@@ -17,7 +17,8 @@ OPS = [op for op in REGISTRY.values() if op.declared.__module__.startswith("weng
 
 def is_public(name: str) -> bool:
     """Whether users can call it; a family such as `conv` stands for conv1d, conv2d, conv3d."""
-    homes = (wengert, F, wengert.fft, wengert.Tensor)
+    field, _, name = name.rpartition(".")
+    homes = (getattr(wengert, field),) if field else (wengert, F, wengert.fft, wengert.Tensor)
     return any(hasattr(home, n) for home in homes for n in (name, f"{name}1d", f"__{name}__"))
 
 

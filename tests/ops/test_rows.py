@@ -14,6 +14,9 @@ from tests.ops.rows import ErrorRow, Row, all_errors, all_rows
 ROWS = all_rows()
 DIFFERENTIABLE = [r for r in ROWS if r.grad]
 
+# PyTorch's warnings of names that it would rather see replaced.
+pytestmark = pytest.mark.filterwarnings("ignore:torch.* is deprecated")
+
 
 def by_name(row: Any) -> str:
     return str(row)

@@ -146,9 +146,9 @@ def differences(values: Value) -> Value:
     return gaps + identity(values.shape[-1], values)
 
 
-def real_part(x: Tensor) -> Tensor:
+def real_part(x: Value) -> Value:
     """Numbers that are real, out of what is complex for the sake of others."""
-    return contiguous(real(x))
+    return contiguous(real(x)) if isinstance(x, Tensor) else real(x)
 
 
 def spread(x: Value) -> Value:

@@ -31,6 +31,7 @@ from wengert.ops.expansion import expand
 from wengert.ops.extrema import amax
 from wengert.ops.matmul import matmul
 from wengert.ops.reduction import sum
+from wengert.ops.scan import has_zeros
 from wengert.ops.selection import maximum
 from wengert.ops.shape import dtype_of, squeeze, unsqueeze
 
@@ -97,7 +98,10 @@ def pseudoinverse(A: Tensor, atol: Tolerance, rtol: Tolerance, hermitian: bool) 
         )
     if hermitian:
         check_square("linalg.pinv", A)
-    return _pinv(A, *_tolerances(A, atol, rtol), hermitian)
+    bounds = _tolerances(A, atol, rtol)
+    lead = np.broadcast_shapes(*(tuple(x.shape) for x in bounds))
+    atol, rtol = (expand(x, lead) for x in bounds)
+    return _pinv(led(A, lead), atol, rtol, hermitian)
 
 
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
@@ -156,11 +160,10 @@ def least_squares(A: Tensor, B: Tensor, rcond: float | None, driver: str | None)
     A, matrix = led(A, lead), led(matrix, lead)
     solution = matmul(pseudoinverse(A, 0.0, rcond, False), matrix)
     residuals = real(solution).flatten()[:0]
-    rank, values, full = residuals.to(_dtypes.int64), residuals.detach(), True
+    rank, values = residuals.to(_dtypes.int64), residuals.detach()
     if driver != "gels":
         rank = rank_of(A, 0.0, rcond, False)
-        full = bool((rank == n).all())
-    if m > n and full and driver != "gelsy":
+    if m > n and driver != "gelsy" and (driver == "gels" or not has_zeros(rank == n)):
         residuals = sum((matmul(A, solution) - matrix).abs() ** 2, -2)
     if driver in ("gelsd", "gelss"):
         values = svdvals(A).detach()

@@ -282,7 +282,7 @@ def vector_norm(input: Value, p: float = 2, dim: Dims = None, keepdim: bool = Fa
 
 
 @primitive(
-    input=lambda g, input_shape, dim, keepdim: unreduced(g * 0, input_shape, dim, keepdim),
+    input=lambda g, input_shape, dim, keepdim: expand_back(g * 0, input_shape, dim, keepdim),
     jvp=lambda t, out: out * 0,
     batch=over,
     name="norm",

@@ -248,8 +248,8 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
     return result_of("linalg_solve_ex", X, _zero_pivots(A))
 
 
-def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
-    """X of A @ X = b, for what `linalg.lu_factor` made of A.
+def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+    """X of A @ X = input, for what `linalg.lu_factor` made of A.
 
     >>> import wengert
     >>> factors = wengert.linalg.lu_factor(wengert.tensor([[2.0, 1.0], [1.0, 3.0]]))
@@ -257,7 +257,7 @@ def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     tensor([[1.],
             [1.]])
     """
-    return solved_with_lu(LU_data, LU_pivots, b, True, False)
+    return solved_with_lu(LU_data, LU_pivots, input, True, False)
 
 
 def solved_with_lu(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool) -> Tensor:
@@ -292,8 +292,8 @@ def solved_with_lu(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: b
     return triangular(U, triangular(L, matmul(transpose(P, -2, -1), B), False, True), True, False)
 
 
-def cholesky_solve(input: Tensor, L: Tensor, upper: bool = False) -> Tensor:
-    """X of A @ X = input, for A given by its Cholesky factor L (or U, with `upper`).
+def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
+    """X of A @ X = input, for A given by its Cholesky factor `input2` (L, or U with `upper`).
 
     >>> import wengert
     >>> L = wengert.tensor([[2.0, 0.0], [1.0, 2.0]])
@@ -302,34 +302,35 @@ def cholesky_solve(input: Tensor, L: Tensor, upper: bool = False) -> Tensor:
             [1.]])
     """
     name = "cholesky_solve"
-    check_square(name, L, "L")
+    check_square(name, input2, "input2")
     check_matrix(name, input, "input")
-    check_same_dtype(name, input, L, "b and A")
-    check_inexact(name, L, "cholesky_solve_cpu")
-    if L.shape[-1] != input.shape[-2]:
+    check_same_dtype(name, input, input2, "b and A")
+    check_inexact(name, input2, "cholesky_solve_cpu")
+    if input2.shape[-1] != input.shape[-2]:
         raise RuntimeError(
-            f"Incompatible matrix sizes for {name}: each A matrix is {L.shape[-1]} by {L.shape[-1]}"
+            f"Incompatible matrix sizes for {name}: each A matrix is {input2.shape[-1]} by"
+            f" {input2.shape[-1]}"
             f" but each b matrix is {input.shape[-2]} by {input.shape[-1]}"
         )
-    lead = broadcast_lead(name, L.shape, input.shape)
-    lower = led(mH(L) if upper else L, lead)
+    lead = broadcast_lead(name, input2.shape, input.shape)
+    lower = led(mH(input2) if upper else input2, lead)
     half = triangular(lower, led(input, lead), False, False)
     return triangular(mH(lower), half, True, False)
 
 
-def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
-    """The inverse of the matrix given by its Cholesky factor L (or U, with `upper`).
+def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
+    """The inverse of the matrix given by its Cholesky factor (L, or U with `upper`).
 
     >>> import wengert
     >>> wengert.cholesky_inverse(wengert.tensor([[2.0, 0.0], [0.0, 1.0]]))
     tensor([[0.2500, 0.0000],
             [0.0000, 1.0000]])
     """
-    check_square("cholesky_inverse", L, "L")
-    check_inexact("cholesky_inverse", L, "cholesky_inverse_out_cpu")
-    lower = mH(L) if upper else L
-    ones = np.eye(L.shape[-1], dtype=dtype_of(L))
-    half = triangular(lower, expand(ones, tuple(L.shape)), False, False)
+    check_square("cholesky_inverse", input, "input")
+    check_inexact("cholesky_inverse", input, "cholesky_inverse_out_cpu")
+    lower = mH(input) if upper else input
+    ones = np.eye(input.shape[-1], dtype=dtype_of(input))
+    half = triangular(lower, expand(ones, tuple(input.shape)), False, False)
     return matmul(mH(half), half)
 
 

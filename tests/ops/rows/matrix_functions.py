@@ -38,7 +38,9 @@ MATRICES = [
     Row("linalg.norm", inputs((3, 4)), {"ord": "fro", "dim": (0, 1)}, "fro"),
     Row("linalg.norm", inputs((3, 4)), {"ord": 1, "dim": 0}, "vector"),
     Row("linalg.norm", inputs((4,)), {"ord": -inf}, "vector-inf"),
-    *(Row("linalg.cond", regular(3, 3), {"p": p}, str(p)) for p in (None, 2, -2, 1, "fro", "nuc")),
+    *(Row("linalg.cond", regular(3, 3), {"p": p}, str(p)) for p in (None, 2, -2)),
+    # PyTorch overwrites what its gradient needs.
+    *(Row("linalg.cond", regular(3, 3), {"p": p}, str(p), grad=False) for p in (1, "fro", "nuc")),
     Row("linalg.cond", lambda rng: (np.zeros((2, 2)),), {"p": 1}, "singular", grad=False),
     Row("matrix_exp", inputs((3, 3)), dtypes=DTYPES),
     Row("Tensor.matrix_exp", inputs((2, 3, 3))),

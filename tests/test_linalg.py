@@ -1,0 +1,93 @@
+"""`wengert.linalg`: what its results are called and how they print, and what it refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert
+from tests.ops.calls import lookup
+
+A = np.array([[4.0, 1.0], [1.0, 3.0]])
+RESULTS: list[tuple[str, tuple[np.ndarray, ...]]] = [
+    ("linalg.cholesky_ex", (A,)),
+    ("linalg.eigh", (A,)),
+    ("linalg.inv_ex", (A,)),
+    ("linalg.lu", (A,)),
+    ("linalg.lu_factor", (A,)),
+    ("linalg.lu_factor_ex", (A,)),
+    ("linalg.slogdet", (A,)),
+    ("linalg.solve_ex", (A, A)),
+    ("slogdet", (A,)),
+    ("triangular_solve", (A, A)),
+    ("lu_unpack", (A, np.array([1, 2], np.int32))),
+]
+
+
+@pytest.mark.torch
+@pytest.mark.filterwarnings("ignore:torch.* is deprecated")
+@pytest.mark.parametrize(("name", "arrays"), RESULTS, ids=[name for name, _ in RESULTS])
+def test_results_have_torchs_fields_and_print_alike(
+    name: str, arrays: tuple[np.ndarray, ...], torch: Any
+) -> None:
+    def result(library: Any) -> Any:
+        return lookup(library, name)(*(library.from_numpy(a.copy()) for a in arrays))
+
+    ours, theirs = result(wengert), result(torch)
+    assert repr(ours) == repr(theirs)
+    assert all(hasattr(theirs, field) for field in ours._fields)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("name", ["eig", "qr", "svd"])
+def test_decompositions_put_together_give_the_matrix(name: str, torch: Any) -> None:
+    ours = getattr(wengert.linalg, name)(wengert.from_numpy(A))
+    theirs = getattr(torch.linalg, name)(torch.from_numpy(A))
+    assert all(hasattr(theirs, field) for field in ours._fields)
+    assert type(ours).__name__ == type(theirs).__name__.split(".")[-1]
+    if name == "qr":
+        product = ours.Q @ ours.R
+    elif name == "svd":
+        product = ours.U * ours.S @ ours.Vh
+    else:
+        product = (ours.eigenvectors * ours.eigenvalues) @ ours.eigenvectors.inverse()
+    np.testing.assert_allclose(product.numpy(), A, rtol=1e-12, atol=1e-14)
+
+
+def test_one_singular_matrix_among_others_is_named() -> None:
+    matrices = wengert.stack([wengert.eye(2), wengert.ones(2, 2)])
+    with pytest.raises(wengert.linalg.LinAlgError, match=r"\(Batch element 1\)"):
+        wengert.linalg.inv(matrices)
+    inverse, info = wengert.linalg.inv_ex(matrices)
+    assert info.tolist() == [0, 2]
+    np.testing.assert_array_equal(inverse[0].numpy(), np.eye(2))
+    assert inverse[1].isnan().all()
+
+
+def test_an_error_of_linear_algebra_is_a_runtime_error() -> None:
+    assert issubclass(wengert.linalg.LinAlgError, RuntimeError)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("mode", ["complete", "r"])
+def test_qr_refuses_derivatives_that_it_does_not_have(mode: str, torch: Any) -> None:
+    for library in (torch, wengert):
+        x = library.ones(3, 2, requires_grad=True)
+        loss = library.linalg.qr(x, mode).R.sum()
+        with pytest.raises(RuntimeError, match="mode="):
+            loss.backward()
+
+
+def test_the_gradient_of_a_determinant_of_zero_is_that_of_its_cofactors() -> None:
+    x = wengert.tensor([[1.0, 2.0], [2.0, 4.0]], dtype=wengert.float64, requires_grad=True)
+    wengert.det(x).backward()
+    np.testing.assert_allclose(x.grad.numpy(), [[4.0, -2.0], [-2.0, 1.0]], rtol=1e-12)
+
+
+def test_results_lie_in_memory_of_their_own() -> None:
+    u, s, _ = wengert.linalg.svd(wengert.ones(2, 3, 3, dtype=wengert.complex64))
+    assert u.is_contiguous()
+    assert s.is_contiguous()
+    assert s.view(-1).shape == (6,)
