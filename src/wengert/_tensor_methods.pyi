@@ -293,6 +293,12 @@ class TensorMethods:
         """This tensor as torch.complex64; itself where it already is."""
     def char(self, memory_format: Any = ...) -> Tensor:
         """This tensor as torch.int8; itself where it already is."""
+    def cholesky(self, upper: _bool = False) -> Tensor:
+        """The triangular factor of Hermitian positive-definite matrices: input = L @ L.mH."""
+    def cholesky_inverse(self, upper: _bool = False) -> Tensor:
+        """The inverse of the matrix given by its Cholesky factor (L, or U with `upper`)."""
+    def cholesky_solve(self, input2: Tensor, upper: _bool = False) -> Tensor:
+        """X of A @ X = input, for A given by its Cholesky factor `input2` (L, or U with `upper`)."""
     def chunk(self, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
         """At most `chunks` parts of one size along a dimension; the last may be smaller."""
     def clamp(self, min: Any = None, max: Any = None) -> Tensor:
@@ -369,6 +375,8 @@ class TensorMethods:
         """Degrees to radians."""
     def deg2rad_(self) -> Tensor:
         """In-place form of `deg2rad`."""
+    def det(self) -> Tensor:
+        """The determinant of each square matrix. Its gradient is right where it is zero as well."""
     def detach(self) -> Tensor:
         """The same memory, cut off from the graph."""
     def detach_(self) -> Tensor:
@@ -503,6 +511,8 @@ class TensorMethods:
         """In-place form of `ge`."""
     def geometric_(self, p: _float, *, generator: Generator | None = None) -> Tensor:
         """Fill with numbers of trials until the first success, of probability `p`."""
+    def geqrf(self) -> Any:
+        """A QR factorization as LAPACK leaves it, for `linalg.householder_product`; no derivative."""
     def ger(self, vec2: Tensor) -> Tensor:
         """The same as `outer`."""
     def get_device(self) -> _int:
@@ -579,6 +589,8 @@ class TensorMethods:
         """Sums of products over the last dimension of both tensors; a 0-d tensor scales the other."""
     def int(self, memory_format: Any = ...) -> Tensor:
         """This tensor as torch.int32; itself where it already is."""
+    def inverse(self) -> Tensor:
+        """The inverse of each square matrix; raises `linalg.LinAlgError` for singular ones."""
     def is_complex(self) -> builtins.bool:
         """Whether the dtype is complex."""
     def is_conj(self) -> _bool:
@@ -705,6 +717,8 @@ class TensorMethods:
         """``log2(2**input + 2**other)``, without overflow on the way."""
     def logcumsumexp(self, dim: _int) -> Tensor:
         """Logarithm of the running sum of exponentials along `dim`."""
+    def logdet(self) -> Tensor:
+        """The logarithm of the determinant; nan where that is negative."""
     def logical_and(self, other: Operand) -> Tensor:
         """Whether both elements are nonzero."""
     def logical_and_(self, other: Operand) -> Tensor:
@@ -733,6 +747,8 @@ class TensorMethods:
         """Whether ``input < other``."""
     def lt_(self, other: Operand) -> Tensor:
         """In-place form of `lt`."""
+    def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+        """X of A @ X = input, for what `linalg.lu_factor` made of A."""
     @property
     def mH(self) -> Tensor: ...
     @property
@@ -751,6 +767,10 @@ class TensorMethods:
         """The elements where the mask is true, as a vector; input and mask broadcast."""
     def matmul(self, other: Operand) -> Tensor:
         """Matrix product over the last two dimensions; the leading ones broadcast."""
+    def matrix_exp(self) -> Tensor:
+        """The exponential of each square matrix: the sum of its powers over factorials."""
+    def matrix_power(self, n: _int) -> Tensor:
+        """The n-th power of each square matrix; of its inverse for negative `n`."""
     def max(self, dim: _int | Tensor | None = None, keepdim: _bool = False, *, other: Tensor | None = None) -> Tensor | ValuesIndices:
         """The largest element; along `dim` with its index; or of two tensors (see `maximum`)."""
     def maximum(self, other: Operand) -> Tensor:
@@ -861,6 +881,8 @@ class TensorMethods:
         """The dimensions in another order, as a view."""
     def pin_memory(self, device: Any = None) -> Tensor:
         """RuntimeError, as in a PyTorch without an accelerator."""
+    def pinverse(self, rcond: _float = 1e-15) -> Tensor:
+        """The pseudoinverse; singular values within `rcond` times the largest count as zero."""
     def polygamma(self, n: _int) -> Tensor:
         """The n-th derivative of `digamma`."""
     def polygamma_(self, n: _int) -> Tensor:
@@ -879,6 +901,8 @@ class TensorMethods:
         """A copy of the input with the elements of `source` at places in flat order, or added there."""
     def put_(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
         """In-place form of `put`."""
+    def qr(self, some: _bool = True) -> Any:
+        """Q and R of input = Q @ R: orthonormal columns, and an upper triangle."""
     def quantile(self, q: _float | Tensor, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear') -> Tensor:
         """The q-quantiles along `dim`, or of everything; nan where there is a nan."""
     def rad2deg(self) -> Tensor:
@@ -909,6 +933,10 @@ class TensorMethods:
         """What floor division leaves, the operator ``%``; it has the sign of the divisor."""
     def remainder_(self, other: Operand) -> Tensor:
         """In-place form of `remainder`."""
+    def renorm(self, p: _float, dim: _int, maxnorm: _float) -> Tensor:
+        """The slices along `dim`, those with a p-norm above `maxnorm` scaled down to it."""
+    def renorm_(self, p: _float, dim: _int, maxnorm: _float) -> Tensor:
+        """In-place form of `renorm`."""
     def repeat(self, *sizes: Any, **named: Any) -> Tensor:
         """Copies side by side, so many along each dimension; new dimensions come first."""
     def repeat_interleave(self, repeats: _int | Tensor | None = None, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
@@ -1001,6 +1029,8 @@ class TensorMethods:
         """The shape, or the length of one dimension."""
     def slice_scatter(self, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1) -> Tensor:
         """A copy of the input with `src` in the place of a slice of a dimension."""
+    def slogdet(self) -> Any:
+        """The sign of the determinant and the logarithm of its magnitude."""
     def softmax(self, dim: _int, dtype: DType | None = None) -> Tensor:
         """exp(x) / sum(exp(x)) along `dim`; `dtype` converts the input first."""
     def sort(self, dim: _int = -1, descending: _bool = False, stable: _bool = False) -> ValuesIndices:
@@ -1043,6 +1073,8 @@ class TensorMethods:
         """Sum over `dim`, or over everything; integers and booleans give int64."""
     def sum_to_size(self, *size: Any) -> Tensor:
         """The sum over what a broadcast to this tensor's shape would repeat: of shape `size`."""
+    def svd(self, some: _bool = True, compute_uv: _bool = True) -> Any:
+        """U, S and V of input = U @ diag(S) @ V.mH; `some=False` makes U and V square."""
     def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
         """As `transpose`."""
     def swapaxes_(self, axis0: _int, axis1: _int) -> Tensor:
@@ -1083,6 +1115,8 @@ class TensorMethods:
         """The input with two dimensions exchanged."""
     def transpose_(self, dim0: _int, dim1: _int) -> Tensor:
         """In-place form of `transpose`; no element is written."""
+    def triangular_solve(self, A: Tensor, upper: _bool = True, transpose: _bool = False, unitriangular: _bool = False) -> Any:
+        """X of A @ X = input (of A.mT with `transpose`) and a copy of A; an older `solve_triangular`."""
     def tril(self, diagonal: _int = 0) -> Tensor:
         """The lower triangle of each matrix, up to a diagonal; zeros above."""
     def tril_(self, diagonal: _int = 0) -> Tensor:
