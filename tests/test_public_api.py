@@ -164,6 +164,8 @@ DIFFERENT = {
     "jit.script",  # private arguments
     "rrelu",  # one function for torch.rrelu and nn.functional.rrelu
     "nn.functional.rrelu_",
+    "nn.functional.fractional_max_pool2d",  # what is found is of the function that it calls
+    "nn.functional.fractional_max_pool3d",
     "backends.cudnn.flags",  # choices among kernels
     # Documented with `indices_or_sections`; each has an overload with either name alone.
     *(f"{of}{f}split" for of in ("", "Tensor.") for f in ("tensor_", "h", "v", "d")),

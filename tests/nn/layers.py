@@ -90,6 +90,24 @@ POOLING += [
     row(f"Adaptive{kind}Pool{n}d", 3, inputs=SPACE[n]) for kind in ("Avg", "Max") for n in (1, 2, 3)
 ]
 
+
+def pooled(n: int) -> Inputs:
+    """What a max pooling by 2 returns."""
+
+    def make(torch: Any) -> tuple[Any, ...]:
+        pool = getattr(torch.nn, f"MaxPool{n}d")(2, return_indices=True)
+        values, where = pool(*floats((2, 4, 6, 8, 4)[: n + 2])(torch))
+        return values.detach().requires_grad_(), where
+
+    return make
+
+
+POOLING += [row(f"MaxUnpool{n}d", 2, inputs=pooled(n)) for n in (1, 2, 3)]
+POOLING += [row(f"LPPool{n}d", p, 2, inputs=SPACE[n]) for n in (1, 2, 3) for p in (1, 4)]
+POOLING += [
+    row("LPPool2d", 2, (2, 3), stride=1, ceil_mode=True, inputs=IMAGE),
+]
+
 NORMALISATION = [
     row(f"{kind}Norm{n}d", 4, inputs=SPACE[n], **options)
     for kind in ("Batch", "Instance")
@@ -255,6 +273,12 @@ RECURRENT = [
     row("LSTM", 3, 5, 3, dropout=0.3, inputs=(4, 2, 3))._replace(random=True),
 ]  # fmt: skip
 
+CLUSTERS = [
+    row("AdaptiveLogSoftmaxWithLoss", 16, 20, [4, 10], **options,
+        inputs=lambda torch: (*floats((5, 16))(torch), torch.tensor([0, 5, 19, 12, 3])))
+    for options in ({}, {"div_value": 2.0, "head_bias": True})
+]  # fmt: skip
+
 PAIR = floats((4, 3), (4, 3))
 
 
@@ -335,7 +359,7 @@ LOSS += [Row("KLDivLoss", (), {"reduction": "batchmean"}, two_distributions)]
 
 ROWS = [
     *LINEAR, *CONVOLUTION, *POOLING, *NORMALISATION, *ACTIVATION, *DROPOUT, *EMBEDDING,
-    *PADDING, *RESIZING, *CELLS, *RECURRENT, *ATTENTION, *LOSS,
+    *PADDING, *RESIZING, *CELLS, *RECURRENT, *ATTENTION, *CLUSTERS, *LOSS,
 ]  # fmt: skip
 
 

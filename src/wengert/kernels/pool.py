@@ -147,3 +147,41 @@ def put_positions(x: np.ndarray, index: np.ndarray, size: Shape) -> np.ndarray:
     out = np.zeros(prod(x.shape[: -len(size)]) * prod(size), x.dtype)
     out[_rows(index, len(size), prod(size))] = x.ravel()
     return out.reshape(*x.shape[: -len(size)], *size)
+
+
+def _random_starts(samples: np.ndarray, size: int, kernel: int, out: int) -> np.ndarray:
+    """Where the windows of one dimension begin: (...) samples to (..., out)."""
+    room = size - kernel
+    if out == 1:
+        return np.full((*samples.shape, 1), room)
+    step = samples.dtype.type(room) / samples.dtype.type(out - 1)
+    first = samples[..., None]
+    starts = ((np.arange(out, dtype=samples.dtype) + first) * step).astype(np.int64)
+    starts -= (first * step).astype(np.int64)
+    starts[..., -1] = room
+    return starts
+
+
+def fractional_max_positions(
+    x: np.ndarray, samples: np.ndarray, kernel: Shape, out: Shape
+) -> np.ndarray:
+    """Where the maximum of each of as many windows as `out` says stands: flat positions.
+
+    `samples` (..., n) are numbers from 0 to 1 for each channel (...). The first of them is for
+    the last of two dimensions, but for the first of three, as in PyTorch.
+    """
+    n = len(kernel)
+    size = x.shape[x.ndim - n :]
+    order = range(n) if n == 3 else reversed(range(n))
+    flat = np.zeros((*samples.shape[:-1], *(1,) * (2 * n)), np.int64)
+    for d, which in enumerate(order):
+        starts = _random_starts(samples[..., which], size[d], kernel[d], out[d])
+        along = starts[..., None] + np.arange(kernel[d])
+        shape = [1] * (2 * n)
+        shape[d], shape[n + d] = out[d], kernel[d]
+        flat = flat * size[d] + along.reshape(*samples.shape[:-1], *shape)
+    lead = samples.shape[:-1]
+    flat = flat.reshape(*lead, *out, prod(kernel))
+    elements, wanted = x.reshape(*lead, prod(size)), flat.reshape(*lead, prod(out) * prod(kernel))
+    best = np.take_along_axis(elements, wanted, -1).reshape(flat.shape).argmax(-1)
+    return np.take_along_axis(flat, best[..., None], -1)[..., 0]

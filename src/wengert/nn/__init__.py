@@ -4,6 +4,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from wengert.nn import attention as attention
 from wengert.nn import functional as functional
 from wengert.nn import init as init
 from wengert.nn import modules as modules
@@ -16,6 +17,7 @@ from wengert.nn.parameter import *
 
 __all__: list[str] = [
     "DataParallel",
+    "attention",
     "factory_kwargs",
     "functional",
     "init",

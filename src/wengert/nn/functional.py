@@ -48,12 +48,18 @@ from wengert.ops.embedding import embedding as embedding
 from wengert.ops.embedding import embedding_bag as embedding_bag
 from wengert.ops.embedding import one_hot as one_hot
 from wengert.ops.exponential import sigmoid as sigmoid
+from wengert.ops.fractional import fractional_max_pool2d as fractional_max_pool2d
+from wengert.ops.fractional import fractional_max_pool3d as fractional_max_pool3d
 from wengert.ops.functional_softmax import gumbel_softmax as gumbel_softmax
 from wengert.ops.functional_softmax import log_softmax as log_softmax
 from wengert.ops.functional_softmax import softmax as softmax
 from wengert.ops.functional_softmax import softmin as softmin
+from wengert.ops.grid import affine_grid as affine_grid
+from wengert.ops.grid import grid_sample as grid_sample
 from wengert.ops.interpolate import interpolate as interpolate
 from wengert.ops.interpolate import upsample as upsample
+from wengert.ops.interpolate import upsample_bilinear as upsample_bilinear
+from wengert.ops.interpolate import upsample_nearest as upsample_nearest
 from wengert.ops.linear import bilinear as bilinear
 from wengert.ops.linear import linear as linear
 from wengert.ops.loss import binary_cross_entropy as binary_cross_entropy
@@ -88,6 +94,7 @@ from wengert.ops.pool import avg_pool2d as avg_pool2d
 from wengert.ops.pool import avg_pool3d as avg_pool3d
 from wengert.ops.pool import lp_pool1d as lp_pool1d
 from wengert.ops.pool import lp_pool2d as lp_pool2d
+from wengert.ops.pool import lp_pool3d as lp_pool3d
 from wengert.ops.pool import max_pool1d as max_pool1d
 from wengert.ops.pool import max_pool2d as max_pool2d
 from wengert.ops.pool import max_pool3d as max_pool3d
@@ -123,6 +130,7 @@ __all__ = [
     "adaptive_max_pool1d",
     "adaptive_max_pool2d",
     "adaptive_max_pool3d",
+    "affine_grid",
     "alpha_dropout",
     "avg_pool1d",
     "avg_pool2d",
@@ -154,9 +162,12 @@ __all__ = [
     "embedding_bag",
     "feature_alpha_dropout",
     "fold",
+    "fractional_max_pool2d",
+    "fractional_max_pool3d",
     "gaussian_nll_loss",
     "gelu",
     "glu",
+    "grid_sample",
     "group_norm",
     "gumbel_softmax",
     "hardshrink",
@@ -179,6 +190,7 @@ __all__ = [
     "logsigmoid",
     "lp_pool1d",
     "lp_pool2d",
+    "lp_pool3d",
     "margin_ranking_loss",
     "max_pool1d",
     "max_pool2d",
@@ -188,6 +200,7 @@ __all__ = [
     "max_unpool3d",
     "mish",
     "mse_loss",
+    "multi_head_attention_forward",
     "multi_margin_loss",
     "multilabel_margin_loss",
     "multilabel_soft_margin_loss",
@@ -227,4 +240,6 @@ __all__ = [
     "triplet_margin_with_distance_loss",
     "unfold",
     "upsample",
+    "upsample_bilinear",
+    "upsample_nearest",
 ]

@@ -46,12 +46,18 @@ from wengert.ops.embedding import embedding as embedding
 from wengert.ops.embedding import embedding_bag as embedding_bag
 from wengert.ops.embedding import one_hot as one_hot
 from wengert.ops.exponential import sigmoid as sigmoid
+from wengert.ops.fractional import fractional_max_pool2d as fractional_max_pool2d
+from wengert.ops.fractional import fractional_max_pool3d as fractional_max_pool3d
 from wengert.ops.functional_softmax import gumbel_softmax as gumbel_softmax
 from wengert.ops.functional_softmax import log_softmax as log_softmax
 from wengert.ops.functional_softmax import softmax as softmax
 from wengert.ops.functional_softmax import softmin as softmin
+from wengert.ops.grid import affine_grid as affine_grid
+from wengert.ops.grid import grid_sample as grid_sample
 from wengert.ops.interpolate import interpolate as interpolate
 from wengert.ops.interpolate import upsample as upsample
+from wengert.ops.interpolate import upsample_bilinear as upsample_bilinear
+from wengert.ops.interpolate import upsample_nearest as upsample_nearest
 from wengert.ops.linear import bilinear as bilinear
 from wengert.ops.linear import linear as linear
 from wengert.ops.loss import binary_cross_entropy as binary_cross_entropy
@@ -84,6 +90,7 @@ from wengert.ops.pool import avg_pool2d as avg_pool2d
 from wengert.ops.pool import avg_pool3d as avg_pool3d
 from wengert.ops.pool import lp_pool1d as lp_pool1d
 from wengert.ops.pool import lp_pool2d as lp_pool2d
+from wengert.ops.pool import lp_pool3d as lp_pool3d
 from wengert.ops.pool import max_pool1d as max_pool1d
 from wengert.ops.pool import max_pool2d as max_pool2d
 from wengert.ops.pool import max_pool3d as max_pool3d

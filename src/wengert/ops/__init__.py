@@ -26,8 +26,10 @@ import wengert.ops.expansion as expansion_ops
 import wengert.ops.exponential as exponential_ops
 import wengert.ops.extrema as extrema_ops
 import wengert.ops.fourier as fourier_ops
+import wengert.ops.fractional as fractional_ops
 import wengert.ops.functional_softmax as functional_softmax_ops
 import wengert.ops.gamma as gamma_ops
+import wengert.ops.grid as grid_ops
 import wengert.ops.indexing as indexing_ops
 import wengert.ops.interpolate as interpolate_ops
 import wengert.ops.joining as joining_ops
@@ -87,8 +89,10 @@ from wengert.ops.expansion import *
 from wengert.ops.exponential import *
 from wengert.ops.extrema import *
 from wengert.ops.fourier import *
+from wengert.ops.fractional import *
 from wengert.ops.functional_softmax import *
 from wengert.ops.gamma import *
+from wengert.ops.grid import *
 from wengert.ops.indexing import *
 from wengert.ops.interpolate import *
 from wengert.ops.joining import *
@@ -148,9 +152,11 @@ FAMILIES: tuple[ModuleType, ...] = (
     expansion_ops,
     exponential_ops,
     extrema_ops,
+    fractional_ops,
     fourier_ops,
     functional_softmax_ops,
     gamma_ops,
+    grid_ops,
     indexing_ops,
     interpolate_ops,
     joining_ops,
@@ -214,9 +220,11 @@ if not TYPE_CHECKING:  # type checkers do not follow sums
     __all__ += expansion_ops.__all__
     __all__ += exponential_ops.__all__
     __all__ += extrema_ops.__all__
+    __all__ += fractional_ops.__all__
     __all__ += fourier_ops.__all__
     __all__ += functional_softmax_ops.__all__
     __all__ += gamma_ops.__all__
+    __all__ += grid_ops.__all__
     __all__ += indexing_ops.__all__
     __all__ += interpolate_ops.__all__
     __all__ += joining_ops.__all__

@@ -243,7 +243,27 @@ def upsample(
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
+def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """The older name of `interpolate` with the nearest neighbour.
+
+    >>> import wengert
+    >>> wengert.nn.functional.upsample_nearest(wengert.tensor([[[1., 2.]]]), scale_factor=2)
+    tensor([[[1., 1., 2., 2.]]])
+    """
+    return interpolate(input, size, scale_factor, "nearest")
+
+
+def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """The older name of bilinear `interpolate` with aligned corners.
+
+    >>> import wengert
+    >>> wengert.nn.functional.upsample_bilinear(wengert.tensor([[[[0., 2.]]]]), (1, 3))
+    tensor([[[[0., 1., 2.]]]])
+    """
+    return interpolate(input, size, scale_factor, "bilinear", True)
+
+
 __all__: list[str] = []
-FUNCTIONAL = ("interpolate", "upsample")
+FUNCTIONAL = ("interpolate", "upsample", "upsample_bilinear", "upsample_nearest")
 METHODS: tuple[str, ...] = ()
 INPLACE: tuple[str, ...] = ()

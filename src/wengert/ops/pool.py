@@ -365,7 +365,7 @@ def _power_pool(
 ) -> Tensor:  # fmt: skip
     mean = _avg_pool(name, n, input.pow(norm_type), kernel_size, stride, 0, ceil_mode, True)
     count = prod(ints_of(name, "kernel_size", kernel_size, n))
-    return (mean.sign() * mean.abs().relu() * count).pow(1.0 / norm_type)
+    return (mean.sign() * mean.abs() * count).pow(1.0 / norm_type)
 
 
 def lp_pool1d(
@@ -396,9 +396,23 @@ def lp_pool2d(
     return _power_pool("lp_pool2d", 2, input, norm_type, kernel_size, stride, ceil_mode)
 
 
+def lp_pool3d(
+    input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None,
+    ceil_mode: bool = False,
+) -> Tensor:  # fmt: skip
+    """The `norm_type`-norm of each window of the last three dimensions.
+
+    >>> import wengert
+    >>> wengert.nn.functional.lp_pool3d(wengert.tensor([[[[3., 4.]]]]), 2, (1, 1, 2))
+    tensor([[[[5.]]]])
+    """
+    require_tensor("lp_pool3d", "input", input)
+    return _power_pool("lp_pool3d", 3, input, norm_type, kernel_size, stride, ceil_mode)
+
+
 __all__ = ["avg_pool1d", "max_pool1d", "max_pool2d", "max_pool3d"]
 FUNCTIONAL = (
-    "avg_pool1d", "avg_pool2d", "avg_pool3d", "lp_pool1d", "lp_pool2d", "max_pool1d",
+    "avg_pool1d", "avg_pool2d", "avg_pool3d", "lp_pool1d", "lp_pool2d", "lp_pool3d", "max_pool1d",
     "max_pool2d", "max_pool3d",
 )  # fmt: skip
 METHODS: tuple[str, ...] = ()

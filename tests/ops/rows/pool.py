@@ -91,6 +91,7 @@ ROWS = [
         inputs((2, 3, 7), low=0.5),
         {"norm_type": 3.0, "kernel_size": 2, "stride": 2},
     ),
+    Row(F + "lp_pool3d", inputs((2, 3, 4, 4, 5)), {"norm_type": 2, "kernel_size": (2, 3, 2)}),
     Row(F + "lp_pool2d", inputs((2, 3, 6, 7)), {"norm_type": 2, "kernel_size": (2, 3)}),
     Row(
         F + "lp_pool2d",

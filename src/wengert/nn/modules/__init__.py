@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from wengert.nn.modules import (
     activation,
+    adaptive,
     attention,
     batchnorm,
     container,
@@ -29,6 +30,7 @@ from wengert.nn.modules import (
     upsampling,
 )
 from wengert.nn.modules.activation import *
+from wengert.nn.modules.adaptive import *
 from wengert.nn.modules.attention import *
 from wengert.nn.modules.batchnorm import *
 from wengert.nn.modules.container import *
@@ -55,6 +57,7 @@ from wengert.nn.modules.upsampling import *
 __all__: list[str] = []
 if not TYPE_CHECKING:  # type checkers do not follow sums
     __all__ += activation.__all__
+    __all__ += adaptive.__all__
     __all__ += attention.__all__
     __all__ += batchnorm.__all__
     __all__ += container.__all__

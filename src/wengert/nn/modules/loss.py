@@ -108,6 +108,10 @@ class NLLLoss(_WeightedLoss):
         )
 
 
+class NLLLoss2d(NLLLoss):
+    """The old name of `NLLLoss`."""
+
+
 class CrossEntropyLoss(_WeightedLoss):
     """The negative log-likelihood of classes, given logits (N, C, ...).
 
@@ -579,6 +583,7 @@ __all__ = [
     "MultiLabelSoftMarginLoss",
     "MultiMarginLoss",
     "NLLLoss",
+    "NLLLoss2d",
     "PoissonNLLLoss",
     "SmoothL1Loss",
     "SoftMarginLoss",

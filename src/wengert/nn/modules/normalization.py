@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert._core import Tensor
+import numpy as np
+
+from wengert._core import Tensor, wrap
 from wengert.nn import functional as F
 from wengert.nn import init
 from wengert.nn._module import Module
@@ -174,4 +176,33 @@ class LocalResponseNorm(Module):
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
 
-__all__ = ["GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
+class CrossMapLRN2d(Module):
+    """An older local response norm of (N, C, H, W), over ``2 * ((size + 1) // 2) - 1`` channels.
+
+    As in PyTorch the first channel, once its window has passed, is never taken out of the sum.
+
+    >>> import wengert
+    >>> wengert.nn.CrossMapLRN2d(2)(wengert.ones(2, 5, 4, 4)).shape
+    torch.Size([2, 5, 4, 4])
+    """
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
+        super().__init__()
+        self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.ndim != 4:
+            raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.ndim}D instead.")
+        reach = int((self.size - 1) / 2 + 1)
+        channel = np.arange(input.shape[1])
+        near = np.abs(channel[:, None] - channel) < reach
+        near[reach:, :1] = True
+        summed = F.linear((input * input).movedim(1, -1), wrap(near.astype(input._array.dtype)))
+        scale = summed.movedim(-1, 1) * (self.alpha / self.size) + self.k
+        return input * scale**-self.beta
+
+    def extra_repr(self) -> str:
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
+__all__ = ["CrossMapLRN2d", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]

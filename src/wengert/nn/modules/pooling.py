@@ -264,6 +264,182 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPool):
     _function = "adaptive_max_pool3d"
 
 
+class _MaxUnpool(Module):
+    """The inverse of a max pooling where its indices say; its subclasses say the dimensions."""
+
+    _function: str  # its name in nn.functional
+    _rank: int
+
+    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
+        super().__init__()
+        self.kernel_size = tuple_of(kernel_size, self._rank)
+        self.stride = tuple_of(kernel_size if stride is None else stride, self._rank)
+        self.padding = tuple_of(padding, self._rank)
+
+    def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
+        return getattr(F, self._function)(
+            input, indices, self.kernel_size, self.stride, self.padding, output_size
+        )
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class MaxUnpool1d(_MaxUnpool):
+    """Puts the maxima of (N, C, L) back where they were; zeros elsewhere.
+
+    >>> import wengert
+    >>> x, where = wengert.nn.MaxPool1d(2, return_indices=True)(wengert.tensor([[1., 3., 2., 0.]]))
+    >>> wengert.nn.MaxUnpool1d(2)(x, where)
+    tensor([[0., 3., 2., 0.]])
+    """
+
+    _function, _rank = "max_unpool1d", 1
+
+
+class MaxUnpool2d(_MaxUnpool):
+    """Puts the maxima of (N, C, H, W) back where they were; zeros elsewhere.
+
+    >>> import wengert
+    >>> pooled = wengert.nn.MaxPool2d(2, return_indices=True)(wengert.zeros(2, 4, 8, 8))
+    >>> wengert.nn.MaxUnpool2d(2)(*pooled).shape
+    torch.Size([2, 4, 8, 8])
+    """
+
+    _function, _rank = "max_unpool2d", 2
+
+
+class MaxUnpool3d(_MaxUnpool):
+    """Puts the maxima of (N, C, D, H, W) back where they were; zeros elsewhere.
+
+    >>> import wengert
+    >>> pooled = wengert.nn.MaxPool3d(2, return_indices=True)(wengert.zeros(2, 4, 4, 4, 4))
+    >>> wengert.nn.MaxUnpool3d(2)(*pooled).shape
+    torch.Size([2, 4, 4, 4, 4])
+    """
+
+    _function, _rank = "max_unpool3d", 3
+
+
+class _LPPool(Module):
+    """A power mean over windows; its subclasses say of how many dimensions."""
+
+    _function: str  # its name in nn.functional
+
+    def __init__(
+        self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+    ) -> None:
+        super().__init__()
+        self.norm_type, self.kernel_size = norm_type, kernel_size
+        self.stride, self.ceil_mode = stride, ceil_mode
+
+    def forward(self, input: Tensor) -> Tensor:
+        return getattr(F, self._function)(
+            input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode
+        )
+
+    def extra_repr(self) -> str:
+        return (
+            f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride},"
+            f" ceil_mode={self.ceil_mode}"
+        )
+
+
+class LPPool1d(_LPPool):
+    """The norm of each window of (N, C, L).
+
+    >>> import wengert
+    >>> wengert.nn.LPPool1d(2, 2)(wengert.tensor([[3., 4.]]))
+    tensor([[5.]])
+    """
+
+    _function = "lp_pool1d"
+
+
+class LPPool2d(_LPPool):
+    """The norm of each window of (N, C, H, W).
+
+    >>> import wengert
+    >>> wengert.nn.LPPool2d(2, (1, 2))(wengert.tensor([[[3., 4.]]]))
+    tensor([[[5.]]])
+    """
+
+    _function = "lp_pool2d"
+
+
+class LPPool3d(_LPPool):
+    """The norm of each window of (N, C, D, H, W).
+
+    >>> import wengert
+    >>> wengert.nn.LPPool3d(2, 2)(wengert.zeros(2, 4, 4, 4, 4)).shape
+    torch.Size([2, 4, 2, 2, 2])
+    """
+
+    _function = "lp_pool3d"
+
+
+class _FractionalMaxPool(Module):
+    """A maximum over windows that begin at random; its subclasses say of how many dimensions."""
+
+    _function: str  # its name in nn.functional
+    _rank: int
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        output_size: Any = None,
+        output_ratio: Any = None,
+        return_indices: bool = False,
+        _random_samples: Tensor | None = None,
+    ) -> None:
+        super().__init__()
+        name = type(self).__name__
+        if output_size is None and output_ratio is None:
+            raise ValueError(
+                f"{name} requires specifying either an output size, or a pooling ratio"
+            )
+        if output_size is not None and output_ratio is not None:
+            raise ValueError("only one of output_size and output_ratio may be specified")
+        self.kernel_size, self.return_indices = tuple_of(kernel_size, self._rank), return_indices
+        self.output_size = None if output_size is None else tuple_of(output_size, self._rank)
+        self.output_ratio = None if output_ratio is None else tuple_of(output_ratio, self._rank)
+        if self.output_ratio is not None and not all(0 < r < 1 for r in self.output_ratio):
+            raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
+        self.register_buffer("_random_samples", _random_samples)
+
+    def forward(self, input: Tensor) -> Any:
+        return getattr(F, self._function)(
+            input,
+            self.kernel_size,
+            self.output_size,
+            self.output_ratio,
+            self.return_indices,
+            _random_samples=self._random_samples,
+        )
+
+
+class FractionalMaxPool2d(_FractionalMaxPool):
+    """Maxima over windows of (N, C, H, W) that begin at random and cover the input.
+
+    >>> import wengert
+    >>> wengert.nn.FractionalMaxPool2d(2, output_ratio=0.75)(wengert.zeros(2, 4, 8, 8)).shape
+    torch.Size([2, 4, 6, 6])
+    """
+
+    _function, _rank = "fractional_max_pool2d", 2
+
+
+class FractionalMaxPool3d(_FractionalMaxPool):
+    """Maxima over windows of (N, C, D, H, W) that begin at random and cover the input.
+
+    >>> import wengert
+    >>> wengert.nn.FractionalMaxPool3d(2, output_size=3)(wengert.zeros(2, 4, 4, 4, 4)).shape
+    torch.Size([2, 4, 3, 3, 3])
+    """
+
+    _function, _rank = "fractional_max_pool3d", 3
+
+
 __all__ = [
     "AdaptiveAvgPool1d",
     "AdaptiveAvgPool2d",
@@ -274,7 +450,15 @@ __all__ = [
     "AvgPool1d",
     "AvgPool2d",
     "AvgPool3d",
+    "FractionalMaxPool2d",
+    "FractionalMaxPool3d",
+    "LPPool1d",
+    "LPPool2d",
+    "LPPool3d",
     "MaxPool1d",
     "MaxPool2d",
     "MaxPool3d",
+    "MaxUnpool1d",
+    "MaxUnpool2d",
+    "MaxUnpool3d",
 ]

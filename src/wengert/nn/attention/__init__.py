@@ -1,0 +1,45 @@
+"""``torch.nn.attention``: wishes for a kernel of attention, of which there is one here."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class SDPBackend(enum.Enum):
+    """Kernels of `scaled_dot_product_attention` that PyTorch has.
+
+    >>> import wengert
+    >>> wengert.nn.attention.SDPBackend.MATH.value
+    0
+    """
+
+    ERROR = -1
+    MATH = 0
+    FLASH_ATTENTION = 1
+    EFFICIENT_ATTENTION = 2
+    CUDNN_ATTENTION = 3
+    OVERRIDEABLE = 4
+
+
+@contextmanager
+def sdpa_kernel(
+    backends: list[SDPBackend] | SDPBackend, set_priority: bool = False
+) -> Iterator[None]:
+    """Wish for kernels of attention inside a block: taken, and without effect.
+
+    >>> import wengert
+    >>> with wengert.nn.attention.sdpa_kernel(wengert.nn.attention.SDPBackend.MATH):
+    ...     x = wengert.ones(2, 2)
+    ...     y = wengert.nn.functional.scaled_dot_product_attention(x, x, x)
+    """
+    wishes = [backends] if isinstance(backends, SDPBackend) else backends
+    if not isinstance(wishes, list) or not all(isinstance(b, SDPBackend) for b in wishes):
+        raise AssertionError(
+            f"Backend must be an instance of SDPBackend or a list of them, got {backends!r}"
+        )
+    yield
+
+
+__all__ = ["SDPBackend", "sdpa_kernel"]

@@ -1,0 +1,150 @@
+"""The softmax over many classes of which few are frequent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from wengert._core import Tensor, memory_of
+from wengert.nn import functional as F
+from wengert.nn._module import Module
+from wengert.nn.modules.container import ModuleList, Sequential
+from wengert.nn.modules.linear import Linear
+from wengert.ops.joining import cat
+
+
+class _ASMoutput(NamedTuple):
+    """What `AdaptiveLogSoftmaxWithLoss` returns."""
+
+    output: Tensor
+    loss: Tensor
+
+
+class AdaptiveLogSoftmaxWithLoss(Module):
+    """Log-probabilities of targets among many classes, sorted by frequency, and their loss.
+
+    The first ``cutoffs[0]`` classes stand in the head; each of the clusters between cutoffs
+    has one entry there, and a projection of its own, ``div_value`` times narrower than the one
+    before, which is computed for those samples alone whose target is in it.
+
+    >>> import wengert
+    >>> layer = wengert.nn.AdaptiveLogSoftmaxWithLoss(8, 20, cutoffs=[4, 10])
+    >>> layer(wengert.zeros(3, 8), wengert.tensor([0, 7, 19])).output.shape
+    torch.Size([3])
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        n_classes: int,
+        cutoffs: Sequence[int],
+        div_value: float = 4.0,
+        head_bias: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        bounds = list(cutoffs)
+        if not bounds:
+            raise ValueError("cutoffs should be a sequence of length larger than 0")
+        if (
+            bounds != sorted(set(bounds))
+            or not 0 < bounds[0] <= bounds[-1] < n_classes
+            or any(int(c) != c for c in bounds)
+        ):
+            raise ValueError(
+                "cutoffs should be a sequence of unique, positive integers sorted in an increasing"
+                f" order, where each value is between 1 and n_classes-1; got {bounds}"
+            )
+        self.in_features, self.n_classes = in_features, n_classes
+        self.cutoffs = [*bounds, n_classes]
+        self.div_value, self.head_bias = div_value, head_bias
+        self.shortlist_size, self.n_clusters = bounds[0], len(bounds)
+        self.head_size = self.shortlist_size + self.n_clusters
+        made: dict[str, Any] = {"device": device, "dtype": dtype}
+        self.head = Linear(in_features, self.head_size, bias=head_bias, **made)
+        self.tail = ModuleList()
+        for k, (low, high) in enumerate(self._clusters()):
+            width = int(in_features // div_value ** (k + 1))
+            self.tail.append(
+                Sequential(
+                    Linear(in_features, width, bias=False, **made),
+                    Linear(width, high - low, bias=False, **made),
+                )
+            )
+
+    def _clusters(self) -> list[tuple[int, int]]:
+        return list(zip(self.cutoffs, self.cutoffs[1:], strict=False))
+
+    def reset_parameters(self) -> None:
+        """Draw all weights anew."""
+        self.head.reset_parameters()
+        for first, second in self.tail:
+            first.reset_parameters()
+            second.reset_parameters()
+
+    def forward(self, input_: Tensor, target_: Tensor) -> _ASMoutput:
+        self._check(input_, target_)
+        single = target_.ndim == 0
+        input, target = (input_.unsqueeze(0), target_.unsqueeze(0)) if single else (input_, target_)
+        head = F.log_softmax(self.head(input), 1)
+        place, parts = target, []
+        for k, (low, high) in enumerate(self._clusters()):
+            inside = (target >= low) & (target < high)
+            place = place.masked_fill(inside, self.shortlist_size + k)
+            rows = inside.nonzero().squeeze(1)
+            if len(rows):
+                found = F.log_softmax(self.tail[k](input.index_select(0, rows)), 1)
+                parts.append((rows, found.gather(1, (target[rows] - low).unsqueeze(1)).squeeze(1)))
+        output = head.gather(1, place.unsqueeze(1)).squeeze(1)
+        for rows, part in parts:
+            output = output.index_add(0, rows, part)
+        loss = (-output).mean()
+        return _ASMoutput(output.squeeze(0) if single else output, loss)
+
+    def _check(self, input: Tensor, target: Tensor) -> None:
+        if target.ndim > 1:
+            raise RuntimeError(
+                f"0D or 1D target tensor expected, multi-target not supported; got {target.ndim}D"
+            )
+        if target.ndim == 1 and input.shape[0] != target.shape[0]:
+            raise RuntimeError(
+                "Input and target should have the same size in the batch dimension, got"
+                f" {input.shape[0]} and {target.shape[0]}."
+            )
+        if input.ndim != target.ndim + 1:
+            raise RuntimeError(
+                f"{target.ndim}D target tensor expects {target.ndim + 1}D input tensors, but found"
+                f" inputs with size {input.shape}"
+            )
+        values = memory_of(target)
+        if values.size and not 0 <= values.min() <= values.max() < self.n_classes:
+            raise RuntimeError(
+                f"Target values should be in [0, {self.n_classes - 1}], but values in range"
+                f" [{values.min()}, {values.max()}] were found."
+            )
+
+    def _of_all_classes(self, input: Tensor, head: Tensor) -> Tensor:
+        """Log-probabilities of all classes, from the output of the head."""
+        head, size = F.log_softmax(head, 1), self.shortlist_size
+        parts = [head[:, :size]]
+        for k, cluster in enumerate(self.tail):
+            parts.append(F.log_softmax(cluster(input), 1) + head[:, size + k].unsqueeze(1))
+        return cat(parts, 1)
+
+    def log_prob(self, input: Tensor) -> Tensor:
+        """The log-probabilities (N, n_classes) of all classes."""
+        return self._of_all_classes(input, self.head(input))
+
+    def predict(self, input: Tensor) -> Tensor:
+        """The most probable class of each sample; tails are computed where they may have it."""
+        head = self.head(input)
+        output = head.argmax(1)
+        rows = (output >= self.shortlist_size).nonzero().squeeze(1)
+        if len(rows):
+            found = self._of_all_classes(input.index_select(0, rows), head.index_select(0, rows))
+            output = output.index_copy(0, rows, found.argmax(1))
+        return output
+
+
+__all__ = ["AdaptiveLogSoftmaxWithLoss"]

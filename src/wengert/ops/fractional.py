@@ -1,0 +1,107 @@
+"""Fractional max pooling: maxima over windows that begin at random, and cover the input."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wengert._core import Tensor, memory_of, shape_of
+from wengert._random import default_generator, drawn
+from wengert.kernels import pool as kernels
+from wengert.kernels.conv import Shape
+from wengert.ops._batching import leading
+from wengert.ops._checks import require_kind
+from wengert.ops._declare import Value, primitive
+from wengert.ops._variadic import require_tensor
+from wengert.ops.casting import convert
+from wengert.ops.pool import Ints, ints_of, space_of, take_positions
+
+
+@primitive(input=None, samples=None, mixed=False, batch=leading, name="fractional_max_pool2d")
+def random_window_positions(input: Value, samples: Value, kernel: Shape, count: Shape) -> Value:
+    """Where the maximum of each window stands: flat positions of the last dimensions."""
+    return kernels.fractional_max_positions(input, samples, kernel, count)
+
+
+def _fractional(
+    name: str, n: int, input: Tensor, kernel_size: Ints, output_size: Any, output_ratio: Any,
+    samples: Tensor | None,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    if output_size is None and output_ratio is None:
+        raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
+    require_tensor(name, "input", input)
+    size = space_of(name, input, n)
+    require_kind(name, memory_of(input), "f")
+    kernel = ints_of(name, "kernel_size", kernel_size, n)
+    if output_size is None:
+        ratio = output_ratio if isinstance(output_ratio, tuple | list) else (output_ratio,) * n
+        output_size = tuple([int(m * r) for m, r in zip(size, ratio, strict=True)])
+    out = ints_of(name, "output_size", output_size, n)
+    for m, k, o in zip(size, kernel, out, strict=True):
+        most = m if n == 2 else m - 1  # as in PyTorch
+        if o <= 0 or o + k - 1 > most:
+            raise RuntimeError(
+                f"{name}(): pool size {k} too large relative to input size {m}: output_size is {o},"
+                f" and must be positive and at most {most - k + 1}"
+            )
+    lead = shape_of(input)[:-n]
+    samples = _starts(name, n, input, lead if len(lead) == 2 else (1, *lead), samples)
+    if len(lead) == 1:
+        samples = samples.squeeze(0)
+    indices = random_window_positions(input, samples, kernel, out)
+    return take_positions(input, indices, n), indices
+
+
+def _starts(
+    name: str, n: int, input: Tensor, lead: tuple[int, ...], samples: Tensor | None
+) -> Tensor:
+    """Where the windows of each channel begin, as numbers from 0 to 1, for each dimension."""
+    dtype = input.dtype
+    if samples is None:
+        return drawn(lambda shape: default_generator.uniform(shape, np_dtype=dtype.np), (*lead, n))
+    given = shape_of(samples)
+    if given[1:] != (*lead[1:], n) or given[0] < lead[0]:
+        raise RuntimeError(
+            f"{name}(): Expect _random_samples of shape {[*lead, n]}; got {list(given)}."
+        )
+    return convert(samples[: lead[0]], dtype)
+
+
+def fractional_max_pool2d(
+    input: Tensor, kernel_size: Ints, output_size: Any = None, output_ratio: Any = None,
+    return_indices: bool = False, _random_samples: Tensor | None = None,
+) -> Any:  # fmt: skip
+    """Maxima of windows of the last two dimensions that begin at random and cover them.
+
+    The output has `output_size`, or `output_ratio` of the input's. `_random_samples`, numbers
+    from 0 to 1 of shape (batch, channel, 2), settle where the windows begin.
+
+    >>> import wengert
+    >>> x = wengert.arange(16.).reshape(1, 4, 4)
+    >>> wengert.nn.functional.fractional_max_pool2d(x, 2, output_size=1)
+    tensor([[[15.]]])
+    """
+    found = _fractional("fractional_max_pool2d", 2, input, kernel_size, output_size, output_ratio,
+                        _random_samples)  # fmt: skip
+    return found if return_indices else found[0]
+
+
+def fractional_max_pool3d(
+    input: Tensor, kernel_size: Ints, output_size: Any = None, output_ratio: Any = None,
+    return_indices: bool = False, _random_samples: Tensor | None = None,
+) -> Any:  # fmt: skip
+    """Maxima of windows of the last three dimensions that begin at random and cover them.
+
+    >>> import wengert
+    >>> x = wengert.arange(27.).reshape(1, 3, 3, 3)
+    >>> wengert.nn.functional.fractional_max_pool3d(x, 2, output_size=1)
+    tensor([[[[26.]]]])
+    """
+    found = _fractional("fractional_max_pool3d", 3, input, kernel_size, output_size, output_ratio,
+                        _random_samples)  # fmt: skip
+    return found if return_indices else found[0]
+
+
+__all__: list[str] = []
+FUNCTIONAL = ("fractional_max_pool2d", "fractional_max_pool3d")
+METHODS: tuple[str, ...] = ()
+INPLACE: tuple[str, ...] = ()

@@ -1,0 +1,217 @@
+"""Sampling along a grid of points, and the grids of affine maps.
+
+A point reads a few elements, its taps. Their weights are a function of the grid whose
+derivatives are given to any order; what is sampled is linear in the input and in the weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from wengert import _dtypes
+from wengert._core import Tensor, memory_of, shape_of, wrap
+from wengert._dtypes import of_numpy
+from wengert.kernels import grid as kernels
+from wengert.kernels.grid import Sampling
+from wengert.kernels.precision import HALF
+from wengert.ops._batching import leading
+from wengert.ops._checks import require_kind
+from wengert.ops._declare import Value, multilinear, primitive
+from wengert.ops._variadic import require_tensor
+from wengert.ops.casting import convert
+from wengert.ops.joining import stack
+from wengert.ops.reduction import sum_over
+
+_MODES = ("bilinear", "nearest", "bicubic")
+_PADDINGS = ("zeros", "border", "reflection")
+
+
+def _once_more(orders: tuple[int, ...], d: int) -> tuple[int, ...]:
+    return (*orders[:d], orders[d] + 1, *orders[d + 1 :])
+
+
+def _weights_vjp(g: Value, input: Value, how: Sampling, orders: tuple[int, ...]) -> Value:
+    slopes = [_tap_weights(input, how, _once_more(orders, d)) for d in range(len(orders))]
+    return stack([sum_over(g * slope, -1, False) for slope in slopes], -1)
+
+
+def _weights_jvp(t: Value, input: Value, how: Sampling, orders: tuple[int, ...]) -> Value:
+    parts = [
+        t[..., d : d + 1] * _tap_weights(input, how, _once_more(orders, d))
+        for d in range(len(orders))
+    ]
+    return sum(parts[1:], parts[0])
+
+
+@primitive(batch=leading, input=_weights_vjp, jvp=_weights_jvp, name="grid_sample")
+def _tap_weights(input: Value, how: Sampling, orders: tuple[int, ...]) -> Value:
+    """The weights of the taps of each point, differentiated so often by each coordinate."""
+    return kernels.weights(input, how, orders)
+
+
+@primitive(batch=leading, input=None, name="grid_sample")
+def _tap_positions(input: Value, how: Sampling) -> Value:
+    """Which elements the taps of each point read."""
+    return kernels.positions(input, how)
+
+
+@multilinear(
+    mixed=False,
+    batch=leading,
+    label="GridSampler2DBackward0",
+    input=lambda g, index, weight, input_shape: _taps_filled(g, index, weight, input_shape[-1]),
+    index=None,
+    weight=lambda g, input, index: _tap_products(g, input, index),
+    name="grid_sample",
+)
+def _taps_summed(input: Value, index: Value, weight: Value) -> Value:
+    """Weighted sums of elements: (..., channels, elements) to (..., channels, points)."""
+    return kernels.sample(input, index, weight)
+
+
+@multilinear(
+    mixed=False,
+    batch=leading,
+    grad=lambda g, index, weight: _taps_summed(g, index, weight),
+    index=None,
+    weight=lambda g, grad, index: _tap_products(grad, g, index),
+    name="grid_sample_backward",
+)
+def _taps_filled(grad: Value, index: Value, weight: Value, width: int) -> Value:
+    return kernels.spread(grad, index, weight, width)
+
+
+@multilinear(
+    mixed=False,
+    batch=leading,
+    grad=lambda g, input, index: _taps_summed(input, index, g),
+    input=lambda g, grad, index, input_shape: _taps_filled(grad, index, g, input_shape[-1]),
+    index=None,
+    name="grid_sample_backward",
+)
+def _tap_products(grad: Value, input: Value, index: Value) -> Value:
+    return kernels.responses(grad, input, index)
+
+
+def grid_sample(
+    input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros",
+    align_corners: bool | None = None,
+) -> Tensor:  # fmt: skip
+    """The values of `input` (batch, channel, *space) at the points of `grid`.
+
+    `grid` is (batch, *out, d) for an input of d spatial dimensions, two or three; the first
+    coordinate runs along the last dimension, from -1 to 1. `mode` is bilinear, nearest or (in
+    two dimensions) bicubic; `padding_mode` says what lies outside: zeros, border or reflection.
+
+    >>> import wengert
+    >>> image = wengert.arange(4.).reshape(1, 1, 2, 2)
+    >>> centre = wengert.zeros(1, 1, 1, 2)
+    >>> wengert.nn.functional.grid_sample(image, centre, align_corners=True)
+    tensor([[[[1.5000]]]])
+    """
+    _check(input, grid, mode, padding_mode)
+    dtype = memory_of(input).dtype
+    if dtype in HALF:
+        input, grid = convert(input, _dtypes.float32), convert(grid, _dtypes.float32)
+        return convert(grid_sample(input, grid, mode, padding_mode, align_corners), of_numpy[dtype])
+    batch, channels, *space = shape_of(input)
+    how = Sampling(tuple(space), mode, padding_mode, bool(align_corners))
+    points = grid.reshape(batch, prod(shape_of(grid)[1:-1]), len(space))
+    weight = _tap_weights(points, how, (0,) * len(space))
+    elements = input.reshape(batch, channels, prod(space))
+    out = _taps_summed(elements, _tap_positions(points, how), weight)
+    return out.reshape(batch, channels, *shape_of(grid)[1:-1])
+
+
+def _check(input: Tensor, grid: Tensor, mode: str, padding_mode: str) -> None:
+    for what, given, known in (("mode", mode, _MODES), ("padding_mode", padding_mode, _PADDINGS)):
+        if given not in known:
+            raise ValueError(
+                f"nn.functional.grid_sample(): expected {what} to be one of {known}, but got:"
+                f" {given!r}"
+            )
+    require_tensor("grid_sample", "input", input)
+    require_tensor("grid_sample", "grid", grid, 2)
+    a, b = list(shape_of(input)), list(shape_of(grid))
+    got = f"but got input with sizes {a} and grid with sizes {b}"
+    if memory_of(input).dtype != memory_of(grid).dtype:
+        raise RuntimeError(
+            "grid_sample(): expected input and grid to have the same dtype, but got"
+            f" {input.dtype} and {grid.dtype}"
+        )
+    if not a or not b or a[0] != b[0]:
+        raise RuntimeError(f"grid_sample(): expected grid and input to have same batch size, {got}")
+    if b[-1] != len(a) - 2:
+        raise RuntimeError(
+            f"grid_sample(): expected grid to have size {len(a) - 2} in last dimension, {got}"
+        )
+    if len(a) not in (4, 5) or len(a) != len(b):
+        raise RuntimeError(
+            f"grid_sample(): expected 4D or 5D input and grid with same number of dimensions, {got}"
+        )
+    if 0 in a[2:]:
+        raise RuntimeError(
+            f"grid_sample(): expected input to have non-empty spatial dimensions, but got {a}"
+        )
+    if mode == "bicubic" and len(a) == 5:
+        raise RuntimeError(f"grid_sample(): bicubic interpolation only supports 4D input, {got}")
+    require_kind("grid_sample", memory_of(input), "f")
+
+
+def _axis(n: int, align_corners: bool, dtype: np.dtype[Any]) -> np.ndarray:
+    """Coordinates of n elements: their centres, or with corners aligned from -1 to 1."""
+    if n == 1:
+        return np.zeros(1, dtype)
+    along = np.linspace(-1, 1, n, dtype=dtype)
+    return along if align_corners else along * dtype.type((n - 1) / n)
+
+
+def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
+    """The points to which affine maps take those of an output: a grid for `grid_sample`.
+
+    `theta` is (batch, 2, 3) for `size` (batch, channel, height, width), or (batch, 3, 4) with a
+    depth before them. The result is (batch, *space, d).
+
+    >>> import wengert
+    >>> identity = wengert.eye(2, 3).unsqueeze(0)
+    >>> wengert.nn.functional.affine_grid(identity, (1, 1, 1, 2), align_corners=True)
+    tensor([[[[-1.,  0.],
+              [ 1.,  0.]]]])
+    """
+    require_tensor("affine_grid", "theta", theta)
+    size = tuple(size)
+    if memory_of(theta).dtype not in _dtypes.inexact:
+        raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
+    d = len(size) - 2
+    if d not in (2, 3):
+        raise NotImplementedError(
+            "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms,"
+            f" respectively. Got size {size}."
+        )
+    if theta.ndim != 3 or theta.shape[1:] != (d, d + 1):
+        raise ValueError(
+            f"Expected a batch of {d}D affine matrices of shape Nx{d}x{d + 1} for size {size}."
+            f" Got {theta.shape}."
+        )
+    if min(size) <= 0:
+        raise ValueError(f"Expected non-zero, positive output size. Got {size}")
+    if theta.shape[0] != size[0]:
+        raise RuntimeError(
+            f"affine_grid(): expected size[0] to be the batch size of theta, {theta.shape[0]},"
+            f" but got {size[0]}"
+        )
+    dtype = memory_of(theta).dtype
+    axes = [_axis(n, bool(align_corners), dtype) for n in size[2:]]
+    mesh = np.stack(np.meshgrid(*axes, indexing="ij")[::-1], -1).reshape(-1, d)
+    base = wrap(np.concatenate([mesh, np.ones((len(mesh), 1), dtype)], 1))
+    return (base @ theta.transpose(1, 2)).reshape(*size[:1], *size[2:], d)
+
+
+__all__: list[str] = []
+FUNCTIONAL = ("affine_grid", "grid_sample")
+METHODS: tuple[str, ...] = ()
+INPLACE: tuple[str, ...] = ()
