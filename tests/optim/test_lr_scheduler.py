@@ -26,7 +26,25 @@ SCHEDULES: list[tuple[str, dict[str, Any]]] = [
     ("LinearLR", {"start_factor": 0.1, "end_factor": 0.7, "total_iters": 9}),
     ("ConstantLR", {"factor": 0.5, "total_iters": 4}),
     ("PolynomialLR", {"total_iters": 6, "power": 2.0}),
+    ("CosineAnnealingWarmRestarts", {"T_0": 4}),
+    ("CosineAnnealingWarmRestarts", {"T_0": 3, "T_mult": 2, "eta_min": 0.01}),
 ]
+
+# Momenta cycle too, and steps go to no epoch.
+CYCLES: list[tuple[str, dict[str, Any]]] = [
+    ("CyclicLR", {"base_lr": 0.1, "max_lr": 0.5, "step_size_up": 4}),
+    ("CyclicLR", {"base_lr": [0.1, 0.2], "max_lr": 1.0, "step_size_up": 3, "step_size_down": 5,
+                  "mode": "triangular2"}),
+    ("CyclicLR", {"base_lr": 0.1, "max_lr": 1.0, "step_size_up": 3, "mode": "exp_range",
+                  "gamma": 0.9, "base_momentum": 0.5, "max_momentum": 0.7}),
+    ("CyclicLR", {"base_lr": 0.1, "max_lr": 1.0, "step_size_up": 3, "cycle_momentum": False,
+                  "scale_fn": lambda x: 1 / x, "scale_mode": "cycle"}),
+    ("OneCycleLR", {"max_lr": 1.0, "total_steps": 30}),
+    ("OneCycleLR", {"max_lr": [1.0, 2.0], "epochs": 5, "steps_per_epoch": 6, "pct_start": 0.4,
+                    "anneal_strategy": "linear", "base_momentum": 0.6}),
+    ("OneCycleLR", {"max_lr": 1.0, "total_steps": 30, "three_phase": True, "div_factor": 5.0}),
+    ("OneCycleLR", {"max_lr": 1.0, "total_steps": 30, "cycle_momentum": False}),
+]  # fmt: skip
 
 each = pytest.mark.parametrize(("name", "options"), SCHEDULES)
 
@@ -106,6 +124,102 @@ def test_states_have_pytorchs_keys(torch: Any) -> None:
         }
         assert ours["_last_lr"] == theirs["_last_lr"]
         assert ours["_step_count"] == theirs["_step_count"]
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(("name", "options"), CYCLES)
+@pytest.mark.parametrize("kind", ["SGD", "Adam"])
+def test_cycles(name: str, options: dict[str, Any], kind: str, torch: Any) -> None:
+    results, states = [], []
+    for library in (wengert, torch):
+        groups = [{"params": [library.zeros(1, requires_grad=True)]} for _ in range(2)]
+        more = {"momentum": 0.9} if kind == "SGD" else {}
+        o = getattr(library.optim, kind)(groups, **more)
+        scheduler = getattr(library.optim.lr_scheduler, name)(o, **options)
+        seen = []
+        for _ in range(30):
+            momenta = [g["momentum"] if kind == "SGD" else g["betas"][0] for g in o.param_groups]
+            seen.append([*scheduler.get_last_lr(), *momenta])
+            o.step()
+            scheduler.step()
+        results.append(seen)
+        states.append(scheduler.state_dict())
+        twin = getattr(library.optim.lr_scheduler, name)(o, **options)
+        twin.load_state_dict(scheduler.state_dict())
+        assert twin.last_epoch == 30
+    np.testing.assert_allclose(*results, rtol=1e-13, atol=1e-16)
+    assert {k for k in states[0] if k[0] != "_"} == {k for k in states[1] if k[0] != "_"}
+
+
+def combined(library: Any, o: Any) -> Any:
+    of = library.optim.lr_scheduler
+    warmup = of.ChainedScheduler([of.ConstantLR(o, 0.5, 3), of.ExponentialLR(o, 0.9)])
+    later = [of.CosineAnnealingLR(o, 8), of.StepLR(o, 3, 0.5)]
+    parts = [of.LinearLR(o, 0.1, total_iters=4), *later]
+    return warmup, of.SequentialLR(o, parts, milestones=[5, 15])
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("which", [0, 1])
+def test_combinations(which: int, torch: Any) -> None:
+    results = []
+    for library in (wengert, torch):
+        o = optimizer(library)
+        scheduler = combined(library, o)[which]
+        seen = []
+        for _ in range(30):
+            o.step()
+            scheduler.step()
+            seen.append(scheduler.get_last_lr())
+        results.append(seen)
+        twin = combined(library, optimizer(library))[which]
+        twin.load_state_dict(copy.deepcopy(scheduler.state_dict()))
+        assert twin.get_last_lr() == scheduler.get_last_lr()
+        for one, other in zip(scheduler._schedulers, twin._schedulers, strict=True):
+            assert one.last_epoch == other.last_epoch
+    np.testing.assert_allclose(*results, rtol=1e-13, atol=1e-16)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("strategy", ["cos", "linear"])
+@pytest.mark.parametrize("epochs", [0, 5])
+def test_rates_for_averaging(strategy: str, epochs: int, torch: Any) -> None:
+    results = []
+    for library in (wengert, torch):
+        o = optimizer(library)
+        scheduler = library.optim.swa_utils.SWALR(o, [0.1, 0.2], epochs, strategy)
+        seen = []
+        for _ in range(8):
+            o.step()
+            scheduler.step()
+            seen.append(scheduler.get_last_lr())
+        results.append(seen)
+    np.testing.assert_allclose(*results, rtol=1e-13)
+
+
+def test_wrong_combinations() -> None:
+    o, other = optimizer(wengert), optimizer(wengert)
+    good, plateau = lr_scheduler.StepLR(o, 1), lr_scheduler.ReduceLROnPlateau(o)
+    for build, message in (
+        (lambda: lr_scheduler.ChainedScheduler([]), "at least one scheduler"),
+        (lambda: lr_scheduler.ChainedScheduler([good, plateau]), "ReduceLROnPlateau"),
+        (lambda: lr_scheduler.SequentialLR(other, [good], []), "the same optimizer"),
+        (lambda: lr_scheduler.SequentialLR(o, [good], [1]), "one more"),
+        (lambda: lr_scheduler.OneCycleLR(o, 1.0), "total_steps OR"),
+        (lambda: lr_scheduler.OneCycleLR(o, 1.0, 0), "positive integer total_steps"),
+        (lambda: lr_scheduler.CyclicLR(o, 0.1, 1.0, mode="x"), "mode is invalid"),
+        (lambda: lr_scheduler.CosineAnnealingWarmRestarts(o, 0), "positive integer T_0"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            build()
+
+
+def test_an_overridden_step_warns() -> None:
+    o = optimizer(wengert)
+    scheduler = lr_scheduler.StepLR(o, 1)
+    o.step = lambda: None
+    with pytest.warns(UserWarning, match="has been overridden"):
+        scheduler.step()
 
 
 METRICS = [5.0, 4.0, 4.0, 4.0, 3.9999, 3.9999, 3.0, 3.5, 3.5, 3.5, 3.5, 3.5, float("nan"), 1.0]

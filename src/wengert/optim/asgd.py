@@ -93,8 +93,9 @@ class ASGD(Stepping):
                     average[...] = p_
                 else:
                     average += (p_ - average) * mu
-            rate[...] = lr / (1 + lambd * lr * step) ** alpha
-            weight[...] = 1 / max(1, step - t0)
+            # Rounded as numbers of state are, also where loading has taken these to float64.
+            rate[...] = scalar(lr / (1 + lambd * lr * step) ** alpha)._array
+            weight[...] = scalar(1 / max(1, step - t0))._array
 
         return update
 
