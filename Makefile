@@ -44,6 +44,7 @@ docs: $(STAMPS)/docs
 bench: $(STAMPS)/torch $(STAMPS)/bench
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/steps.py
+	$(BIN)/python benchmarks/examples.py
 	$(BIN)/python benchmarks/transforms.py
 	$(BIN)/python benchmarks/checkpoint.py
 	$(BIN)/python benchmarks/report.py

@@ -41,7 +41,7 @@ def table(result: dict[str, Any]) -> str:
 def report() -> str:
     """All results, with the machine that they come from."""
     parts: list[str] = []
-    for name in ("overhead", "steps", "transforms", "checkpoint"):
+    for name in ("overhead", "steps", "examples", "transforms", "checkpoint"):
         path = FOLDER / "results" / f"{name}.json"
         if not path.exists():
             sys.exit(f"{path} does not exist: run make bench first")

@@ -1,0 +1,125 @@
+"""A training step of each example in wengert and in torch, with each library's default threads.
+
+    python benchmarks/examples.py
+
+The examples run as they are, `import torch` and all: each library has a process of its own,
+in which wengert is installed under torch's name, and the two take turns. That both train the
+same is checked first: their first losses have to agree.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from _measure import Row, in_clean_process, interleaved, shown
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+LIBRARIES = ("wengert", "torch")
+LOSSES = 3  # first losses that are compared
+TOLERANCE = 1e-3
+SECONDS = 0.25  # of steps in a turn
+ROUNDS = 9
+Step = Callable[[], Any]
+
+
+def gan(example: Any, torch: Any) -> Step:
+    """A step of both networks on 64 images; the generator's loss."""
+    step = example.make_step(example.Generator(), example.Discriminator())
+    images = 2 * torch.rand(64, example.PIXELS) - 1
+    return lambda: step(images)[1]
+
+
+# What a row is called, the example's file, and what makes of the example and of torch a function
+# that takes a step and returns its loss.
+STEPS: dict[str, tuple[str, Callable[[Any, Any], Step]]] = {
+    "GAN on digits, batch 64": ("gan", gan),
+}
+
+
+def serve(library: str, name: str) -> None:
+    """In a process of its own: print the first losses, then for each line read a time of a step."""
+    if library == "wengert":
+        import_module("wengert.compat").install()
+    torch = import_module("torch")
+    sys.path.insert(0, str(EXAMPLES))
+    file, make = STEPS[name]
+    torch.manual_seed(0)
+    step = make(import_module(file), torch)
+    print(json.dumps([step().item() for _ in range(LOSSES)]), flush=True)
+    for _ in sys.stdin:
+        print(timed(step), flush=True)
+
+
+def timed(step: Step) -> float:
+    """Seconds of a step, on average."""
+    start = perf_counter()
+    count = 0
+    while (passed := perf_counter() - start) < SECONDS:
+        step()
+        count += 1
+    return passed / count
+
+
+class Contender:
+    """A process that takes steps of an example when it is told to."""
+
+    def __init__(self, library: str, name: str) -> None:
+        command = [sys.executable, __file__, "--serve", library, name]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        self.losses: list[float] = json.loads(self._answer())
+
+    def __call__(self) -> tuple[float]:
+        """Seconds of a step."""
+        assert self.process.stdin is not None
+        print(file=self.process.stdin, flush=True)
+        return (float(self._answer()),)
+
+    def _answer(self) -> str:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            sys.exit(f"{' '.join(self.process.args)} ended early")  # type: ignore[arg-type]
+        return line
+
+    def end(self) -> None:
+        """Let the process come to its end."""
+        self.process.communicate()
+
+
+def row(name: str) -> Row:
+    """Milliseconds of a step, in the two libraries in turns."""
+    contenders = {library: Contender(library, name) for library in LIBRARIES}
+    ours, theirs = (contenders[library].losses for library in LIBRARIES)
+    np.testing.assert_allclose(ours, theirs, rtol=TOLERANCE, err_msg=f"losses of {name}")
+    found = interleaved(contenders, ROUNDS)  # type: ignore[arg-type]
+    for contender in contenders.values():
+        contender.end()
+    ours_ms, theirs_ms = (found[library][0] * 1e3 for library in LIBRARIES)
+    return Row(f"training step, {name}", "ms", ours_ms, theirs_ms)
+
+
+def rows() -> Iterator[Row]:
+    """Milliseconds a step."""
+    yield from map(row, STEPS)
+
+
+def measure() -> list[Row]:
+    """All rows, printed as they are found."""
+    return [shown(row) for row in rows()]
+
+
+if __name__ == "__main__":
+    if "--serve" in sys.argv:
+        serve(*sys.argv[sys.argv.index("--serve") + 1 :])
+    else:
+        in_clean_process(__file__, measure)
