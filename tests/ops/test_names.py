@@ -118,7 +118,7 @@ def test_a_name_is_taken_once() -> None:
     assert REGISTRY["mul"].declared is not mul
 
 
-def test_nothing_but_the_output_is_called_out() -> None:
+def test_arguments_hide_nothing_that_the_written_function_uses() -> None:
     def of_input(out: Any) -> Any:
         return out
 
@@ -129,7 +129,13 @@ def test_nothing_but_the_output_is_called_out() -> None:
         primitive(out=None)(of_input)
     with pytest.raises(TypeError, match="of_parameter: an argument is called 'out'"):
         primitive(input=None)(of_parameter)
-    assert not {"of_input", "of_parameter"} & REGISTRY.keys()
+
+    def with_mode(input: Any, *, mode: str = "") -> Any:
+        return input
+
+    with pytest.raises(TypeError, match="with_mode: an argument is called 'mode'"):
+        elementwise(input=None)(with_mode)
+    assert not {"of_input", "of_parameter", "with_mode"} & REGISTRY.keys()
 
 
 @pytest.mark.parametrize("dtype", [wengert.float16, wengert.bfloat16])

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import dis
 import inspect
 import traceback
+from typing import Any
 
 import numpy as np
 import pytest
 
 import wengert
+from wengert.ops import _numpy_names
 from wengert.ops._declare import REGISTRY
-from wengert.ops._publish import source_of
+from wengert.ops._publish import TAKEN, Layout, apply_source, source_of
 
 MUL = """\
 def mul(input, other):
@@ -108,3 +111,21 @@ def test_the_line_of_a_node_is_the_users() -> None:
 def test_wrong_keywords_name_the_operation() -> None:
     with pytest.raises(TypeError, match=r"^tanh\(\) got an unexpected keyword argument 'axis'"):
         wengert.tanh(wengert.ones(2), axis=1)
+
+
+def test_all_names_that_written_functions_use_are_taken() -> None:
+    for op in REGISTRY.values():
+        scope: dict[str, Any] = {}
+        exec(
+            apply_source(op, Layout(op)),
+            {"defaults": op.params | {i: None for i in op.inputs}},
+            scope,
+        )
+        code = scope[op.name].__code__
+        own = {*op.signature.parameters, *op.aux, *_numpy_names.ALIASES.values(), op.name}
+        own |= {f"{kind}_{i}" for kind in "ve" for i in op.inputs}
+        assert {*code.co_varnames, *_globals(code)} - own - {"_names"} <= TAKEN, op.name
+
+
+def _globals(code: Any) -> set[str]:
+    return {i.argval for i in dis.get_instructions(code) if i.opname == "LOAD_GLOBAL"}

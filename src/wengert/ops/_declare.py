@@ -194,8 +194,9 @@ def _check_names(op: Op) -> None:
             f" {namesake.declared.__module__} has taken; rename one of them"
         )
     code = op.declared.__code__
-    if "out" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
-        raise TypeError(f"{op.name}: an argument is called 'out', which is the output in rules")
+    arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    for name in sorted(_publish.TAKEN.intersection((*arguments, *op.aux))):
+        raise TypeError(f"{op.name}: an argument is called {name!r}, which the op's function uses")
 
 
 def _reads(rule: Rule | None) -> list[str]:

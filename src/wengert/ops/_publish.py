@@ -434,19 +434,12 @@ def _first_call(op: Op, scope: dict[str, Any], args: Any, kwargs: Any) -> Any:
 
 def _write(op: Op, scope: dict[str, Any], function: Any) -> None:
     source, file = source_of(op), f"<op {op.name}>"
-    scope |= {
+    scope |= _SCOPE | {
         "op": op,
         "forward": op.forward,
         "defaults": {n: p.default for n, p in op.signature.parameters.items()},
-        "array_like": (np.ndarray, np.generic),
-        "ndarray": np.ndarray,
-        "asarray": np.asarray,
-        "inexact": inexact,
-        "watched": watched,
         "constants": _operands.constants if op.differentiable else _operands.thresholds,
         "Recorded": op.node,
-        **{n: getattr(_core, n) for n in _CORE_NAMES},
-        **{n: getattr(_operands, n) for n in _OPERAND_NAMES},
         **{f"vjp_{i}": op.rules[i] for i in op.differentiable},
         "vjp_shared": op.shared,
     }
@@ -467,3 +460,20 @@ _CORE_NAMES = (
     "Site", "Tensor", "tensors", "mode", "new", "tick", "getframe", "internal", "caller",
 )  # fmt: skip
 _OPERAND_NAMES = ("foreign", "mixed", "traced", "to_float", "explain", "show", "sum_to")
+
+# What the text of every op refers to.
+_SCOPE: dict[str, Any] = {
+    "array_like": (np.ndarray, np.generic),
+    "ndarray": np.ndarray,
+    "asarray": np.asarray,
+    "inexact": inexact,
+    "watched": watched,
+    **{n: getattr(_core, n) for n in _CORE_NAMES},
+    **{n: getattr(_operands, n) for n in _OPERAND_NAMES},
+}
+# Names that `apply` uses beside those of the op: no argument may hide one of them.
+TAKEN = frozenset({
+    *_SCOPE, "op", "forward", "defaults", "constants", "Recorded",
+    "site", "error", "out", "result", "frame", "code", "node",
+    "type", "isinstance", "complex", "Exception", "KeyError", "TypeError",
+})  # fmt: skip
