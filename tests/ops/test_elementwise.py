@@ -31,7 +31,7 @@ AT_KINKS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("copysign", (np.array([0.0, 1.0]), np.array([1.0, -1.0])), {}),
     ("angle", (np.array([0j, 1j]),), {}),
     ("logit", (np.array([0.1, 0.5, 0.95]), 0.1), {}),
-    *((F + n, (np.array([-6.0, -3.0, -1.0, -0.5, 0.0, 0.5, 1.0, 3.0, 6.0]),), {})
+    *((F + n, (np.array([-6.0, -3.0, -1.0, -0.5, 0.0, 0.5, 1.0, 3.0, 6.0, NAN]),), {})
       for n in ("relu", "relu6", "hardtanh", "leaky_relu", "elu", "selu", "celu", "hardswish",
                 "softshrink", "hardshrink", "softsign", "logsigmoid")),
     (F + "threshold", (np.array([0.0, 1.0]), 0.0, 5.0), {}),

@@ -211,7 +211,7 @@ def tanhshrink(input: Tensor) -> Tensor:
     return input - tanh(input)
 
 
-@elementwise(input=lambda g, input, lambd: keep(g, abs(input) > lambd))
+@elementwise(input=lambda g, input, lambd: drop(g, abs(input) <= lambd))
 @in_float32
 def softshrink(input: Value, lambd: float = 0.5) -> Value:
     """Each element moved towards 0 by `lambd`, as far as 0.

@@ -15,7 +15,7 @@ from wengert.kernels.precision import in_float32
 from wengert.ops._checks import require_kind
 from wengert.ops._declare import Value, elementwise
 from wengert.ops.exponential import exp
-from wengert.ops.selection import drop, keep, where
+from wengert.ops.selection import drop, where
 from wengert.ops.shape import reshape
 
 # The constants of SELU (Klambauer et al., 2017).
@@ -23,7 +23,8 @@ _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 _ZERO = {d.np: np.zeros((), d.np) for d in ALL if d.category not in (BOOL, COMPLEX)}
 
 
-@elementwise(input=lambda g, out: keep(g, out > 0.0))
+# Here and below, the gradient passes where the input is nan.
+@elementwise(input=lambda g, out: drop(g, out <= 0.0))
 def _relu(input: Value) -> Value:
     try:
         return np.maximum(input, _ZERO[input.dtype])
@@ -42,7 +43,7 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 @elementwise(
-    input=lambda g, input, min_val, max_val: keep(g, (input > min_val) & (input < max_val))
+    input=lambda g, input, min_val, max_val: drop(g, (input <= min_val) | (input >= max_val))
 )
 def _hardtanh(input: Value, min_val: float, max_val: float) -> Value:
     low, high = input.dtype.type(min_val), input.dtype.type(max_val)
@@ -104,7 +105,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
 
 @elementwise(
     input=lambda g, input, alpha, scale, rate: where(
-        input > 0.0, g * scale, g * (alpha * scale * rate) * exp(input * rate)
+        input <= 0.0, g * (alpha * scale * rate) * exp(input * rate), g * scale
     ),
 )
 @in_float32
