@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from collections.abc import Callable, Sequence
 from threading import RLock
 from typing import Any
@@ -317,6 +318,13 @@ def _check_device(where: Any) -> None:
 
 default_generator = Generator()
 default_generator.seed()
+if sys.platform != "win32":
+    # A process is not forked while another thread draws: the copy's lock would never open.
+    os.register_at_fork(
+        before=default_generator._lock.acquire,
+        after_in_parent=default_generator._lock.release,
+        after_in_child=default_generator._lock.release,
+    )
 
 
 def _once(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import subprocess
+import sys
 import time
 from typing import Any
 
@@ -338,3 +341,35 @@ def test_multinomial_follows_the_weights() -> None:
     assert abs(counts[2] / 40_000 - 0.75) < 0.01
     drawn = wengert.multinomial(wengert.ones(50, 4), 4)
     assert np.array_equal(np.sort(drawn.numpy(), 1), np.tile(np.arange(4), (50, 1)))
+
+
+FORK = """
+import os, signal, threading, time, warnings
+import wengert
+from wengert._random import default_generator
+
+held = threading.Event()
+
+def draw():
+    with default_generator._lock:
+        held.set()
+        time.sleep(0.2)
+
+thread = threading.Thread(target=draw)
+thread.start()
+held.wait()
+warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads
+child = os.fork()
+if child == 0:
+    signal.alarm(20)
+    wengert.rand(1)
+    os._exit(0)
+thread.join()
+wengert.rand(1)
+raise SystemExit(os.waitpid(child, 0)[1])
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+def test_a_process_forked_while_another_thread_draws_can_draw() -> None:
+    assert subprocess.run([sys.executable, "-c", FORK], timeout=60, check=False).returncode == 0
