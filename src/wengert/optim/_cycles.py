@@ -180,7 +180,7 @@ class OneCycleLR(_Cycling):
     >>> optimizer = wengert.optim.SGD([wengert.zeros(2, requires_grad=True)], momentum=0.9)
     >>> scheduler = wengert.optim.lr_scheduler.OneCycleLR(optimizer, 1.0, total_steps=10)
     >>> scheduler.get_last_lr()
-    [0.04]
+    [0.040000000000000036]
     """
 
     def __init__(

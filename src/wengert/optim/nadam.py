@@ -45,7 +45,7 @@ class NAdam(Stepping):
     >>> (w * w).sum().backward()
     >>> optimizer.step()
     >>> w
-    tensor([0.8720, 0.8720], requires_grad=True)
+    tensor([0.8944, 0.8944], requires_grad=True)
     """
 
     def __init__(

@@ -433,8 +433,8 @@ class FractionalMaxPool3d(_FractionalMaxPool):
     """Maxima over windows of (N, C, D, H, W) that begin at random and cover the input.
 
     >>> import wengert
-    >>> wengert.nn.FractionalMaxPool3d(2, output_size=3)(wengert.zeros(2, 4, 4, 4, 4)).shape
-    torch.Size([2, 4, 3, 3, 3])
+    >>> wengert.nn.FractionalMaxPool3d(2, output_size=2)(wengert.zeros(2, 4, 4, 4, 4)).shape
+    torch.Size([2, 4, 2, 2, 2])
     """
 
     _function, _rank = "fractional_max_pool3d", 3
