@@ -58,6 +58,7 @@ class Op:
         batch: how `vmap` computes it for a batch at once (see `_batching`).
         jvp: its forward-mode derivative, where the kind does not say it.
         reference: the same from ordinary operations, for transforms that cannot use the forward.
+        tensors: inputs that may not be Python numbers.
         function: what users call.
         node: the class of the nodes that it records.
         label: the name of that class.
@@ -80,6 +81,7 @@ class Op:
         jvp: Jvp | None = None,
         reference: Callable[..., Any] | None = None,
         shared: Rule | None = None,
+        tensors: tuple[str, ...] = (),
     ) -> None:
         self.name = forward.__name__
         self.called = name or self.name.strip("_")
@@ -88,6 +90,7 @@ class Op:
         self.kind, self.rules = kind, rules
         self.aux, self.view, self.floats, self.mixed = aux, view, floats, mixed
         self.batch, self.jvp, self.reference, self.shared = batch, jvp, reference, shared
+        self.tensors = tensors
         self.label = label or _label(self.name)
         _check_names(self)
         REGISTRY[self.name] = self
@@ -221,15 +224,19 @@ def elementwise(
     floats: bool = False,
     label: str | None = None,
     name: str | None = None,
+    tensors: tuple[str, ...] = (),
     **rules: Rule | None,
 ) -> Declare:
     """An operation on each element; inputs broadcast, and rules do not know of it.
 
     With `ufunc` that is the forward, and the decorated body is its docstring alone. `name`,
     here and below, is the public function that an op of another name speaks for in errors.
+    `tensors` names the inputs that may not be Python numbers, as PyTorch has it.
     Batches and forward-mode derivatives follow from the kind.
     """
-    options = {"ufunc": ufunc, "floats": floats, "label": label, "name": name}
+    options = {
+        "ufunc": ufunc, "floats": floats, "label": label, "name": name, "tensors": tensors,
+    }  # fmt: skip
     return _decorator("elementwise", rules, options)
 
 

@@ -46,7 +46,7 @@ def foreign(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
             dtype = found
         elif x is not None and (type(x) not in Number or type(x) is complex):
             differ = True  # a complex number may change the dtype of what is beside it
-    if not some:
+    if not some or (op.tensors and any(type(x) in Number for x in _of_tensors(op, inputs))):
         raise _refusal(op, inputs)
     if level is None:
         return op(operands(op, *inputs) if op.mixed and len(inputs) > 1 else inputs, params)
@@ -162,8 +162,16 @@ def to_float(*inputs: Any) -> list[Any]:
     ]
 
 
+def _of_tensors(op: Op, inputs: tuple[Any, ...]) -> list[Any]:
+    """Those of the inputs that have to be tensors."""
+    return [inputs[op.inputs.index(name)] for name in op.tensors]
+
+
 def _refusal(op: Op, inputs: tuple[Any, ...]) -> TypeError:
-    """The error of a call of an op with neither Tensors nor arrays."""
+    """The error of a call of an op with neither Tensors nor arrays, or a number out of place."""
+    for x in _of_tensors(op, inputs):
+        if type(x) in Number:
+            return _wrong_type(op, inputs, x)
     for kinds in ((np.ndarray, np.generic, *Number), (np.ndarray, np.generic)):
         for x in inputs:
             if x is not None and not isinstance(x, kinds):

@@ -97,21 +97,24 @@ UNWRAP_VALUE = """\
 # 1 and 1+0j are one key.
 MIXED_PAIR = """\
     if v_{b} is {b}:
-        if type({b}) is complex:
-            return foreign(op, ({a}, {b}), {{{params}}})
-        try:
-            v_{b} = constants[{b}, v_{a}.dtype]
-        except (KeyError, TypeError):
-            return foreign(op, ({a}, {b}), {{{params}}})
+{b_number}\
     elif v_{a} is {a}:
-        if type({a}) is complex:
-            return foreign(op, ({a}, {b}), {{{params}}})
-        try:
-            v_{a} = constants[{a}, v_{b}.dtype]
-        except (KeyError, TypeError):
-            return foreign(op, ({a}, {b}), {{{params}}})
+{a_number}\
     elif v_{a}.dtype is not v_{b}.dtype:
         return foreign(op, ({a}, {b}), {{{params}}})
+"""
+
+NUMBER = """\
+        if type({i}) is complex:
+            return foreign(op, ({inputs}), {{{params}}})
+        try:
+            v_{i} = constants[{i}, v_{other}.dtype]
+        except (KeyError, TypeError):
+            return foreign(op, ({inputs}), {{{params}}})
+"""
+
+NO_NUMBER = """\
+        return foreign(op, ({inputs}), {{{params}}})
 """
 
 MIXED_MANY = """\
@@ -280,7 +283,14 @@ def _mixed_source(op: Op) -> str:
         return UNMIXED.format(foreign=foreign, inputs=inputs, params=_given(op))
     if len(op.inputs) == 2 and len(_required(op)) == 2:
         a, b = op.inputs
-        return MIXED_PAIR.format(a=a, b=b, params=_given(op))
+        given = {"inputs": inputs, "params": _given(op)}
+        numbers = {
+            f"{name}_number": (NO_NUMBER if i in op.tensors else NUMBER).format(
+                i=i, other=other, **given
+            )
+            for name, i, other in (("a", a, b), ("b", b, a))
+        }
+        return MIXED_PAIR.format(a=a, b=b, params=_given(op), **numbers)
     values = ", ".join(f"v_{i}" for i in op.inputs)
     return MIXED_MANY.format(values=values, inputs=inputs, params=_given(op))
 

@@ -91,6 +91,10 @@ def rsub(input: Tensor, other: Any, *, alpha: complex = 1) -> Tensor:
     >>> wengert.rsub(wengert.tensor([1.0, 2.0]), 3.0)
     tensor([2., 1.])
     """
+    if not isinstance(input, Tensor):
+        raise TypeError(
+            f"rsub(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
+        )
     return sub(other, input, alpha=alpha)
 
 
@@ -208,6 +212,7 @@ def remainder(input: Value, other: Value) -> Value:
 @elementwise(
     input=lambda g: g,
     other=lambda g, input, other: -g * _div_trunc(input, other),
+    tensors=("input",),
 )
 def fmod(input: Value, other: Value) -> Value:
     """What truncated division leaves; it has the sign of the dividend.

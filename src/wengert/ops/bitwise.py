@@ -88,7 +88,7 @@ def bitwise_right_shift(input: Value, other: Value) -> Value:
     return np.where(inside, np.right_shift(input, np.where(inside, other, 0)), emptied)
 
 
-@elementwise(input=None, other=None)
+@elementwise(input=None, other=None, tensors=("input", "other"))
 def gcd(input: Value, other: Value) -> Value:
     """Greatest common divisor; that of 0 and 0 is 0.
 
@@ -100,7 +100,7 @@ def gcd(input: Value, other: Value) -> Value:
     return np.gcd(input, other)
 
 
-@elementwise(input=None, other=None)
+@elementwise(input=None, other=None, tensors=("input", "other"))
 def lcm(input: Value, other: Value) -> Value:
     """Least common multiple.
 

@@ -13,7 +13,7 @@ from wengert.ops._checks import not_implemented
 from wengert.ops._declare import Value, elementwise
 
 
-@elementwise(np.equal, input=None, other=None)
+@elementwise(np.equal, input=None, other=None, tensors=("input",))
 def eq(input: Value, other: Value) -> Value:
     """Whether elements are equal; NaN equals nothing.
 
@@ -23,7 +23,7 @@ def eq(input: Value, other: Value) -> Value:
     """
 
 
-@elementwise(np.not_equal, input=None, other=None)
+@elementwise(np.not_equal, input=None, other=None, tensors=("input",))
 def ne(input: Value, other: Value) -> Value:
     """Whether elements differ.
 
@@ -38,7 +38,7 @@ def _require_order(name: str, array: np.ndarray) -> None:
         raise not_implemented(name, array)
 
 
-@elementwise(input=None, other=None)
+@elementwise(input=None, other=None, tensors=("input",))
 def lt(input: Value, other: Value) -> Value:
     """Whether ``input < other``.
 
@@ -50,7 +50,7 @@ def lt(input: Value, other: Value) -> Value:
     return np.less(input, other)
 
 
-@elementwise(input=None, other=None)
+@elementwise(input=None, other=None, tensors=("input",))
 def le(input: Value, other: Value) -> Value:
     """Whether ``input <= other``.
 
@@ -62,7 +62,7 @@ def le(input: Value, other: Value) -> Value:
     return np.less_equal(input, other)
 
 
-@elementwise(input=None, other=None)
+@elementwise(input=None, other=None, tensors=("input",))
 def gt(input: Value, other: Value) -> Value:
     """Whether ``input > other``.
 
@@ -74,7 +74,7 @@ def gt(input: Value, other: Value) -> Value:
     return np.greater(input, other)
 
 
-@elementwise(input=None, other=None)
+@elementwise(input=None, other=None, tensors=("input",))
 def ge(input: Value, other: Value) -> Value:
     """Whether ``input >= other``.
 
@@ -100,7 +100,7 @@ def _comparable(other: Any) -> builtins.bool:
     return isinstance(other, Tensor | int | float | complex | np.ndarray | np.generic)
 
 
-@elementwise(np.logical_and, input=None, other=None)
+@elementwise(np.logical_and, input=None, other=None, tensors=("input", "other"))
 def logical_and(input: Value, other: Value) -> Value:
     """Whether both elements are nonzero.
 
@@ -110,7 +110,7 @@ def logical_and(input: Value, other: Value) -> Value:
     """
 
 
-@elementwise(np.logical_or, input=None, other=None)
+@elementwise(np.logical_or, input=None, other=None, tensors=("input", "other"))
 def logical_or(input: Value, other: Value) -> Value:
     """Whether either element is nonzero.
 
@@ -120,7 +120,7 @@ def logical_or(input: Value, other: Value) -> Value:
     """
 
 
-@elementwise(np.logical_xor, input=None, other=None)
+@elementwise(np.logical_xor, input=None, other=None, tensors=("input", "other"))
 def logical_xor(input: Value, other: Value) -> Value:
     """Whether one of the two elements is nonzero, and only one.
 

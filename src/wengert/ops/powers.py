@@ -166,6 +166,7 @@ def rsqrt(input: Value) -> Value:
 @elementwise(
     input=lambda g, input, out: g * (input / out),
     other=lambda g, other, out: g * (other / out),
+    tensors=("input", "other"),
 )
 def hypot(input: Value, other: Value) -> Value:
     """The hypotenuse ``sqrt(input**2 + other**2)``, without overflow on the way.

@@ -26,7 +26,7 @@ from wengert.ops.indexing import (
 )
 from wengert.ops.rounding import or_zeros
 from wengert.ops.scan import cumsum
-from wengert.ops.selection import masked_fill, maximum, where
+from wengert.ops.selection import clamp_min, masked_fill, where
 from wengert.ops.shape import clone, reshape
 from wengert.ops.subscript import broadcasts, index_written, value_mismatch
 
@@ -89,7 +89,8 @@ def index_add(input: Value, dim: int, index: Value, source: Value, *, alpha: com
         )
     out = with_dims(input).copy()
     check_bounds(index, out.shape[axis], axis)
-    scaled = source if alpha == 1 else (source * alpha).astype(source.dtype)
+    # Python's numbers do not wrap around: -1 beside uint8 needs an array.
+    scaled = source if alpha == 1 else (source * np.asarray(alpha)).astype(source.dtype)
     out += sum_at(out.shape, _slices(axis, index), with_dims(scaled))
     return out.reshape(input.shape)
 
@@ -240,7 +241,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     if not source._array.size:
         return clone(data)
     # The k-th place where the mask is true takes the k-th element; the others look anywhere.
-    places = maximum(count - 1, 0)
+    places = clamp_min(count - 1, 0)
     taken = index_select(reshape(source, (-1,)), 0, places)
     return where(mask, reshape(taken, mask.shape), data)
 

@@ -159,6 +159,7 @@ def sgn(input: Tensor) -> Tensor:
     floats=True,
     input=lambda g, input, out: g * sign(input) * sign(out),
     other=lambda g: no_slope(g),
+    tensors=("input",),
 )
 def copysign(input: Value, other: Value) -> Value:
     """The size of `input` with the sign of `other`; signed zeros count.
@@ -170,7 +171,7 @@ def copysign(input: Value, other: Value) -> Value:
     return np.copysign(input, other)
 
 
-@elementwise(input=lambda g: no_slope(g), values=lambda g: no_slope(g))
+@elementwise(input=lambda g: no_slope(g), values=lambda g: no_slope(g), tensors=("input", "values"))
 def _heaviside(input: Value, values: Value) -> Value:
     out = np.where(input == 0, values, (input > 0).astype(input.dtype))
     return np.where(np.isnan(input), input.dtype.type(0), out) if input.dtype.kind == "f" else out

@@ -204,6 +204,7 @@ def _require_real(name: str, *arrays: np.ndarray) -> None:
 @elementwise(
     input=lambda g, input, other: where(input == other, g * 0.5, drop(g, input < other)),
     other=lambda g, input, other: where(input == other, g * 0.5, drop(g, input > other)),
+    tensors=("input", "other"),
 )
 def maximum(input: Value, other: Value) -> Value:
     """The larger of two elements; NaN if either is. Equal elements share the gradient.
@@ -219,6 +220,7 @@ def maximum(input: Value, other: Value) -> Value:
 @elementwise(
     input=lambda g, input, other: where(input == other, g * 0.5, drop(g, input > other)),
     other=lambda g, input, other: where(input == other, g * 0.5, drop(g, input < other)),
+    tensors=("input", "other"),
 )
 def minimum(input: Value, other: Value) -> Value:
     """The smaller of two elements; NaN if either is. Equal elements share the gradient.
@@ -234,6 +236,7 @@ def minimum(input: Value, other: Value) -> Value:
 @elementwise(
     input=lambda g, input, other: keep(g, (input >= other) | isnan(other)),
     other=lambda g, input, other: drop(g, (input >= other) | isnan(other)),
+    tensors=("input", "other"),
 )
 def fmax(input: Value, other: Value) -> Value:
     """The larger of two elements; a number is preferred to NaN.
@@ -249,6 +252,7 @@ def fmax(input: Value, other: Value) -> Value:
 @elementwise(
     input=lambda g, input, other: keep(g, (input <= other) | isnan(other)),
     other=lambda g, input, other: drop(g, (input <= other) | isnan(other)),
+    tensors=("input", "other"),
 )
 def fmin(input: Value, other: Value) -> Value:
     """The smaller of two elements; a number is preferred to NaN.

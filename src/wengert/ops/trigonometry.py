@@ -78,6 +78,7 @@ def atan(input: Value) -> Value:
     floats=True,
     input=lambda g, input, other: _over_square(g * other, input, other),
     other=lambda g, input, other: -_over_square(g * input, input, other),
+    tensors=("input", "other"),
 )
 def atan2(input: Value, other: Value) -> Value:
     """The angle of the point with ordinate `input` and abscissa `other`.
