@@ -209,8 +209,8 @@ class Generator:
         to = np.dtype(np_dtype)
         if to.kind == "c":
             part = np.empty(0, to).real.dtype
-            parts = self.normal((*shape, 2), 0.0, std / math.sqrt(2), part)
-            return (parts.view(to)[..., 0] + to.type(mean)) if mean else parts.view(to)[..., 0]
+            # PyTorch adds the mean to both parts.
+            return self.normal((*shape, 2), mean, std / math.sqrt(2), part).view(to)[..., 0]
         n = math.prod(shape)
         values = self._normal_blocks(n, to) if n >= _BLOCK else self.normal_sequence(n)
         if std != 1:

@@ -29,13 +29,28 @@ def running(ufunc: np.ufunc, array: np.ndarray, dim: int, reverse: bool = False)
     return out if wide == to else out.astype(to)
 
 
+def logaddexp(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """log(exp(a) + exp(b)), of complex numbers too."""
+    if a.dtype.kind != "c":
+        return np.logaddexp(a, b)
+    first = a.real >= b.real
+    larger, smaller = np.where(first, a, b), np.where(first, b, a)
+    empty = larger.real == -np.inf  # both are: their difference is no number
+    return np.where(empty, larger, larger + np.log1p(np.exp(smaller - larger)))
+
+
 def running_logsumexp(array: np.ndarray, dim: int) -> np.ndarray:
     """Logarithm of the running sum of exponentials."""
     axis = axis_of(dim, array.ndim)
     if array.ndim == 0:
         return array.copy()
     wide = _LONG_SUMS.get(array.dtype, array.dtype)
-    return np.logaddexp.accumulate(array.astype(wide), axis=axis).astype(array.dtype)
+    if array.dtype.kind != "c":
+        return np.logaddexp.accumulate(array.astype(wide), axis=axis).astype(array.dtype)
+    out = np.moveaxis(array.astype(np.complex128), axis, 0)
+    for k in range(1, len(out)):
+        out[k] = logaddexp(out[k - 1], out[k])
+    return np.moveaxis(out, 0, axis).astype(array.dtype)
 
 
 def running_extreme_index(array: np.ndarray, dim: int, largest: bool) -> np.ndarray:

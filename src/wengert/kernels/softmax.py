@@ -105,8 +105,8 @@ def log_softmax_pullback(g: np.ndarray, out: np.ndarray, axis: int) -> Any:
 def logsumexp(array: np.ndarray, axes: tuple[int, ...] | None, keepdim: bool) -> Any:
     """log(sum(exp(x))); -inf of nothing."""
     wide = widened(array)
-    top = _max_reduce(wide, axis=axes, keepdims=True, initial=-np.inf)
-    top = np.where(np.isfinite(top), top, wide.dtype.type(0))
+    top = _max_reduce(wide.real, axis=axes, keepdims=True, initial=-np.inf)
+    top = np.where(np.isfinite(top), top, top.dtype.type(0))
     with np.errstate(divide="ignore"):
         out = np.log(total(np.exp(wide - top), axes, True)) + top
     if not keepdim:

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from wengert._core import Tensor
+from wengert._core import Tensor, memory_of
 from wengert.kernels import special
 from wengert.kernels.precision import in_float32
 from wengert.ops._checks import require_kind
@@ -134,16 +134,23 @@ def softplus(input: Value, beta: float = 1.0, threshold: float = 20.0) -> Value:
     return np.where(scaled > threshold, input, _softplus_of(scaled) / input.dtype.type(beta))
 
 
-@elementwise(floats=True, input=lambda g, input: g / _one_more(input))
+@elementwise(floats=True, input=lambda g, input: g / _one_more(input), name="softsign")
 @in_float32
-def softsign(input: Value) -> Value:
+def _softsign(input: Value) -> Value:
+    return input / (np.abs(input) + 1)
+
+
+def softsign(input: Tensor) -> Tensor:
     """``x / (1 + |x|)``.
 
     >>> import wengert
     >>> wengert.nn.functional.softsign(wengert.tensor([-1.0, 3.0]))
     tensor([-0.5000,  0.7500])
     """
-    return input / (np.abs(input) + 1)
+    require_tensor("softsign", "input", input)
+    if memory_of(input).dtype.kind == "c":  # it has no derivative as a complex function
+        return input / (abs(input) + 1.0)
+    return _softsign(input)
 
 
 def _one_more(x: Value) -> Value:

@@ -50,8 +50,17 @@ def _even_windows(size: Shape, out: Shape) -> Windows | None:
     return Windows(kernel, out, Geometry(kernel, ((0, 0),) * n, (1,) * n))
 
 
+def _space_of(name: str, input: Tensor, n: int, output_size: Any) -> Shape:
+    sizes = isinstance(output_size, tuple | list) and n > 1
+    if sizes and isinstance(input, Tensor) and len(input.shape) <= n:
+        raise ValueError(
+            f"Input dimension should be at least {n + 1}: {name}() got shape {list(input.shape)}"
+        )
+    return space_of(name, input, n)
+
+
 def _adaptive_avg(name: str, n: int, input: Tensor, output_size: Any) -> Tensor:
-    size = space_of(name, input, n)
+    size = _space_of(name, input, n, output_size)
     out = _out_size(name, output_size, size)
     require_kind(name, input._array, "fc")
     first = input._array.ndim - n
@@ -93,7 +102,7 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
 
 
 def _adaptive_max(name: str, n: int, input: Tensor, output_size: Any, return_indices: bool) -> Any:
-    size = space_of(name, input, n)
+    size = _space_of(name, input, n, output_size)
     out = _out_size(name, output_size, size)
     windows = _even_windows(size, out)
     indices = region_max_positions(input, out) if windows is None else max_positions(input, windows)

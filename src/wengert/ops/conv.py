@@ -31,6 +31,13 @@ def _bias_vjp(g: Value) -> Value:
     return sum_over(g, (0, *range(2, g.ndim)))
 
 
+def _cropped(x: Value, shape: Shape) -> Value:
+    """Without the windows for which only an `output_padding` of a stride or more makes room."""
+    if tuple(x.shape[2:]) == tuple(shape[2:]):
+        return x
+    return x[(slice(None), slice(None), *(slice(0, n) for n in shape[2:]))]
+
+
 def _add_bias(out: np.ndarray, bias: np.ndarray | None, dtype: np.dtype[Any]) -> np.ndarray:
     if bias is not None:
         out += bias.reshape(-1, *(1,) * (out.ndim - 2))
@@ -178,7 +185,9 @@ def _convolution(input: Value, weight: Value, geometry: Geometry, bias: Value = 
     label="ConvolutionBackward0",
     batch=_transposed_batch,
     jvp=_transposed_jvp,
-    input=lambda g, weight, geometry: _convolution(g, conj(weight), geometry),
+    input=lambda g, weight, input_shape, geometry: _cropped(
+        _convolution(g, conj(weight), geometry), input_shape
+    ),
     weight=lambda g, input, weight_shape, geometry: _convolution_weight(
         conj(input), g, weight_shape[2:], geometry
     ),
@@ -197,7 +206,9 @@ def _transposed_convolution(
     mixed=False,
     label="ConvolutionBackwardBackward0",
     batch=_weight_batch,
-    grad=lambda g, input, geometry: _convolution(conj(input), g, geometry),
+    grad=lambda g, input, grad_shape, geometry: _cropped(
+        _convolution(conj(input), g, geometry), grad_shape
+    ),
     input=lambda g, grad, input_shape, geometry: _transposed_convolution(
         conj(grad), g, input_shape[2:], geometry
     ),

@@ -7,7 +7,8 @@ import numpy as np
 from wengert._core import Tensor, wrap
 from wengert._dtypes import FLOAT, of_numpy
 from wengert.ops._variadic import require_tensor
-from wengert.ops.reduction import vector_norm
+from wengert.ops.expansion import broadcast_tensors
+from wengert.ops.reduction import norm, vector_norm
 
 
 def pairwise_distance(
@@ -21,7 +22,7 @@ def pairwise_distance(
     """
     require_tensor("pairwise_distance", "x1", x1)
     require_tensor("pairwise_distance", "x2", x2, 2)
-    return vector_norm(x1 - x2 + eps, p, -1, keepdim)
+    return norm(x1 - x2 + eps, p, -1, keepdim)
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
@@ -39,6 +40,8 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
             raise RuntimeError(
                 f"expected common dtype to be floating point, yet common dtype is {kind.short}"
             )
+    if x1.shape != x2.shape:
+        x1, x2 = broadcast_tensors(x1, x2)
     lengths = [vector_norm(x, 2, dim, True).clamp_min(eps) for x in (x1, x2)]
     return (x1 / lengths[0] * (x2 / lengths[1])).sum(dim)
 
@@ -72,7 +75,7 @@ def cdist(
         )
     if p < 0:
         raise RuntimeError(f"cdist only supports non-negative p values, got {p}")
-    return vector_norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
+    return norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
 
 
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
@@ -88,7 +91,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     if p < 0:
         raise RuntimeError(f"pdist only supports non-negative p values, got {p}")
     first, second = (wrap(i) for i in np.triu_indices(input.shape[0], 1))
-    return vector_norm(input[first] - input[second], p, -1)
+    return norm(input[first] - input[second], p, -1)
 
 
 __all__ = ["cdist", "cosine_similarity", "pairwise_distance", "pdist"]

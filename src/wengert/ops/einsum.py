@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert import _dtypes
-from wengert._core import Tensor
+from wengert._core import Tensor, memory_of
 from wengert.kernels import contraction as kernel
 from wengert.ops._batching import Batch
 from wengert.ops._declare import Value, multilinear
+from wengert.ops.casting import convert
 from wengert.ops.complexes import conj
 from wengert.ops.expansion import expand
 
@@ -92,6 +93,13 @@ def spread(input: Value, shape: Shape, source: Labels, target: Labels) -> Value:
     return kernel.spread(np.asarray(input), shape, source, target)
 
 
+def _summable(x: Tensor, source: Labels, target: Labels) -> Tensor:
+    """Sums of integers alone are int64, as those of `sum`."""
+    if memory_of(x).dtype in _dtypes.inexact or set(source) <= set(target):
+        return x
+    return convert(x, _dtypes.int64)
+
+
 class Step(NamedTuple):
     """Contract operands `a` and `b` (the result is appended), or rearrange `a` alone."""
 
@@ -126,7 +134,8 @@ def einsum(*args: Any) -> Tensor:
     values: list[Tensor] = list(operands)
     for a, b, la, lb, lo in _plan(equation, tuple([x._array.shape for x in values])):
         if b is None:
-            values[a] = rearrange(values[a], la, lo)
+            alone = values[a] if len(operands) > 1 else _summable(values[a], la, lo)
+            values[a] = rearrange(alone, la, lo)
         else:
             values.append(contract(values[a], values[b], la, lb, lo))
     return values[-1]

@@ -345,8 +345,9 @@ def roll(
         raise RuntimeError(
             f"shifts and dimensions must align. shifts: {len(by)}, dims:{len(along)}"
         )
-    axes = [axis_of(d, input.ndim) for d in along]
-    return np.roll(input, by, axes) if input.ndim else input.copy()
+    if not input.ndim:
+        raise IndexError(f"Dimension specified as {along[0]} but tensor has no dimensions")
+    return np.roll(input, by, [axis_of(d, input.ndim) for d in along])
 
 
 def _negated(shifts: int | Sequence[int]) -> Any:

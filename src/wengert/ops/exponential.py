@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from wengert.kernels.precision import in_float32
+from wengert.kernels.scan import logaddexp as logaddexp_of
 from wengert.ops._checks import require_kind
 from wengert.ops._declare import Value, elementwise
 from wengert.ops.complexes import conj
@@ -136,8 +137,9 @@ def _logit_slope(g: Value, input: Value, eps: float | None) -> Value:
 
 
 @elementwise(
-    input=lambda g, input, out: g * exp(input - out),
-    other=lambda g, other, out: g * exp(other - out),
+    input=lambda g, input, out: g * conj(exp(input - out)),
+    other=lambda g, other, out: g * conj(exp(other - out)),
+    tensors=("input", "other"),
 )
 def logaddexp(input: Value, other: Value) -> Value:
     """``log(exp(input) + exp(other))``, without overflow on the way.
@@ -146,8 +148,8 @@ def logaddexp(input: Value, other: Value) -> Value:
     >>> wengert.logaddexp(wengert.tensor([0.0]), wengert.tensor([0.0]))
     tensor([0.6931])
     """
-    require_kind("logaddexp_cpu", input, "f")
-    return np.logaddexp(input, other)
+    require_kind("logaddexp_cpu", input, "fc")
+    return logaddexp_of(input, other)
 
 
 @elementwise(

@@ -54,7 +54,7 @@ def elementwise_key(name: str, array: np.ndarray, dim: int, index: Any) -> Key:
     dimensions.
     """
     require_index(name, index, 3)
-    if index.dtype not in (_INT64, _INT32):
+    if index.dtype not in (_INT64, _INT32) and index.size:
         raise RuntimeError(
             f"{name}(): Expected dtype int32/int64 for index, got {of_numpy[index.dtype]}"
         )

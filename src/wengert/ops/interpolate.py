@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor
+from wengert import _dtypes
+from wengert._core import Tensor, memory_of
 from wengert.kernels import resample as kernels
 from wengert.kernels.pool import region_bounds
 from wengert.kernels.precision import narrowed, widened
@@ -20,6 +21,7 @@ from wengert.kernels.resample import Taps
 from wengert.ops._batching import Batch
 from wengert.ops._declare import Value, multilinear
 from wengert.ops._variadic import require_tensor
+from wengert.ops.casting import convert
 
 Positions = np.ndarray
 
@@ -167,7 +169,13 @@ def interpolate(
             ratio = n / o if factor is None else 1 / factor
         if n != o or ratio not in (0.0, 1.0):
             taps.append(_taps(mode, d + 2, n, o, ratio, align, antialias))
-    return resample(input, tuple(taps)) if taps else input.clone()
+    if not taps:
+        return input.clone()
+    if memory_of(input).dtype == np.uint8 and mode in ("bilinear", "bicubic"):
+        # Images: computed in float32 and rounded once.
+        image = resample(convert(input, _dtypes.float32), tuple(taps))
+        return convert(image.round().clamp(0, 255), _dtypes.uint8)
+    return resample(input, tuple(taps))
 
 
 def _check_mode(mode: str, rank: int, align_corners: bool | None, antialias: bool) -> None:

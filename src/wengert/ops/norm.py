@@ -145,6 +145,10 @@ def rms_norm(
     array = input._array
     wanted = _check_trailing("rms_norm", array.shape, normalized_shape, ("weight", weight))
     least = finfo(of_numpy[array.dtype]).eps if eps is None else eps
+    if array.dtype.kind == "c":  # the square is that of a complex number, not of its size
+        dims = tuple(range(-len(wanted), 0))
+        out: Tensor = input * ((input * input).mean(dims, True) + least).rsqrt()
+        return out if weight is None else out * weight
     return _rms_norm(input, weight, None, _over_last(array.shape, wanted, False), least)
 
 

@@ -214,7 +214,9 @@ def prod(
     """
     if isinstance(dim, tuple | list):
         raise TypeError(f"prod(): argument 'dim' must be int, not {type(dim).__name__}")
-    return _prod(input if dtype is None else convert(input, dtype, "prod"), dim, keepdim)
+    if dtype is None:
+        return _prod(input, dim, keepdim)
+    return convert(_prod(convert(input, dtype, "prod"), dim, keepdim), dtype)
 
 
 @elementwise(np.sign, input=None, name="norm_backward")

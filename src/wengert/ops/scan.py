@@ -42,7 +42,9 @@ def cumsum(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
     tensor([1., 3., 6.])
     """
     require_tensor("cumsum", "input", input)
-    return _cumsum(input if dtype is None else convert(input, dtype), dim)
+    if dtype is None:
+        return _cumsum(input, dim)
+    return convert(_cumsum(convert(input, dtype), dim), dtype)
 
 
 @primitive(
@@ -126,7 +128,9 @@ def cumprod(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
     >>> wengert.cumprod(wengert.tensor([1.0, 2.0, 3.0]), dim=0)
     tensor([1., 2., 6.])
     """
-    return _cumprod(input if dtype is None else convert(input, dtype), dim)
+    if dtype is None:
+        return _cumprod(input, dim)
+    return convert(_cumprod(convert(input, dtype), dim), dtype)
 
 
 def exclusive_prod(input: Value, dim: int) -> Value:
@@ -138,6 +142,9 @@ def exclusive_prod(input: Value, dim: int) -> Value:
 @elementwise(input=lambda g: g, name="logcumsumexp_backward")
 def _finite(input: Value) -> Value:
     """-inf replaced by the lowest number: a running sum of nothing has no derivative."""
+    if input.dtype.kind == "c":
+        lowest = _lowest(input.real.dtype)
+        return np.where(input.real < lowest, input.dtype.type(lowest), input)
     return np.maximum(input, _lowest(input.dtype))
 
 
@@ -149,15 +156,15 @@ def _logcumsumexp_vjp(g: Value, input: Value, out: Value, dim: int) -> Value:
     from wengert.ops.exponential import exp  # it needs reductions, which need scans
 
     out = _finite(out)
-    decay = exp(_finite(out - _shifted(out, dim, -1, 0.0)))
-    return exp(input - out) * _recurrence(g, decay, dim, True)
+    decay = exp(_finite(out - _shifted(out, dim, -1, np.inf)))  # nothing comes after the last
+    return conj(exp(input - out)) * _recurrence(g, conj(decay), dim, True)
 
 
 def _logcumsumexp_jvp(t: Value, input: Value, out: Value, dim: int) -> Value:
     from wengert.ops.exponential import exp
 
     out = _finite(out)
-    growth = exp(_finite(_shifted(out, dim, 1, 0.0) - out))
+    growth = exp(_finite(_shifted(out, dim, 1, -np.inf) - out))
     return _recurrence(exp(input - out) * t, growth, dim, False)
 
 
@@ -257,6 +264,8 @@ def diff(
         raise RuntimeError("diff expects input to be at least one-dimensional, but got a 0-d one")
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
+    if n == 0:
+        return input.clone()
     parts = [t for t in (prepend, input, append) if t is not None]
     if len(parts) > 1:
         from wengert.ops.joining import cat
@@ -271,17 +280,17 @@ def diff(
 
 
 def _trapezoids(name: str, y: Tensor, x: Tensor | None, dx: float | None, dim: int) -> Tensor:
-    """The area of each trapezoid between neighbours along `dim`."""
+    """Twice the area of each trapezoid between neighbours along `dim`."""
     if x is not None and dx is not None:
         raise TypeError(f"{name}(): takes either 'x' or 'dx', and got both")
     if y._array.dtype == bool:
         raise RuntimeError(f"{name}: received a bool input for `y`, but bool is not supported")
     axis = axis_of(dim, y._array.ndim)
     n = y._array.shape[axis]
-    # The mean of two neighbours is the first plus half the difference.
-    mean = y.narrow(axis, 0, max(n - 1, 0)) + diff(y, dim=axis) * 0.5
+    steps = max(n - 1, 0)
+    pairs = y.narrow(axis, 0, steps) + y.narrow(axis, n - steps, steps)
     if x is None:
-        return mean * (1.0 if dx is None else dx)
+        return pairs * (1.0 if dx is None else dx)
     if x._array.ndim == 1:
         if x._array.shape[0] != n:
             raise RuntimeError(
@@ -289,8 +298,8 @@ def _trapezoids(name: str, y: Tensor, x: Tensor | None, dx: float | None, dim: i
                 f" {x._array.shape[0]} for {n}"
             )
         widths = diff(x).reshape((-1,) + (1,) * (y._array.ndim - axis - 1))
-        return mean * widths
-    return mean * diff(x, dim=dim)
+        return widths * pairs
+    return diff(x, dim=dim) * pairs
 
 
 def trapezoid(
@@ -303,7 +312,7 @@ def trapezoid(
     tensor(4.)
     """
     require_tensor("trapezoid", "y", y)
-    return _trapezoids("trapezoid", y, x, dx, dim).sum(dim)
+    return _trapezoids("trapezoid", y, x, dx, dim).sum(dim) / 2
 
 
 def cumulative_trapezoid(
@@ -316,7 +325,7 @@ def cumulative_trapezoid(
     tensor([1.5000, 4.0000])
     """
     require_tensor("cumulative_trapezoid", "y", y)
-    return _trapezoids("cumulative_trapezoid", y, x, dx, dim).cumsum(dim)
+    return _trapezoids("cumulative_trapezoid", y, x, dx, dim).cumsum(dim) / 2
 
 
 __all__ = [

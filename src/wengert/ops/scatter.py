@@ -15,7 +15,7 @@ from wengert.ops._declare import Value, primitive
 from wengert.ops._variadic import require_tensor
 from wengert.ops.indexing import elementwise_batch, elementwise_key, gather, with_dims
 from wengert.ops.rounding import no_slope, or_zeros
-from wengert.ops.selection import drop, keep, maximum
+from wengert.ops.selection import clamp_min, drop, keep
 from wengert.ops.shape import reshape
 from wengert.ops.subscript import basic, basic_adjoint
 
@@ -211,7 +211,7 @@ def scatter_reduce(
     dtype = total._array.dtype
     own = wrap(np.full(tuple(input.shape), include_self, dtype))
     counts = scatter_add(own, dim, index, wrap(np.ones(tuple(index.shape), dtype)))
-    counts = maximum(counts, 1)
+    counts = clamp_min(counts, 1)
     return total // counts if dtype.kind in "iu" else total / counts
 
 

@@ -13,6 +13,7 @@ from wengert.ops._batching import along
 from wengert.ops._declare import Value, primitive
 from wengert.ops._reducing import over
 from wengert.ops.casting import convert
+from wengert.ops.complexes import conj
 from wengert.ops.exponential import exp
 from wengert.ops.reduction import ones_like, pushed, sum_over, unreduced
 from wengert.ops.scan import sum_of
@@ -128,7 +129,7 @@ def _no_dim(name: str) -> TypeError:
 def _logsumexp_vjp(g: Value, input: Value, out: Value, dim: Dims, keepdim: bool) -> Value:
     shape = input.shape
     out = unreduced(out, shape, dim, keepdim)
-    return unreduced(g, shape, dim, keepdim) * exp(input - out)
+    return unreduced(g, shape, dim, keepdim) * conj(exp(input - out))
 
 
 @primitive(

@@ -341,7 +341,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 def _counts(input: Value, weights: Value, minlength: int) -> Value:
     """Counts along the last dimension, for each of the others."""
     rows = input.reshape(math.prod(input.shape[:-1]), input.shape[-1])
-    lengths = np.maximum(rows.max(1, initial=-1).astype(np.int64) + 1, minlength)
+    lengths = np.maximum(rows.astype(np.int64).max(1, initial=-1) + 1, minlength)
     width = int(lengths.max(initial=0))
     if (lengths != width).any():
         raise RuntimeError(

@@ -51,6 +51,15 @@ def select(input: Value, dim: int, index: int) -> Value:
     return input[(*_key(d, index), ...)]
 
 
+def _start(start: Tensor) -> int:
+    if start._array.ndim or start._array.dtype.kind not in "iu":
+        raise RuntimeError(
+            "narrow(): start must be an 0-dim integral Tensor, but got one of dtype"
+            f" {start.dtype} and shape {list(start._array.shape)}"
+        )
+    return int(start._array)
+
+
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """`length` slices of a dimension from `start` on, as a view.
 
@@ -66,7 +75,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
         raise RuntimeError(f"narrow(): length must be non-negative. Got {length}")
     d = axis_of(dim, len(shape))
     n = shape[d]
-    first = int(start._array) if isinstance(start, Tensor) else _index(start)
+    first = _start(start) if isinstance(start, Tensor) else _index(start)
     if not -n <= first <= n:
         raise IndexError(
             f"start out of range (expected to be in range of [{-n}, {n}], but got {first})"

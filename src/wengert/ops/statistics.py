@@ -19,6 +19,7 @@ from wengert.ops._reducing import as_rows, over
 from wengert.ops._results import ValuesIndices
 from wengert.ops._variadic import require_tensor
 from wengert.ops.comparison import isnan
+from wengert.ops.complexes import complex
 from wengert.ops.extrema import picked, share_of_ties, take_along
 from wengert.ops.selection import where
 from wengert.ops.sort import argsort
@@ -419,8 +420,7 @@ def cov(
             "cov(): expected input to have two or fewer dimensions but got an input with"
             f" {input._array.ndim} dimensions"
         )
-    single = input._array.ndim < 2
-    x = input.reshape((1, -1)) if single else input
+    x = input.reshape((1, -1)) if input._array.ndim < 2 else input
     if x._array.dtype not in _dtypes.inexact:
         x = x.to(_dtypes.defaults.dtype)
     weights = _observation_weights(x._array.shape[1], fweights, aweights)
@@ -429,26 +429,22 @@ def cov(
         centred = x - x.mean(1, True)
         scaled, degrees = centred, count - correction
     else:
-        weights = weights.to(x.dtype)
         count = weights.sum()
         centred = x - (x * weights).sum(1, True) / count
         scaled = centred * weights
         degrees = count - correction
         if aweights is not None and correction:
             degrees = count - correction * (weights * aweights).sum() / count
-    out: Tensor = (scaled @ centred.mT.conj()) * _reciprocal(degrees)
-    return out.reshape(()) if single else out
+    return ((scaled @ centred.mT.conj()) / _at_least_none(degrees)).squeeze()
 
 
-def _reciprocal(degrees: Any) -> Any:
-    """1 / degrees of freedom, a number or a tensor: infinite where there are none."""
+def _at_least_none(degrees: Any) -> Any:
+    """The degrees of freedom, a number or a tensor: none, and a warning, instead of fewer."""
     known = memory_of(degrees) if isinstance(degrees, Tensor) else np.asarray(degrees)
     if not (known > 0).all():
         warnings.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than"
                       " the number of observations.", stacklevel=3)  # fmt: skip
-    if isinstance(degrees, Tensor):
-        return 1 / degrees.clamp_min(0)
-    return 1 / degrees if degrees > 0 else math.inf
+    return degrees.clamp_min(0) if isinstance(degrees, Tensor) else max(degrees, 0)
 
 
 def _observation_weights(n: int, *given: Tensor | None) -> Tensor | None:
@@ -456,6 +452,14 @@ def _observation_weights(n: int, *given: Tensor | None) -> Tensor | None:
     for name, weights in zip(("fweights", "aweights"), given, strict=True):
         if weights is None:
             continue
+        known = memory_of(weights)
+        if name == "fweights" and known.dtype.kind not in "iu":
+            raise RuntimeError(
+                "cov(): expected fweights to have integral dtype but got fweights with"
+                f" {_dtypes.of_numpy[known.dtype].short} dtype"
+            )
+        if known.size and known.min() < 0:
+            raise RuntimeError(f"cov(): {name} cannot be negative, but the least is {known.min()}")
         if weights._array.shape != (n,):
             raise RuntimeError(
                 f"cov(): expected {name} to have the same numel as there are observations in the"
@@ -483,7 +487,10 @@ def corrcoef(input: Tensor) -> Tensor:
     if c._array.ndim == 0:
         return c / c
     deviation = c.diagonal().sqrt()
-    return (c / deviation.unsqueeze(1) / deviation.unsqueeze(0)).clamp(-1, 1)
+    c = c / deviation.unsqueeze(1) / deviation.unsqueeze(0)
+    if not c.is_complex():
+        return c.clamp(-1, 1)
+    return complex(c.real.clamp(-1, 1), c.imag.clamp(-1, 1))
 
 
 __all__ = [

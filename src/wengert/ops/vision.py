@@ -42,7 +42,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
             "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square"
             f" of upscale_factor, but input.size(-3)={channels} is not divisible by {r * r}"
         )
-    parts = input.reshape(-1, channels // (r * r), r, r, height, width)
+    parts = input.reshape(prod(lead), channels // (r * r), r, r, height, width)
     mixed = parts.permute(0, 1, 4, 2, 5, 3)
     return mixed.reshape(*lead, channels // (r * r), height * r, width * r)
 

@@ -36,7 +36,8 @@ def arange(*args: Any, out: Tensor | None = None, start: Any = None, end: Any = 
     last = _number("arange", "end", named["end"])
     by = 1 if named["step"] is None else _number("arange", "step", named["step"])
     integral = all(isinstance(v, int) for v in (first, last, by))
-    dtype = dtype_of("arange", options, _dtypes.int64 if integral else None)
+    natural = _dtypes.int64 if integral else None
+    dtype = dtype_of("arange", options, natural if out is None else out.dtype)
     return finish("arange", _evenly(first, last, by, dtype), options, out)
 
 
@@ -47,10 +48,13 @@ def _evenly(first: Any, last: Any, by: Any, dtype: _dtypes.dtype) -> np.ndarray:
     if dtype.category == _dtypes.INT:
         for value in (first, last):
             _dtypes.scalar_array(int(value), _dtypes.int64, "arange")
-        first, last, by = int(first), int(last), int(by)
-        if by == 0:
-            raise ValueError(f"step must be nonzero: arange() of {dtype} got a step below 1")
-        return np.arange(first, last, by, dtype=np.int64).astype(dtype.np)
+        if dtype is _dtypes.int64:
+            if int(by) == 0:
+                raise ValueError(f"step must be nonzero: arange() of {dtype} got a step below 1")
+            return np.arange(int(first), int(last), int(by), dtype=np.int64)
+        # The smaller ones count in floating point, and then step by integers.
+        n = math.ceil((last - first) / by)
+        return (int(first) + int(by) * np.arange(n)).astype(dtype.np)
     n = math.ceil((last - first) / by)
     return (first + by * np.arange(n)).astype(dtype.np)
 
@@ -105,6 +109,8 @@ def linspace(start: Any, end: Any, steps: int, *, out: Tensor | None = None,
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
     first, last, n, dtype = _ends("linspace", start, end, steps, options)
+    if dtype.category == _dtypes.INT:
+        first, last = int(first), int(last)
     values = _spaced(first, last, n, _kind_of_computation(dtype))
     return finish("linspace", values.astype(dtype.np), options, out)
 
