@@ -1,4 +1,4 @@
-"""A training step of each example in wengert and in torch, with each library's default threads.
+"""A step of each example in wengert and in torch, with each library's default threads.
 
     python benchmarks/examples.py
 
@@ -37,10 +37,32 @@ def gan(example: Any, torch: Any) -> Step:
     return lambda: step(images)[1]
 
 
+def style_transfer(example: Any, torch: Any) -> Step:
+    """An iteration of L-BFGS on a picture of 96x64 pixels; both losses together."""
+    content, style = torch.rand(1, 3, 64, 96), torch.rand(1, 3, 64, 96)
+    logits = content.logit().requires_grad_(True)
+    step = example.make_step(logits, example.vgg(), content, style, iterations=1)
+    return lambda: sum(step())
+
+
+def inference(example: Any, torch: Any) -> Step:
+    """No training: a network classifies 64 images; its largest score stands for the loss."""
+    model = example.Classifier().eval()
+    images = torch.rand(64, 1, 8, 8)
+
+    @torch.inference_mode()  # type: ignore[untyped-decorator]
+    def step() -> Any:
+        return model(images).max()
+
+    return step
+
+
 # What a row is called, the example's file, and what makes of the example and of torch a function
 # that takes a step and returns its loss.
 STEPS: dict[str, tuple[str, Callable[[Any, Any], Step]]] = {
-    "GAN on digits, batch 64": ("gan", gan),
+    "training step, GAN on digits, batch 64": ("gan", gan),
+    "L-BFGS iteration, style transfer, 96x64": ("style_transfer", style_transfer),
+    "inference, CNN on digits, batch 64": ("inference", inference),
 }
 
 
@@ -105,7 +127,7 @@ def row(name: str) -> Row:
     for contender in contenders.values():
         contender.end()
     ours_ms, theirs_ms = (found[library][0] * 1e3 for library in LIBRARIES)
-    return Row(f"training step, {name}", "ms", ours_ms, theirs_ms)
+    return Row(name, "ms", ours_ms, theirs_ms)
 
 
 def rows() -> Iterator[Row]:

@@ -22,12 +22,6 @@ def accuracies(output: str) -> tuple[float, float]:
     return float(found[1]), float(found[2])
 
 
-def test_is_plain_pytorch():
-    text = SCRIPT.read_text()
-    assert "import torch" in text
-    assert "wengert" not in text
-
-
 def test_one_epoch(tmp_path):
     out = tmp_path / "report.json"
     result = wengert("run", "--report-json", str(out), str(SCRIPT), "--epochs", "1")

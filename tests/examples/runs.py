@@ -1,0 +1,34 @@
+"""Running the examples and reading what they print."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.cli.process import good, python, wengert
+from tests.source import ROOT
+
+NUMBER = r"(-?[\d,]+(?:\.\d+)?)"
+
+
+def run(name: str, *arguments: str) -> str:
+    """What an example prints on wengert."""
+    return good(wengert("run", "--quiet", str(ROOT / "examples" / name), *arguments))
+
+
+def after(label: str, output: str) -> list[float]:
+    """The numbers that stand after a label, from line to line."""
+    found = [
+        float(number.replace(",", ""))
+        for number in re.findall(rf"{re.escape(label)}\s+{NUMBER}", output)
+    ]
+    assert found, output
+    return found
+
+
+def same_on_pytorch(name: str, *arguments: str, labels: tuple[str, ...], tolerance: float) -> None:
+    """The numbers after these labels are those of the same script on PyTorch."""
+    ours, theirs = run(name, *arguments), good(python(str(ROOT / "examples" / name), *arguments))
+    for label in labels:
+        assert after(label, ours) == pytest.approx(after(label, theirs), abs=tolerance), label

@@ -1,0 +1,45 @@
+"""A network is trained, saved, loaded and timed; PyTorch reads its file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.process import good, python
+from tests.examples.runs import after, run, same_on_pytorch
+from tests.source import ROOT
+
+pytest.importorskip("sklearn")
+
+QUICK = ("--threads", "1", "--batches", "1", "64", "--seconds", "0.05")
+ACCURACY = "test accuracy:"
+
+
+def test_saves_and_loads(tmp_path: Path) -> None:
+    weights = str(tmp_path / "digits.pt")
+    trained = run("inference.py", "--weights", weights, "--epochs", "2", *QUICK)
+    first, second = after(": loss", trained)
+    assert second < first / 2
+    (accuracy,) = after(ACCURACY, trained)
+    assert accuracy > 80
+    single, batches = after("batches of 1 ", trained)[0], after("batches of 64", trained)[0]
+    assert batches > single  # images a second
+
+    loaded = run("inference.py", "--weights", weights, *QUICK)
+    assert "loss" not in loaded
+    assert after(ACCURACY, loaded) == [accuracy]
+
+
+@pytest.mark.torch
+def test_losses_are_pytorchs() -> None:
+    same_on_pytorch("inference.py", "--epochs", "1", *QUICK, labels=(": loss",), tolerance=1e-3)
+
+
+@pytest.mark.torch
+def test_pytorch_reads_the_weights(tmp_path: Path) -> None:
+    arguments = ("--weights", str(tmp_path / "digits.pt"), "--epochs", "1", *QUICK)
+    ours = run("inference.py", *arguments)
+    theirs = good(python(str(ROOT / "examples" / "inference.py"), *arguments))
+    assert "loss" not in theirs
+    assert after(ACCURACY, ours) == after(ACCURACY, theirs)
