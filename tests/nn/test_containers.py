@@ -61,6 +61,10 @@ SAME = [
     "p = nn.ParameterDict({'a': torch.zeros(2), 'b': torch.ones(1)})\n(p.popitem(), list(p))",
     "p = nn.ParameterDict({'a': torch.zeros(2)})\np |= {'b': torch.ones(1)}\nlist(p.items())",
     "p = nn.ParameterDict({'a': torch.zeros(2)}) | {'b': torch.ones(1)}\nlist(p.state_dict())",
+    "list(nn.ParameterDict({k: torch.ones(2) for k in 'cab'}))",
+    "list(nn.ParameterDict([(k, torch.ones(2)) for k in 'cab']).copy())",
+    "p = nn.ParameterDict([(k, torch.ones(2)) for k in 'cab'])\nlist(nn.ParameterDict(p) | p)",
+    "p = nn.ParameterDict({'b': 1}) | {'d': torch.ones(2), 'a': 2}\nlist(p.items())",
     "p = nn.ParameterDict()\n(p.setdefault('a', torch.zeros(1)), list(p))",
 ]
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Iterator
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from wengert._core import Tensor
@@ -174,7 +175,7 @@ class ParameterDict(Module):
 
     def copy(self) -> ParameterDict:
         """A new dictionary with the same values."""
-        return ParameterDict(dict(self.items()))
+        return ParameterDict(OrderedDict(self.items()))
 
     def keys(self) -> Iterable[str]:
         """The keys."""
@@ -189,8 +190,14 @@ class ParameterDict(Module):
         return (self[key] for key in self._keys)
 
     def update(self, parameters: Any) -> None:
-        """Add values from a mapping or from pairs of key and value."""
-        for key, value in _pairs_of(parameters, "ParameterDict"):
+        """Add values from a mapping or from pairs of key and value; a `dict`'s by sorted key.
+
+        The order is that of `parameters()`, and so of what an optimizer saves: PyTorch's.
+        """
+        pairs = _pairs_of(parameters, "ParameterDict")
+        if isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict):
+            pairs = sorted(pairs, key=operator.itemgetter(0))
+        for key, value in pairs:
             self[key] = value
 
     def __or__(self, other: Any) -> ParameterDict:
