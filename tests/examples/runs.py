@@ -9,7 +9,7 @@ import pytest
 from tests.cli.process import good, python, wengert
 from tests.source import ROOT
 
-NUMBER = r"(-?[\d,]+(?:\.\d+)?)"
+NUMBER = r"(-?[\d,]+(?:\.\d+)?(?:e[+-]\d+)?)"
 
 
 def run(name: str, *arguments: str) -> str:
