@@ -9,7 +9,6 @@ to output), `spread` (its adjoint in the input, the transposed convolution) and 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
 from itertools import product
 from math import prod
 from typing import Any, NamedTuple
@@ -21,8 +20,14 @@ from wengert.kernels.blas import threads_for
 
 Shape = tuple[int, ...]
 
-# Columns that one GEMM should at least have: small images are taken several at a time.
-_FEWEST_COLUMNS = 2048
+# Elements of a column matrix: small images are taken several at a time, and large ones by lines.
+_BLOCK = 1 << 19
+# Copying another run costs about as much as transposing this many elements.
+_RUN = 6
+# Samples that are transposed at once: with more the writes of many lines fall out of the cache.
+_TRANSPOSED = 16
+# With fewer rows than this a GEMM wastes most of its tiles.
+_FEWEST_ROWS = 8
 
 
 class Geometry(NamedTuple):
@@ -83,43 +88,110 @@ def offsets(
         )
 
 
-def _parts(batch: int, out: Shape) -> Iterator[slice]:
-    step = max(1, _FEWEST_COLUMNS // max(1, prod(out)))
-    return (slice(i, min(i + step, batch)) for i in range(0, batch, step))
+class _Layout(NamedTuple):
+    """How samples are worked on: where they stand behind the channel, and how many at once.
+
+    First (axis 1) they are as they come. Last (axis -1) they make long runs of the short lines
+    of small images, but input and output have to be transposed.
+    """
+
+    axis: int
+    step: int
+
+    def parts(self, batch: int) -> Iterator[slice]:
+        return (slice(i, min(i + self.step, batch)) for i in range(0, batch, self.step))
+
+
+def _layout(channels: Shape, kernel: Shape, out: Shape, geometry: Geometry) -> _Layout:
+    """The layout for columns of the first of two numbers of channels."""
+    rows = channels[0] * prod(kernel)
+    step = max(1, _BLOCK // max(1, rows * prod(out)))
+    if _RUN * rows < out[-1] * sum(channels) or geometry.stride[-1] > 1:
+        return _Layout(1, step)
+    return _Layout(-1, min(step, _TRANSPOSED))
+
+
+def _between(samples: Any, space: Sequence[Any], axis: int) -> tuple[Any, ...]:
+    return (samples, *space) if axis == 1 else (*space, samples)
+
+
+def _moved(x: np.ndarray, axis: int) -> np.ndarray:
+    """(samples, channel, *space) with the samples at that axis, contiguous."""
+    return np.ascontiguousarray(np.moveaxis(x, 0, axis))
+
+
+def _enclosed(
+    x: np.ndarray, axis: int, padding: tuple[tuple[int, int], ...], buffer: np.ndarray | None
+) -> np.ndarray:
+    """Samples at that axis, zeros around them: in a buffer that has these already, if it fits."""
+    if not any(map(any, padding)):
+        return _moved(x, axis)
+    size = [n + low + high for n, (low, high) in zip(x.shape[2:], padding, strict=True)]
+    shape = (x.shape[1], *_between(len(x), size, axis))
+    out = np.zeros(shape, x.dtype) if buffer is None or buffer.shape != shape else buffer
+    inside = [slice(low, low + n) for n, (low, _) in zip(x.shape[2:], padding, strict=True)]
+    out[:, *_between(slice(None), inside, axis)] = np.moveaxis(x, 0, axis)
+    return out
 
 
 def _columns(
-    x: np.ndarray, kernel: Shape, out: Shape, geometry: Geometry
-) -> Iterator[tuple[slice, np.ndarray]]:
-    """Windows as matrices (groups, channels / groups * kernel, samples * out), part by part.
+    x: np.ndarray, layout: _Layout, kernel: Shape, out: Shape, geometry: Geometry
+) -> Iterator[tuple[slice, slice, np.ndarray]]:
+    """Windows as matrices (groups, places * channels / groups, samples and points), in parts.
 
+    With each the samples and the points that it is of: all points if it has several samples.
     The matrix is valid until the next one is asked for.
     """
-    x = padded(x, geometry.padding)
-    view = windows(x, kernel, out, geometry)
-    rank, rows = len(kernel), x.shape[1] * prod(kernel) // geometry.groups
-    order = (*range(1, 2 + rank), 0, *range(2 + rank, 2 + 2 * rank))
-    buffer = None
-    for part in _parts(len(x), out):
-        here = view[part].transpose(order)
-        if prod(kernel) == 1 and here.flags.c_contiguous:
-            yield part, here.reshape(geometry.groups, rows, -1)
-            continue
-        if buffer is None or buffer.shape != here.shape:
-            buffer = np.empty(here.shape, x.dtype)
-        np.copyto(buffer, here)
-        yield part, buffer.reshape(geometry.groups, rows, -1)
+    channels, groups, axis = x.shape[1], geometry.groups, layout.axis
+    (lines, *line), places = out, list(offsets(kernel, out, geometry))
+    enclosed = buffer = None
+    for part in layout.parts(len(x)):
+        enclosed = _enclosed(x[part], axis, geometry.padding, enclosed)
+        seen = enclosed.reshape(groups, channels // groups, *enclosed.shape[1:])
+        samples = part.stop - part.start
+        width = samples * prod(line)
+        fitting = max(1, _BLOCK // max(1, width * channels * len(places)))
+        step = fitting if samples == 1 else max(1, lines)
+        for i in range(0, lines, step):
+            here = min(step, lines - i)
+            shape = (
+                groups, len(places), channels // groups, *_between(samples, (here, *line), axis)
+            )  # fmt: skip
+            if buffer is None or buffer.shape != shape:
+                buffer = np.empty(shape, x.dtype)
+            for k, (_, (first, *others)) in enumerate(places):
+                start = first.start + i * first.step
+                stop = start + (here - 1) * first.step + 1
+                met = (slice(start, stop, first.step), *others)
+                buffer[:, k] = seen[:, :, *_between(slice(None), met, axis)]
+            points = slice(i * prod(line), (i + here) * prod(line))
+            yield part, points, buffer.reshape(groups, -1, here * width)
 
 
-def _by_group(g: np.ndarray, groups: int) -> np.ndarray:
-    """(samples, channels, *out) as matrices (groups, channels / groups, samples * out)."""
-    return g.swapaxes(0, 1).reshape(groups, g.shape[1] // groups, -1)
+def _by_group(g: np.ndarray, axis: int, groups: int) -> np.ndarray:
+    """(samples, channels, *out) as matrices (groups, channels / groups, samples and points)."""
+    return _moved(g, axis).reshape(groups, g.shape[1] // groups, -1)
 
 
-def _threads(weight: Shape, batch: int, out: Shape) -> AbstractContextManager[None]:
-    """One thread unless the products, part by part, are large."""
-    samples = min(batch, max(1, _FEWEST_COLUMNS // max(1, prod(out))))
-    return threads_for(prod(weight) * prod(out) * samples)
+def _flat(x: np.ndarray, groups: int) -> np.ndarray:
+    """(samples, channels, *space) as matrices (samples, groups, channels / groups, space)."""
+    return x.reshape(len(x), groups, x.shape[1] // groups, prod(x.shape[2:]))
+
+
+def _matrix(weight: np.ndarray, groups: int) -> np.ndarray:
+    """Weights as matrices (groups, out channels / groups, places * channels / groups)."""
+    rows = np.moveaxis(weight, 1, -1)
+    return rows.reshape(groups, len(weight) // groups, prod(weight.shape[1:]))
+
+
+def _is_plain(kernel: Shape, geometry: Geometry) -> bool:
+    """Whether each window is one element and each element a window."""
+    return max(kernel) == max(geometry.stride) == 1 and not any(map(any, geometry.padding))
+
+
+def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """A product of matrices, also of a column and a row, for which BLAS is slow."""
+    return a * b if a.shape[-1] == 1 else np.matmul(a, b)
 
 
 def convolve(x: np.ndarray, weight: np.ndarray, geometry: Geometry) -> np.ndarray:
@@ -127,27 +199,36 @@ def convolve(x: np.ndarray, weight: np.ndarray, geometry: Geometry) -> np.ndarra
     kernel, groups = weight.shape[2:], geometry.groups
     size = geometry.out_size(x.shape[2:], kernel)
     out = np.empty((len(x), len(weight), *size), x.dtype)
-    matrix = weight.reshape(groups, len(weight) // groups, prod(weight.shape[1:]))
-    with _threads(weight.shape, len(x), size):
-        for part, columns in _columns(x, kernel, size, geometry):
+    matrix, flat = _matrix(weight, groups), _flat(out, groups)
+    layout = _layout((x.shape[1], len(weight)), kernel, size, geometry)
+    with threads_for(prod(weight.shape) * prod(size) * min(len(x), layout.step)):
+        if _is_plain(kernel, geometry):
+            np.matmul(matrix, _flat(x, groups), out=flat)
+            return out
+        for part, points, columns in _columns(x, layout, kernel, size, geometry):
             if part.stop - part.start == 1:
-                target = out[part].reshape(groups, len(weight) // groups, prod(size))
-                np.matmul(matrix, columns, out=target)
+                np.matmul(matrix, columns, out=flat[part.start, :, :, points])
             else:
-                result = np.matmul(matrix, columns).reshape(len(weight), -1, *size)
-                out[part] = result.swapaxes(0, 1)
+                shape = _between(part.stop - part.start, size, layout.axis)
+                result = np.matmul(matrix, columns).reshape(len(weight), *shape)
+                out[part] = np.moveaxis(result, layout.axis, 0)
     return out
 
 
 def correlate(g: np.ndarray, x: np.ndarray, kernel: Shape, geometry: Geometry) -> np.ndarray:
     """Each weight is the product of the outputs with what its place in the kernel met."""
     groups, channels = geometry.groups, g.shape[1]
-    rows = x.shape[1] // groups
-    total = np.zeros((groups, channels // groups, rows * prod(kernel)), x.dtype)
-    with _threads((channels, rows, *kernel), len(x), g.shape[2:]):
-        for part, columns in _columns(x, kernel, g.shape[2:], geometry):
-            total += np.matmul(_by_group(g[part], groups), columns.swapaxes(1, 2))
-    return total.reshape(channels, rows, *kernel)
+    rows, out = x.shape[1] // groups, g.shape[2:]
+    layout = _layout((x.shape[1], channels), kernel, out, geometry)
+    total = np.zeros((groups, channels // groups, prod(kernel) * rows), x.dtype)
+    with threads_for(total.size * prod(out) * min(len(x), layout.step)):
+        for part, points, columns in _columns(x, layout, kernel, out, geometry):
+            outputs = _by_group(g[part], layout.axis, groups)
+            if part.stop - part.start == 1:
+                outputs = outputs[:, :, points]
+            total += np.matmul(outputs, columns.swapaxes(1, 2))
+    weights = total.reshape(channels, *kernel, rows)
+    return np.ascontiguousarray(np.moveaxis(weights, -1, 1))
 
 
 def overlap_add(blocks: np.ndarray, size: Shape, geometry: Geometry) -> np.ndarray:
@@ -163,15 +244,49 @@ def overlap_add(blocks: np.ndarray, size: Shape, geometry: Geometry) -> np.ndarr
     return total[_space(inside)]
 
 
+def _mirrored(
+    weight: np.ndarray, size: Shape, out: Shape, geometry: Geometry
+) -> tuple[np.ndarray, Geometry] | None:
+    """The convolution that is the adjoint of one, if it is one and worth it."""
+    rank, groups = len(size), geometry.groups
+    if max(geometry.stride) > 1 or (groups == 1 and weight.shape[1] < _FEWEST_ROWS):
+        return None
+    reach = [d * (k - 1) for d, k in zip(geometry.dilation, weight.shape[2:], strict=True)]
+    padding = tuple(
+        (r - low, n + low - o)
+        for r, (low, _), n, o in zip(reach, geometry.padding, size, out, strict=True)
+    )
+    if min(map(min, padding)) < 0:
+        return None
+    parts = np.flip(weight, tuple(range(2, 2 + rank)))
+    parts = parts.reshape(groups, -1, *weight.shape[1:]).swapaxes(1, 2)
+    mirrored = parts.reshape(groups * weight.shape[1], -1, *weight.shape[2:])
+    return mirrored, geometry._replace(padding=padding)
+
+
 def spread(g: np.ndarray, weight: np.ndarray, size: Shape, geometry: Geometry) -> np.ndarray:
     """Each value is added, times the weights, to its window in an array of that size."""
     kernel, out, groups = weight.shape[2:], g.shape[2:], geometry.groups
+    mirrored = _mirrored(weight, size, out, geometry)
+    if mirrored is not None:
+        return convolve(g, *mirrored)
     channels = weight.shape[1] * groups
-    matrix = weight.reshape(groups, len(weight) // groups, -1).swapaxes(1, 2)
+    matrix = _matrix(weight, groups).swapaxes(1, 2)
     total = np.empty((len(g), channels, *size), g.dtype)
-    with _threads(weight.shape, len(g), out):
-        for part in _parts(len(g), out):
-            columns = np.matmul(matrix, _by_group(g[part], groups))
-            columns = columns.reshape(channels, *kernel, -1, *out)
-            total[part] = overlap_add(np.moveaxis(columns, 1 + len(kernel), 0), size, geometry)
+    layout = _layout((channels, g.shape[1]), kernel, out, geometry)
+    axis = layout.axis
+    whole = [n + low + high for n, (low, high) in zip(size, geometry.padding, strict=True)]
+    inside = [slice(low, low + n) for n, (low, _) in zip(size, geometry.padding, strict=True)]
+    with threads_for(prod(weight.shape) * prod(out) * min(len(g), layout.step)):
+        for part in layout.parts(len(g)):
+            columns = _product(matrix, _by_group(g[part], axis, groups))
+            samples = part.stop - part.start
+            shape = (groups, prod(kernel), weight.shape[1])
+            blocks = columns.reshape(*shape, *_between(samples, out, axis))
+            sums = np.zeros((channels, *_between(samples, whole, axis)), g.dtype)
+            seen = sums.reshape(groups, weight.shape[1], *sums.shape[1:])
+            for k, (_, met) in enumerate(offsets(kernel, out, geometry)):
+                seen[:, :, *_between(slice(None), met, axis)] += blocks[:, k]
+            found = sums[:, *_between(slice(None), inside, axis)]
+            total[part] = np.moveaxis(found, axis, 0)
     return total
