@@ -373,7 +373,8 @@ def run_samples(info: Any, result: Result, limit: int | None) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             torch.manual_seed(0)
-            samples = list(info.sample_inputs("cpu", dtype, requires_grad=differentiable))
+            # Not `info.sample_inputs`: it looks at the call stack for each sample.
+            samples = list(info.sample_inputs_func(info, "cpu", dtype, differentiable))
         for number, sample in evenly(samples, limit):
             result.tried += 1
             where = f"{str(dtype).removeprefix('torch.')} {number}"
@@ -399,7 +400,7 @@ def run_errors(info: Any, result: Result) -> None:
     if info.error_inputs_func is None:
         return
     theirs, ours = forms(info)["function"]
-    for number, error_input in enumerate(islice(info.error_inputs("cpu"), 200)):
+    for number, error_input in enumerate(islice(info.error_inputs_func(info, "cpu"), 200)):
         sample = error_input.sample_input
         args, kwargs = arguments(sample, ours=False)
         expected = _raised(lambda a=args, k=kwargs: theirs(*a, **k))
