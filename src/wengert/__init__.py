@@ -61,6 +61,7 @@ _LAZY = frozenset(
         "compiler",
         "cpu",
         "cuda",
+        "distributions",
         "fft",
         "func",
         "graph",

@@ -94,6 +94,9 @@ def sampled() -> None:
     wengert.bernoulli(p)
     wengert.normal(p, p)
     wengert.poisson(p * 50)
+    wengert.binomial(p * 50, p)
+    wengert.distributions.Gamma(p, p).rsample()
+    wengert.distributions.Dirichlet(p).rsample()
 
 
 # What no row reaches.

@@ -151,3 +151,65 @@ def _poisson(rate: float, source: Generator) -> int:
         accepted = math.log(v) + math.log(inverse_alpha) - math.log(a / (us * us) + b)
         if accepted <= k * log_rate - rate - math.lgamma(k + 1):
             return k
+
+
+@primitive(
+    count=lambda g: no_slope(g),
+    prob=lambda g: no_slope(g),
+    places=None,
+    mixed=False,
+    batch=leading,
+    label="BinomialBackward0",
+    name="binomial",
+)
+def binomials(count: Value, prob: Value, places: Value, source: Generator) -> Value:
+    """How many of `count` trials succeed. `places` has their shape: how many are needed."""
+    pairs = zip(count.ravel().tolist(), prob.ravel().tolist(), strict=True)
+    drawn = [_successes(n, p, source) for n, p in pairs]
+    return np.array(drawn, count.dtype).reshape(places.shape)
+
+
+def _successes(n: float, p: float, source: Generator) -> float:
+    """One number: by waiting times, or where many are likely by transformed rejection."""
+    if n <= 0 or p <= 0:
+        return 0.0
+    if p >= 1 or math.isnan(p):
+        return n if p >= 1 else p
+    rarer = min(p, 1 - p)
+    draw = _few_successes if n * rarer < 10 else _many_successes
+    k = draw(n, rarer, source)
+    return k if p <= 0.5 else n - k
+
+
+def _few_successes(n: float, p: float, source: Generator) -> int:
+    """How many geometric waiting times fit into n trials."""
+    log_failure, used, count = math.log1p(-p), 0.0, 0
+    while True:
+        u = source.doubles(1)[0]
+        used += math.ceil(math.log(u) / log_failure) if u else math.inf
+        if used > n:
+            return count
+        count += 1
+
+
+def _many_successes(n: float, p: float, source: Generator) -> int:
+    """W. Hörmann, "The generation of binomial random variates", Journal of Statistical
+    Computation and Simulation 46 (1993), algorithm BTRS."""
+    odds, deviation = p / (1 - p), math.sqrt(n * p * (1 - p))
+    b = 1.15 + 2.53 * deviation
+    a = -0.0873 + 0.0248 * b + 0.01 * p
+    alpha = (2.83 + 5.1 / b) * deviation
+    mode = math.floor((n + 1) * p)
+    while True:
+        u, v = source.doubles(1)[0] - 0.5, source.doubles(1)[0]
+        us = 0.5 - abs(u)
+        k = math.floor((2 * a / us + b) * u + n * p + 0.5)
+        if us >= 0.07 and v <= 0.92 - 4.2 / b:
+            return k
+        if k < 0 or k > n:
+            continue
+        # The probability of k over that of the mode.
+        log_ratio = (k - mode) * math.log(odds) + math.lgamma(mode + 1) - math.lgamma(k + 1)
+        log_ratio += math.lgamma(n - mode + 1) - math.lgamma(n - k + 1)
+        if math.log(v * alpha / (a / (us * us) + b)) <= log_ratio:
+            return k

@@ -25,6 +25,7 @@ from wengert.tensor._creation import *
 from wengert.tensor._legacy import *
 from wengert.tensor._print import *
 from wengert.tensor._random import *
+from wengert.tensor._random_counts import *
 from wengert.tensor._ranges import *
 from wengert.tensor._windows import *
 

@@ -1,0 +1,49 @@
+"""Distributions that take probabilities or logits, one of which makes the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wengert._size import Size
+from wengert.distributions.utils import (
+    broadcast_all,
+    lazy_property,
+    logits_to_probs,
+    probs_to_logits,
+)
+
+
+def given(probs: Any, logits: Any) -> Any:
+    """The one that was given; ValueError for both or neither."""
+    if (probs is None) == (logits is None):
+        raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+    return logits if probs is None else probs
+
+
+class Odds:
+    """Probabilities of success, each for itself, with the logits of their odds."""
+
+    def _take(self, probs: Any, logits: Any) -> Size:
+        """Keep the one that was given; returns its shape."""
+        (value,) = broadcast_all(given(probs, logits))
+        self.__dict__["logits" if probs is None else "probs"] = value
+        return value.size()
+
+    @property
+    def _param(self) -> Any:
+        return self.__dict__["probs"] if "probs" in self.__dict__ else self.__dict__["logits"]
+
+    @property
+    def param_shape(self) -> Size:
+        """The shape of the probabilities."""
+        return self._param.size()
+
+    @lazy_property
+    def logits(self) -> Any:
+        """The logarithms of the odds."""
+        return probs_to_logits(self.probs, is_binary=True)
+
+    @lazy_property
+    def probs(self) -> Any:
+        """The probabilities."""
+        return logits_to_probs(self.logits, is_binary=True)
