@@ -17,7 +17,7 @@ LAYERS = {
     "platform": "_settings accelerator backends compiler cpu cuda jit mps version xpu",
     "ops": "ops",
     "autograd": "autograd",
-    "tensor": "tensor",
+    "tensor": "random tensor",
     # Operations under the names of a field.
     "fields": "fft linalg signal special",
     "func": "func",

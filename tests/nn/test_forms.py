@@ -28,6 +28,11 @@ CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("dropout", (X, 0.5, False), {}),
     ("alpha_dropout", (X, 0.5, False), {}),
     ("feature_alpha_dropout", (X, 0.5, False), {}),
+    ("feature_dropout", (X, 0.5, False), {}),
+    ("conv_tbc", (X.reshape(4, 2, 3), RNG.standard_normal((2, 3, 5)), W[:5], 1), {}),
+    ("norm_except_dim", (X.reshape(4, 2, 3), 2, 1), {}),
+    ("norm_except_dim", (X, 2, -1), {}),
+    ("grid_sampler", (X.reshape(1, 2, 4, 3), Y.reshape(1, 3, 4, 2), 0, 2, True), {}),
     ("binary_cross_entropy_with_logits", (X, Y, None, W, 2), {}),
     ("binary_cross_entropy_with_logits", (X, Y), {"weight": Y}),
     ("kl_div", (X, Y, 0), {}),
@@ -75,3 +80,42 @@ def test_inplace_activations(name: str) -> None:
     assert getattr(wengert, name)(x, *args) is x
     assert x[0] != -1
     assert x[1] > 1.9
+
+
+DROPOUTS = ["dropout_", "alpha_dropout_", "feature_alpha_dropout_", "feature_dropout_"]
+
+
+@pytest.mark.parametrize("name", DROPOUTS)
+def test_inplace_dropouts(name: str) -> None:
+    found = []
+    for form in (name, name.removesuffix("_")):
+        wengert.manual_seed(0)
+        x = wengert.ones(6, 5)
+        y = getattr(wengert, form)(x, 0.5, True)
+        assert (y is x) == (form == name)
+        found.append(y.numpy())
+    np.testing.assert_array_equal(*found)
+    assert not np.array_equal(found[0], np.ones((6, 5)))
+
+
+@pytest.mark.torch
+def test_rows_of_a_table_are_shortened(torch: Any) -> None:
+    found = []
+    for library in (wengert, torch):
+        table = library.from_numpy(X.copy())
+        assert library.embedding_renorm_(table, library.tensor([3, 0]), 0.5, 2.0) is table
+        found.append(table.numpy())
+    np.testing.assert_allclose(*found, rtol=1e-6)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_maxima_with_indices(dims: int, torch: Any) -> None:
+    found = []
+    for library in (wengert, torch):
+        x = library.from_numpy(X.reshape(1, 3, 2, 4)[(0,) * (3 - dims)].copy())
+        pooled = getattr(library.nn.functional, f"max_pool{dims}d_with_indices")
+        found.append(pooled(x[None], (1,) * (dims - 1) + (2,)))
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
+    assert wengert.adaptive_max_pool1d(wengert.tensor([[1.0, 3.0]]), 1)[1].tolist() == [[1]]

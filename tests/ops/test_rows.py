@@ -15,7 +15,10 @@ ROWS = all_rows()
 DIFFERENTIABLE = [r for r in ROWS if r.grad]
 
 # PyTorch's warnings of names that it would rather see replaced.
-pytestmark = pytest.mark.filterwarnings("ignore:torch.* is deprecated")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:torch.* is deprecated"),
+    pytest.mark.filterwarnings("ignore:.* is in beta"),
+]
 
 
 def by_name(row: Any) -> str:

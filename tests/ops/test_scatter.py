@@ -33,11 +33,19 @@ def filled_from_the_end(lib: Any, x: Any, src: Any) -> Any:
     return x.index_fill(1, lib.tensor([-1, 3, 0]), src[0, 0]) * x
 
 
+def placed_by_strides(lib: Any, x: Any, src: Any) -> Any:
+    return x.as_strided_scatter(src[:2, :2], (2, 2), (5, 1), 1) * x
+
+
+def powers(lib: Any, x: Any, src: Any) -> Any:
+    return lib.vander(x[0], 3) * lib.vander(src[0, :4], 3, True)
+
+
 @pytest.mark.parametrize(
     "program",
     [
         larger_source, larger_source_added, reduced_with_add, reduced_with_multiply,
-        filled_from_the_end,
+        filled_from_the_end, placed_by_strides, powers,
     ],
 )  # fmt: skip
 def test_gradient_equals_differences(program: Any) -> None:

@@ -373,3 +373,13 @@ raise SystemExit(os.waitpid(child, 0)[1])
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
 def test_a_process_forked_while_another_thread_draws_can_draw() -> None:
     assert subprocess.run([sys.executable, "-c", FORK], timeout=60, check=False).returncode == 0
+
+
+def test_a_forked_stream_leaves_the_one_outside_where_it_was() -> None:
+    wengert.manual_seed(3)
+    expected = wengert.rand(4).tolist()
+    for enabled in (True, False):
+        wengert.manual_seed(3)
+        with wengert.random.fork_rng(enabled=enabled):
+            assert wengert.rand(4).tolist() == expected
+        assert (wengert.rand(4).tolist() == expected) == enabled

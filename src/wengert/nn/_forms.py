@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from wengert._core import Tensor
+from wengert.autograd import no_grad
 from wengert.nn import functional as F
 
 # What the numbers of reductions mean.
@@ -52,6 +53,110 @@ def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     tensor([1., 1., 1.])
     """
     return F.feature_alpha_dropout(input, p, train)
+
+
+def dropout_(input: Tensor, p: float, train: bool) -> Tensor:
+    """In-place form of `dropout`."""
+    return F.dropout(input, p, train, inplace=True)
+
+
+def alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
+    """In-place form of `alpha_dropout`."""
+    return F.alpha_dropout(input, p, train, inplace=True)
+
+
+def feature_alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
+    """In-place form of `feature_alpha_dropout`."""
+    return F.feature_alpha_dropout(input, p, train, inplace=True)
+
+
+def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """`nn.functional.dropout2d`, for any number of dimensions after the first two.
+
+    >>> import wengert
+    >>> wengert.feature_dropout(wengert.ones(1, 2), 0.5, False)
+    tensor([[1., 1.]])
+    """
+    return F.dropout2d(input, p, train)
+
+
+def feature_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
+    """In-place form of `feature_dropout`."""
+    return F.dropout2d(input, p, train, inplace=True)
+
+
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
+    """`nn.functional.conv1d` of (time, batch, channels), weights (width, in, out).
+
+    >>> import wengert
+    >>> wengert.conv_tbc(wengert.ones(3, 1, 2), wengert.ones(2, 2, 1), wengert.zeros(1)).flatten()
+    tensor([4., 4.])
+    """
+    if input.ndim != 3 or weight.ndim != 3:
+        raise RuntimeError(
+            "Input must have 3 dims: time, batch, in_channel, and weight 3: width, in, out; got"
+            f" shapes {list(input.shape)} and {list(weight.shape)}"
+        )
+    out: Tensor = F.conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, padding=pad)
+    return out.permute(2, 0, 1)
+
+
+def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
+    """The norm over all dimensions but one; over all of them with a `dim` of -1.
+
+    >>> import wengert
+    >>> wengert.norm_except_dim(wengert.tensor([[3.0, 4.0], [0.0, 2.0]]))
+    tensor([[5.],
+            [2.]])
+    """
+    if dim == -1:
+        return v.norm(pow)
+    others = [d for d in range(v.ndim) if d != dim]
+    return v.norm(pow, others, keepdim=True)
+
+
+def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
+    """Shorten the rows of a table that the indices name to a norm of at most `max_norm`.
+
+    >>> import wengert
+    >>> table = wengert.tensor([[3.0, 4.0], [6.0, 8.0]])
+    >>> wengert.embedding_renorm_(table, wengert.tensor([0]), 1.0, 2.0)
+    tensor([[0.6000, 0.8000],
+            [6.0000, 8.0000]])
+    """
+    with no_grad():
+        F.embedding(indices, input, max_norm=max_norm, norm_type=norm_type)
+    return input
+
+
+def grid_sampler(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
+    """`nn.functional.grid_sample`, with its modes as numbers.
+
+    Args:
+        interpolation_mode: 0 is bilinear, 1 nearest, 2 bicubic.
+        padding_mode: 0 is zeros, 1 border, 2 reflection.
+
+    >>> import wengert
+    >>> image, grid = wengert.ones(1, 1, 2, 2), wengert.zeros(1, 1, 1, 2)
+    >>> wengert.grid_sampler(image, grid, 0, 0, True)
+    tensor([[[[1.]]]])
+    """
+    mode = ("bilinear", "nearest", "bicubic")[interpolation_mode]
+    padding = ("zeros", "border", "reflection")[padding_mode]
+    return F.grid_sample(input, grid, mode, padding, align_corners)
+
+
+def adaptive_max_pool1d(input: Tensor, output_size: Any) -> tuple[Tensor, Tensor]:
+    """`nn.functional.adaptive_max_pool1d` with its indices.
+
+    >>> import wengert
+    >>> wengert.adaptive_max_pool1d(wengert.tensor([[1.0, 3.0, 2.0]]), 1)
+    (tensor([[3.]]), tensor([[1]]))
+    """
+    found: tuple[Tensor, Tensor] = F.adaptive_max_pool1d(input, output_size, return_indices=True)
+    return found
 
 
 def embedding(

@@ -25,11 +25,13 @@ import wengert.ops.embedding as embedding_ops
 import wengert.ops.expansion as expansion_ops
 import wengert.ops.exponential as exponential_ops
 import wengert.ops.extrema as extrema_ops
+import wengert.ops.floating as floating_ops
 import wengert.ops.fourier as fourier_ops
 import wengert.ops.fractional as fractional_ops
 import wengert.ops.functional_softmax as functional_softmax_ops
 import wengert.ops.gamma as gamma_ops
 import wengert.ops.grid as grid_ops
+import wengert.ops.histogram as histogram_ops
 import wengert.ops.indexing as indexing_ops
 import wengert.ops.interpolate as interpolate_ops
 import wengert.ops.joining as joining_ops
@@ -52,6 +54,7 @@ import wengert.ops.scan as scan_ops
 import wengert.ops.scatter as scatter_ops
 import wengert.ops.selection as selection_ops
 import wengert.ops.shape as shape_ops
+import wengert.ops.slopes as slopes_ops
 import wengert.ops.softmax as softmax_ops
 import wengert.ops.solving as solving_ops
 import wengert.ops.sort as sort_ops
@@ -88,11 +91,13 @@ from wengert.ops.embedding import *
 from wengert.ops.expansion import *
 from wengert.ops.exponential import *
 from wengert.ops.extrema import *
+from wengert.ops.floating import *
 from wengert.ops.fourier import *
 from wengert.ops.fractional import *
 from wengert.ops.functional_softmax import *
 from wengert.ops.gamma import *
 from wengert.ops.grid import *
+from wengert.ops.histogram import *
 from wengert.ops.indexing import *
 from wengert.ops.interpolate import *
 from wengert.ops.joining import *
@@ -115,6 +120,7 @@ from wengert.ops.scan import *
 from wengert.ops.scatter import *
 from wengert.ops.selection import *
 from wengert.ops.shape import *
+from wengert.ops.slopes import *
 from wengert.ops.softmax import *
 from wengert.ops.solving import *
 from wengert.ops.sort import *
@@ -153,10 +159,12 @@ FAMILIES: tuple[ModuleType, ...] = (
     exponential_ops,
     extrema_ops,
     fractional_ops,
+    floating_ops,
     fourier_ops,
     functional_softmax_ops,
     gamma_ops,
     grid_ops,
+    histogram_ops,
     indexing_ops,
     interpolate_ops,
     joining_ops,
@@ -179,6 +187,7 @@ FAMILIES: tuple[ModuleType, ...] = (
     scatter_ops,
     selection_ops,
     shape_ops,
+    slopes_ops,
     softmax_ops,
     solving_ops,
     sort_ops,
@@ -221,10 +230,12 @@ if not TYPE_CHECKING:  # type checkers do not follow sums
     __all__ += exponential_ops.__all__
     __all__ += extrema_ops.__all__
     __all__ += fractional_ops.__all__
+    __all__ += floating_ops.__all__
     __all__ += fourier_ops.__all__
     __all__ += functional_softmax_ops.__all__
     __all__ += gamma_ops.__all__
     __all__ += grid_ops.__all__
+    __all__ += histogram_ops.__all__
     __all__ += indexing_ops.__all__
     __all__ += interpolate_ops.__all__
     __all__ += joining_ops.__all__
@@ -247,6 +258,7 @@ if not TYPE_CHECKING:  # type checkers do not follow sums
     __all__ += scatter_ops.__all__
     __all__ += selection_ops.__all__
     __all__ += shape_ops.__all__
+    __all__ += slopes_ops.__all__
     __all__ += softmax_ops.__all__
     __all__ += solving_ops.__all__
     __all__ += sort_ops.__all__

@@ -39,8 +39,11 @@ _VALUES_INDICES = (
 _KINDS = {name: _kind(name, ValuesIndices) for name in _VALUES_INDICES}
 _KINDS["aminmax"] = _kind("aminmax", MinMax)
 
-_MATRICES = {
+_OTHERS = {
+    "frexp": "mantissa exponent",
     "geqrf": "a tau",
+    "histogram": "hist bin_edges",
+    "histogramdd": "hist bin_edges",
     "linalg_cholesky_ex": "L info",
     "linalg_eig": "eigenvalues eigenvectors",
     "linalg_eigh": "eigenvalues eigenvectors",
@@ -59,9 +62,9 @@ _MATRICES = {
     "svd": "U S V",
     "triangular_solve": "solution cloned_coefficient",
 }
-_KINDS |= {name: _kind(name, namedtuple(name, fields)) for name, fields in _MATRICES.items()}
+_KINDS |= {name: _kind(name, namedtuple(name, fields)) for name, fields in _OTHERS.items()}
 
 
-def result_of(name: str, *values: Tensor) -> Any:
+def result_of(name: str, *values: Any) -> Any:
     """The results of the function of that name."""
     return _KINDS[name](*values)

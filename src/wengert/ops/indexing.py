@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor, wrap
+from wengert._core import Tensor, memory_of, wrap
 from wengert._dtypes import of_numpy
 from wengert.kernels.axes import axis_of
 from wengert.kernels.scatter import Key, along, sum_at
-from wengert.ops._batching import Batch
-from wengert.ops._declare import Value, multilinear
+from wengert.ops._batching import Batch, leading
+from wengert.ops._declare import Value, multilinear, primitive
 from wengert.ops._positions import (
     along_rows,
     batch_of,
@@ -343,11 +345,62 @@ def argwhere(input: Tensor) -> Tensor:
     return found
 
 
+def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
+    """`nonzero` in `size` rows: the first ones, or filled up with `fill_value`.
+
+    >>> import wengert
+    >>> wengert.nonzero_static(wengert.tensor([0, 5]), size=2)
+    tensor([[ 1],
+            [-1]])
+    """
+    require_tensor("nonzero_static", "input", input)
+    if size < 0:
+        raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer, got {size}")
+    return _first_nonzero(input, input.ndim, size, fill_value)
+
+
+@primitive(input=None, batch=leading, name="nonzero_static")
+def _first_nonzero(input: Value, rank: int, size: int, fill_value: int) -> Value:
+    """The indices along the last `rank` dimensions, for each of the others."""
+    lead = input.shape[: input.ndim - rank]
+    out = np.full((*lead, size, rank), fill_value, np.int64)
+    for k in np.ndindex(lead):
+        found = np.argwhere(input[k])[:size]
+        out[k][: len(found)] = found
+    return out
+
+
+def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
+    """The index along each dimension of a tensor of that shape, of places in flat order.
+
+    >>> import wengert
+    >>> wengert.unravel_index(wengert.tensor([3, 7]), (2, 5))
+    (tensor([0, 1]), tensor([3, 2]))
+    """
+    require_tensor("unravel_index", "indices", indices)
+    if memory_of(indices).dtype.kind not in "iu":
+        raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    if not isinstance(shape, int | list | tuple):
+        raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {type(shape)}")
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    for n in sizes:
+        if not isinstance(n, int):
+            raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(n)}")
+        if n < 0:
+            raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
+    places = indices.long()
+    if not memory_of(places).size:  # no place; a size may be 0
+        return (places,) * len(sizes)
+    return tuple([places // prod(sizes[d + 1 :]) % n for d, n in enumerate(sizes)])
+
+
 __all__ = [
-    "argwhere", "gather", "index_select", "masked_select", "nonzero", "take", "take_along_dim",
+    "argwhere", "gather", "index_select", "masked_select", "nonzero", "nonzero_static", "take",
+    "take_along_dim", "unravel_index",
 ]  # fmt: skip
 FUNCTIONAL: tuple[str, ...] = ()
 METHODS = (
-    "argwhere", "gather", "index_select", "masked_select", "nonzero", "take", "take_along_dim",
+    "argwhere", "gather", "index_select", "masked_select", "nonzero", "nonzero_static", "take",
+    "take_along_dim",
 )  # fmt: skip
 INPLACE: tuple[str, ...] = ()

@@ -277,6 +277,54 @@ def max_pool3d(
                      return_indices)  # fmt: skip
 
 
+def max_pool1d_with_indices(
+    input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
+    dilation: Ints = 1, ceil_mode: bool = False, return_indices: bool = False,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """`max_pool1d` with indices, whatever `return_indices` says.
+
+    >>> import wengert
+    >>> wengert.nn.functional.max_pool1d_with_indices(wengert.tensor([[1., 3., 2., 5.]]), 2)
+    (tensor([[3., 5.]]), tensor([[1, 3]]))
+    """
+    found: tuple[Tensor, Tensor] = max_pool1d(
+        input, kernel_size, stride, padding, dilation, ceil_mode, True
+    )
+    return found
+
+
+def max_pool2d_with_indices(
+    input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
+    dilation: Ints = 1, ceil_mode: bool = False, return_indices: bool = False,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """`max_pool2d` with indices, whatever `return_indices` says.
+
+    >>> import wengert
+    >>> wengert.nn.functional.max_pool2d_with_indices(wengert.tensor([[[1., 3.]]]), (1, 2))
+    (tensor([[[3.]]]), tensor([[[1]]]))
+    """
+    found: tuple[Tensor, Tensor] = max_pool2d(
+        input, kernel_size, stride, padding, dilation, ceil_mode, True
+    )
+    return found
+
+
+def max_pool3d_with_indices(
+    input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
+    dilation: Ints = 1, ceil_mode: bool = False, return_indices: bool = False,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """`max_pool3d` with indices, whatever `return_indices` says.
+
+    >>> import wengert
+    >>> wengert.nn.functional.max_pool3d_with_indices(wengert.ones(1, 1, 1, 2), (1, 1, 2))
+    (tensor([[[[1.]]]]), tensor([[[[0]]]]))
+    """
+    found: tuple[Tensor, Tensor] = max_pool3d(
+        input, kernel_size, stride, padding, dilation, ceil_mode, True
+    )
+    return found
+
+
 @lru_cache(maxsize=512)
 def _divisor(
     size: Shape, windows: Windows, count_include_pad: bool, divisor_override: int | None
@@ -413,7 +461,8 @@ def lp_pool3d(
 __all__ = ["avg_pool1d", "max_pool1d", "max_pool2d", "max_pool3d"]
 FUNCTIONAL = (
     "avg_pool1d", "avg_pool2d", "avg_pool3d", "lp_pool1d", "lp_pool2d", "lp_pool3d", "max_pool1d",
-    "max_pool2d", "max_pool3d",
+    "max_pool1d_with_indices", "max_pool2d", "max_pool2d_with_indices", "max_pool3d",
+    "max_pool3d_with_indices",
 )  # fmt: skip
 METHODS: tuple[str, ...] = ()
 INPLACE: tuple[str, ...] = ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -26,9 +27,11 @@ from wengert.ops.indexing import (
 )
 from wengert.ops.rounding import or_zeros
 from wengert.ops.scan import cumsum
+from wengert.ops.scatter import scatter_reduce
 from wengert.ops.selection import clamp_min, masked_fill, where
 from wengert.ops.shape import clone, reshape
 from wengert.ops.subscript import broadcasts, index_written, value_mismatch
+from wengert.ops.triangle import diagonal
 
 _INT32, _INT64 = np.dtype(np.int32), np.dtype(np.int64)
 
@@ -372,7 +375,104 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     return reshape(flat, input._array.shape)
 
 
-__all__ = ["index_add", "index_copy", "index_fill", "index_put", "masked_scatter", "put"]
+def index_reduce(
+    input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *,
+    include_self: bool = True,
+) -> Tensor:  # fmt: skip
+    """A copy of the input with the slices of `source` combined at index places.
+
+    `reduce` is prod, mean, amax or amin; `include_self` says whether the input's own slices count.
+
+    >>> import wengert
+    >>> x, index = wengert.ones(2), wengert.tensor([0, 0])
+    >>> wengert.index_reduce(x, 0, index, wengert.tensor([2.0, 3.0]), "prod")
+    tensor([6., 1.])
+    """
+    for name, value in (("input", input), ("index", index), ("source", source)):
+        require_tensor("index_reduce", name, value)
+    if reduce not in ("prod", "mean", "amax", "amin"):
+        raise RuntimeError(
+            "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got"
+            f" {reduce}."
+        )
+    axis = _check_reduced(input, dim, index, source)
+    n = input.shape[axis] if input.ndim else 1
+    index = from_start(
+        index, 0, n, lambda i: IndexError(f"index out of range in self: {i} for a size of {n}")
+    )
+    if not input.ndim:
+        x, i, y = (reshape(t, (1,)) for t in (input, index, source))
+        return reshape(_combined(x, i, y, 0, reduce, include_self), ())
+    return _combined(input, index, source, axis, reduce, include_self)
+
+
+def _combined(
+    input: Tensor, index: Tensor, source: Tensor, axis: int, reduce: str, include_self: bool
+) -> Tensor:
+    column = (-1, *(1,) * (source.ndim - axis - 1))
+    index = expand(reshape(index, column), tuple(source.shape))
+    return scatter_reduce(input, axis, index, source, reduce, include_self=include_self)
+
+
+def _check_reduced(input: Tensor, dim: int, index: Tensor, source: Tensor) -> int:
+    array, kind = input._array, index._array.dtype
+    axis = axis_of(dim, array.ndim)
+    if index.ndim > 1:
+        raise IndexError(
+            f"index_reduce_(): Index is supposed to be a vector, but got dim: {index.ndim}"
+        )
+    if kind not in (_INT64, _INT32):
+        raise RuntimeError(
+            f"index_reduce_(): Expected dtype int32/int64 for index but got: {of_numpy[kind].short}"
+        )
+    if source._array.dtype != array.dtype:
+        a, b = of_numpy[array.dtype].short, of_numpy[source._array.dtype].short
+        raise RuntimeError(
+            f"index_reduce_(): self ({a}) and source ({b}) must have the same scalar type"
+        )
+    rows = source.shape[axis] if source.ndim else 1
+    if index.numel() != rows:
+        raise RuntimeError(
+            f"index_reduce_(): Number of indices ({index.numel()}) should be equal to"
+            f" source.size(dim): ({rows}), for dim: {axis}"
+        )
+    around = [[n for d, n in enumerate(t.shape) if d != axis] for t in (input, source)]
+    if around[0] != around[1] or input.ndim != source.ndim:
+        raise RuntimeError(
+            "source tensor shape must match self tensor shape, excluding the specified dimension."
+            f" Got self.shape = {list(input.shape)} source.shape = {list(source.shape)}"
+        )
+    return axis
+
+
+def diagonal_scatter(
+    input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1
+) -> Tensor:
+    """A copy of the input with `src` in the place of a `diagonal`.
+
+    >>> import wengert
+    >>> wengert.diagonal_scatter(wengert.zeros(2, 2), wengert.tensor([1.0, 2.0]))
+    tensor([[1., 0.],
+            [0., 2.]])
+    """
+    require_tensor("diagonal_scatter", "input", input)
+    require_tensor("diagonal_scatter", "src", src, 2)
+    shape = tuple(input.shape)
+    places = diagonal(np.arange(prod(shape)).reshape(shape), offset, dim1, dim2)
+    if tuple(src.shape) != places.shape:
+        raise RuntimeError(
+            "expected src to have a size equal to the slice of self. src size ="
+            f" {list(src.shape)}, slice size = {list(places.shape)}"
+        )
+    values = reshape(src.to(input.dtype), (-1,))
+    flat = index_copy(reshape(input, (-1,)), 0, wrap(np.array(places).reshape(-1)), values)
+    return reshape(flat, shape)
+
+
+__all__ = [
+    "diagonal_scatter",
+    "index_add", "index_copy", "index_fill", "index_put", "index_reduce", "masked_scatter", "put",
+]  # fmt: skip
 FUNCTIONAL: tuple[str, ...] = ()
 METHODS = tuple(__all__)
-INPLACE = METHODS
+INPLACE = tuple(name for name in __all__ if name != "diagonal_scatter")

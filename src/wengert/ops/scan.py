@@ -328,9 +328,38 @@ def cumulative_trapezoid(
     return _trapezoids("cumulative_trapezoid", y, x, dx, dim).cumsum(dim) / 2
 
 
+def trapz(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1) -> Tensor:
+    """The old name of `trapezoid`."""
+    return trapezoid(y, x, dx=dx, dim=dim)
+
+
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
+    """N powers of each element of a vector, as rows; as many as elements by default.
+
+    The highest power comes first, or with `increasing` last.
+
+    >>> import wengert
+    >>> wengert.vander(wengert.tensor([1, 2, 3]))
+    tensor([[1, 1, 1],
+            [4, 2, 1],
+            [9, 3, 1]])
+    """
+    from wengert.ops.joining import cat
+
+    require_tensor("vander", "x", x)
+    if x.ndim != 1:
+        raise RuntimeError(f"x must be a one-dimensional tensor, got {x.ndim} dimensions")
+    n = x.shape[0] if N is None else N
+    if n < 0:
+        raise RuntimeError(f"N must be non-negative, got {n}")
+    column = x.unsqueeze(1)
+    powers = cumprod(cat([column.new_ones((x.shape[0], 1)), column.expand(-1, n)], 1), 1)
+    return powers.narrow(1, 0, n) if increasing else powers.narrow(1, 0, n).flip(1)
+
+
 __all__ = [
     "cummax", "cummin", "cumprod", "cumsum", "cumulative_trapezoid", "diff", "logcumsumexp",
-    "trapezoid",
+    "trapezoid", "trapz", "vander",
 ]  # fmt: skip
 FUNCTIONAL: tuple[str, ...] = ()
 METHODS = ("cummax", "cummin", "cumprod", "cumsum", "diff", "logcumsumexp")

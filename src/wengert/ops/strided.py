@@ -19,7 +19,7 @@ from wengert._storage import owner
 from wengert.kernels.axes import axis_of
 from wengert.ops._batching import Batch
 from wengert.ops._declare import Value, multilinear
-from wengert.ops._variadic import record
+from wengert.ops._variadic import record, require_tensor
 from wengert.ops.shape import padded, reshape
 
 
@@ -383,7 +383,40 @@ def overlap_add(g: Value, shape: tuple[int, ...], dimension: int, size: int, ste
     return out
 
 
-__all__ = ["as_strided"]
+def as_strided_scatter(
+    input: Tensor,
+    src: Tensor,
+    size: tuple[int, ...],
+    stride: tuple[int, ...],
+    storage_offset: int | None = None,
+) -> Tensor:
+    """A copy of the input with `src` in the place of what `as_strided` would show.
+
+    >>> import wengert
+    >>> wengert.as_strided_scatter(wengert.zeros(2, 2), wengert.ones(2), (2,), (3,))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    require_tensor("as_strided_scatter", "input", input)
+    require_tensor("as_strided_scatter", "src", src, 2)
+    array = _sample(input)
+    window = _checked_window(array, tuple(size), tuple(stride), storage_offset)
+    if tuple(src.shape) != window.shape:
+        raise RuntimeError(
+            "expected src to have a size equal to the slice of self. src size ="
+            f" {list(src.shape)}, slice size = {list(window.shape)}"
+        )
+    if window.overlaps():
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a"
+            f" single memory location: size {list(window.shape)}, stride {list(stride)}"
+        )
+    layout = whole(array)
+    rest: Tensor = _erase(input, layout, window)
+    return rest + _spread(src.to(input.dtype), layout, window)
+
+
+__all__ = ["as_strided", "as_strided_scatter"]
 FUNCTIONAL: tuple[str, ...] = ()
-METHODS = ("as_strided", "unfold")
+METHODS = ("as_strided", "as_strided_scatter", "unfold")
 INPLACE: tuple[str, ...] = ()

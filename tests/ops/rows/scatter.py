@@ -53,6 +53,21 @@ def with_zeros(*zeros: int) -> Any:
     return make
 
 
+def reduced(how: str) -> Any:
+    """Arguments of index_reduce, without ties."""
+
+    def make(rng: Rng) -> tuple[Any, ...]:
+        values = rng.permutation(21) / 3 + 0.1
+        return values[:12].reshape(3, 4), 1, np.array([0, 2, 2]), values[12:].reshape(3, 3), how
+
+    return make
+
+
+REDUCTIONS = [
+    (how, {"include_self": own}, f"{how}-{'own' if own else 'alone'}")
+    for how, own in product(("prod", "mean", "amax", "amin"), (True, False))
+]
+
 ROWS = [
     Row("scatter", with_index((3, 4), 1, ONCE, source=(2, 2)), dtypes=("float32", "int64")),
     Row("scatter", with_index((3, 4), 1, ONCE, source=(3, 3)), tag="larger", grad=False),
@@ -79,6 +94,16 @@ ROWS = [
     Row("index_fill", with_index((3, 4), 1, I([0, 3]), source=()), tag="tensor"),
     Row("masked_scatter", with_index((2, 3), I(MASK, BOOL), source=(2, 2))),
     Row("masked_scatter", with_index((3,), I(MASK, BOOL), source=(4,)), tag="broadcast"),
+    *(Row("index_reduce", reduced(how), own, tag,
+          dtypes=("float32", "int64"))
+      for how, own, tag in REDUCTIONS),
+    Row("diagonal_scatter", with_index((3, 4), source=(3,))),
+    Row("diagonal_scatter", lambda rng: (rng.standard_normal((2, 3, 4)),
+        rng.standard_normal((3, 1)), -1, 0, 2), tag="dims"),
+    Row("as_strided_scatter", lambda rng: (rng.standard_normal((3, 4)),
+        rng.standard_normal((2, 2)), (2, 2), (5, 1), 1), grad=False),
+    Row("Tensor.index_reduce_", lambda rng: (rng.standard_normal((3, 4)), 0, np.array([2, 2]),
+        rng.standard_normal((2, 4)), "amax")),
     Row("Tensor.index_add_", with_index((3, 4), 0, I([2, 2]), source=(2, 4))),
     Row("Tensor.index_copy_", with_index((3, 4), 0, I([2]), source=(1, 4))),
     Row("Tensor.index_fill_", with_index((3, 4), 0, I([2]), 1.5)),
@@ -113,6 +138,18 @@ ERRORS = [
     error("index_fill", (1, I([0]), {(1,)}), RuntimeError, "0-dimensional value tensor"),
     error("index_fill", (1, I([0]), 7j), RuntimeError, "complex Scalar", "complex"),
     error("index_fill", (1, I([[0]]), 7), RuntimeError, "vector/scalar", "rank"),
+    error("index_reduce", (0, I([0]), {(1, 3)}, "sum"), RuntimeError, "amin but got sum", "sum"),
+    error("index_reduce", (0, I([7]), {(1, 3)}, "prod"), IndexError, "index out of range in self"),
+    error("index_reduce", (0, I([0]), {(2, 3)}, "prod"), RuntimeError, "be equal to", "rows"),
+    error("index_reduce", (0, I([[0]]), {(1, 3)}, "prod"), IndexError, "be a vector", "rank"),
+    error("index_reduce", (0, I([0], np.int16), {(1, 3)}, "prod"), RuntimeError, "Short", "kind"),
+    error("index_reduce", (0, I([0]), I([[1, 1, 1]]), "prod"), RuntimeError, "same scalar", "d"),
+    error("index_reduce", (0, I([0]), {(1, 2)}, "prod"), RuntimeError, "shape must match", "s"),
+    error("diagonal_scatter", ({(3,)},), RuntimeError, r"slice size = \[2\]"),
+    error("diagonal_scatter", ({(2,)}, 0, 1, 1), RuntimeError, "cannot be identical", "dims"),
+    error("as_strided_scatter", ({(3,)}, (2,), (2,)), RuntimeError, r"slice size = \[2\]"),
+    error("as_strided_scatter", ({(2,)}, (2,), (20,)), RuntimeError, "out of bounds", "bounds"),
+    error("as_strided_scatter", ({(2,)}, (2,), (0,)), RuntimeError, "more than one element", "o"),
     error("masked_scatter", (I(MASK, BOOL), {(2,)}), RuntimeError, "Number of elements of source"),
     error("masked_scatter", ({(2, 3)}, {(6,)}), RuntimeError, "only supports boolean", "mask"),
     error("masked_scatter", (I(MASK, BOOL), I([1] * 6)), RuntimeError, "same dtypes", "dtype"),

@@ -1,0 +1,63 @@
+"""Floating-point numbers as they are made: their parts, and their neighbours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert._core import Tensor, memory_of
+from wengert.kernels.precision import narrowed, widened
+from wengert.ops._checks import require_kind
+from wengert.ops._declare import Value, elementwise
+from wengert.ops._results import result_of
+from wengert.ops._variadic import require_tensor
+from wengert.ops.exponential import exp2
+from wengert.ops.rounding import no_slope
+from wengert.ops.selection import keep
+
+
+@elementwise(
+    input=lambda g, input, other: keep(g, input != other),
+    other=lambda g: no_slope(g),
+)
+def nextafter(input: Value, other: Value) -> Value:
+    """The number of the same dtype that follows each element on the way to `other`.
+
+    >>> import wengert
+    >>> wengert.nextafter(wengert.tensor(1.0), wengert.tensor(2.0)) - 1
+    tensor(1.1921e-07)
+    """
+    require_kind("nextafter_cpu", input, "f")
+    return np.nextafter(input, other)
+
+
+@elementwise(input=lambda g, input: g / exp2(_exponent(input)), name="frexp")
+def _mantissa(input: Value) -> Value:
+    return narrowed(np.frexp(widened(input))[0], input.dtype)
+
+
+@elementwise(input=None, name="frexp")
+def _exponent(input: Value) -> Value:
+    return np.asarray(np.frexp(widened(input))[1], np.int32)
+
+
+def frexp(input: Tensor) -> Any:
+    """Mantissas with sizes in [0.5, 1), and exponents of two (int32).
+
+    >>> import wengert
+    >>> wengert.frexp(wengert.tensor([6.0])).exponent
+    tensor([3], dtype=torch.int32)
+    """
+    require_tensor("frexp", "input", input)
+    if memory_of(input).dtype.kind not in "fV":
+        raise RuntimeError(
+            f"torch.frexp() only supports floating-point dtypes, but 'input' is {input.dtype}"
+        )
+    return result_of("frexp", _mantissa(input), _exponent(input))
+
+
+__all__ = ["frexp", "nextafter"]
+FUNCTIONAL: tuple[str, ...] = ()
+METHODS = ("frexp", "nextafter")
+INPLACE = ("nextafter",)
