@@ -215,6 +215,8 @@ class TensorMethods:
         """The indices of the elements that are not zero, a row each."""
     def as_strided(self, size: tuple[_int, ...], stride: tuple[_int, ...], storage_offset: _int | None = None) -> Tensor:
         """A view of the input's memory with the given shape, strides and offset, in elements."""
+    def as_strided_scatter(self, src: Tensor, size: tuple[_int, ...], stride: tuple[_int, ...], storage_offset: _int | None = None) -> Tensor:
+        """A copy of the input with `src` in the place of what `as_strided` would show."""
     def asin(self) -> Tensor:
         """Inverse of `sin`; NaN outside [-1, 1]."""
     def asin_(self) -> Tensor:
@@ -391,6 +393,8 @@ class TensorMethods:
         """A matrix with the elements of the input, in flat order, as its diagonal."""
     def diagonal(self, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
         """The diagonal over two dimensions as a view; it becomes the last dimension."""
+    def diagonal_scatter(self, src: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
+        """A copy of the input with `src` in the place of a `diagonal`."""
     def diff(self, n: _int = 1, dim: _int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
         """The n-th difference along `dim`, of the input with `prepend` and `append` put to its ends."""
     def digamma(self) -> Tensor:
@@ -499,6 +503,8 @@ class TensorMethods:
         """The fractional part of each element, with its sign."""
     def frac_(self) -> Tensor:
         """In-place form of `frac`."""
+    def frexp(self) -> Any:
+        """Mantissas with sizes in [0.5, 1), and exponents of two (int32)."""
     def gather(self, dim: _int, index: Operand, *, sparse_grad: _bool = False) -> Tensor:
         """For each element of `index`, the input's element at that place along `dim`."""
     def gcd(self, other: Operand) -> Tensor:
@@ -545,6 +551,8 @@ class TensorMethods:
         """In-place form of `heaviside`."""
     def histc(self, bins: _int = 100, min: _float = 0, max: _float = 0) -> Tensor:
         """Counts in `bins` equal bins between `min` and `max`; both 0 means the input's range."""
+    def histogram(self, bins: _int | Tensor = 100, *, range: Sequence[_float] | None = None, weight: Tensor | None = None, density: _bool = False) -> Any:
+        """Counts (or sums of `weight`) in bins, and the bins' edges."""
     def hsplit(self, indices_or_sections: _int | Sequence[_int]) -> tuple[Tensor, ...]:
         """`tensor_split` into equal parts along the columns (a vector's only dimension)."""
     def hypot(self, other: Operand) -> Tensor:
@@ -583,6 +591,10 @@ class TensorMethods:
         """A copy of the input with `values`, broadcast, at ``input[indices]``, or added there."""
     def index_put_(self, indices: Sequence[Tensor], values: Tensor, accumulate: _bool = False) -> Tensor:
         """In-place form of `index_put`."""
+    def index_reduce(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = True) -> Tensor:
+        """A copy of the input with the slices of `source` combined at index places."""
+    def index_reduce_(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = True) -> Tensor:
+        """In-place form of `index_reduce`."""
     def index_select(self, dim: _int, index: Operand) -> Tensor:
         """The slices of a dimension at the places of an index vector (int64 or int32)."""
     def inner(self, other: Tensor) -> Tensor:
@@ -859,8 +871,14 @@ class TensorMethods:
         """A tensor of the data, which is copied, in this tensor's dtype."""
     def new_zeros(self, *size: Any, **options: Any) -> Tensor:
         """A tensor of this size whose elements are zero, in this tensor's dtype."""
+    def nextafter(self, other: Operand) -> Tensor:
+        """The number of the same dtype that follows each element on the way to `other`."""
+    def nextafter_(self, other: Operand) -> Tensor:
+        """In-place form of `nextafter`."""
     def nonzero(self, *, as_tuple: _bool = False) -> Any:
         """The indices of the elements that are not zero: a row each, or a vector per dimension."""
+    def nonzero_static(self, *, size: _int, fill_value: _int = -1) -> Tensor:
+        """`nonzero` in `size` rows: the first ones, or filled up with `fill_value`."""
     def norm(self, p: _float | str | None = 'fro', dim: Dims | None = None, keepdim: _bool = False, dtype: DType | None = None) -> Tensor:
         """The p-norm of the elements over `dim`, or over everything; "fro" is p=2."""
     def normal_(self, mean: _float = 0.0, std: _float = 1.0, *, generator: Generator | None = None) -> Tensor:

@@ -92,8 +92,11 @@ from wengert.ops.pool import lp_pool1d as lp_pool1d
 from wengert.ops.pool import lp_pool2d as lp_pool2d
 from wengert.ops.pool import lp_pool3d as lp_pool3d
 from wengert.ops.pool import max_pool1d as max_pool1d
+from wengert.ops.pool import max_pool1d_with_indices as max_pool1d_with_indices
 from wengert.ops.pool import max_pool2d as max_pool2d
+from wengert.ops.pool import max_pool2d_with_indices as max_pool2d_with_indices
 from wengert.ops.pool import max_pool3d as max_pool3d
+from wengert.ops.pool import max_pool3d_with_indices as max_pool3d_with_indices
 from wengert.ops.rectifiers import celu as celu
 from wengert.ops.rectifiers import celu_ as celu_
 from wengert.ops.rectifiers import elu as elu
