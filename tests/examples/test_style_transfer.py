@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import wengert
 from tests.examples.runs import after, run, same_on_pytorch
 
 pytest.importorskip("sklearn")
@@ -23,6 +24,18 @@ def test_style_comes_closer(tmp_path: Path) -> None:
     assert style[0] > style[1] > style[2]
     with Image.open(out) as picture:
         assert picture.size == (36, 24)
+
+
+def test_reads_weights(tmp_path: Path) -> None:
+    weights = {}
+    shapes = {0: (64, 3), 2: (64, 64), 5: (128, 64), 7: (128, 128), 10: (256, 128), 12: (9, 9)}
+    for number, shape in shapes.items():  # more than the script needs, as in torchvision's file
+        weights[f"features.{number}.weight"] = wengert.full((*shape, 3, 3), 1e-2)
+        weights[f"features.{number}.bias"] = wengert.zeros(shape[0])
+    wengert.save(weights, tmp_path / "vgg19.pth")
+    files = ("--weights", str(tmp_path / "vgg19.pth"), "--out", str(tmp_path / "picture.png"))
+    outputs = [run("style_transfer.py", *QUICK, *files, "--seed", seed) for seed in "01"]
+    assert after("style", outputs[0]) == after("style", outputs[1])  # nothing is random
 
 
 @pytest.mark.torch
