@@ -116,8 +116,13 @@ def _between(samples: Any, space: Sequence[Any], axis: int) -> tuple[Any, ...]:
 
 
 def _moved(x: np.ndarray, axis: int) -> np.ndarray:
-    """(samples, channel, *space) with the samples at that axis, contiguous."""
-    return np.ascontiguousarray(np.moveaxis(x, 0, axis))
+    """(samples, channel, *space) with the samples at that axis."""
+    return x.swapaxes(0, 1) if axis == 1 else x.transpose(*range(1, x.ndim), 0)
+
+
+def _back(x: np.ndarray, axis: int) -> np.ndarray:
+    """The inverse of `_moved`."""
+    return x.swapaxes(0, 1) if axis == 1 else x.transpose(x.ndim - 1, *range(x.ndim - 1))
 
 
 def _enclosed(
@@ -125,12 +130,24 @@ def _enclosed(
 ) -> np.ndarray:
     """Samples at that axis, zeros around them: in a buffer that has these already, if it fits."""
     if not any(map(any, padding)):
-        return _moved(x, axis)
+        return np.ascontiguousarray(_moved(x, axis))
     size = [n + low + high for n, (low, high) in zip(x.shape[2:], padding, strict=True)]
     shape = (x.shape[1], *_between(len(x), size, axis))
     out = np.zeros(shape, x.dtype) if buffer is None or buffer.shape != shape else buffer
     inside = [slice(low, low + n) for n, (low, _) in zip(x.shape[2:], padding, strict=True)]
-    out[:, *_between(slice(None), inside, axis)] = np.moveaxis(x, 0, axis)
+    out[:, *_between(slice(None), inside, axis)] = _moved(x, axis)
+    return out
+
+
+def _stacked(views: list[np.ndarray], buffer: np.ndarray | None) -> np.ndarray:
+    """Arrays one behind the other along a new axis 1; in the buffer, if it fits."""
+    if len(views) == 1:
+        return views[0]
+    lead, *rest = views[0].shape
+    shape = (lead, len(views), *rest)
+    out = np.empty(shape, views[0].dtype) if buffer is None or buffer.shape != shape else buffer
+    for k, view in enumerate(views):
+        out[:, k] = view
     return out
 
 
@@ -154,16 +171,13 @@ def _columns(
         step = fitting if samples == 1 else max(1, lines)
         for i in range(0, lines, step):
             here = min(step, lines - i)
-            shape = (
-                groups, len(places), channels // groups, *_between(samples, (here, *line), axis)
-            )  # fmt: skip
-            if buffer is None or buffer.shape != shape:
-                buffer = np.empty(shape, x.dtype)
-            for k, (_, (first, *others)) in enumerate(places):
+            views = []
+            for _, (first, *others) in places:
                 start = first.start + i * first.step
                 stop = start + (here - 1) * first.step + 1
                 met = (slice(start, stop, first.step), *others)
-                buffer[:, k] = seen[:, :, *_between(slice(None), met, axis)]
+                views.append(seen[:, :, *_between(slice(None), met, axis)])
+            buffer = _stacked(views, buffer)
             points = slice(i * prod(line), (i + here) * prod(line))
             yield part, points, buffer.reshape(groups, -1, here * width)
 
@@ -211,7 +225,7 @@ def convolve(x: np.ndarray, weight: np.ndarray, geometry: Geometry) -> np.ndarra
             else:
                 shape = _between(part.stop - part.start, size, layout.axis)
                 result = np.matmul(matrix, columns).reshape(len(weight), *shape)
-                out[part] = np.moveaxis(result, layout.axis, 0)
+                out[part] = _back(result, layout.axis)
     return out
 
 
@@ -288,5 +302,5 @@ def spread(g: np.ndarray, weight: np.ndarray, size: Shape, geometry: Geometry) -
             for k, (_, met) in enumerate(offsets(kernel, out, geometry)):
                 seen[:, :, *_between(slice(None), met, axis)] += blocks[:, k]
             found = sums[:, *_between(slice(None), inside, axis)]
-            total[part] = np.moveaxis(found, axis, 0)
+            total[part] = _back(found, axis)
     return total
