@@ -14,7 +14,7 @@ LAYERS = {
     "core": "_core _device _dtypes _info _layout _random _size _storage",
     "kernels": "kernels",
     # What scripts ask about the machine, and the few settings that they change.
-    "platform": "_settings accelerator backends compiler cpu cuda jit mps version xpu",
+    "platform": "_settings accelerator amp backends compiler cpu cuda jit mps version xpu",
     "ops": "ops",
     "autograd": "autograd",
     "tensor": "random tensor",
@@ -25,7 +25,7 @@ LAYERS = {
     "compile": "compile",
     "nn": "nn",
     "distributions": "distributions",
-    "optim": "amp optim",
+    "optim": "optim",
     "serialization": "serialization",
     "utils": "profiler testing utils",
     "distributed": "distributed",

@@ -25,7 +25,7 @@ from wengert.autograd.variable import Variable as Variable
 
 # Loaded when first named.
 _LAZY_MODULES = frozenset({
-    "anomaly_mode", "forward_ad", "function", "functional", "graph",
+    "anomaly_mode", "forward_ad", "function", "functional", "graph", "profiler",
 })  # fmt: skip
 _LAZY_NAMES = {
     "detect_anomaly": "anomaly_mode",

@@ -1,0 +1,1 @@
+"""The profiler: what watches, what it saw, how it is shown."""
