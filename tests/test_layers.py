@@ -14,10 +14,12 @@ LAYERS = {
     "core": "_core _device _dtypes _info _layout _random _size _storage",
     "kernels": "kernels",
     # What scripts ask about the machine, and the few settings that they change.
-    "platform": "_settings accelerator amp backends compiler cpu cuda jit mps version xpu",
+    "platform": (
+        "_config _settings accelerator amp backends compiler cpu cuda mps overrides version xpu"
+    ),
     "ops": "ops",
     "autograd": "autograd",
-    "tensor": "random tensor",
+    "tensor": "random tensor types",
     # Operations under the names of a field.
     "fields": "fft linalg signal special",
     "func": "func",
@@ -27,7 +29,7 @@ LAYERS = {
     "distributions": "distributions",
     "optim": "optim",
     "serialization": "serialization",
-    "utils": "profiler testing utils",
+    "utils": "hub jit multiprocessing profiler return_types testing utils",
     "distributed": "distributed",
     # The torch alias and the commands use the package whole.
     "compat": "compat",

@@ -99,6 +99,10 @@ def _parse(text: Any, index: Any) -> tuple[str, int | None]:
     return kind, index
 
 
+class OutOfMemoryError(RuntimeError):
+    """What PyTorch raises where a device has too little memory; nothing here does."""
+
+
 cpu = device("cpu")
 
 

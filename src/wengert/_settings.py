@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import os
 import warnings
+from importlib import import_module
+from types import ModuleType
+from typing import Any
 
+from wengert import _device
 from wengert._core import caller, getframe
 from wengert._storage import line_of
 from wengert.kernels import blas
@@ -16,6 +20,7 @@ class _Settings:
     deterministic = False
     warn_only = False
     precision = "highest"
+    warn_always = False
 
 
 def set_num_threads(num: int) -> None:
@@ -153,15 +158,53 @@ def set_flush_denormal(mode: bool) -> bool:
     return False
 
 
+def get_device_module(device: Any = None) -> ModuleType:
+    """The module of a kind of device, such as `wengert.cuda`; of the CPU if None.
+
+    >>> import wengert
+    >>> wengert.get_device_module("cpu").is_available()
+    True
+    """
+    kind = "cpu" if device is None else _device.device(device).type
+    try:
+        return import_module(f"wengert.{kind}")
+    except ModuleNotFoundError:
+        raise RuntimeError(
+            f"Device '{kind}' does not have a corresponding module registered as 'torch.{kind}'."
+        ) from None
+
+
+def set_warn_always(b: bool) -> None:
+    """Keep the wish: what warns once does so all the same.
+
+    >>> import wengert
+    >>> wengert.set_warn_always(False)
+    """
+    _Settings.warn_always = bool(b)
+
+
+def is_warn_always_enabled() -> bool:
+    """What `set_warn_always` was given; False at first.
+
+    >>> import wengert
+    >>> wengert.is_warn_always_enabled()
+    False
+    """
+    return _Settings.warn_always
+
+
 __all__ = [
     "are_deterministic_algorithms_enabled",
+    "get_device_module",
     "get_float32_matmul_precision",
     "get_num_interop_threads",
     "get_num_threads",
     "is_deterministic_algorithms_warn_only_enabled",
+    "is_warn_always_enabled",
     "set_float32_matmul_precision",
     "set_flush_denormal",
     "set_num_interop_threads",
     "set_num_threads",
+    "set_warn_always",
     "use_deterministic_algorithms",
 ]

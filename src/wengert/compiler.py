@@ -74,3 +74,43 @@ def reset() -> None:
 
 def cudagraph_mark_step_begin() -> None:
     """Nothing to mark."""
+
+
+def is_exporting() -> bool:
+    """False."""
+    return False
+
+
+def allow_in_graph(fn: Any) -> Any:
+    """Return `fn` as it is."""
+    return fn
+
+
+assume_constant_result = allow_in_graph
+
+
+def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
+    """An empty list: everything runs eagerly."""
+    return []
+
+
+class set_stance:  # noqa: N801 (PyTorch's name)
+    """Accepted, without effect; also a context and a decorator."""
+
+    def __init__(
+        self,
+        stance: str = "default",
+        *,
+        skip_guard_eval_unsafe: bool = False,
+        force_backend: str | Callable[..., Any] | None = None,
+    ) -> None:
+        pass
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, exc_type: Any, exc_val: Any, exc_tb: Any) -> None:
+        pass
+
+    def __call__(self, fn: Callable[..., Any]) -> Callable[..., Any]:
+        return fn

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 
@@ -27,3 +28,32 @@ def current_device() -> str:
 
 def synchronize(device: Any = None) -> None:
     """Nothing to wait for: operations are done when they return."""
+
+
+def is_initialized() -> bool:
+    """True."""
+    return True
+
+
+def set_device(device: Any) -> None:
+    """Nothing to choose."""
+
+
+class Stream:
+    """The one order in which operations run: as they are called."""
+
+    def __init__(self, priority: int = -1) -> None:
+        pass
+
+    def wait_stream(self, stream: Any) -> None:
+        """Nothing to wait for."""
+
+
+def current_stream(device: Any = None) -> Stream:
+    """The one order in which operations run."""
+    return Stream()
+
+
+def stream(stream: Any) -> AbstractContextManager[None]:
+    """A context that does nothing."""
+    return nullcontext()

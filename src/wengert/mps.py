@@ -25,7 +25,7 @@ def manual_seed(seed: int) -> None:
 
 
 def _needs_device(name: str) -> Any:
-    def refuse() -> NoReturn:
+    def refuse(*args: Any, **options: Any) -> NoReturn:
         raise RuntimeError(f"Cannot execute {name}() without MPS backend.")
 
     refuse.__name__ = refuse.__qualname__ = name
@@ -33,6 +33,12 @@ def _needs_device(name: str) -> Any:
     return refuse
 
 
+current_allocated_memory = _needs_device("current_allocated_memory")
+driver_allocated_memory = _needs_device("driver_allocated_memory")
 empty_cache = _needs_device("empty_cache")
+get_rng_state = _needs_device("get_rng_state")
+recommended_max_memory = _needs_device("recommended_max_memory")
 seed = _needs_device("seed")
+set_per_process_memory_fraction = _needs_device("set_per_process_memory_fraction")
+set_rng_state = _needs_device("set_rng_state")
 synchronize = _needs_device("synchronize")

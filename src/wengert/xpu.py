@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 
 def is_available() -> bool:
@@ -32,6 +32,34 @@ def empty_cache() -> None:
     """Nothing to empty."""
 
 
-def synchronize(device: Any = None) -> None:
-    """Raises AssertionError: there is no device."""
-    raise AssertionError("Torch not compiled with XPU enabled")
+def memory_allocated(device: Any = None) -> int:
+    """0: no device memory is in use."""
+    return 0
+
+
+max_memory_allocated = memory_reserved = max_memory_reserved = memory_allocated
+
+
+def _needs_device(name: str) -> Any:
+    def refuse(*args: Any, **options: Any) -> NoReturn:
+        raise AssertionError(
+            f"Torch not compiled with XPU enabled: torch.xpu.{name}() needs a device, and wengert"
+            " computes on the CPU; ask torch.xpu.is_available() first"
+        )
+
+    refuse.__name__ = refuse.__qualname__ = name
+    refuse.__doc__ = "Raises AssertionError: there is no device."
+    return refuse
+
+
+current_device = _needs_device("current_device")
+current_stream = _needs_device("current_stream")
+get_device_capability = _needs_device("get_device_capability")
+get_device_name = _needs_device("get_device_name")
+get_device_properties = _needs_device("get_device_properties")
+get_rng_state = _needs_device("get_rng_state")
+init = _needs_device("init")
+mem_get_info = _needs_device("mem_get_info")
+set_device = _needs_device("set_device")
+set_rng_state = _needs_device("set_rng_state")
+synchronize = _needs_device("synchronize")

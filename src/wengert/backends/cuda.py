@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import SimpleNamespace
 
 matmul = SimpleNamespace(
@@ -48,3 +50,20 @@ def mem_efficient_sdp_enabled() -> bool:
 def math_sdp_enabled() -> bool:
     """What `enable_math_sdp` was given."""
     return _Kernels.math
+
+
+@contextmanager
+def sdp_kernel(
+    enable_flash: bool = True,
+    enable_math: bool = True,
+    enable_mem_efficient: bool = True,
+    enable_cudnn: bool = True,
+) -> Iterator[None]:
+    """Set the switches inside a ``with`` block: attention has one kernel here."""
+    before = _Kernels.flash, _Kernels.math, _Kernels.mem_efficient
+    _Kernels.flash, _Kernels.math = enable_flash, enable_math
+    _Kernels.mem_efficient = enable_mem_efficient
+    try:
+        yield
+    finally:
+        _Kernels.flash, _Kernels.math, _Kernels.mem_efficient = before

@@ -28,6 +28,15 @@ TOP = {
 
 # Modules that wengert keeps in one piece, or under another name.
 ELSEWHERE: dict[str, str] = {
+    "torch.__config__": "wengert._config",
+    "torch._dynamo": "wengert.compat._compilers",
+    "torch._inductor": "wengert.compat._compilers",
+    "torch.cuda.memory": "wengert.cuda",
+    "torch.cuda.random": "wengert.cuda",
+    "torch.cuda.streams": "wengert.cuda",
+    "torch.nn.parallel.distributed": "wengert.nn.parallel",
+    "torch.storage": "wengert.tensor._storages",
+    "torch.utils._pytree": "wengert.utils._pytree",
     "torch.ops": "wengert.utils.checkpoint._aten",
     "torch.functional": "wengert",
     "torch.nn.modules": "wengert.nn",

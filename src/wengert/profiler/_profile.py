@@ -175,7 +175,7 @@ class profile:  # noqa: N801 (PyTorch's name)
         self.step_num = 0
         self.current_action = self.schedule(0)
         self.profiler: profiler.profile | None = None
-        self._options = {
+        self._options: dict[str, Any] = {
             "record_shapes": record_shapes,
             "profile_memory": profile_memory,
             "with_stack": with_stack,

@@ -24,7 +24,7 @@ from wengert.serialization._names import modern
 from wengert.serialization._saving import LEGACY_MAGIC, LEGACY_VERSION, Target
 from wengert.serialization._storages import Loaded, StorageClass
 from wengert.serialization._zip import ALIGNMENT, MAGIC, Reader, fill
-from wengert.tensor._attributes import UntypedStorage
+from wengert.tensor._storages import UntypedStorage
 
 
 def load(

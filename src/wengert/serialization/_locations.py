@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert._device import device
-from wengert.tensor._attributes import UntypedStorage
+from wengert.tensor._storages import UntypedStorage
 
 Restore = Callable[[UntypedStorage, str], UntypedStorage]
 

@@ -22,7 +22,7 @@ from wengert.serialization._storages import (
     StorageClass,
     shown,
 )
-from wengert.tensor._attributes import UntypedStorage
+from wengert.tensor._storages import UntypedStorage
 
 _CONSTANTS = (StorageClass, dtype, memory_format, Function)
 

@@ -12,7 +12,7 @@ import numpy as np
 from wengert import _dtypes
 from wengert._core import Tensor, leaf_of, new
 from wengert._storage import owner
-from wengert.tensor._attributes import UntypedStorage
+from wengert.tensor._storages import UntypedStorage
 
 # What PyTorch calls the storages of each dtype; the newer dtypes have none of their own.
 CLASSES = {
@@ -86,14 +86,6 @@ def _dense(array: np.ndarray) -> bool:
             return False
         step *= n
     return True
-
-
-def bytes_of(memory: np.ndarray) -> np.ndarray:
-    """The bytes of dense memory, in the order in which they lie there."""
-    if not memory.size:
-        return np.empty(0, np.uint8)
-    order = sorted(range(memory.ndim), key=lambda d: -memory.strides[d])
-    return memory.transpose(order).reshape(-1).view(np.uint8)
 
 
 def _plain(array: np.ndarray) -> Tensor:

@@ -211,44 +211,6 @@ def dim_order(self: Tensor, *, ambiguity_check: bool | list[Any] = False) -> tup
     return tuple(sorted(range(len(strides)), key=lambda d: -strides[d]))
 
 
-class UntypedStorage:
-    """The memory that one or several tensors show."""
-
-    __slots__ = ("_owner",)
-
-    def __init__(self, memory: np.ndarray) -> None:
-        self._owner = memory
-
-    def data_ptr(self) -> int:
-        """The address of the first byte."""
-        return _address(self._owner) if self._owner.size else 0
-
-    def nbytes(self) -> int:
-        """The length in bytes."""
-        return self._owner.nbytes
-
-    size = __len__ = nbytes
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, UntypedStorage) and self._owner is other._owner
-
-    def __hash__(self) -> int:
-        return id(self._owner)
-
-    def __repr__(self) -> str:
-        return f"<torch.UntypedStorage of {self.nbytes()} bytes on cpu>"
-
-
-def untyped_storage(self: Tensor) -> UntypedStorage:
-    """The memory that this tensor shows, perhaps together with others.
-
-    >>> import wengert
-    >>> wengert.zeros(4).untyped_storage().nbytes()
-    16
-    """
-    return UntypedStorage(owner(self._array))
-
-
 def _never(self: Tensor) -> bool:
     return False
 
@@ -304,7 +266,7 @@ def get_device(self: Tensor) -> int:
 
 
 _METHODS = (size, stride, dim, numel, element_size, storage_offset, data_ptr, is_contiguous,
-            is_signed, is_nonzero, is_same_size, is_set_to, dim_order, untyped_storage, is_conj,
+            is_signed, is_nonzero, is_same_size, is_set_to, dim_order, is_conj,
             is_neg, is_inference, is_pinned, get_device)  # fmt: skip
 # What no tensor here is.
 _NEVER = ("is_cuda", "is_sparse", "is_sparse_csr", "is_quantized", "is_meta", "is_mkldnn",

@@ -359,20 +359,8 @@ def is_tensor(obj: Any) -> bool:
     return isinstance(obj, Tensor)
 
 
-def is_storage(obj: Any) -> bool:
-    """Whether an object is a tensor's storage.
-
-    >>> import wengert
-    >>> wengert.is_storage(wengert.zeros(2).untyped_storage())
-    True
-    """
-    from wengert.tensor._attributes import UntypedStorage
-
-    return isinstance(obj, UntypedStorage)
-
-
 __all__ = [
     "as_tensor", "asarray", "empty", "empty_like", "empty_strided", "eye", "from_dlpack",
-    "from_numpy", "full", "full_like", "is_storage", "is_tensor", "numel", "ones", "ones_like",
+    "from_numpy", "full", "full_like", "is_tensor", "numel", "ones", "ones_like",
     "scalar_tensor", "tensor", "zeros", "zeros_like",
 ]  # fmt: skip

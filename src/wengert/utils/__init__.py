@@ -7,9 +7,14 @@ from wengert.utils import data as data
 
 __all__ = ["checkpoint", "data"]
 
+# Loaded when first named.
+_LAZY = frozenset({
+    "_pytree", "benchmark", "checkpoint", "collect_env", "cpp_extension", "dlpack", "model_zoo",
+    "tensorboard",
+})  # fmt: skip
+
 
 def __getattr__(name: str) -> _Any:
-    # Loaded when first named.
-    if name == "checkpoint":
-        return _import_module("wengert.utils.checkpoint")
+    if name in _LAZY:
+        return _import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

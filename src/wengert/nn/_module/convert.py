@@ -111,8 +111,14 @@ class Conversion(Tree):
         """This module: everything is on the CPU."""
         return self
 
+    def cuda(self: M, device: Any = None) -> M:
+        """AssertionError if there are parameters or buffers, as in a PyTorch without CUDA."""
+        return self._apply(lambda t: t.cuda(device))
+
     def share_memory(self: M) -> M:
-        """This module: threads share its memory, and there are no worker processes."""
+        """Move parameters and buffers to memory that processes forked from here will share."""
+        for tensor in (*self.parameters(), *self.buffers()):
+            tensor.share_memory_()
         return self
 
     def compile(self, *args: Any, **kwargs: Any) -> None:

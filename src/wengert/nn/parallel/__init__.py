@@ -42,6 +42,35 @@ class DataParallel(Module):
         return self.module(*inputs, **kwargs)
 
 
+class DistributedDataParallel(Module):
+    """ValueError: there are no process groups.
+
+    >>> import wengert
+    >>> try:
+    ...     wengert.nn.parallel.DistributedDataParallel(wengert.nn.Linear(2, 1))
+    ... except ValueError:
+    ...     print("there is no process group")
+    there is no process group
+    """
+
+    def __init__(
+        self,
+        module: Module,
+        device_ids: Any = None,
+        output_device: Any = None,
+        dim: int = 0,
+        broadcast_buffers: bool | None = None,
+        init_sync: bool = True,
+        process_group: Any = None,
+        **options: Any,
+    ) -> None:
+        raise ValueError(
+            "Default process group has not been initialized, please make sure to call"
+            " init_process_group: DistributedDataParallel needs one, and wengert trains in one"
+            " process"
+        )
+
+
 def data_parallel(
     module: Module,
     inputs: Any,
@@ -68,4 +97,4 @@ def data_parallel(
     return module(*arguments, **(module_kwargs or {}))
 
 
-__all__ = ["DataParallel", "data_parallel"]
+__all__ = ["DataParallel", "DistributedDataParallel", "data_parallel"]

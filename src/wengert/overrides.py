@@ -1,0 +1,40 @@
+"""``torch.overrides``: nothing overrides operations here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wengert._core import Tensor
+
+
+def has_torch_function(relevant_args: Any) -> bool:
+    """False: operations do not ask their arguments for another implementation.
+
+    >>> import wengert.overrides
+    >>> wengert.overrides.has_torch_function((wengert.ones(1),))
+    False
+    """
+    return False
+
+
+has_torch_function_unary = has_torch_function
+
+
+def has_torch_function_variadic(*args: Any) -> bool:
+    """False, as `has_torch_function`.
+
+    >>> import wengert.overrides
+    >>> wengert.overrides.has_torch_function_variadic(1, 2)
+    False
+    """
+    return False
+
+
+def is_tensor_like(inp: Any) -> bool:
+    """Whether something is a tensor, or says that it may stand for one.
+
+    >>> import wengert.overrides
+    >>> wengert.overrides.is_tensor_like(wengert.ones(1))
+    True
+    """
+    return isinstance(inp, Tensor) or hasattr(inp, "__torch_function__")
