@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from dataclasses import is_dataclass
+from enum import Enum
 from inspect import Parameter, Signature
 from types import ModuleType
 from typing import Any
@@ -82,7 +83,8 @@ def public_in(namespace: str) -> dict[str, Any]:
 
 
 # What scripts ask of a machine: answers are constants.
-PLATFORM = ("accelerator", "backends", "compiler", "cpu", "cuda", "jit", "mps", "xpu")
+PLATFORM = ("accelerator", "backends", "compiler", "cpu", "cuda", "distributed", "jit", "mps",
+            "xpu")  # fmt: skip
 # Classes whose values are there to be named, not made.
 NAMED = {"dtype", "layout", "memory_format"}
 
@@ -92,6 +94,7 @@ def is_told_not_shown(name: str, value: Any, text: str) -> bool:
     return (
         is_exception(value)
         or is_dataclass(value)
+        or (isinstance(value, type) and issubclass(value, Enum))
         or name in NAMED
         or name.split(".")[0] in PLATFORM
         or text.startswith(("In-place form of", "The old name of"))
@@ -162,6 +165,7 @@ DIFFERENT = {
     "Size",  # takes its argument by position only
     "Tensor.requires_grad_",  # the stub says `mode`, the method takes `requires_grad`
     "jit.script",  # private arguments
+    "random.fork_rng",
     "rrelu",  # one function for torch.rrelu and nn.functional.rrelu
     "nn.functional.rrelu_",
     "nn.functional.fractional_max_pool2d",  # what is found is of the function that it calls

@@ -42,10 +42,15 @@ def _run(fn: Callable[..., Any], index: int, args: tuple[Any, ...], errors: Any)
 
 
 class ProcessContext:
-    """The processes that `spawn` started."""
+    """The processes that `spawn` started.
 
-    def __init__(self, processes: list[Any], errors: list[Any]) -> None:
-        self.processes, self._errors = processes, errors
+    >>> import wengert.multiprocessing as mp
+    >>> mp.spawn(print, nprocs=0, join=False).join()
+    True
+    """
+
+    def __init__(self, processes: list[Any], error_files: list[Any]) -> None:
+        self.processes, self._errors = processes, error_files
 
     def pids(self) -> list[int | None]:
         """The numbers of the processes."""
@@ -161,4 +166,19 @@ def set_sharing_strategy(new_strategy: str) -> None:
 
 def __getattr__(name: str) -> Any:
     # Queue, Process, Pool, set_start_method and all the others.
+    if name.startswith("__"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(multiprocessing, name)
+
+
+__all__ = [
+    "ProcessContext",
+    "ProcessException",
+    "ProcessExitedException",
+    "ProcessRaisedException",
+    "get_all_sharing_strategies",
+    "get_sharing_strategy",
+    "set_sharing_strategy",
+    "spawn",
+    "start_processes",
+]

@@ -19,11 +19,15 @@ ANSWERS = {
         "max_memory_allocated": 0,
         "get_arch_list": [],
         "get_rng_state_all": [],
+        "memory_stats": {},
     },
     "mps": {"is_available": False, "device_count": 0},
     "xpu": {"is_available": False, "device_count": 0, "empty_cache": None},
     "accelerator": {"is_available": False, "device_count": 0, "current_accelerator": None},
-    "cpu": {"is_available": True, "device_count": 1, "synchronize": None},
+    "cpu": {"is_available": True, "is_initialized": True, "device_count": 1, "synchronize": None},
+    "compiler": {"is_compiling": False, "is_exporting": False, "reset": None},
+    "jit": {"is_scripting": False, "is_tracing": False},
+    "backends.mha": {"get_fastpath_enabled": True},
     "backends.cudnn": {"is_available": False, "version": None},
     "backends.mps": {"is_available": False, "is_built": False},
     "backends.cuda": {"is_built": False, "flash_sdp_enabled": True},
@@ -35,10 +39,20 @@ REFUSALS = {
     ("cuda", "get_device_name"): AssertionError,
     ("cuda", "get_device_properties"): AssertionError,
     ("cuda", "mem_get_info"): AssertionError,
+    ("cuda", "Stream"): RuntimeError,
+    ("cuda", "Event"): RuntimeError,
+    ("cuda", "CUDAGraph"): RuntimeError,
+    ("cuda", "FloatTensor"): TypeError,
+    ("cuda", "default_stream"): AssertionError,
+    ("mps", "current_allocated_memory"): RuntimeError,
     ("mps", "synchronize"): RuntimeError,
     ("mps", "empty_cache"): RuntimeError,
     ("xpu", "synchronize"): AssertionError,
+    ("xpu", "current_device"): AssertionError,
     ("accelerator", "synchronize"): RuntimeError,
+    ("accelerator", "current_stream"): RuntimeError,
+    ("accelerator", "empty_cache"): RuntimeError,
+    ("accelerator", "memory_allocated"): RuntimeError,
     ("accelerator", "current_device_index"): RuntimeError,
 }
 
@@ -60,7 +74,7 @@ def test_answers_are_those_of_a_cpu_build(torch, module, name):
 
 @pytest.mark.parametrize(("module", "name"), REFUSALS)
 def test_refuses_without_a_device(module, name):
-    with pytest.raises(REFUSALS[module, name], match=r"CUDA|MPS|XPU|accelerator"):
+    with pytest.raises(REFUSALS[module, name], match=r"CUDA|MPS|XPU|accelerator|base class"):
         ask("wengert", module, name)
 
 
@@ -198,3 +212,72 @@ def test_marks_of_the_script_compiler_change_nothing():
     assert jit.unused(half) is half
     assert jit.export(half) is half
     assert (jit.is_scripting(), jit.is_tracing()) == (False, False)
+
+
+def test_contexts_of_no_device_do_nothing():
+    from wengert import cpu, cuda
+
+    with cuda.device(-1), cuda.device(None), cuda.stream(None), cpu.stream(cpu.Stream()):
+        pass
+    with pytest.raises(AssertionError, match="not compiled with CUDA"):
+        cuda.device(0)
+    with pytest.raises(RuntimeError, match="NVTX"), cuda.nvtx.range("block"):
+        pass
+
+
+def test_old_types_are_those_of_no_tensor():
+    import wengert
+    from wengert import cuda
+
+    assert not isinstance(wengert.ones(1), cuda.FloatTensor)
+
+
+def test_modules_of_devices():
+    import wengert
+    from wengert import cuda
+
+    assert wengert.get_device_module("cuda:1") is cuda
+    assert wengert.get_device_module() is wengert.cpu
+    with pytest.raises(RuntimeError, match="does not have a corresponding module"):
+        wengert.get_device_module("vulkan")
+
+
+def test_a_module_without_parameters_moves_anywhere():
+    import wengert
+
+    wengert.nn.ReLU().cuda()
+    with pytest.raises(AssertionError, match="not compiled with CUDA"):
+        wengert.nn.Linear(1, 1).cuda()
+    assert wengert.nn.Linear(1, 1).share_memory().weight.is_shared()
+
+
+def test_attention_kernels_are_switches():
+    from wengert.backends import cuda
+
+    with cuda.sdp_kernel(enable_flash=False):
+        assert not cuda.flash_sdp_enabled()
+    assert cuda.flash_sdp_enabled()
+
+
+def test_one_process():
+    from wengert import distributed, nn
+
+    assert not distributed.is_initialized()
+    for refused in (distributed.get_rank, lambda: nn.parallel.DistributedDataParallel(nn.ReLU())):
+        with pytest.raises(ValueError, match="Default process group has not been initialized"):
+            refused()
+    with pytest.raises(RuntimeError, match="is_available"):
+        distributed.init_process_group("gloo")
+
+
+def test_modules_are_saved_by_jit(tmp_path):
+    import wengert
+
+    model = wengert.nn.Linear(2, 1).eval()
+    assert jit.freeze(model) is model
+    with pytest.raises(RuntimeError, match="eval mode"):
+        jit.freeze(model.train())
+    jit.save(model, tmp_path / "model.pt")
+    assert jit.load(tmp_path / "model.pt").weight.equal(model.weight)
+    assert jit.wait(jit.fork(half, 3)) == 1.5
+    assert jit.isinstance([1], list[int])

@@ -42,6 +42,24 @@ FORMS = {
     "from torch.utils.data._utils.collate import default_collate as c": "callable(c)",
     "from torch.utils.data.distributed import DistributedSampler": "callable(DistributedSampler)",
     "import torch.utils.data": "torch.utils.data._utils.worker.get_worker_info() is None",
+    "from torch.cuda.amp import GradScaler, autocast": "not GradScaler(enabled=False).is_enabled()",
+    "from torch.amp import autocast": "autocast is torch.autocast",
+    "from torch.profiler import ProfilerActivity, profile": "profile is wengert.profiler.profile",
+    "from torch.autograd.profiler import record_function": "callable(record_function)",
+    "import torch.distributed as dist": "not dist.is_available()",
+    "from torch.nn.parallel import DistributedDataParallel as DDP": "callable(DDP)",
+    "from torch.nn.attention import SDPBackend, sdpa_kernel": "callable(sdpa_kernel)",
+    "import torch._dynamo": "torch._dynamo.reset() is None and torch._dynamo.config is not None",
+    "import torch.multiprocessing as mp": "callable(mp.spawn) and callable(mp.Queue)",
+    "from torch.utils._pytree import tree_map": "tree_map(len, ['ab', {'c': ''}]) == [2, {'c': 0}]",
+    "from torch.utils.dlpack import from_dlpack, to_dlpack": "callable(to_dlpack)",
+    "import torch.utils.benchmark as benchmark": "callable(benchmark.Timer)",
+    "from torch.types import Device, Number": "Number is not None",
+    "from torch.hub import load_state_dict_from_url": "callable(load_state_dict_from_url)",
+    "import torch.random": "torch.random.initial_seed() == torch.initial_seed()",
+    "from torch.storage import UntypedStorage": "UntypedStorage is torch.UntypedStorage",
+    "from torch.return_types import max as m": "isinstance(torch.ones(1).max(0), m)",
+    "import torch.overrides": "torch.overrides.is_tensor_like(torch.ones(1))",
     "import torch.backends.cudnn as cudnn": "cudnn is torch.backends.cudnn",
     "from torch.version import cuda": "cuda is None",
     "from torch.nn import *": "Linear is wengert.nn.Linear and 'Linear' in dir(torch.nn)",
@@ -246,3 +264,32 @@ def test_version_is_a_string():
     assert version == "2.13"
     assert hash(version) == hash("2.13.0+wengert")
     assert version != "no version"
+
+
+def test_safetensors_files(tmp_path):
+    out = run_in_alias(f"""
+        import torch
+        from safetensors import safe_open
+        from safetensors.torch import load, load_file, save, save_file
+        path = {str(tmp_path / "x.safetensors")!r}
+        tensors = {{"a": torch.arange(6.0).view(2, 3), "b": torch.ones(2).bfloat16()}}
+        save_file(tensors, path)
+        for read in (load_file(path), load(save(tensors))):
+            print(all(read[k].equal(v) and read[k].dtype is v.dtype for k, v in tensors.items()))
+        with safe_open(path, framework="pt") as file:
+            print(file.get_slice("a")[1:, :2].tolist() == [[3.0, 4.0]])
+    """)
+    assert out.split() == ["True"] * 3
+
+
+def test_tensorboard_writes_tensors(tmp_path):
+    pytest.importorskip("tensorboardX")
+    out = run_in_alias(f"""
+        import os, torch
+        from torch.utils.tensorboard import SummaryWriter
+        with SummaryWriter({str(tmp_path)!r}) as writer:
+            writer.add_scalar("loss", torch.tensor(0.5), 1)
+            writer.add_histogram("weights", torch.ones(4, requires_grad=True), 1)
+        print(any("tfevents" in name for name in os.listdir({str(tmp_path)!r})))
+    """)
+    assert out.split() == ["True"]

@@ -181,7 +181,4 @@ class emit_itt(emit_nvtx):  # noqa: N801
     _tool = "ITT"
 
 
-__all__ = [
-    "EventList", "FunctionEvent", "FunctionEventAvg", "emit_itt", "emit_nvtx", "profile",
-    "record_function",
-]  # fmt: skip
+__all__ = ["emit_itt", "emit_nvtx", "profile", "record_function"]

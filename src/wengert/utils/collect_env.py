@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import platform
 import sys
+from importlib.metadata import version
 
-from wengert import __version__, _config
+from wengert._config import show
 
 
 def get_pretty_env_info() -> str:
@@ -16,13 +17,13 @@ def get_pretty_env_info() -> str:
     'wengert version'
     """
     lines = {
-        "wengert version": __version__,
+        "wengert version": version("wengert"),
         "Python version": sys.version.replace("\n", " "),
         "Python platform": platform.platform(),
         "CPU": platform.processor() or platform.machine(),
         "Is CUDA available": "False",
     }
-    return "\n".join(f"{name}: {value}" for name, value in lines.items()) + f"\n{_config.show()}"
+    return "\n".join(f"{name}: {value}" for name, value in lines.items()) + f"\n{show()}"
 
 
 def main() -> None:

@@ -6,6 +6,16 @@ from typing import Any, NoReturn
 
 CUDA_HOME: str | None = None
 
+_DOC = """Raises RuntimeError: there is no C++ interface.
+
+>>> from wengert.utils import cpp_extension
+>>> try:
+...     cpp_extension.{name}()
+... except RuntimeError:
+...     print("no C++")
+no C++
+"""
+
 
 def _refuse(name: str) -> Any:
     def refuse(*args: Any, **options: Any) -> NoReturn:
@@ -15,7 +25,7 @@ def _refuse(name: str) -> Any:
         )
 
     refuse.__name__ = refuse.__qualname__ = name
-    refuse.__doc__ = "Raises RuntimeError. >>> # there is no C++ interface"
+    refuse.__doc__ = _DOC.format(name=name)
     return refuse
 
 

@@ -2,17 +2,50 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+from wengert._core import Tensor
+from wengert.autograd._transforms.tree import tree_map
 
-def __getattr__(name: str) -> Any:
-    if name not in ("SummaryWriter", "FileWriter", "RecordWriter"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+def _array(value: Any) -> Any:
+    return value.detach().numpy() if isinstance(value, Tensor) else value
+
+
+def _of_arrays(method: Callable[..., Any]) -> Callable[..., Any]:
+    """The method, given arrays for tensors: tensorboardX knows those of PyTorch only."""
+
+    @functools.wraps(method)
+    def converted(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return method(self, *tree_map(_array, args), **tree_map(_array, kwargs))
+
+    return converted
+
+
+def _add_graph(self: Any, *args: Any, **kwargs: Any) -> None:
+    raise RuntimeError(
+        "SummaryWriter.add_graph needs a traced graph of PyTorch; wengert.graph shows what was"
+        " recorded"
+    )
+
+
+@functools.cache
+def _writer() -> type:
     try:
-        return getattr(import_module("tensorboardX"), name)
+        theirs: Any = import_module("tensorboardX").SummaryWriter
     except ModuleNotFoundError:
         raise ImportError(
-            f"{name} needs tensorboardX: pip install tensorboardX (and tensorboard, to look at"
-            " what it wrote)"
+            "SummaryWriter needs tensorboardX: pip install tensorboardX (and tensorboard, to look"
+            " at what it wrote)"
         ) from None
+    methods = {n: _of_arrays(m) for n, m in vars(theirs).items() if n.startswith("add_")}
+    return type("SummaryWriter", (theirs,), {**methods, "add_graph": _add_graph})
+
+
+def __getattr__(name: str) -> Any:
+    if name == "SummaryWriter":
+        return _writer()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
