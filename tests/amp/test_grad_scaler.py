@@ -10,7 +10,7 @@ STEPS = [1.0, 1.0, float("inf"), 1.0, float("nan"), 1.0, 1.0, 1.0]
 
 
 def trained(lib, **options):
-    """Scales, weights and states of a few steps, some of them with gradients that are not finite."""
+    """Scales, weights and states of a few steps; some gradients are not finite."""
     w = lib.ones(2, requires_grad=True)
     optimizer = lib.optim.SGD([w], lr=0.25)
     scaler = lib.amp.GradScaler("cpu", init_scale=8.0, growth_interval=2, **options)
@@ -31,64 +31,54 @@ def test_steps_are_pytorchs(torch, options):
     assert trained(wengert, **options) == trained(torch, **options)
 
 
-def misuse(lib, kind):
-    """A call that both refuse."""
-    w = lib.ones(2, requires_grad=True)
-    optimizer = lib.optim.SGD([w], lr=0.5)
-    scaler = lib.amp.GradScaler("cpu")
-    if kind == "unused":
-        scaler.step(optimizer)
-    scaler.scale(w.sum()).backward()
-    if kind == "twice":
-        scaler.unscale_(optimizer)
-        scaler.unscale_(optimizer)
-    elif kind == "step twice":
-        scaler.step(optimizer)
-        scaler.step(optimizer)
-    elif kind == "late":
-        scaler.step(optimizer)
-        scaler.unscale_(optimizer)
-    elif kind == "nothing to look at":
-        w.grad = None
-        scaler.step(optimizer)
-    elif kind == "update":
-        scaler.update()
-    elif kind == "closure":
-        scaler.step(optimizer, closure=len)
-    elif kind == "no tensor":
-        scaler.scale(3)
-    elif kind == "empty":
-        scaler.load_state_dict({})
-    elif kind == "growth":
-        lib.amp.GradScaler("cpu", growth_factor=1.0)
-    elif kind == "half":
-        half = lib.ones(2, dtype=lib.float16, requires_grad=True)
-        (half * 1).sum().backward()
-        scaler.unscale_(lib.optim.SGD([half], lr=0.5))
+def without_gradients(lib, scaler, optimizer):
+    optimizer.zero_grad()
+    scaler.step(optimizer)
 
 
-KINDS = {
-    "unused": "Attempted step but _scale is None",
-    "twice": r"unscale_\(\) has already been called",
-    "step twice": r"step\(\) has already been called",
-    "late": r"unscale_\(\) is being called after step",
-    "nothing to look at": "No inf checks were recorded for this optimizer",
-    "update": "No inf checks were recorded prior to update",
-    "closure": "Closure use is not currently supported",
-    "no tensor": "outputs must be a Tensor or an iterable",
-    "empty": "The source state dict is empty",
-    "growth": "The growth factor must be > 1.0",
-    "half": "Attempting to unscale FP16 gradients",
+def in_half(lib, scaler, optimizer):
+    w = lib.ones(2, dtype=lib.float16, requires_grad=True)
+    (w * 1).sum().backward()
+    scaler.unscale_(lib.optim.SGD([w], lr=0.5))
+
+
+# What is called, as often as it takes; what both say.
+MISUSES = {
+    "twice": (lambda lib, s, o: s.unscale_(o), r"unscale_\(\) has already been called"),
+    "step twice": (lambda lib, s, o: s.step(o), r"step\(\) has already been called"),
+    "late": (lambda lib, s, o: (s.step(o), s.unscale_(o)), r"unscale_\(\) is being called after"),
+    "no gradients": (without_gradients, "No inf checks were recorded for this optimizer"),
+    "update": (lambda lib, s, o: s.update(), "No inf checks were recorded prior to update"),
+    "closure": (lambda lib, s, o: s.step(o, closure=len), "Closure use is not currently supported"),
+    "no tensor": (lambda lib, s, o: s.scale(3), "outputs must be a Tensor or an iterable"),
+    "empty": (lambda lib, s, o: s.load_state_dict({}), "The source state dict is empty"),
+    "unused": (lambda lib, s, o: lib.amp.GradScaler("cpu").step(o), "Attempted step but _scale is"),
+    "growth": (
+        lambda lib, s, o: lib.amp.GradScaler("cpu", growth_factor=1.0),
+        "The growth factor must be > 1.0",
+    ),
+    "half": (in_half, "Attempting to unscale FP16 gradients"),
 }
 
 
+def misused(lib, call):
+    """A scaler that was used, and then misused."""
+    w = lib.ones(2, requires_grad=True)
+    optimizer = lib.optim.SGD([w], lr=0.5)
+    scaler = lib.amp.GradScaler("cpu")
+    scaler.scale(w.sum()).backward()
+    for _ in range(2):
+        call(lib, scaler, optimizer)
+
+
 @pytest.mark.torch
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", MISUSES)
 def test_refusals_are_pytorchs(torch, kind):
-    with pytest.raises(Exception, match=KINDS[kind]) as theirs:
-        misuse(torch, kind)
-    with pytest.raises(theirs.type, match=KINDS[kind]):
-        misuse(wengert, kind)
+    call, text = MISUSES[kind]
+    with pytest.raises(Exception, match=text) as theirs:
+        misused(torch, call)
+    with pytest.raises(theirs.type, match=text):
+        misused(wengert, call)
 
 
 def test_a_disabled_scaler_lets_pass():

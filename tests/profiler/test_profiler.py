@@ -79,7 +79,7 @@ def test_table_has_pytorchs_columns(torch):
         with lib.profiler.profile(record_shapes=True, profile_memory=True) as seen:
             x * 2
         table = seen.key_averages(group_by_input_shape=True).table(sort_by="cpu_time_total")
-        return [line.split("  ") for line in table.splitlines() if "Self CPU %" in line][0]
+        return next(line.split("  ") for line in table.splitlines() if "Self CPU %" in line)
 
     ours, theirs = (
         [cell.strip() for cell in titles(lib) if cell.strip()] for lib in (wengert, torch)
