@@ -19,8 +19,8 @@ from wengert.autograd._hooks import RemovableHandle as RemovableHandle
 from wengert.kernels.axes import Dims as Dims
 from wengert.ops._results import MinMax as MinMax
 from wengert.ops._results import ValuesIndices as ValuesIndices
-from wengert.tensor._attributes import UntypedStorage as UntypedStorage
-from wengert.tensor._resizing import TypedStorage as TypedStorage
+from wengert.tensor._storages import TypedStorage as TypedStorage
+from wengert.tensor._storages import UntypedStorage as UntypedStorage
 import builtins as builtins
 
 # What an operation takes where it takes a tensor.

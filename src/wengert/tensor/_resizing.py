@@ -1,4 +1,4 @@
-"""Tensors that change which memory they show, and storages."""
+"""Tensors that change which memory they show."""
 
 from __future__ import annotations
 
@@ -9,91 +9,10 @@ import numpy as np
 
 from wengert import _layout
 from wengert._core import Tensor, wrap
-from wengert._device import cpu, device
-from wengert._dtypes import dtype, of_numpy
-from wengert._storage import owner
 from wengert.ops._operands import show
 from wengert.ops.strided import as_strided
 from wengert.tensor._arguments import require_tensor, size_of
-from wengert.tensor._attributes import UntypedStorage
-from wengert.tensor._data import warn
-
-
-class TypedStorage:
-    """The memory that one or several tensors show, as elements of one dtype."""
-
-    __slots__ = ("_elements",)
-
-    is_cuda = False
-
-    def __init__(self, elements: np.ndarray) -> None:
-        self._elements = elements
-
-    @property
-    def dtype(self) -> dtype:
-        """That of the elements."""
-        return of_numpy[self._elements.dtype]
-
-    @property
-    def device(self) -> device:
-        """The CPU."""
-        return cpu
-
-    def untyped(self) -> UntypedStorage:
-        """The same memory as bytes."""
-        return UntypedStorage(owner(self._elements))
-
-    def data_ptr(self) -> int:
-        """The address of the first element."""
-        return self.untyped().data_ptr()
-
-    def nbytes(self) -> int:
-        """The length in bytes."""
-        return self._elements.nbytes
-
-    def size(self) -> int:
-        """The number of elements."""
-        return self._elements.size
-
-    __len__ = size
-
-    def tolist(self) -> list[Any]:
-        """The elements, as Python numbers."""
-        return list(self._elements.tolist())
-
-    def __getitem__(self, index: int) -> Any:
-        return self._elements[index].item()
-
-    def __repr__(self) -> str:
-        lines = "".join(f" {value}\n" for value in self.tolist())
-        return (
-            f"{lines}[torch.storage.TypedStorage(dtype={self.dtype}, device=cpu) of size"
-            f" {self.size()}]"
-        )
-
-
-def _elements(array: np.ndarray) -> np.ndarray:
-    """All of the memory that an array shows, as a flat array of its dtype."""
-    base = owner(array)
-    flat = base.ravel("K")
-    if not np.may_share_memory(flat, base) and base.size:
-        return array.ravel("K")  # not dense
-    return flat.view(np.uint8)[: flat.nbytes // array.itemsize * array.itemsize].view(array.dtype)
-
-
-def storage(self: Tensor) -> TypedStorage:
-    """The memory that this tensor shows, as elements of its dtype.
-
-    >>> import warnings, wengert
-    >>> with warnings.catch_warnings(action="ignore"):  # untyped_storage() is the new way
-    ...     len(wengert.zeros(2, 3)[0].storage())
-    6
-    """
-    warn(
-        "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be"
-        " the only storage class; use tensor.untyped_storage() instead of tensor.storage()"
-    )
-    return TypedStorage(_elements(self._array))
+from wengert.tensor._storages import TypedStorage, UntypedStorage, elements_of
 
 
 def resize_(self: Tensor, *size: Any, memory_format: Any = _layout.contiguous_format) -> Tensor:
@@ -113,7 +32,7 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = _layout.contiguous_fo
     if shape == array.shape:
         return self
     offset, count = self.storage_offset(), prod(shape)
-    there = _elements(array)[offset:]
+    there = elements_of(array)[offset:]
     if there.size < count:
         larger = np.zeros(count, array.dtype)
         larger[: there.size] = there
@@ -162,7 +81,7 @@ def set_(
     if size is not None:
         length = tuple(size)
         steps = tuple(stride) if stride is not None else _dense(length)
-        shown = as_strided(wrap(_elements(shown._array)), length, steps, storage_offset)
+        shown = as_strided(wrap(elements_of(shown._array)), length, steps, storage_offset)
     self._array = shown._array
     show(self, source)
     return self
@@ -184,5 +103,5 @@ def _dense(shape: tuple[int, ...]) -> tuple[int, ...]:
 def bind() -> None:
     """Give Tensor what this module is about."""
     define: Any = Tensor
-    for function in (storage, resize_, resize_as_, set_):
+    for function in (resize_, resize_as_, set_):
         setattr(define, function.__name__, function)

@@ -24,6 +24,15 @@ def bytes_of(memory: np.ndarray) -> np.ndarray:
     return memory.transpose(order).reshape(-1).view(np.uint8)
 
 
+def elements_of(array: np.ndarray) -> np.ndarray:
+    """All of the memory that an array shows, as a flat array of its dtype."""
+    base = owner(array)
+    flat = base.ravel("K")
+    if not np.may_share_memory(flat, base) and base.size:
+        return array.ravel("K")  # not dense
+    return flat.view(np.uint8)[: flat.nbytes // array.itemsize * array.itemsize].view(array.dtype)
+
+
 class _Storage:
     """What storages of both kinds say of themselves."""
 
@@ -155,7 +164,8 @@ class UntypedStorage(_Storage):
         return id(self._owner)
 
     def __repr__(self) -> str:
-        return f"[torch.storage.UntypedStorage(device=cpu) of size {self.nbytes()}]"
+        lines = "".join(f" {value}\n" for value in self.tolist())
+        return f"{lines}[torch.storage.UntypedStorage(device=cpu) of size {self.nbytes()}]"
 
 
 class TypedStorage(_Storage):
@@ -168,7 +178,7 @@ class TypedStorage(_Storage):
         device: where; there is the CPU.
 
     >>> import wengert
-    >>> wengert.tensor([[1.0, 2.0]]).storage().tolist()
+    >>> wengert.TypedStorage([1.0, 2.0]).tolist()
     [1.0, 2.0]
     """
 
@@ -192,7 +202,8 @@ class TypedStorage(_Storage):
 
     @property
     def _elements(self) -> np.ndarray:
-        return self._untyped_storage._bytes.view(self.dtype.np)
+        size = self.nbytes() // self.dtype.itemsize * self.dtype.itemsize
+        return self._untyped_storage._bytes[:size].view(self.dtype.np)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.array(self._elements, dtype, copy=copy)
@@ -269,10 +280,15 @@ def untyped_storage(self: Tensor) -> UntypedStorage:
 def storage(self: Tensor) -> TypedStorage:
     """The memory that this tensor shows, as elements of its dtype.
 
-    >>> import wengert
-    >>> wengert.zeros(4)[1:].storage().size()
+    >>> import warnings, wengert
+    >>> with warnings.catch_warnings(action="ignore"):  # untyped_storage() is the new way
+    ...     wengert.zeros(4)[1:].storage().size()
     4
     """
+    warn(
+        "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be"
+        " the only storage class; use tensor.untyped_storage() instead of tensor.storage()"
+    )
     return TypedStorage(
         wrap_storage=UntypedStorage(owner(self._array)), dtype=of_numpy[self._array.dtype]
     )
