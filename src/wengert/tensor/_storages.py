@@ -264,7 +264,9 @@ class TypedStorage(_Storage):
         return hash(self._untyped_storage)
 
     def __repr__(self) -> str:
-        return f"[torch.storage.TypedStorage(dtype={self.dtype}, device=cpu) of size {self.size()}]"
+        lines = "".join(f" {value}\n" for value in self.tolist())
+        kind = f"torch.storage.TypedStorage(dtype={self.dtype}, device=cpu)"
+        return f"{lines}[{kind} of size {self.size()}]"
 
 
 def untyped_storage(self: Tensor) -> UntypedStorage:
