@@ -193,10 +193,12 @@ def matrix_norm(
         return p_norm(A, 2, (rows, columns), keepdim, dtype)
     if not (ord == "nuc" or (not isinstance(ord, str) and ord in _ORDERS)):
         raise RuntimeError(f"{name}: Order {ord} not supported.")
-    check_inexact(name, A)
+    by_singular_values = ord in ("nuc", 2, -2)
+    if by_singular_values:
+        check_inexact(name, A)
     if dtype is not None:
         A = A.to(dtype)
-    if ord in ("nuc", 2, -2):
+    if by_singular_values:
         s = svdvals(movedim(A, (rows, columns), (-2, -1)))
         out = sum(s, -1) if ord == "nuc" else (amax if ord == 2 else amin)(s, -1)
     else:
