@@ -17,11 +17,6 @@ GAPS: dict[str, tuple[int, str]] = {
     "nn.CrossEntropyLoss": (
         1, "where every target is ignored, second derivatives are 0 here and nan in PyTorch"
     ),
-    "nn.FractionalMaxPool2d": (1, MISSING),
-    "nn.FractionalMaxPool3d": (1, MISSING),
-    "nn.LPPool1d": (1, MISSING),
-    "nn.LPPool2d": (1, MISSING),
-    "nn.LPPool3d": (1, MISSING),
     "nn.LinearCrossEntropyLoss": (1, MISSING),
 }  # fmt: skip
 

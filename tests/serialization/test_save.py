@@ -171,7 +171,8 @@ def test_modules_go_both_ways(torch: Any) -> None:
 @pytest.mark.torch
 def test_classes_have_the_names_that_pytorch_gives_them(torch: Any) -> None:
     found = {}
-    for here, there in ((nn, torch.nn), (optim, torch.optim)):
+    schedulers = optim.lr_scheduler, torch.optim.lr_scheduler
+    for here, there in ((nn, torch.nn), (optim, torch.optim), schedulers):
         for name in dir(here):
             ours, theirs = getattr(here, name), getattr(there, name, None)
             if not (isinstance(ours, type) and isinstance(theirs, type)):

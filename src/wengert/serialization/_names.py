@@ -267,13 +267,29 @@ def modern(module: str, name: str) -> tuple[str, str]:
 _ELSEWHERE = {
     "nn._module.Module": "nn.modules.module",
     "nn.modules.attention.MultiheadAttention": "nn.modules.activation",
+    "nn.modules.lazy.LazyLinear": "nn.modules.linear",
     "nn.modules.parameters.ParameterDict": "nn.modules.container",
     "nn.modules.parameters.ParameterList": "nn.modules.container",
     "nn.modules.pixelshuffle.ChannelShuffle": "nn.modules.channelshuffle",
+    "nn.parallel.DataParallel": "nn.parallel.data_parallel",
     "optim._adafactor.Adafactor": "optim",
+    "optim._combined.ChainedScheduler": "optim.lr_scheduler",
+    "optim._combined.SequentialLR": "optim.lr_scheduler",
+    "optim._cycles.CosineAnnealingWarmRestarts": "optim.lr_scheduler",
+    "optim._cycles.CyclicLR": "optim.lr_scheduler",
+    "optim._cycles.OneCycleLR": "optim.lr_scheduler",
     "optim._muon.Muon": "optim",
-    "optim.adam.AdamW": "optim.adamw",
+    "optim._plateau.ReduceLROnPlateau": "optim.lr_scheduler",
+    "optim._scheduler.LRScheduler": "optim.lr_scheduler",
 }
+_ELSEWHERE |= {
+    f"nn.modules.lazy.Lazy{kind}{n}d": f"nn.modules.{place}"
+    for n in (1, 2, 3)
+    for kind, place in (
+        ("Conv", "conv"), ("ConvTranspose", "conv"), ("BatchNorm", "batchnorm"),
+        ("InstanceNorm", "instancenorm"),
+    )
+}  # fmt: skip
 
 
 # The first name of what has several, as the storages have.
