@@ -57,7 +57,11 @@ def stacked(samples: list[Any]) -> Any:
     return wengert.stack(samples)
 
 
-@pytest.mark.parametrize("row", SHARED, ids=label)
+# How many targets a cluster has depends on values: no batch of them has one shape.
+BATCHED = [r for r in SHARED if r.name != "AdaptiveLogSoftmaxWithLoss"]
+
+
+@pytest.mark.parametrize("row", BATCHED, ids=label)
 def test_a_batch_equals_a_loop(row: Row, torch: Any) -> None:
     layer = made(row, wengert)
     samples = [ours(arguments(row, torch, seed)) for seed in range(SIZE)]
@@ -124,7 +128,8 @@ def pushed(library: Any, layer: Any, inputs: Any) -> tuple[list[np.ndarray], lis
 
 # PyTorch has no forward mode for these.
 REVERSE_ONLY = ("CTCLoss", "EmbeddingBag", "MultiLabelMarginLoss", "MultiMarginLoss",
-                "SoftMarginLoss")  # fmt: skip
+                "SoftMarginLoss", "Transformer", "TransformerDecoderLayer",
+                "TransformerEncoderLayer")  # fmt: skip
 
 
 @pytest.mark.parametrize("row", [r for r in SHARED if r.name not in REVERSE_ONLY], ids=label)

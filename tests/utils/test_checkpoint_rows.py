@@ -32,7 +32,7 @@ def loss_of(row: Row, args: tuple[Any, ...], values: tuple[Any, ...]) -> Any:
     kwargs = {k: calls.convert(v, tensor) for k, v in row.kwargs.items()}
     kwargs = {k: getattr(wengert, v[6:]) if isinstance(v, str) and v.startswith("torch.") else v
               for k, v in kwargs.items()}  # fmt: skip
-    outputs = calls.outputs(calls.lookup(wengert, row.name)(*args, **kwargs))
+    outputs = calls.outputs(calls.function_of(wengert, row)(*args, **kwargs))
     wanted = [o for o in outputs if isinstance(o, wengert.Tensor) and o.requires_grad]
     return sum((o * o.conj()).real.sum() if o.is_complex() else (o * o).sum() for o in wanted)
 
