@@ -82,23 +82,27 @@ def max_positions(x: np.ndarray, kernel: Shape, out: Shape, geometry: Geometry) 
     size, stride, dilation = x.shape[2:], geometry.stride, geometry.dilation
     lows = [low for low, _ in geometry.padding]
     starts = [np.arange(n) * s - low for n, s, low in zip(out, stride, lows, strict=True)]
-    # The first position that is not padding: that of a window in which nothing is larger.
-    inside = [t + d * (np.maximum(-t, 0) // -d * -1) for t, d in zip(starts, dilation, strict=True)]
-    found = np.empty((*x.shape[:2], *out), np.int64)
-    found[...] = _flat(inside, size)
+    # The first place that is not padding: that of a window in which nothing is larger.
+    inside = [np.maximum(-t, 0) // -d * -1 for t, d in zip(starts, dilation, strict=True)]
+    found = np.empty((*x.shape[:2], *out), np.min_scalar_type(prod(kernel)))
+    found[...] = _flat(inside, kernel)
     has_nan = x.dtype.kind not in "iub" and x.size > 0 and bool(np.isnan(x.max()))
     x = enclosed(x, geometry.padding, _lowest(x.dtype))
     best = np.full(found.shape, _lowest(x.dtype), x.dtype)
-    larger = np.empty(found.shape, bool)
-    for place, slices in offsets(kernel, out, geometry):
+    larger, place = np.empty(found.shape, bool), np.empty_like(found)
+    for k, (_, slices) in enumerate(offsets(kernel, out, geometry)):
         here = x[:, :, *slices]
         np.greater(here, best, out=larger)
         if has_nan:
             larger |= np.isnan(here)
         np.maximum(best, here, out=best)
-        moved = [t + k * d for t, k, d in zip(starts, place, dilation, strict=True)]
-        np.copyto(found, _flat(moved, size), where=larger)
-    return found
+        # The place where it is larger, without a branch: later places have larger numbers.
+        np.multiply(larger, found.dtype.type(k), out=place)
+        np.maximum(found, place, out=found)
+    moves = [np.arange(k) * d for k, d in zip(kernel, dilation, strict=True)]
+    positions = _flat(moves, size).ravel()[found]
+    positions += _flat(starts, size)
+    return positions
 
 
 def region_bounds(size: int, out: int) -> list[tuple[int, int]]:
