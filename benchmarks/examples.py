@@ -37,6 +37,13 @@ def gan(example: Any, torch: Any) -> Step:
     return lambda: step(images)[1]
 
 
+def vae(example: Any, torch: Any) -> Step:
+    """A step on 64 images."""
+    step = example.make_step(example.VAE())
+    images = torch.rand(64, example.PIXELS)
+    return lambda: step(images)
+
+
 def style_transfer(example: Any, torch: Any) -> Step:
     """An iteration of L-BFGS on a picture of 96x64 pixels; both losses together."""
     content, style = torch.rand(1, 3, 64, 96), torch.rand(1, 3, 64, 96)
@@ -61,6 +68,7 @@ def inference(example: Any, torch: Any) -> Step:
 # that takes a step and returns its loss.
 STEPS: dict[str, tuple[str, Callable[[Any, Any], Step]]] = {
     "training step, GAN on digits, batch 64": ("gan", gan),
+    "training step, VAE on digits, batch 64": ("vae", vae),
     "L-BFGS iteration, style transfer, 96x64": ("style_transfer", style_transfer),
     "inference, CNN on digits, batch 64": ("inference", inference),
 }
