@@ -64,6 +64,64 @@ def inference(example: Any, torch: Any) -> Step:
     return step
 
 
+def char_lstm(example: Any, torch: Any) -> Step:
+    """A window of 64 characters of 32 streams."""
+    characters, text = example.corpus()
+    return example.make_step(example.CharLSTM(len(characters)), example.windows(text))
+
+
+def gpt(example: Any, torch: Any) -> Step:
+    """A step on 16 windows of 64 characters."""
+    characters, text = example.corpus()
+    return example.make_step(example.GPT(len(characters)), text, steps=300)
+
+
+def multitask(method: str) -> Callable[[Any, Any], Step]:
+    """A step on 64 pictures by one of the example's methods; the losses' sum."""
+
+    def make(example: Any, torch: Any) -> Step:
+        step = example.make_step(example.Multitask(), getattr(example, method))
+        pictures, digits = torch.rand(64, 1, 8, 8), torch.randint(10, (64,))
+        batch = pictures, digits, torch.randn(64, 2), 40 * torch.randn(64, 1)
+        return lambda: step(batch).sum()
+
+    return make
+
+
+def theano_mlp(example: Any, torch: Any) -> Step:
+    """A step on 64 pictures, with the gradients of all parameters from one call."""
+    layers = [1024, 512, 256, 128, 40]
+    pictures = example.Pictures(pixels=layers[0], classes=layers[-1])
+    return example.make_step(example.network(layers), pictures)
+
+
+def theano_mlp_one_by_one(example: Any, torch: Any) -> Step:
+    """The cost of 64 pictures and its gradients, each by a walk of its own."""
+    layers = [1024, 512, 256, 128, 40]
+    parameters = example.network(layers)
+    batch = example.Pictures(pixels=layers[0], classes=layers[-1]).batch(64)
+
+    def step() -> Any:
+        cost = example.cost_of(parameters, *batch)
+        example.separate_gradients(cost, parameters)
+        return cost
+
+    return step
+
+
+def physics(example: Any, torch: Any) -> Step:
+    """Loss, gradient and one product of the Hessian with a vector."""
+    experiment = example.Experiment()
+    parameters = experiment.guess()
+
+    def step() -> Any:
+        loss, gradient, curvature = example.gradient_and_curvature(experiment.loss, parameters)
+        curvature(gradient)
+        return loss
+
+    return step
+
+
 # What a row is called, the example's file, and what makes of the example and of torch a function
 # that takes a step and returns its loss.
 STEPS: dict[str, tuple[str, Callable[[Any, Any], Step]]] = {
@@ -71,6 +129,13 @@ STEPS: dict[str, tuple[str, Callable[[Any, Any], Step]]] = {
     "training step, VAE on digits, batch 64": ("vae", vae),
     "L-BFGS iteration, style transfer, 96x64": ("style_transfer", style_transfer),
     "inference, CNN on digits, batch 64": ("inference", inference),
+    "training step, character LSTM, 32 windows of 64": ("char_lstm", char_lstm),
+    "training step, GPT of 4 layers, 16 windows of 64": ("gpt", gpt),
+    "training step, three tasks, a backward each": ("multitask", multitask("sequential")),
+    "training step, three tasks, balanced": ("multitask", multitask("balanced")),
+    "training step, sigmoid MLP, gradients in one call": ("theano_mlp", theano_mlp),
+    "8 gradients of a sigmoid MLP, one by one": ("theano_mlp", theano_mlp_one_by_one),
+    "Hessian-vector product, spring chain, 160 time steps": ("physics", physics),
 }
 
 
