@@ -290,7 +290,7 @@ class Run:
         """What stands at the places that a result gives: which of equals is nobody's promise."""
         args, kwargs = arguments(self.sample, ours=isinstance(outputs(result)[0], wengert.Tensor))
         places = outputs(result)[-1]
-        if places.ndim == 0 or (len(outputs(result)) == 1 and self.info.name != "argsort"):
+        if args[0].ndim == 0 or (len(outputs(result)) == 1 and self.info.name != "argsort"):
             return result
         dim = PLACES[self.info.name]
         dim = kwargs.get("dim", args[dim] if len(args) > dim else -1)

@@ -93,11 +93,9 @@ def spread(input: Value, shape: Shape, source: Labels, target: Labels) -> Value:
     return kernel.spread(np.asarray(input), shape, source, target)
 
 
-def _summable(x: Tensor, source: Labels, target: Labels) -> Tensor:
-    """Sums of integers alone are int64, as those of `sum`."""
-    if memory_of(x).dtype in _dtypes.inexact or set(source) <= set(target):
-        return x
-    return convert(x, _dtypes.int64)
+def _summable(x: Tensor) -> Tensor:
+    """Sums over one operand alone are int64 if its elements are integers, as those of `sum`."""
+    return x if memory_of(x).dtype in _dtypes.inexact else convert(x, _dtypes.int64)
 
 
 class Step(NamedTuple):
@@ -132,10 +130,12 @@ def einsum(*args: Any) -> Tensor:
                 f" {type(x).__name__}"
             )
     values: list[Tensor] = list(operands)
-    for a, b, la, lb, lo in _plan(equation, tuple([x._array.shape for x in values])):
+    steps = _plan(equation, tuple([x._array.shape for x in values]))
+    if any(b is None and not set(la) <= set(lo) for _, b, la, _, lo in steps):
+        values = [_summable(x) for x in values]
+    for a, b, la, lb, lo in steps:
         if b is None:
-            alone = values[a] if len(operands) > 1 else _summable(values[a], la, lo)
-            values[a] = rearrange(alone, la, lo)
+            values[a] = rearrange(values[a], la, lo)
         else:
             values.append(contract(values[a], values[b], la, lb, lo))
     return values[-1]

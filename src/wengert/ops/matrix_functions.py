@@ -169,6 +169,11 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
 _ORDERS = (1, -1, 2, -2, math.inf, -math.inf)
 
 
+def _largest(x: Tensor, dim: int, keepdim: bool = False) -> Tensor:
+    """The largest size along a dimension; 0 of none, which a sum gives."""
+    return amax(x, dim, keepdim) if x.shape[dim] else sum(x, dim, keepdim)
+
+
 def matrix_norm(
     A: Tensor,
     ord: float | str = "fro",
@@ -200,11 +205,11 @@ def matrix_norm(
         A = A.to(dtype)
     if by_singular_values:
         s = svdvals(movedim(A, (rows, columns), (-2, -1)))
-        out = sum(s, -1) if ord == "nuc" else (amax if ord == 2 else amin)(s, -1)
+        out = sum(s, -1) if ord == "nuc" else (_largest if ord == 2 else amin)(s, -1)
     else:
         along, across = (rows, columns) if abs(ord) == 1 else (columns, rows)  # type: ignore[arg-type]
         sums = p_norm(A, 1, along, True)
-        out = (amax if ord > 0 else amin)(sums, across, True)  # type: ignore[operator]
+        out = (_largest if ord > 0 else amin)(sums, across, True)  # type: ignore[operator]
         return out if keepdim else out.squeeze((rows, columns))
     if keepdim:
         for d in sorted((rows, columns)):
