@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from operator import index
 from typing import Any, Unpack
@@ -11,6 +12,7 @@ import numpy as np
 from wengert import _dtypes
 from wengert._core import Tensor
 from wengert.kernels.axes import axis_of
+from wengert.ops import _numpy_names
 from wengert.ops.complexes import conj
 from wengert.ops.expansion import roll
 from wengert.ops.fourier import (
@@ -423,3 +425,5 @@ __all__ = [
     "ifftn", "ifftshift", "ihfft", "ihfft2", "ihfftn", "irfft", "irfft2", "irfftn", "rfft", "rfft2",
     "rfftfreq", "rfftn",
 ]  # fmt: skip
+
+_numpy_names.rename([sys.modules[__name__]])

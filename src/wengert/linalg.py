@@ -6,6 +6,7 @@ complex, in single or double precision.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from math import prod
 from typing import Any
@@ -16,6 +17,7 @@ from wengert import ops
 from wengert._core import Tensor
 from wengert._dtypes import dtype as DType
 from wengert.kernels.axes import Dims
+from wengert.ops import _numpy_names
 from wengert.ops._matrices import (
     LinAlgError,
     check_inexact,
@@ -492,3 +494,5 @@ __all__ = [
     "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot",
     "vector_norm",
 ]  # fmt: skip
+
+_numpy_names.rename([sys.modules[__name__]])

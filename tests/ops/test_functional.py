@@ -327,8 +327,31 @@ def test_the_namespace_is_complete() -> None:
     assert sorted(published) == sorted(wengert.nn.functional.__all__)
 
 
+POOLS = {f"max_pool{n}d_with_indices": n for n in (1, 2, 3)}
+UPSAMPLERS = {"upsample_nearest": {}, "upsample_bilinear": {"align_corners": True}}
+
+
+@pytest.mark.parametrize("name", POOLS)
+def test_pooling_with_indices_returns_indices(name: str) -> None:
+    x = wengert.randn(2, *(6,) * POOLS[name])
+    ours = getattr(wengert.nn.functional, name)(x, 2)
+    plain = getattr(wengert.nn.functional, f"max_pool{POOLS[name]}d")(x, 2, return_indices=True)
+    for a, b in zip(ours, plain, strict=True):
+        assert wengert.equal(a, b)
+
+
+@pytest.mark.parametrize("name", UPSAMPLERS)
+@pytest.mark.filterwarnings("ignore")
+def test_old_upsamplers_interpolate(name: str) -> None:
+    x, mode = wengert.randn(1, 2, 3, 4), name.removeprefix("upsample_")
+    ours = getattr(wengert.nn.functional, name)(x, scale_factor=2)
+    theirs = wengert.nn.functional.interpolate(x, scale_factor=2, mode=mode, **UPSAMPLERS[name])
+    assert wengert.equal(ours, theirs)
+
+
 def test_every_function_has_a_row_or_a_test() -> None:
-    elsewhere = {"gumbel_softmax", "upsample"}  # by chance; above
+    # By chance; above; other names of functions that have rows.
+    elsewhere = {"gumbel_softmax", "upsample", *POOLS, *UPSAMPLERS}
     rows = {row.name.split(".")[-1].rstrip("_") for row in all_rows()}
     published = {n.rstrip("_") for family in wengert.ops.FAMILIES for n in family.FUNCTIONAL}
     assert sorted(published - rows - elsewhere) == []

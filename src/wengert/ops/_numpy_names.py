@@ -30,7 +30,9 @@ Defaults = dict[str, Any]  # of arguments, by name; `...` for those that have no
 def rename(families: Iterable[ModuleType]) -> None:
     """Have the public functions of these modules take NumPy's names, where PyTorch's do."""
     for family in families:
-        for name in {*family.__all__, *getattr(family, "METHODS", ())} - PLAIN:
+        elsewhere = {*getattr(family, "METHODS", ()), *getattr(family, "IN_NAMESPACES", ())}
+        in_ops = family.__name__.startswith("wengert.ops.")
+        for name in {*family.__all__, *elsewhere} - (PLAIN if in_ops else set()):
             function = getattr(family, name)
             if type(function) is not FunctionType or function.__module__ != family.__name__:
                 continue

@@ -256,4 +256,5 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
 __all__ = ["chain_matmul", "matrix_exp", "matrix_power", "renorm"]
 FUNCTIONAL: tuple[str, ...] = ()
 METHODS = ("matrix_exp", "matrix_power", "renorm")
+IN_NAMESPACES = ("matrix_norm",)  # `wengert.linalg` publishes it
 INPLACE = ("renorm",)

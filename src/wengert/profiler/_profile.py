@@ -65,9 +65,9 @@ def schedule(
         skip_first_wait: if not 0, the first cycle does not wait.
 
     >>> from wengert.profiler import schedule
-    >>> plan = schedule(wait=1, warmup=0, active=2, repeat=1)
-    >>> [plan(step).name for step in range(4)]
-    ['NONE', 'RECORD', 'RECORD_AND_SAVE', 'NONE']
+    >>> plan = schedule(wait=1, warmup=1, active=2, repeat=1)
+    >>> [plan(step).name for step in range(5)]
+    ['NONE', 'WARMUP', 'RECORD', 'RECORD_AND_SAVE', 'NONE']
     """
     if min(wait, warmup, repeat, skip_first) < 0 or active <= 0:
         raise AssertionError(
