@@ -40,5 +40,7 @@ def test_reads_weights(tmp_path: Path) -> None:
 
 @pytest.mark.torch
 def test_losses_are_pytorchs(tmp_path: Path) -> None:
-    arguments = (*QUICK, "--out", str(tmp_path / "picture.png"))
-    same_on_pytorch("style_transfer.py", *arguments, labels=("content", "style"), tolerance=1e-3)
+    # One iteration a step: a few of them in a row, and the line search has turned rounding into
+    # steps of another length.
+    arguments = (*QUICK[:-1], "1", "--out", str(tmp_path / "picture.png"))
+    same_on_pytorch("style_transfer.py", *arguments, labels=("content", "style"), tolerance=2e-4)

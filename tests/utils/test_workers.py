@@ -400,7 +400,8 @@ def test_no_worker_outlives_a_signal_to_its_parent(
     (os.killpg if group else os.kill)(parent.pid, number)
     errors = parent.communicate(timeout=30)[1]
     assert ends(pids)
-    assert errors.count("Traceback") == (number == signal.SIGINT)
+    # One, but for a spawned worker that is still importing: it says so itself.
+    assert ("Traceback" in errors) == (number == signal.SIGINT)
     assert errors.rstrip().endswith("KeyboardInterrupt" if number == signal.SIGINT else "")
 
 
