@@ -400,8 +400,11 @@ def test_no_worker_outlives_a_signal_to_its_parent(
     (os.killpg if group else os.kill)(parent.pid, number)
     errors = parent.communicate(timeout=30)[1]
     assert ends(pids)
-    # One, but for a spawned worker that is still importing: it says so itself.
-    assert ("Traceback" in errors) == (number == signal.SIGINT)
+    told, interrupted = errors.count("Traceback"), number == signal.SIGINT
+    if method == "spawn" and group and interrupted:
+        assert told >= 1  # a spawned worker that is still importing says so itself
+    else:
+        assert told == interrupted
     assert errors.rstrip().endswith("KeyboardInterrupt" if number == signal.SIGINT else "")
 
 
