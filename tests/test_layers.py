@@ -39,7 +39,7 @@ RANK = {part: rank for rank, parts in enumerate(LAYERS.values()) for part in par
 # The package itself puts the layers together, up to distributed.
 RANK[""] = RANK["distributed"] + 0.5
 
-DEPENDENCIES = {"numpy", "ml_dtypes", "safetensors", "scipy"}
+DEPENDENCIES = {"llvmlite", "numpy", "ml_dtypes", "safetensors", "scipy"}
 
 
 def part_of(module: str) -> str:

@@ -91,4 +91,4 @@ def test_extras_exist_for_every_target() -> None:
     names = {re.split(r"[<>=;\[ ]", requirement)[0] for requirement in everything}
     assert "torch" not in names
     runtime = {re.split(r"[<>=;\[ ]", d)[0] for d in project["dependencies"]}
-    assert runtime == {"numpy", "ml_dtypes", "safetensors", "scipy"}
+    assert runtime == {"llvmlite", "numpy", "ml_dtypes", "safetensors", "scipy"}
