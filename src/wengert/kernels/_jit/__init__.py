@@ -23,6 +23,7 @@ import os
 import sys
 from collections.abc import Callable
 from functools import cache, cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -94,6 +95,9 @@ class Kernel:
             return unit.text()
 
         identity = f"{self.python.__module__}|{real}"
+        if not self.python.__module__.startswith("wengert.kernels."):
+            # The package's own sources are in every key; others change on their own.
+            identity += Path(self.python.__code__.co_filename).read_text()
         return compiler.load(name, kinds, text, identity)
 
     def __repr__(self) -> str:
