@@ -83,31 +83,9 @@ _READ = {
 _TYPES = {"p": "ptr", "i": "i64", "f": "float", "d": "double"}
 
 
-def entry_text(name: str, kinds: str) -> str:
-    """The function that Python calls: `name(*arguments, count, chunk)`.
-
-    It calls the kernel `name(*arguments, start, stop)` for the chunks of `range(count)`:
-    without Python's lock and on the pool's threads where there are several.
-    """
-    size = len(kinds) + 2
-    reads = ""
-    for i, kind in enumerate(kinds + "ii"):
-        reads += f"  %g{i} = getelementptr ptr, ptr %arguments, i64 {i}\n"
-        reads += f"  %o{i} = load ptr, ptr %g{i}\n"
-        reads += _READ[kind].format(i=i, data=DATA)
-        reads += f"  %b{i} = getelementptr i64, ptr %buffer, i64 {i}\n"
-        reads += f"  store i64 %w{i}, ptr %b{i}\n"
-    count, chunk = f"%w{size - 2}", f"%w{size - 1}"
-    loads = "".join(
-        f"  %g{i} = getelementptr i64, ptr %arguments, i64 {i}\n"
-        f"  %a{i} = load {_TYPES[kind]}, ptr %g{i}\n"
-        for i, kind in enumerate(kinds)
-    )
-    passed = "".join(f"{_TYPES[kind]} %a{i}, " for i, kind in enumerate(kinds))
-    wrong = f"{name}: wrong number of arguments, {size} are needed"
-    return f"""\
+_ENTRY = """\
 @none = internal constant i64 0
-@wrong = internal constant [{len(wrong) + 1} x i8] c"{wrong}\\00"
+@wrong = internal constant [{length} x i8] c"{wrong}\\00"
 
 define ptr @entry_{name}(ptr %self, ptr %arguments, i64 %given) {{
 entry:
@@ -147,6 +125,39 @@ define internal void @task_{name}(ptr %arguments, i64 %start, i64 %stop) {{
   ret void
 }}
 """
+
+
+def entry_text(name: str, kinds: str) -> str:
+    """The function that Python calls: `name(*arguments, count, chunk)`.
+
+    It calls the kernel `name(*arguments, start, stop)` for the chunks of `range(count)`:
+    without Python's lock and on the pool's threads where there are several.
+    """
+    size = len(kinds) + 2
+    reads = ""
+    for i, kind in enumerate(kinds + "ii"):
+        reads += f"  %g{i} = getelementptr ptr, ptr %arguments, i64 {i}\n"
+        reads += f"  %o{i} = load ptr, ptr %g{i}\n"
+        reads += _READ[kind].format(i=i, data=DATA)
+        reads += f"  %b{i} = getelementptr i64, ptr %buffer, i64 {i}\n"
+        reads += f"  store i64 %w{i}, ptr %b{i}\n"
+    loads = "".join(
+        f"  %g{i} = getelementptr i64, ptr %arguments, i64 {i}\n"
+        f"  %a{i} = load {_TYPES[kind]}, ptr %g{i}\n"
+        for i, kind in enumerate(kinds)
+    )
+    wrong = f"{name}: wrong number of arguments, {size} are needed"
+    return _ENTRY.format(
+        name=name,
+        size=size,
+        count=f"%w{size - 2}",
+        chunk=f"%w{size - 1}",
+        reads=reads,
+        loads=loads,
+        passed="".join(f"{_TYPES[kind]} %a{i}, " for i, kind in enumerate(kinds)),
+        wrong=wrong,
+        length=len(wrong) + 1,
+    )
 
 
 @cache
