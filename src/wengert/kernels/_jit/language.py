@@ -8,7 +8,8 @@ A kernel is a function whose arguments are annotated with the names of machine t
 - `a if c else b`, `and`, `or`, which compute both sides: neither may load what may not be read;
 - loads and stores `x[i]`, assignments to names and elements, `t += y`;
 - `for i in range(start, stop, step)` with a positive step, `while`, `if`, `return`;
-- the functions of `builtins.py`, functions marked `@inline`, and numbers of the module.
+- the functions of `builtins.py`, functions marked `@inline`, numbers of the module, and what is
+  LLVM's text already (a `Microkernel`).
 
 A sum into a name (`t += y`) may be computed in any order, which lets LLVM use vectors; all other
 arithmetic is IEEE's, but that `a * b + c` may be rounded once. Nothing is checked: indices out of
@@ -87,10 +88,15 @@ class Unit:
         self.parts: list[str] = []
         self.declared: set[str] = set()
 
-    def add(self, function: Callable[..., Any], inline: bool) -> Signature:
-        """Compile a function, once."""
+    def add(self, function: Any, inline: bool) -> Signature:
+        """Compile a function, once. One that is LLVM's text already says so: it has `llvm`."""
         name = function.__name__
-        if name not in self.done:
+        if name not in self.done and hasattr(function, "llvm"):
+            self.done[name] = function.signature
+            self.parts.append(function.llvm())
+            for text in function.declarations():
+                self.declare(text)
+        elif name not in self.done:
             self.add_tree(tree_of(function), function.__globals__, inline)
         return self.done[name]
 

@@ -1,0 +1,291 @@
+"""Register-blocked microkernels: the inner loops of matrix products, as LLVM's text.
+
+LLVM does not keep a block of sums in registers by itself; it does when each vector of them is a
+value of its own that goes around the loop. The functions here are called from kernels of
+`_jit`'s language, which names them as it names its builtins, and they run in Python as well:
+
+    @kernel
+    def _rows(a: f32s, b: f32s, c: f32s, depth: i64, width: i64, start: i64, stop: i64) -> None:
+        for p in range(start, stop):
+            product(4, 3, a, at(b, p), width, depth, at(c, p), width, 0)
+
+They work on a tile: `rows` times `vectors` vectors of `lanes()` floats. A tile must be one of
+`tiles()`, which says for each number of rows how many vectors there may be; any smaller number
+is right as well. Tiles are never cut: all lanes of `b` are read and all of `c` written, so both
+need room for whole vectors.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from wengert.kernels._jit.language import Signature, llvm_type
+
+
+@cache
+def lanes() -> int:
+    """The floats of a vector register."""
+    return _registers()[1]
+
+
+@cache
+def _registers() -> tuple[int, int]:
+    """How many vector registers there are, and the floats of one."""
+    from wengert.kernels._jit.compiler import processor
+
+    features = processor()[1].split(",")
+    if "+avx512f" in features:
+        return 32, 16
+    if "+avx" in features:
+        return 16, 8
+    return (32 if platform.machine().lower() in ("aarch64", "arm64") else 16), 4
+
+
+@cache
+def tiles() -> dict[int, int]:
+    """For each number of rows the most vectors of a tile whose sums stay in registers.
+
+    The best tile has the most rows; those with fewer are for what is left over.
+    """
+    registers, _ = _registers()
+    most = 4 if registers == 16 else 8
+    # One register is for what is broadcast, and the shorter side of the tile stays in others.
+    return {
+        rows: max(v for v in range(1, 13) if rows * v + min(rows, v) + 1 <= registers)
+        for rows in range(1, most + 1)
+    }
+
+
+Lines = Iterator[str]
+
+
+class Microkernel:
+    """A function that is written in LLVM's text, for kernels to call, and in Python.
+
+    Its first two arguments are the size of the tile: there is a loop for each size.
+    """
+
+    def __init__(
+        self, python: Callable[..., None], arguments: str, loop: Callable[[int, int], Lines]
+    ) -> None:
+        self.__name__, self.__doc__ = python.__name__, python.__doc__
+        self.python, self._loop = python, loop
+        params = tuple(tuple(a.split(": ")) for a in arguments.split(", "))
+        self.signature = Signature((("rows", "i64"), ("vectors", "i64"), *params), "none")  # type: ignore[arg-type]
+        self.inline = {"f32": self}
+
+    def __call__(self, *arguments: Any) -> None:
+        self.python(*arguments)
+
+    def declarations(self) -> Lines:
+        """The functions of LLVM that `llvm` calls."""
+        v = f"<{lanes()} x float>"
+        yield f"{v} @llvm.fmuladd.v{lanes()}f32({v}, {v}, {v})"
+        yield f"float @llvm.vector.reduce.fadd.v{lanes()}f32(float, {v})"
+
+    def llvm(self) -> str:
+        """The function: it looks for the tile's loop."""
+        name, params = self.__name__, self.signature.params[2:]
+        declared = ", ".join(f"{llvm_type(t)} %{n}" for n, t in params)
+        loops, cases, calls = [], [], []
+        for rows, most in tiles().items():
+            for vectors in range(1, most + 1):
+                tile = f"{rows}x{vectors}"
+                body = "\n".join(self._loop(rows, vectors))
+                head = f"define internal void @{name}_{tile}({declared}) noinline nounwind"
+                loops.append(f"{head} {{\nentry:\n{body}\n}}")
+                cases.append(f"i64 {rows * 64 + vectors}, label %tile_{tile}")
+                calls.append(f"tile_{tile}:\n  call void @{name}_{tile}({declared})\n  ret void")
+        whole = ", ".join(f"{llvm_type(t)} %{n}" for n, t in self.signature.params)
+        chosen = "\n".join((
+            "  %high = shl i64 %rows, 6",
+            "  %tile = or i64 %high, %vectors",
+            f"  switch i64 %tile, label %wrong [{' '.join(cases)}]",
+            "wrong:\n  unreachable",
+            *calls,
+        ))  # fmt: skip
+        loops.append(f"define internal void @{name}({whole}) nounwind {{\nentry:\n{chosen}\n}}")
+        return "\n".join(loops)
+
+
+def _sums(rows: int, vectors: int) -> list[str]:
+    return [f"{i}.{v}" for i in range(rows) for v in range(vectors)]
+
+
+def _phi(type: str, name: str, *incoming: tuple[str, str]) -> str:
+    pairs = ", ".join(f"[{value}, %{block}]" for value, block in incoming)
+    return f"  %{name} = phi {type} {pairs}"
+
+
+def _step(pointer: str, name: str, by: str) -> str:
+    return f"  %{name} = getelementptr float, ptr %{pointer}, i64 {by}"
+
+
+def _load(name: str, base: str, offset: str, vector: str) -> Lines:
+    yield _step(base, f"{name}.p", offset)
+    yield f"  %{name} = load {vector}, ptr %{name}.p, align 4"
+
+
+def _splat(name: str, base: str, offset: str) -> Lines:
+    n = lanes()
+    vector = f"<{n} x float>"
+    yield _step(base, f"{name}.p", offset)
+    yield f"  %{name}.x = load float, ptr %{name}.p, align 4"
+    yield f"  %{name}.i = insertelement {vector} poison, float %{name}.x, i32 0"
+    zeros = f"<{n} x i32> zeroinitializer"
+    yield f"  %{name} = shufflevector {vector} %{name}.i, {vector} poison, {zeros}"
+
+
+def _multiply(rows: int, vectors: int, row: list[Lines], column: list[Lines]) -> Lines:
+    """Add products of `%a.I` and `%b.V` to the sums: `%s.I.V` becomes `%t.I.V`.
+
+    The shorter side is loaded first and stays; one at a time of the other does.
+    """
+    n = lanes()
+    vector = f"<{n} x float>"
+
+    def add(i: int, v: int) -> str:
+        terms = f"{vector} %a.{i}, {vector} %b.{v}, {vector} %s.{i}.{v}"
+        return f"  %t.{i}.{v} = call {vector} @llvm.fmuladd.v{n}f32({terms})"
+
+    if vectors <= rows:
+        for lines in column:
+            yield from lines
+        for i, lines in enumerate(row):
+            yield from lines
+            yield from (add(i, v) for v in range(vectors))
+    else:
+        for lines in row:
+            yield from lines
+        for v, lines in enumerate(column):
+            yield from lines
+            yield from (add(i, v) for i in range(rows))
+
+
+def _finish(rows: int, vectors: int) -> Lines:
+    """Store the sums of the loop that ends in `%latch`, or add them to what is there."""
+    n, sums = lanes(), _sums(rows, vectors)
+    vector = f"<{n} x float>"
+    yield "finish:"
+    for s in sums:
+        yield _phi(vector, f"r.{s}", ("zeroinitializer", "entry"), (f"%t.{s}", "latch"))
+    for i in range(rows):
+        yield f"  %at.{i} = mul i64 %ldc, {i}"
+        for v in range(vectors):
+            yield f"  %to.{i}.{v} = add i64 %at.{i}, {v * n}"
+            yield _step("c", f"pc.{i}.{v}", f"%to.{i}.{v}")
+    yield "  %adds = icmp ne i64 %add, 0"
+    yield "  br i1 %adds, label %sum, label %put"
+    yield "sum:"
+    for s in sums:
+        yield f"  %c.{s} = load {vector}, ptr %pc.{s}, align 4"
+        yield f"  %u.{s} = fadd {vector} %r.{s}, %c.{s}"
+        yield f"  store {vector} %u.{s}, ptr %pc.{s}, align 4"
+    yield "  ret void"
+    yield "put:"
+    for s in sums:
+        yield f"  store {vector} %r.{s}, ptr %pc.{s}, align 4"
+    yield "  ret void"
+
+
+def _product_loop(gathered: bool) -> Callable[[int, int], Lines]:
+    """The loop of `product`, or that of `gathered_product`."""
+
+    def loop(rows: int, vectors: int) -> Lines:
+        n = lanes()
+        vector = f"<{n} x float>"
+        sums = _sums(rows, vectors)
+        yield "  %none = icmp sle i64 %depth, 0"
+        yield "  br i1 %none, label %finish, label %outer"
+        yield "outer:"
+        yield _phi("i64", "k", ("0", "entry"), ("%k.next", "latch"))
+        yield _phi("ptr", "pa.first", ("%a", "entry"), ("%pa.next", "latch"))
+        yield _phi("ptr", "pb", ("%b", "entry"), ("%pb.next", "latch"))
+        for s in sums:
+            yield _phi(vector, f"o.{s}", ("zeroinitializer", "entry"), (f"%t.{s}", "latch"))
+        yield "  br label %inner"
+        yield "inner:"
+        if gathered:
+            yield _phi("i64", "j", ("0", "outer"), ("%j.next", "inner"))
+            yield _phi("ptr", "pa", ("%pa.first", "outer"), ("%pa.next", "inner"))
+            for s in sums:
+                yield _phi(vector, f"s.{s}", (f"%o.{s}", "outer"), (f"%t.{s}", "inner"))
+            yield "  %place = getelementptr i64, ptr %offsets, i64 %j"
+            yield "  %offset = load i64, ptr %place, align 8"
+            yield _step("pb", "row", "%offset")
+        else:
+            yield _step("pa.first", "pa", "0")
+            yield _step("pb", "row", "0")
+            for s in sums:
+                yield _phi(vector, f"s.{s}", (f"%o.{s}", "outer"))
+        yield from _multiply(
+            rows, vectors,
+            [_splat(f"a.{i}", "pa", str(i)) for i in range(rows)],
+            [_load(f"b.{v}", "row", str(v * n), vector) for v in range(vectors)],
+        )  # fmt: skip
+        yield _step("pa", "pa.next", str(rows))
+        if gathered:
+            yield "  %j.next = add nuw nsw i64 %j, 1"
+            yield "  %more.inner = icmp slt i64 %j.next, %count"
+            yield "  br i1 %more.inner, label %inner, label %latch"
+        else:
+            yield "  br label %latch"
+        yield "latch:"
+        yield "  %k.next = add nuw nsw i64 %k, 1"
+        yield _step("pb", "pb.next", "%pitch")
+        yield "  %more.outer = icmp slt i64 %k.next, %depth"
+        yield "  br i1 %more.outer, label %outer, label %finish"
+        yield from _finish(rows, vectors)
+
+    return loop
+
+
+def _product(
+    rows: int, vectors: int, a: Any, b: Any, pitch: int, depth: int, c: Any, ldc: int, add: int
+) -> None:
+    """A tile of a matrix product, stored or added:
+    `c[m * ldc + p] = sum(a[k * rows + m] * b[k * pitch + p] for k in range(depth))`.
+    """
+    _gathered_product(rows, vectors, a, b, np.zeros(1, int), 1, pitch, depth, c, ldc, add)
+
+
+def _gathered_product(
+    rows: int, vectors: int, a: Any, b: Any, offsets: Any, count: int, pitch: int, depth: int,
+    c: Any, ldc: int, add: int,
+) -> None:  # fmt: skip
+    """A tile of a product whose rows of `b` lie at listed places, stored or added:
+    `c[m * ldc + p] = sum(a[(k * count + j) * rows + m] * b[k * pitch + offsets[j] + p]` for `j`
+    in `range(count)` and `k` in `range(depth))`. `count` is not 0.
+    """
+    width = vectors * lanes()
+    for m in range(rows):
+        total = np.zeros(width)
+        for k in range(depth):
+            for j in range(count):
+                first = k * pitch + int(offsets[j])
+                row = b[first : first + width]
+                assert len(row) == width
+                total += float(a[(k * count + j) * rows + m]) * row
+        out = c[m * ldc : m * ldc + width]
+        assert len(out) == width
+        out[:] = total + out if add else total
+
+
+_product.__name__, _gathered_product.__name__ = "product", "gathered_product"
+
+product = Microkernel(
+    _product,
+    "a: f32*, b: f32*, pitch: i64, depth: i64, c: f32*, ldc: i64, add: i64",
+    _product_loop(gathered=False),
+)
+gathered_product = Microkernel(
+    _gathered_product,
+    "a: f32*, b: f32*, offsets: i64*, count: i64, pitch: i64, depth: i64,"
+    " c: f32*, ldc: i64, add: i64",
+    _product_loop(gathered=True),
+)
