@@ -11,7 +11,7 @@ from typing import Any
 from wengert import _device
 from wengert._core import caller, getframe
 from wengert._storage import line_of
-from wengert.kernels import blas
+from wengert.kernels import blas, buffers
 
 
 class _Settings:
@@ -49,6 +49,58 @@ def get_num_threads() -> int:
     """
     both = blas.controls()
     return _Settings.threads if both is None else both[1]()
+
+
+def empty_cache() -> None:
+    """Give the memory that is kept for arrays to come back to the system.
+
+    Memory of large arrays is kept when they are gone, up to a limit, and used again. That
+    begins when kernels are first compiled; without them (or with WENGERT_JIT=0) none is kept.
+
+    >>> import wengert
+    >>> wengert.empty_cache()
+    >>> wengert.memory_stats()["cached"]
+    0
+    """
+    buffers.trim(0)
+
+
+def memory_stats() -> dict[str, int]:
+    """The memory of arrays of 64 KiB and more, in bytes; all zeros where none is kept.
+
+    `allocated` is in use now, `peak` was at most, `cached` is kept for later, and may be up to
+    `limit`. `hits` counts the arrays that got memory that was kept, `misses` the others.
+
+    >>> import wengert
+    >>> sorted(wengert.memory_stats())
+    ['allocated', 'cached', 'hits', 'limit', 'misses', 'peak']
+    """
+    return buffers.counts()
+
+
+def reset_peak_memory_stats() -> None:
+    """Have the `peak` of `memory_stats` start again from what is in use now.
+
+    >>> import wengert
+    >>> wengert.reset_peak_memory_stats()
+    """
+    buffers.reset_peak()
+
+
+def set_memory_limit(size: int) -> None:
+    """Keep at most `size` bytes for arrays to come; 0 keeps nothing.
+
+    At first it is an eighth of the machine's memory but no more than 1 GiB, or as many MiB as
+    the environment variable WENGERT_BUFFERS says when the process starts; with
+    WENGERT_BUFFERS=0, arrays have NumPy's own memory for good. Raises ValueError for a
+    negative size.
+
+    >>> import wengert
+    >>> wengert.set_memory_limit(256 << 20)
+    """
+    if size < 0:
+        raise ValueError(f"set_memory_limit expects a number of bytes, but got size={size}")
+    buffers.set_limit(size)
 
 
 def set_num_interop_threads(num: int) -> None:
@@ -195,14 +247,18 @@ def is_warn_always_enabled() -> bool:
 
 __all__ = [
     "are_deterministic_algorithms_enabled",
+    "empty_cache",
     "get_device_module",
     "get_float32_matmul_precision",
     "get_num_interop_threads",
     "get_num_threads",
     "is_deterministic_algorithms_warn_only_enabled",
     "is_warn_always_enabled",
+    "memory_stats",
+    "reset_peak_memory_stats",
     "set_float32_matmul_precision",
     "set_flush_denormal",
+    "set_memory_limit",
     "set_num_interop_threads",
     "set_num_threads",
     "set_warn_always",

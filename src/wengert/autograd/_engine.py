@@ -37,6 +37,7 @@ from wengert._core import (
 )
 from wengert.autograd import _errors
 from wengert.autograd._hooks import outputs_of, run_posthooks, run_prehooks, run_tensor_hooks
+from wengert.kernels import buffers
 from wengert.ops.subscript import Slices, alive
 
 by_seq = attrgetter("seq")
@@ -132,6 +133,7 @@ class Walk:
         lift: Lift | None = None,
     ) -> None:
         """Plan, check and walk. `accept` may raise once the plan is known."""
+        buffers.enter()
         try:
             with running.lock:
                 others = self._others() if running.walks else ()

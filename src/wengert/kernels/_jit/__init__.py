@@ -28,6 +28,8 @@ from typing import Any
 
 import numpy as np
 
+from wengert.kernels import buffers
+
 # Elements from which a call of a kernel is worth it, and those of a chunk for one thread.
 LARGE = 1 << 12
 CHUNK = 1 << 14
@@ -118,7 +120,10 @@ def available() -> bool:
         from wengert.kernels._jit import compiler
     except ImportError:
         return False
-    return compiler.reads_arrays()
+    if not compiler.reads_arrays():
+        return False
+    buffers.install()
+    return True
 
 
 def usable(*arrays: np.ndarray) -> bool:

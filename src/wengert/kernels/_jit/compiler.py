@@ -43,7 +43,8 @@ class _Method(ctypes.Structure):
     )
 
 
-_FASTCALL = 0x80
+# How a C function takes its arguments: an array and its size; none.
+FASTCALL, NOARGS = 0x80, 0x04
 
 _PYTHON = """\
 declare i64 @PyLong_AsLongLong(ptr)
@@ -210,20 +211,23 @@ def _object(name: str, text: Callable[[], str]) -> bytes:
     return made
 
 
-def _add(name: str, text: Callable[[], str]) -> None:
-    _, engine = _toolchain()
-    engine.add_object_file(llvm.ObjectFileRef.from_data(_object(name, text)))
-    engine.finalize_object()
+def add(name: str, text: Callable[[], str]) -> Callable[[str], int]:
+    """Load a module; what comes back says where its functions are."""
+    with _lock:
+        _, engine = _toolchain()
+        engine.add_object_file(llvm.ObjectFileRef.from_data(_object(name, text)))
+        engine.finalize_object()
+        address: Callable[[str], int] = engine.get_function_address
+        return address
 
 
 @cache
 def pool() -> tuple[Callable[[int], None], Callable[[], None]]:
     """The functions that limit the pool's workers, and forget them."""
     with _lock:
-        _add("pool", lambda: pool_text(platform.machine().lower()))
-        _, engine = _toolchain()
-        limit = ctypes.PYFUNCTYPE(None, ctypes.c_int64)(engine.get_function_address("pool_limit"))
-        reset = ctypes.PYFUNCTYPE(None)(engine.get_function_address("pool_reset"))
+        address = add("pool", lambda: pool_text(platform.machine().lower()))
+        limit = ctypes.PYFUNCTYPE(None, ctypes.c_int64)(address("pool_limit"))
+        reset = ctypes.PYFUNCTYPE(None)(address("pool_reset"))
         reset()
         limit(get_threads() - 1)
         os.register_at_fork(after_in_child=reset)
@@ -252,16 +256,17 @@ def load(name: str, kinds: str, text: Callable[[], str], identity: str = "") -> 
             body = text().replace(f"@{name}(", f"@{unique}(")
             return _PYTHON + body + entry_text(unique, kinds)
 
-        _add(unique, module)
-        _, engine = _toolchain()
-        method = _Method(
-            name.encode(), engine.get_function_address(f"entry_{unique}"), _FASTCALL, None
-        )
-        _kept.append(method)
-        new = ctypes.pythonapi.PyCFunction_NewEx
-        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p] * 3
-        function: Function = new(ctypes.addressof(method), None, None)
-        return function
+        return function(name, add(unique, module)(f"entry_{unique}"), FASTCALL)
+
+
+def function(name: str, address: int, flags: int) -> Function:
+    """A C function that takes its arguments as `flags` say, as a function of Python."""
+    method = _Method(name.encode(), address, flags, None)
+    _kept.append(method)
+    new = ctypes.pythonapi.PyCFunction_NewEx
+    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p] * 3
+    made: Function = new(ctypes.addressof(method), None, None)
+    return made
 
 
 def reads_arrays() -> bool:
