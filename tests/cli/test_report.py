@@ -8,8 +8,9 @@ import re
 import pytest
 
 from tests.cli.process import good, script, wengert
-from wengert.cli._report import format_report, short, size
+from wengert.cli._report import format_report
 from wengert.graph import Report
+from wengert.graph._format import short, size
 
 # The product keeps y, and the second backward does not go through it: 16 bytes stay.
 TRAINING = """

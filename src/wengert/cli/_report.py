@@ -6,10 +6,10 @@ import os
 from collections.abc import Iterator
 
 from wengert.graph import Finding, Line, Report
+from wengert.graph._format import short, size
 
 _TOP_OPS = 8
 _TOP_LINES = 6
-_UNITS = (("kB", 1e3), ("MB", 1e6), ("GB", 1e9))
 
 
 def format_report(report: Report, script: str, seconds: float) -> str:
@@ -86,17 +86,3 @@ def _place(line: Line) -> str:
 
 def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def size(count: float) -> str:
-    """Bytes for people: ``"12 B"``, ``"3.4 MB"``."""
-    if count < 1000:
-        return f"{count:.0f} B"
-    unit = next((u for u, bytes_ in _UNITS if count < 999.95 * bytes_), "GB")
-    return f"{count / dict(_UNITS)[unit]:.1f} {unit}"
-
-
-def short(where: str) -> str:
-    """``file:line`` relative to the current folder, if it lies inside."""
-    folder = os.path.join(os.getcwd(), "")
-    return where.removeprefix(folder)

@@ -1,5 +1,10 @@
 """Reading what autograd recorded: what graphs hold, and which line released them."""
 
+from wengert.graph._describe import GraphReport as GraphReport
+from wengert.graph._describe import Group as Group
+from wengert.graph._describe import NodeInfo as NodeInfo
+from wengert.graph._describe import SavedInfo as SavedInfo
+from wengert.graph._describe import describe as describe
 from wengert.graph._memory import Finding as Finding
 from wengert.graph._memory import Held as Held
 from wengert.graph._memory import Line as Line

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -92,16 +93,21 @@ def saved(node: Node) -> SavedValues:
     if not isinstance(node, Node):
         raise TypeError(f"saved(): argument 'node' must be a Node, not {type(node).__name__}")
     call = None if node.state is None else node.state.released
-    values = [_value(node, slot, name, of) for slot, name, of in _slots(node)]
+    released = None if call is None else _errors.called(call)
+    return SavedValues(_errors.made(node), released, values_of(node))
+
+
+def values_of(node: Node) -> list[SavedValue]:
+    """The values of `saved`."""
+    values = [_value(node, slot, name, of) for slot, name, of in _slots(getattr(node, "op", None))]
     if isinstance(node, FunctionNode):
         values = _of_function(node)
-    released = None if call is None else _errors.called(call)
-    return SavedValues(_errors.made(node), released, [v for v in values if v is not None])
+    return [v for v in values if v is not None]
 
 
-def _slots(node: Node) -> list[tuple[str, str, str]]:
-    """The slots of an operation's node, the names of what is in them, and whose it is."""
-    op = getattr(node, "op", None)
+@cache
+def _slots(op: Any) -> list[tuple[str, str, str]]:
+    """The slots of an operation's nodes, the names of what is in them, and whose it is."""
     if op is None:
         return []
     slots = []

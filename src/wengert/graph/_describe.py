@@ -1,0 +1,392 @@
+"""A graph as data: each node, its line, what it saved, its bytes, what a backward would free."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from wengert._core import Leaf, Node, Site, Tensor, memory_of
+from wengert._storage import line_of, owner, place
+from wengert.autograd import _errors
+from wengert.autograd._edges import GradientEdge, node_at
+from wengert.autograd._saved.packing import arrays_in
+from wengert.graph import _format
+from wengert.graph._saved import SavedValue, values_of
+
+LEAF, LIVE = "leaf", "live"
+_ROWS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class SavedInfo:
+    """A tensor that a node saved, without the tensor.
+
+    Attributes:
+        name: as in ``node._saved_<name>``.
+        of: ``"input 0"``, ``"output"`` or ``"intermediate"``.
+        shape: its shape, if it is known.
+        dtype: its dtype, if it is known.
+        nbytes: bytes of the storage that it is in, however much of that it shows.
+        storage: the address of that storage, None for what a hook packed.
+        parameter: whether the storage is that of a leaf, which exists without the graph too.
+    """
+
+    name: str
+    of: str
+    shape: tuple[int, ...] | None
+    dtype: str | None
+    nbytes: int
+    storage: int | None
+    parameter: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NodeInfo:
+    """One node of a graph.
+
+    Attributes:
+        index: its place in the report, inputs before what is computed from them.
+        op: the operation, as it was called.
+        kind: the name of the node, such as ``MulBackward0``.
+        where: ``file:line``.
+        text: that line.
+        module: the module inside of which it ran, such as ``Net.features.3``, or nothing.
+        shape: of what it computed.
+        inputs: the indices of the nodes of its inputs; None for an input without one.
+        saved: the tensors that it keeps.
+        nbytes: bytes of their storages, of those that no earlier node of the report keeps and
+            that are no parameter's.
+        frees: as much of that as a backward gives back, because nothing else holds it.
+        state: ``"leaf"``, ``"live"``, or the call and the line that released it.
+    """
+
+    index: int
+    op: str
+    kind: str
+    where: str
+    text: str
+    module: str
+    shape: tuple[int, ...]
+    inputs: tuple[int | None, ...]
+    saved: tuple[SavedInfo, ...]
+    nbytes: int
+    frees: int
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The nodes of one line, or of one module: how many, and their bytes."""
+
+    name: str
+    text: str
+    nodes: int
+    nbytes: int
+    frees: int
+    released: int
+
+
+@dataclass(frozen=True, slots=True)
+class GraphReport:
+    """What `describe` found. Printed, it is a table; a notebook shows it as HTML.
+
+    Attributes:
+        nodes: all nodes, leaves among them, inputs first.
+        roots: the indices of the nodes that were asked about.
+        nbytes: bytes that the graph keeps; each storage once, parameters apart.
+        parameter_bytes: bytes of saved storages that are parameters'.
+        frees: what a backward gives back of `nbytes`.
+    """
+
+    nodes: tuple[NodeInfo, ...]
+    roots: tuple[int, ...]
+    nbytes: int
+    parameter_bytes: int
+    frees: int
+
+    def by_line(self) -> list[Group]:
+        """The nodes by their line of code, the most bytes first."""
+        return _groups(self.nodes, lambda n: (n.where, n.text))
+
+    def by_module(self) -> list[Group]:
+        """The nodes by the module inside of which they ran, the most bytes first."""
+        return _groups(self.nodes, lambda n: (n.module or "(no module)", ""))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain dicts, lists, strings and numbers."""
+        return dataclasses.asdict(self)
+
+    def to_json(self, **options: Any) -> str:
+        """`to_dict` as JSON; the options are those of ``json.dumps``."""
+        return json.dumps(self.to_dict(), **options)
+
+    def table(self, by: str = "node", rows: int = _ROWS) -> str:
+        """A table by ``"node"``, ``"line"`` or ``"module"``, of at most so many rows.
+
+        Raises ValueError for another `by`.
+        """
+        head, lines, numbers = _table(self, by)
+        text = _format.text_table(head, lines[:rows], numbers)
+        return text + _left_out(len(lines) - rows)
+
+    def __str__(self) -> str:
+        return f"{_summary(self)}\n{self.table()}"
+
+    def _repr_html_(self) -> str:
+        parts = [f"<p>{_summary(self)}</p>"]
+        for by in ("module", "line", "node"):
+            head, lines, numbers = _table(self, by)
+            table = _format.html_table(head, lines[:_ROWS], numbers)
+            more = _left_out(len(lines) - _ROWS)
+            mark = " open" if by == "line" else ""
+            parts.append(f"<details{mark}><summary>by {by}</summary>{table}{more}</details>")
+        return "".join(parts)
+
+
+def describe(*roots: Tensor | Node | GradientEdge) -> GraphReport:
+    """The graph behind tensors, nodes or edges: each node, its line, what it saves, its bytes.
+
+    Nothing is computed or unpacked. A released node keeps nothing and no longer knows the nodes
+    below it: what is reported of it is who released it. Raises TypeError for another kind of
+    root, and RuntimeError for a tensor without a graph.
+
+    >>> import wengert
+    >>> x = wengert.ones(3, requires_grad=True)
+    >>> loss = (x * 2).exp().sum()
+    >>> report = wengert.graph.describe(loss)
+    >>> [node.op for node in report.nodes]
+    ['AccumulateGrad', 'mul', 'exp', 'sum']
+    >>> report.nbytes, report.frees
+    (12, 12)
+    """
+    if not roots:
+        raise TypeError("describe() takes at least one tensor, node or edge")
+    tops = [_node_of(root) for root in roots]
+    return _Describer(_ordered(tops)).report(tops)
+
+
+def _node_of(root: Any) -> Node:
+    if isinstance(root, Node):
+        return root
+    if not isinstance(root, (Tensor, GradientEdge)):
+        raise TypeError(
+            f"describe(): a root must be a Tensor, a Node or a GradientEdge, not"
+            f" {type(root).__name__}"
+        )
+    node = root._edge if isinstance(root, Tensor) else node_at(root, [])
+    if node is None:
+        raise RuntimeError(
+            "describe(): the tensor does not require grad and does not have a grad_fn: nothing"
+            " recorded how it was made (wengert.graph.why says why)"
+        )
+    return node
+
+
+def _ordered(roots: Sequence[Node]) -> list[Node]:
+    """All nodes below, each behind those of its inputs."""
+    found: dict[int, Node] = {}
+    waiting = list(roots)
+    while waiting:
+        node = waiting.pop()
+        if id(node) not in found:
+            found[id(node)] = node
+            waiting += [edge for edge in node.edges if edge is not None]
+    # A leaf is made when it is first used, and nodes that only stand for one output of the
+    # operation below them are younger than it.
+    return sorted(found.values(), key=lambda n: n.seq)
+
+
+class _Describer:
+    """Reads nodes; remembers what many of them share."""
+
+    def __init__(self, nodes: list[Node]) -> None:
+        self.nodes = nodes
+        self.index = {id(node): k for k, node in enumerate(nodes)}
+        self.paths: dict[int, str] = {}
+        self.places: dict[tuple[int, int], tuple[str, str]] = {}
+        self.parameters = {
+            id(owner(memory_of(t)))
+            for n in nodes
+            if type(n) is Leaf and (t := n.tensor()) is not None
+        }
+        self.held = _held_elsewhere(nodes)
+        self.counted: set[int] = set()
+
+    def report(self, roots: list[Node]) -> GraphReport:
+        infos = tuple(self.info(node) for node in self.nodes)
+        of_parameters = {s.storage: s.nbytes for info in infos for s in info.saved if s.parameter}
+        return GraphReport(
+            nodes=infos,
+            roots=tuple(self.index[id(root)] for root in roots),
+            nbytes=sum(info.nbytes for info in infos),
+            parameter_bytes=sum(of_parameters.values()),
+            frees=sum(info.frees for info in infos),
+        )
+
+    def info(self, node: Node) -> NodeInfo:
+        where, text = self.line(node)
+        nbytes = frees = 0
+        for base in {id(b): b for b in map(owner, _arrays(node))}.values():
+            if id(base) not in self.counted and id(base) not in self.parameters:
+                self.counted.add(id(base))
+                nbytes += base.nbytes
+                frees += 0 if id(base) in self.held else base.nbytes
+        return NodeInfo(
+            index=self.index[id(node)],
+            op=_errors.name_of(node),
+            kind=node.name(),
+            where=where,
+            text=text,
+            module=self.path(node.site),
+            shape=tuple(node.shape),
+            inputs=tuple(None if e is None else self.index[id(e)] for e in node.edges),
+            saved=() if type(node) is Leaf else self.saved(node),
+            nbytes=nbytes,
+            frees=frees,
+            state=_state(node),
+        )
+
+    def saved(self, node: Node) -> tuple[SavedInfo, ...]:
+        return tuple([self.described(v) for v in values_of(node) if v.of != "argument"])
+
+    def described(self, value: SavedValue) -> SavedInfo:
+        dtype = None if value.dtype is None else str(value.dtype).removeprefix("torch.")
+        base = None if value.value is None else owner(value.value._array)
+        return SavedInfo(
+            name=value.name,
+            of=value.of,
+            shape=None if value.shape is None else tuple(value.shape),
+            dtype=dtype,
+            nbytes=value.nbytes if base is None else base.nbytes,
+            storage=value.storage,
+            parameter=base is not None and id(base) in self.parameters,
+        )
+
+    def line(self, node: Node) -> tuple[str, str]:
+        key = id(node.code), node.lasti
+        if key not in self.places:
+            where = f"{node.code.co_filename}:{line_of(node.code, node.lasti)}"
+            text = place(node.code, node.lasti).removeprefix(where).strip()
+            self.places[key] = where, text
+        return self.places[key]
+
+    def path(self, site: Site) -> str:
+        if id(site) not in self.paths:
+            self.paths[id(site)] = site.path()
+        return self.paths[id(site)]
+
+
+def _state(node: Node) -> str:
+    if type(node) is Leaf:
+        return LEAF
+    call = None if node.state is None else node.state.released
+    return LIVE if call is None else f"released by {_errors.called(call)}"
+
+
+def _arrays(node: Node) -> list[np.ndarray]:
+    return [array for slot, _ in node.saved for array in arrays_in(getattr(node, slot))]
+
+
+def _held_elsewhere(nodes: list[Node]) -> set[int]:
+    """The ids of saved storages that something outside of these nodes holds.
+
+    By counting references: to each saved array from the nodes' slots, and to each storage from
+    the saved arrays that are views of it. Whatever is left is somebody else's.
+    """
+    slots: dict[int, int] = {}
+    arrays: dict[int, np.ndarray] = {}
+    array = base = None  # the loops' variables would count as holders
+    for node in nodes:
+        for array in _arrays(node):
+            slots[id(array)] = slots.get(id(array), 0) + 1
+            arrays[id(array)] = array
+    views: dict[int, int] = {}
+    bases: dict[int, np.ndarray] = {}
+    for array in arrays.values():
+        base = array.base
+        if isinstance(base, np.ndarray):
+            views[id(base)] = views.get(id(base), 0) + 1
+            bases[id(base)] = base
+    array = base = None
+    held = set()
+    for key in list({**arrays, **bases}):
+        kept = arrays.get(key)
+        several = (key in arrays) + (key in bases)
+        if kept is None:
+            kept = bases[key]
+        # `kept`, the argument of getrefcount, and the dictionaries.
+        known = slots.get(key, 0) + views.get(key, 0) + 2 + several
+        if sys.getrefcount(kept) > known:
+            held.add(id(owner(kept)))
+    return held
+
+
+def _groups(nodes: Iterable[NodeInfo], key: Any) -> list[Group]:
+    found: dict[tuple[str, str], list[NodeInfo]] = {}
+    for node in nodes:
+        if node.state != LEAF:
+            found.setdefault(key(node), []).append(node)
+    groups = [
+        Group(
+            name=name,
+            text=text,
+            nodes=len(members),
+            nbytes=sum(n.nbytes for n in members),
+            frees=sum(n.frees for n in members),
+            released=sum(n.state != LIVE for n in members),
+        )
+        for (name, text), members in found.items()
+    ]
+    return sorted(groups, key=lambda g: g.nbytes, reverse=True)
+
+
+def _summary(report: GraphReport) -> str:
+    leaves = sum(n.state == LEAF for n in report.nodes)
+    count = len(report.nodes) - leaves
+    text = (
+        f"{count:,} operations over {leaves:,} leaves keep {_format.size(report.nbytes)}"
+        f" (and {_format.size(report.parameter_bytes)} of parameters);"
+        f" backward frees {_format.size(report.frees)}"
+    )
+    gone = sum(n.state not in (LEAF, LIVE) for n in report.nodes)
+    return text + (f"; {gone:,} are released" if gone else "")
+
+
+def _table(report: GraphReport, by: str) -> tuple[list[str], list[list[str]], set[int]]:
+    if by == "node":
+        head = ["op", "shape", "saves", "bytes", "frees", "state", "line"]
+        nodes = [_node_row(n) for n in report.nodes if n.state != LEAF]
+        return head, nodes, {3, 4}
+    if by not in ("line", "module"):
+        raise ValueError(f"by must be 'node', 'line' or 'module', and is {by!r}")
+    groups = report.by_line() if by == "line" else report.by_module()
+    rows = [
+        [
+            f"{_format.short(g.name)}  {g.text}".rstrip(), f"{g.nodes:,}", _format.size(g.nbytes),
+            _format.size(g.frees), f"{g.released:,}",
+        ]
+        for g in groups
+    ]  # fmt: skip
+    return [by, "nodes", "bytes", "frees", "released"], rows, {1, 2, 3, 4}
+
+
+def _node_row(node: NodeInfo) -> list[str]:
+    saves = ", ".join(
+        f"{s.name}{'' if s.shape is None else list(s.shape)}{' (parameter)' * s.parameter}"
+        for s in node.saved
+    )
+    inside = f"{node.module}  " if node.module else ""
+    return [
+        node.op, str(list(node.shape)), saves, _format.size(node.nbytes),
+        _format.size(node.frees), node.state, f"{inside}{_format.short(node.where)}  {node.text}",
+    ]  # fmt: skip
+
+
+def _left_out(count: int) -> str:
+    return f"\n... and {count:,} more" if count > 0 else ""

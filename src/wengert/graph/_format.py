@@ -1,0 +1,52 @@
+"""Bytes, places and tables for people."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from html import escape
+
+_UNITS = (("kB", 1e3), ("MB", 1e6), ("GB", 1e9))
+
+
+def size(count: float) -> str:
+    """Bytes for people: ``"12 B"``, ``"3.4 MB"``."""
+    if count < 1000:
+        return f"{count:.0f} B"
+    unit = next((u for u, bytes_ in _UNITS if count < 999.95 * bytes_), "GB")
+    return f"{count / dict(_UNITS)[unit]:.1f} {unit}"
+
+
+def short(where: str) -> str:
+    """``file:line`` relative to the current folder, if it lies inside."""
+    folder = os.path.join(os.getcwd(), "")
+    return where.removeprefix(folder)
+
+
+def text_table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: set[int]) -> str:
+    """Columns in plain text; those in `numbers` end at the same place."""
+    lines = [list(head), *map(list, rows)]
+    widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
+
+    def joined(line: list[str]) -> str:
+        cells = [
+            cell.rjust(width) if k in numbers else cell.ljust(width)
+            for k, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ]
+        return "  ".join(cells).rstrip()
+
+    return "\n".join(map(joined, lines))
+
+
+def html_table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: set[int]) -> str:
+    """The same as an HTML table."""
+
+    def cells(line: Sequence[str], tag: str) -> str:
+        right = ' style="text-align:right"'
+        return "".join(
+            f"<{tag}{right if k in numbers else ''}>{escape(cell)}</{tag}>"
+            for k, cell in enumerate(line)
+        )
+
+    body = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in rows)
+    return f"<table><thead><tr>{cells(head, 'th')}</tr></thead><tbody>{body}</tbody></table>"

@@ -1,0 +1,172 @@
+"""`describe`: bytes against what arrays hold, lines, modules, states, what a backward frees."""
+
+from __future__ import annotations
+
+import gc
+import json
+
+import pytest
+
+import wengert
+from wengert import nn
+from wengert.graph import describe
+from wengert.graph._format import text_table
+
+
+def network() -> nn.Sequential:
+    return nn.Sequential(nn.Linear(100, 50), nn.ReLU(), nn.Linear(50, 10))
+
+
+def ops(report: wengert.graph.GraphReport) -> list[str]:
+    return [node.op for node in report.nodes if node.state != "leaf"]
+
+
+def test_nodes_come_behind_their_inputs() -> None:
+    x = wengert.ones(3, requires_grad=True)
+    y = x * 2
+    report = describe((y.exp() + y).sum())
+    assert ops(report) == ["mul", "exp", "add", "sum"]
+    for node in report.nodes:
+        assert all(k is None or k < node.index for k in node.inputs)
+    assert report.nodes[report.roots[0]].op == "sum"
+
+
+def test_bytes_are_those_of_the_arrays() -> None:
+    model, x = network(), wengert.randn(32, 100)
+    report = describe(model(x).sum())
+    hidden, inputs, weight = 32 * 50 * 4, 32 * 100 * 4, 50 * 10 * 4
+    assert report.nbytes == hidden + inputs  # the second layer's input is the ReLU's output
+    assert report.parameter_bytes == weight  # the first one's is not read: x wants no gradient
+    assert [n.nbytes for n in report.nodes if n.op == "relu"] == [hidden]
+
+
+def test_a_storage_counts_once_and_whole() -> None:
+    big = wengert.ones(1000).requires_grad_(False)
+    w = wengert.ones(10, requires_grad=True)
+    report = describe((w * big[:10] + w * big[10:20]).sum())
+    assert report.nbytes == 4000
+    assert [n.nbytes for n in report.nodes if n.op == "mul"] == [4000, 0]
+
+
+def test_frees_what_nothing_else_holds() -> None:
+    w = wengert.ones(100, requires_grad=True)
+    hidden = w.exp()
+    loss = hidden.sin().sum()
+    assert describe(loss).nbytes == 400  # exp's result is sin's input: one storage
+    assert describe(loss).frees == 0
+    kept = hidden.detach()[:1]
+    del hidden
+    assert describe(loss).frees == 0  # a view keeps the memory
+    del kept
+    assert describe(loss).frees == 400
+
+
+@pytest.mark.parametrize("n", [1, 5])
+def test_frees_agrees_with_what_backward_gives_back(n: int) -> None:
+    model = network()
+    losses = [model(wengert.randn(32, 100)).square().mean() for _ in range(n)]
+    expected = sum(describe(loss).frees for loss in losses)
+    together = describe(*losses)
+    assert together.frees == expected
+    gc.disable()
+    try:
+        for loss in losses:
+            loss.backward()
+    finally:
+        gc.enable()
+    assert describe(*losses).nbytes == 0
+
+
+def test_lines_and_modules() -> None:
+    model = network()
+    out = model(wengert.randn(4, 100))
+    loss = out.sum()
+    report = describe(loss)
+    assert {g.name for g in report.by_module()} == {
+        "Sequential.0", "Sequential.1", "Sequential.2", "(no module)",
+    }  # fmt: skip
+    lines = {g.text: g for g in report.by_line()}
+    assert lines["out = model(wengert.randn(4, 100))"].nodes == 3
+    assert lines["loss = out.sum()"].nodes == 1
+    assert sum(g.nbytes for g in lines.values()) == report.nbytes
+    assert all(n.where.startswith(__file__) for n in report.nodes if n.state != "leaf")
+
+
+def test_released_nodes_say_by_whom() -> None:
+    x = wengert.ones(3, requires_grad=True)
+    y = x.exp()
+    y.sum().backward()
+    report = describe(y)
+    assert "released by backward()" in report.nodes[0].state
+    assert "y.sum().backward()" in report.nodes[0].state
+    assert report.nbytes == 0
+    assert report.by_line()[0].released == 1
+    assert "1 are released" in str(report)
+
+
+def test_what_hooks_packed_counts_by_its_elements() -> None:
+    x = wengert.ones(3, requires_grad=True)
+    with wengert.autograd.graph.saved_tensors_hooks(lambda t: t.tolist(), wengert.tensor):
+        y = x.exp()
+    (node,) = (n for n in describe(y).nodes if n.op == "exp")
+    assert [(s.name, s.nbytes, s.storage) for s in node.saved] == [("result", 12, None)]
+
+
+def test_plain_data() -> None:
+    report = describe(network()(wengert.randn(2, 100)).sum())
+    assert json.loads(report.to_json())["nbytes"] == report.nbytes
+    assert report.to_dict()["nodes"][0]["state"] == "leaf"
+    for by in ("node", "line", "module"):
+        assert report.table(by).count("\n") >= 1
+    assert "more" in report.table("node", rows=1)
+    html = report._repr_html_()
+    assert "<table>" in html and "Linear" not in html.split("<table>")[0]  # noqa: PT018
+
+
+def test_html_is_escaped() -> None:
+    x = wengert.ones(1, requires_grad=True)
+    y = x * 2 if 1 < 2 else x
+    assert "1 &lt; 2" in describe(y)._repr_html_()
+    assert "1 < 2" not in describe(y)._repr_html_()
+
+
+def test_a_million_nodes_need_no_recursion() -> None:
+    y = wengert.ones(1, requires_grad=True)
+    for _ in range(20_000):
+        y = y + 1
+    assert len(describe(y).nodes) == 20_001
+
+
+def test_what_has_no_graph_is_refused() -> None:
+    with pytest.raises(RuntimeError, match="does not require grad"):
+        describe(wengert.ones(1))
+    with pytest.raises(TypeError, match="not int"):
+        describe(3)
+    with pytest.raises(TypeError, match="at least one"):
+        describe()
+    with pytest.raises(ValueError, match="'node', 'line' or 'module', and is 'op'"):
+        describe(wengert.ones(1, requires_grad=True)).table("op")
+
+
+def test_nodes_and_edges_are_roots_too() -> None:
+    first, second = wengert.ones(4, requires_grad=True).exp().split(2)
+    edge = wengert.autograd.graph.get_gradient_edge(second)
+    assert ops(describe(edge)) == ops(describe(second)) == ops(describe(second.grad_fn))
+    assert ops(describe(first, second))[0] == "exp"
+
+
+def test_describing_holds_nothing() -> None:
+    x = wengert.ones(100, requires_grad=True)
+    y = x.exp()
+    report = describe(y)
+    frees = report.frees
+    report = describe(y)
+    assert report.frees == frees
+    y.sum().backward()
+    assert describe(y).nbytes == 0
+
+
+def test_columns() -> None:
+    assert text_table(["a", "n"], [["long", "1"], ["b", "10"]], {1}) == (
+        "a      n\nlong   1\nb     10"
+    )
