@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from importlib import import_module
 from types import ModuleType
@@ -11,11 +10,10 @@ from typing import Any
 from wengert import _device
 from wengert._core import caller, getframe
 from wengert._storage import line_of
-from wengert.kernels import blas, buffers
+from wengert.kernels import _jit, blas, buffers
 
 
 class _Settings:
-    threads = os.cpu_count() or 1
     interop_threads = 1
     deterministic = False
     warn_only = False
@@ -24,31 +22,27 @@ class _Settings:
 
 
 def set_num_threads(num: int) -> None:
-    """Let matrix products use at most `num` threads.
+    """Let kernels and matrix products use at most `num` threads.
 
-    Raises RuntimeError unless `num` is a positive int. Without the OpenBLAS that NumPy's
-    wheels carry, the number is only kept.
+    At first it is OMP_NUM_THREADS, or the number of cores. Raises RuntimeError unless `num` is
+    a positive int.
 
     >>> import wengert
     >>> wengert.set_num_threads(1)
     >>> wengert.get_num_threads()
     1
     """
-    _Settings.threads = _checked_count("set_num_threads", num)
-    both = blas.controls()
-    if both is not None:
-        both[0](num)
+    blas.set_threads(_checked_count("set_num_threads", num))
 
 
 def get_num_threads() -> int:
-    """How many threads a matrix product may use.
+    """How many threads kernels and matrix products may use.
 
     >>> import wengert
     >>> wengert.get_num_threads() >= 1
     True
     """
-    both = blas.controls()
-    return _Settings.threads if both is None else both[1]()
+    return _jit.get_threads()
 
 
 def empty_cache() -> None:

@@ -1,66 +1,43 @@
-"""The threads of the OpenBLAS that NumPy carries.
+"""Products of matrices by NumPy's BLAS, and its threads.
 
-Its workers wait in a loop for one another. For products of a few hundred microseconds that
-costs more than it brings, and many times as much when another process wants a core.
+OpenBLAS's workers wait in a loop for one another. For products of a few hundred microseconds
+that costs more than it brings, and many times as much when another process wants a core.
+Where there are kernels, large products are cut up and their pieces computed on our threads.
 """
 
 from __future__ import annotations
 
-import ctypes
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import cache
-from threading import Lock
 from typing import Any
 
 import numpy as np
 
-
-@cache
-def controls() -> tuple[Callable[[int], None], Callable[[], int]] | None:
-    """The functions that set and get the thread count, unless NumPy has another BLAS."""
-    folder = os.path.join(os.path.dirname(os.path.dirname(np.__file__)), "numpy.libs")
-    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
-    for name in [n for n in names if "openblas" in n]:
-        library = ctypes.CDLL(os.path.join(folder, name))  # already loaded: gives the same one
-        for suffix in ("64_", ""):
-            try:
-                prefix = f"scipy_openblas_{{}}_num_threads{suffix}"
-                return library[prefix.format("set")], library[prefix.format("get")]
-            except AttributeError:
-                continue
-    return None
+from wengert.kernels import _jit
+from wengert.kernels.gemm import gemm
+from wengert.kernels.openblas import holds
 
 
-class _Users:
-    """How many callers want one thread now, and the number to go back to."""
-
-    lock = Lock()
-    count = 0
-    before = 1
+def set_threads(count: int) -> None:
+    """Let products and kernels use that many threads."""
+    _jit.set_threads(count)
+    functions = holds()
+    if functions is not None:
+        functions.threads(count)
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Products inside run on the calling thread alone."""
-    both = controls()
-    if both is None:
+    functions = holds()
+    if functions is None:
         yield
         return
-    set_threads, get_threads = both
-    with _Users.lock:
-        if _Users.count == 0:
-            _Users.before = get_threads()
-            set_threads(1)
-        _Users.count += 1
+    functions.hold()
     try:
         yield
     finally:
-        with _Users.lock:
-            _Users.count -= 1
-            if _Users.count == 0:
-                set_threads(_Users.before)
+        functions.let_go()
 
 
 # OpenBLAS itself takes one thread up to the first number of multiplications (64**3); from the
@@ -75,9 +52,31 @@ def threads_for(multiplications: int) -> AbstractContextManager[None]:
     return nullcontext() if alone else one_thread()
 
 
-def dot(a: np.ndarray, b: np.ndarray) -> Any:
-    """The product of two matrices."""
-    if _ALONE < a.size * b.shape[-1] < _WORTH_THREADS:
-        with one_thread():
-            return a.dot(b)
-    return a.dot(b)
+def dot(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None = None) -> Any:
+    """The product of two matrices, plus `bias`, which broadcasts to it."""
+    work = a.size * b.shape[-1]
+    if work <= _ALONE:
+        out = a.dot(b)
+    else:
+        made = gemm(a, b, bias)
+        if made is not None:
+            return made
+        with threads_for(work):
+            out = a.dot(b)
+    if bias is not None:
+        out += bias
+    return out
+
+
+def matmul(a: np.ndarray, b: np.ndarray) -> Any:
+    """The products of batches of matrices, whose leading axes broadcast."""
+    if large(a, b):
+        out = gemm(a, b)
+        if out is not None:
+            return out
+    return np.matmul(a, b)
+
+
+def large(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether the products of batches of matrices are worth a kernel."""
+    return a.size * b.shape[-1] > _ALONE or b.size * a.shape[-2] > _ALONE

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.kernels.blas import dot
+from wengert.kernels.blas import dot, large, matmul
+from wengert.kernels.gemm import gemm
 from wengert.kernels.precision import HALF, widened
 from wengert.kernels.shapes import unbroadcast
 
@@ -27,7 +28,7 @@ def product(a: np.ndarray, b: np.ndarray) -> Any:
             return dot(a, b)
         if a.size and a.flags.c_contiguous:  # one product for the whole batch
             return dot(a.reshape(-1, a.shape[-1]), b).reshape(*a.shape[:-1], b.shape[1])
-    return np.matmul(a, b)
+    return matmul(a, b)
 
 
 def times(a: np.ndarray, b: np.ndarray, shape: Shape) -> Any:
@@ -49,8 +50,23 @@ def transposed_times(a: np.ndarray, b: np.ndarray, shape: Shape) -> Any:
     return times(a.swapaxes(-1, -2), b, shape)
 
 
-def scaled_sum(input: np.ndarray, product: np.ndarray, beta: float, alpha: float) -> np.ndarray:
-    """beta * input + alpha * product, in the memory of `product`; beta 0 leaves `input` out."""
+def plus_product(
+    input: np.ndarray, a: np.ndarray, b: np.ndarray, beta: float, alpha: float
+) -> np.ndarray:
+    """beta * input + alpha * a @ b, where `input` broadcasts; beta 0 leaves it out."""
+    if beta != 0 and large(a, b) and a.dtype.char in "fd":
+        row = beta == 1 and input.ndim == 1
+        out = None
+        if not row:
+            out = np.empty((*a.shape[:-1], b.shape[-1]), a.dtype)
+            np.multiply(input, beta, out=out)
+        done = gemm(a, b, input if row else None, out, alpha)
+        if done is not None:
+            return done
+    return _scaled_sum(input, product(a, b), beta, alpha)
+
+
+def _scaled_sum(input: np.ndarray, product: np.ndarray, beta: float, alpha: float) -> np.ndarray:
     if alpha != 1:
         _scale(product, alpha)
     if beta == 0:

@@ -14,6 +14,7 @@ import numpy as np
 from wengert._core import Tensor
 from wengert._dtypes import of_numpy
 from wengert.kernels import matmul as kernel
+from wengert.kernels.blas import dot
 from wengert.ops._batching import Batch, Rule
 from wengert.ops._declare import Value, multilinear
 from wengert.ops.complexes import conj
@@ -123,21 +124,21 @@ def transposed_times(input: Value, other: Value, shape: Shape) -> Value:
     return kernel.transposed_times(input, other, shape)
 
 
-# Two matrices of these dtypes need no more than `dot`: the hot case of a first derivative.
+# Two matrices of these dtypes need no more than `dot`: the usual case of a first derivative.
 _PLAIN = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
 
 
 def left_vjp(g: Value, other: Value, shape: Shape) -> Value:
     """The cotangent of the left factor of a matrix product."""
     if type(g) is np.ndarray and g.ndim == 2 == other.ndim and g.dtype in _PLAIN:
-        return g.dot(other.T)
+        return dot(g, other.T)
     return times_transposed(g, conj(other), shape)
 
 
 def right_vjp(g: Value, input: Value, shape: Shape) -> Value:
     """The cotangent of the right factor of a matrix product."""
     if type(g) is np.ndarray and g.ndim == 2 == input.ndim and g.dtype in _PLAIN:
-        return input.T.dot(g)
+        return dot(input.T, g)
     return transposed_times(conj(input), g, shape)
 
 

@@ -86,23 +86,15 @@ def linear(input: Value, weight: Value, bias: Value = None) -> Value:
     tensor([[3., 7.]])
     """
     if input.ndim == weight.ndim == 2 and input.dtype is weight.dtype and input.dtype.char in "fd":
+        if bias is not None and bias.dtype is not input.dtype and bias.dtype != input.dtype:
+            raise _mixed(input, bias)
         try:
-            out = dot(input, weight.T)
+            return dot(input, weight.T, bias)
         except ValueError:
-            raise _mismatch(input, weight) from None
-    else:
-        out = _any_rank(input, weight)
-    return out if bias is None else _plus(out, bias)
-
-
-def _plus(out: np.ndarray, bias: np.ndarray) -> np.ndarray:
-    if bias.dtype != out.dtype:
-        raise _mixed(out, bias)
-    try:
-        out += bias
-    except ValueError:
-        raise _bias_mismatch(bias, out.shape) from None
-    return out
+            if bias is None or input.shape[1] != weight.shape[1]:
+                raise _mismatch(input, weight) from None
+            raise _bias_mismatch(bias, (len(input), len(weight))) from None
+    return _any_rank(input, weight, bias)
 
 
 def _check_bias(bias: np.ndarray, shape: tuple[int, ...], dtype: np.dtype) -> None:
@@ -122,12 +114,18 @@ def _bias_mismatch(bias: np.ndarray, shape: tuple[int, ...]) -> RuntimeError:
     )
 
 
-def _any_rank(input: np.ndarray, weight: np.ndarray) -> np.ndarray:
+def _any_rank(input: np.ndarray, weight: np.ndarray, bias: np.ndarray | None) -> np.ndarray:
     """Any number of leading dimensions, as one product of matrices; any dtype."""
     _check_factors(input, weight)
+    shape = input.shape[:-1] + weight.shape[:-1]
+    if bias is not None:
+        _check_bias(bias, shape, input.dtype)
     x, w = widened(input), widened(weight)
-    out = dot(x.reshape(-1, x.shape[-1]), w.T)
-    return narrowed(np.reshape(out, input.shape[:-1] + weight.shape[:-1]), input.dtype)
+    row = bias if bias is not None and bias.ndim == w.ndim - 1 and w is weight else None
+    out = narrowed(np.reshape(dot(x.reshape(-1, x.shape[-1]), w.T, row), shape), input.dtype)
+    if bias is not row and bias is not None:
+        out += bias
+    return out
 
 
 def _check_factors(input: np.ndarray, weight: np.ndarray) -> None:

@@ -409,8 +409,8 @@ def _plus_product(
 ) -> np.ndarray:
     _check_dtypes_of_sum(input, b)
     check_expands(input, (*a.shape[:-1], b.shape[-1]))
-    out = kernel.product(widened(a), widened(b))
-    return kernel.scaled_sum(widened(input), out, beta, alpha).astype(input.dtype, copy=False)
+    out = kernel.plus_product(widened(input), widened(a), widened(b), beta, alpha)
+    return out.astype(input.dtype, copy=False)
 
 
 def _check_dtypes_of_sum(input: np.ndarray, b: np.ndarray) -> None:

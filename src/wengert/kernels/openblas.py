@@ -1,0 +1,107 @@
+"""The OpenBLAS that NumPy's wheels carry: its products, and how many threads they use."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable
+from functools import cache
+from threading import Lock
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.kernels import _jit
+
+# NumPy's wheels have integers of 64 bits in its interface, and its names as here.
+_PREFIX, _SUFFIX = "scipy_", "64_"
+
+
+@cache
+def _library() -> Any:
+    folder = os.path.join(os.path.dirname(os.path.dirname(np.__file__)), "numpy.libs")
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    for name in [n for n in names if "openblas" in n]:
+        library = ctypes.CDLL(os.path.join(folder, name))  # already loaded: gives the same one
+        if hasattr(library, f"{_PREFIX}openblas_set_num_threads{_SUFFIX}"):
+            return library
+    return None
+
+
+@cache
+def controls() -> tuple[Callable[[int], None], Callable[[], int]] | None:
+    """The functions that set and get the thread count, unless NumPy has another BLAS."""
+    library = _library()
+    if library is None:
+        return None
+    return tuple(library[f"{_PREFIX}openblas_{w}_num_threads{_SUFFIX}"] for w in ("set", "get"))
+
+
+def address(name: str) -> int:
+    """Where a function of CBLAS is; 0 if it is not there."""
+    library = _library()
+    if library is None or not hasattr(library, f"{_PREFIX}{name}{_SUFFIX}"):
+        return 0
+    return ctypes.cast(library[f"{_PREFIX}{name}{_SUFFIX}"], ctypes.c_void_p).value or 0
+
+
+class Holds(NamedTuple):
+    """How callers hold the BLAS to one thread, each as long as it wants, and set the number."""
+
+    hold: Callable[[], None]
+    let_go: Callable[[], None]
+    threads: Callable[[int], None]
+
+
+@cache
+def holds() -> Holds | None:
+    """The functions for that, compiled if kernels are: those hold it, too."""
+    both = controls()
+    if both is None:
+        return None
+    return _compiled(*both) if _jit.available() else _Counted(*both).holds()
+
+
+def _compiled(set: Any, get: Any) -> Holds:
+    from wengert.kernels._jit import compiler, gemm
+
+    where = compiler.add("blas", lambda: gemm.HOLD_TEXT)
+
+    def function(name: str, *arguments: Any) -> Any:
+        return ctypes.PYFUNCTYPE(None, *arguments)(where(f"blas_{name}"))
+
+    pointer = ctypes.c_void_p
+    function("start", pointer, pointer)(ctypes.cast(get, pointer), ctypes.cast(set, pointer))
+    os.register_at_fork(after_in_child=function("forked"))
+    return Holds(function("hold"), function("let_go"), function("threads", ctypes.c_int64))
+
+
+class _Counted:
+    """The same in Python."""
+
+    def __init__(self, set: Callable[[int], None], get: Callable[[], int]) -> None:
+        self.set, self.get, self.lock = set, get, Lock()
+        self.users, self.before = 0, 1
+
+    def holds(self) -> Holds:
+        return Holds(self.hold, self.let_go, self.threads)
+
+    def hold(self) -> None:
+        with self.lock:
+            if self.users == 0:
+                self.before = self.get()
+                self.set(1)
+            self.users += 1
+
+    def let_go(self) -> None:
+        with self.lock:
+            self.users -= 1
+            if self.users == 0:
+                self.set(self.before)
+
+    def threads(self, count: int) -> None:
+        with self.lock:
+            if self.users:
+                self.before = count
+            else:
+                self.set(count)
