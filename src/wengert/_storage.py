@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import linecache
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -90,6 +90,13 @@ def before_write(array: np.ndarray) -> None:
         guard(array)
 
 
+def before_writes(arrays: Iterable[np.ndarray]) -> None:
+    """`before_write` for each of them."""
+    if guards:
+        for array in arrays:
+            before_write(array)
+
+
 def stamp(array: np.ndarray, by: str, code: CodeType, lasti: int) -> None:
     """Note that the elements of `array` have just been written."""
     base = owner(array)
@@ -106,6 +113,12 @@ def stamp(array: np.ndarray, by: str, code: CodeType, lasti: int) -> None:
         regions.clear()
         region = (0, base.shape, base.strides)
     regions[region] = Write(now, code, lasti, by, *region, array.dtype)
+
+
+def stamp_all(arrays: Iterable[np.ndarray], by: str, code: CodeType, lasti: int) -> None:
+    """`stamp` for each of them."""
+    for array in arrays:
+        stamp(array, by, code, lasti)
 
 
 def _address(array: np.ndarray) -> int:

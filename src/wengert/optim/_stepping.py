@@ -1,25 +1,23 @@
-"""What the rules share: the loop of a step, blocks of arrays, checks of options.
-
-A rule works on NumPy arrays, block by block: whatever temporaries it needs stay in the
-cache, and a step over a large parameter reads and writes memory about once.
-"""
+"""What the rules share: the loop of a step, state, checks of options."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
+from types import CodeType
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from wengert import _dtypes
 from wengert._core import Tensor, caller, getframe, wrap
-from wengert._storage import before_write, stamp
+from wengert._storage import before_write, before_writes, stamp, stamp_all
 from wengert.autograd._mode import enable_grad
+from wengert.kernels._jit.formulas import Formula
 from wengert.optim.optimizer import Group, Optimizer
 
-_BLOCK = 1 << 15  # elements; six float32 arrays of this size fit into a second-level cache
-
 State = dict[str, Any]
+Numbers = dict[str, float]
+Prepare = Callable[[Tensor], tuple[State, Numbers]]
 Update = Callable[[Tensor, np.ndarray, np.ndarray], None]
 
 # What options that came later mean in a state that was saved before they were there.
@@ -61,70 +59,97 @@ class Stepping(Optimizer):
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        name, where = f"{type(self).__name__}.step()", caller(getframe(1))
+        by, where = f"{type(self).__name__}.step()", caller(getframe(1))
         for group in self.param_groups:
-            update = self._rule(group)
-            for p in group["params"]:
-                g = getattr(p, "_grad", None)
-                if g is not None:
-                    array = p._array
-                    before_write(array)
-                    update(p, array, g._array)
-                    stamp(array, name, *where)
+            self._update(group, by, *where)
         return loss
 
-    def _rule(self, group: Group) -> Update:
+    def _update(self, group: Group, by: str, code: CodeType, lasti: int) -> None:
+        """Update the parameters of a group that have gradients, and stamp them."""
+        update = self._rule(group)
+        for p in group["params"]:
+            g = getattr(p, "_grad", None)
+            if g is not None:
+                array = p._array
+                before_write(array)
+                update(p, array, g._array)
+                stamp(array, by, code, lasti)
+
+    def _rule(self, group: Group) -> Any:
         """A function that changes the array of a parameter, and its state, by one step.
 
         Its arguments are the parameter, its array, and that of its gradient.
         """
         raise NotImplementedError
 
-    def _state(self, p: Tensor, *names: str) -> State:
-        """The state of a parameter; at its first step a count and arrays of zeros."""
-        state = self.state[p]
-        if not state:
-            state["step"] = scalar(0)
-            for name in names:
-                state[name] = zeros_like(p._array)
-        return state
+
+class Rule(NamedTuple):
+    """How the parameters of a group are updated, element by element."""
+
+    formula: Formula
+    options: dict[str, bool]
+    # The keys of the arrays of state that the formula takes; None for one that it does not use.
+    states: tuple[str | None, ...]
+    # Counts a step of a parameter: its state, made where there is none, and the numbers.
+    prepare: Prepare
 
 
-def blocks(*arrays: np.ndarray) -> Iterator[tuple[np.ndarray, ...]]:
-    """The same elements of all arrays, a block at a time; complex numbers as pairs of reals."""
-    first = arrays[0]
-    if first.ndim == 0:
-        arrays = tuple(a.reshape(1) for a in arrays)
-    if first.dtype.kind == "c":
-        arrays = tuple(map(reals, arrays))
-    if first.size <= _BLOCK or not all(a.flags.c_contiguous for a in arrays):
-        yield arrays
-        return
-    flat = [a.reshape(-1) for a in arrays]
-    for start in range(0, flat[0].size, _BLOCK):
-        yield tuple(a[start : start + _BLOCK] for a in flat)
+class Elementwise(Stepping):
+    """An optimizer whose rule is a formula: a group is updated in one pass."""
+
+    def _update(self, group: Group, by: str, code: CodeType, lasti: int) -> None:
+        formula, options, names, prepare = self._rule(group)
+        arrays: list[np.ndarray] = []
+        grads: list[np.ndarray] = []
+        states: list[State] = []
+        numbers: list[Numbers] = []
+        for p in group["params"]:
+            g = getattr(p, "_grad", None)
+            if g is not None:
+                state, values = prepare(p)
+                arrays.append(p._array)
+                grads.append(g._array)
+                states.append(state)
+                numbers.append(values)
+        columns = [
+            None if name is None else [state[name]._array for state in states] for name in names
+        ]
+        before_writes(arrays)
+        formula([arrays, grads, *columns], numbers, **options)
+        stamp_all(arrays, by, code, lasti)
+
+    def _by_step(
+        self,
+        names: tuple[str, ...],
+        numbers: Callable[[float], Numbers],
+        begin: Callable[[Tensor], State] | None = None,
+    ) -> Prepare:
+        """A `prepare` for numbers that depend on the step alone, and zeros by these names."""
+        known: dict[float, Numbers] = {}
+
+        def prepare(p: Tensor) -> tuple[State, Numbers]:
+            state = begin(p) if begin is not None else self.state[p]
+            if not state:
+                state["step"] = scalar(0)
+                for name in names:
+                    state[name] = zeros_like(p._array)
+            step = advance(state)
+            values = known.get(step)
+            if values is None:
+                values = known[step] = numbers(step)
+            return state, values
+
+        return prepare
+
+    def _rule(self, group: Group) -> Rule:
+        raise NotImplementedError
 
 
-def reals(array: np.ndarray) -> np.ndarray:
-    """Complex numbers as pairs of reals, in a view; real ones as they are."""
-    return array[..., None].view(array.real.dtype) if array.dtype.kind == "c" else array
-
-
-def decayed(g: np.ndarray, p: np.ndarray, group: Group) -> np.ndarray:
-    """The gradient of what is minimised: its sign by `maximize`, with L2 decay."""
-    if group["maximize"]:
-        g = -g
-    decay = number(group["weight_decay"])
-    return g + p * decay if decay != 0 else g
-
-
-def decayed_apart(g: np.ndarray, p: np.ndarray, group: Group, lr: float) -> np.ndarray:
-    """As `decayed`, but with `decoupled_weight_decay` it is the parameter that decays."""
-    if not group["decoupled_weight_decay"]:
-        return decayed(g, p, group)
-    if group["weight_decay"] != 0:
-        p *= 1 - lr * group["weight_decay"]
-    return -g if group["maximize"] else g
+def decaying(group: Group, lr: float) -> tuple[dict[str, bool], Numbers]:
+    """Options and numbers of a rule that can decay weights apart from the gradient."""
+    decay, apart = number(group["weight_decay"]), group["decoupled_weight_decay"]
+    options = {"maximize": group["maximize"], "decoupled": apart and decay != 0}
+    return options, {"decay": 0.0 if apart else decay, "shrink": 1 - lr * decay}
 
 
 def lerp(average: np.ndarray, value: np.ndarray, weight: float) -> None:
@@ -134,19 +159,12 @@ def lerp(average: np.ndarray, value: np.ndarray, weight: float) -> None:
     average += change
 
 
-def average_square(average: np.ndarray, g: np.ndarray, keep: float) -> None:
-    """Update an average of squares, in place."""
-    square = g * (1 - keep)
-    square *= g
-    average *= keep
-    average += square
-
-
 def advance(state: State) -> float:
     """Count a step; the count is a tensor, as PyTorch saves it."""
-    step: np.ndarray = state["step"]._array
-    step += 1
-    return float(step)
+    count: np.ndarray = state["step"]._array
+    count[()] = count.item() + 1
+    step: float = count.item()
+    return step
 
 
 def scalar(value: float) -> Tensor:

@@ -4,23 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from wengert._core import Tensor
+from wengert.kernels import optim as formulas
 from wengert.optim._stepping import (
-    Stepping,
-    Update,
-    advance,
-    average_square,
-    blocks,
+    Elementwise,
+    Rule,
     check_options,
-    decayed,
     number,
 )
 from wengert.optim.optimizer import Group
 
 
-class Adadelta(Stepping):
+class Adadelta(Elementwise):
     """Steps in the units of the parameters: scaled by those before them (Zeiler, 2012).
 
     Args:
@@ -71,25 +65,17 @@ class Adadelta(Stepping):
         check_options(defaults)
         super().__init__(params, defaults)
 
-    def _rule(self, group: Group) -> Update:
-        lr, rho, eps = number(group["lr"]), group["rho"], group["eps"]
-
-        def update(p: Tensor, array: np.ndarray, g: np.ndarray) -> None:
-            state = self._state(p, "square_avg", "acc_delta")
-            advance(state)
-            averages = state["square_avg"]._array, state["acc_delta"]._array
-            for p_, g_, square, moved in blocks(array, g, *averages):
-                g_ = decayed(g_, p_, group)
-                average_square(square, g_, rho)
-                change, scale = moved + eps, square + eps
-                np.sqrt(change, out=change)
-                change /= np.sqrt(scale, out=scale)
-                change *= g_
-                average_square(moved, change, rho)
-                change *= lr
-                p_ -= change
-
-        return update
+    def _rule(self, group: Group) -> Rule:
+        rho, names = group["rho"], ("square_avg", "acc_delta")
+        same = {
+            "lr": number(group["lr"]),
+            "keep": rho,
+            "rest": 1 - rho,
+            "eps": group["eps"],
+            "decay": number(group["weight_decay"]),
+        }
+        options = {"maximize": group["maximize"]}
+        return Rule(formulas.adadelta, options, names, self._by_step(names, lambda step: same))
 
 
 __all__ = ["Adadelta"]

@@ -7,22 +7,21 @@ from typing import Any
 import numpy as np
 
 from wengert._core import Tensor, wrap
+from wengert.kernels import optim as formulas
+from wengert.kernels._jit.formulas import as_reals
 from wengert.optim._stepping import (
+    Elementwise,
+    Numbers,
+    Rule,
     State,
-    Stepping,
-    Update,
-    advance,
-    blocks,
     check_options,
-    decayed,
     number,
-    reals,
     scalar,
 )
 from wengert.optim.optimizer import Group
 
 
-class Adagrad(Stepping):
+class Adagrad(Elementwise):
     """Steps scaled by the root of the sum of all squared gradients (Duchi et al., 2011).
 
     Args:
@@ -82,27 +81,22 @@ class Adagrad(Stepping):
         state = self.state[p]
         if not state:
             total = np.empty_like(p._array)
-            reals(total)[...] = self.defaults["initial_accumulator_value"]
+            as_reals(total)[...] = self.defaults["initial_accumulator_value"]
             state |= {"step": scalar(0), "sum": wrap(total)}
         return state
 
-    def _rule(self, group: Group) -> Update:
-        lr, eps = number(group["lr"]), group["eps"]
+    def _rule(self, group: Group) -> Rule:
+        lr = number(group["lr"])
 
-        def update(p: Tensor, array: np.ndarray, g: np.ndarray) -> None:
-            state = self._begin(p)
-            step = advance(state)
-            rate = lr / (1 + (step - 1) * group["lr_decay"])
-            for p_, g_, total in blocks(array, g, state["sum"]._array):
-                g_ = decayed(g_, p_, group)
-                total += g_ * g_
-                scale = np.sqrt(total)
-                scale += eps
-                np.divide(g_, scale, out=scale)
-                scale *= rate
-                p_ -= scale
+        def numbers(step: float) -> Numbers:
+            return {
+                "rate": lr / (1 + (step - 1) * group["lr_decay"]),
+                "eps": group["eps"],
+                "decay": number(group["weight_decay"]),
+            }
 
-        return update
+        options = {"maximize": group["maximize"]}
+        return Rule(formulas.adagrad, options, ("sum",), self._by_step((), numbers, self._begin))
 
 
 __all__ = ["Adagrad"]

@@ -5,24 +5,20 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from wengert._core import Tensor
+from wengert.kernels import optim as formulas
 from wengert.optim._stepping import (
-    Stepping,
-    Update,
-    advance,
-    average_square,
-    blocks,
+    Elementwise,
+    Numbers,
+    Rule,
     check_options,
-    decayed_apart,
-    lerp,
+    decaying,
     number,
 )
 from wengert.optim.optimizer import Group
 
 
-class Adam(Stepping):
+class Adam(Elementwise):
     """Adam (Kingma and Ba, 2014): steps scaled by running moments of the gradients.
 
     Args:
@@ -86,31 +82,26 @@ class Adam(Stepping):
         for group in self.param_groups:
             group.setdefault("decoupled_weight_decay", False)
 
-    def _rule(self, group: Group) -> Update:
-        lr, eps, amsgrad = number(group["lr"]), group["eps"], group["amsgrad"]
+    def _rule(self, group: Group) -> Rule:
+        lr, amsgrad = number(group["lr"]), group["amsgrad"]
         beta1, beta2 = (number(beta) for beta in group["betas"])
-        names = ["exp_avg", "exp_avg_sq", *(["max_exp_avg_sq"] if amsgrad else [])]
+        names = ("exp_avg", "exp_avg_sq", *(("max_exp_avg_sq",) if amsgrad else ()))
+        options, decay = decaying(group, lr)
 
-        def update(p: Tensor, array: np.ndarray, g: np.ndarray) -> None:
-            state = self._state(p, *names)
-            step = advance(state)
-            rate = lr / (1 - beta1**step)
-            correction = math.sqrt(1 - beta2**step)
-            moments = [state[name]._array for name in names]
-            for p_, g_, mean, square, *largest in blocks(array, g, *moments):
-                g_ = decayed_apart(g_, p_, group, lr)
-                lerp(mean, g_, 1 - beta1)
-                average_square(square, g_, beta2)
-                if amsgrad:
-                    square = np.maximum(largest[0], square, out=largest[0])
-                scale = np.sqrt(square)
-                scale /= correction
-                scale += eps
-                np.divide(mean, scale, out=scale)
-                scale *= rate
-                p_ -= scale
+        def numbers(step: float) -> Numbers:
+            return {
+                "rate": lr / (1 - beta1**step),
+                "share": 1 - beta1,
+                "keep": beta2,
+                "rest": 1 - beta2,
+                "inverse": 1 / math.sqrt(1 - beta2**step),
+                "eps": group["eps"],
+                **decay,
+            }
 
-        return update
+        options["amsgrad"] = amsgrad
+        states = (*names, None)[:3]
+        return Rule(formulas.adam, options, states, self._by_step(names, numbers))
 
 
 def _check_tensors(options: Group) -> None:

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from wengert._core import Tensor
+from wengert.kernels import optim as formulas
 from wengert.optim._stepping import (
-    Stepping,
-    Update,
-    advance,
-    blocks,
+    Elementwise,
+    Numbers,
+    Rule,
     check_options,
-    decayed,
-    lerp,
     number,
 )
 from wengert.optim.optimizer import Group
 
 
-class Adamax(Stepping):
+class Adamax(Elementwise):
     """Adam with the largest recent gradient in the place of the squares (Kingma and Ba, 2014).
 
     Args:
@@ -69,26 +64,21 @@ class Adamax(Stepping):
         check_options(defaults)
         super().__init__(params, defaults)
 
-    def _rule(self, group: Group) -> Update:
-        lr, eps = number(group["lr"]), group["eps"]
-        beta1, beta2 = group["betas"]
+    def _rule(self, group: Group) -> Rule:
+        lr, (beta1, beta2) = number(group["lr"]), group["betas"]
+        names = ("exp_avg", "exp_inf")
 
-        def update(p: Tensor, array: np.ndarray, g: np.ndarray) -> None:
-            state = self._state(p, "exp_avg", "exp_inf")
-            rate = lr / (1 - beta1 ** advance(state))
-            averages = state["exp_avg"]._array, state["exp_inf"]._array
-            for p_, g_, mean, largest in blocks(array, g, *averages):
-                g_ = decayed(g_, p_, group)
-                lerp(mean, g_, 1 - beta1)
-                size = np.abs(g_)
-                size += eps
-                largest *= beta2
-                np.maximum(largest, size, out=largest)
-                np.divide(mean, largest, out=size)
-                size *= rate
-                p_ -= size
+        def numbers(step: float) -> Numbers:
+            return {
+                "rate": lr / (1 - beta1**step),
+                "share": 1 - beta1,
+                "keep": beta2,
+                "eps": group["eps"],
+                "decay": number(group["weight_decay"]),
+            }
 
-        return update
+        options = {"maximize": group["maximize"]}
+        return Rule(formulas.adamax, options, names, self._by_step(names, numbers))
 
 
 __all__ = ["Adamax"]

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from wengert._core import Tensor
+from wengert.kernels import optim as formulas
 from wengert.optim._stepping import (
-    Stepping,
-    Update,
+    Elementwise,
+    Numbers,
+    Rule,
+    State,
     advance,
-    blocks,
     check_options,
-    decayed,
     number,
     scalar,
     zeros_like,
@@ -21,7 +20,7 @@ from wengert.optim._stepping import (
 from wengert.optim.optimizer import Group
 
 
-class ASGD(Stepping):
+class ASGD(Elementwise):
     """Gradient descent that also averages the parameters (Polyak and Juditsky, 1992).
 
     The average of a parameter is in its state, as ``"ax"``.
@@ -74,30 +73,24 @@ class ASGD(Stepping):
         check_options({**defaults, "alpha": 0})  # a power may have any sign
         super().__init__(params, defaults)
 
-    def _rule(self, group: Group) -> Update:
+    def _rule(self, group: Group) -> Rule:
         lr, lambd, alpha, t0 = (number(group[name]) for name in ("lr", "lambd", "alpha", "t0"))
+        decay = number(group["weight_decay"])
 
-        def update(p: Tensor, array: np.ndarray, g: np.ndarray) -> None:
+        def prepare(p: Tensor) -> tuple[State, Numbers]:
             state = self.state[p]
             if not state:
                 state |= {"step": scalar(0), "eta": scalar(lr), "mu": scalar(1)}
-                state["ax"] = zeros_like(array)
+                state["ax"] = zeros_like(p._array)
             step = advance(state)
             rate, weight = (state[name]._array for name in ("eta", "mu"))
             eta, mu = float(rate), float(weight)
-            for p_, g_, average in blocks(array, g, state["ax"]._array):
-                g_ = decayed(g_, p_, group)
-                p_ *= 1 - lambd * eta
-                p_ -= g_ * eta
-                if mu == 1:
-                    average[...] = p_
-                else:
-                    average += (p_ - average) * mu
             # Rounded as numbers of state are, also where loading has taken these to float64.
             rate[...] = scalar(lr / (1 + lambd * lr * step) ** alpha)._array
             weight[...] = scalar(1 / max(1, step - t0))._array
+            return state, {"eta": eta, "shrink": 1 - lambd * eta, "mu": mu, "decay": decay}
 
-        return update
+        return Rule(formulas.asgd, {"maximize": group["maximize"]}, ("ax",), prepare)
 
 
 __all__ = ["ASGD"]

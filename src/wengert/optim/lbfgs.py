@@ -11,7 +11,8 @@ import numpy as np
 from wengert._core import Tensor, caller, getframe, wrap
 from wengert._storage import before_write, stamp
 from wengert.autograd._mode import enable_grad
-from wengert.optim._stepping import State, check_options, number, reals
+from wengert.kernels._jit.formulas import as_reals
+from wengert.optim._stepping import State, check_options, number
 from wengert.optim.optimizer import Optimizer
 
 _DECREASE = 1e-4  # of what the slope promises, a step has to reach this share
@@ -143,14 +144,14 @@ class _Vector:
         for p in self.params:
             g = getattr(p, "_grad", None)
             array = np.zeros_like(p._array) if g is None else g._array
-            parts.append(reals(array).reshape(-1))
+            parts.append(as_reals(array).reshape(-1))
         return loss, float(loss), np.concatenate(parts)
 
     def move(self, step: Any, direction: np.ndarray) -> None:
         """Go a step along a direction."""
         start = 0
         for p in self.params:
-            array = reals(p._array)
+            array = as_reals(p._array)
             part = direction[start : start + array.size].reshape(array.shape)
             self._write(p, p._array + (part * step).view(p._array.dtype).reshape(p._array.shape))
             start += array.size

@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 
 from wengert._core import Tensor
+from wengert.kernels import optim as formulas
 from wengert.optim._stepping import (
-    Stepping,
-    Update,
+    Elementwise,
+    Numbers,
+    Rule,
+    State,
     advance,
-    average_square,
-    blocks,
     check_options,
-    decayed_apart,
-    lerp,
+    decaying,
     number,
     scalar,
     zeros_like,
@@ -23,7 +23,7 @@ from wengert.optim._stepping import (
 from wengert.optim.optimizer import Group
 
 
-class NAdam(Stepping):
+class NAdam(Elementwise):
     """Adam with Nesterov's momentum, of a weight that grows with the steps (Dozat, 2016).
 
     Args:
@@ -78,36 +78,30 @@ class NAdam(Stepping):
         check_options(defaults)
         super().__init__(params, defaults)
 
-    def _rule(self, group: Group) -> Update:
-        lr, eps, decay = number(group["lr"]), group["eps"], group["momentum_decay"]
+    def _rule(self, group: Group) -> Rule:
+        lr, decay = number(group["lr"]), group["momentum_decay"]
         beta1, beta2 = group["betas"]
+        options, decaying_ = decaying(group, lr)
+        same = {"share": 1 - beta1, "keep": beta2, "rest": 1 - beta2, "eps": group["eps"]}
 
-        def update(p: Tensor, array: np.ndarray, g: np.ndarray) -> None:
+        def prepare(p: Tensor) -> tuple[State, Numbers]:
             state = self.state[p]
             if not state:
                 state |= {"step": scalar(0), "mu_product": scalar(1)}
-                state |= {name: zeros_like(array) for name in ("exp_avg", "exp_avg_sq")}
+                state |= {name: zeros_like(p._array) for name in ("exp_avg", "exp_avg_sq")}
             step = advance(state)
-            correction = 1 - beta2**step
             now, then = (beta1 * (1 - 0.5 * 0.96 ** (n * decay)) for n in (step, step + 1))
             product = state["mu_product"]._array
             np.multiply(product, now, out=product)
-            of_gradient = lr * (1 - now) / (1 - float(product))
-            of_mean = lr * then / (1 - float(product) * then)
-            moments = state["exp_avg"]._array, state["exp_avg_sq"]._array
-            for p_, g_, mean, square in blocks(array, g, *moments):
-                g_ = decayed_apart(g_, p_, group, lr)
-                lerp(mean, g_, 1 - beta1)
-                average_square(square, g_, beta2)
-                scale = square / correction
-                np.sqrt(scale, out=scale)
-                scale += eps
-                change = g_ * of_gradient
-                change += mean * of_mean
-                change /= scale
-                p_ -= change
+            return state, {
+                "of_gradient": lr * (1 - now) / (1 - float(product)),
+                "of_mean": lr * then / (1 - float(product) * then),
+                "correction": 1 - beta2**step,
+                **same,
+                **decaying_,
+            }
 
-        return update
+        return Rule(formulas.nadam, options, ("exp_avg", "exp_avg_sq"), prepare)
 
 
 __all__ = ["NAdam"]

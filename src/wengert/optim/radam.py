@@ -5,24 +5,19 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
-from wengert._core import Tensor
+from wengert.kernels import optim as formulas
 from wengert.optim._stepping import (
-    Stepping,
-    Update,
-    advance,
-    average_square,
-    blocks,
+    Elementwise,
+    Numbers,
+    Rule,
     check_options,
-    decayed_apart,
-    lerp,
+    decaying,
     number,
 )
 from wengert.optim.optimizer import Group
 
 
-class RAdam(Stepping):
+class RAdam(Elementwise):
     """Adam that does not scale its first steps, while the variance is uncertain (Liu et al., 2019).
 
     Args:
@@ -74,28 +69,25 @@ class RAdam(Stepping):
         check_options(defaults)
         super().__init__(params, defaults)
 
-    def _rule(self, group: Group) -> Update:
-        lr, eps = number(group["lr"]), group["eps"]
+    def _rule(self, group: Group) -> Rule:
+        lr = number(group["lr"])
         beta1, beta2 = group["betas"]
+        names = ("exp_avg", "exp_avg_sq")
+        options, decay = decaying(group, lr)
 
-        def update(p: Tensor, array: np.ndarray, g: np.ndarray) -> None:
-            state = self._state(p, "exp_avg", "exp_avg_sq")
-            step = advance(state)
-            rate = lr / (1 - beta1**step)
+        def numbers(step: float) -> Numbers:
             rectified = _rectification(beta2, step)
-            moments = state["exp_avg"]._array, state["exp_avg_sq"]._array
-            for p_, g_, mean, square in blocks(array, g, *moments):
-                g_ = decayed_apart(g_, p_, group, lr)
-                lerp(mean, g_, 1 - beta1)
-                average_square(square, g_, beta2)
-                change = mean * (rate * rectified if rectified else rate)
-                if rectified:
-                    scale = np.sqrt(square)
-                    scale += eps
-                    change /= scale
-                p_ -= change
+            return {
+                "rate": lr / (1 - beta1**step) * (rectified or 1.0),
+                "scaled": rectified,
+                "share": 1 - beta1,
+                "keep": beta2,
+                "rest": 1 - beta2,
+                "eps": group["eps"],
+                **decay,
+            }
 
-        return update
+        return Rule(formulas.radam, options, names, self._by_step(names, numbers))
 
 
 def _rectification(beta: float, step: float) -> float:

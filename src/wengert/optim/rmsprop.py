@@ -4,24 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from wengert._core import Tensor
+from wengert.kernels import optim as formulas
 from wengert.optim._stepping import (
-    Stepping,
-    Update,
-    advance,
-    average_square,
-    blocks,
+    Elementwise,
+    Rule,
     check_options,
-    decayed,
-    lerp,
     number,
 )
 from wengert.optim.optimizer import Group
 
 
-class RMSprop(Stepping):
+class RMSprop(Elementwise):
     """Steps scaled by a running root mean square of the gradients (Hinton, 2012).
 
     Args:
@@ -75,33 +68,24 @@ class RMSprop(Stepping):
         check_options(defaults)
         super().__init__(params, defaults)
 
-    def _rule(self, group: Group) -> Update:
-        centered, momentum = group["centered"], group["momentum"]
-        names = ["square_avg"]
-        names += ["momentum_buffer"] if momentum > 0 else []
-        names += ["grad_avg"] if centered else []
-        lr, alpha, eps = number(group["lr"]), group["alpha"], group["eps"]
-
-        def update(p: Tensor, array: np.ndarray, g: np.ndarray) -> None:
-            state = self._state(p, *names)
-            advance(state)
-            for p_, g_, square, *more in blocks(array, g, *(state[n]._array for n in names)):
-                g_ = decayed(g_, p_, group)
-                average_square(square, g_, alpha)
-                if centered:
-                    mean = more[-1]
-                    lerp(mean, g_, 1 - alpha)
-                    scale = np.sqrt(square - mean * mean)
-                else:
-                    scale = np.sqrt(square)
-                scale += eps
-                np.divide(g_, scale, out=scale)
-                if momentum > 0:
-                    more[0][...] = more[0] * momentum + scale
-                    scale = more[0]
-                p_ -= scale * lr
-
-        return update
+    def _rule(self, group: Group) -> Rule:
+        centered, momentum, alpha = group["centered"], group["momentum"], group["alpha"]
+        states = (
+            "square_avg",
+            "momentum_buffer" if momentum > 0 else None,
+            "grad_avg" if centered else None,
+        )
+        same = {
+            "lr": number(group["lr"]),
+            "keep": alpha,
+            "rest": 1 - alpha,
+            "momentum": momentum,
+            "eps": group["eps"],
+            "decay": number(group["weight_decay"]),
+        }
+        options = {"maximize": group["maximize"], "averaged": momentum > 0, "centered": centered}
+        names = tuple([name for name in states if name])
+        return Rule(formulas.rmsprop, options, states, self._by_step(names, lambda step: same))
 
 
 __all__ = ["RMSprop"]

@@ -7,21 +7,21 @@ from typing import Any
 import numpy as np
 
 from wengert._core import Tensor, wrap
+from wengert.kernels import optim as formulas
+from wengert.kernels._jit.formulas import as_reals
 from wengert.optim._stepping import (
-    Stepping,
-    Update,
-    advance,
-    blocks,
+    Elementwise,
+    Rule,
+    State,
     check_options,
     number,
-    reals,
     scalar,
     zeros_like,
 )
 from wengert.optim.optimizer import Group
 
 
-class Rprop(Stepping):
+class Rprop(Elementwise):
     """Steps by the signs of the gradients, of a size kept for each element (Riedmiller, 1993).
 
     Args:
@@ -69,33 +69,22 @@ class Rprop(Stepping):
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
         super().__init__(params, defaults)
 
-    def _rule(self, group: Group) -> Update:
-        lr, maximize = number(group["lr"]), group["maximize"]
-        (less, more), bounds = group["etas"], group["step_sizes"]
+    def _rule(self, group: Group) -> Rule:
+        lr = number(group["lr"])
+        (less, more), (least, most) = group["etas"], group["step_sizes"]
+        same = {"less": less, "more": more, "least": least, "most": most}
 
-        def update(p: Tensor, array: np.ndarray, g: np.ndarray) -> None:
+        def begin(p: Tensor) -> State:
             state = self.state[p]
             if not state:
-                size = np.empty_like(array)
-                reals(size)[...] = lr
-                state |= {"step": scalar(0), "prev": zeros_like(array), "step_size": wrap(size)}
-            advance(state)
-            before = state["prev"]._array, state["step_size"]._array
-            for p_, g_, previous, size in blocks(array, g, *before):
-                if maximize:
-                    g_ = -g_
-                agreement = previous * g_
-                turned = agreement < 0
-                np.multiply(size, more, out=size, where=agreement > 0)
-                np.multiply(size, less, out=size, where=turned)
-                np.clip(size, *bounds, out=size)
-                previous[...] = g_
-                previous[turned] = 0
-                change = np.sign(previous)
-                change *= size
-                p_ -= change
+                size = np.empty_like(p._array)
+                as_reals(size)[...] = lr
+                state |= {"step": scalar(0), "prev": zeros_like(p._array), "step_size": wrap(size)}
+            return state
 
-        return update
+        options = {"maximize": group["maximize"]}
+        prepare = self._by_step((), lambda step: same, begin)
+        return Rule(formulas.rprop, options, ("prev", "step_size"), prepare)
 
 
 __all__ = ["Rprop"]

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from wengert._core import Tensor
+from wengert.kernels import optim as formulas
 from wengert.optim._stepping import (
-    Stepping,
-    Update,
-    blocks,
+    Elementwise,
+    Numbers,
+    Rule,
+    State,
     check_options,
-    decayed,
     number,
     zeros_like,
 )
 from wengert.optim.optimizer import Group
 
 
-class SGD(Stepping):
+class SGD(Elementwise):
     """Gradient descent; with `momentum`, along an average of the gradients.
 
     Args:
@@ -74,36 +73,30 @@ class SGD(Stepping):
                              f" momentum={momentum} and dampening={dampening}")  # fmt: skip
         super().__init__(params, defaults)
 
-    def _rule(self, group: Group) -> Update:
-        lr, momentum = number(group["lr"]), group["momentum"]
-        if momentum != 0:
-            return self._with_momentum(group, lr, momentum)
-        as_it_is = not group["maximize"] and number(group["weight_decay"]) == 0
+    def _rule(self, group: Group) -> Rule:
+        momentum = group["momentum"]
+        options = {
+            "maximize": group["maximize"],
+            "averaged": momentum != 0,
+            "nesterov": group["nesterov"],
+        }
+        later = {
+            "lr": number(group["lr"]),
+            "decay": number(group["weight_decay"]),
+            "momentum": momentum,
+            "keep": momentum,
+            "share": 1 - group["dampening"],
+        }
+        first = {**later, "keep": 0.0, "share": 1.0}
 
-        def update(p: Tensor, array: np.ndarray, g: np.ndarray) -> None:
-            for p_, g_ in blocks(array, g):
-                p_ -= (g_ if as_it_is else decayed(g_, p_, group)) * lr
+        def prepare(p: Tensor) -> tuple[State, Numbers]:
+            state = self.state[p] if momentum != 0 else {}
+            if momentum != 0 and state.get("momentum_buffer") is None:
+                state["momentum_buffer"] = zeros_like(p._array)
+                return state, first
+            return state, later
 
-        return update
-
-    def _with_momentum(self, group: Group, lr: float, momentum: float) -> Update:
-        nesterov, share = group["nesterov"], 1 - group["dampening"]
-
-        def update(p: Tensor, array: np.ndarray, g: np.ndarray) -> None:
-            state = self.state[p]
-            first = state.get("momentum_buffer") is None
-            if first:
-                state["momentum_buffer"] = zeros_like(array)
-            for p_, g_, direction in blocks(array, g, state["momentum_buffer"]._array):
-                change = decayed(g_, p_, group)
-                if first:
-                    direction[...] = change
-                else:
-                    direction *= momentum
-                    direction += change if share == 1 else change * share
-                p_ -= (change + direction * momentum if nesterov else direction) * lr
-
-        return update
+        return Rule(formulas.sgd, options, ("momentum_buffer" if momentum != 0 else None,), prepare)
 
 
 __all__ = ["SGD"]

@@ -103,6 +103,16 @@ def at(pointer: Any, index: int) -> Any:
     return pointer[index:]
 
 
+def array_at(kind: Any, address: int) -> Any:
+    """The array that begins at an address: `array_at(f32, addresses[k])`."""
+    raise NotImplementedError("addresses are for compiled kernels")
+
+
+def item(objects: int, index: int) -> int:
+    """The address of an object in a list, by the list's address (its id), under Python's lock."""
+    raise NotImplementedError("addresses are for compiled kernels")
+
+
 def local(kind: Any, size: int) -> Any:
     """An array on the stack, which holds anything at first."""
     return np.full(size, np.nan) if kind is float else np.zeros(size, np.int64)

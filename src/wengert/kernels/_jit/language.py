@@ -560,6 +560,20 @@ class _Builtins:
         return _Builtins._extreme(f, node, "smax")
 
     @staticmethod
+    def array_at(f: _Function, node: ast.Call) -> Term:
+        kind = ast.unparse(node.args[0]).replace("real", f.unit.real)
+        address = f.to(f.value(node.args[1]), "i64")
+        return Term(f.emit(f"inttoptr i64 {address} to ptr"), f"{kind}*")
+
+    @staticmethod
+    def item(f: _Function, node: ast.Call) -> Term:
+        of, place = (f.to(f.value(a), "i64") for a in node.args)
+        f.unit.declare("ptr @PyList_GetItem(ptr, i64)")
+        of = f.emit(f"inttoptr i64 {of} to ptr")
+        found = f.emit(f"call ptr @PyList_GetItem(ptr {of}, i64 {place})")
+        return Term(f.emit(f"ptrtoint ptr {found} to i64"), "i64")
+
+    @staticmethod
     def local(f: _Function, node: ast.Call) -> Term:
         """An array on the stack: `local(f32, 16)`."""
         kind = ast.unparse(node.args[0]).replace("real", f.unit.real)
