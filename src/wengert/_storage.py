@@ -64,13 +64,14 @@ guards: list[Callable[[np.ndarray], None]] = []
 
 
 class Written:
-    """The writes to one array's memory: how many, and the last to each region."""
+    """The writes to one array's memory: how many, the last to all, later ones to each region."""
 
-    __slots__ = ("count", "owner", "regions")
+    __slots__ = ("count", "owner", "regions", "whole")
 
     def __init__(self, base: np.ndarray) -> None:
         self.owner = weakref.ref(base, _forget(id(base)))
         self.regions: dict[Any, Write] = {}
+        self.whole: tuple[int, CodeType, int, str] | None = None
         self.count = 0
 
 
@@ -99,26 +100,29 @@ def before_writes(arrays: Iterable[np.ndarray]) -> None:
 
 def stamp(array: np.ndarray, by: str, code: CodeType, lasti: int) -> None:
     """Note that the elements of `array` have just been written."""
-    base = owner(array)
-    now = clock.newest = tick()
-    entry = _writes.get(id(base))
-    if entry is None:
-        entry = _writes[id(base)] = Written(base)
-    entry.count += 1
-    regions = entry.regions
-    start = 0 if array is base else _address(array) - _address(base)
-    region = (start, array.shape, array.strides)
-    regions.pop(region, None)
-    if len(regions) >= _MOST_REGIONS:  # give up on telling regions apart
-        regions.clear()
-        region = (0, base.shape, base.strides)
-    regions[region] = Write(now, code, lasti, by, *region, array.dtype)
+    stamp_all((array,), by, code, lasti)
 
 
 def stamp_all(arrays: Iterable[np.ndarray], by: str, code: CodeType, lasti: int) -> None:
     """`stamp` for each of them."""
+    now = clock.newest = tick()
+    whole = (now, code, lasti, by)
     for array in arrays:
-        stamp(array, by, code, lasti)
+        base = array if array.base is None else owner(array)
+        entry = _writes.get(id(base))
+        if entry is None:
+            entry = _writes[id(base)] = Written(base)
+        entry.count += 1
+        regions = entry.regions
+        if array is not base:
+            region = (_address(array) - _address(base), array.shape, array.strides)
+            regions.pop(region, None)
+            if len(regions) < _MOST_REGIONS:
+                regions[region] = Write(*whole, *region, array.dtype)
+                continue
+            # Too many to tell them apart.
+        regions.clear()
+        entry.whole = whole
 
 
 def _address(array: np.ndarray) -> int:
@@ -145,6 +149,8 @@ def write_after(array: np.ndarray, time: int) -> Write | None:
     for write in reversed(entry.regions.values()):
         if write.clock > time and _touches(write, array, base):
             return write
+    if entry.whole is not None and entry.whole[0] > time:
+        return Write(*entry.whole, 0, base.shape, base.strides, base.dtype)
     return None
 
 

@@ -72,3 +72,29 @@ def test_parameters_as_a_vector() -> None:
         nn.utils.vector_to_parameters(wengert.zeros(5), layer.parameters())
     with pytest.raises(TypeError, match=r"expected torch\.Tensor"):
         nn.utils.vector_to_parameters([1.0], layer.parameters())  # type: ignore[arg-type]
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("order", [2.0, float("inf"), 1.0])
+@pytest.mark.parametrize("bound", [0.5, 1e9])
+def test_many_gradients_are_clipped_together(order: float, bound: float, torch: Any) -> None:
+    rng = np.random.default_rng(0)
+    shapes = [(70, 900), (), (33, 5), *([(0,)] if order == 2 else [])]
+    grads = [np.asarray(rng.normal(size=s), "f4") for s in shapes]
+    results = []
+    for library in (wengert, torch):
+        made = [library.zeros(g.shape, requires_grad=True) for g in grads]
+        for p, g in zip(made, grads, strict=True):
+            p.grad = library.tensor(g)
+        clip = library.nn.utils
+        norm = clip.clip_grad_norm_(made, bound, order)
+        clip.clip_grad_value_(made, 0.001)
+        results.append(np.concatenate([norm.numpy().ravel(), *[p.grad.ravel() for p in made]]))
+    np.testing.assert_allclose(*results, rtol=2e-6)
+
+
+def test_the_norm_of_many_gradients_is_nan_where_one_is() -> None:
+    parts = [wengert.ones(5000), wengert.ones(3)]
+    parts[0][4321] = float("nan")
+    for order in (2.0, float("inf")):
+        assert wengert.nn.utils.get_total_norm(parts, order).isnan()

@@ -12,6 +12,7 @@ import pytest
 
 import wengert
 from wengert import optim
+from wengert.kernels._jit import formulas
 
 CONFIGURATIONS: list[tuple[str, dict[str, Any]]] = [
     ("SGD", {"lr": 0.1}),
@@ -179,6 +180,69 @@ def test_large_and_strided_parameters_step_as_small_ones(
         turned.grad = wengert.tensor(np.ascontiguousarray(grads.T))
         optimizer.step()
     np.testing.assert_array_equal(turned.detach().numpy().T, results[0])
+
+
+def many_parameters(library: Any) -> list[Any]:
+    """Float32 parameters enough for one pass; some among them that it cannot take."""
+    rng = np.random.default_rng(0)
+    arrays = [rng.normal(size=s).astype("f4") for s in [(70, 90), (0,), (33,), (), (40, 50)]]
+    made = [library.from_numpy(a).requires_grad_() for a in arrays]
+    made += [library.from_numpy(rng.normal(size=(20, 30))).requires_grad_()]
+    made += [library.from_numpy(rng.normal(size=(90, 70)).astype("f4").T).requires_grad_()]
+    made += [library.zeros(5000, requires_grad=True)]  # without a gradient
+    return made
+
+
+@pytest.mark.torch
+@each
+def test_many_parameters_at_once(name: str, options: dict[str, Any], torch: Any) -> None:
+    if name in WHOLE:
+        return
+    ours, theirs = many_parameters(wengert), many_parameters(torch)
+    a, b = (
+        getattr(library.optim, name)(made, **options)
+        for library, made in ((wengert, ours), (torch, theirs))
+    )
+    for step in range(6):
+        for i, (p, q) in enumerate(zip(ours[:-1], theirs[:-1], strict=True)):
+            if i == 2 and step < 2:
+                continue  # which is then some steps behind the others
+            g = np.asarray(np.sin(3 * q.detach().numpy() + i), q.detach().numpy().dtype)
+            p.grad, q.grad = wengert.from_numpy(g), torch.from_numpy(g)
+        a.step()
+        b.step()
+    for p, q in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(p.detach().numpy(), q.detach().numpy(), rtol=2e-6, atol=2e-6)
+
+
+@each
+def test_parameters_that_share_memory_step_in_turn(
+    name: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if name in WHOLE:
+        return
+    results = []
+    for _ in range(2):
+        memory = np.linspace(-1, 1, 3000, dtype="f4")
+        made = [wengert.from_numpy(memory[k:]).requires_grad_() for k in (0, 1, 2)]
+        optimizer = getattr(optim, name)(made, **options)
+        for _ in range(2):
+            for k, p in enumerate(made):
+                p.grad = wengert.full_like(p, 1.0 + k)
+            optimizer.step()
+        results.append(memory)
+        monkeypatch.setattr(formulas, "many", lambda column: False)
+    np.testing.assert_array_equal(*results)
+
+
+def test_one_pass_is_seen_by_the_graph() -> None:
+    w = wengert.ones(100, 90, requires_grad=True)
+    optimizer = optim.SGD([w], lr=0.5)
+    loss = (w * w).sum()
+    loss.backward(retain_graph=True)
+    optimizer.step()
+    with pytest.raises(RuntimeError, match=r"SGD\.step\(\)"):
+        loss.backward()
 
 
 @pytest.mark.torch

@@ -67,3 +67,18 @@ def test_errors() -> None:
     f = swa_utils.get_swa_avg_fn()
     with pytest.raises(AssertionError, match="Only one of"):
         swa_utils.AveragedModel(wengert.nn.Linear(1, 1), avg_fn=f, multi_avg_fn=lambda *a: None)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("which", ["ema", "swa"])
+def test_averages_of_many_weights(which: str, torch: Any) -> None:
+    rng = np.random.default_rng(0)
+    values = [[rng.normal(size=s).astype("f4") for s in [(70, 90), (0,), (3,)]] for _ in range(3)]
+    results = []
+    for library in (wengert, torch):
+        averages = [library.tensor(v) for v in values[0]]
+        average = getattr(library.optim.swa_utils, f"get_{which}_multi_avg_fn")()
+        for count in (1, 2):
+            average(averages, [library.tensor(v) for v in values[count]], count)
+        results.append(np.concatenate([a.numpy().ravel() for a in averages]))
+    np.testing.assert_allclose(*results, rtol=1e-6, atol=2e-7)

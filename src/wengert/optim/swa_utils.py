@@ -10,8 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor, wrap
+from wengert._core import Tensor, caller, getframe, wrap
+from wengert._storage import before_writes, stamp_all
 from wengert.autograd._mode import no_grad
+from wengert.kernels import optim as formulas
+from wengert.kernels._jit.formulas import Formula
 from wengert.nn._module import Module
 from wengert.nn.modules.batchnorm import _BatchNorm
 from wengert.optim._scheduler import LRScheduler, for_groups
@@ -71,7 +74,9 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Averages:
     def ema_update(
         ema_param_list: Sequence[Tensor], current_param_list: Sequence[Tensor], _: Any
     ) -> None:
-        _each(average, ema_param_list, current_param_list, None)
+        numbers = {"keep": decay, "share": 1 - decay}
+        if not _together(formulas.blended, numbers, ema_param_list, current_param_list):
+            _each(average, ema_param_list, current_param_list, None)
 
     return ema_update
 
@@ -93,7 +98,9 @@ def get_swa_multi_avg_fn() -> Averages:
         current_param_list: Sequence[Tensor],
         num_averaged: Any,
     ) -> None:
-        _each(average, averaged_param_list, current_param_list, num_averaged)
+        numbers = {"divisor": float(num_averaged + 1)}
+        if not _together(formulas.approached, numbers, averaged_param_list, current_param_list):
+            _each(average, averaged_param_list, current_param_list, num_averaged)
 
     return swa_update
 
@@ -111,6 +118,21 @@ def _each(
     """Set all averages anew, in place."""
     for a, b in zip(averaged, current, strict=True):
         a.detach().copy_(average(a.detach(), b, count))
+
+
+def _together(
+    formula: Formula, numbers: dict[str, float], averaged: Sequence[Tensor],
+    current: Sequence[Tensor],
+) -> bool:  # fmt: skip
+    """Set all averages anew in one pass; False where some are not floats of equal dtypes."""
+    averages, values = ([t._array for t in tensors] for tensors in (averaged, current))
+    for a, b in zip(averages, values, strict=True):
+        if a.dtype.kind != "f" or a.dtype != b.dtype or a.shape != b.shape:
+            return False
+    before_writes(averages)
+    formula([averages, values], [numbers] * len(averages))
+    stamp_all(averages, "update_parameters()", *caller(getframe(1)))
+    return True
 
 
 class AveragedModel(Module):
@@ -169,14 +191,15 @@ class AveragedModel(Module):
         if self.n_averaged == 0:
             for a, b in zip(averaged, current, strict=False):
                 a.copy_(b)
-        elif self.multi_avg_fn is not None:
+        elif self.avg_fn is None:
+            average = self.multi_avg_fn or get_swa_multi_avg_fn()
             # By dtype, so that a function may compute with all tensors of a list at once.
             for dtype in dict.fromkeys(a.dtype for a in averaged):
                 pairs = zip(averaged, current, strict=True)
                 alike = [pair for pair in pairs if pair[0].dtype is dtype]
-                self.multi_avg_fn([a for a, _ in alike], [b for _, b in alike], self.n_averaged)
+                average([a for a, _ in alike], [b for _, b in alike], self.n_averaged)
         else:
-            _each(self.avg_fn or get_swa_avg_fn(), averaged, current, self.n_averaged)
+            _each(self.avg_fn, averaged, current, self.n_averaged)
         if not self.use_buffers:
             for a, b in zip(self.module.buffers(), model.buffers(), strict=True):
                 a.detach().copy_(b.detach())

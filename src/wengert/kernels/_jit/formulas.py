@@ -272,7 +272,8 @@ class Formula:
             return True
         pieces, count, chunk = lists.pieces()
         one = numbers.count(numbers[0]) == len(numbers)
-        table = np.array([[row[n] for n in self.numbers] for row in numbers[: one or None]], _F32)
+        rows = numbers[:1] if one else numbers
+        table = np.array([row[name] for row in rows for name in self.numbers], _F32)
         run(
             lists.found,
             lists.rows + 1,

@@ -10,6 +10,8 @@ import numpy as np
 
 from wengert import _storage
 from wengert._core import Tensor, caller, getframe, wrap
+from wengert.kernels import optim as kernels
+from wengert.kernels._jit.formulas import Formula
 
 
 def _as_list(parameters: Any) -> list[Tensor]:
@@ -37,15 +39,17 @@ def get_total_norm(
     order = float(norm_type)
     if not arrays:
         return wrap(np.zeros((), np.float32))
-    norms = np.array([_norm(a, order) for a in arrays], np.result_type(*arrays))
-    total = _norm(norms, order)
+    dtype = np.result_type(*{a.dtype for a in arrays})
+    total = kernels.total_norm(arrays, order)
+    if total is None:
+        total = _norm(np.array([_norm(a, order) for a in arrays], dtype), order)
     if error_if_nonfinite and not np.isfinite(total):
         raise RuntimeError(
             f"The total norm of order {order} for gradients from `parameters` is non-finite, so"
             " it cannot be clipped. To disable this error and scale the gradients by the"
             " non-finite norm anyway, set `error_if_nonfinite=False`"
         )
-    return wrap(np.asarray(total, norms.dtype))
+    return wrap(np.asarray(total, dtype))
 
 
 def _norm(array: np.ndarray, order: float) -> Any:
@@ -108,14 +112,15 @@ def clip_grads_with_norm_(
 def _scale(grads: list[Tensor], max_norm: float, total: Tensor) -> None:
     factor = float(max_norm) / (total._array + 1e-6)
     factor = np.minimum(factor, 1.0)  # nan stays nan
-    for g in grads:
-        _multiply(g, factor)
+    _change(grads, "clip_grad_norm_()", kernels.multiplied, {"factor": factor.item()})
 
 
-def _multiply(g: Tensor, factor: Any) -> None:
-    _storage.before_write(g._array)
-    np.multiply(g._array, factor.astype(g._array.dtype), out=g._array)
-    _storage.stamp(g._array, "clip_grad_norm_()", *caller(getframe(1)))
+def _change(grads: list[Tensor], by: str, formula: Formula, numbers: dict[str, float]) -> None:
+    """Apply a formula to gradients in place; to one that several parameters have, each time."""
+    arrays = [g._array for g in grads]
+    _storage.before_writes(arrays)
+    formula([arrays], [numbers] * len(arrays))
+    _storage.stamp_all(arrays, by, *caller(getframe(1)))
 
 
 def clip_grad_value_(
@@ -130,11 +135,8 @@ def clip_grad_value_(
     >>> w.grad
     tensor([ 1.0000, -0.5000])
     """
-    bound = float(clip_value)
-    for g in _gradients(parameters):
-        _storage.before_write(g._array)
-        np.clip(g._array, -bound, bound, out=g._array)
-        _storage.stamp(g._array, "clip_grad_value_()", *caller(getframe(1)))
+    numbers = {"bound": float(clip_value)}
+    _change(_gradients(parameters), "clip_grad_value_()", kernels.bounded, numbers)
 
 
 def clip_grad_norm(
