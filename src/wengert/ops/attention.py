@@ -1,6 +1,7 @@
 """Scaled dot-product attention.
 
-A composite: the products are `matmul`'s nodes, and what lies between them is one softmax.
+One operation, of which kernels never hold all scores at once. With dropout, for inputs that
+broadcast and in transforms it is a composite: two products, and one softmax between them.
 """
 
 from __future__ import annotations
@@ -13,13 +14,16 @@ import numpy as np
 from wengert import _dtypes
 from wengert._core import Tensor, memory_of, shape_of, wrap
 from wengert._dtypes import of_numpy
+from wengert.kernels import attention as kernels
 from wengert.kernels import softmax as kernel
+from wengert.kernels.attention import Flow
 from wengert.kernels.precision import HALF
 from wengert.ops._batching import Batch
 from wengert.ops._declare import Value, primitive
 from wengert.ops._operands import sum_to
 from wengert.ops.casting import convert
 from wengert.ops.dropout import dropout
+from wengert.ops.reduction import sum_over
 from wengert.ops.selection import where
 from wengert.ops.softmax import _softmax_pullback, softmax
 
@@ -54,15 +58,83 @@ def scaled_dot_product_attention(
         return convert(out, of_numpy[dtype])
     if enable_gqa:
         key, value = _for_all_heads(query, key), _for_all_heads(query, value)
-    width = query.shape[-1]
-    factor = 1 / math.sqrt(max(width, 1)) if scale is None else scale
-    scores = (query * factor) @ key.transpose(-2, -1)
-    if is_causal:
-        attn_mask = _causal(query.shape[-2], key.shape[-2], dtype)
-    elif attn_mask is not None:
+    factor = 1 / math.sqrt(max(query.shape[-1], 1)) if scale is None else scale
+    if attn_mask is not None:
         attn_mask = additive(attn_mask, dtype)
-    weights = softmax(scores, -1) if attn_mask is None else _masked_softmax(scores, attn_mask)
-    return (dropout(weights, dropout_p) if dropout_p else weights) @ value
+    if dropout_p or not _of_one_batch(shape_of(query), shape_of(key), shape_of(value), dtype):
+        weights = _weights(query, key, attn_mask, factor, is_causal)
+        return (dropout(weights, dropout_p) if dropout_p else weights) @ value
+    return _attention(query, key, value, attn_mask, factor, is_causal)
+
+
+def _of_one_batch(
+    query: tuple[int, ...], key: tuple[int, ...], value: tuple[int, ...], dtype: np.dtype[Any]
+) -> bool:
+    """Whether nothing has to broadcast, and shapes fit."""
+    same = query[:-2] == key[:-2] == value[:-2]
+    return same and query[-1] == key[-1] and key[-2] == value[-2] and dtype.kind == "f"
+
+
+def _weights(query: Value, key: Value, mask: Value, factor: float, is_causal: bool) -> Value:
+    """The weights of the values."""
+    scores = (query * factor) @ key.mT
+    if is_causal:
+        mask = kernels.causal_mask(scores.shape[-2], scores.shape[-1], memory_of(scores).dtype)
+        mask = wrap(mask) if isinstance(scores, Tensor) else mask
+    return softmax(scores, -1) if mask is None else _masked_softmax(scores, mask)
+
+
+def _reference(
+    query: Value, key: Value, value: Value, mask: Value, factor: float, is_causal: bool
+) -> Value:
+    return _weights(query, key, mask, factor, is_causal) @ value
+
+
+def _score_flow(g: Value, weights: Value, value: Value, out: Value) -> Value:
+    """The cotangent of the scores."""
+    return weights * (g @ value.mT - sum_over(g * out, (-1,), True))
+
+
+def _flow(
+    g: Value, query: Value, key: Value, value: Value, mask: Value, out: Value, kept: Value,
+    factor: float, is_causal: bool,
+) -> Flow:  # fmt: skip
+    recorded = any(isinstance(x, Tensor) for x in (g, query, key, value))
+    if not recorded and kept.ndim < g.ndim:
+        return kernels.attend_back(g, query, key, value, mask, out, kept, factor, is_causal)
+    weights = _weights(query, key, mask, factor, is_causal) if recorded else kept
+    scores = _score_flow(g, weights, value, out) * factor
+    return Flow(scores @ key, scores.mT @ query, weights.mT @ g)
+
+
+def _mask_vjp(
+    g: Value, query: Value, key: Value, value: Value, mask: Value, out: Value, factor: float,
+    is_causal: bool, mask_shape: tuple[int, ...],
+) -> Value:  # fmt: skip
+    weights = _weights(query, key, mask, factor, is_causal)
+    return sum_to(_score_flow(g, weights, value, out), mask_shape)
+
+
+@primitive(
+    mixed=False,
+    aux=("kept",),
+    shared=_flow,
+    reference=_reference,
+    label="ScaledDotProductAttentionBackward0",
+    query=lambda g, shared: shared.query,
+    key=lambda g, shared: shared.key,
+    value=lambda g, shared: shared.value,
+    mask=_mask_vjp,
+    name="scaled_dot_product_attention",
+)
+def _attention(
+    query: Value, key: Value, value: Value, mask: Value, factor: float, is_causal: bool
+) -> Value:
+    """Attention; what is kept for its derivative comes second."""
+    try:
+        return kernels.attend(query, key, value, mask, factor, is_causal)
+    except ValueError:
+        raise _no_such_mask(mask.shape, (*query.shape[:-1], key.shape[-2])) from None
 
 
 def _for_all_heads(query: Tensor, x: Tensor) -> Tensor:
@@ -85,11 +157,6 @@ def additive(mask: Tensor, dtype: np.dtype[Any], shown: bool = True) -> Tensor:
         return mask
     zero, hidden = wrap(np.zeros((), dtype)), wrap(np.full((), -np.inf, dtype))
     return where(mask, zero, hidden) if shown else where(mask, hidden, zero)
-
-
-def _causal(queries: int, keys: int, dtype: np.dtype[Any]) -> Tensor:
-    """A mask that hides from each query the keys that come after it."""
-    return wrap(np.triu(np.full((queries, keys), -np.inf, dtype), 1))
 
 
 def _masked_softmax_in_batch(b: Batch) -> Value:
@@ -120,10 +187,14 @@ def _masked_softmax(input: Value, mask: Value) -> Value:
     try:
         return kernel.masked_softmax(input, mask)
     except ValueError:
-        raise RuntimeError(
-            f"The size of attn_mask {list(mask.shape)} must broadcast to that of the scores"
-            f" {list(input.shape)} in scaled_dot_product_attention()"
-        ) from None
+        raise _no_such_mask(mask.shape, input.shape) from None
+
+
+def _no_such_mask(mask: tuple[int, ...], scores: tuple[int, ...]) -> RuntimeError:
+    return RuntimeError(
+        f"The size of attn_mask {list(mask)} must broadcast to that of the scores {list(scores)}"
+        " in scaled_dot_product_attention()"
+    )
 
 
 def _check(

@@ -122,3 +122,9 @@ def inline(function: F) -> F:
     """A function for kernels to call, in any float type that it can be compiled for."""
     function.inline = {"any": function}  # type: ignore[attr-defined]
     return function
+
+
+def apart(function: F) -> F:
+    """As `inline`, for a large function: it is compiled once, and called."""
+    function.apart = True  # type: ignore[attr-defined]
+    return inline(function)

@@ -8,8 +8,8 @@ A kernel is a function whose arguments are annotated with the names of machine t
 - `a if c else b`, `and`, `or`, which compute both sides: neither may load what may not be read;
 - loads and stores `x[i]`, assignments to names and elements, `t += y`;
 - `for i in range(start, stop, step)` with a positive step, `while`, `if`, `return`;
-- the functions of `builtins.py`, functions marked `@inline`, numbers of the module, and what is
-  LLVM's text already (a `Microkernel`).
+- the functions of `builtins.py`, functions marked `@inline` or `@apart`, numbers of the module,
+  and what is LLVM's text already (a `Microkernel`).
 
 A sum into a name (`t += y`) may be computed in any order, which lets LLVM use vectors; all other
 arithmetic is IEEE's, but that `a * b + c` may be rounded once. Nothing is checked: indices out of
@@ -179,7 +179,9 @@ class _Function:
             f"{llvm_type(t)} {'noalias ' if t.endswith('*') else ''}%{n}"
             for n, t in self.signature.params
         )
-        kind, attribute = ("internal ", "alwaysinline") if self.inline else ("", "noinline")
+        kind = "internal " if self.inline else ""
+        apart = getattr(self.scope.get(self.tree.name), "apart", False)
+        attribute = "alwaysinline" if self.inline and not apart else "noinline"
         head = f"define {kind}{llvm_type(self.signature.result)} @{self.tree.name}({params})"
         body = "\n".join(self.slots + self.lines)
         return f"{head} {attribute} nounwind {{\nentry:\n{body}\n}}"

@@ -1,0 +1,451 @@
+"""Attention without the matrix of all scores (Dao et al., 2022), and its derivative.
+
+A block of queries meets one block of keys after another. The softmax goes along: when a larger
+score turns up, what was summed before is scaled down. The logarithm of each query's sum of
+exponentials is kept, from which the way back computes the weights of a block again. All
+blocks lie transposed, a row for each key and a column for each query, so that the steps
+of the softmax are the same for neighbours in memory.
+
+Arrays are (batch, heads, length, width) in any strides, but that the elements of a row lie side
+by side.
+"""
+
+from __future__ import annotations
+
+import math
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.kernels._jit import LARGE, available, kernel
+from wengert.kernels._jit.builtins import apart, at, given, i64, i64s, inline, local, real, reals
+from wengert.kernels._jit.mathlib import exp_bounded, log
+from wengert.kernels.softmax import masked_softmax, softmax
+from wengert.kernels.tiles import COLUMNS, move, multiply, transpose
+
+Array = np.ndarray
+
+# Queries and keys of a block, and the widest head for which there is room on the stack.
+_BLOCK, _WIDEST = 64, 128
+# Multiplications that are worth a thread's while; fewer queries are left to NumPy.
+_PIECE, _FEW = 1 << 21, 8
+
+# Where the kernels find sizes and strides: the strides of dimensions in order.
+_HEADS, _QUERIES, _KEYS, _WIDTH, _OUT = 0, 1, 2, 3, 4
+_Q, _K, _V, _MASK, _RESULT = 5, 8, 11, 14, 18
+_G, _DQ, _DK, _DV = 21, 24, 27, 30
+
+
+class Flow(NamedTuple):
+    """The cotangents of queries, keys and values."""
+
+    query: Any
+    key: Any
+    value: Any
+
+
+@apart
+def _scores(
+    k: reals, turned: reals, mask: reals, shade: i64, of_query: i64, of_key: i64,
+    scratch: reals, s: reals, width: i64, keys: i64, queries: i64, wide: i64, causal: i64,
+) -> None:  # fmt: skip
+    """The scores of a block, -inf where hidden. `causal` is for a block on the diagonal."""
+    for p in range(0, wide, COLUMNS):
+        seen = min(keys, p + COLUMNS) if causal != 0 else keys
+        multiply(k, width, 1, at(turned, p), _BLOCK, at(s, p), _BLOCK, seen, width, 0)
+    if causal != 0:
+        for r in range(keys):
+            for i in range(_hidden(r, causal), min(r, wide)):
+                s[r * _BLOCK + i] = -math.inf
+    if given(mask):
+        _masked(at(mask, shade), of_query, of_key, scratch, s, keys, queries, wide)
+
+
+@inline
+def _hidden(key: i64, diagonal: i64) -> i64:
+    """How many queries of a block need not be looked at: they lie before the key."""
+    return key // COLUMNS * COLUMNS if diagonal != 0 else 0
+
+
+@apart
+def _masked(
+    mask: reals, of_query: i64, of_key: i64, scratch: reals, s: reals, keys: i64, queries: i64,
+    wide: i64,
+) -> None:  # fmt: skip
+    """Add a mask to the scores of a block."""
+    if of_query == 0:
+        for r in range(keys):
+            shift = mask[r * of_key]
+            for i in range(wide):
+                s[r * _BLOCK + i] = s[r * _BLOCK + i] + shift
+    else:
+        if of_key == 1:
+            transpose(mask, of_query, scratch, _BLOCK, queries, keys)
+        else:
+            for r in range(keys):
+                for i in range(queries):
+                    move(at(mask, i * of_query + r * of_key), at(scratch, r * _BLOCK + i))
+        for r in range(keys):
+            for i in range(queries):
+                s[r * _BLOCK + i] = s[r * _BLOCK + i] + scratch[r * _BLOCK + i]
+
+
+@inline
+def _filled(a: reals, value: real, count: i64) -> None:
+    for i in range(count):
+        a[i] = value
+
+
+@apart
+def _loaded(a: reals, lda: i64, b: reals, queries: i64, width: i64, factor: real) -> None:
+    """The transpose of a block of rows times a number, with zeros for missing rows."""
+    if queries < _BLOCK:
+        _filled(b, 0.0, width * _BLOCK)
+    transpose(a, lda, b, _BLOCK, queries, width)
+    for i in range(width * _BLOCK):
+        b[i] = b[i] * factor
+
+
+@inline
+def _larger(a: real, b: real) -> real:
+    """The larger of two scores; if one is nan, either: the sum of exponentials will be nan."""
+    return a if a > b else b
+
+
+@inline
+def _softmax_step(
+    s: reals, top: reals, now: reals, less: reals, total: reals, keys: i64, wide: i64,
+    diagonal: i64,
+) -> None:  # fmt: skip
+    """From scores to exponentials; `less` becomes the factor of what was summed before."""
+    for i in range(wide):
+        now[i] = top[i]
+    # Several keys at once: what they are compared with and added to is loaded less often.
+    keys_up = (keys + 3) // 4 * 4
+    _filled(at(s, keys * _BLOCK), -math.inf, (keys_up - keys) * _BLOCK)
+    for r in range(0, keys_up, 4):
+        for i in range(_hidden(r, diagonal), wide):
+            a = _larger(s[r * _BLOCK + i], s[(r + 1) * _BLOCK + i])
+            b = _larger(s[(r + 2) * _BLOCK + i], s[(r + 3) * _BLOCK + i])
+            now[i] = _larger(_larger(a, b), now[i])
+    for i in range(wide):
+        high = 0.0 if now[i] == -math.inf else now[i]
+        less[i] = exp_bounded(top[i] - high)
+        total[i] = total[i] * less[i]
+        top[i] = now[i]
+        now[i] = high
+    for r in range(0, keys_up, 2):
+        for i in range(_hidden(r, diagonal), wide):
+            a = exp_bounded(s[r * _BLOCK + i] - now[i])
+            b = exp_bounded(s[(r + 1) * _BLOCK + i] - now[i])
+            s[r * _BLOCK + i] = a
+            s[(r + 1) * _BLOCK + i] = b
+            total[i] = total[i] + (a + b)
+
+
+@inline
+def _scaled(found: reals, factors: reals, depth: i64, wide: i64) -> None:
+    for d in range(depth):
+        for i in range(wide):
+            found[d * _BLOCK + i] = found[d * _BLOCK + i] * factors[i]
+
+
+@kernel
+def _attend(
+    q: reals, k: reals, v: reals, mask: reals, out: reals, sums: reals, n: i64s, factor: real,
+    causal: i64, start: i64, stop: i64,
+) -> None:  # fmt: skip
+    """Attention of blocks of queries, and the logarithms of the sums of their exponentials."""
+    turned = local(real, _WIDEST * _BLOCK)
+    found = local(real, _WIDEST * _BLOCK)
+    some_k = local(real, _WIDEST * _BLOCK)
+    some_v = local(real, _WIDEST * _BLOCK)
+    s = local(real, _BLOCK * _BLOCK)
+    scratch = local(real, _BLOCK * _BLOCK)
+    top = local(real, _BLOCK)
+    now = local(real, _BLOCK)
+    total = local(real, _BLOCK)
+    less = local(real, _BLOCK)
+    heads = n[_HEADS]
+    length = n[_QUERIES]
+    width = n[_WIDTH]
+    depth = n[_OUT]
+    blocks = (length + _BLOCK - 1) // _BLOCK
+    for t in range(start, stop):
+        sample = t // blocks // heads
+        head = t // blocks % heads
+        first = t % blocks * _BLOCK
+        queries = min(_BLOCK, length - first)
+        wide = (queries + COLUMNS - 1) // COLUMNS * COLUMNS
+        here = sample * n[_Q] + head * n[_Q + 1] + first * n[_Q + 2]
+        _loaded(at(q, here), n[_Q + 2], turned, queries, width, factor)
+        _filled(top, -math.inf, _BLOCK)
+        _filled(total, 0.0, _BLOCK)
+        _filled(found, 0.0, depth * _BLOCK)
+        visible = min(n[_KEYS], first + queries) if causal != 0 else n[_KEYS]
+        for j in range(0, visible, _BLOCK):
+            keys = min(_BLOCK, visible - j)
+            diagonal = i64(causal != 0 and j == first)
+            ks = sample * n[_K] + head * n[_K + 1] + j * n[_K + 2]
+            vs = sample * n[_V] + head * n[_V + 1] + j * n[_V + 2]
+            _copied(at(k, ks), n[_K + 2], keys, some_k, width, keys, width, 1.0)
+            _copied(at(v, vs), n[_V + 2], keys, some_v, depth, keys, depth, 1.0)
+            ms = sample * n[_MASK] + head * n[_MASK + 1] + first * n[_MASK + 2] + j * n[_MASK + 3]
+            _scores(
+                some_k, turned, mask, ms, n[_MASK + 2], n[_MASK + 3], scratch, s, width, keys,
+                queries, wide, diagonal,
+            )  # fmt: skip
+            _softmax_step(s, top, now, less, total, keys, wide, diagonal)
+            _scaled(found, less, depth, wide)
+            for p in range(0, wide, COLUMNS):
+                seen = min(keys, p + COLUMNS) if diagonal != 0 else keys
+                multiply(
+                    some_v, 1, depth, at(s, p), _BLOCK, at(found, p), _BLOCK, depth, seen, 1
+                )  # fmt: skip
+        for i in range(wide):
+            less[i] = 0.0 if total[i] == 0.0 else 1.0 / total[i]
+            now[i] = math.inf if total[i] == 0.0 else top[i] + log(total[i])
+        for i in range(queries):
+            sums[(sample * heads + head) * length + first + i] = now[i]
+        _scaled(found, less, depth, wide)
+        place = sample * n[_RESULT] + head * n[_RESULT + 1] + first * n[_RESULT + 2]
+        transpose(found, _BLOCK, at(out, place), n[_RESULT + 2], depth, queries)
+
+
+@apart
+def _copied(
+    a: reals, lda: i64, rows: i64, b: reals, ldb: i64, room: i64, width: i64, factor: real
+) -> None:
+    """Rows times a number, with zeros around them: `room` rows of `ldb` elements."""
+    for r in range(rows):
+        for i in range(width):
+            b[r * ldb + i] = a[r * lda + i] * factor
+        for i in range(width, ldb):
+            b[r * ldb + i] = 0.0
+    for i in range(rows * ldb, room * ldb):
+        b[i] = 0.0
+
+
+@apart
+def _added(
+    s: reals, rows: reals, ldb: i64, out: reals, ldc: i64, keys: i64, wide: i64, diagonal: i64
+) -> None:
+    """out += s @ rows, for the keys of a block."""
+    if diagonal != 0:
+        for r in range(0, keys, COLUMNS):
+            some = min(COLUMNS, keys - r)
+            for c in range(0, ldb, COLUMNS):
+                multiply(
+                    at(s, r * _BLOCK + r), _BLOCK, 1, at(rows, r * ldb + c), ldb,
+                    at(out, r * ldc + c), ldc, some, wide - r, 1,
+                )  # fmt: skip
+    else:
+        for c in range(0, ldb, COLUMNS):
+            multiply(s, _BLOCK, 1, at(rows, c), ldb, at(out, c), ldc, keys, wide, 1)
+
+
+@inline
+def _dots(a: reals, lda: i64, b: reals, ldb: i64, out: reals, rows: i64, width: i64) -> None:
+    """The products of rows."""
+    for i in range(rows):
+        dot = 0.0
+        for d in range(width):
+            dot += a[i * lda + d] * b[i * ldb + d]
+        out[i] = dot
+
+
+@inline
+def _flows(
+    s: reals, ds: reals, logs: reals, mean: reals, keys: i64, wide: i64, diagonal: i64
+) -> None:
+    """From scores to weights, and from the cotangent of weights to that of scores."""
+    for r in range(keys):
+        for i in range(_hidden(r, diagonal), wide):
+            e = exp_bounded(s[r * _BLOCK + i] - logs[i])
+            s[r * _BLOCK + i] = e
+            ds[r * _BLOCK + i] = e * (ds[r * _BLOCK + i] - mean[i])
+
+
+@kernel
+def _attend_back(
+    q: reals, k: reals, v: reals, mask: reals, out: reals, sums: reals, g: reals, dq: reals,
+    dk: reals, dv: reals, n: i64s, factor: real, causal: i64, start: i64, stop: i64,
+) -> None:  # fmt: skip
+    """The cotangents of all blocks of whole heads, added up for keys and values.
+
+    Rows of `dk` and `dv` have room for a multiple of COLUMNS elements.
+    """
+    turned = local(real, _WIDEST * _BLOCK)
+    turned_g = local(real, _WIDEST * _BLOCK)
+    turned_dq = local(real, _WIDEST * _BLOCK)
+    rows = local(real, _WIDEST * _BLOCK)
+    rows_g = local(real, _WIDEST * _BLOCK)
+    some_k = local(real, _WIDEST * _BLOCK)
+    some_v = local(real, _WIDEST * _BLOCK)
+    s = local(real, _BLOCK * _BLOCK)
+    ds = local(real, _BLOCK * _BLOCK)
+    logs = local(real, _BLOCK)
+    mean = local(real, _BLOCK)
+    heads = n[_HEADS]
+    length = n[_QUERIES]
+    width = n[_WIDTH]
+    depth = n[_OUT]
+    width_up = (width + COLUMNS - 1) // COLUMNS * COLUMNS
+    depth_up = (depth + COLUMNS - 1) // COLUMNS * COLUMNS
+    for t in range(start, stop):
+        sample = t // heads
+        head = t % heads
+        for first in range(0, length, _BLOCK):
+            queries = min(_BLOCK, length - first)
+            wide = (queries + COLUMNS - 1) // COLUMNS * COLUMNS
+            qs = sample * n[_Q] + head * n[_Q + 1] + first * n[_Q + 2]
+            gs = sample * n[_G] + head * n[_G + 1] + first * n[_G + 2]
+            os = sample * n[_RESULT] + head * n[_RESULT + 1] + first * n[_RESULT + 2]
+            _loaded(at(q, qs), n[_Q + 2], turned, queries, width, factor)
+            _loaded(at(g, gs), n[_G + 2], turned_g, queries, depth, 1.0)
+            _copied(at(q, qs), n[_Q + 2], queries, rows, width_up, wide, width, factor)
+            _copied(at(g, gs), n[_G + 2], queries, rows_g, depth_up, wide, depth, 1.0)
+            _filled(turned_dq, 0.0, width * _BLOCK)
+            _filled(logs, math.inf, _BLOCK)
+            _filled(mean, 0.0, _BLOCK)
+            for i in range(queries):
+                logs[i] = sums[t * length + first + i]
+            _dots(at(g, gs), n[_G + 2], at(out, os), n[_RESULT + 2], mean, queries, depth)
+            visible = min(n[_KEYS], first + queries) if causal != 0 else n[_KEYS]
+            for j in range(0, visible, _BLOCK):
+                keys = min(_BLOCK, visible - j)
+                diagonal = i64(causal != 0 and j == first)
+                ks = sample * n[_K] + head * n[_K + 1] + j * n[_K + 2]
+                vs = sample * n[_V] + head * n[_V + 1] + j * n[_V + 2]
+                _copied(at(k, ks), n[_K + 2], keys, some_k, width, keys, width, 1.0)
+                _copied(at(v, vs), n[_V + 2], keys, some_v, depth, keys, depth, 1.0)
+                ms = sample * n[_MASK] + head * n[_MASK + 1]
+                ms = ms + first * n[_MASK + 2] + j * n[_MASK + 3]
+                _scores(
+                    some_k, turned, mask, ms, n[_MASK + 2], n[_MASK + 3], ds, s, width, keys,
+                    queries, wide, diagonal,
+                )  # fmt: skip
+                for p in range(0, wide, COLUMNS):
+                    seen = min(keys, p + COLUMNS) if diagonal != 0 else keys
+                    multiply(
+                        some_v, depth, 1, at(turned_g, p), _BLOCK, at(ds, p), _BLOCK, seen,
+                        depth, 0,
+                    )  # fmt: skip
+                _flows(s, ds, logs, mean, keys, wide, diagonal)
+                for p in range(0, wide, COLUMNS):
+                    seen = min(keys, p + COLUMNS) if diagonal != 0 else keys
+                    multiply(
+                        some_k, 1, width, at(ds, p), _BLOCK, at(turned_dq, p), _BLOCK, width,
+                        seen, 1,
+                    )  # fmt: skip
+                ks = sample * n[_DK] + head * n[_DK + 1] + j * n[_DK + 2]
+                vs = sample * n[_DV] + head * n[_DV + 1] + j * n[_DV + 2]
+                _added(ds, rows, width_up, at(dk, ks), n[_DK + 2], keys, wide, diagonal)
+                _added(s, rows_g, depth_up, at(dv, vs), n[_DV + 2], keys, wide, diagonal)
+            for i in range(width * _BLOCK):
+                turned_dq[i] = turned_dq[i] * factor
+            qs = sample * n[_DQ] + head * n[_DQ + 1] + first * n[_DQ + 2]
+            transpose(turned_dq, _BLOCK, at(dq, qs), n[_DQ + 2], width, queries)
+
+
+def native(q: Array, k: Array, v: Array, mask: Array | None) -> bool:
+    """Whether kernels compute this attention."""
+    if prod(q.shape[:-1]) * k.shape[-2] < LARGE or q.dtype != np.float32 or q.ndim > 4:
+        return False
+    widths = q.shape[-1], v.shape[-1]
+    fits = min(widths) > 0 and max(widths) <= _WIDEST and q.shape[-2] >= _FEW
+    aligned = all(x.flags.aligned for x in (q, k, v)) and (mask is None or mask.flags.aligned)
+    return fits and aligned and (mask is None or mask.dtype == np.float32) and available()
+
+
+def _in_four(x: Array) -> Array:
+    """With dimensions of one element in front, up to four."""
+    return x if x.ndim == 4 else x[(None,) * (4 - x.ndim)]
+
+
+def _rows(x: Array) -> Array:
+    """With the elements of each row side by side."""
+    x = _in_four(x)
+    return x if x.strides[-1] == x.itemsize or x.shape[-1] == 1 else np.ascontiguousarray(x)
+
+
+def _empty(shape: tuple[int, ...]) -> Array:
+    """An array (batch, heads, length, width), in which the heads of a position lie together."""
+    batch, heads, length, width = shape
+    return np.empty((batch, length, heads, width), np.float32).swapaxes(1, 2)
+
+
+def _zeros(shape: tuple[int, ...]) -> Array:
+    """As `_empty`, with zeros, and in rows with room for a multiple of COLUMNS elements."""
+    batch, heads, length, width = shape
+    room = -width % COLUMNS + width
+    return np.zeros((batch, length, heads, room), np.float32).swapaxes(1, 2)
+
+
+def _layout(q: Array, k: Array, v: Array, mask: Array | None, *rows: Array) -> Array:
+    """Sizes, and strides in elements; rows have no gaps, but those of a mask."""
+    sizes = [q.shape[1], q.shape[2], k.shape[2], q.shape[3], v.shape[3]]
+    strides = [*q.strides[:3], *k.strides[:3], *v.strides[:3]]
+    strides += (0, 0, 0, 0) if mask is None else mask.strides
+    for x in rows:
+        strides += x.strides[:3]
+    return np.array(sizes + [s // q.itemsize for s in strides], np.int64)
+
+
+def weights(q: Array, k: Array, mask: Array | None, factor: float, causal: bool) -> Array:
+    """The weights of all values."""
+    scores = np.matmul(q * q.dtype.type(factor), k.swapaxes(-1, -2))
+    if causal:
+        mask = causal_mask(q.shape[-2], k.shape[-2], q.dtype)
+    found: Array = softmax(scores, -1) if mask is None else masked_softmax(scores, mask)
+    return found
+
+
+def causal_mask(queries: int, keys: int, dtype: np.dtype[Any]) -> Array:
+    """What hides from each query the keys that come after it."""
+    return np.triu(np.full((queries, keys), -np.inf, dtype), 1)
+
+
+def _shade(q: Array, k: Array, mask: Array | None) -> Array | None:
+    """The mask with the shape of all scores."""
+    if mask is None:
+        return None
+    return _in_four(np.broadcast_to(mask, (*q.shape[:-1], k.shape[-2])))
+
+
+def attend(
+    q: Array, k: Array, v: Array, mask: Array | None, factor: float, causal: bool
+) -> tuple[Array, Array]:
+    """Attention, and what its derivative needs: the weights, or the logarithms of their sums."""
+    if not native(q, k, v, mask):
+        found = weights(q, k, mask, factor, causal)
+        return np.matmul(found, v), found
+    shape, mask = (*q.shape[:-1], v.shape[-1]), _shade(q, k, mask)
+    q, k, v = _rows(q), _rows(k), _rows(v)
+    batch, heads, length, width = q.shape
+    out, sums = _empty((batch, heads, length, v.shape[-1])), np.empty(q.shape[:-1], np.float32)
+    work = min(length, _BLOCK) * k.shape[2] * (width + v.shape[3])
+    tasks = batch * heads * (-(-length // _BLOCK))
+    _attend.f32(
+        q, k, v, mask, out, sums, _layout(q, k, v, mask, out), factor, causal, tasks,
+        -(-_PIECE // work),
+    )  # fmt: skip
+    return out.reshape(shape), sums.reshape(shape[:-1])
+
+
+def attend_back(
+    g: Array, q: Array, k: Array, v: Array, mask: Array | None, out: Array, sums: Array,
+    factor: float, causal: bool,
+) -> Flow:  # fmt: skip
+    """The flow of a cotangent of what kernels attended to."""
+    shapes, mask = (q.shape, k.shape, v.shape), _shade(q, k, mask)
+    q, k, v, out, g = _rows(q), _rows(k), _rows(v), _rows(out), _rows(g)
+    dq, dk, dv = _empty(q.shape), _zeros(k.shape), _zeros(v.shape)
+    work = q.shape[2] * k.shape[2] * (q.shape[3] + v.shape[3])
+    _attend_back.f32(
+        q, k, v, mask, out, sums, g, dq, dk, dv, _layout(q, k, v, mask, out, g, dq, dk, dv),
+        factor, causal, q.shape[0] * q.shape[1], -(-_PIECE // work),
+    )  # fmt: skip
+    dk, dv = dk[..., : k.shape[-1]], dv[..., : v.shape[-1]]
+    return Flow(*(x.reshape(s) for x, s in zip((dq, dk, dv), shapes, strict=True)))
