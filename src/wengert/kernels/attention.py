@@ -45,21 +45,52 @@ class Flow(NamedTuple):
     value: Any
 
 
+@inline
+def _place(n: i64s, which: i64, sample: i64, head: i64, row: i64) -> i64:
+    """Where a row of an array begins, whose strides stand at `which`."""
+    return sample * n[which] + head * n[which + 1] + row * n[which + 2]
+
+
+@inline
+def _whole(count: i64) -> i64:
+    """The next multiple of COLUMNS."""
+    return (count + COLUMNS - 1) // COLUMNS * COLUMNS
+
+
+@apart
+def _of_keys(
+    a: reals, b: reals, out: reals, width: i64, keys: i64, wide: i64, diagonal: i64
+) -> None:
+    """out = a @ b, for rows of keys and columns of queries that see them."""
+    for p in range(0, wide, COLUMNS):
+        seen = min(keys, p + COLUMNS) if diagonal != 0 else keys
+        multiply(a, width, 1, at(b, p), _BLOCK, at(out, p), _BLOCK, seen, width, 0)
+
+
+@apart
+def _over_keys(
+    a: reals, b: reals, out: reals, width: i64, keys: i64, wide: i64, diagonal: i64
+) -> None:
+    """out += a.T @ b, the sum over keys that queries see."""
+    for p in range(0, wide, COLUMNS):
+        seen = min(keys, p + COLUMNS) if diagonal != 0 else keys
+        multiply(a, 1, width, at(b, p), _BLOCK, at(out, p), _BLOCK, width, seen, 1)
+
+
 @apart
 def _scores(
-    k: reals, turned: reals, mask: reals, shade: i64, of_query: i64, of_key: i64,
-    scratch: reals, s: reals, width: i64, keys: i64, queries: i64, wide: i64, causal: i64,
+    k: reals, turned: reals, mask: reals, shade: i64, scratch: reals, s: reals, n: i64s,
+    keys: i64, queries: i64, causal: i64,
 ) -> None:  # fmt: skip
     """The scores of a block, -inf where hidden. `causal` is for a block on the diagonal."""
-    for p in range(0, wide, COLUMNS):
-        seen = min(keys, p + COLUMNS) if causal != 0 else keys
-        multiply(k, width, 1, at(turned, p), _BLOCK, at(s, p), _BLOCK, seen, width, 0)
+    wide = _whole(queries)
+    _of_keys(k, turned, s, n[_WIDTH], keys, wide, causal)
     if causal != 0:
         for r in range(keys):
             for i in range(_hidden(r, causal), min(r, wide)):
                 s[r * _BLOCK + i] = -math.inf
     if given(mask):
-        _masked(at(mask, shade), of_query, of_key, scratch, s, keys, queries, wide)
+        _masked(at(mask, shade), n[_MASK + 2], n[_MASK + 3], scratch, s, keys, queries, wide)
 
 
 @inline
@@ -97,14 +128,19 @@ def _filled(a: reals, value: real, count: i64) -> None:
         a[i] = value
 
 
+@inline
+def _times(a: reals, factor: real, count: i64) -> None:
+    for i in range(count):
+        a[i] = a[i] * factor
+
+
 @apart
 def _loaded(a: reals, lda: i64, b: reals, queries: i64, width: i64, factor: real) -> None:
     """The transpose of a block of rows times a number, with zeros for missing rows."""
     if queries < _BLOCK:
         _filled(b, 0.0, width * _BLOCK)
     transpose(a, lda, b, _BLOCK, queries, width)
-    for i in range(width * _BLOCK):
-        b[i] = b[i] * factor
+    _times(b, factor, width * _BLOCK)
 
 
 @inline
@@ -177,8 +213,8 @@ def _attend(
         head = t // blocks % heads
         first = t % blocks * _BLOCK
         queries = min(_BLOCK, length - first)
-        wide = (queries + COLUMNS - 1) // COLUMNS * COLUMNS
-        here = sample * n[_Q] + head * n[_Q + 1] + first * n[_Q + 2]
+        wide = _whole(queries)
+        here = _place(n, _Q, sample, head, first)
         _loaded(at(q, here), n[_Q + 2], turned, queries, width, factor)
         _filled(top, -math.inf, _BLOCK)
         _filled(total, 0.0, _BLOCK)
@@ -187,29 +223,22 @@ def _attend(
         for j in range(0, visible, _BLOCK):
             keys = min(_BLOCK, visible - j)
             diagonal = i64(causal != 0 and j == first)
-            ks = sample * n[_K] + head * n[_K + 1] + j * n[_K + 2]
-            vs = sample * n[_V] + head * n[_V + 1] + j * n[_V + 2]
+            ks = _place(n, _K, sample, head, j)
+            vs = _place(n, _V, sample, head, j)
             _copied(at(k, ks), n[_K + 2], keys, some_k, width, keys, width, 1.0)
             _copied(at(v, vs), n[_V + 2], keys, some_v, depth, keys, depth, 1.0)
-            ms = sample * n[_MASK] + head * n[_MASK + 1] + first * n[_MASK + 2] + j * n[_MASK + 3]
-            _scores(
-                some_k, turned, mask, ms, n[_MASK + 2], n[_MASK + 3], scratch, s, width, keys,
-                queries, wide, diagonal,
-            )  # fmt: skip
+            ms = _place(n, _MASK, sample, head, first) + j * n[_MASK + 3]
+            _scores(some_k, turned, mask, ms, scratch, s, n, keys, queries, diagonal)
             _softmax_step(s, top, now, less, total, keys, wide, diagonal)
             _scaled(found, less, depth, wide)
-            for p in range(0, wide, COLUMNS):
-                seen = min(keys, p + COLUMNS) if diagonal != 0 else keys
-                multiply(
-                    some_v, 1, depth, at(s, p), _BLOCK, at(found, p), _BLOCK, depth, seen, 1
-                )  # fmt: skip
+            _over_keys(some_v, s, found, depth, keys, wide, diagonal)
         for i in range(wide):
             less[i] = 0.0 if total[i] == 0.0 else 1.0 / total[i]
             now[i] = math.inf if total[i] == 0.0 else top[i] + log(total[i])
         for i in range(queries):
             sums[(sample * heads + head) * length + first + i] = now[i]
         _scaled(found, less, depth, wide)
-        place = sample * n[_RESULT] + head * n[_RESULT + 1] + first * n[_RESULT + 2]
+        place = _place(n, _RESULT, sample, head, first)
         transpose(found, _BLOCK, at(out, place), n[_RESULT + 2], depth, queries)
 
 
@@ -287,65 +316,46 @@ def _attend_back(
     ds = local(real, _BLOCK * _BLOCK)
     logs = local(real, _BLOCK)
     mean = local(real, _BLOCK)
-    heads = n[_HEADS]
     length = n[_QUERIES]
     width = n[_WIDTH]
     depth = n[_OUT]
-    width_up = (width + COLUMNS - 1) // COLUMNS * COLUMNS
-    depth_up = (depth + COLUMNS - 1) // COLUMNS * COLUMNS
     for t in range(start, stop):
-        sample = t // heads
-        head = t % heads
+        sample = t // n[_HEADS]
+        head = t % n[_HEADS]
         for first in range(0, length, _BLOCK):
             queries = min(_BLOCK, length - first)
-            wide = (queries + COLUMNS - 1) // COLUMNS * COLUMNS
-            qs = sample * n[_Q] + head * n[_Q + 1] + first * n[_Q + 2]
-            gs = sample * n[_G] + head * n[_G + 1] + first * n[_G + 2]
-            os = sample * n[_RESULT] + head * n[_RESULT + 1] + first * n[_RESULT + 2]
+            wide = _whole(queries)
+            qs = _place(n, _Q, sample, head, first)
+            gs = _place(n, _G, sample, head, first)
+            os = _place(n, _RESULT, sample, head, first)
             _loaded(at(q, qs), n[_Q + 2], turned, queries, width, factor)
             _loaded(at(g, gs), n[_G + 2], turned_g, queries, depth, 1.0)
-            _copied(at(q, qs), n[_Q + 2], queries, rows, width_up, wide, width, factor)
-            _copied(at(g, gs), n[_G + 2], queries, rows_g, depth_up, wide, depth, 1.0)
+            _copied(at(q, qs), n[_Q + 2], queries, rows, _whole(width), wide, width, factor)
+            _copied(at(g, gs), n[_G + 2], queries, rows_g, _whole(depth), wide, depth, 1.0)
             _filled(turned_dq, 0.0, width * _BLOCK)
             _filled(logs, math.inf, _BLOCK)
+            _copied(at(sums, t * length + first), 0, 1, logs, queries, 1, queries, 1.0)
             _filled(mean, 0.0, _BLOCK)
-            for i in range(queries):
-                logs[i] = sums[t * length + first + i]
             _dots(at(g, gs), n[_G + 2], at(out, os), n[_RESULT + 2], mean, queries, depth)
             visible = min(n[_KEYS], first + queries) if causal != 0 else n[_KEYS]
             for j in range(0, visible, _BLOCK):
                 keys = min(_BLOCK, visible - j)
                 diagonal = i64(causal != 0 and j == first)
-                ks = sample * n[_K] + head * n[_K + 1] + j * n[_K + 2]
-                vs = sample * n[_V] + head * n[_V + 1] + j * n[_V + 2]
+                ks = _place(n, _K, sample, head, j)
+                vs = _place(n, _V, sample, head, j)
                 _copied(at(k, ks), n[_K + 2], keys, some_k, width, keys, width, 1.0)
                 _copied(at(v, vs), n[_V + 2], keys, some_v, depth, keys, depth, 1.0)
-                ms = sample * n[_MASK] + head * n[_MASK + 1]
-                ms = ms + first * n[_MASK + 2] + j * n[_MASK + 3]
-                _scores(
-                    some_k, turned, mask, ms, n[_MASK + 2], n[_MASK + 3], ds, s, width, keys,
-                    queries, wide, diagonal,
-                )  # fmt: skip
-                for p in range(0, wide, COLUMNS):
-                    seen = min(keys, p + COLUMNS) if diagonal != 0 else keys
-                    multiply(
-                        some_v, depth, 1, at(turned_g, p), _BLOCK, at(ds, p), _BLOCK, seen,
-                        depth, 0,
-                    )  # fmt: skip
+                ms = _place(n, _MASK, sample, head, first) + j * n[_MASK + 3]
+                _scores(some_k, turned, mask, ms, ds, s, n, keys, queries, diagonal)
+                _of_keys(some_v, turned_g, ds, depth, keys, wide, diagonal)
                 _flows(s, ds, logs, mean, keys, wide, diagonal)
-                for p in range(0, wide, COLUMNS):
-                    seen = min(keys, p + COLUMNS) if diagonal != 0 else keys
-                    multiply(
-                        some_k, 1, width, at(ds, p), _BLOCK, at(turned_dq, p), _BLOCK, width,
-                        seen, 1,
-                    )  # fmt: skip
-                ks = sample * n[_DK] + head * n[_DK + 1] + j * n[_DK + 2]
-                vs = sample * n[_DV] + head * n[_DV + 1] + j * n[_DV + 2]
-                _added(ds, rows, width_up, at(dk, ks), n[_DK + 2], keys, wide, diagonal)
-                _added(s, rows_g, depth_up, at(dv, vs), n[_DV + 2], keys, wide, diagonal)
-            for i in range(width * _BLOCK):
-                turned_dq[i] = turned_dq[i] * factor
-            qs = sample * n[_DQ] + head * n[_DQ + 1] + first * n[_DQ + 2]
+                _over_keys(some_k, ds, turned_dq, width, keys, wide, diagonal)
+                ks = _place(n, _DK, sample, head, j)
+                vs = _place(n, _DV, sample, head, j)
+                _added(ds, rows, _whole(width), at(dk, ks), n[_DK + 2], keys, wide, diagonal)
+                _added(s, rows_g, _whole(depth), at(dv, vs), n[_DV + 2], keys, wide, diagonal)
+            _times(turned_dq, factor, width * _BLOCK)
+            qs = _place(n, _DQ, sample, head, first)
             transpose(turned_dq, _BLOCK, at(dq, qs), n[_DQ + 2], width, queries)
 
 

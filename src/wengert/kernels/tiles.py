@@ -32,22 +32,9 @@ def _written(text: Callable[[str], str]) -> Callable[[Callable[..., None]], Any]
     return mark
 
 
-def _tile_text(rows: int, name: str) -> str:
-    """The tile with that many rows, in LLVM's language."""
+def _products_text(rows: int) -> list[str]:
+    """Add the products of a column at %pa and a row at %pb to sums: %t becomes %n."""
     vector = f"<{_LANES} x float>"
-    parts = [(i, j) for i in range(rows) for j in range(COLUMNS // _LANES)]
-    places = [f"  %row{i} = mul i64 %ldc, {i}\n  %skip{i} = mul i64 %row, {i}" for i in range(rows)]
-    for i, j in parts:
-        places += [
-            f"  %at{i}.{j} = add i64 %row{i}, {j * _LANES}",
-            f"  %c{i}.{j} = getelementptr float, ptr %c, i64 %at{i}.{j}",
-        ]
-    loads = [f"  %old{i}.{j} = load {vector}, ptr %c{i}.{j}, align 4" for i, j in parts]
-    starts = [
-        f"  %s{i}.{j} = phi {vector} [zeroinitializer, %entry], [%old{i}.{j}, %load]"
-        for i, j in parts
-    ]
-    sums = [f"  %t{i}.{j} = phi {vector} [%s{i}.{j}, %begin], [%n{i}.{j}, %loop]" for i, j in parts]
     body = []
     for j in range(COLUMNS // _LANES):
         body += [
@@ -67,6 +54,25 @@ def _tile_text(rows: int, name: str) -> str:
                 f"  %m{i}.{j} = fmul contract {vector} %a{i}, %b{j}",
                 f"  %n{i}.{j} = fadd contract {vector} %t{i}.{j}, %m{i}.{j}",
             ]
+    return body
+
+
+def _tile_text(rows: int, name: str) -> str:
+    """The tile with that many rows, in LLVM's language."""
+    vector = f"<{_LANES} x float>"
+    parts = [(i, j) for i in range(rows) for j in range(COLUMNS // _LANES)]
+    places = [f"  %row{i} = mul i64 %ldc, {i}\n  %skip{i} = mul i64 %row, {i}" for i in range(rows)]
+    for i, j in parts:
+        places += [
+            f"  %at{i}.{j} = add i64 %row{i}, {j * _LANES}",
+            f"  %c{i}.{j} = getelementptr float, ptr %c, i64 %at{i}.{j}",
+        ]
+    loads = [f"  %old{i}.{j} = load {vector}, ptr %c{i}.{j}, align 4" for i, j in parts]
+    starts = [
+        f"  %s{i}.{j} = phi {vector} [zeroinitializer, %entry], [%old{i}.{j}, %load]"
+        for i, j in parts
+    ]
+    sums = [f"  %t{i}.{j} = phi {vector} [%s{i}.{j}, %begin], [%n{i}.{j}, %loop]" for i, j in parts]
     ends = [f"  %e{i}.{j} = phi {vector} [%s{i}.{j}, %begin], [%n{i}.{j}, %loop]" for i, j in parts]
     stores = [f"  store {vector} %e{i}.{j}, ptr %c{i}.{j}, align 4" for i, j in parts]
     lines = [
@@ -83,7 +89,7 @@ def _tile_text(rows: int, name: str) -> str:
         "loop:",
         "  %k = phi i64 [0, %begin], [%following, %loop]",
         "  %pa = phi ptr [%a, %begin], [%na, %loop]",
-        "  %pb = phi ptr [%b, %begin], [%nb, %loop]", *sums, *body,
+        "  %pb = phi ptr [%b, %begin], [%nb, %loop]", *sums, *_products_text(rows),
         "  %following = add nuw nsw i64 %k, 1",
         "  %na = getelementptr float, ptr %pa, i64 %step",
         "  %nb = getelementptr float, ptr %pb, i64 %ldb",
