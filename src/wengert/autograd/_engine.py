@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from operator import attrgetter
@@ -33,6 +34,7 @@ from wengert._core import (
     getframe,
     memory_of,
     mode,
+    tick,
     wrap,
 )
 from wengert.autograd import _errors
@@ -70,6 +72,9 @@ class Anomaly:
 anomaly = Anomaly()
 
 
+_RECENT = 4096
+
+
 class Running:
     """The walks that have begun, and the lock under which one plan is made at a time.
 
@@ -80,6 +85,7 @@ class Running:
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.walks: set[Walk] = set()
+        self.begun: deque[int] = deque(maxlen=_RECENT)  # when the latest walks began
 
 
 running = Running()
@@ -148,6 +154,7 @@ class Walk:
                     if self._disturbs(other, pending, stops):
                         raise _errors.contended(self, other)
                 running.walks.add(self)
+                running.begun.append(tick())
             self.run(seeds, lift)
         finally:
             running.walks.discard(self)

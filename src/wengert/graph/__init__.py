@@ -5,6 +5,12 @@ from wengert.graph._describe import Group as Group
 from wengert.graph._describe import NodeInfo as NodeInfo
 from wengert.graph._describe import SavedInfo as SavedInfo
 from wengert.graph._describe import describe as describe
+from wengert.graph._holders import Holder as Holder
+from wengert.graph._live import Census as Census
+from wengert.graph._live import Leak as Leak
+from wengert.graph._live import LiveGraph as LiveGraph
+from wengert.graph._live import LiveTensor as LiveTensor
+from wengert.graph._live import live as live
 from wengert.graph._memory import Finding as Finding
 from wengert.graph._memory import Held as Held
 from wengert.graph._memory import Line as Line

@@ -1,0 +1,257 @@
+"""The census of live graphs: who holds them, how old they are, and which are leaks."""
+
+from __future__ import annotations
+
+import gc
+import json
+import threading
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+
+import pytest
+
+import wengert
+from wengert import nn
+from wengert.graph import Holder, LiveGraph, live
+
+
+@pytest.fixture(autouse=True)
+def clean() -> Iterator[None]:
+    """No graphs of other tests."""
+    gc.collect()
+    yield
+    gc.collect()
+
+
+def graph_of(size: int) -> wengert.Tensor:
+    """A tensor with a graph of its own that keeps that many floats."""
+    return wengert.ones(size, requires_grad=True).exp()
+
+
+def found(size: int) -> LiveGraph:
+    (graph,) = (g for g in live().graphs if g.nbytes == 4 * size)
+    return graph
+
+
+def paths(size: int) -> list[str]:
+    return [holder.path for top in found(size).tops for holder in top.holders]
+
+
+def scopes(size: int) -> list[str]:
+    return [holder.scope for top in found(size).tops for holder in top.holders]
+
+
+kept_globally = None
+
+
+def test_a_local_variable() -> None:
+    loss = graph_of(1001)
+    graph = found(1001)
+    (holder,) = graph.tops[0].holders
+    assert (holder.path, holder.scope) == ("loss", "local of test_a_local_variable")
+    assert holder.where.startswith(__file__)
+    assert graph.nodes == 1
+    assert "exp" in graph.tops[0].made
+    assert loss.shape == graph.tops[0].shape
+
+
+def test_a_global_variable() -> None:
+    global kept_globally
+    kept_globally = graph_of(1002)
+    try:
+        assert paths(1002) == ["kept_globally"]
+        assert scopes(1002) == [f"global of {__name__}"]
+    finally:
+        kept_globally = None
+
+
+def test_containers() -> None:
+    losses = [0, graph_of(1003)]
+    named = {"a": {"b": graph_of(1004)}}
+    pairs = ((graph_of(1005),),)
+    queue = deque([graph_of(1006)])
+    several = {graph_of(1007)}
+    assert paths(1003) == ["losses[1]"]
+    assert found(1003).tops[0].holders[0].containers == ("list",)
+    assert paths(1004) == ["named['a']['b']"]
+    assert paths(1005) == ["pairs[0][0]"]
+    assert paths(1006) == ["queue[0]"]
+    assert paths(1007) == ["several (in the set)"]
+    assert all((losses, named, pairs, queue, several))
+
+
+class Slotted:
+    __slots__ = ("state",)
+
+
+@dataclass
+class Trainer:
+    history: dict[str, list[wengert.Tensor]] = field(default_factory=dict)
+
+
+def test_attributes() -> None:
+    trainer, slotted, plain = Trainer(), Slotted(), SimpleNamespace()
+    trainer.history["loss"] = [graph_of(1008)]
+    slotted.state = graph_of(1009)
+    plain.inner = SimpleNamespace(y=graph_of(1010))
+    assert paths(1008) == ["trainer.history['loss'][0]"]
+    assert paths(1009) == ["slotted.state"]
+    assert paths(1010) == ["plain.inner.y"]
+
+
+class Recurrent(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.hidden = graph_of(1011)
+
+
+def test_a_module_that_keeps_its_state() -> None:
+    model = nn.Sequential(nn.ReLU(), Recurrent())
+    (path,) = {p for p in paths(1011) if p.startswith("model")}
+    assert path.endswith(".hidden")
+    assert model
+
+
+def test_functions_and_generators() -> None:
+    def closure() -> object:
+        y = graph_of(1012)
+        return lambda: y
+
+    def generator() -> Iterator[int]:
+        z = graph_of(1013)
+        yield 1
+        assert z
+
+    function, paused = closure(), generator()
+    next(paused)
+    assert {"function.y", "y"} == set(paths(1012))
+    assert "kept by the function <lambda>" in scopes(1012)
+    assert {"paused.z", "z"} == set(paths(1013))
+    assert "kept by the generator generator" in scopes(1013)
+    assert function
+
+
+def test_another_thread() -> None:
+    ready, done = threading.Event(), threading.Event()
+
+    def work() -> None:
+        mine = graph_of(1014)
+        ready.set()
+        done.wait(30)
+        assert mine.shape == (1014,)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    ready.wait(30)
+    try:
+        assert scopes(1014) == ["local of work"]
+    finally:
+        done.set()
+        thread.join(30)
+
+
+def test_a_node_without_a_tensor() -> None:
+    node = graph_of(1015).grad_fn
+    assert paths(1015) == ["node"]
+    assert node is not None
+
+
+def test_asking_keeps_nothing_alive() -> None:
+    gc.disable()
+    try:
+        loss = graph_of(1016)
+        live()
+        del loss
+        assert not [g for g in live().graphs if g.nbytes == 4 * 1016]
+    finally:
+        gc.enable()
+
+
+def test_graphs_that_share_an_operation_are_one() -> None:
+    trunk = graph_of(1017)
+    one, two = trunk.sin(), trunk.cos()
+    graph = found(1017)
+    assert graph.nodes == 3
+    assert len(graph.tops) == 2
+    assert one.shape == two.shape
+
+
+def test_age_counts_backward_calls() -> None:
+    state = graph_of(1018)
+    for _ in range(3):
+        graph_of(2).sum().backward()
+    later = state.sin()
+    graph_of(2).sum().backward()
+    (graph,) = (g for g in live().graphs if g.nodes == 2)
+    assert (graph.age, graph.oldest) == (1, 4)
+    assert later.shape == state.shape
+
+
+def test_released_graphs_are_counted_apart() -> None:
+    before = live().released
+    loss = graph_of(1019).sum()
+    loss.backward()
+    assert live().released == before + 1
+    assert not [g for g in live().graphs if g.nbytes == 4 * 1019]
+    assert loss.shape == ()
+
+
+def leaks_of(census: wengert.graph.Census, words: str) -> list[str]:
+    return [leak.text for leak in census.leaks() if words in leak.text]
+
+
+def test_losses_kept_in_a_list() -> None:
+    model, losses = nn.Linear(10, 10), []
+    for _ in range(20):
+        model(wengert.randn(5, 10)).sum().backward()
+        losses.append(model(wengert.randn(5, 10)).exp().sum())
+    (text,) = leaks_of(live(), "losses")
+    assert "10 graphs" in text
+    assert "Keep losses's numbers" in text
+    assert "loss.item()" in text
+
+
+def test_a_sum_of_losses() -> None:
+    model, total = nn.Linear(10, 10), 0.0
+    for _ in range(20):
+        model(wengert.randn(5, 10)).sum().backward()
+        total = total + model(wengert.randn(5, 10)).exp().sum()
+    (text,) = leaks_of(live(), "total, local of")
+    assert "20 backward calls old" in text or "19 backward calls old" in text
+
+
+def test_a_state_carried_from_step_to_step() -> None:
+    cell = nn.RNNCell(4, 8)
+    state = wengert.zeros(2, 8)
+    for _ in range(20):
+        state = cell(wengert.randn(2, 4), state)
+        cell(wengert.randn(2, 4)).sum().backward()
+    (text,) = leaks_of(live(), "state, local of")
+    assert "state.detach()" in text
+
+
+def test_sound_training_is_not_accused() -> None:
+    model, numbers, state = nn.RNNCell(4, 8), [], wengert.zeros(2, 8)
+    optimizer = wengert.optim.Adam(model.parameters())
+    losses = []
+    for _ in range(30):
+        state = model(wengert.randn(2, 4), state.detach())
+        loss = state.square().sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        numbers.append(loss.item())
+        losses.append(loss)  # released: it keeps no memory
+    assert live().leaks() == []
+
+
+def test_plain_data_and_text() -> None:
+    loss = graph_of(1020)
+    census = live()
+    assert json.loads(census.to_json())["graphs"]
+    assert "local of test_plain_data_and_text" in str(found(1020).tops[0].holders[0])
+    assert "4.1 kB" in str(census)
+    assert isinstance(found(1020).tops[0].holders[0], Holder)
+    assert loss is not None
