@@ -17,8 +17,11 @@ from typing import Any
 RESULTS = Path(__file__).resolve().parent / "results"
 
 # Users do not have these: the first two slow NumPy's matrix products down, the third makes
-# every import compile.
-UNSET = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "PYTHONDONTWRITEBYTECODE")
+# every import compile, the others change the default number of threads.
+UNSET = (
+    "OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "PYTHONDONTWRITEBYTECODE",
+    "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
+)  # fmt: skip
 
 
 @dataclass
@@ -41,8 +44,10 @@ class Row:
         return f"{self.name:<58}{self.unit:>8}{self.wengert:12.2f}{peer}"
 
 
-def interleaved(contenders: dict[str, Callable[[], Iterable[float]]], rounds: int) -> Any:
-    """Run the contenders in turns; the medians of what each returns, by contender.
+def turns(
+    contenders: dict[str, Callable[[], Iterable[float]]], rounds: int
+) -> dict[str, list[tuple[float, ...]]]:
+    """Run the contenders in turns; what each returns in every round, by contender.
 
     Every other round goes in the opposite order, so that neither always runs on the caches
     and clocks that the other left.
@@ -54,16 +59,39 @@ def interleaved(contenders: dict[str, Callable[[], Iterable[float]]], rounds: in
             sample = tuple(contenders[name]())
             if turn >= 2:  # the first turns warm up: first calls, caches, thread pools
                 samples[name].append(sample)
+    return samples
+
+
+def interleaved(contenders: dict[str, Callable[[], Iterable[float]]], rounds: int) -> Any:
+    """Run the contenders in turns; the medians of what each returns, by contender."""
     return {
         name: [statistics.median(column) for column in zip(*found, strict=True)]
-        for name, found in samples.items()
+        for name, found in turns(contenders, rounds).items()
     }
+
+
+def peak_of(work: Callable[[], Any]) -> int:
+    """The most bytes that this process has during some work, beside those that it had before."""
+    Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
+    before = _status("VmRSS")
+    work()
+    return _status("VmHWM") - before
+
+
+def _status(field: str) -> int:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(field))
+
+
+def clean_environment() -> dict[str, str]:
+    """The variables of this process, without those in UNSET."""
+    return {k: v for k, v in os.environ.items() if k not in UNSET}
 
 
 def in_clean_process(script: str, measure: Callable[[], list[Row]]) -> None:
     """Run `measure` in a process of its own without the variables in UNSET, print and save."""
     if "--inside" not in sys.argv:
-        environment = {k: v for k, v in os.environ.items() if k not in UNSET}
+        environment = clean_environment()
         removed = [name for name in UNSET if name in os.environ]
         print(f"# measured in a process of its own, without {', '.join(UNSET)}"
               f" (set here: {', '.join(removed) or 'none'})", flush=True)  # fmt: skip
@@ -72,10 +100,14 @@ def in_clean_process(script: str, measure: Callable[[], list[Row]]) -> None:
     print(f"# {machine()}")
     print(f"{'':<58}{'unit':>8}{'wengert':>12}{'torch':>12}{'ratio':>9}")
     rows = measure()
+    save(script, {"rows": [asdict(row) | {"ratio": row.ratio} for row in rows]})
+
+
+def save(script: str, found: dict[str, Any]) -> None:
+    """Write what a script has found, and the machine, to where report.py reads it."""
     RESULTS.mkdir(exist_ok=True)
     target = RESULTS / f"{Path(script).stem}.json"
-    found = {"machine": machine(), "rows": [asdict(row) | {"ratio": row.ratio} for row in rows]}
-    target.write_text(json.dumps(found, indent=1) + "\n")
+    target.write_text(json.dumps({"machine": machine()} | found, indent=1) + "\n")
 
 
 def shown(row: Row) -> Row:

@@ -13,12 +13,11 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
-from _measure import Row, in_clean_process, interleaved, shown
+from _measure import Row, in_clean_process, interleaved, peak_of, shown
 
 LIBRARIES = ("wengert", "torch")
 Step = Callable[[], None]
@@ -90,21 +89,12 @@ def timed(step: Step) -> tuple[float]:
     return (perf_counter() - start,)
 
 
-def status(field: str) -> int:
-    """A figure of this process, in bytes."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(field))
-
-
 def growth(step: Step) -> int:
     """The most bytes that this process has during a step, beside those that it had before."""
     for _ in range(2):
         step()
     ctypes.CDLL(None).malloc_trim(0)
-    Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
-    before = status("VmRSS")
-    step()
-    return status("VmHWM") - before
+    return peak_of(step)
 
 
 def peak(name: str, model: str, mode: str) -> float:
