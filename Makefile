@@ -43,7 +43,7 @@ docs: $(STAMPS)/docs
 
 bench: $(STAMPS)/torch $(STAMPS)/bench
 	$(BIN)/python benchmarks/overhead.py
-	$(BIN)/python benchmarks/steps.py
+	$(BIN)/python benchmarks/compare.py
 	$(BIN)/python benchmarks/examples.py
 	$(BIN)/python benchmarks/transforms.py
 	$(BIN)/python benchmarks/checkpoint.py

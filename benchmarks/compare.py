@@ -44,7 +44,7 @@ class Comparison:
     """One row: the same quantity in every library that has it."""
 
     name: str
-    family: str
+    kind: str
     unit: str
     medians: dict[str, float] = field(default_factory=dict)
     minima: dict[str, float] = field(default_factory=dict)
@@ -76,22 +76,28 @@ def shown(value: float | None, width: int) -> str:
     return (f"{value:.0f}" if value >= 100 else f"{value:.3g}").rjust(width)
 
 
-Environment = dict[str, str]
+@dataclass
+class Conditions:
+    """How everything is measured."""
+
+    rounds: int
+    environment: dict[str, str]
+    clock: str = "wall"  # or "processor"
 
 
 class Peer:
     """A process that serves the steps of a library; started again when it has ended."""
 
-    def __init__(self, name: str, environment: Environment) -> None:
+    def __init__(self, name: str, conditions: Conditions) -> None:
         self.name = name
-        self.environment = environment
+        self.conditions = conditions
         self.process: subprocess.Popen[str] | None = None
 
     def send(self, **request: Any) -> None:
         """Ask for something; `answer` says what came of it."""
         if self.process is None:
             self.process = subprocess.Popen(
-                [sys.executable, CHILD, "serve", self.name], env=self.environment,
+                [sys.executable, CHILD, "serve", self.name], env=self.conditions.environment,
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
             )  # fmt: skip
         assert self.process.stdin is not None
@@ -106,7 +112,7 @@ class Peer:
         if line:
             return json.loads(line)
         status = self.process.wait()
-        self.process = None
+        self.end()
         return {"reason": f"the process ended with status {status}", "failed": True}
 
     def end(self) -> None:
@@ -118,7 +124,7 @@ class Peer:
     def turn(self, row: Comparison) -> Iterable[float]:
         """Seconds of a step, after a pause; an error goes into the row."""
         time.sleep(PAUSE)
-        self.send(run=True)
+        self.send(clock=self.conditions.clock)
         answer = self.answer()
         if "reason" in answer:
             row.reasons[self.name] = answer["reason"]
@@ -141,9 +147,9 @@ def alike(found: list[list[float]], reference: list[list[float]]) -> bool:
     )
 
 
-def compare(family: str, workload: Workload, peers: list[Peer], rounds: int) -> Comparison:
+def compare(kind: str, workload: Workload, peers: list[Peer], conditions: Conditions) -> Comparison:
     """A row, measured in turns."""
-    row = Comparison(workload.name, family, workload.unit)
+    row = Comparison(workload.name, kind, workload.unit)
     for peer in peers:
         peer.send(load=workload.name)
     numbers: dict[str, Any] = {}
@@ -156,7 +162,7 @@ def compare(family: str, workload: Workload, peers: list[Peer], rounds: int) -> 
     row.disagreeing = disagreeing(numbers)
     ready = {p.name: lambda p=p: p.turn(row) for p in peers if p.name in numbers}
     scale = {"s": 1.0, "ms": 1e3, "us": 1e6}[workload.unit]
-    for name, samples in turns(ready, rounds).items():
+    for name, samples in turns(ready, conditions.rounds).items():
         if name not in row.reasons:
             seconds = [sample[0] for sample in samples]
             row.medians[name] = statistics.median(seconds) * scale
@@ -164,7 +170,7 @@ def compare(family: str, workload: Workload, peers: list[Peer], rounds: int) -> 
     return row
 
 
-def measured(task: str, peer: str, workload: Workload, environment: Environment) -> float | str:
+def measured(task: str, peer: str, workload: Workload, environment: dict[str, str]) -> float | str:
     """A figure from a fresh process, or the reason why there is none."""
     done = subprocess.run(
         [sys.executable, CHILD, task, peer, workload.name],
@@ -186,15 +192,17 @@ def from_fresh(row: Comparison, found: dict[str, list[float | str]]) -> Comparis
     return row
 
 
-def memory(peers: list[str], environment: Environment, rounds: int) -> Iterator[Comparison]:
+def memory(peers: list[str], conditions: Conditions) -> Iterator[Comparison]:
     """How much the first steps of a deep network add to a process."""
     row = Comparison(f"peak of the first steps, {DEEP_MLP.name}", "memory", "MB")
-    yield from_fresh(row, {p: [measured("peak", p, DEEP_MLP, environment)] for p in peers})
+    yield from_fresh(
+        row, {p: [measured("peak", p, DEEP_MLP, conditions.environment)] for p in peers}
+    )
 
 
-def cold_start(peers: list[str], environment: Environment, rounds: int) -> Iterator[Comparison]:
+def cold_start(peers: list[str], conditions: Conditions) -> Iterator[Comparison]:
     """How long the first step takes in a fresh process, without kernels on disk and with them."""
-    times = range(1 + rounds // 4)
+    times = range(1 + conditions.rounds // 4)
     for workload in (w for family in TRAINING.values() for w in family):
         empty: dict[str, list[float | str]] = {}
         warm: dict[str, list[float | str]] = {}
@@ -202,18 +210,18 @@ def cold_start(peers: list[str], environment: Environment, rounds: int) -> Itera
             empty["wengert"], warm["wengert"] = [], []
             for _ in times:
                 with tempfile.TemporaryDirectory() as folder:
-                    own = environment | {"WENGERT_CACHE": folder}
+                    own = conditions.environment | {"WENGERT_CACHE": folder}
                     for found in (empty, warm):
                         found["wengert"].append(measured("first", "wengert", workload, own))
         if "torch" in peers:
-            torch = [measured("first", "torch", workload, environment) for _ in times]
+            torch = [measured("first", "torch", workload, conditions.environment) for _ in times]
             empty["torch"] = warm["torch"] = torch
         for cache, found in (("empty", empty), ("warm", warm)):
             yield from_fresh(Comparison(f"{cache} cache, {workload.name}", "cold", "s"), found)
 
 
 # Families that are not served, but measured in fresh processes.
-FRESH: dict[str, Callable[[list[str], Environment, int], Iterator[Comparison]]] = {
+FRESH: dict[str, Callable[[list[str], Conditions], Iterator[Comparison]]] = {
     "memory": memory,
     "cold": cold_start,
 }
@@ -222,20 +230,15 @@ FRESH: dict[str, Callable[[list[str], Environment, int], Iterator[Comparison]]] 
 def geometric_means(rows: list[Comparison]) -> dict[str, dict[str, float]]:
     """Of wengert's ratios to each peer, by kind of row."""
     found: dict[str, dict[str, float]] = {}
-    for kind in ("training", *FAMILIES, *FRESH):
-        chosen = [row for row in rows if kind_of(row.family) == kind]
+    for kind in dict.fromkeys(row.kind for row in rows):
         ratios = {
-            peer: [row.ratios[peer] for row in chosen if peer in row.ratios] for peer in PEERS
+            peer: [row.ratios[peer] for row in rows if row.kind == kind and peer in row.ratios]
+            for peer in PEERS
         }
         means = {p: math.exp(statistics.fmean(map(math.log, r))) for p, r in ratios.items() if r}
         if means:
             found[kind] = means
     return found
-
-
-def kind_of(family: str) -> str:
-    """All training steps are one kind."""
-    return "training" if family in TRAINING else family
 
 
 def chosen(only: list[str], quick: bool) -> dict[str, list[Workload]]:
@@ -254,20 +257,22 @@ def chosen(only: list[str], quick: bool) -> dict[str, list[Workload]]:
 
 def rows(arguments: argparse.Namespace) -> Iterator[Comparison]:
     """All that are asked for, as they are found."""
-    environment = clean_environment()
-    if arguments.threads:
-        environment |= dict.fromkeys(THREADS, str(arguments.threads))
+    conditions = Conditions(arguments.rounds, clean_environment())
+    if arguments.busy:
+        conditions.environment |= dict.fromkeys(THREADS, "1")
+        conditions.clock = "processor"
     for family, workloads in chosen(arguments.only, arguments.quick).items():
-        peers = [Peer(name, environment) for name in arguments.peers]
+        kind = "training" if family in TRAINING else family
+        peers = [Peer(name, conditions) for name in arguments.peers]
         try:
             for workload in workloads:
-                yield compare(family, workload, peers, arguments.rounds)
+                yield compare(kind, workload, peers, conditions)
         finally:
             for peer in peers:
                 peer.end()
     for family, measure in FRESH.items():
         if family in arguments.only or not (arguments.only or arguments.quick):
-            yield from measure(arguments.peers, environment, arguments.rounds)
+            yield from measure(arguments.peers, conditions)
 
 
 def parsed(command: list[str]) -> argparse.Namespace:
@@ -278,7 +283,9 @@ def parsed(command: list[str]) -> argparse.Namespace:
                         help=f"families ({families}), or parts of rows' names")  # fmt: skip
     parser.add_argument("--peers", help=f"some of {','.join(PEERS)}")
     parser.add_argument("--rounds", type=int, help="turns of each library that count")
-    parser.add_argument("--threads", type=int, help="of each library but jax, not its default")
+    parser.add_argument("--busy", action="store_true",
+                        help="for a machine with other work: processor time, one thread each"
+                        " (but jax, which has its own)")  # fmt: skip
     parser.add_argument("--quick", action="store_true", help="fewer rows, rounds and peers")
     arguments = parser.parse_args(command)
     arguments.peers = (arguments.peers or ",".join(PEERS[: 2 if arguments.quick else 4])).split(",")

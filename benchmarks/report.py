@@ -28,25 +28,93 @@ def number(value: float | None) -> str:
 def table(result: dict[str, Any]) -> str:
     """One result file as a table."""
     lines = [
-        "| | wengert | torch | wengert / torch |",
-        "|---|---:|---:|---:|",
+        [f"{row['name']} ({row['unit']})", *(number(row[c]) for c in ("wengert", "torch", "ratio"))]
+        for row in result["rows"]
     ]
-    for row in result["rows"]:
-        cells = [f"{row['name']} ({row['unit']})", number(row["wengert"]), number(row["torch"]),
-                 number(row["ratio"])]  # fmt: skip
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+    return markdown(["", "wengert", "torch", "wengert / torch"], lines)
+
+
+NAMES = {"wengert": "wengert", "torch": "torch", "compile": "torch.compile", "jax": "jax.jit"}
+# Kinds of compare.py's rows.
+TITLES = {
+    "training": "Training steps",
+    "optimizers": "Optimizers",
+    "kernels": "Convolutions and matrix products",
+    "memory": "Memory",
+    "cold": "The first step of a process",
+}
+
+
+def comparison(result: dict[str, Any]) -> str:
+    """The results of compare.py: a table of each kind of row, the means first."""
+    rows = result["rows"]
+    parts = ["Geometric means of wengert's times as multiples of its peers':", means(result)]
+    for kind, title in TITLES.items():
+        found = [row for row in rows if row["kind"] == kind]
+        if found:
+            parts += [f"{title}:", against_peers(found)]
+    operations = [row for row in rows if row["kind"] == "ops"]
+    if operations:
+        parts += ["Single operations by their number of elements, wengert / torch:",
+                  by_size(operations)]  # fmt: skip
+    return "\n\n".join(parts)
+
+
+def means(result: dict[str, Any]) -> str:
+    """A line for each kind of row."""
+    peers = [peer for peer in NAMES if any(peer in found for found in result["means"].values())]
+    lines = [[kind, *(number(found.get(peer)) for peer in peers)]
+             for kind, found in result["means"].items()]  # fmt: skip
+    return markdown(["", *(f"wengert / {NAMES[peer]}" for peer in peers)], lines)
+
+
+def against_peers(rows: list[dict[str, Any]]) -> str:
+    """Medians and ratios of all peers that have any; a dash where one has none."""
+    peers = [peer for peer in NAMES if any(peer in row["medians"] for row in rows)]
+    others = [peer for peer in peers if peer != "wengert"]
+    lines = [
+        [f"{row['name']} ({row['unit']})",
+         *(number(row["medians"].get(peer)) or "-" for peer in peers),
+         *(number(row["ratios"].get(peer)) or "-" for peer in others)]
+        for row in rows
+    ]  # fmt: skip
+    heads = [*(NAMES[peer] for peer in peers), *(f"/ {NAMES[peer]}" for peer in others)]
+    return markdown(["", *heads], lines)
+
+
+def by_size(rows: list[dict[str, Any]]) -> str:
+    """A line for each operation, a column for each size."""
+    found: dict[str, dict[str, str]] = {}
+    for row in rows:
+        name, _, size = row["name"].rpartition(", ")
+        found.setdefault(name, {})[size] = number(row["ratios"].get("torch"))
+    sizes = sorted({size for cells in found.values() for size in cells})
+    lines = [[name, *(cells.get(size, "-") for size in sizes)] for name, cells in found.items()]
+    return markdown(["", *sizes], lines)
+
+
+def markdown(heads: list[str], lines: list[list[str]]) -> str:
+    """A table whose first column is text and whose others are numbers."""
+    rule = ["---", *("---:" for _ in heads[1:])]
+    return "\n".join(
+        [
+            f"| {' | '.join(heads)} |",
+            f"|{'|'.join(rule)}|",
+            *(f"| {' | '.join(c)} |" for c in lines),
+        ]
+    )
 
 
 def report() -> str:
     """All results, with the machine that they come from."""
     parts: list[str] = []
-    for name in ("overhead", "steps", "examples", "transforms", "checkpoint"):
+    for name in ("compare", "overhead", "examples", "transforms", "checkpoint"):
         path = FOLDER / "results" / f"{name}.json"
         if not path.exists():
             sys.exit(f"{path} does not exist: run make bench first")
         result = json.loads(path.read_text())
-        parts.append(f"`benchmarks/{name}.py` on {result['machine']}:\n\n{table(result)}")
+        text = comparison(result) if name == "compare" else table(result)
+        parts.append(f"`benchmarks/{name}.py` on {result['machine']}:\n\n{text}")
     return "\n\n".join(parts)
 
 
