@@ -129,3 +129,12 @@ def test_all_names_that_written_functions_use_are_taken() -> None:
 
 def _globals(code: Any) -> set[str]:
     return {i.argval for i in dis.get_instructions(code) if i.opname == "LOAD_GLOBAL"}
+
+
+def test_shared_is_computed_only_for_rules_that_need_it() -> None:
+    text = source_of(REGISTRY["_layer_norm"])
+    assert " if e_input is not None else None\n" in text
+    assert " if e_input in wanted else None\n" in text
+    assert "shared = vjp_shared(" in source_of(REGISTRY["lstm_layer"])
+    assert REGISTRY["_layer_norm"].sharers == ["input"]
+    assert REGISTRY["_layer_norm"].wants["bias"] == ["bias_shape", "plan"]

@@ -72,6 +72,8 @@ CASES: list[tuple[str, Callable[[Rng], list[Any]], dict[str, Any]]] = [
     ("_cross_entropy", classes(4, axis=1), {"axis": 1, "reduced": False}),
     ("_cross_entropy", classes(4, axis=1), {"axis": 1, "reduced": True}),
     ("_cross_entropy", classes(4, 2, 3, axis=1), {"axis": 1, "reduced": True}),
+    ("_cross_entropy", classes(4, axis=1), {"axis": 1, "reduced": False, "smoothing": 0.2}),
+    ("_cross_entropy", classes(4, 2, 3, axis=1), {"axis": 1, "reduced": True, "smoothing": 0.2}),
     ("rnn_layer", recurrent(1), {"steps": PADDED, "relu": False}),
     ("rnn_layer", recurrent(1), {"steps": PACKED, "relu": True}),
     ("gru_layer", recurrent(3), {"steps": PADDED}),

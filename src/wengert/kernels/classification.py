@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
 
+from wengert.kernels._jit import usable
+from wengert.kernels.chunks import rows_of
 from wengert.kernels.precision import narrowed, widened
+
+# Elements from which compiled kernels are worth it: NumPy takes many steps. And of an axis with
+# others behind it: elements behind it.
+_FEW, _NARROW = 1 << 8, 8
 
 
 def _key(index: np.ndarray, axis: int) -> tuple[np.ndarray, ...]:
@@ -43,25 +50,75 @@ def put(values: np.ndarray, index: np.ndarray, shape: tuple[int, ...], axis: int
 
 
 def cross_entropy(
-    x: np.ndarray, index: np.ndarray, share: np.ndarray, axis: int, reduced: bool
-) -> tuple[Any, np.ndarray]:
-    """-log(softmax(x)) at the index, weighed, and the log of the softmax's denominator."""
+    x: np.ndarray, index: np.ndarray, share: np.ndarray, axis: int, reduced: bool,
+    smoothing: float = 0.0,
+) -> tuple[Any, np.ndarray]:  # fmt: skip
+    """-log(softmax(x)) at the index, weighed, and the log of the softmax's denominator.
+
+    Of the weight of each index all classes have an equal part in `smoothing`.
+    """
     wide = widened(x)
-    lse = log_sum_exp(wide, axis)
-    loss = weighed(lse.reshape(index.shape) - pick(wide, index, axis), share)
+    if x.size >= _FEW and _native(wide, index, share, axis):
+        lse = np.empty((*x.shape[:axis], 1, *x.shape[axis + 1 :]), wide.dtype)
+        loss = np.empty(index.shape, wide.dtype)
+        _run("cross_entropy", axis, wide, index, share, smoothing, loss, lse)
+    else:
+        lse = log_sum_exp(wide, axis)
+        part = pick(wide, index, axis)
+        if smoothing:
+            mean = np.add.reduce(wide, axis=axis) / x.shape[axis]
+            part = part + smoothing * (mean - part)
+        loss = weighed(lse.reshape(index.shape) - part, share)
     if reduced:
         loss = np.add.reduce(loss, axis=None)
     return narrowed(loss, x.dtype), lse
 
 
 def cross_entropy_gradient(
-    g: np.ndarray, x: np.ndarray, index: np.ndarray, share: np.ndarray, lse: np.ndarray, axis: int
-) -> np.ndarray:
+    g: np.ndarray, x: np.ndarray, index: np.ndarray, share: np.ndarray, lse: np.ndarray, axis: int,
+    smoothing: float = 0.0,
+) -> np.ndarray:  # fmt: skip
     """(softmax(x) - one-hot(index)), weighed."""
     wide = widened(x)
     scale = np.asarray(g * share, wide.dtype)
+    if x.size >= _FEW and _native(wide, index, scale, axis):
+        out = np.empty_like(wide)
+        _run("cross_entropy_gradient", axis, wide, index, scale, smoothing, lse, out)
+        return narrowed(out, x.dtype)
     out = wide - lse
     np.exp(out, out=out)
-    out[_key(index, axis)] -= 1
+    out[_key(index, axis)] -= 1 - smoothing
+    if smoothing:
+        out -= smoothing / x.shape[axis]
     out *= scale.reshape(lse.shape) if scale.ndim else scale
     return narrowed(out, x.dtype)
+
+
+def _native(x: np.ndarray, index: np.ndarray, share: np.ndarray, axis: int) -> bool:
+    """Whether compiled kernels can do it."""
+    return (
+        (axis == x.ndim - 1 or x.strides[axis] >= _NARROW * x.itemsize)
+        and index.dtype == np.int64
+        and index.flags.c_contiguous
+        and (share.ndim == 0 or share.shape == index.shape)
+        and usable(x, share)
+    )
+
+
+def _run(
+    name: str, axis: int, x: np.ndarray, index: np.ndarray, share: np.ndarray, smoothing: float,
+    *rest: np.ndarray,
+) -> None:  # fmt: skip
+    from wengert.kernels import classification_native as native
+    from wengert.kernels.softmax_native import LANES
+
+    n, inner = x.shape[axis], prod(x.shape[axis + 1 :])
+    step, count = min(share.ndim, 1), x.size // (n * inner)
+    if inner == 1:
+        run = getattr(native, name)
+        run.f32(x, index, share, step, smoothing, *rest, n, count, rows_of(n))
+        return
+    blocks, lanes = -(-inner // LANES), min(inner, LANES)
+    run = getattr(native, f"{name}_columns")
+    args = (x, index, share, step, smoothing, *rest, n, inner, blocks)
+    run.f32(*args, count * blocks, rows_of(n * lanes))

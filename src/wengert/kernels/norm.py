@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wengert.kernels.precision import narrowed, widened
+from wengert.kernels.chunks import FEW, plain, real_for
+from wengert.kernels.precision import HALF, narrowed, widened
 
 Shape = tuple[int, ...]
 Array = np.ndarray
@@ -84,6 +85,8 @@ def normalise(
     x: Array, weight: Array | None, bias: Array | None, plan: Plan, eps: float
 ) -> tuple[Array, Array | None, Array, Array]:
     """The output, the means (None where they are not taken), variances, and 1 / deviations."""
+    if x.size >= FEW and (run := real_for(x.dtype)):
+        return _normalise_natively(run, x, weight, bias, plan, eps)
     wide = widened(x)
     seen, axes = wide.reshape(plan.view), plan.axes
     out = np.empty(plan.view, wide.dtype)
@@ -105,6 +108,71 @@ def normalise(
         if shift is not None:
             channels[part] += shift[channel]
     return narrowed(out.reshape(x.shape), x.dtype), mean, variance, rstd
+
+
+def _vector(x: Array | None, plan: Plan, dtype: np.dtype, fill: int) -> Array:
+    """Weights or biases of a plan as kernels read them."""
+    if x is None:
+        return np.full(prod(plan.affine), fill, dtype)
+    return plain(x.astype(dtype, copy=False).reshape(-1))
+
+
+def _normalise_natively(
+    run: str, x: Array, weight: Array | None, bias: Array | None, plan: Plan, eps: float
+) -> tuple[Array, Array | None, Array, Array]:
+    from wengert.kernels import norm_calls
+
+    wide = widened(x)
+    gain, shift = _vector(weight, plan, wide.dtype, 1), _vector(bias, plan, wide.dtype, 0)
+    out, mean, variance, rstd = norm_calls.normalise(run, wide, gain, shift, plan, eps)
+    return narrowed(out, x.dtype), mean if plan.centred else None, variance, rstd
+
+
+def gradients(
+    g: Array, x: Array, weight: Array | None, mean: Array | None, rstd: Array, plan: Plan
+) -> tuple[Array, Array, Array] | None:
+    """The cotangents of input, weight and bias from one pass; None where no kernel will do.
+
+    Those of weight and bias are flat.
+    """
+    if x.size < FEW or g.dtype != x.dtype or not (run := real_for(x.dtype)):
+        return None
+    from wengert.kernels import norm_calls
+
+    wide = widened(x)
+    gain = _vector(weight, plan, wide.dtype, 1)
+    mean = np.zeros_like(rstd) if mean is None else mean
+    found = norm_calls.gradients(run, widened(g), wide, gain, mean, rstd, plan)
+    grad, *rest = (narrowed(a, x.dtype) for a in found)
+    return grad, rest[0], rest[1]
+
+
+def channel_sums(
+    g: Array, x: Array, mean: Array, rstd: Array, plan: Plan
+) -> tuple[Array, Array] | None:
+    """The cotangents of weight and bias of channels (axis 1); None where no kernel will do."""
+    if x.size < FEW or x.dtype in HALF or not g.dtype == x.dtype == rstd.dtype:
+        return None
+    if not (run := real_for(x.dtype)):
+        return None
+    from wengert.kernels import norm_calls
+
+    return norm_calls.channel_sums(run, g, x, plain(mean), plain(rstd), plan)
+
+
+def scaled(x: Array, mean: Array, scale: Array, shift: Array | None) -> Array:
+    """(x - mean) * scale + shift, where each channel, of axis 1, has its own."""
+    if x.size >= FEW and x.dtype not in HALF and (run := real_for(x.dtype)):
+        from wengert.kernels import norm_calls
+
+        zero = np.zeros_like(scale) if shift is None else plain(shift)
+        return norm_calls.scaled(run, x, plain(mean), plain(scale), zero)
+    column = (-1, *(1,) * (x.ndim - 2))
+    out = x - mean.reshape(column)
+    out *= scale.reshape(column)
+    if shift is not None:
+        out += shift.reshape(column)
+    return out
 
 
 def inverse_deviation(variance: Array, eps: float) -> Array:

@@ -7,14 +7,20 @@ once.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
 
+from wengert.kernels._jit import LARGE, usable
+from wengert.kernels.chunks import rows_of
 from wengert.kernels.precision import widened
 from wengert.kernels.reduction import add_reduce, total
 
 _max_reduce: Any = np.maximum.reduce
+
+# Along axes with fewer elements behind them kernels have no vectors to work with.
+_NARROW = 8
 
 
 def _softmax_into(axis: int, out: np.ndarray, x: np.ndarray) -> None:
@@ -55,8 +61,31 @@ def _apply(kernel: Callable[..., None], axis: int, *arrays: np.ndarray) -> Any:
     return out if wide[-1] is last else out.astype(last.dtype)
 
 
+def _native(name: str, axis: int, *arrays: np.ndarray) -> Any:
+    """The result of a compiled kernel; None where none will do."""
+    x = arrays[-1]
+    if not usable(*arrays):
+        return None
+    from wengert.kernels import softmax_native as native
+
+    n, inner = x.shape[axis], prod(x.shape[axis + 1 :])
+    out = np.empty_like(x)
+    if inner == 1:
+        getattr(native, name).f32(*arrays, out, n, x.size // n, rows_of(n))
+        return out
+    if inner < _NARROW:
+        return None
+    blocks = -(-inner // native.LANES)
+    columns = getattr(native, f"{name}_columns")
+    count = x.size // (n * inner) * blocks
+    columns.f32(*arrays, out, n, inner, blocks, count, rows_of(n * min(inner, native.LANES)))
+    return out
+
+
 def softmax(array: np.ndarray, axis: int) -> Any:
     """exp(x) / sum(exp(x)); nan where all are -inf."""
+    if array.size >= LARGE and (out := _native("softmax", axis, array)) is not None:
+        return out
     if not array.size or not array.ndim:
         return np.exp(array - array)
     return _apply(_softmax_into, axis, array)
@@ -64,6 +93,12 @@ def softmax(array: np.ndarray, axis: int) -> Any:
 
 def masked_softmax(array: np.ndarray, mask: np.ndarray) -> np.ndarray:
     """The softmax of array + mask along the last axis; zeros where all are -inf."""
+    if array.size >= LARGE and _repeats(mask, array) and usable(array, mask):
+        from wengert.kernels import softmax_native as native
+
+        out, n = np.empty_like(array), array.shape[-1]
+        native.masked_softmax.f32(array, mask, out, n, mask.size // n, array.size // n, rows_of(n))
+        return out
     out = array + mask
     if out.shape != array.shape:
         raise ValueError(f"a mask of {mask.shape} for {array.shape}")
@@ -81,8 +116,15 @@ def masked_softmax(array: np.ndarray, mask: np.ndarray) -> np.ndarray:
     return out
 
 
+def _repeats(mask: np.ndarray, array: np.ndarray) -> bool:
+    """Whether the mask has the shape of the last axes of the array."""
+    return mask.ndim > 0 and mask.shape == array.shape[array.ndim - mask.ndim :]
+
+
 def log_softmax(array: np.ndarray, axis: int) -> Any:
     """x - log(sum(exp(x)))."""
+    if array.size >= LARGE and (out := _native("log_softmax", axis, array)) is not None:
+        return out
     if not array.size or not array.ndim:
         return array - array
     return _apply(_log_softmax_into, axis, array)
@@ -90,6 +132,8 @@ def log_softmax(array: np.ndarray, axis: int) -> Any:
 
 def softmax_pullback(g: np.ndarray, out: np.ndarray, axis: int) -> Any:
     """out * (g - sum(g * out))."""
+    if out.size >= LARGE and (grad := _native("softmax_pullback", axis, g, out)) is not None:
+        return grad
     if not out.size or not out.ndim:
         return np.zeros_like(out)
     return _apply(_softmax_pullback_into, axis, g, out)
@@ -97,6 +141,8 @@ def softmax_pullback(g: np.ndarray, out: np.ndarray, axis: int) -> Any:
 
 def log_softmax_pullback(g: np.ndarray, out: np.ndarray, axis: int) -> Any:
     """g - exp(out) * sum(g)."""
+    if out.size >= LARGE and (grad := _native("log_softmax_pullback", axis, g, out)) is not None:
+        return grad
     if not out.size or not out.ndim:
         return np.zeros_like(out)
     return _apply(_log_softmax_pullback_into, axis, g, out)
@@ -104,6 +150,13 @@ def log_softmax_pullback(g: np.ndarray, out: np.ndarray, axis: int) -> Any:
 
 def logsumexp(array: np.ndarray, axes: tuple[int, ...] | None, keepdim: bool) -> Any:
     """log(sum(exp(x))); -inf of nothing."""
+    if array.size >= LARGE and axes == (array.ndim - 1,) and usable(array):
+        from wengert.kernels import softmax_native as native
+
+        n = array.shape[-1]
+        out = np.empty(array.shape[:-1] + (1,) * keepdim, array.dtype)
+        native.logsumexp.f32(array, out, n, out.size, rows_of(n))
+        return out
     wide = widened(array)
     top = _max_reduce(wide.real, axis=axes, keepdims=True, initial=-np.inf)
     top = np.where(np.isfinite(top), top, top.dtype.type(0))

@@ -120,7 +120,7 @@ class Op:
     def wants(self) -> dict[str, list[str]]:
         wants = {}
         for i, names in self.takes.items():
-            through = self.shared_takes if "shared" in names else []
+            through = self.shared_takes if i in self.sharers else []
             wants[i] = [n for n in dict.fromkeys([*names, *through]) if n != "shared"]
         return wants
 
@@ -128,6 +128,11 @@ class Op:
     def takes(self) -> dict[str, list[str]]:
         """The arguments of each rule, after `g`."""
         return {i: _reads(self.rules[i]) for i in self.inputs}
+
+    @cached_property
+    def sharers(self) -> list[str]:
+        """Inputs whose gradients need `shared`; rules with a default for it can do without."""
+        return [i for i, rule in self.rules.items() if rule is not None and _needs_shared(rule)]
 
     @cached_property
     def shared_takes(self) -> list[str]:
@@ -206,6 +211,11 @@ def _reads(rule: Rule | None) -> list[str]:
     return [] if rule is None else list(inspect.signature(rule).parameters)[1:]
 
 
+def _needs_shared(rule: Rule) -> bool:
+    shared = inspect.signature(rule).parameters.get("shared")
+    return shared is not None and shared.default is inspect.Parameter.empty
+
+
 def _label(name: str) -> str:
     """The name of the node, as PyTorch would form it: `log_softmax` gives LogSoftmaxBackward0."""
     return "".join(part.capitalize() for part in name.strip("_").split("_")) + "Backward0"
@@ -279,7 +289,8 @@ def primitive(
     function of the same arguments made of ordinary operations. `jvp`, given a tangent (or
     None) for each input and whatever else it names, is the tangent of the output; without it
     the rules are transposed. `shared` is a rule whose result other rules may read by that name:
-    it is computed once for all of them. An op that has one also has a `reference`.
+    it is computed once for all of them. A rule that gives `shared` a default (None) keeps nothing
+    for its sake, and has it where another rule needs it. An op that has one also has a `reference`.
     """
     options = {
         "aux": aux, "floats": floats, "mixed": mixed, "batch": batch, "jvp": jvp,

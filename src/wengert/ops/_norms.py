@@ -8,7 +8,10 @@ recorded they take the statistics from the input anew, so that they are differen
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
+
+import numpy as np
 
 from wengert import _dtypes
 from wengert._core import Tensor
@@ -43,9 +46,19 @@ def _recorded(*values: Value) -> bool:
     return any(isinstance(x, Tensor) for x in values)
 
 
+def _at_once(g: Value, input: Value, weight: Value, mean: Value, rstd: Value, plan: Plan) -> Any:
+    """All three gradients, where a kernel computes them in one pass."""
+    if _recorded(g, input):
+        return None
+    return kernels.gradients(g, input, weight, mean, rstd, plan)
+
+
 def _input_vjp(
-    g: Value, input: Value, weight: Value, mean: Value, rstd: Value, plan: Plan, eps: float
-) -> Value:
+    g: Value, input: Value, weight: Value, mean: Value, rstd: Value, plan: Plan, eps: float,
+    shared: Any,
+) -> Value:  # fmt: skip
+    if shared is not None:
+        return shared[0]
     if not _recorded(g, input):
         return kernels.input_gradient(g, input, weight, mean, rstd, plan)
     out, scale = _normalised(input, plan, eps)
@@ -58,12 +71,19 @@ def _input_vjp(
 
 
 def _weight_vjp(
-    g: Value, input: Value, weight_shape: Any, mean: Value, rstd: Value, plan: Plan, eps: float
-) -> Value:
+    g: Value, input: Value, weight_shape: Any, mean: Value, rstd: Value, plan: Plan, eps: float,
+    shared: Any = None,
+) -> Value:  # fmt: skip
+    if shared is not None:
+        return shared[1].reshape(weight_shape)
     if not _recorded(g, input):
         return kernels.weight_gradient(g, input, mean, rstd, plan).reshape(weight_shape)
     out, _ = _normalised(input, plan, eps)
     return _channel_sum(out.reshape(plan.channels) * g.reshape(plan.channels), weight_shape, plan)
+
+
+def _bias_vjp(g: Value, bias_shape: Any, plan: Plan, shared: Any = None) -> Value:
+    return _channel_sum(g, bias_shape, plan) if shared is None else shared[2].reshape(bias_shape)
 
 
 def _channel_sum(g: Value, shape: tuple[int, ...], plan: Plan) -> Value:
@@ -94,7 +114,7 @@ def _referred(
 _RULES: dict[str, Any] = {
     "input": _input_vjp,
     "weight": _weight_vjp,
-    "bias": lambda g, bias_shape, plan: _channel_sum(g, bias_shape, plan),
+    "bias": _bias_vjp,
 }
 
 
@@ -107,7 +127,8 @@ def _declared(name: str, label: str) -> Callable[..., Tensor]:
 
     forward.__name__ = name
     return primitive(
-        mixed=False, aux=("mean", "rstd"), reference=_reference, label=label, **_RULES
+        mixed=False, aux=("mean", "rstd"), reference=_reference, shared=_at_once, label=label,
+        **_RULES,
     )(forward)  # fmt: skip
 
 
@@ -134,7 +155,8 @@ def _declared_with_statistics(name: str, label: str) -> Callable[..., Tensor]:
 
     forward.__name__ = name
     return primitive(
-        mixed=False, aux=("mean", "rstd"), reference=reference, label=label, **_RULES,
+        mixed=False, aux=("mean", "rstd"), reference=reference, shared=_at_once, label=label,
+        **_RULES,
         running_mean=None, running_var=None,
     )(forward)  # fmt: skip
 
@@ -180,15 +202,34 @@ _batch_norm = _declared_with_statistics("_batch_norm", "NativeBatchNormBackward0
 _instance_norm = _declared_with_statistics("_instance_norm", "InstanceNormBackward0")
 
 
-def _scale(weight: Value, rstd: Value, shape: tuple[int, ...]) -> Value:
+def _fixed_sums(g: Value, input: Value, mean: Value, rstd: Value) -> Any:
+    """The gradients of weight and bias, where a kernel computes them in one pass."""
+    if _recorded(g, input):
+        return None
+    shape = input.shape
+    view = (shape[0], shape[1], prod(shape[2:]))
+    return kernels.channel_sums(g, input, mean, rstd, Plan(view, (0, 2), view, (shape[1], 1)))
+
+
+def _fixed_input_vjp(g: Value, weight: Value, input_shape: Any, rstd: Value) -> Value:
     scale = rstd if weight is None else weight * rstd
-    return scale.reshape(-1, *(1,) * (len(shape) - 2))
+    if _recorded(g, scale):
+        return g * scale.reshape(-1, *(1,) * (len(input_shape) - 2))
+    return kernels.scaled(g, np.zeros_like(scale), scale, None)
 
 
-def _fixed_weight_vjp(g: Value, input: Value, weight_shape: Any, mean: Value, rstd: Value) -> Value:
+def _fixed_weight_vjp(
+    g: Value, input: Value, weight_shape: Any, mean: Value, rstd: Value, shared: Any
+) -> Value:
+    if shared is not None:
+        return shared[0].reshape(weight_shape)
     affine = (-1, *(1,) * (input.ndim - 2))
     normal = (input - mean.reshape(affine)) * rstd.reshape(affine)
     return _per_channel(g * normal, weight_shape)
+
+
+def _fixed_bias_vjp(g: Value, bias_shape: Any, shared: Any = None) -> Value:
+    return _per_channel(g, bias_shape) if shared is None else shared[1].reshape(bias_shape)
 
 
 def _per_channel(g: Value, shape: tuple[int, ...]) -> Value:
@@ -210,9 +251,10 @@ def _by_running_reference(
     aux=("mean", "rstd"),
     label="NativeBatchNormBackward0",
     reference=_by_running_reference,
-    input=lambda g, weight, input_shape, rstd: g * _scale(weight, rstd, input_shape),
+    shared=_fixed_sums,
+    input=_fixed_input_vjp,
     weight=_fixed_weight_vjp,
-    bias=lambda g, bias_shape: _per_channel(g, bias_shape),
+    bias=_fixed_bias_vjp,
     running_mean=None,
     running_var=None,
     name="batch_norm",
@@ -223,8 +265,5 @@ def _batch_norm_by_running(
     dtype = input.dtype
     rstd = kernels.inverse_deviation(running_var, eps).astype(dtype)
     mean = running_mean.astype(dtype)  # a copy: the buffer may change before the backward pass
-    scale = _scale(weight, rstd, input.shape)
-    out = input * scale
-    shift = -mean.reshape(scale.shape) * scale
-    out += shift if bias is None else shift + bias.reshape(scale.shape)
-    return out, mean, rstd
+    scale = rstd if weight is None else weight * rstd
+    return kernels.scaled(input, mean, scale, bias), mean, rstd

@@ -330,7 +330,11 @@ def pullback_source(op: Op, layout: Layout) -> str:
     def gradients(condition: str, load: str) -> str:
         text = ""
         if op.shared is not None:
-            text += f"    shared = vjp_shared({arguments(op.shared_takes, load)})\n"
+            text += f"    shared = vjp_shared({arguments(op.shared_takes, load)})"
+            if len(op.sharers) < len(diff):
+                needed = " or ".join(condition.format(i=i) for i in op.sharers)
+                text += f" if {needed} else None"
+            text += "\n"
         for i in diff:
             args = arguments(op.takes[i], load, i)
             text += GRADIENT.format(i=i, args=args, condition=condition.format(i=i))

@@ -29,22 +29,28 @@ from wengert.ops.softmax import log_softmax, softmax
 
 
 def _cross_entropy_vjp(
-    g: Value, input: Value, index: Value, share: Value, lse: Value, axis: int
+    g: Value, input: Value, index: Value, share: Value, lse: Value, axis: int, smoothing: float
 ) -> Value:
     if not isinstance(input, Tensor) and not isinstance(g, Tensor):
-        return kernels.cross_entropy_gradient(g, input, index, share, lse, axis)
+        return kernels.cross_entropy_gradient(g, input, index, share, lse, axis, smoothing)
     # The denominator is differentiated too: it is taken from the input anew.
     input, index, share = (x if isinstance(x, Tensor) else wrap(x) for x in (input, index, share))
     ones = np.ones(index._array.shape, input._array.dtype)
     hot = wrap(kernels.put(ones, index._array, input._array.shape, axis))
     scale = (g * share).expand(index.shape).unsqueeze(axis)
-    return convert((softmax(input, axis) - hot) * scale, of_numpy[input._array.dtype])
+    wanted = hot * (1 - smoothing) + smoothing / input.shape[axis] if smoothing else hot
+    return convert((softmax(input, axis) - wanted) * scale, of_numpy[input._array.dtype])
 
 
 def _cross_entropy_reference(
-    input: Value, index: Value, share: Value, axis: int, reduced: bool
+    input: Value, index: Value, share: Value, axis: int, reduced: bool, smoothing: float = 0.0
 ) -> Value:
-    return _weighed_pick(log_softmax(input, axis), index, -share, axis, reduced)
+    logs = log_softmax(input, axis)
+    sharp = _weighed_pick(logs, index, share * (smoothing - 1), axis, reduced)
+    if not smoothing:
+        return sharp
+    smooth = logs.sum(axis) * share * (smoothing / input.shape[axis])
+    return sharp - convert(smooth.sum() if reduced else smooth, sharp.dtype)
 
 
 @primitive(
@@ -56,8 +62,10 @@ def _cross_entropy_reference(
     index=None,
     share=None,
 )
-def _cross_entropy(input: Value, index: Value, share: Value, axis: int, reduced: bool) -> Value:
-    return kernels.cross_entropy(input, index, share, axis, reduced)
+def _cross_entropy(
+    input: Value, index: Value, share: Value, axis: int, reduced: bool, smoothing: float = 0.0
+) -> Value:
+    return kernels.cross_entropy(input, index, share, axis, reduced, smoothing)
 
 
 def _spread_shares(b: Batch) -> Any:
@@ -148,8 +156,9 @@ def _indices(
         raise RuntimeError(f"expected scalar type {expected} but found {found} (weight)")
     dtype = np.dtype(np.float32) if x.dtype in HALF else x.dtype
     known = memory_of(target)
-    # Mostly all is known: two reductions tell.
-    all_known = known.size and known.min() >= 0 and known.max() < classes
+    # Mostly all is known: one reduction tells, since what is negative is large without its sign.
+    unsigned = known.view(np.uint64) if known.dtype == np.int64 and known.ndim else known
+    all_known = known.size and 0 <= unsigned.max() < classes
     if not all_known:
         wrong = (known != ignore_index) & ((known < 0) | (known >= classes))
         if wrong.any():
@@ -158,7 +167,7 @@ def _indices(
     if isinstance(target, Tracer) or isinstance(weight, Tracer):
         return *_traced_indices(target, weight, None if full else ignore_index, dtype), axis
     index = t.astype(np.int64, copy=False)
-    share = np.ones((), dtype)
+    share = np.array(1, dtype)
     if not full:
         counted = t != ignore_index
         index, share = np.where(counted, index, 0), counted.astype(dtype)
@@ -276,10 +285,14 @@ def cross_entropy(
             raise TypeError(f"cross_entropy(): argument {what!r} must be Tensor, not {kind}")
     if input._array.shape == target._array.shape:
         return _probability_loss(input, target, weight, ignore_index, reduction, label_smoothing)
-    if not label_smoothing:
-        _check_scores(input)
-        return _index_loss(input, target, weight, ignore_index, reduction, _cross_entropy)
-    return _smoothed(input, target, weight, ignore_index, reduction, label_smoothing)
+    if label_smoothing and weight is not None:
+        return _smoothed(input, target, weight, ignore_index, reduction, label_smoothing)
+    _check_scores(input)
+
+    def loss(x: Tensor, index: Any, share: Any, axis: int, reduced: bool) -> Tensor:
+        return _cross_entropy(x, index, share, axis, reduced, label_smoothing)
+
+    return _index_loss(input, target, weight, ignore_index, reduction, loss)
 
 
 def _check_scores(input: Tensor) -> None:
@@ -320,15 +333,15 @@ def _probability_loss(
 
 
 def _smoothed(
-    input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str,
+    input: Tensor, target: Tensor, weight: Tensor, ignore_index: int, reduction: str,
     smoothing: float,
 ) -> Tensor:  # fmt: skip
-    """Between the loss of the class and the mean of those of all classes."""
+    """Between the loss of the class and the weighted losses of all classes."""
     logs = log_softmax(input, 0 if input._array.ndim == 1 else 1)
     sharp = nll_loss(logs, target, weight, ignore_index, reduction)
     index, share, axis = _indices(input, target, weight, ignore_index)
     shape = logs._array.shape
-    spread = logs if weight is None else logs * _class_weights(weight, len(shape), axis)
+    spread = logs * _class_weights(weight, len(shape), axis)
     known = (target != ignore_index).reshape(shape[:axis] + shape[axis + 1 :])
     smooth: Tensor = -spread.sum(axis) * known.to(input.dtype)
     if reduction == "none":

@@ -253,7 +253,7 @@ class _Function:
             way = "fptrunc" if type == "f32" else "fpext"
         elif source in FLOATS and type in INTS:
             way = "fptosi"
-        elif source in SIZES and type in SIZES and SIZES[source] > SIZES[type]:
+        elif source in INTS and type in INTS and SIZES.get(source, 0) > SIZES.get(type, 9):
             way = "trunc"
         elif source == "u8" and type in ("i32", "i64"):
             way = "zext"

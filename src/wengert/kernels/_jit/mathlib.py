@@ -45,8 +45,8 @@ def exp(x: f32) -> f32:
 
 @inline
 def exp_bounded(x: f32) -> f32:
-    """e to the power of x <= 0, with 0 below -87.3; 1.3 ulp. For softmax and its kin."""
-    c = -87.3 if x < -87.3 else x
+    """e to the power of x <= 0, with 0 below -87.6; 1.3 ulp. For softmax and its kin."""
+    c = -88.0 if x < -88.0 else x
     n = rint(c * 1.44269504088896341)
     r = (c - n * 0.693359375) - n * -2.12194440e-4
     p = 1.9875691500e-4 * r + 1.3981999507e-3
@@ -54,8 +54,8 @@ def exp_bounded(x: f32) -> f32:
     p = p * r + 4.1665795894e-2
     p = p * r + 1.6666665459e-1
     p = p * r + 5.0000001201e-1
+    # Of -88 the power of two is 0, by the bits of an exponent of -127.
     y = (p * (r * r) + (r + 1.0)) * from_bits((i32(n) + 127) << 23)
-    y = 0.0 if x < -87.3 else y
     return y if x == x else x
 
 

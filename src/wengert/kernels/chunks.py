@@ -1,0 +1,33 @@
+"""How compiled kernels of rows are called: for which types, and in what pieces."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.kernels._jit import CHUNK, available
+from wengert.kernels.precision import HALF
+
+# Elements from which a kernel is worth it where NumPy takes many steps.
+FEW = 1 << 10
+
+_REALS = dict.fromkeys(HALF, "f32") | {np.dtype(np.float32): "f32", np.dtype(np.float64): "f64"}
+
+
+def rows_of(width: int) -> int:
+    """How many rows of a width, at some arithmetic for each element, are a chunk.
+
+    It never depends on the number of threads, so that results do not either.
+    """
+    return max(1, 2 * CHUNK // max(1, width))
+
+
+def real_for(dtype: np.dtype[Any]) -> str | None:
+    """The variant of kernels for a dtype, widened if it is a half type: "f32", "f64" or none."""
+    return _REALS.get(dtype) if available() else None
+
+
+def plain(x: np.ndarray) -> np.ndarray:
+    """The array as kernels read it: C-contiguous and aligned."""
+    return x if x.flags.c_contiguous and x.flags.aligned else x.copy()

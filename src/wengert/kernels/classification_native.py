@@ -1,0 +1,132 @@
+"""Cross entropy against class indices as compiled kernels, of float32.
+
+The caller has checked the indices: they are classes. `share` and `scale` have an element for
+each index, or one for all (`step` is 1 or 0). `smoothing` is the part of each class's share
+that all classes have in equal parts.
+"""
+
+from __future__ import annotations
+
+import math
+
+from wengert.kernels._jit import kernel
+from wengert.kernels._jit.builtins import at, f32, f32s, f64, i64, i64s, inline, local, maximum
+from wengert.kernels._jit.mathlib import exp_bounded, log
+from wengert.kernels.softmax_native import BLOCK, GROUP, LANES, group_of, log_denominators
+
+
+@inline
+def _mean(row: f32s, width: i64) -> f32:
+    whole = f64(0.0)
+    for first in range(0, width, BLOCK):
+        part = 0.0
+        for j in range(first, min(first + BLOCK, width)):
+            part += row[j]
+        whole += f64(part)
+    return f32(whole / f64(width))
+
+
+@kernel
+def cross_entropy(
+    x: f32s, index: i64s, share: f32s, step: i64, smoothing: f32, loss: f32s, lse: f32s,
+    width: i64, start: i64, stop: i64,
+) -> None:  # fmt: skip
+    tops = local(f32, GROUP)
+    logs = local(f32, GROUP)
+    group = group_of(width)
+    for first in range(start, stop, group):
+        count = min(group, stop - first)
+        log_denominators(at(x, first * width), tops, logs, count, width)
+        for i in range(count):
+            r = first + i
+            row = at(x, r * width)
+            whole = logs[i] + tops[i]
+            part = row[index[r]]
+            if smoothing > 0.0:
+                part += smoothing * (_mean(row, width) - part)
+            s = share[r * step]
+            lse[r] = whole
+            # What counts for nothing is 0, even of an infinite loss.
+            loss[r] = 0.0 if s == 0.0 else (whole - part) * s
+
+
+@kernel
+def cross_entropy_gradient(
+    x: f32s, index: i64s, scale: f32s, step: i64, smoothing: f32, lse: f32s, out: f32s,
+    width: i64, start: i64, stop: i64,
+) -> None:  # fmt: skip
+    for r in range(start, stop):
+        row = at(x, r * width)
+        y = at(out, r * width)
+        whole = lse[r]
+        s = scale[r * step]
+        each = smoothing / f32(width) * s
+        for j in range(width):
+            y[j] = exp_bounded(row[j] - whole) * s - each
+        k = index[r]
+        y[k] = (exp_bounded(row[k] - whole) - (1.0 - smoothing)) * s - each
+
+
+@kernel
+def cross_entropy_columns(
+    x: f32s, index: i64s, share: f32s, step: i64, smoothing: f32, loss: f32s, lse: f32s,
+    n: i64, inner: i64, blocks: i64, start: i64, stop: i64,
+) -> None:  # fmt: skip
+    top = local(f32, LANES)
+    whole = local(f32, LANES)
+    mean = local(f32, LANES)
+    for b in range(start, stop):
+        first = (b % blocks) * LANES
+        place = (b // blocks) * n * inner + first
+        base = (b // blocks) * inner + first
+        lanes = min(LANES, inner - first)
+        for j in range(lanes):
+            top[j] = -math.inf
+            whole[j] = 0.0
+            mean[j] = 0.0
+        for k in range(n):
+            row = at(x, place + k * inner)
+            for j in range(lanes):
+                top[j] = maximum(top[j], row[j])
+                mean[j] = mean[j] + row[j]
+        for k in range(n):
+            row = at(x, place + k * inner)
+            for j in range(lanes):
+                whole[j] = whole[j] + exp_bounded(row[j] - top[j])
+        for j in range(lanes):
+            whole[j] = log(whole[j]) + top[j]
+        for j in range(lanes):
+            part = x[place + index[base + j] * inner + j]
+            if smoothing > 0.0:
+                part += smoothing * (mean[j] / f32(n) - part)
+            s = share[(base + j) * step]
+            lse[base + j] = whole[j]
+            loss[base + j] = 0.0 if s == 0.0 else (whole[j] - part) * s
+
+
+@kernel
+def cross_entropy_gradient_columns(
+    x: f32s, index: i64s, scale: f32s, step: i64, smoothing: f32, lse: f32s, out: f32s,
+    n: i64, inner: i64, blocks: i64, start: i64, stop: i64,
+) -> None:  # fmt: skip
+    whole = local(f32, LANES)
+    slope = local(f32, LANES)
+    each = local(f32, LANES)
+    for b in range(start, stop):
+        first = (b % blocks) * LANES
+        place = (b // blocks) * n * inner + first
+        base = (b // blocks) * inner + first
+        lanes = min(LANES, inner - first)
+        for j in range(lanes):
+            whole[j] = lse[base + j]
+            slope[j] = scale[(base + j) * step]
+            each[j] = smoothing / f32(n) * slope[j]
+        for k in range(n):
+            row = at(x, place + k * inner)
+            y = at(out, place + k * inner)
+            for j in range(lanes):
+                y[j] = exp_bounded(row[j] - whole[j]) * slope[j] - each[j]
+        for j in range(lanes):
+            p = place + index[base + j] * inner + j
+            y1 = exp_bounded(x[p] - whole[j]) - (1.0 - smoothing)
+            out[p] = y1 * slope[j] - each[j]

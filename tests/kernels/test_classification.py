@@ -1,0 +1,106 @@
+"""Cross entropy by compiled kernels: against NumPy's path, float64, and torch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.kernels.variants import by_numpy, in_python, needs_llvmlite
+from wengert.kernels import classification as kernels
+
+pytestmark = needs_llvmlite
+
+SHAPES = [(3000, 1), (2000, 2), (900, 7), (600, 9), (300, 33), (9, 1000), (5, 1023), (3, 2500),
+          (5, 7, 8), (2, 21, 129), (1, 3, 1000)]  # fmt: skip
+
+
+def sample(shape: tuple[int, ...], shares: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Scores, classes of axis 1, and the share of each or of all."""
+    rng = np.random.default_rng(len(shape))
+    x = (3 * rng.standard_normal(shape)).astype(np.float32)
+    index = rng.integers(0, shape[1], (shape[0], *shape[2:]))
+    share = rng.uniform(0, 1, index.shape) * (rng.uniform(size=index.shape) > 0.2)
+    return x, index, (share if shares else np.asarray(0.25)).astype(np.float32)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("shares", [False, True])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_loss_and_gradient(shape: tuple[int, ...], shares: bool, smoothing: float) -> None:
+    x, index, share = sample(shape, shares)
+    g = np.float32(0.5)
+
+    def both(x: np.ndarray, share: np.ndarray) -> list[np.ndarray]:
+        loss, lse = kernels.cross_entropy(x, index, share, 1, False, smoothing)
+        whole, _ = kernels.cross_entropy(x, index, share, 1, True, smoothing)
+        grads = kernels.cross_entropy_gradient(
+            g.astype(x.dtype), x, index, share, lse, 1, smoothing
+        )
+        return [loss, lse, whole, grads]
+
+    got, exact = both(x, share), both(x.astype("d"), share.astype("d"))
+    with by_numpy():
+        plain = both(x, share)
+    for a, b, c in zip(got, exact, plain, strict=True):
+        assert a.shape == b.shape == c.shape
+        np.testing.assert_allclose(a, b, rtol=2e-6, atol=3e-6)
+        np.testing.assert_allclose(a, c, rtol=4e-6, atol=4e-6)
+
+
+def test_ignored_rows_count_for_nothing_even_if_infinite() -> None:
+    x, index, share = sample((600, 9), True)
+    x[3], share[3] = -np.inf, 0
+    x[4, index[4]], share[4] = -np.inf, 0
+    loss, lse = kernels.cross_entropy(x, index, share, 1, False)
+    assert loss[3] == loss[4] == 0
+    assert lse[3, 0] == -np.inf or np.isnan(lse[3, 0])
+    grads = kernels.cross_entropy_gradient(np.float32(1), x, index, share, lse, 1)
+    assert not grads[4].any()
+    assert np.isfinite(np.delete(grads, 3, axis=0)).all()
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("value", [-np.inf, np.inf, np.nan, 1e30, -1e30])
+@pytest.mark.parametrize("hit", [False, True])
+@pytest.mark.parametrize("shape", [(600, 9), (4, 9, 150)], ids=str)
+def test_extremes_are_those_of_torch(torch: Any, shape: Any, hit: bool, value: float) -> None:
+    x, index, _ = sample(shape, False)
+    one = np.asarray(1, np.float32)
+    place: Any = (2, index[2] if hit else (index[2] + 1) % 9)
+    if len(shape) == 3:
+        place = (2, index[2, 5] if hit else (index[2, 5] + 1) % 9, 5)
+    x[place] = value
+    loss, lse = kernels.cross_entropy(x, index, one, 1, False)
+    grads = kernels.cross_entropy_gradient(one, x, index, one, lse, 1)
+    t = torch.from_numpy(x).requires_grad_()
+    wanted = torch.nn.functional.cross_entropy(t, torch.from_numpy(index), reduction="none")
+    wanted.sum().backward()
+    np.testing.assert_allclose(loss, wanted.detach().numpy(), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(grads, t.grad.numpy(), rtol=1e-5, atol=1e-5)
+
+
+def test_other_layouts_and_dtypes() -> None:
+    x, index, share = sample((300, 40), True)
+    kernel = kernels.cross_entropy
+    wanted, _ = kernel(x.astype("d"), index, share.astype("d"), 1, False)
+    strided = np.repeat(index, 2)[::2]
+    for a, i in ((np.asfortranarray(x), index), (x, strided), (x.astype(np.float16), index)):
+        loss, _ = kernel(a, i, share, 1, False)
+        assert loss.dtype == a.dtype
+        np.testing.assert_allclose(loss, wanted, rtol=1e-5 if a.itemsize == 4 else 1e-2, atol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(7, 5), (1, 1), (2, 3, 9), (1, 2, 130), (17, 1)], ids=str)
+def test_stays_within_its_arrays(shape: tuple[int, ...]) -> None:
+    x, index, share = sample(shape, True)
+    g = np.float32(2)
+    with in_python((kernels, "_FEW")):
+        loss, lse = kernels.cross_entropy(x, index, share, 1, False, 0.2)
+        grads = kernels.cross_entropy_gradient(g, x, index, share, lse, 1, 0.2)
+    with by_numpy():
+        wanted, lse = kernels.cross_entropy(x, index, share, 1, False, 0.2)
+        wanted_grads = kernels.cross_entropy_gradient(g, x, index, share, lse, 1, 0.2)
+    np.testing.assert_allclose(loss, wanted, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(grads, wanted_grads, rtol=1e-5, atol=1e-5)
