@@ -65,8 +65,8 @@ def infos() -> dict[str, Any]:
     return {info.name: info for info in module_db}
 
 
-def run(torch: Any, info: Any) -> Result:
-    """Every sample and every error of one record."""
+def run(torch: Any, info: Any, most: int | None = None) -> Result:
+    """Every error of one record, and every sample, or that many spread over all of them."""
     result = Result()
     if not hasattr(nn, info.module_cls.__name__):
         return Result(1, 0, [f"wengert.nn has no {info.module_cls.__name__}"])
@@ -77,8 +77,9 @@ def run(torch: Any, info: Any) -> Result:
             options = {"device": "cpu", "dtype": dtype, "requires_grad": True, "training": training}
             torch.manual_seed(0)
             with _remembering_arguments(torch):
-                samples = info.module_inputs_func(info, **options)
-            for number, sample in enumerate(samples):
+                samples = list(enumerate(info.module_inputs_func(info, **options)))
+            step = 1 if most is None else -(-len(samples) // most)
+            for number, sample in samples[::step]:
                 case = _Case(torch, info, sample, dtype, training)
                 _try(result, f"{case} #{number}", case.check)
             if info.module_error_inputs_func is not None:
