@@ -341,7 +341,7 @@ class Walk:
                 for e, ge in zip(edges, node.pullback(g)):  # noqa: B905 (a keyword costs here)
                     if ge is not None:
                         here = pending[e]
-                        pending[e] = ge if here is None else here + ge
+                        pending[e] = ge if here is None else _added(here, ge)
                 if releasing and node.state is None:
                     node.state = mark  # first: an interrupted release is one
                     node.release()
@@ -414,7 +414,7 @@ class Walk:
             if ge is not None:
                 assert e is not None
                 here = pending[e]
-                pending[e] = ge if here is None else here + ge
+                pending[e] = ge if here is None else _added(here, ge)
         return True
 
     def _arrive(self, node: Node, state: State, g: Any) -> Any:
@@ -477,6 +477,42 @@ def lifted(value: Any, edge: Node | None) -> Any:
     if type(value) is list:
         return [lifted(v, None) for v in value]
     return value
+
+
+def _added(here: Any, more: Any) -> Any:
+    """The sum of two cotangents: in the memory of the first, if nothing else refers to it.
+
+    To be called with what `pending` holds, by whoever has looked it up.
+    """
+    if (
+        type(here) is np.ndarray
+        and here.size >= _WORTH_MEMORY
+        and getrefcount(here) <= _PENDING
+        and type(more) is np.ndarray
+        and here.shape == more.shape
+        and here.dtype == more.dtype
+        and here.base is None
+        and here.flags.writeable
+    ):
+        here += more
+        return here
+    return here + more
+
+
+def _pending() -> int:
+    """What getrefcount says in `_added` of an array that nothing but the walk refers to."""
+
+    def probe(here: Any, more: Any) -> int:
+        return getrefcount(here)
+
+    pending = {0: np.zeros(1)}
+    here = pending[0]
+    return probe(here, None)
+
+
+_PENDING = _pending()
+# Elements from which the memory of a sum is worth looking for.
+_WORTH_MEMORY = 1 << 12
 
 
 def _alone() -> int:

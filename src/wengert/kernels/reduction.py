@@ -14,6 +14,7 @@ import numpy as np
 
 from wengert import _dtypes
 from wengert.kernels.axes import Dims, axes_of, count_of
+from wengert.kernels.columns import column_sums
 from wengert.kernels.precision import HALF, widened
 
 _F32 = np.dtype(np.float32)
@@ -23,8 +24,8 @@ _I64 = np.dtype(np.int64)
 ACCUMULATOR = dict.fromkeys(HALF, _F32) | {
     d.np: _I64 for d in _dtypes.ALL if d.category < _dtypes.FLOAT
 }
-
-_BLOCK = 64
+# Elements up to which the order of a sum does not matter.
+_FEW = 128
 
 # NumPy's signatures know no `keepdims` that is only known when it is called.
 add_reduce: Any = np.add.reduce
@@ -35,7 +36,7 @@ def total(array: np.ndarray, dim: Dims, keepdim: bool = False) -> Any:
     """Sum over `dim`; integers and booleans to int64."""
     axes = axes_of(dim, array.ndim)
     dtype = array.dtype
-    if dtype is _F32 and axes is not None and array.size > 2 * _BLOCK:
+    if dtype is _F32 and axes is not None and array.size > _FEW:
         leading = len(axes)
         if leading < array.ndim and sorted(axes) == list(range(leading)):
             return _column_total(array, leading, keepdim)
@@ -48,19 +49,11 @@ def total(array: np.ndarray, dim: Dims, keepdim: bool = False) -> Any:
 
 def _column_total(array: np.ndarray, leading: int, keepdim: bool) -> Any:
     """Sum over the first axes, which are `leading` in number."""
-    n = math.prod(array.shape[:leading])
     rest = array.shape[leading:]
     shape = (1,) * leading + rest if keepdim else rest
-    if n < 2 * _BLOCK or not array.flags.c_contiguous:
-        axes = tuple(range(leading))
-        return add_reduce(array, axis=axes).reshape(shape)
-    rows = array.reshape(n, -1)
-    whole = n - n % _BLOCK
-    blocks = add_reduce(rows[:whole].reshape(-1, _BLOCK, rows.shape[1]), axis=1)
-    out = add_reduce(blocks, axis=0, dtype=np.float64)
-    if whole < n:
-        out += add_reduce(rows[whole:], axis=0)
-    return out.astype(_F32).reshape(shape)
+    if not array.flags.c_contiguous:
+        return add_reduce(array, axis=tuple(range(leading))).reshape(shape)
+    return column_sums(array.reshape(math.prod(array.shape[:leading]), -1)).reshape(shape)
 
 
 def average(array: np.ndarray, dim: Dims, keepdim: bool = False) -> Any:

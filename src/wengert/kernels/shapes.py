@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
 
+from wengert.kernels._jit import LARGE, usable
+from wengert.kernels.columns import column_sums
 from wengert.kernels.precision import HALF
+
+_F32 = np.dtype(np.float32)
 
 
 def unbroadcast(g: np.ndarray, shape: tuple[int, ...]) -> Any:
@@ -18,6 +23,8 @@ def unbroadcast(g: np.ndarray, shape: tuple[int, ...]) -> Any:
     axes = (*range(lead), *(d + lead for d, n in enumerate(shape) if n == 1 != g.shape[d + lead]))
     if not axes:
         return g.reshape(shape)
+    if g.size > LARGE and g.dtype is _F32 and axes[-1] < len(axes) < g.ndim and usable(g):
+        return column_sums(g.reshape(prod(g.shape[: len(axes)]), -1)).reshape(shape)
     if g.dtype in HALF:
         return np.add.reduce(g, axis=axes, dtype=np.float32).astype(g.dtype).reshape(shape)
     return np.add.reduce(g, axis=axes).reshape(shape)

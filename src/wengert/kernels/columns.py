@@ -1,0 +1,92 @@
+"""Sums of the columns of float32 matrices: gradients of what was broadcast over rows.
+
+Blocks of rows are summed in float32 and their sums in float64. A plain sum over 65,536 rows
+would be off by 3e-6, which is enough to flip the sign of an activation near zero.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from wengert.kernels._jit import LARGE, kernel, usable
+from wengert.kernels._jit.builtins import at, f32s, i64
+
+add_reduce: Any = np.add.reduce
+
+# Rows of a block, and columns that are summed together: 2 KiB of sums; rows for NumPy.
+BLOCK, STRIP, _FEW = 1024, 512, 64
+# Elements of a chunk, and columns below which several rows count as one.
+_CHUNK, _NARROW = 1 << 16, 128
+
+
+@kernel
+def _strips(x: f32s, sums: f32s, rows: i64, width: i64, strips: i64, start: i64, stop: i64) -> None:
+    """The sums of a strip of columns over a block of rows, for each block and strip."""
+    for t in range(start, stop):
+        first = t % strips * STRIP
+        size = min(STRIP, width - first)
+        top = t // strips * BLOCK
+        bottom = min(top + BLOCK, rows)
+        whole = top + (bottom - top) // 8 * 8
+        out = at(sums, t // strips * width + first)
+        for j in range(size):
+            out[j] = 0.0
+        for r in range(top, whole, 8):
+            p0 = at(x, r * width + first)
+            p1 = at(p0, width)
+            p2 = at(p1, width)
+            p3 = at(p2, width)
+            p4 = at(p3, width)
+            p5 = at(p4, width)
+            p6 = at(p5, width)
+            p7 = at(p6, width)
+            for j in range(size):
+                low = (p0[j] + p1[j]) + (p2[j] + p3[j])
+                high = (p4[j] + p5[j]) + (p6[j] + p7[j])
+                out[j] = out[j] + (low + high)
+        for r in range(whole, bottom):
+            p = at(x, r * width + first)
+            for j in range(size):
+                out[j] = out[j] + p[j]
+
+
+def column_sums(matrix: np.ndarray) -> np.ndarray:
+    """The sum of each column of a C-contiguous float32 matrix."""
+    rows, width = matrix.shape
+    if matrix.size < LARGE or not usable(matrix):
+        return _plain(matrix)
+    together = min(_NARROW // width, rows) if width < _NARROW else 1
+    if together > 1:
+        whole = rows // together
+        out = add_reduce(_sums(matrix, whole, together * width).reshape(-1, width), axis=0)
+        out += add_reduce(matrix[whole * together :], axis=0)
+    else:
+        out = _sums(matrix, rows, width)
+    sums: np.ndarray = out.astype(np.float32)
+    return sums
+
+
+def _sums(matrix: np.ndarray, rows: int, width: int) -> Any:
+    """The sums in float64 of the columns of memory that is taken as so many rows."""
+    blocks, strips = ceil(rows / BLOCK), ceil(width / STRIP)
+    sums = np.empty((blocks, width), np.float32)
+    each = min(rows, BLOCK) * min(width, STRIP)
+    _strips.f32(matrix, sums, rows, width, strips, blocks * strips, max(1, _CHUNK // each))
+    return add_reduce(sums, axis=0, dtype=np.float64)
+
+
+def _plain(matrix: np.ndarray) -> np.ndarray:
+    rows = len(matrix)
+    if rows < 2 * _FEW or not matrix.size:
+        few: np.ndarray = add_reduce(matrix, axis=0)
+        return few
+    whole = rows - rows % _FEW
+    blocks = add_reduce(matrix[:whole].reshape(-1, _FEW, matrix.shape[1]), axis=1)
+    out = add_reduce(blocks, axis=0, dtype=np.float64)
+    if whole < rows:
+        out += add_reduce(matrix[whole:], axis=0)
+    sums: np.ndarray = out.astype(np.float32)
+    return sums
