@@ -89,7 +89,7 @@ def test_a_forked_child_has_workers_of_its_own() -> None:
     code = """
 import os, sys
 sys.path.insert(0, "")
-from tests.kernels.jit.test_threads import counted
+from tests.kernels.jit.test_thread_pool import counted
 from wengert.kernels import _jit
 _jit.set_threads(3)
 assert (counted(5000, 50)[0] == 1).all()
@@ -112,7 +112,7 @@ def test_the_process_ends_while_workers_look_for_work() -> None:
     code = """
 import sys
 sys.path.insert(0, "")
-from tests.kernels.jit.test_threads import counted
+from tests.kernels.jit.test_thread_pool import counted
 from wengert.kernels import _jit
 _jit.set_threads(4)
 counted(5000, 50)
