@@ -11,6 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from wengert.kernels import scatter_native as native
+from wengert.kernels._jit import LARGE
+
 Key = tuple[Any, ...]
 
 
@@ -25,8 +28,55 @@ def along(index: np.ndarray, axis: int) -> Key:
     )
 
 
+def take_along(array: np.ndarray, index: np.ndarray, axis: int) -> np.ndarray:
+    """For each element of `index`, the array's element at that place along an axis."""
+    if index.size >= LARGE:
+        found = native.take_elements(array, index, axis)
+        if found is not None:
+            return found
+    found = array[along(index, axis)]
+    return found
+
+
+def sum_along(
+    shape: tuple[int, ...], index: np.ndarray, axis: int, values: np.ndarray
+) -> np.ndarray:
+    """Zeros of this shape with each of `values` added where its index along an axis says."""
+    if index.size >= LARGE:
+        out = np.zeros(shape, values.dtype)
+        if native.add_elements(out, index, values, axis):
+            return out
+    return sum_at(shape, along(index, axis), values)
+
+
+def take_rows(array: np.ndarray, index: np.ndarray, axis: int) -> np.ndarray:
+    """The slices at indices of an axis; IndexError for one out of bounds."""
+    if array.size >= LARGE and index.size > 1:
+        found = native.take_slices(array, index, axis)
+        if found is not None:
+            return found
+    return array.take(index, axis)
+
+
+def sum_rows(rows: int, index: np.ndarray, values: np.ndarray, left_out: int | None) -> np.ndarray:
+    """Zeros of as many rows, and each of `values` added to that of its index but for one row."""
+    out = np.zeros((rows, values.shape[-1]), values.dtype)
+    skipped = -1 if left_out is None else left_out
+    if values.size >= LARGE and native.add_slices(out, index, values, 0, skipped):
+        return out
+    if left_out is not None:
+        kept = index != left_out
+        index, values = index[kept], values[kept]
+    _add_rows(out, index.ravel(), values.reshape(index.size, out.shape[1]))
+    return out
+
+
 def sum_at(shape: tuple[int, ...], key: Key, values: np.ndarray) -> np.ndarray:
     """Zeros of this shape with `values`, as shaped by the key, added at its indices."""
+    if values.size >= LARGE and _of_one_axis(key):
+        out = np.zeros(shape, values.dtype)
+        if native.add_slices(out, key[-1], values, len(key) - 1):
+            return out
     if len(key) == 1 and key[0].dtype == bool:
         out = np.zeros(shape, values.dtype)
         out[key] = values
@@ -42,6 +92,14 @@ def sum_at(shape: tuple[int, ...], key: Key, values: np.ndarray) -> np.ndarray:
     _add_rows(out, index.ravel(), lead.reshape(index.size, out.shape[1]))
     whole = out.reshape(lengths + [shape[d] for d in rest])
     return np.moveaxis(whole, range(len(axes)), axes)
+
+
+def _of_one_axis(key: Key) -> bool:
+    """Whether a key has one array of integers, behind slices."""
+    last = key[-1]
+    if isinstance(last, slice) or last.dtype == bool:
+        return False
+    return all([isinstance(item, slice) for item in key[:-1]])
 
 
 def integer_parts(key: Key) -> tuple[list[Any], list[int]]:
@@ -73,6 +131,8 @@ def _flat_index(arrays: list[np.ndarray], lengths: list[int]) -> np.ndarray:
 
 def _add_rows(out: np.ndarray, rows: np.ndarray, values: np.ndarray) -> None:
     """Add ``values[k]`` to ``out[rows[k]]``. NumPy is fast only at adding numbers to a vector."""
+    if values.size >= LARGE and native.add_slices(out, rows, values, 0):
+        return
     width = out.shape[1]
     places = rows if width == 1 else (rows[:, None] * width + np.arange(width)).ravel()
     np.add.at(out.reshape(-1), places, values.ravel())

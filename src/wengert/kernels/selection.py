@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from wengert import _dtypes
+from wengert.kernels import scatter_native as native
+from wengert.kernels._jit import LARGE
 from wengert.kernels.axes import axis_of, length_of
 from wengert.kernels.precision import widened
 from wengert.kernels.reduction import add_reduce
@@ -30,6 +32,10 @@ def take_along(array: np.ndarray, indices: np.ndarray, axis: int) -> Any:
         return array[indices]
     if array.ndim == 0:
         return np.broadcast_to(array, indices.shape).copy()
+    if indices.size >= LARGE:
+        found = native.take_elements(array, indices, axis % array.ndim)
+        if found is not None:
+            return found
     return array[_along(array.shape, axis, indices)]
 
 
@@ -40,6 +46,8 @@ def add_along(
     out = np.zeros(shape, g.dtype)
     if not shape:
         out[...] = g.sum()
+        return out
+    if indices.size >= LARGE and native.add_elements(out, indices, g, axis % len(shape)):
         return out
     index = _along(shape, axis, indices)
     if unique:

@@ -10,7 +10,7 @@ from wengert import _storage
 from wengert._core import Tensor, Tracer, caller, getframe, memory_of, wrap
 from wengert._dtypes import of_numpy
 from wengert.kernels.precision import narrowed, widened
-from wengert.kernels.scatter import sum_at
+from wengert.kernels.scatter import sum_rows, take_rows
 from wengert.ops._batching import Batch, leading
 from wengert.ops._declare import Value, multilinear, primitive
 from wengert.ops._variadic import require_tensor
@@ -81,7 +81,7 @@ def _rows_added_in_batch(b: Batch) -> Any:
 def _embedding(
     input: Value, weight: Value, padding_idx: Padding = None, by_frequency: bool = False
 ) -> Value:
-    return np.take(weight, input, axis=0)
+    return take_rows(weight, input, 0)
 
 
 @multilinear(
@@ -98,8 +98,10 @@ def add_rows(
 ) -> Value:
     """Zeros (rows, width), and each row of `grad` (..., width) added where the index says."""
     wide = widened(grad)
-    wide = _shared(wide, _shares(input, padding_idx, by_frequency))
-    return narrowed(sum_at((rows, grad.shape[-1]), (input,), wide), grad.dtype)
+    if by_frequency or isinstance(padding_idx, tuple):
+        wide = _shared(wide, _shares(input, padding_idx, by_frequency))
+        padding_idx = None
+    return narrowed(sum_rows(rows, input, wide, padding_idx), grad.dtype)
 
 
 @multilinear(

@@ -11,7 +11,7 @@ import numpy as np
 from wengert._core import Tensor, memory_of, wrap
 from wengert._dtypes import of_numpy
 from wengert.kernels.axes import axis_of
-from wengert.kernels.scatter import Key, along, sum_at
+from wengert.kernels.scatter import Key, along, sum_along, sum_at, take_along, take_rows
 from wengert.ops._batching import Batch, leading
 from wengert.ops._declare import Value, multilinear, primitive
 from wengert.ops._positions import (
@@ -50,7 +50,12 @@ def check_bounds(index: np.ndarray, length: int, axis: int, low: int = 0) -> Non
 
 
 def elementwise_key(name: str, array: np.ndarray, dim: int, index: Any) -> Key:
-    """The checked key of gather and scatter: an index for each element along one dimension.
+    """The checked key of scatter: an index for each element along one dimension."""
+    return along(*elementwise_index(name, array, dim, index))
+
+
+def elementwise_index(name: str, array: np.ndarray, dim: int, index: Any) -> tuple[np.ndarray, int]:
+    """The checked index of gather and scatter, an element each, and the axis.
 
     The index may be shorter than the array along the other dimensions. The array must have
     dimensions.
@@ -64,7 +69,7 @@ def elementwise_key(name: str, array: np.ndarray, dim: int, index: Any) -> Key:
         index = index.reshape(1)
     axis = axis_of(dim, array.ndim)
     if not index.size:
-        return along(np.zeros((0,) * array.ndim, np.int64), axis)
+        return np.zeros((0,) * array.ndim, np.int64), axis
     if index.ndim != array.ndim:
         raise RuntimeError(
             "Index tensor must have the same number of dimensions as input tensor:"
@@ -78,7 +83,7 @@ def elementwise_key(name: str, array: np.ndarray, dim: int, index: Any) -> Key:
                 f" larger than self {list(array.shape)} apart from dimension {axis} in {name}()"
             )
     check_bounds(index, array.shape[axis], axis)
-    return along(index, axis)
+    return index, axis
 
 
 def with_dims(array: np.ndarray) -> np.ndarray:
@@ -124,7 +129,7 @@ def gather(input: Value, dim: int, index: Value, *, sparse_grad: bool = False) -
             [4]])
     """
     array = with_dims(input)
-    return array[elementwise_key("gather", array, dim, index)].reshape(index.shape)
+    return take_along(array, *elementwise_index("gather", array, dim, index)).reshape(index.shape)
 
 
 def _gather_adjoint_batch(b: Batch) -> Value:
@@ -148,8 +153,8 @@ def _gather_adjoint(g: Value, index: Value, shape: tuple[int, ...], dim: int) ->
         return np.zeros(shape, g.dtype)
     full = shape or (1,)
     rows = with_dims(index)
-    key = along(rows, dim % len(full))
-    return sum_at(full, key, np.asarray(g).reshape(rows.shape)).reshape(shape)
+    values = np.asarray(g).reshape(rows.shape)
+    return sum_along(full, rows, dim % len(full), values).reshape(shape)
 
 
 def _index_select_batch(b: Batch) -> Value:
@@ -200,7 +205,7 @@ def index_select(input: Value, dim: int, index: Value) -> Value:
             f"INDICES element is out of DATA bounds, id={wrong} axis_dim={array.shape[axis]} in"
             " index_select()"
         )
-    out = array.take(rows, axis=axis)
+    out = take_rows(array, rows, axis)
     return out if input.ndim else out.reshape(())
 
 

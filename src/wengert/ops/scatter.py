@@ -8,8 +8,10 @@ import numpy as np
 
 from wengert._core import Tensor, wrap
 from wengert._dtypes import of_numpy
+from wengert.kernels._jit import LARGE
 from wengert.kernels.axes import axis_of
 from wengert.kernels.scatter import Key, sum_at
+from wengert.kernels.scatter_native import add_elements
 from wengert.ops._batching import Batch
 from wengert.ops._declare import Value, primitive
 from wengert.ops._variadic import require_tensor
@@ -159,6 +161,10 @@ def scatter_add(input: Value, dim: int, index: Value, src: Value) -> Value:
     tensor([3., 3.])
     """
     out, key, part = _scatter_parts("scatter_add", input, dim, index, src)
+    if part.size >= LARGE:
+        rows = with_dims(index)
+        if add_elements(out, rows, np.ascontiguousarray(part), axis_of(dim, out.ndim)):
+            return out.reshape(input.shape)
     if part.size:
         out += sum_at(out.shape, key, part)
     return out.reshape(input.shape)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert._core import Tensor
-from wengert.kernels.scatter import Key, sum_at
+from wengert.kernels.scatter import Key, sum_at, take_rows
 from wengert.ops._batching import Batch
 from wengert.ops._declare import Value, multilinear, primitive
 from wengert.ops._operands import sum_to
@@ -136,7 +136,7 @@ def index(input: Value, key: Key) -> Value:
     """The elements at the indices of a key, as a copy."""
     try:
         if len(key) == 1 and key[0].dtype != bool:
-            return input.take(key[0], axis=0)
+            return take_rows(input, key[0], 0)
         return input[key]
     except IndexError as error:
         raise in_torchs_words(error) from None

@@ -1,0 +1,152 @@
+"""Taking and adding at indices gives what NumPy does, compiled or not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert
+from wengert.kernels import scatter, selection
+from wengert.kernels import scatter_native as native
+from wengert.kernels._jit import available, get_threads, set_threads
+from wengert.nn import functional as F
+
+SHAPES = [
+    ((50, 37), 0),
+    ((50, 130), 0),
+    ((5, 50, 7), 1),
+    ((5000,), 0),
+    ((3, 4, 500), 2),
+    ((1, 9, 40), 1),
+    ((1, 1), 0),
+]
+each_shape = pytest.mark.parametrize(("shape", "axis"), SHAPES)
+needs_kernels = pytest.mark.skipif(not available(), reason="no llvmlite")
+
+
+@pytest.fixture(params=[1, 3])
+def threads(request: pytest.FixtureRequest) -> Any:
+    before = get_threads()
+    set_threads(request.param)
+    yield
+    set_threads(before)
+
+
+def made(shape: tuple[int, ...], axis: int, index_shape: tuple[int, ...]) -> Any:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=shape).astype("f4")
+    return rng, x, rng.integers(0, shape[axis], index_shape)
+
+
+@needs_kernels
+@each_shape
+@pytest.mark.parametrize("index_shape", [(300,), (1,), (20, 31)])
+def test_slices(
+    shape: tuple[int, ...], axis: int, index_shape: tuple[int, ...], threads: Any
+) -> None:
+    rng, x, index = made(shape, axis, index_shape)
+    found = native.take_slices(x, index, axis)
+    assert found is not None
+    np.testing.assert_array_equal(found, x.take(index, axis))
+    g = rng.normal(size=found.shape).astype("f4")
+    for left_out in (-1, 0):
+        out, wanted = np.zeros(shape, "f4"), np.zeros(shape)
+        assert native.add_slices(out, index, g, axis, left_out)
+        np.add.at(wanted, (*(slice(None),) * axis, index), g)
+        if left_out == 0:
+            wanted[(*(slice(None),) * axis, 0)] = 0
+        np.testing.assert_allclose(out, wanted, rtol=1e-4, atol=1e-4)
+
+
+@needs_kernels
+@each_shape
+@pytest.mark.parametrize("length", [1, 77])
+def test_elements(shape: tuple[int, ...], axis: int, length: int, threads: Any) -> None:
+    rng, x, index = made(shape, axis, (*shape[:axis], length, *shape[axis + 1 :]))
+    found = native.take_elements(x, index, axis)
+    assert found is not None
+    np.testing.assert_array_equal(found, np.take_along_axis(x, index, axis))
+    g = rng.normal(size=index.shape).astype("f4")
+    out, wanted = np.zeros(shape, "f4"), np.zeros(shape)
+    assert native.add_elements(out, index, g, axis)
+    np.add.at(wanted, scatter.along(index, axis), g)
+    np.testing.assert_allclose(out, wanted, rtol=1e-4, atol=1e-4)
+
+
+@needs_kernels
+def test_what_kernels_may_not_read_is_left_to_numpy() -> None:
+    x, index = np.ones((90, 80), "f4"), np.arange(90)
+    for wrong in (index - 1, index + 1, index.astype(np.int32), index[::-1][::2]):
+        if wrong.dtype == np.int64 and wrong.flags.c_contiguous:
+            assert native.take_slices(x, wrong, 0) is None
+        assert not native.add_slices(x.copy(), wrong, x[: len(wrong)], 0)
+    assert native.take_slices(x.astype("f8"), index, 0) is None
+    assert native.take_slices(x.T, index[:80], 0) is None
+    assert native.take_elements(x, index.reshape(1, 90), 0) is None  # longer than the array
+
+
+def test_indices_are_checked_before_a_kernel_runs() -> None:
+    x = np.ones((90, 80), "f4")
+    for index in (np.full(100, 90), np.full(100, -91)):
+        with pytest.raises(IndexError):
+            scatter.take_rows(x, index, 0)
+    np.testing.assert_array_equal(scatter.take_rows(x, np.full(100, -1), 0), np.ones((100, 80)))
+    sums = scatter.sum_at((90, 80), (np.full(100, -1),), np.ones((100, 80), "f4"))
+    np.testing.assert_array_equal(sums[-1], np.full(80, 100))
+    assert not sums[:-1].any()
+
+
+@pytest.mark.parametrize("left_out", [None, 3])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_rows_of_a_table(left_out: int | None, dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    index, values = rng.integers(0, 70, (40, 9)), rng.normal(size=(40, 9, 33)).astype(dtype)
+    wanted = np.zeros((70, 33))
+    np.add.at(wanted, index, values)
+    if left_out is not None:
+        wanted[left_out] = 0
+    found = scatter.sum_rows(70, index, values, left_out)
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("unique", [True, False])
+def test_along_an_axis(unique: bool) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(30, 200)).astype("f4")
+    order = np.argsort(x, axis=1)
+    sorted_ = selection.take_along(x, order, -1)
+    np.testing.assert_array_equal(sorted_, np.sort(x, axis=1))
+    back = selection.add_along(sorted_, order, x.shape, -1, unique)
+    np.testing.assert_array_equal(back, x)
+
+
+@pytest.mark.torch
+def test_large_tables_and_indices_have_pytorchs_gradients(torch: Any) -> None:
+    rng = np.random.default_rng(0)
+    table, index = rng.normal(size=(300, 48)).astype("f4"), rng.integers(0, 300, (8, 40))
+    source = rng.normal(size=(40, 48)).astype("f4")
+    short = rng.integers(0, 300, (40, 48))
+    results = []
+    for library, functional in ((wengert, F), (torch, torch.nn.functional)):
+        w, i = library.tensor(table).requires_grad_(), library.tensor(index)
+        s, k = library.tensor(source).requires_grad_(), library.tensor(short)
+        outs = [
+            functional.embedding(i, w, padding_idx=5),
+            functional.embedding(i, w, scale_grad_by_freq=True),
+            functional.embedding_bag(i, w),
+            w[i],
+            w[:, i % 48],
+            library.index_select(w, 0, i[0].repeat(9)),
+            library.gather(w, 0, k.repeat(4, 1)),
+            library.gather(w[:40], 1, k % 48),
+            library.scatter_add(w, 0, k.repeat(4, 1), s.repeat(4, 1)),
+            library.index_add(w, 0, i[0].repeat(9), s.repeat(9, 1)),
+        ]
+        loss = sum((o * o * o.detach().cos()).sum() for o in outs)
+        grads = library.autograd.grad(loss, (w, s))
+        results.append([x.detach().numpy() for x in (*outs, *grads)])
+    for ours, theirs in zip(*results, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-3)
