@@ -9,7 +9,12 @@ from math import prod
 
 import numpy as np
 
+from wengert.kernels import pool_native as native
+from wengert.kernels import scatter_native
 from wengert.kernels.conv import Geometry, Shape, offsets
+
+# Elements from which kernels are worth it: NumPy has several calls for each place in a window.
+_MANY = 32
 
 
 def enclosed(x: np.ndarray, padding: tuple[tuple[int, int], ...], value: float) -> np.ndarray:
@@ -32,6 +37,10 @@ def _steps(d: int, kernel: Shape, out: Shape, geometry: Geometry) -> list[slice]
 
 def window_sum(x: np.ndarray, kernel: Shape, out: Shape, geometry: Geometry) -> np.ndarray:
     """The sum of each window, zeros around the input counted in."""
+    if x.size >= _MANY:
+        sums = native.sum_planes(x, kernel, out, geometry)
+        if sums is not None:
+            return sums
     x = enclosed(x, geometry.padding, 0)
     for d in range(len(kernel)):
         axis = d + 2
@@ -48,6 +57,10 @@ def window_sum(x: np.ndarray, kernel: Shape, out: Shape, geometry: Geometry) -> 
 
 def window_spread(g: np.ndarray, kernel: Shape, size: Shape, geometry: Geometry) -> np.ndarray:
     """The adjoint of `window_sum`: each value added to the whole of its window."""
+    if g.size * prod(kernel) >= _MANY:
+        spread = native.spread_planes(g, kernel, size, geometry)
+        if spread is not None:
+            return spread
     out = g.shape[2:]
     for d in reversed(range(len(kernel))):
         axis, (low, high) = d + 2, geometry.padding[d]
@@ -74,11 +87,27 @@ def _lowest(dtype: np.dtype) -> float:
     return np.iinfo(dtype).min if dtype.kind in "iu" else -np.inf
 
 
+def max_pool(
+    x: np.ndarray, kernel: Shape, out: Shape, geometry: Geometry
+) -> tuple[np.ndarray, np.ndarray]:
+    """The maximum of each window, and `max_positions` (which may be int32)."""
+    if x.size >= _MANY:
+        found = native.max_planes(x, kernel, out, geometry)
+        if found is not None:
+            return found
+    positions = max_positions(x, kernel, out, geometry)
+    return take_positions(x, positions, len(kernel)), positions
+
+
 def max_positions(x: np.ndarray, kernel: Shape, out: Shape, geometry: Geometry) -> np.ndarray:
     """Flat positions, within the unpadded plane, of the first maximum of each window.
 
     A nan counts as largest, and the last of several is taken, as in PyTorch.
     """
+    if x.size >= _MANY:
+        both = native.max_planes(x, kernel, out, geometry)
+        if both is not None:
+            return both[1].astype(np.int64)
     size, stride, dilation = x.shape[2:], geometry.stride, geometry.dilation
     lows = [low for low, _ in geometry.padding]
     starts = [np.arange(n) * s - low for n, s, low in zip(out, stride, lows, strict=True)]
@@ -136,11 +165,21 @@ def _rows(index: np.ndarray, n: int, plane: int) -> np.ndarray:
 
 def take_positions(x: np.ndarray, index: np.ndarray, n: int) -> np.ndarray:
     """The values at flat positions of the last `n` dimensions."""
+    if index.size >= _MANY:
+        planes = x.reshape(prod(x.shape[: x.ndim - n]), prod(x.shape[x.ndim - n :]))
+        places = index.reshape(len(planes), -1).astype(np.int64, copy=False)
+        found = scatter_native.take_elements(planes, places, 1)
+        if found is not None:
+            return found.reshape(index.shape)
     return x.ravel()[_rows(index, n, prod(x.shape[-n:]))].reshape(index.shape)
 
 
 def add_positions(g: np.ndarray, index: np.ndarray, size: Shape) -> np.ndarray:
     """The adjoint of `take_positions`: zeros of that size, and `g` added at the positions."""
+    if g.size >= _MANY:
+        added = native.add_planes(g, index, size)
+        if added is not None:
+            return added
     out = np.zeros(prod(g.shape[: -len(size)]) * prod(size), g.dtype)
     np.add.at(out, _rows(index, len(size), prod(size)), g.ravel())
     return out.reshape(*g.shape[: -len(size)], *size)

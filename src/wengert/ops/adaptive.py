@@ -14,8 +14,10 @@ from wengert.ops.interpolate import area_taps, resample
 from wengert.ops.pool import (
     Ints,
     Windows,
+    batched,
     ints_of,
     max_positions,
+    maxima,
     region_max_positions,
     space_of,
     take_positions,
@@ -65,8 +67,8 @@ def _adaptive_avg(name: str, n: int, input: Tensor, output_size: Any) -> Tensor:
     require_kind(name, input._array, "fc")
     first = input._array.ndim - n
     windows = _even_windows(size, out)
-    if windows is not None and first == 2:
-        return window_mean(input, windows, float(np.prod(windows.kernel)))
+    if windows is not None:
+        return batched(window_mean, input, n, windows, float(np.prod(windows.kernel)))
     taps = [area_taps(first + d, m, o) for d, (m, o) in enumerate(zip(size, out, strict=True))]
     return resample(input, tuple(taps))
 
@@ -105,6 +107,8 @@ def _adaptive_max(name: str, n: int, input: Tensor, output_size: Any, return_ind
     size = _space_of(name, input, n, output_size)
     out = _out_size(name, output_size, size)
     windows = _even_windows(size, out)
+    if windows is not None and not return_indices:
+        return batched(maxima, input, n, windows)
     indices = region_max_positions(input, out) if windows is None else max_positions(input, windows)
     result = take_positions(input, indices, n)
     return (result, indices) if return_indices else result

@@ -100,6 +100,25 @@ def unpool(input: Value, indices: Value, size: Shape) -> Value:
     return kernels.put_positions(input, indices, size)
 
 
+def _max_pool_reference(input: Value, windows: Windows) -> Value:
+    return take_positions(input, max_positions(input, windows), len(windows.kernel))
+
+
+@primitive(
+    mixed=False,
+    aux=("indices",),
+    reference=_max_pool_reference,
+    label="MaxPoolWithIndicesBackward0",
+    input=lambda g, indices, input_shape, windows: _add_positions(
+        g, indices, input_shape[len(input_shape) - len(windows.kernel) :]
+    ),
+    name="max_pool",
+)
+def maxima(input: Value, windows: Windows) -> Value:
+    """The maximum of each window, of an input with a batch dimension."""
+    return kernels.max_pool(input, *windows)
+
+
 @multilinear(
     batch=folded(1),
     label="AvgPoolBackward0",
@@ -210,7 +229,7 @@ def space_of(name: str, input: Tensor, n: int) -> Shape:
     return shape[-n:]
 
 
-def _batched(function: Callable[..., Any], input: Tensor, n: int, *args: Any) -> Tensor:
+def batched(function: Callable[..., Any], input: Tensor, n: int, *args: Any) -> Tensor:
     """`function` of the input, with a batch dimension for the time of the call."""
     if input._array.ndim == n + 1:
         return function(input.unsqueeze(0), *args).squeeze(0)
@@ -226,9 +245,10 @@ def _max_pool(
         name, size, hashable(kernel_size), hashable(stride), hashable(padding),
         hashable(dilation), ceil_mode,
     )  # fmt: skip
+    if not return_indices:
+        return batched(maxima, input, n, windows)
     indices = max_positions(input, windows)
-    out = take_positions(input, indices, n)
-    return (out, indices) if return_indices else out
+    return take_positions(input, indices, n), indices
 
 
 def max_pool1d(
@@ -360,7 +380,7 @@ def _avg_pool(
         name, size, hashable(kernel_size), hashable(stride), hashable(padding), 1, ceil_mode
     )
     divisor = _divisor(size, windows, count_include_pad, divisor_override)
-    return _batched(window_mean, input, n, windows, divisor)
+    return batched(window_mean, input, n, windows, divisor)
 
 
 def avg_pool1d(
