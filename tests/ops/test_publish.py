@@ -32,7 +32,8 @@ def mul(input, other):
     if v_input is input and v_other is other:
         if not (isinstance(input, array_like) and isinstance(other, array_like)):
             return foreign(op, (input, other,), {})
-        return forward(v_input, v_other)
+        return forward(v_input, v_other) if v_input.size < 65536 else fused((v_input, v_other,), ())
+    wide = v_input
     if v_other is other:
         if type(other) is complex:
             return foreign(op, (input, other), {})

@@ -59,6 +59,8 @@ class Op:
         jvp: its forward-mode derivative, where the kind does not say it.
         reference: the same from ordinary operations, for transforms that cannot use the forward.
         tensors: inputs that may not be Python numbers.
+        scalar: the forward on single elements, as kernels are made of it (see `_fuse`): itself
+            for those of kind "elementwise", None for others that do not declare it.
         function: what users call.
         node: the class of the nodes that it records.
         label: the name of that class.
@@ -82,6 +84,7 @@ class Op:
         reference: Callable[..., Any] | None = None,
         shared: Rule | None = None,
         tensors: tuple[str, ...] = (),
+        scalar: Callable[..., Any] | None = None,
     ) -> None:
         self.name = forward.__name__
         self.called = name or self.name.strip("_")
@@ -91,6 +94,7 @@ class Op:
         self.aux, self.view, self.floats, self.mixed = aux, view, floats, mixed
         self.batch, self.jvp, self.reference, self.shared = batch, jvp, reference, shared
         self.tensors = tensors
+        self.scalar = self.forward if scalar is None and kind == "elementwise" else scalar
         self.label = label or _label(self.name)
         _check_names(self)
         REGISTRY[self.name] = self
@@ -173,6 +177,12 @@ class Op:
         positional = list(self.signature.parameters)[: len(self.inputs)]
         return positional == self.inputs
 
+    @cached_property
+    def keyword_only(self) -> list[str]:
+        """The parameters that have to be named."""
+        parameters = self.signature.parameters.values()
+        return [p.name for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY]
+
     def __call__(self, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
         """Call its function: inputs in order, parameters by name."""
         if self.in_order:
@@ -235,6 +245,7 @@ def elementwise(
     label: str | None = None,
     name: str | None = None,
     tensors: tuple[str, ...] = (),
+    scalar: Callable[..., Any] | None = None,
     **rules: Rule | None,
 ) -> Declare:
     """An operation on each element; inputs broadcast, and rules do not know of it.
@@ -242,10 +253,13 @@ def elementwise(
     With `ufunc` that is the forward, and the decorated body is its docstring alone. `name`,
     here and below, is the public function that an op of another name speaks for in errors.
     `tensors` names the inputs that may not be Python numbers, as PyTorch has it.
-    Batches and forward-mode derivatives follow from the kind.
+    Batches and forward-mode derivatives follow from the kind, and kernels for large arrays from
+    the forward and the rules; `scalar` is what they are made of where the forward cannot be read
+    (see `_fuse`).
     """
     options = {
         "ufunc": ufunc, "floats": floats, "label": label, "name": name, "tensors": tensors,
+        "scalar": scalar,
     }  # fmt: skip
     return _decorator("elementwise", rules, options)
 
@@ -257,15 +271,20 @@ def multilinear(
     batch: Batch | None = None,
     label: str | None = None,
     name: str | None = None,
+    scalar: Callable[..., Any] | None = None,
     **rules: Rule | None,
 ) -> Declare:
     """An operation that is linear in each input that has a rule.
 
     `view` says that the output may share memory with the first input; `mixed=False` leaves
     the inputs' dtypes alone (an index beside a float). The forward-mode derivative follows
-    from the kind; `batch` says how a batch is computed at once.
+    from the kind; `batch` says how a batch is computed at once, `scalar` what is done to each
+    element where it is the same for all (see `_fuse`).
     """
-    options = {"view": view, "mixed": mixed, "batch": batch, "label": label, "name": name}
+    options = {
+        "view": view, "mixed": mixed, "batch": batch, "label": label, "name": name,
+        "scalar": scalar,
+    }  # fmt: skip
     return _decorator("multilinear", rules, options)
 
 
@@ -280,6 +299,7 @@ def primitive(
     shared: Rule | None = None,
     label: str | None = None,
     name: str | None = None,
+    scalar: Callable[..., Any] | None = None,
     **rules: Rule | None,
 ) -> Declare:
     """Any other operation with a rule per input.
@@ -291,9 +311,10 @@ def primitive(
     the rules are transposed. `shared` is a rule whose result other rules may read by that name:
     it is computed once for all of them. A rule that gives `shared` a default (None) keeps nothing
     for its sake, and has it where another rule needs it. An op that has one also has a `reference`.
+    `scalar` as for `multilinear`.
     """
     options = {
         "aux": aux, "floats": floats, "mixed": mixed, "batch": batch, "jvp": jvp,
-        "reference": reference, "shared": shared, "label": label, "name": name,
+        "reference": reference, "shared": shared, "label": label, "name": name, "scalar": scalar,
     }  # fmt: skip
     return _decorator("primitive", rules, options)

@@ -11,6 +11,7 @@ import numpy as np
 from wengert import _dtypes
 from wengert._core import Tensor, Tracer, memory_of, tensors, wrap
 from wengert._dtypes import inexact
+from wengert.kernels._jit.tracing import Expression
 from wengert.kernels.shapes import unbroadcast
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ def foreign(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
             dtype = found
         elif x is not None and (type(x) not in Number or type(x) is complex):
             differ = True  # a complex number may change the dtype of what is beside it
+    if not some and any(type(x) is Expression for x in inputs):
+        return apply(op.scalar, op, inputs, params.values())
     if not some or (op.tensors and any(type(x) in Number for x in _of_tensors(op, inputs))):
         raise _refusal(op, inputs)
     if level is None:
@@ -55,6 +58,13 @@ def foreign(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
     if op.floats and not any(memory_of(x).dtype in inexact for x in inputs if _is_tensor(x)):
         inputs = tuple(to_float(*inputs))
     return level.apply(op, inputs, params)
+
+
+def apply(function: Any, op: Op, inputs: Iterable[Any], params: Iterable[Any]) -> Any:
+    """Call a function that has the arguments of an op's forward."""
+    given = dict(zip(op.inputs, inputs, strict=True)) | dict(zip(op.params, params, strict=True))
+    behind = {n: given.pop(n) for n in op.keyword_only}
+    return function(*(given[n] for n in op.signature.parameters if n in given), **behind)
 
 
 def _is_tensor(x: Any) -> bool:

@@ -22,7 +22,8 @@ import numpy as np
 
 from wengert import _core
 from wengert._dtypes import inexact
-from wengert.ops import _numpy_names, _operands
+from wengert.kernels._jit import LARGE
+from wengert.ops import _fuse, _numpy_names, _operands
 
 if TYPE_CHECKING:
     from wengert.ops._declare import Op
@@ -33,10 +34,10 @@ def {name}({signature}):
     if {only_arrays}:
         if not ({all_arrays}):
             return foreign(op, ({inputs},), {{{params}}})
-        return forward({call}){first}
+        return {compute_arrays}{first}
 {mixed}{ask}\
     try:
-        out{aux} = forward({call})
+        out{aux} = {compute}
     except Exception as error:
         raise explain(op, error, ({inputs},)) from error
     if type(out) is not ndarray:
@@ -94,8 +95,9 @@ UNWRAP_VALUE = """\
 """
 
 # Two inputs: a Python number takes its neighbour's dtype from a cache of 0-d arrays, where
-# 1 and 1+0j are one key.
+# 1 and 1+0j are one key. What is no number says whether there is enough for a kernel.
 MIXED_PAIR = """\
+    wide = v_{a}
     if v_{b} is {b}:
 {b_number}\
     elif v_{a} is {a}:
@@ -111,7 +113,7 @@ NUMBER = """\
             v_{i} = constants[{i}, v_{other}.dtype]
         except (KeyError, TypeError):
             return foreign(op, ({inputs}), {{{params}}})
-"""
+{wide}"""
 
 NO_NUMBER = """\
         return foreign(op, ({inputs}), {{{params}}})
@@ -156,6 +158,15 @@ def {name}_clear(node):
 
 def {name}_release(node):
     {released}
+"""
+
+# Large arrays: one kernel for all gradients. None where there is none.
+FUSED = """\
+    found = None if g.size < {least} else pull(g, ({edges},), ({values}), ({params}))
+    if found is not None:
+        {results}, = found
+    else:
+{gradients}\
 """
 
 GRADIENT = """\
@@ -214,7 +225,8 @@ def apply_source(op: Op, layout: Layout) -> str:
         all_arrays=" and ".join(f"isinstance({i}, array_like)" for i in _required(op)),
         inputs=", ".join(op.inputs),
         params=_given(op),
-        call=_call(op),
+        compute=_compute(op, "wide" if _is_pair(op) else f"v_{op.inputs[0]}"),
+        compute_arrays=_compute(op, f"v_{op.inputs[0]}"),
         first="[0]" if op.aux else "",
         mixed=_mixed_source(op) + _to_float_source(op, no_edge or "True"),
         aux="".join(f", {name}" for name in op.aux),
@@ -269,6 +281,20 @@ def _call(op: Op, value: str = "v_{i}") -> str:
     return ", ".join(parts)
 
 
+def _compute(op: Op, wide: str) -> str:
+    """The forward; where what is called `wide` is large, the kernel made of it."""
+    least = _fuse.least_of(op)
+    if least is None:
+        return f"forward({_call(op)})"
+    inputs, params = ", ".join(f"v_{i}" for i in op.inputs), " ".join(f"{p}," for p in op.params)
+    fused = f"fused(({inputs},), ({params}))"
+    return f"forward({_call(op)}) if {wide}.size < {least} else {fused}"
+
+
+def _is_pair(op: Op) -> bool:
+    return op.mixed and len(op.inputs) == 2 and len(_required(op)) == 2
+
+
 def _given(op: Op) -> str:
     """The parameters as the items of a dict."""
     return ", ".join(f"{p!r}: {p}" for p in op.params)
@@ -281,12 +307,12 @@ def _mixed_source(op: Op) -> str:
     if not op.mixed:
         foreign = " or ".join(f"v_{i} is {i}" for i in op.inputs)
         return UNMIXED.format(foreign=foreign, inputs=inputs, params=_given(op))
-    if len(op.inputs) == 2 and len(_required(op)) == 2:
+    if _is_pair(op):
         a, b = op.inputs
         given = {"inputs": inputs, "params": _given(op)}
         numbers = {
             f"{name}_number": (NO_NUMBER if i in op.tensors else NUMBER).format(
-                i=i, other=other, **given
+                i=i, other=other, wide=f"        wide = v_{b}\n" if i == a else "", **given
             )
             for name, i, other in (("a", a, b), ("b", b, a))
         }
@@ -327,7 +353,7 @@ def pullback_source(op: Op, layout: Layout) -> str:
                 args.append((load if w in layout.arrays else "node.s_{w}").format(w=w))
         return ", ".join(args)
 
-    def gradients(condition: str, load: str) -> str:
+    def gradients(condition: str, load: str, fused: bool = False) -> str:
         text = ""
         if op.shared is not None:
             text += f"    shared = vjp_shared({arguments(op.shared_takes, load)})"
@@ -338,7 +364,17 @@ def pullback_source(op: Op, layout: Layout) -> str:
         for i in diff:
             args = arguments(op.takes[i], load, i)
             text += GRADIENT.format(i=i, args=args, condition=condition.format(i=i))
-            text += UNBROADCAST.format(i=i) if broadcasts else ""
+        if fused:
+            text = FUSED.format(
+                least=LARGE,
+                edges=", ".join(f"e_{i}" for i in diff),
+                values=" ".join(f"node.s_{n}," for n in layout.arrays),
+                params=" ".join(f"node.s_{n}," for n in op.keeps if n not in layout.arrays),
+                results=", ".join(f"g_{i}" for i in diff),
+                gradients=indent(text, "    "),
+            )
+        if broadcasts:
+            text += "".join(UNBROADCAST.format(i=i) for i in diff)
         return text
 
     saved = [f"node.s_{n}" for n in layout.arrays]
@@ -348,7 +384,7 @@ def pullback_source(op: Op, layout: Layout) -> str:
         edges=", ".join(edges),
         own_edges="".join(f"    e_{i} = node.e_{i}\n" for i in diff),
         results=", ".join(f"g_{i}" for i in diff),
-        gradients=gradients("e_{i} is not None", "node.s_{w}"),
+        gradients=gradients("e_{i} is not None", "node.s_{w}", _fuse.fuses_rules(op)),
         gradients_to=gradients("e_{i} in wanted", "l_{w}"),
         lifts="".join(
             f"    l_{n} = lift(node.s_{n}, {_edge_of(layout, n)})\n" for n in layout.arrays
@@ -451,6 +487,8 @@ def _write(op: Op, scope: dict[str, Any], function: Any) -> None:
     scope |= _SCOPE | {
         "op": op,
         "forward": op.forward,
+        "fused": _fuse.forward_of(op),
+        "pull": _fuse.pullback_of(op, Layout(op).arrays),
         "defaults": {n: p.default for n, p in op.signature.parameters.items()},
         "constants": _operands.constants if op.differentiable else _operands.thresholds,
         "Recorded": op.node,
@@ -488,6 +526,6 @@ _SCOPE: dict[str, Any] = {
 # Names that `apply` uses beside those of the op: no argument may hide one of them.
 TAKEN = frozenset({
     *_SCOPE, "op", "forward", "defaults", "constants", "Recorded",
-    "site", "error", "out", "result", "frame", "code", "node",
+    "fused", "pull", "found", "wide", "site", "error", "out", "result", "frame", "code", "node",
     "type", "isinstance", "complex", "Exception", "KeyError", "TypeError",
 })  # fmt: skip

@@ -31,6 +31,7 @@ from wengert._core import (
     tick,
     wrap,
 )
+from wengert.kernels._jit.tracing import ARRAYS
 from wengert.ops._operands import cast, innermost, show
 
 Array = np.ndarray
@@ -282,7 +283,7 @@ def output_of(part: type[Any], whole: Any, index: int, shape: tuple[int, ...]) -
 
 def require_tensor(name: str, argument: str, value: Tensor, position: int = 1) -> None:
     """Raise TypeError where `value` is neither a Tensor nor an array."""
-    if not isinstance(value, Tensor) and not isinstance(value, np.ndarray | np.generic):
+    if not isinstance(value, Tensor) and not isinstance(value, ARRAYS):
         raise TypeError(
             f"{name}(): argument '{argument}' (position {position}) must be Tensor, not"
             f" {type(value).__name__}"

@@ -7,6 +7,7 @@ the operation beside them. Rectifiers have a module of their own.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -39,10 +40,12 @@ def _gelu_slope(g: Value, x: Value, approximate: str) -> Value:
 
 
 @in_float32
-def _gelu(x: np.ndarray, approximate: str) -> np.ndarray:
+def _gelu(
+    x: np.ndarray, approximate: str, erf: Callable[[Value], Value] = special.erf
+) -> np.ndarray:
     require_kind("GeluKernelImpl", x, "f")
     if approximate == "none":
-        out = special.erf(x * x.dtype.type(_ROOT_HALF))
+        out = erf(x * x.dtype.type(_ROOT_HALF))
     else:
         out = np.tanh((x + x * x * x * _TANH_CUBE) * _TANH_SCALE)
     out += 1
@@ -51,7 +54,10 @@ def _gelu(x: np.ndarray, approximate: str) -> np.ndarray:
     return out
 
 
-@elementwise(input=lambda g, input, approximate: _gelu_slope(g, input, approximate))
+@elementwise(
+    input=lambda g, input, approximate: _gelu_slope(g, input, approximate),
+    scalar=lambda input, approximate: _gelu(input, approximate, erf),
+)
 def gelu(input: Value, *, approximate: str = "none") -> Value:
     """x times the normal distribution function of x; ``approximate="tanh"`` is cheaper.
 

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from wengert.kernels._jit.tracing import call
 from wengert.kernels.precision import in_float32
 from wengert.kernels.scan import logaddexp as logaddexp_of
 from wengert.ops._checks import require_kind
@@ -71,7 +72,7 @@ def _log10(x: np.ndarray) -> np.ndarray:
     return np.log10(x, dtype=np.float64).astype(x.dtype) if x.dtype == np.float32 else np.log10(x)
 
 
-@elementwise(_log10, floats=True, input=lambda g, input: g / conj(input * _LN10))
+@elementwise(_log10, scalar=np.log10, floats=True, input=lambda g, input: g / conj(input * _LN10))
 def log10(input: Value) -> Value:
     """Logarithm to the base 10.
 
@@ -99,7 +100,12 @@ def _sigmoid(x: np.ndarray) -> np.ndarray:
     return np.reciprocal(out)
 
 
-@elementwise(_sigmoid, floats=True, input=lambda g, out: g * conj((1.0 - out) * out))
+@elementwise(
+    _sigmoid,
+    scalar=lambda input: call("sigmoid", 0.6, input),
+    floats=True,
+    input=lambda g, out: g * conj((1.0 - out) * out),
+)
 def sigmoid(input: Value) -> Value:
     """The logistic function ``1 / (1 + exp(-x))``.
 

@@ -12,7 +12,9 @@ from wengert.ops._declare import Value, elementwise, multilinear
 from wengert.ops._variadic import require_tensor
 
 
-@multilinear(g=lambda g: no_slope(g), batch=leading, name="zeros_like")
+@multilinear(
+    g=lambda g: no_slope(g), batch=leading, name="zeros_like", scalar=lambda g: g.dtype.type(0)
+)
 def no_slope(g: Value) -> Value:
     """The gradient of what is constant in pieces: zeros."""
     return np.zeros_like(g)
@@ -102,7 +104,10 @@ def round(input: Value, *, decimals: int = 0) -> Value:
     return _round_to(input, decimals)
 
 
-@elementwise(input=lambda g: no_slope(g))
+@elementwise(
+    input=lambda g: no_slope(g),
+    scalar=lambda input: np.where(input > 0, 1.0, np.where(input < 0, -1.0, np.float32(0))),
+)
 def sign(input: Value) -> Value:
     """-1, 0 or 1 by the sign of each element; 0 for NaN.
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from wengert import _dtypes
 from wengert._core import Tensor, wrap
+from wengert.kernels._jit.tracing import ARRAYS
 from wengert.kernels.masking import kept
 from wengert.ops import _operands
 from wengert.ops._batching import Batch
@@ -39,6 +40,7 @@ def _aligned(b: Batch) -> Value:
     mask=None,
     batch=_aligned,
     name="where_backward",
+    scalar=lambda input, mask: np.where(mask, input, 0.0),
 )
 def keep(input: Value, mask: Value) -> Value:
     """`input` where the mask, which broadcasts to its shape, is true; zero elsewhere.
@@ -54,6 +56,7 @@ def keep(input: Value, mask: Value) -> Value:
     mask=None,
     batch=_aligned,
     name="masked_fill",
+    scalar=lambda input, mask: np.where(mask, 0.0, input),
 )
 def drop(input: Value, mask: Value) -> Value:
     """`input` where the mask, which broadcasts to its shape, is false; zero elsewhere."""
@@ -69,6 +72,7 @@ def drop(input: Value, mask: Value) -> Value:
     jvp=lambda d_input, d_other, input, other, condition: _where(
         or_zeros(d_input, input), or_zeros(d_other, other), condition
     ),
+    scalar=lambda input, other, condition: np.where(condition, input, other),
 )
 def _where(input: Value, other: Value, condition: Value) -> Value:
     try:
@@ -97,7 +101,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     tensor([1., 0.])
     """
     if not isinstance(condition, Tensor):
-        if isinstance(condition, np.ndarray | np.generic) and not isinstance(input, Tensor):
+        if isinstance(condition, ARRAYS) and not isinstance(input, Tensor):
             return np.where(condition, input, other)
         if not isinstance(condition, np.ndarray | np.generic):
             raise TypeError(
@@ -141,6 +145,7 @@ def _as_mask(condition: Tensor) -> Tensor:
     jvp=lambda d_input, d_value, input, mask, value: _masked_fill(
         or_zeros(d_input, input), mask, or_zeros(d_value, value)
     ),
+    scalar=lambda input, mask, value: np.where(mask, value, input),
 )
 def _masked_fill(input: Value, mask: Value, value: Value) -> Value:
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from wengert.kernels import special as kernels
+from wengert.kernels._jit.tracing import call
 from wengert.kernels.precision import in_float64
 from wengert.ops._checks import require_kind
 from wengert.ops._declare import Value, elementwise
@@ -15,7 +16,11 @@ _lgamma, _digamma = in_float64(kernels.lgamma64), in_float64(kernels.digamma64)
 _TWO_OVER_ROOT_PI = 2.0 / math.sqrt(math.pi)
 
 
-@elementwise(floats=True, input=lambda g, input: g * exp(-(input * input)) * _TWO_OVER_ROOT_PI)
+@elementwise(
+    floats=True,
+    input=lambda g, input: g * exp(-(input * input)) * _TWO_OVER_ROOT_PI,
+    scalar=lambda input: call("erf", 0.5, input),
+)
 def erf(input: Value) -> Value:
     """The error function of each element.
 
@@ -27,7 +32,11 @@ def erf(input: Value) -> Value:
     return kernels.erf(input)
 
 
-@elementwise(floats=True, input=lambda g, input: g * exp(-(input * input)) * -_TWO_OVER_ROOT_PI)
+@elementwise(
+    floats=True,
+    input=lambda g, input: g * exp(-(input * input)) * -_TWO_OVER_ROOT_PI,
+    scalar=lambda input: call("erfc", 1.5, input),
+)
 def erfc(input: Value) -> Value:
     """``1 - erf(x)``, accurate for large x.
 

@@ -197,7 +197,11 @@ def _sinc(x: np.ndarray) -> np.ndarray:
     return np.where(zero, x.dtype.type(1), np.sin(angle) / angle)
 
 
-@elementwise(floats=True, input=lambda g, input: _sinc_slope(g, input))
+@elementwise(
+    floats=True,
+    input=lambda g, input: _sinc_slope(g, input),
+    scalar=lambda input: _sinc(input),
+)
 def sinc(input: Value) -> Value:
     """``sin(pi x) / (pi x)``, and 1 at 0.
 

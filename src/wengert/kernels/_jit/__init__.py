@@ -19,6 +19,7 @@ Kernels check nothing. Their callers do, and have another way for where there is
 
 from __future__ import annotations
 
+import ast
 import os
 import sys
 from collections.abc import Callable
@@ -109,6 +110,24 @@ class Kernel:
 def kernel(function: Callable[..., None]) -> Kernel:
     """Mark a function of the kernel language."""
     return Kernel(function)
+
+
+@cache
+def compiled(source: str) -> Callable[..., Any]:
+    """A kernel for float32 whose text was made by a program; it may call all of `mathlib`
+    and `precise`."""
+    from wengert.kernels._jit import compiler, language, mathlib, precise
+
+    tree = ast.parse(source).body[0]
+    assert isinstance(tree, ast.FunctionDef)
+
+    def text() -> str:
+        unit = language.Unit("f32")
+        unit.add_tree(tree, vars(mathlib) | vars(precise), inline=False)
+        return unit.text()
+
+    kinds = language.kinds_of(language.signature_of(tree, "f32"))
+    return compiler.load(tree.name, kinds, text, source)
 
 
 @cache

@@ -1,0 +1,136 @@
+"""Kernels for large arrays, made from what an operation declares.
+
+The forward of an operation, called with expressions instead of arrays, writes itself down
+(`kernels/_jit/tracing.py`), and so do its rules. What they wrote becomes a kernel: one loop
+for a forward of many steps, and one for all the gradients that are wanted. A function that cannot
+be written down (it looks at its elements, or calls what expressions do not know) has no kernel,
+and NumPy computes it as it computes small arrays and dtypes other than float32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wengert.kernels._jit import LARGE
+from wengert.kernels._jit.operands import Plan, layout_of, plan_of
+from wengert.ops._operands import apply
+
+if TYPE_CHECKING:
+    from wengert.ops._declare import Op
+
+# Where one loop of NumPy is as fast until several threads have enough to do.
+_CHEAP = frozenset({
+    np.add, np.subtract, np.multiply, np.true_divide, np.negative, np.absolute, np.sqrt,
+    np.equal, np.not_equal, np.isnan, np.isinf, np.isfinite, np.logical_not, np.logical_and,
+    np.logical_or, np.logical_xor,
+})  # fmt: skip
+_PLAIN = frozenset({bool, int, float, str, type(None)})
+_MOST_PLANS = 256
+_UNKNOWN: Any = object()
+
+
+def least_of(op: Op) -> int | None:
+    """Elements of the first input from which a kernel is looked for; None if there is none."""
+    if op.scalar is None or op.view or op.aux:
+        return None
+    return 1 << 16 if op.forward in _CHEAP else LARGE
+
+
+def fuses_rules(op: Op) -> bool:
+    """Whether a kernel may compute the gradients of an op."""
+    wants = {name for names in op.wants.values() for name in names}
+    # Rules that read nothing hand on what they get, or change its sign.
+    return (
+        op.kind == "elementwise"
+        and bool(wants)
+        and wants.isdisjoint(f"{i}_shape" for i in op.inputs)
+    )
+
+
+def forward_of(op: Op) -> Callable[..., Any]:
+    """`compute(inputs, params)`: the forward of an op on large arrays."""
+    plans: dict[Any, Plan | None] = {}
+
+    def compute(inputs: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
+        layout = layout_of(inputs)
+        if layout is not None:
+            key = layout.kinds, repr(params) if params else ""
+            plan = plans.get(key, _UNKNOWN)
+            if plan is _UNKNOWN:
+                scalar = [lambda *given: apply(op.scalar, op, given, params)]
+                plan = _noted(plans, key, scalar, layout.kinds, params)
+            if plan is not None:
+                found = plan(inputs, layout)
+                if found is not None:
+                    return found[0]
+        return apply(op.forward, op, inputs, params)
+
+    return compute
+
+
+def pullback_of(op: Op, names: Sequence[str]) -> Callable[..., Any]:
+    """`pull(g, edges, values, params)`: the gradients of an op, for the edges that are there.
+
+    The values are the arrays called `names`, as far as the node keeps them.
+    """
+    plans: dict[Any, Plan | None] = {}
+    readers: dict[tuple[bool, ...], list[int]] = {}
+
+    def pull(g: Any, edges: Any, values: Any, params: Any) -> Sequence[Any] | None:
+        wanted = tuple([e is not None for e in edges])
+        reads = readers.get(wanted)
+        if reads is None:
+            inputs = [i for i, some in zip(op.differentiable, wanted, strict=True) if some]
+            used = {n for i in inputs for n in op.wants[i]}
+            reads = readers[wanted] = [k for k, n in enumerate(names) if n in used]
+        arrays = (g, *[values[k] for k in reads])
+        layout = layout_of(arrays)
+        if layout is None or layout.shape != g.shape:
+            return None
+        key = layout.kinds, wanted, repr(params) if params else ""
+        plan = plans.get(key, _UNKNOWN)
+        if plan is _UNKNOWN:
+            inputs = [i for i, some in zip(op.differentiable, wanted, strict=True) if some]
+            known = dict(zip(_param_names(op, names), params, strict=True))
+            rules = [partial(_rule, op, i, [names[k] for k in reads], known) for i in inputs]
+            plan = _noted(plans, key, rules, layout.kinds, params)
+        found = None if plan is None else plan(arrays, layout)
+        if found is None:
+            return None
+        some = iter(found)
+        return [next(some) if w else None for w in wanted]
+
+    return pull
+
+
+def _param_names(op: Op, arrays: Sequence[str]) -> list[str]:
+    """What the rules read beside arrays."""
+    return [n for n in op.keeps if n not in arrays]
+
+
+def _rule(
+    op: Op, name: str, names: Sequence[str], params: dict[str, Any], g: Any, *values: Any
+) -> Any:
+    known = dict(zip(names, values, strict=True)) | params
+    rule = op.rules[name]
+    assert rule is not None
+    return rule(g, *(known[n] for n in op.takes[name]))
+
+
+def _noted(
+    plans: dict[Any, Plan | None],
+    key: Any,
+    functions: Sequence[Callable[..., Any]],
+    kinds: str,
+    params: Sequence[Any],
+) -> Plan | None:
+    plain = all(type(p) in _PLAIN for p in params)
+    if len(plans) >= _MOST_PLANS:
+        plans.clear()
+    # Numbers among the parameters are arguments of the kernel: another number needs no other.
+    plan = plans[key] = plan_of(functions, kinds, bool(params)) if plain else None
+    return plan
