@@ -43,6 +43,10 @@ def _gelu_slope(g: Value, x: Value, approximate: str) -> Value:
 def _gelu(
     x: np.ndarray, approximate: str, erf: Callable[[Value], Value] = special.erf
 ) -> np.ndarray:
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError(
+            f"approximate argument must be either none or tanh, and is {approximate!r}"
+        )
     require_kind("GeluKernelImpl", x, "f")
     if approximate == "none":
         out = erf(x * x.dtype.type(_ROOT_HALF))
@@ -65,10 +69,6 @@ def gelu(input: Value, *, approximate: str = "none") -> Value:
     >>> wengert.nn.functional.gelu(wengert.tensor([-1.0, 2.0]))
     tensor([-0.1587,  1.9545])
     """
-    if approximate not in ("none", "tanh"):
-        raise RuntimeError(
-            f"approximate argument must be either none or tanh, and is {approximate!r}"
-        )
     return _gelu(np.asarray(input), approximate)
 
 

@@ -122,7 +122,7 @@ def compiled(source: str) -> Callable[..., Any]:
     assert isinstance(tree, ast.FunctionDef)
 
     def text() -> str:
-        unit = language.Unit("f32")
+        unit = language.Unit("f32", exact=True)
         unit.add_tree(tree, vars(mathlib) | vars(precise), inline=False)
         return unit.text()
 

@@ -46,7 +46,7 @@ _COMPARISONS: dict[type, str] = {
     ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne",
 }  # fmt: skip
 # The order is the one LLVM may choose: sums of vectors.
-_ANY_ORDER, _EXACT = "reassoc nsz contract", "contract"
+_ANY_ORDER, _CONTRACT = "reassoc nsz contract", "contract"
 
 
 class KernelSyntaxError(SyntaxError):
@@ -80,10 +80,13 @@ def float_text(value: float, type: str) -> str:
 
 
 class Unit:
-    """One module of LLVM: a kernel and the functions that it calls, for one `real` type."""
+    """One module of LLVM: a kernel and the functions that it calls, for one `real` type.
 
-    def __init__(self, real: str) -> None:
-        self.real = real
+    With `exact` the arithmetic of the kernel itself is rounded step by step, as NumPy's is.
+    """
+
+    def __init__(self, real: str, exact: bool = False) -> None:
+        self.real, self.exact = real, exact
         self.done: dict[str, Signature] = {}
         self.parts: list[str] = []
         self.declared: set[str] = set()
@@ -161,6 +164,7 @@ class _Function:
     ) -> None:  # fmt: skip
         self.unit, self.tree, self.signature = unit, tree, signature
         self.scope, self.inline = scope, inline
+        self.flags = "" if unit.exact and not inline else _CONTRACT
         self.slots: list[str] = []
         self.lines: list[str] = []
         self.names: dict[str, Term] = {}
@@ -304,7 +308,7 @@ class _Function:
         raise self.fail(node, "not in the subset")
 
     def _BinOp(self, node: ast.BinOp) -> Term:  # noqa: N802
-        return self.binary(node, node.op, self.value(node.left), self.value(node.right), _EXACT)
+        return self.binary(node, node.op, self.value(node.left), self.value(node.right), self.flags)
 
     def binary(self, node: ast.AST, op: ast.operator, a: Term, b: Term, flags: str) -> Term:
         if a.type == b.type == "const":
@@ -326,7 +330,7 @@ class _Function:
             return Term(-value.text, "const")
         if value.type in FLOATS:
             return Term(self.emit(f"fneg {LLVM[value.type]} {value.text}"), value.type)
-        return self.binary(node, ast.Sub(), Term(0, "const"), value, _EXACT)
+        return self.binary(node, ast.Sub(), Term(0, "const"), value, self.flags)
 
     def _Compare(self, node: ast.Compare) -> Term:  # noqa: N802
         a, b = self.value(node.left), self.value(node.comparators[0])
@@ -447,7 +451,7 @@ class _Function:
         if isinstance(target, ast.Name):
             now, flags = self._Name(target), _ANY_ORDER
         elif isinstance(target, ast.Subscript):
-            now, flags = self._Subscript(target), _EXACT
+            now, flags = self._Subscript(target), self.flags
         else:
             raise self.fail(node, "not in the subset")
         value = self.binary(node, node.op, now, self.value(node.value), flags)

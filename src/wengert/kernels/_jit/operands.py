@@ -185,7 +185,7 @@ def plan_of(functions: Sequence[Callable[..., Any]], kinds: str, hoist: bool) ->
         tuple(r.dtype for r in traced.results),
         tuple(trace.numbers.values()),
         traced.chunk,
-        _CHEAP_SIZE if trace.work < _CHEAP_WORK and len(functions) == 1 else LARGE,
+        _CHEAP_SIZE if trace.work < _CHEAP_WORK and len(trace.lines) == 1 else LARGE,
         bool(trace.guards),
         traced.passed,
     )
