@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import wengert
+import wengert.special  # its operations belong to the registry
 from wengert.kernels import _jit
 from wengert.kernels._jit import LARGE, operands
 from wengert.kernels._jit.operands import layout_of
@@ -113,12 +114,13 @@ def assert_near(
 
 # What is not for float32, is not elementary, or has no function in the kernel language.
 WITHOUT = {
-    "_angle", "_close", "_complex", "_complex_sgn", "_conj", "_discrete", "_div_floor",
-    "_exponent", "_mantissa", "_polygamma", "_ratio_power", "atan2", "bessel", "bitwise_and",
-    "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
-    "digamma", "dirichlet_grad", "erfinv", "fmod", "from_start", "gcd", "igamma", "igammac",
-    "isreal", "lcm", "lgamma", "logaddexp", "logaddexp2", "nextafter", "no_slope", "remainder",
-    "standard_gamma_grad",
+    "_airy", "_angle", "_close", "_complex", "_complex_sgn", "_conj", "_discrete", "_div_floor",
+    "_exponent", "_mantissa", "_polygamma", "_polynomial", "_ratio_power", "atan2", "bessel",
+    "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift",
+    "bitwise_xor", "digamma", "dirichlet_grad", "entr", "erfcx", "erfinv", "fmod", "from_start",
+    "gcd", "igamma", "igammac", "isreal", "lcm", "lgamma", "log_ndtr", "logaddexp",
+    "logaddexp2", "ndtr", "ndtri", "nextafter", "no_slope", "remainder", "standard_gamma_grad",
+    "zeta",
 }  # fmt: skip
 # Their angles are too large among the special values: NumPy reduces those.
 ANGLES = {"sin", "cos", "tan", "sinc"}
@@ -166,9 +168,9 @@ def gradient(op: Op, name: str, arrays: dict[str, Any], params: dict[str, Any]) 
 
 # Rules that give the cotangent or zeros, or call what has no kernel.
 PLAIN = {
-    "_angle", "_complex", "_complex_sgn", "_conj", "_mantissa", "_polygamma", "_ratio_power",
-    "bessel", "digamma", "dirichlet_grad", "igamma", "igammac", "lgamma", "remainder",
-    "standard_gamma_grad",
+    "_airy", "_angle", "_complex", "_complex_sgn", "_conj", "_mantissa", "_polygamma",
+    "_polynomial", "_ratio_power", "bessel", "digamma", "dirichlet_grad", "igamma", "igammac",
+    "lgamma", "log_ndtr", "remainder", "standard_gamma_grad", "zeta",
 }  # fmt: skip
 
 
