@@ -4,6 +4,7 @@
 #   make test              the whole suite, with PyTorch 2.13.0 as the oracle
 #   make test PARITY=0     without PyTorch: nothing is downloaded for it, its tests are skipped
 #   make parity             every record that PyTorch has of what scripts use; counts into README.md
+#   make accuracy           errors of the functions in kernels, measured, into docs/kernels.md
 #   make lint docs bench clean
 #
 # PYTHON chooses the interpreter (3.11 or newer). pip reads your own configuration as usual.
@@ -21,7 +22,7 @@ TORCH := torch==2.13.0
 STAMPS := $(VENV)/.stamps
 TORCH_STAMP := $(if $(filter 0,$(PARITY)),,$(STAMPS)/torch)
 
-.PHONY: demo test parity lint docs bench clean
+.PHONY: demo test parity accuracy lint docs bench clean
 .DELETE_ON_ERROR:
 
 demo: $(STAMPS)/demo
@@ -32,6 +33,9 @@ test: $(TORCH_STAMP) $(STAMPS)/test
 
 parity: $(STAMPS)/torch $(STAMPS)/test
 	$(BIN)/python -m tests.parity.report --write
+
+accuracy: $(STAMPS)/test
+	$(BIN)/python benchmarks/accuracy.py --write
 
 lint: $(STAMPS)/test
 	$(BIN)/ruff check .

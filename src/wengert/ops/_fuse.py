@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wengert.kernels._jit import LARGE
-from wengert.kernels._jit.operands import Plan, layout_of, plan_of
+from wengert.kernels._jit.operands import Plan, kinds_of, layout_of, plan_of
 from wengert.ops._operands import apply
 
 if TYPE_CHECKING:
@@ -56,17 +56,21 @@ def forward_of(op: Op) -> Callable[..., Any]:
     plans: dict[Any, Plan | None] = {}
 
     def compute(inputs: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
-        layout = layout_of(inputs)
-        if layout is not None:
-            key = layout.kinds, repr(params) if params else ""
-            plan = plans.get(key, _UNKNOWN)
-            if plan is _UNKNOWN:
-                scalar = [lambda *given: apply(op.scalar, op, given, params)]
-                plan = _noted(plans, key, scalar, layout.kinds, params)
-            if plan is not None:
-                found = plan(inputs, layout)
-                if found is not None:
-                    return found[0]
+        kinds, layout = kinds_of(inputs), None
+        if kinds is None:
+            layout = layout_of(inputs)
+            if layout is None:
+                return apply(op.forward, op, inputs, params)
+            kinds = layout.kinds
+        key = (kinds, repr(params)) if params else kinds
+        plan = plans.get(key, _UNKNOWN)
+        if plan is _UNKNOWN:
+            scalar = [lambda *given: apply(op.scalar, op, given, params)]
+            plan = _noted(plans, key, scalar, kinds, params)
+        if plan is not None:
+            found = plan.flat(inputs, kinds) if layout is None else plan.laid_out(inputs, layout)
+            if found is not None:
+                return found[0]
         return apply(op.forward, op, inputs, params)
 
     return compute
@@ -88,17 +92,22 @@ def pullback_of(op: Op, names: Sequence[str]) -> Callable[..., Any]:
             used = {n for i in inputs for n in op.wants[i]}
             reads = readers[wanted] = [k for k, n in enumerate(names) if n in used]
         arrays = (g, *[values[k] for k in reads])
-        layout = layout_of(arrays)
-        if layout is None or layout.shape != g.shape:
-            return None
-        key = layout.kinds, wanted, repr(params) if params else ""
+        kinds, layout = kinds_of(arrays), None
+        if kinds is None:
+            layout = layout_of(arrays)
+            if layout is None or layout.shape != g.shape:
+                return None
+            kinds = layout.kinds
+        key = kinds, wanted, repr(params) if params else ""
         plan = plans.get(key, _UNKNOWN)
         if plan is _UNKNOWN:
             inputs = [i for i, some in zip(op.differentiable, wanted, strict=True) if some]
             known = dict(zip(_param_names(op, names), params, strict=True))
             rules = [partial(_rule, op, i, [names[k] for k in reads], known) for i in inputs]
-            plan = _noted(plans, key, rules, layout.kinds, params)
-        found = None if plan is None else plan(arrays, layout)
+            plan = _noted(plans, key, rules, kinds, params)
+        if plan is None:
+            return None
+        found = plan.flat(arrays, kinds) if layout is None else plan.laid_out(arrays, layout)
         if found is None:
             return None
         some = iter(found)

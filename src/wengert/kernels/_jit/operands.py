@@ -16,8 +16,6 @@ Arrays = Sequence["np.ndarray | None"]
 
 _C_CONTIGUOUS, _ALIGNED = 1, 256
 _GOOD = _C_CONTIGUOUS | _ALIGNED
-# Elements below which a kernel gains nothing over one loop of NumPy.
-_CHEAP_WORK, _CHEAP_SIZE = 0.25, 1 << 16
 # An innermost dimension that is shorter is not worth a loop.
 _SHORTEST = 4
 
@@ -41,25 +39,36 @@ class Layout(NamedTuple):
         return np.empty([self.shape[d] for d in there], dtype).transpose(back)
 
 
-def layout_of(arrays: Arrays) -> Layout | None:
-    """How arrays of float32 and bool lie, or None where no kernel can read them."""
+def kinds_of(arrays: Arrays) -> str | None:
+    """The kinds of arrays of one shape that lie one element after the other; else None."""
     shape: Any = None
     kinds = ""
     for a in arrays:
         if a is None:
             kinds += "n"
-        elif not a.ndim and a.dtype is F32:
-            kinds += "s"
-        elif (
-            (shape is None or a.shape == shape)
-            and (a.dtype is F32 or a.dtype is BOOL)
-            and a.flags.num & _GOOD == _GOOD
-        ):
-            shape = a.shape
-            kinds += "f" if a.dtype is F32 else "b"
+            continue
+        dtype = a.dtype
+        if dtype is F32:
+            if not a.ndim:
+                kinds += "s"
+                continue
+            kinds += "f"
+        elif dtype is BOOL and a.ndim:
+            kinds += "b"
         else:
-            return _other_layout(tuple(None if x is None else _outline(x) for x in arrays))
-    return None if shape is None else Layout(kinds, shape, None, (), prod(shape), 1)
+            return None
+        if shape is None:
+            shape = a.shape
+        elif a.shape != shape:
+            return None
+        if a.flags.num & _GOOD != _GOOD:
+            return None
+    return None if shape is None else kinds
+
+
+def layout_of(arrays: Arrays) -> Layout | None:
+    """How arrays of float32 and bool lie, or None where no kernel can read them."""
+    return _layout(tuple([None if a is None else _outline(a) for a in arrays]))
 
 
 def _outline(a: np.ndarray) -> tuple[Any, ...]:
@@ -67,8 +76,7 @@ def _outline(a: np.ndarray) -> tuple[Any, ...]:
 
 
 @lru_cache(1024)
-def _other_layout(outlines: tuple[Any, ...]) -> Layout | None:
-    """Of arrays that broadcast, or whose dimensions lie in another order."""
+def _layout(outlines: tuple[Any, ...]) -> Layout | None:
     found = [o for o in outlines if o is not None]
     if any(o[2] not in (F32, BOOL) or not o[3] for o in found):
         return None
@@ -145,26 +153,43 @@ class Plan(NamedTuple):
     outputs: tuple[np.dtype[Any], ...]
     numbers: tuple[float, ...]
     chunk: int
-    least: int  # elements from which it is faster than NumPy
     guarded: bool
     passed: tuple[bool, ...]  # results that are the first operand
 
-    def __call__(self, arrays: Arrays, layout: Layout) -> list[Any] | None:
-        """The results; None where elements are out of the kernel's range."""
-        extent, width = layout.extent, layout.width
-        if extent * width < self.least:
-            return None
+    simple: bool  # one result, which is computed, and no argument but arrays
+
+    def flat(self, arrays: Sequence[Any], kinds: str) -> Sequence[Any] | None:
+        """The results for arrays with `kinds_of`; None where elements are out of range."""
+        first: Any = arrays[0]
+        if self.simple:
+            result = np.empty(first.shape, self.outputs[0])
+            self.kernel(*arrays, result, first.size, self.chunk)
+            return (result,)
+        if kinds[0] not in "fb":
+            first = next(a for a, kind in zip(arrays, kinds, strict=True) if kind in "fb")
+        results = [np.empty(first.shape, dtype) for dtype in self.outputs]
+        return self._computed(arrays, kinds, results, (), first.size, self.chunk)
+
+    def laid_out(self, arrays: Sequence[Any], layout: Layout) -> Sequence[Any] | None:
+        """The results for arrays with a `Layout`; None where elements are out of range."""
         results = [layout.empty(dtype) for dtype in self.outputs]
-        given = [
-            a if kind != "s" else a.item(0)
-            for a, kind in zip(arrays, layout.kinds, strict=True) if a is not None
-        ]  # fmt: skip
-        wide = np.empty(-(-extent // self.chunk), np.float32) if self.guarded else None
+        chunk = max(1, self.chunk // layout.width)
+        return self._computed(arrays, layout.kinds, results, layout.numbers, layout.extent, chunk)
+
+    def _computed(
+        self, arrays: Sequence[Any], kinds: str, results: list[np.ndarray],
+        numbers: tuple[int, ...], extent: int, chunk: int,
+    ) -> Sequence[Any] | None:  # fmt: skip
+        given = [a.item(0) if kind == "s" else a for a, kind in zip(arrays, kinds, strict=True)]
+        if "n" in kinds:
+            given = [a for a in given if a is not None]
+        wide = np.empty(-(-extent // chunk), np.float32) if self.guarded else None
         guards = () if wide is None else (wide,)
-        chunk = max(1, self.chunk // width)
-        self.kernel(*given, *results, *self.numbers, *guards, *layout.numbers, extent, chunk)
+        self.kernel(*given, *results, *self.numbers, *guards, *numbers, extent, chunk)
         if wide is not None and wide.any():
             return None
+        if not any(self.passed):
+            return results
         made = iter(results)
         return [arrays[0] if same else next(made) for same in self.passed]
 
@@ -185,7 +210,8 @@ def plan_of(functions: Sequence[Callable[..., Any]], kinds: str, hoist: bool) ->
         tuple(r.dtype for r in traced.results),
         tuple(trace.numbers.values()),
         traced.chunk,
-        _CHEAP_SIZE if trace.work < _CHEAP_WORK and len(trace.lines) == 1 else LARGE,
         bool(trace.guards),
         traced.passed,
+        not (set(kinds) - {"f", "b"} or trace.guards or trace.numbers or any(traced.passed))
+        and len(functions) == 1,
     )

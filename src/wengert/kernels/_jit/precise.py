@@ -127,17 +127,6 @@ def log10(x: f32) -> f32:
 
 
 @inline
-def log1p(x: f32) -> f32:
-    """log(1 + x), accurate near zero; 0.6 ulp."""
-    c = x if (x > -1.0 and x < math.inf) else 0.0
-    y = f32(log1p_64(f64(c)))
-    y = x if x == math.inf else y
-    y = x if fabs(x) < 1e-10 else y
-    y = -math.inf if x == -1.0 else y
-    return math.nan if (x < -1.0 or x != x) else y
-
-
-@inline
 def pow(x: f32, y: f32) -> f32:
     """x to the power of y; 0.6 ulp."""
     size = fabs(x)
