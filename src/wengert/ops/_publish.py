@@ -340,7 +340,6 @@ def _kept(layout: Layout, name: str) -> str:
 
 def pullback_source(op: Op, layout: Layout) -> str:
     diff = layout.differentiable
-    broadcasts = op.kind == "elementwise" and len(op.inputs) > 1
 
     def arguments(names: list[str], load: str, own: str | None = None) -> str:
         args = ["g"]
@@ -365,17 +364,8 @@ def pullback_source(op: Op, layout: Layout) -> str:
             args = arguments(op.takes[i], load, i)
             text += GRADIENT.format(i=i, args=args, condition=condition.format(i=i))
         if fused:
-            text = FUSED.format(
-                least=LARGE,
-                edges=", ".join(f"e_{i}" for i in diff),
-                values=" ".join(f"node.s_{n}," for n in layout.arrays),
-                params=" ".join(f"node.s_{n}," for n in op.keeps if n not in layout.arrays),
-                results=", ".join(f"g_{i}" for i in diff),
-                gradients=indent(text, "    "),
-            )
-        if broadcasts:
-            text += "".join(UNBROADCAST.format(i=i) for i in diff)
-        return text
+            text = _fused_source(op, layout, text)
+        return text + _unbroadcast_source(op)
 
     saved = [f"node.s_{n}" for n in layout.arrays]
     edges = [f"node.e_{i}" for i in diff]
@@ -391,6 +381,25 @@ def pullback_source(op: Op, layout: Layout) -> str:
         ),
         cleared=" = ".join([*saved, "None"]),
         released=" = ".join([*saved, *edges, "None"]),
+    )
+
+
+def _unbroadcast_source(op: Op) -> str:
+    if op.kind != "elementwise" or len(op.inputs) == 1:
+        return ""
+    return "".join(UNBROADCAST.format(i=i) for i in op.differentiable)
+
+
+def _fused_source(op: Op, layout: Layout, gradients: str) -> str:
+    """All gradients by one kernel where they are large, or else as they are."""
+    diff = layout.differentiable
+    return FUSED.format(
+        least=LARGE,
+        edges=", ".join(f"e_{i}" for i in diff),
+        values=" ".join(f"node.s_{n}," for n in layout.arrays),
+        params=" ".join(f"node.s_{n}," for n in op.keeps if n not in layout.arrays),
+        results=", ".join(f"g_{i}" for i in diff),
+        gradients=indent(gradients, "    "),
     )
 
 
