@@ -3,8 +3,8 @@
 Sequences lie in a packed layout: the rows of a step stand together, those of the longest
 sequence first, so that the sequences still running at a step are the first of it. What input
 contributes to the gates of all steps is one product of matrices, and so is the gradient of each
-weight; only the product of state and recurrent weight is computed step by step. The gates of a
-row stand side by side, in PyTorch's order.
+weight; only the product of state and recurrent weight is computed step by step: by kernels
+(`recurrent_native`), or by NumPy. The gates of a row stand side by side, in PyTorch's order.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.kernels import recurrent_native
 from wengert.kernels.blas import dot, threads_for
 
 Array = np.ndarray
@@ -39,6 +40,12 @@ class Steps:
         self.rows = ends[-1]
         steps = [(slice(end - n, end), n) for end, n in zip(ends, sizes, strict=True)]
         self.order = steps[::-1] if reverse else steps
+
+    @cached_property
+    def table(self) -> tuple[Array, Array]:
+        """The first row of each step and how many it has, in order."""
+        firsts = np.array([rows.start for rows, _ in self.order], np.int64)
+        return firsts, np.array([n for _, n in self.order], np.int64)
 
     @cached_property
     def _even(self) -> bool:
@@ -136,6 +143,8 @@ def rnn(
     steps: Steps, relu: bool,
 ) -> Array:  # fmt: skip
     """The states of an RNN."""
+    if recurrent_native.native(x, w_hh):
+        return recurrent_native.rnn(dot(x, w_ih.T), h0, w_hh, b_ih, b_hh, steps, relu)
     out = _from_input(x, w_ih, b_ih, b_hh)
     width, n = w_hh.shape[0], steps.batch
     h, scratch = _start(h0, (n, width), out.dtype), np.empty((n, width), out.dtype)
@@ -153,6 +162,9 @@ def rnn(
 
 def rnn_back(g: Array, out: Array, w_hh: Array, steps: Steps, relu: bool) -> Flow:
     """The flow of a cotangent of the states of an RNN."""
+    if recurrent_native.native(out, w_hh):
+        flow, dh = recurrent_native.rnn_back(g, out, w_hh, steps, relu)
+        return Flow(flow, flow, dh)
     flow, width, n = np.empty_like(out), w_hh.shape[1], steps.batch
     dh = np.zeros((n, width), out.dtype)
     with threads_for(n * w_hh.size):
@@ -174,6 +186,8 @@ def lstm(
     b_hh: Array | None, w_hr: Array | None, steps: Steps,
 ) -> tuple[Array, Array, Array]:  # fmt: skip
     """The states of an LSTM with its last cells behind them in one row, its gates, its cells."""
+    if w_hr is None and recurrent_native.native(x, w_hh):
+        return recurrent_native.lstm(dot(x, w_ih.T), h0, c0, w_hh, b_ih, b_hh, steps)
     # The gates are less what goes into them, until the exponential.
     gates = _from_input(x, w_ih, b_ih, b_hh)
     np.negative(gates, out=gates)
@@ -230,6 +244,9 @@ def lstm_back(
     steps: Steps,
 ) -> Flow:  # fmt: skip
     """The flow of a cotangent of what `lstm` returned first."""
+    if w_hr is None and recurrent_native.native(gates, w_hh):
+        flow, dh, dc = recurrent_native.lstm_back(g, gates, cells, c0, w_hh, steps)
+        return Flow(flow, flow, dh, dc)
     count, width = cells.shape
     n, dtype, projected = steps.batch, gates.dtype, w_hh.shape[1]
     g_out = g[: count * projected].reshape(count, projected)
@@ -300,6 +317,8 @@ def gru(
     steps: Steps,
 ) -> tuple[Array, Array, Array]:  # fmt: skip
     """The states of a GRU, its gates, and what state contributed to the last of them."""
+    if recurrent_native.native(x, w_hh):
+        return recurrent_native.gru(dot(x, w_ih.T), h0, w_hh, b_ih, b_hh, steps)
     gates = _from_input(x, w_ih, b_ih)
     dtype, n, width = gates.dtype, steps.batch, w_hh.shape[1]
     out, inner = np.empty((len(x), width), dtype), np.empty((len(x), width), dtype)
@@ -329,6 +348,9 @@ def gru_back(
     g: Array, out: Array, gates: Array, inner: Array, h0: Array | None, w_hh: Array, steps: Steps
 ) -> Flow:
     """The flow of a cotangent of the states of a GRU."""
+    if recurrent_native.native(gates, w_hh):
+        flow, from_state, dh = recurrent_native.gru_back(g, out, gates, inner, h0, w_hh, steps)
+        return Flow(flow, from_state, dh)
     dtype, n, width = gates.dtype, steps.batch, w_hh.shape[1]
     flow, from_state = np.empty_like(gates), np.empty_like(gates)
     before = _before(out, h0, steps)
@@ -365,3 +387,71 @@ def _gru_step_back(
     from_state[:, : 2 * width] = both
     np.multiply(d_new, r, out=from_state[:, 2 * width :])
     dh *= z
+
+
+# Single steps, of rows in any number of dimensions.
+
+
+def _sigmoid(x: Array) -> None:
+    """In place. NumPy's `negative` is not right where one column of float32 is read and written."""
+    less = np.negative(x)
+    _sigmoid_of_less(less)
+    x[...] = less
+
+
+def lstm_step(x: Array, product: Array, before: Array) -> tuple[Array, Array]:
+    """State and cell behind each other, and the gates: from what input and state contribute."""
+    if recurrent_native.native_step(x, product, before):
+        return recurrent_native.lstm_step(x, product, before)
+    width = before.shape[-1]
+    gates, out = x + product, np.empty((2, *before.shape), x.dtype)
+    i, f, g, o = (gates[..., k : k + width] for k in range(0, 4 * width, width))
+    _sigmoid(gates[..., : 2 * width])
+    np.tanh(g, out=g)
+    _sigmoid(o)
+    np.multiply(f, before, out=out[1])
+    out[1] += i * g
+    np.tanh(out[1], out=out[0])
+    out[0] *= o
+    return out, gates
+
+
+def lstm_step_back(g: Array, out: Array, gates: Array, before: Array) -> tuple[Array, Array]:
+    """The flow of a cotangent of what `lstm_step` returned first: of gates, and cell."""
+    if recurrent_native.native_step(gates, before, g, out):
+        return recurrent_native.lstm_step_back(g, out, gates, before)
+    shape, width = gates.shape, before.shape[-1]
+    rows = [a.reshape(-1, a.shape[-1]) for a in (gates, out[1], before)]
+    flow = np.empty_like(rows[0])
+    slope = _lstm_slopes(flow, *rows).reshape(before.shape)
+    flow, dc = flow.reshape(shape), g[1] + g[0] * slope
+    for k in range(0, 3 * width, width):
+        flow[..., k : k + width] *= dc
+    flow[..., 3 * width :] *= g[0]
+    return flow, dc * gates[..., width : 2 * width]
+
+
+def gru_step(x: Array, product: Array, before: Array) -> tuple[Array, Array, Array]:
+    """The state, the gates, and what state contributed to the last of them."""
+    if recurrent_native.native_step(x, product, before):
+        return recurrent_native.gru_step(x, product, before)
+    width = before.shape[-1]
+    gates, inner = np.array(x), product[..., 2 * width :].copy()
+    both, new = gates[..., : 2 * width], gates[..., 2 * width :]
+    both += product[..., : 2 * width]
+    _sigmoid(both)
+    new += both[..., :width] * inner
+    np.tanh(new, out=new)
+    return new + both[..., width:] * (before - new), gates, inner
+
+
+def gru_step_back(
+    g: Array, gates: Array, inner: Array, before: Array
+) -> tuple[Array, Array, Array]:
+    """The flow of a cotangent of the state: of both contributions to gates, and state."""
+    if recurrent_native.native_step(gates, before, g, inner):
+        return recurrent_native.gru_step_back(g, gates, inner, before)
+    flow, from_state, dh = np.empty_like(gates), np.empty_like(gates), np.array(g)
+    arrays = (flow, from_state, gates, dh, before, inner, np.empty_like(inner))
+    _gru_step_back(*(a.reshape(-1, a.shape[-1]) for a in arrays))
+    return flow, from_state, dh

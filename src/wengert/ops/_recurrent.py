@@ -17,7 +17,7 @@ from wengert.kernels import recurrent as kernels
 from wengert.kernels.blas import dot
 from wengert.kernels.recurrent import Flow, Steps
 from wengert.ops._declare import Value, primitive
-from wengert.ops.joining import cat
+from wengert.ops.joining import cat, stack
 from wengert.ops.linear import _outer, linear
 from wengert.ops.reduction import sum_over
 
@@ -315,3 +315,80 @@ def gru_layer(
 ) -> Value:
     """The states of a GRU."""
     return kernels.gru(input, h0, w_ih, w_hh, b_ih, b_hh, steps)
+
+
+# Single steps, from what input and state contribute to the gates.
+
+
+def lstm_step_reference(x: Value, product: Value, before: Value) -> tuple[Value, Value]:
+    """State and cell after a step."""
+    i, f, g, o = (x + product).chunk(4, -1)
+    cell = f.sigmoid() * before + i.sigmoid() * g.tanh()
+    return o.sigmoid() * cell.tanh(), cell
+
+
+def _lstm_step_flow(g: Value, out: Value, gates: Value, x: Value, product: Value, before: Value,
+) -> Flow:  # fmt: skip
+    if not _recorded(g, x):
+        flow, dc = kernels.lstm_step_back(g, out, gates, before)
+        return Flow(flow, flow, None, dc)
+    g, x, product, before = _lifted(g, x, product, before)
+    i, f, n, o = (x + product).chunk(4, -1)
+    i, f, n, o = i.sigmoid(), f.sigmoid(), n.tanh(), o.sigmoid()
+    t = (f * before + i * n).tanh()
+    dc = g[1] + g[0] * o * (1.0 - t * t)
+    parts = [dc * n * i * (1.0 - i), dc * before * f * (1.0 - f), dc * i * (1.0 - n * n),
+             g[0] * t * o * (1.0 - o)]  # fmt: skip
+    flow = cat(parts, -1)
+    return Flow(flow, flow, None, dc * f)
+
+
+@primitive(
+    mixed=False, aux=("gates",), shared=_lstm_step_flow,
+    reference=lambda x, product, before: stack(lstm_step_reference(x, product, before)),
+    label="LstmCellBackward0",
+    x=lambda g, shared: shared.gates,
+    product=lambda g, shared: shared.from_state,
+    before=lambda g, shared: shared.c0,
+    name="lstm_cell",
+)  # fmt: skip
+def lstm_step(x: Value, product: Value, before: Value) -> Value:
+    """State and cell after a step, behind each other."""
+    return kernels.lstm_step(x, product, before)
+
+
+def gru_step_reference(x: Value, product: Value, before: Value) -> Value:
+    """The state after a step."""
+    x_r, x_z, x_n = x.chunk(3, -1)
+    h_r, h_z, inner = product.chunk(3, -1)
+    r, z = (x_r + h_r).sigmoid(), (x_z + h_z).sigmoid()
+    new = (x_n + r * inner).tanh()
+    return new + z * (before - new)
+
+
+def _gru_step_flow(
+    g: Value, gates: Value, inner: Value, x: Value, product: Value, before: Value
+) -> Flow:
+    if not _recorded(g, x):
+        return Flow(*kernels.gru_step_back(g, gates, inner, before))
+    g, x, product, before = _lifted(g, x, product, before)
+    x_r, x_z, x_n = x.chunk(3, -1)
+    h_r, h_z, part = product.chunk(3, -1)
+    r, z = (x_r + h_r).sigmoid(), (x_z + h_z).sigmoid()
+    n = (x_n + r * part).tanh()
+    d_n = g * (1.0 - z) * (1.0 - n * n)
+    d_r, d_z = d_n * part * r * (1.0 - r), g * (before - n) * z * (1.0 - z)
+    return Flow(cat([d_r, d_z, d_n], -1), cat([d_r, d_z, d_n * r], -1), g * z)
+
+
+@primitive(
+    mixed=False, aux=("gates", "inner"), shared=_gru_step_flow, reference=gru_step_reference,
+    label="GruCellBackward0",
+    x=lambda g, shared: shared.gates,
+    product=lambda g, shared: shared.from_state,
+    before=lambda g, shared: shared.h0,
+    name="gru_cell",
+)  # fmt: skip
+def gru_step(x: Value, product: Value, before: Value) -> Value:
+    """The state after a step."""
+    return kernels.gru_step(x, product, before)

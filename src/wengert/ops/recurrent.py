@@ -11,13 +11,23 @@ from wengert._dtypes import of_numpy
 from wengert.kernels.precision import HALF
 from wengert.kernels.recurrent import Steps
 from wengert.ops._checks import not_implemented
-from wengert.ops._recurrent import gru_layer, lstm_layer, rnn_layer, split_lstm
+from wengert.ops._recurrent import (
+    gru_layer,
+    gru_step,
+    gru_step_reference,
+    lstm_layer,
+    lstm_step,
+    lstm_step_reference,
+    rnn_layer,
+    split_lstm,
+)
 from wengert.ops._variadic import require_tensor
 from wengert.ops.casting import convert
 from wengert.ops.dropout import dropout as drop
 from wengert.ops.indexing import index_select
 from wengert.ops.joining import cat, stack
 from wengert.ops.linear import linear
+from wengert.ops.splitting import select
 
 Tensors = Sequence[Tensor]
 # How many blocks of rows the weights of a mode have.
@@ -322,9 +332,11 @@ def lstm_cell(
         raise RuntimeError(f"lstm_cell expects two hidden states, got {len(hx)}")
     h, c = hx
     _check_cell(4, input, (h, c), w_ih, w_hh)
-    i, f, g, o = (linear(input, w_ih, b_ih) + linear(h, w_hh, b_hh)).chunk(4, -1)
-    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
-    return o.sigmoid() * c.tanh(), c
+    gates = linear(input, w_ih, b_ih), linear(h, w_hh, b_hh)
+    if not _of_one_float(*gates, c):
+        return lstm_step_reference(*gates, c)
+    out = lstm_step(*gates, c)
+    return select(out, 0, 0), select(out, 0, 1)
 
 
 def gru_cell(
@@ -339,11 +351,15 @@ def gru_cell(
     tensor([[0.5000, 0.5000]])
     """
     _check_cell(3, input, (hx,), w_ih, w_hh)
-    r_i, z_i, n_i = linear(input, w_ih, b_ih).chunk(3, -1)
-    r_h, z_h, n_h = linear(hx, w_hh, b_hh).chunk(3, -1)
-    reset, update = (r_i + r_h).sigmoid(), (z_i + z_h).sigmoid()
-    new = (n_i + reset * n_h).tanh()
-    return new + update * (hx - new)
+    gates = linear(input, w_ih, b_ih), linear(hx, w_hh, b_hh)
+    step = gru_step if _of_one_float(*gates, hx) else gru_step_reference
+    return step(*gates, hx)
+
+
+def _of_one_float(*tensors: Tensor) -> bool:
+    """Whether all are float32, or all float64."""
+    first = tensors[0]._array.dtype
+    return first.char in "fd" and all(t._array.dtype == first for t in tensors)
 
 
 __all__ = [
