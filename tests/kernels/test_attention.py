@@ -215,3 +215,16 @@ def test_second_derivatives_and_a_mask_that_learns() -> None:
         found.append([x.detach().numpy() for x in (out, *first, *second)])
     for single, double in zip(*found, strict=True):
         np.testing.assert_allclose(single, double, rtol=0, atol=2e-5 * np.abs(double).max())
+
+
+@needs_kernels
+@pytest.mark.parametrize("order", [(0, 2, 1, 3), (2, 0, 1, 3)])
+def test_heads_lie_together_as_in_the_input(order: tuple[int, ...]) -> None:
+    """What users do next, merging heads, then copies nothing."""
+    memory = RNG.normal(size=[(3, 2, 70, 16)[k] for k in order]).astype(np.float32)
+    q = memory.transpose(np.argsort(order))
+    out, sums = attention.attend(q, q, q, None, 1.0, False)
+    flow = attention.attend_back(q, q, q, q, None, out, sums, 1.0, False)
+    for x in (out, *flow):
+        assert x.shape == (3, 2, 70, 16)
+        assert x.transpose(order).flags.c_contiguous

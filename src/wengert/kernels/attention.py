@@ -380,17 +380,18 @@ def _rows(x: Array) -> Array:
     return x if x.strides[-1] == x.itemsize or x.shape[-1] == 1 else np.ascontiguousarray(x)
 
 
-def _empty(shape: tuple[int, ...]) -> Array:
-    """An array (batch, heads, length, width), in which the heads of a position lie together."""
+def _new(make: Any, shape: tuple[int, ...], like: Array) -> Array:
+    """An array in which the heads of a position lie together, positions or samples as in `like`."""
     batch, heads, length, width = shape
-    return np.empty((batch, length, heads, width), np.float32).swapaxes(1, 2)
+    if like.strides[2] > like.strides[0]:
+        return make((length, batch, heads, width), np.float32).transpose(1, 2, 0, 3)
+    return make((batch, length, heads, width), np.float32).swapaxes(1, 2)
 
 
-def _zeros(shape: tuple[int, ...]) -> Array:
-    """As `_empty`, with zeros, and in rows with room for a multiple of COLUMNS elements."""
-    batch, heads, length, width = shape
-    room = -width % COLUMNS + width
-    return np.zeros((batch, length, heads, room), np.float32).swapaxes(1, 2)
+def _zeros(x: Array) -> Array:
+    """Zeros in the place of `x`, in rows with room for a multiple of COLUMNS elements."""
+    *others, width = x.shape
+    return _new(np.zeros, (*others, -width % COLUMNS + width), x)
 
 
 def _layout(q: Array, k: Array, v: Array, mask: Array | None, *rows: Array) -> Array:
@@ -408,7 +409,9 @@ def weights(q: Array, k: Array, mask: Array | None, factor: float, causal: bool)
     scores = np.matmul(q * q.dtype.type(factor), k.swapaxes(-1, -2))
     if causal:
         mask = causal_mask(q.shape[-2], k.shape[-2], q.dtype)
-    found: Array = softmax(scores, -1) if mask is None else masked_softmax(scores, mask)
+    found: Array = (
+        softmax(scores, scores.ndim - 1) if mask is None else masked_softmax(scores, mask)
+    )
     return found
 
 
@@ -434,7 +437,8 @@ def attend(
     shape, mask = (*q.shape[:-1], v.shape[-1]), _shade(q, k, mask)
     q, k, v = _rows(q), _rows(k), _rows(v)
     batch, heads, length, width = q.shape
-    out, sums = _empty((batch, heads, length, v.shape[-1])), np.empty(q.shape[:-1], np.float32)
+    out = _new(np.empty, (batch, heads, length, v.shape[-1]), q)
+    sums = np.empty(q.shape[:-1], np.float32)
     work = min(length, _BLOCK) * k.shape[2] * (width + v.shape[3])
     tasks = batch * heads * (-(-length // _BLOCK))
     _attend.f32(
@@ -451,7 +455,7 @@ def attend_back(
     """The flow of a cotangent of what kernels attended to."""
     shapes, mask = (q.shape, k.shape, v.shape), _shade(q, k, mask)
     q, k, v, out, g = _rows(q), _rows(k), _rows(v), _rows(out), _rows(g)
-    dq, dk, dv = _empty(q.shape), _zeros(k.shape), _zeros(v.shape)
+    dq, dk, dv = _new(np.empty, q.shape, q), _zeros(k), _zeros(v)
     work = q.shape[2] * k.shape[2] * (q.shape[3] + v.shape[3])
     _attend_back.f32(
         q, k, v, mask, out, sums, g, dq, dk, dv, _layout(q, k, v, mask, out, g, dq, dk, dv),

@@ -327,11 +327,12 @@ def lstm_step_reference(x: Value, product: Value, before: Value) -> tuple[Value,
     return o.sigmoid() * cell.tanh(), cell
 
 
-def _lstm_step_flow(g: Value, out: Value, gates: Value, x: Value, product: Value, before: Value,
-) -> Flow:  # fmt: skip
+def _lstm_step_flow(
+    g: Value, out: Value, gates: Value, x: Value, product: Value, before: Value
+) -> Flow:
     if not _recorded(g, x):
-        flow, dc = kernels.lstm_step_back(g, out, gates, before)
-        return Flow(flow, flow, None, dc)
+        gone, g_cell = kernels.lstm_step_back(g, out, gates, before)
+        return Flow(gone, gone, None, g_cell)
     g, x, product, before = _lifted(g, x, product, before)
     i, f, n, o = (x + product).chunk(4, -1)
     i, f, n, o = i.sigmoid(), f.sigmoid(), n.tanh(), o.sigmoid()

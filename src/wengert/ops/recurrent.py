@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from wengert import _dtypes
-from wengert._core import Tensor, wrap
+from wengert._core import Tensor, memory_of, shape_of, wrap
 from wengert._dtypes import of_numpy
 from wengert.kernels.precision import HALF
 from wengert.kernels.recurrent import Steps
@@ -266,21 +266,22 @@ def lstm(
 
 
 def _check_cell(gates: int, input: Tensor, state: Tensors, w_ih: Tensor, w_hh: Tensor) -> None:
-    shape, width = input.shape, w_hh.shape[1]
-    if shape[-1] != w_ih.shape[1]:
+    shape, width = shape_of(input), shape_of(w_hh)[1]
+    if shape[-1] != shape_of(w_ih)[1]:
         raise RuntimeError(
             f"input has inconsistent input_size: got {shape[-1]} expected {w_ih.shape[1]}"
         )
-    for k, s in enumerate(state):
-        if s.shape[:-1] != shape[:-1]:
+    for k, tensor in enumerate(state):
+        given = shape_of(tensor)
+        if given[:-1] != shape[:-1]:
             raise RuntimeError(
-                f"Input batch size {shape[0]} doesn't match hidden{k} batch size {s.shape[0]}"
+                f"Input batch size {shape[0]} doesn't match hidden{k} batch size {given[0]}"
             )
-        if s.shape[-1] != width:
+        if given[-1] != width:
             raise RuntimeError(
-                f"hidden{k} has inconsistent hidden_size: got {s.shape[-1]}, expected {width}"
+                f"hidden{k} has inconsistent hidden_size: got {given[-1]}, expected {width}"
             )
-    if w_ih.shape[0] != gates * width:
+    if shape_of(w_ih)[0] != gates * width:
         raise RuntimeError(
             f"weight_ih first dim must be {gates} * hidden_size = {gates * width}, but got"
             f" {w_ih.shape[0]}"
@@ -358,8 +359,8 @@ def gru_cell(
 
 def _of_one_float(*tensors: Tensor) -> bool:
     """Whether all are float32, or all float64."""
-    first = tensors[0]._array.dtype
-    return first.char in "fd" and all(t._array.dtype == first for t in tensors)
+    first = memory_of(tensors[0]).dtype
+    return first.char in "fd" and all(memory_of(t).dtype == first for t in tensors)
 
 
 __all__ = [
