@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from wengert.kernels._jit import available, kernel
-from wengert.kernels._jit.builtins import f32s, i64, i64s
-from wengert.kernels.microkernel import gathered_product, lanes, product, tiles
+from wengert.kernels._jit.builtins import f32, f32s, i64, i64s
+from wengert.kernels.microkernel import dots, gathered_product, lanes, product, shifted, tiles
 
 pytestmark = pytest.mark.skipif(not available(), reason="needs llvmlite")
 
@@ -26,6 +26,19 @@ def _gathered(
     c: f32s, ldc: i64, add: i64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
     gathered_product(rows, vectors, a, b, offsets, count, pitch, depth, c, ldc, add)
+
+
+@kernel
+def _dots(
+    rows: i64, columns: i64, a: f32s, lda: i64, b: f32s, offsets: i64s, steps: i64, c: f32s,
+    ldc: i64, add: i64, start: i64, stop: i64,
+) -> None:  # fmt: skip
+    dots(rows, columns, a, lda, b, offsets, steps, c, ldc, add)
+
+
+@kernel
+def _shifted(to: f32s, source: f32s, count: i64, shift: f32, start: i64, stop: i64) -> None:
+    shifted(to, source, count, shift)
 
 
 def _floats(*shape: int) -> np.ndarray:
@@ -69,6 +82,39 @@ def test_gathered_product_of_each_tile() -> None:
             got = c.copy()
             run(rows, vectors, a.ravel(), b.ravel(), *sizes, got.reshape(-1), width, 0)
             _close(got, expected, 12)
+
+
+@pytest.mark.parametrize("add", [0, 1])
+@pytest.mark.parametrize("steps", [1, 2, 9])
+def test_dots_of_each_tile(steps: int, add: int) -> None:
+    width, offsets = steps * lanes(), np.arange(12) * 3 + 1
+    for rows, columns in _sizes():
+        a, b, c = _floats(rows, width + 1), _floats(width + 40), _floats(rows, columns + 2)
+        met = np.stack([b[o : o + width] for o in offsets[:columns]]).astype(np.float64)
+        expected = c.astype(np.float64)
+        expected[:, :columns] = a[:, :width] @ met.T + add * expected[:, :columns]
+        for run in (lambda *x: _dots.f32(*x, 1, 1), lambda *x: _dots.python(*x, 0, 1)):
+            got = c.copy()
+            flat = got.reshape(-1)
+            run(rows, columns, a.ravel(), width + 1, b, offsets, steps, flat, columns + 2, add)
+            _close(got, expected, width)
+
+
+def test_a_shifted_row_of_each_length() -> None:
+    source = _floats(40)
+    for count in range(36):
+        for shift in (-0.0, 0.5):
+            to = np.full(40, 7, np.float32)
+            _shifted.f32(to, source, count, shift, 1, 1)
+            np.testing.assert_array_equal(to[:count], source[:count] + np.float32(shift))
+            assert (to[count:] == 7).all()
+
+
+def test_a_row_shifted_by_negative_zero_keeps_its_bits() -> None:
+    source = np.array([0.0, -0.0, np.nan, np.inf, -np.inf, 1e-45, 1, -1, 3], np.float32)
+    to = np.empty_like(source)
+    _shifted.f32(to, source, 9, -0.0, 1, 1)
+    np.testing.assert_array_equal(to.view(np.int32), source.view(np.int32))
 
 
 def test_nan_and_infinity_stay_in_their_lane() -> None:

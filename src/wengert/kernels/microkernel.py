@@ -24,7 +24,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert.kernels._jit.language import Signature, llvm_type
+from wengert.kernels._jit.builtins import f32, f32s, i64, i64s
+from wengert.kernels._jit.language import llvm_type
+from wengert.kernels._jit.native import Native, native
 
 
 @cache
@@ -64,33 +66,23 @@ def tiles() -> dict[int, int]:
 Lines = Iterator[str]
 
 
-class Microkernel:
-    """A function that is written in LLVM's text, for kernels to call, and in Python.
-
-    Its first two arguments are the size of the tile: there is a loop for each size.
-    """
+class Microkernel(Native):
+    """A function of a tile: its first two arguments are the size, and each size has its loop."""
 
     def __init__(
-        self, python: Callable[..., None], arguments: str, loop: Callable[[int, int], Lines]
+        self, python: Callable[..., None], loop: Callable[[int, int], Lines]
     ) -> None:
-        self.__name__, self.__doc__ = python.__name__, python.__doc__
-        self.python, self._loop = python, loop
-        params = tuple(tuple(a.split(": ")) for a in arguments.split(", "))
-        self.signature = Signature((("rows", "i64"), ("vectors", "i64"), *params), "none")  # type: ignore[arg-type]
-        self.inline = {"f32": self}
-
-    def __call__(self, *arguments: Any) -> None:
-        self.python(*arguments)
+        super().__init__(python)
+        self._loop = loop
 
     def declarations(self) -> Lines:
-        """The functions of LLVM that `llvm` calls."""
         v = f"<{lanes()} x float>"
         yield f"{v} @llvm.fmuladd.v{lanes()}f32({v}, {v}, {v})"
         yield f"float @llvm.vector.reduce.fadd.v{lanes()}f32(float, {v})"
 
     def llvm(self) -> str:
-        """The function: it looks for the tile's loop."""
-        name, params = self.__name__, self.signature.params[2:]
+        name, whole = self.__name__, self.signature.params
+        (high, _), (low, _), *params = whole
         declared = ", ".join(f"{llvm_type(t)} %{n}" for n, t in params)
         loops, cases, calls = [], [], []
         for rows, most in tiles().items():
@@ -101,15 +93,15 @@ class Microkernel:
                 loops.append(f"{head} {{\nentry:\n{body}\n}}")
                 cases.append(f"i64 {rows * 64 + vectors}, label %tile_{tile}")
                 calls.append(f"tile_{tile}:\n  call void @{name}_{tile}({declared})\n  ret void")
-        whole = ", ".join(f"{llvm_type(t)} %{n}" for n, t in self.signature.params)
+        given = ", ".join(f"{llvm_type(t)} %{n}" for n, t in whole)
         chosen = "\n".join((
-            "  %high = shl i64 %rows, 6",
-            "  %tile = or i64 %high, %vectors",
-            f"  switch i64 %tile, label %wrong [{' '.join(cases)}]",
+            f"  %size.high = shl i64 %{high}, 6",
+            f"  %size = or i64 %size.high, %{low}",
+            f"  switch i64 %size, label %wrong [{' '.join(cases)}]",
             "wrong:\n  unreachable",
             *calls,
         ))  # fmt: skip
-        loops.append(f"define internal void @{name}({whole}) nounwind {{\nentry:\n{chosen}\n}}")
+        loops.append(f"define internal void @{name}({given}) nounwind {{\nentry:\n{chosen}\n}}")
         return "\n".join(loops)
 
 
@@ -245,18 +237,75 @@ def _product_loop(gathered: bool) -> Callable[[int, int], Lines]:
     return loop
 
 
-def _product(
-    rows: int, vectors: int, a: Any, b: Any, pitch: int, depth: int, c: Any, ldc: int, add: int
+def _dots_loop(rows: int, columns: int) -> Lines:
+    """The loop of `dots`: vectors of sums, and at the end the sums of their lanes."""
+    n, sums = lanes(), _sums(rows, columns)
+    vector = f"<{n} x float>"
+    for j in range(columns):
+        yield f"  %place.{j} = getelementptr i64, ptr %offsets, i64 {j}"
+        yield f"  %offset.{j} = load i64, ptr %place.{j}, align 8"
+        yield _step("b", f"first.{j}", f"%offset.{j}")
+    for i in range(rows):
+        yield f"  %lead.{i} = mul i64 %lda, {i}"
+        yield _step("a", f"row.{i}", f"%lead.{i}")
+    yield "  br label %loop"
+    yield "loop:"
+    yield _phi("i64", "p", ("0", "entry"), ("%p.next", "loop"))
+    for s in sums:
+        yield _phi(vector, f"s.{s}", ("zeroinitializer", "entry"), (f"%t.{s}", "loop"))
+    yield f"  %place = mul nuw nsw i64 %p, {n}"
+    yield from _multiply(
+        rows, columns,
+        [_load(f"a.{i}", f"row.{i}", "%place", vector) for i in range(rows)],
+        [_load(f"b.{j}", f"first.{j}", "%place", vector) for j in range(columns)],
+    )  # fmt: skip
+    yield "  %p.next = add nuw nsw i64 %p, 1"
+    yield "  %more = icmp slt i64 %p.next, %steps"
+    yield "  br i1 %more, label %loop, label %finish"
+    yield "finish:"
+    yield "  %adds = icmp ne i64 %add, 0"
+    reduce = f"reassoc float @llvm.vector.reduce.fadd.v{n}f32(float -0.0, {vector}"
+    for i in range(rows):
+        yield f"  %at.{i} = mul i64 %ldc, {i}"
+        for j in range(columns):
+            s = f"{i}.{j}"
+            yield f"  %r.{s} = call {reduce} %t.{s})"
+            yield f"  %to.{s} = add i64 %at.{i}, {j}"
+            yield _step("c", f"pc.{s}", f"%to.{s}")
+    yield "  br i1 %adds, label %sum, label %put"
+    yield "sum:"
+    for s in sums:
+        yield f"  %c.{s} = load float, ptr %pc.{s}, align 4"
+        yield f"  %u.{s} = fadd float %r.{s}, %c.{s}"
+        yield f"  store float %u.{s}, ptr %pc.{s}, align 4"
+    yield "  ret void"
+    yield "put:"
+    for s in sums:
+        yield f"  store float %r.{s}, ptr %pc.{s}, align 4"
+    yield "  ret void"
+
+
+def microkernel(
+    loop: Callable[[int, int], Lines],
+) -> Callable[[Callable[..., None]], Microkernel]:
+    """Mark a Python function of a tile, which does the same as that loop."""
+    return lambda python: Microkernel(python, loop)
+
+
+@microkernel(_product_loop(gathered=False))
+def product(
+    rows: i64, vectors: i64, a: f32s, b: f32s, pitch: i64, depth: i64, c: f32s, ldc: i64, add: i64
 ) -> None:
     """A tile of a matrix product, stored or added:
     `c[m * ldc + p] = sum(a[k * rows + m] * b[k * pitch + p] for k in range(depth))`.
     """
-    _gathered_product(rows, vectors, a, b, np.zeros(1, int), 1, pitch, depth, c, ldc, add)
+    gathered_product(rows, vectors, a, b, np.zeros(1, int), 1, pitch, depth, c, ldc, add)
 
 
-def _gathered_product(
-    rows: int, vectors: int, a: Any, b: Any, offsets: Any, count: int, pitch: int, depth: int,
-    c: Any, ldc: int, add: int,
+@microkernel(_product_loop(gathered=True))
+def gathered_product(
+    rows: i64, vectors: i64, a: f32s, b: f32s, offsets: i64s, count: i64, pitch: i64, depth: i64,
+    c: f32s, ldc: i64, add: i64,
 ) -> None:  # fmt: skip
     """A tile of a product whose rows of `b` lie at listed places, stored or added:
     `c[m * ldc + p] = sum(a[(k * count + j) * rows + m] * b[k * pitch + offsets[j] + p]` for `j`
@@ -276,16 +325,78 @@ def _gathered_product(
         out[:] = total + out if add else total
 
 
-_product.__name__, _gathered_product.__name__ = "product", "gathered_product"
+@microkernel(_dots_loop)
+def dots(
+    rows: i64, columns: i64, a: f32s, lda: i64, b: f32s, offsets: i64s, steps: i64,
+    c: f32s, ldc: i64, add: i64,
+) -> None:  # fmt: skip
+    """Inner products of `steps * lanes()` elements, stored or added:
+    `c[m * ldc + j] = sum(a[m * lda + p] * b[offsets[j] + p] for p in range(steps * lanes()))`.
+    `steps` is not 0.
+    """
+    width = steps * lanes()
+    for m in range(rows):
+        for j in range(columns):
+            row, column = a[m * lda : m * lda + width], b[int(offsets[j]) :][:width]
+            assert len(row) == len(column) == width
+            total = float(np.dot(row.astype(float), column))
+            c[m * ldc + j] = total + c[m * ldc + j] if add else total
 
-product = Microkernel(
-    _product,
-    "a: f32*, b: f32*, pitch: i64, depth: i64, c: f32*, ldc: i64, add: i64",
-    _product_loop(gathered=False),
-)
-gathered_product = Microkernel(
-    _gathered_product,
-    "a: f32*, b: f32*, offsets: i64*, count: i64, pitch: i64, depth: i64,"
-    " c: f32*, ldc: i64, add: i64",
-    _product_loop(gathered=True),
-)
+
+_SHIFTED = """\
+define internal void @shifted(ptr %to, ptr %from, i64 %count, float %shift) nounwind {
+entry:
+  %s = insertelement <8 x float> poison, float %shift, i32 0
+  %shift8 = shufflevector <8 x float> %s, <8 x float> poison, <8 x i32> zeroinitializer
+  %shift4 = shufflevector <8 x float> %s, <8 x float> poison, <4 x i32> zeroinitializer
+  %last8 = sub i64 %count, 8
+  %long = icmp sge i64 %last8, 0
+  br i1 %long, label %eight, label %short
+eight:
+  ; The last vector overlaps the one before.
+  %i = phi i64 [0, %entry], [%next, %eight]
+  %j = call i64 @llvm.smin.i64(i64 %i, i64 %last8)
+  %from8 = getelementptr float, ptr %from, i64 %j
+  %x8 = load <8 x float>, ptr %from8, align 4
+  %y8 = fadd <8 x float> %x8, %shift8
+  %to8 = getelementptr float, ptr %to, i64 %j
+  store <8 x float> %y8, ptr %to8, align 4
+  %next = add nuw nsw i64 %i, 8
+  %more = icmp slt i64 %next, %count
+  br i1 %more, label %eight, label %done
+short:
+  %last4 = sub i64 %count, 4
+  %half = icmp sge i64 %last4, 0
+  br i1 %half, label %four, label %single
+four:
+  %x4 = load <4 x float>, ptr %from, align 4
+  %from4 = getelementptr float, ptr %from, i64 %last4
+  %x5 = load <4 x float>, ptr %from4, align 4
+  %y4 = fadd <4 x float> %x4, %shift4
+  %y5 = fadd <4 x float> %x5, %shift4
+  store <4 x float> %y4, ptr %to, align 4
+  %to4 = getelementptr float, ptr %to, i64 %last4
+  store <4 x float> %y5, ptr %to4, align 4
+  ret void
+single:
+  %k = phi i64 [0, %short], [%k.next, %one]
+  %some = icmp slt i64 %k, %count
+  br i1 %some, label %one, label %done
+one:
+  %from1 = getelementptr float, ptr %from, i64 %k
+  %x1 = load float, ptr %from1, align 4
+  %y1 = fadd float %x1, %shift
+  %to1 = getelementptr float, ptr %to, i64 %k
+  store float %y1, ptr %to1, align 4
+  %k.next = add nuw nsw i64 %k, 1
+  br label %single
+done:
+  ret void
+}
+"""
+
+
+@native(_SHIFTED, "i64 @llvm.smin.i64(i64, i64)")
+def shifted(to: f32s, source: f32s, count: i64, shift: f32) -> None:
+    """A short row plus a number, which -0.0 leaves as it is. Rows do not overlap."""
+    to[:count] = source[:count] + np.float32(shift)
