@@ -1,4 +1,4 @@
-"""Convolution of any dimension by GEMM over columns of windows (im2col).
+"""Convolution of any dimension, by compiled kernels or by GEMM over columns of windows (im2col).
 
 Three maps make a family that is closed under differentiation: `convolve` (input and weight
 to output), `spread` (its adjoint in the input, the transposed convolution) and `correlate`
@@ -11,15 +11,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import product
 from math import prod
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from wengert.kernels._jit import available
 from wengert.kernels.blas import threads_for
 
 Shape = tuple[int, ...]
 
+# Multiplications from which compiled kernels, where there are any, are worth their first call.
+_COMPILED = 1 << 12
 # Elements of a column matrix: small images are taken several at a time, and large ones by lines.
 _BLOCK = 1 << 19
 # Copying another run costs about as much as transposing this many elements.
@@ -208,10 +212,37 @@ def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return a * b if a.shape[-1] == 1 else np.matmul(a, b)
 
 
-def convolve(x: np.ndarray, weight: np.ndarray, geometry: Geometry) -> np.ndarray:
-    """Each output is a window's product with the weights."""
-    kernel, groups = weight.shape[2:], geometry.groups
+def _route(work: int, *arrays: np.ndarray) -> ModuleType | None:
+    """The module with compiled kernels for the three maps, for so many multiplications."""
+    if work < _COMPILED or any(a.dtype != np.float32 for a in arrays) or not available():
+        return None
+    from wengert.kernels import conv_direct
+
+    return conv_direct
+
+
+def convolve(
+    x: np.ndarray, weight: np.ndarray, geometry: Geometry, bias: np.ndarray | None = None
+) -> np.ndarray:
+    """Each output is a window's product with the weights, plus the bias of its channel."""
+    kernel = weight.shape[2:]
     size = geometry.out_size(x.shape[2:], kernel)
+    way = None
+    if not _is_plain(kernel, geometry):
+        way = _route(len(x) * weight.size * prod(size), x, weight)
+    if way is not None:
+        return way.convolve(x, weight, size, geometry, bias)
+    out = _convolve(x, weight, size, geometry)
+    return out if bias is None else _biased(out, bias)
+
+
+def _biased(out: np.ndarray, bias: np.ndarray) -> np.ndarray:
+    out += bias.reshape(-1, *(1,) * (out.ndim - 2))
+    return out
+
+
+def _convolve(x: np.ndarray, weight: np.ndarray, size: Shape, geometry: Geometry) -> np.ndarray:
+    kernel, groups = weight.shape[2:], geometry.groups
     out = np.empty((len(x), len(weight), *size), x.dtype)
     matrix, flat = _matrix(weight, groups), _flat(out, groups)
     layout = _layout((x.shape[1], len(weight)), kernel, size, geometry)
@@ -231,6 +262,9 @@ def convolve(x: np.ndarray, weight: np.ndarray, geometry: Geometry) -> np.ndarra
 
 def correlate(g: np.ndarray, x: np.ndarray, kernel: Shape, geometry: Geometry) -> np.ndarray:
     """Each weight is the product of the outputs with what its place in the kernel met."""
+    way = _route(g.size * prod(kernel) * x.shape[1] // geometry.groups, g, x)
+    if way is not None:
+        return way.correlate(g, x, kernel, geometry)
     groups, channels = geometry.groups, g.shape[1]
     rows, out = x.shape[1] // groups, g.shape[2:]
     layout = _layout((x.shape[1], channels), kernel, out, geometry)
@@ -278,8 +312,20 @@ def _mirrored(
     return mirrored, geometry._replace(padding=padding)
 
 
-def spread(g: np.ndarray, weight: np.ndarray, size: Shape, geometry: Geometry) -> np.ndarray:
-    """Each value is added, times the weights, to its window in an array of that size."""
+def spread(
+    g: np.ndarray, weight: np.ndarray, size: Shape, geometry: Geometry,
+    bias: np.ndarray | None = None,
+) -> np.ndarray:  # fmt: skip
+    """Each value is added, times the weights, to its window in an array of that size, and then
+    the bias of its channel is."""
+    way = _route(g.size * prod(weight.shape[1:]), g, weight)
+    if way is not None:
+        return way.spread(g, weight, size, geometry, bias)
+    out = _spread(g, weight, size, geometry)
+    return out if bias is None else _biased(out, bias)
+
+
+def _spread(g: np.ndarray, weight: np.ndarray, size: Shape, geometry: Geometry) -> np.ndarray:
     kernel, out, groups = weight.shape[2:], g.shape[2:], geometry.groups
     mirrored = _mirrored(weight, size, out, geometry)
     if mirrored is not None:

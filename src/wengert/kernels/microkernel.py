@@ -20,7 +20,6 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any
 
 import numpy as np
 
@@ -69,9 +68,7 @@ Lines = Iterator[str]
 class Microkernel(Native):
     """A function of a tile: its first two arguments are the size, and each size has its loop."""
 
-    def __init__(
-        self, python: Callable[..., None], loop: Callable[[int, int], Lines]
-    ) -> None:
+    def __init__(self, python: Callable[..., None], loop: Callable[[int, int], Lines]) -> None:
         super().__init__(python)
         self._loop = loop
 

@@ -38,12 +38,6 @@ def _cropped(x: Value, shape: Shape) -> Value:
     return x[(slice(None), slice(None), *(slice(0, n) for n in shape[2:]))]
 
 
-def _add_bias(out: np.ndarray, bias: np.ndarray | None, dtype: np.dtype[Any]) -> np.ndarray:
-    if bias is not None:
-        out += bias.reshape(-1, *(1,) * (out.ndim - 2))
-    return narrowed(out, dtype)
-
-
 def _per_channel(bias: Value, rank: int) -> Value:
     """A bias as it is added to an output of that rank."""
     return reshape(bias, (*bias.shape, *(1,) * (rank - 2)))
@@ -176,8 +170,7 @@ def _transposed_jvp(
 )
 def _convolution(input: Value, weight: Value, geometry: Geometry, bias: Value = None) -> Value:
     x, w = widened(input), widened(weight)
-    out = kernels.convolve(x, w, geometry)
-    return _add_bias(out, bias, input.dtype)
+    return narrowed(kernels.convolve(x, w, geometry, bias), input.dtype)
 
 
 @primitive(
@@ -198,8 +191,7 @@ def _transposed_convolution(
     input: Value, weight: Value, size: Shape, geometry: Geometry, bias: Value = None
 ) -> Value:
     x, w = widened(input), widened(weight)
-    out = kernels.spread(x, w, size, geometry)
-    return _add_bias(out, bias, input.dtype)
+    return narrowed(kernels.spread(x, w, size, geometry, bias), input.dtype)
 
 
 @multilinear(

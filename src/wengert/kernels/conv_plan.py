@@ -1,0 +1,297 @@
+"""How the compiled kernels of convolution go about arrays of certain sizes.
+
+`conv_direct` says what they do. All that depends on sizes alone is worked out here, once for
+each set of sizes, and given to the kernels as lists of integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from itertools import product as pairs
+from math import prod
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from wengert.kernels._jit import get_threads
+from wengert.kernels.microkernel import lanes, tiles
+
+if TYPE_CHECKING:
+    from wengert.kernels.conv import Geometry
+
+Shape = tuple[int, ...]
+Ints = tuple[Any, ...]  # integers, and arrays of them
+
+# Floats of the input that a task copies, so that they stay in the second cache; the positions
+# of a run, so that the sums of some rows, or their factors, stay in the first; and the fewest
+# that leave little of the last tile unused.
+_INPUT, _RUN, _DOTS_RUN, _SHORTEST = 96 << 10, 1536, 1024, 128
+# Multiplications of a chunk of tasks for one thread, and how many tasks there are at least
+# where there is enough to do.
+_CHUNK, _TASKS = 1 << 21, 8
+# Floats of the sums over parts of a batch.
+_PARTIAL = 1 << 20
+# Offsets that the innermost loop goes through, at least.
+_INNER = 16
+# Weights that a thread puts in order at a time.
+_PACKED = 1 << 15
+
+
+class _Tap(NamedTuple):
+    """A place of the kernel along an axis, and the inputs that it meets."""
+
+    place: int
+    plane: int
+    shift: int
+
+
+class _Phase(NamedTuple):
+    """Every so many outputs along an axis, from the first one: what they are sums of."""
+
+    first: int
+    length: int
+    taps: tuple[_Tap, ...]
+
+
+class _Axis(NamedTuple):
+    """A dimension: output i of a phase is a sum over taps of the input at
+    `(i + shift) * step + plane - lead`, where there is one."""
+
+    size: int
+    kernel: int
+    step: int
+    lead: int
+    out: int
+    out_step: int
+    phases: tuple[_Phase, ...]
+
+    @property
+    def run(self) -> int:
+        """The most outputs of a phase."""
+        return max(p.length for p in self.phases)
+
+    @property
+    def reach(self) -> int:
+        """The largest shift."""
+        return max((t.shift for p in self.phases for t in p.taps), default=0)
+
+    @property
+    def planes(self) -> list[int]:
+        """The planes that there are taps for."""
+        return sorted({t.plane for p in self.phases for t in p.taps})
+
+    def filled(self, plane: int) -> tuple[int, int]:
+        """The part of a whole line of that plane that lies in the input."""
+        low = max(0, -((plane - self.lead) // self.step))
+        high = max(0, -((plane - self.lead - self.size) // self.step))
+        length = self.run + self.reach
+        return min(low, length), max(min(low, length), min(high, length))
+
+    @property
+    def pitch(self) -> int:
+        """From one line to the next: they share zeros."""
+        length, shared = self.run + self.reach, []
+        for plane in self.planes:
+            low, high = self.filled(plane)
+            shared.append(length - min(low, length - high))
+        return max([self.run, *shared])
+
+
+def _window_axis(size: int, kernel: int, out: int, stride: int, lead: int, gap: int) -> _Axis:
+    """The axis of windows over an input."""
+    taps = tuple(_Tap(r, r * gap % stride, r * gap // stride) for r in range(kernel))
+    return _Axis(size, kernel, stride, lead, out, 1, (_Phase(0, out, taps),))
+
+
+def _adjoint_axis(size: int, kernel: int, out: int, stride: int, lead: int, gap: int) -> _Axis:
+    """The axis of sums over the windows, of which there are `size`, that met each of `out`."""
+    met = [
+        [(r, (a + lead - r * gap) // stride) for r in range(kernel)
+         if (a + lead - r * gap) % stride == 0]
+        for a in range(min(stride, out))
+    ]  # fmt: skip
+    before = -min((shift for taps in met for _, shift in taps), default=0)
+    phases = tuple(
+        _Phase(a, -((a - out) // stride), tuple(_Tap(r, 0, s + before) for r, s in taps))
+        for a, taps in enumerate(met)
+    )
+    return _Axis(size, kernel, 1, before, out, stride, phases)
+
+
+# Where a plan has what. The input: samples, groups, their channels, sizes (z, y, x), strides:
+(
+    BATCH, GROUPS, CHANNELS, SIZE_Z, SIZE_Y, SIZE_X, STEP_Z, STEP_Y, STEP_X,
+    # what a task works on: samples and outputs of a phase, and how many such blocks there are;
+    SAMPLES, BLOCK_Z, BLOCK_Y, BLOCK_X, BLOCKS_Z, BLOCKS_Y, BLOCKS_X, BLOCKS,
+    # its copy: planes of a channel, layers of a sample, lines of a layer, and floats of a line,
+    # a plane, all planes, a run, and all that a thread needs;
+    PLANES, LAYERS, LINES, PITCH, PLANE, SPACE, RUN, SCRATCH,
+    # the output: channels of a group, sizes, and steps from one of a phase to the next;
+    OUTS, OUT_Z, OUT_Y, OUT_X, OUT_STEP_Z, OUT_STEP_Y, OUT_STEP_X, PHASES,
+    # tasks for parts of its channels, and of the blocks; floats of a vector, rows of a tile, and
+    # vectors of a tile by its rows.
+    SHARES, PARTS, LANES, PANEL, WIDTHS,
+) = range(38)  # fmt: skip
+
+# The entries of a plane: the input at its start, and the part of a line that is in the input.
+(START_Z, START_Y, START_X, LOW, HIGH, OF_PLANE) = range(6)
+
+# Those of a phase: its first output and how many there are, the places in the lists of offsets
+# and weights, and the loops of the product: offsets, times, and floats between those.
+(
+    FIRST_Z, FIRST_Y, FIRST_X, COUNT_Z, COUNT_Y, COUNT_X,
+    OFFSETS, WEIGHTS, INNER, DEPTH, INNER_STEP, OF_PHASE,
+) = range(12)  # fmt: skip
+
+
+class Plan(NamedTuple):
+    """A convolution of arrays of certain sizes, as kernels go about it."""
+
+    plan: np.ndarray
+    planes: np.ndarray
+    phases: np.ndarray
+    offsets: np.ndarray
+    packs: list[tuple[Ints, Ints]]  # arguments of what puts the weights of a phase in order
+    parts: int
+    tasks: int
+    chunk: int
+    scratch: int  # floats that a thread needs
+
+    def memory(self) -> tuple[np.ndarray, np.ndarray, int]:
+        """Memory for each of the threads, their slots, and how many there are."""
+        slots = min(get_threads(), self.tasks)
+        return np.empty(slots * self.scratch, np.float32), np.zeros(slots, np.int64), slots
+
+
+def _array(numbers: Sequence[int]) -> np.ndarray:
+    return np.array(numbers, np.int64).ravel()
+
+
+Axes = tuple[_Axis, _Axis, _Axis]
+
+
+def _up(n: int, to: int) -> int:
+    return -(-n // to) * to
+
+
+def _cut(axes: Axes, batch: int, most: int, wanted: int) -> tuple[int, Shape, Shape]:
+    """Blocks of at most so many positions: samples, outputs along each axis, and what is copied
+    of the input for them. Several small images are one block, if enough blocks are left."""
+    whole, runs = tuple(a.pitch for a in axes), tuple(a.run for a in axes)
+    size = prod(whole)
+    if size <= most:
+        fair = max(batch // max(1, wanted), -(-_SHORTEST // size))
+        samples = max(1, min(batch, most // size, fair))
+        return -(-batch // -(-batch // samples)), runs, whole
+    axis = 0
+    while axis < 2 and size // whole[axis] > most:
+        size //= whole[axis]
+        axis += 1
+    fitting = max(1, most // (size // whole[axis]))
+    cut = -(-runs[axis] // -(-runs[axis] // fitting))
+    block = (*(1,) * axis, cut, *runs[axis + 1 :])
+    copied = tuple(a.pitch if n == a.run else n + a.reach for a, n in zip(axes, block, strict=True))
+    return 1, block, copied
+
+
+def _made(axes: Axes, batch: int, groups: int, channels: int, outs: int, summed: bool) -> Plan:
+    """The plan of outputs, or with `summed` that of the weights' sums."""
+    panel, width = max(tiles()), lanes()
+    planes = list(pairs(*(a.planes for a in axes)))
+    phases = list(pairs(*(a.phases for a in axes)))
+    taps = [list(pairs(*(p.taps for p in phase))) for phase in phases]
+    terms = sum(
+        len(t) * prod(p.length for p in phase) for t, phase in zip(taps, phases, strict=True)
+    )
+    work = batch * groups * channels * outs * terms
+    wanted = min(_TASKS, work // _CHUNK)
+
+    most = min(_DOTS_RUN if summed else _RUN, _INPUT // max(1, channels * len(planes)))
+    samples, block, copied = _cut(axes, batch, max(_SHORTEST, most), wanted)
+    (bz, by, bx), (layers, lines, pitch) = block, copied
+    over = [n + a.reach - m for a, n, m in zip(axes, block, copied, strict=True)]
+    plane = samples * prod(copied) + (over[0] * lines + over[1]) * pitch + over[2] + width
+    run = _up((((samples - 1) * layers + bz - 1) * lines + by - 1) * pitch + bx, width)
+    space = _up(channels * len(planes) * plane, 16)
+
+    cuts = [-(-a.run // n) for a, n in zip(axes, block, strict=True)]
+    blocks = -(-batch // samples) * prod(cuts)
+    panels, parts = -(-outs // panel), blocks
+    if summed:
+        parts = max(1, min(blocks, wanted, _PARTIAL // (groups * outs * channels * len(taps[0]))))
+    shares = max(1, min(panels, -(-wanted // (parts * groups))))
+    tasks = parts * groups * shares
+    rows = -(-panels // shares) * panel if summed else panel
+    scratch = space + _up(rows * run, 16)
+
+    offsets: list[int] = []
+    entries: list[int] = []
+    packs: list[tuple[Ints, Ints]] = []
+    weights, step = 0, len(planes) * plane
+    for phase, met in zip(phases, taps, strict=True):
+        inner = channels if summed else _inner(channels, len(met))
+        entries += [*(p.first for p in phase), *(p.length for p in phase)]
+        entries += [len(offsets), weights, inner * len(met)]
+        entries += [channels // inner if met else 0, inner * step]
+        here = [
+            planes.index((a.plane, b.plane, c.plane)) * plane
+            + (a.shift * lines + b.shift) * pitch + c.shift
+            for a, b, c in met
+        ]  # fmt: skip
+        offsets += [c * step + offset for c in range(inner) for offset in here]
+        _, ky, kx = (a.kernel for a in axes)
+        places = _array([(a.place * ky + b.place) * kx + c.place for a, b, c in met])
+        chunk = 1 + _PACKED // (1 + len(met) * channels * panel)
+        sizes = (places, weights, len(met), channels, outs, panel)
+        packs.append((sizes, (groups * panels, chunk)))
+        weights += groups * outs * channels * len(met)
+    of_planes: list[int] = []
+    for q in planes:
+        of_planes += [p - a.lead for a, p in zip(axes, q, strict=True)]
+        of_planes += axes[2].filled(q[2])
+    plan = [
+        batch, groups, channels, *(a.size for a in axes), *(a.step for a in axes),
+        samples, *block, *cuts, blocks, len(planes), *copied, plane, space, run, scratch,
+        outs, *(a.out for a in axes), *(a.out_step for a in axes), len(phases),
+        shares, parts, width, panel, 0, *tiles().values(),
+    ]  # fmt: skip
+    chunk = min(tasks, -(-_CHUNK * tasks // max(1, work)))
+    lists = (_array(plan), _array(of_planes), _array(entries), _array(offsets))
+    return Plan(*lists, packs, parts, tasks, chunk, scratch)
+
+
+def _inner(channels: int, taps: int) -> int:
+    """How many channels the list of offsets is for: a divisor of all."""
+    enough = (n for n in range(1, channels) if channels % n == 0 and n * taps >= _INNER)
+    return next(enough, channels)
+
+
+def _axes(
+    make: Callable[..., _Axis], size: Shape, kernel: Shape, out: Shape, geometry: Geometry
+) -> Axes:
+    """Three axes, whatever the rank."""
+    axes = [
+        make(n, k, m, stride, low, gap)
+        for n, k, m, stride, (low, _), gap in zip(
+            size, kernel, out, geometry.stride, geometry.padding, geometry.dilation, strict=True
+        )
+    ]
+    x, y, z = (axes[::-1] + [make(1, 1, 1, 1, 0, 1)] * 2)[:3]
+    return z, y, x
+
+
+@lru_cache(maxsize=256)
+def window_plan(x: Shape, weight: Shape, size: Shape, geometry: Geometry, summed: bool) -> Plan:
+    """The plan of windows over `x`: of `size` outputs, or of the weights' sums."""
+    groups = geometry.groups
+    axes = _axes(_window_axis, x[2:], weight[2:], size, geometry)
+    return _made(axes, x[0], groups, weight[1], weight[0] // groups, summed)
+
+
+@lru_cache(maxsize=256)
+def adjoint_plan(g: Shape, weight: Shape, size: Shape, geometry: Geometry) -> Plan:
+    """The plan of the adjoint, which takes an array like `g` to one of that size."""
+    groups = geometry.groups
+    axes = _axes(_adjoint_axis, g[2:], weight[2:], size, geometry)
+    return _made(axes, g[0], groups, weight[0] // groups, weight[1], False)
