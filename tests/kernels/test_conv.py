@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wengert.kernels import conv, conv_direct, conv_plan
+from wengert.kernels import conv, conv_batched, conv_direct, conv_plan
 from wengert.kernels._jit import available, get_threads, set_threads
 from wengert.kernels.conv import Geometry
 
@@ -61,10 +62,12 @@ def _floats(shape: tuple[int, ...]) -> np.ndarray:
     return np.random.default_rng(sum(shape)).standard_normal(shape).astype(np.float32)
 
 
-def _compiled(case: Case, x: Any, weight: Any, g: Any, bias: Any) -> Iterator[np.ndarray]:
-    yield conv_direct.convolve(x, weight, case.out, case.geometry, bias)
-    yield conv_direct.spread(g, weight, case.size, case.geometry)
-    yield conv_direct.correlate(g, x, case.kernel, case.geometry)
+def _compiled(
+    case: Case, x: Any, weight: Any, g: Any, bias: Any, way: Any = conv_direct
+) -> Iterator[np.ndarray]:
+    yield way.convolve(x, weight, case.out, case.geometry, bias)
+    yield way.spread(g, weight, case.size, case.geometry)
+    yield way.correlate(g, x, case.kernel, case.geometry)
 
 
 def _numpy(case: Case, x: Any, weight: Any, g: Any, bias: Any) -> Iterator[np.ndarray]:
@@ -73,10 +76,10 @@ def _numpy(case: Case, x: Any, weight: Any, g: Any, bias: Any) -> Iterator[np.nd
     yield conv.correlate(g, x, case.kernel, case.geometry)
 
 
-def _check(case: Case) -> None:
+def _check(case: Case, way: Any = conv_direct) -> None:
     arrays = case.arrays(_integers)
     wide = [a.astype(np.float64) for a in arrays]
-    for got, expected in zip(_compiled(case, *arrays), _numpy(case, *wide), strict=True):
+    for got, expected in zip(_compiled(case, *arrays, way), _numpy(case, *wide), strict=True):
         assert got.dtype == np.float32
         assert got.flags.c_contiguous
         np.testing.assert_array_equal(got, expected)
@@ -112,9 +115,14 @@ CASES = [
 ]
 
 
+WAYS = (conv_direct, conv_batched)
+
+
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: str(tuple(case)[:5]))
-def test_integers_are_exact(case: Case) -> None:
-    _check(case)
+def test_integers_are_exact(case: Case, way: Any) -> None:
+    if prod(case.size) <= 4000:
+        _check(case, way)
 
 
 @st.composite
@@ -128,7 +136,7 @@ def _cases(draw: Any) -> Case:
     padding = tuple(zip(each(0, 3), each(0, 3), strict=True))
     geometry = Geometry(each(1, 3), padding, each(1, 3), draw(st.integers(1, 3)))
     size, kernel = each(1, most), each(1, 4)
-    batch, channels, outs = (draw(st.integers(1, 9)) for _ in range(3))
+    batch, channels, outs = (draw(st.integers(1, most)) for most in (40, 9, 9))
     return Case(batch, channels, size, outs, kernel, geometry)
 
 
@@ -136,7 +144,8 @@ def _cases(draw: Any) -> Case:
 @given(case=_cases())
 def test_any_sizes(case: Case) -> None:
     if min(case.out) > 0:
-        _check(case)
+        for way in WAYS:
+            _check(case, way)
 
 
 @pytest.mark.parametrize("channels", [1, 2, 5, 300])
@@ -155,16 +164,19 @@ def test_large_inputs_are_cut_along_each_axis(channels: int, monkeypatch: Any) -
 
 
 def test_results_do_not_depend_on_the_number_of_threads() -> None:
-    case = _case(8, 16, (30, 30), 24, (3, 3), padding=(1, 1))
-    arrays = case.arrays(_floats)
     before = get_threads()
     try:
-        set_threads(1)
-        alone = list(_compiled(case, *arrays))
-        set_threads(3)
-        for _ in range(5):
-            for one, several in zip(alone, _compiled(case, *arrays), strict=True):
-                np.testing.assert_array_equal(one, several)
+        for way, case in (
+            (conv_direct, _case(8, 16, (30, 30), 24, (3, 3), padding=(1, 1))),
+            (conv_batched, _case(70, 40, (6, 7), 48, (3, 3), padding=(1, 1))),
+        ):
+            arrays = case.arrays(_floats)
+            set_threads(1)
+            alone = list(_compiled(case, *arrays, way))
+            set_threads(3)
+            for _ in range(5):
+                for one, several in zip(alone, _compiled(case, *arrays, way), strict=True):
+                    np.testing.assert_array_equal(one, several)
     finally:
         set_threads(before)
 
@@ -189,9 +201,10 @@ def test_nan_and_infinity_reach_what_they_meet_and_nothing_else() -> None:
         x, weight, g, bias = case.arrays(_floats)
         x[0, 1, 0, 0], x[1, 2, 8, 7], g[0, 0, 0, 3], g[1, 4, 3, 0] = np.nan, np.inf, np.nan, -np.inf
         wide = [a.astype(np.float64) for a in (x, weight, g, bias)]
-        ways = (_compiled(case, x, weight, g, bias), _numpy(case, *wide))
-        for got, expected in list(zip(*ways, strict=True))[:2]:
-            np.testing.assert_array_equal(np.isfinite(got), np.isfinite(expected))
+        for way in WAYS:
+            found = zip(_compiled(case, x, weight, g, bias, way), _numpy(case, *wide), strict=True)
+            for got, expected in list(found)[:2]:
+                np.testing.assert_array_equal(np.isfinite(got), np.isfinite(expected))
 
 
 def test_layouts_that_are_not_contiguous() -> None:
@@ -199,9 +212,18 @@ def test_layouts_that_are_not_contiguous() -> None:
     x, weight, g, bias = case.arrays(_integers)
     odd = [np.moveaxis(np.moveaxis(a, 1, -1).copy(), -1, 1) for a in (x, weight, g)]
     assert not odd[0].flags.c_contiguous
-    ways = (_compiled(case, x, weight, g, bias), _compiled(case, *odd, np.repeat(bias, 2)[::2]))
-    for got, expected in zip(*ways, strict=True):
-        np.testing.assert_array_equal(got, expected)
+    odd.append(np.repeat(bias, 2)[::2])
+    for way in WAYS:
+        ways = (_compiled(case, x, weight, g, bias, way), _compiled(case, *odd, way))
+        for got, expected in zip(*ways, strict=True):
+            np.testing.assert_array_equal(got, expected)
+
+
+def test_many_small_images_go_side_by_side() -> None:
+    one = Geometry((1, 1), ((1, 1), (1, 1)), (1, 1), 1)
+    assert conv_batched.fits((64, 32, 4, 4), (64, 32, 3, 3), (4, 4), one)
+    assert not conv_batched.fits((2, 32, 4, 4), (64, 32, 3, 3), (4, 4), one)
+    assert not conv_batched.fits((64, 32, 28, 28), (64, 32, 3, 3), (28, 28), one)
 
 
 def test_small_arrays_and_other_dtypes_take_the_path_of_numpy(monkeypatch: Any) -> None:
@@ -221,8 +243,9 @@ def test_small_arrays_and_other_dtypes_take_the_path_of_numpy(monkeypatch: Any) 
 
 
 def test_as_python_runs_it_every_access_is_in_bounds(monkeypatch: Any) -> None:
-    for kernel in ("_sums", "_inner_products", "_pack"):
-        python = getattr(conv_direct, kernel).python
+    kernels = [(w, k) for w in WAYS for k in ("_sums", "_inner_products")]
+    for way, kernel in [*kernels, (conv_direct, "_pack")]:
+        python = getattr(way, kernel).python
 
         class Kernel:
             f32 = staticmethod(
@@ -231,13 +254,14 @@ def test_as_python_runs_it_every_access_is_in_bounds(monkeypatch: Any) -> None:
                 )
             )
 
-        monkeypatch.setattr(conv_direct, kernel, Kernel)
+        monkeypatch.setattr(way, kernel, Kernel)
     for case in (
         _case(2, 2, (4, 5), 5, (3, 2), padding=(1, 1)),
         _case(1, 2, (5, 5), 2, (2, 2), stride=2, padding=(0, 1), groups=2),
         _case(1, 1, (2, 3, 3), 1, (2, 2, 1), stride=2, padding=(1, 0)),
     ):
-        _check(case)
+        for way in WAYS:
+            _check(case, way)
 
 
 _GUARDED = f"""
@@ -280,12 +304,13 @@ set_threads(1)
 for low in (False, True):
     for case in test_conv.CASES:
         arrays = [copied(a) for a in case.arrays(test_conv._integers)]
-        np.empty = guarded
-        found = list(test_conv._compiled(case, *arrays))
-        np.empty = empty
         wide = [a.astype(np.float64) for a in arrays]
-        for got, expected in zip(found, test_conv._numpy(case, *wide)):
-            np.testing.assert_array_equal(got, expected)
+        for way in test_conv.WAYS:
+            np.empty = guarded
+            found = list(test_conv._compiled(case, *arrays, way))
+            np.empty = empty
+            for got, expected in zip(found, test_conv._numpy(case, *wide)):
+                np.testing.assert_array_equal(got, expected)
         del arrays, found, got
         for memory, base, whole in kept:
             for wall in (base, base + page + whole):

@@ -212,13 +212,17 @@ def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return a * b if a.shape[-1] == 1 else np.matmul(a, b)
 
 
-def _route(work: int, *arrays: np.ndarray) -> ModuleType | None:
-    """The module with compiled kernels for the three maps, for so many multiplications."""
-    if work < _COMPILED or any(a.dtype != np.float32 for a in arrays) or not available():
+def _route(
+    x: Shape, weight: Shape, size: Shape, geometry: Geometry, *arrays: np.ndarray
+) -> ModuleType | None:
+    """The module with the compiled kernels for these shapes, if any: it has all three maps."""
+    if x[0] * prod(weight) * prod(size) < _COMPILED:
         return None
-    from wengert.kernels import conv_direct
+    if any(a.dtype != np.float32 for a in arrays) or not available():
+        return None
+    from wengert.kernels import conv_batched, conv_direct
 
-    return conv_direct
+    return conv_batched if conv_batched.fits(x, weight, size, geometry) else conv_direct
 
 
 def convolve(
@@ -229,7 +233,7 @@ def convolve(
     size = geometry.out_size(x.shape[2:], kernel)
     way = None
     if not _is_plain(kernel, geometry):
-        way = _route(len(x) * weight.size * prod(size), x, weight)
+        way = _route(x.shape, weight.shape, size, geometry, x, weight)
     if way is not None:
         return way.convolve(x, weight, size, geometry, bias)
     out = _convolve(x, weight, size, geometry)
@@ -262,7 +266,8 @@ def _convolve(x: np.ndarray, weight: np.ndarray, size: Shape, geometry: Geometry
 
 def correlate(g: np.ndarray, x: np.ndarray, kernel: Shape, geometry: Geometry) -> np.ndarray:
     """Each weight is the product of the outputs with what its place in the kernel met."""
-    way = _route(g.size * prod(kernel) * x.shape[1] // geometry.groups, g, x)
+    shape = (g.shape[1], x.shape[1] // geometry.groups, *kernel)
+    way = _route(x.shape, shape, g.shape[2:], geometry, g, x)
     if way is not None:
         return way.correlate(g, x, kernel, geometry)
     groups, channels = geometry.groups, g.shape[1]
@@ -318,7 +323,8 @@ def spread(
 ) -> np.ndarray:  # fmt: skip
     """Each value is added, times the weights, to its window in an array of that size, and then
     the bias of its channel is."""
-    way = _route(g.size * prod(weight.shape[1:]), g, weight)
+    shape = (len(g), weight.shape[1] * geometry.groups, *size)
+    way = _route(shape, weight.shape, g.shape[2:], geometry, g, weight)
     if way is not None:
         return way.spread(g, weight, size, geometry, bias)
     out = _spread(g, weight, size, geometry)

@@ -82,6 +82,7 @@ from wengert.kernels.conv_plan import (
     STEP_Z,
     WEIGHTS,
     WIDTHS,
+    Ints,
     Plan,
     Shape,
     adjoint_plan,
@@ -300,7 +301,8 @@ def _inner_products(
 @kernel
 def _pack(
     weight: f32s, packed: f32s, places: i64s, first: i64, taps: i64, channels: i64, outs: i64,
-    panel: i64, group_step: i64, out_step: i64, channel_step: i64, start: i64, stop: i64,
+    panel: i64, tap_place: i64, channel_place: i64, group_step: i64, out_step: i64,
+    channel_step: i64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
     """The weights of a phase in the order in which tiles go through them."""
     panels = (outs + panel - 1) // panel
@@ -313,13 +315,17 @@ def _pack(
             for c in range(channels):
                 row = group * group_step + (out + m) * out_step + c * channel_step
                 for t in range(taps):
-                    to[(c * taps + t) * rows + m] = weight[row + places[t]]
+                    to[(c * channel_place + t * tap_place) * rows + m] = weight[row + places[t]]
 
 
-def _packed(weight: np.ndarray, plan: Plan, steps: Shape) -> np.ndarray:
-    """The weights of each phase; `steps` are those between groups, outputs and channels."""
+def packed_weights(
+    weight: np.ndarray, packs: list[tuple[Ints, Ints]], groups: int, adjoint: bool
+) -> np.ndarray:
+    """Weights in the order in which tiles go through them, for each of some phases."""
     packed = np.empty(weight.size, np.float32)
-    for sizes, work in plan.packs:
+    row, place = prod(weight.shape[1:]), prod(weight.shape[2:])
+    steps = (len(weight) // groups * row, *((place, row) if adjoint else (row, place)))
+    for sizes, work in packs:
         _pack.f32(weight, packed, *sizes, *steps, *work)
     return packed
 
@@ -342,9 +348,7 @@ def convolve(
     """Each output is a window's product with the weights; there are `size` windows."""
     x, weight = np.ascontiguousarray(x), np.ascontiguousarray(weight)
     plan = window_plan(x.shape, weight.shape, size, geometry, False)
-    row = prod(weight.shape[1:])
-    steps = (len(weight) // geometry.groups * row, row, prod(weight.shape[2:]))
-    packed = _packed(weight, plan, steps)
+    packed = packed_weights(weight, plan.packs, geometry.groups, False)
     return _run(x, packed, bias, np.empty((len(x), len(weight), *size), np.float32), plan)
 
 
@@ -355,10 +359,8 @@ def spread(
     """Each value is added, times the weights, to its window in an array of that size."""
     g, weight = np.ascontiguousarray(g), np.ascontiguousarray(weight)
     plan = adjoint_plan(g.shape, weight.shape, size, geometry)
-    row, groups = prod(weight.shape[1:]), geometry.groups
-    steps = (len(weight) // groups * row, prod(weight.shape[2:]), row)
-    packed = _packed(weight, plan, steps)
-    channels = groups * weight.shape[1]
+    packed = packed_weights(weight, plan.packs, geometry.groups, True)
+    channels = geometry.groups * weight.shape[1]
     return _run(g, packed, bias, np.empty((len(g), channels, *size), np.float32), plan)
 
 

@@ -200,10 +200,7 @@ def _made(axes: Axes, batch: int, groups: int, channels: int, outs: int, summed:
     panel, width = max(tiles()), lanes()
     planes = list(pairs(*(a.planes for a in axes)))
     phases = list(pairs(*(a.phases for a in axes)))
-    taps = [list(pairs(*(p.taps for p in phase))) for phase in phases]
-    terms = sum(
-        len(t) * prod(p.length for p in phase) for t, phase in zip(taps, phases, strict=True)
-    )
+    terms = sum(prod(len(p.taps) * p.length for p in phase) for phase in phases)
     work = batch * groups * channels * outs * terms
     wanted = min(_TASKS, work // _CHUNK)
 
@@ -219,33 +216,14 @@ def _made(axes: Axes, batch: int, groups: int, channels: int, outs: int, summed:
     blocks = -(-batch // samples) * prod(cuts)
     panels, parts = -(-outs // panel), blocks
     if summed:
-        parts = max(1, min(blocks, wanted, _PARTIAL // (groups * outs * channels * len(taps[0]))))
+        weights = groups * outs * channels * prod(a.kernel for a in axes)
+        parts = max(1, min(blocks, wanted, _PARTIAL // weights))
     shares = max(1, min(panels, -(-wanted // (parts * groups))))
     tasks = parts * groups * shares
     rows = -(-panels // shares) * panel if summed else panel
     scratch = space + _up(rows * run, 16)
 
-    offsets: list[int] = []
-    entries: list[int] = []
-    packs: list[tuple[Ints, Ints]] = []
-    weights, step = 0, len(planes) * plane
-    for phase, met in zip(phases, taps, strict=True):
-        inner = channels if summed else _inner(channels, len(met))
-        entries += [*(p.first for p in phase), *(p.length for p in phase)]
-        entries += [len(offsets), weights, inner * len(met)]
-        entries += [channels // inner if met else 0, inner * step]
-        here = [
-            planes.index((a.plane, b.plane, c.plane)) * plane
-            + (a.shift * lines + b.shift) * pitch + c.shift
-            for a, b, c in met
-        ]  # fmt: skip
-        offsets += [c * step + offset for c in range(inner) for offset in here]
-        _, ky, kx = (a.kernel for a in axes)
-        places = _array([(a.place * ky + b.place) * kx + c.place for a, b, c in met])
-        chunk = 1 + _PACKED // (1 + len(met) * channels * panel)
-        sizes = (places, weights, len(met), channels, outs, panel)
-        packs.append((sizes, (groups * panels, chunk)))
-        weights += groups * outs * channels * len(met)
+    phases_of = _phases(axes, planes, plane, copied, summed, (groups, outs, channels))
     of_planes: list[int] = []
     for q in planes:
         of_planes += [p - a.lead for a, p in zip(axes, q, strict=True)]
@@ -257,8 +235,50 @@ def _made(axes: Axes, batch: int, groups: int, channels: int, outs: int, summed:
         shares, parts, width, panel, 0, *tiles().values(),
     ]  # fmt: skip
     chunk = min(tasks, -(-_CHUNK * tasks // max(1, work)))
-    lists = (_array(plan), _array(of_planes), _array(entries), _array(offsets))
-    return Plan(*lists, packs, parts, tasks, chunk, scratch)
+    return Plan(_array(plan), _array(of_planes), *phases_of, parts, tasks, chunk, scratch)
+
+
+def _phases(
+    axes: Axes, planes: list[Shape], plane: int, copied: Shape, summed: bool, sizes: Shape
+) -> tuple[np.ndarray, np.ndarray, list[tuple[Ints, Ints]]]:
+    """The entries of phases, their lists of offsets, and what puts their weights in order.
+
+    `sizes` are the numbers of groups, and of outputs and inputs of each.
+    """
+    groups, outs, channels = sizes
+    _, ky, kx = (a.kernel for a in axes)
+    _, lines, pitch = copied
+    offsets: list[int] = []
+    entries: list[int] = []
+    packs: list[tuple[Ints, Ints]] = []
+    weights, step = 0, len(planes) * plane
+    for phase in pairs(*(a.phases for a in axes)):
+        met = list(pairs(*(p.taps for p in phase)))
+        inner = channels if summed else _inner(channels, len(met))
+        entries += [*(p.first for p in phase), *(p.length for p in phase)]
+        entries += [len(offsets), weights, inner * len(met)]
+        entries += [channels // inner if met else 0, inner * step]
+        here = [
+            planes.index((a.plane, b.plane, c.plane)) * plane
+            + (a.shift * lines + b.shift) * pitch + c.shift
+            for a, b, c in met
+        ]  # fmt: skip
+        offsets += [c * step + offset for c in range(inner) for offset in here]
+        places = _array([(a.place * ky + b.place) * kx + c.place for a, b, c in met])
+        packs.append(pack(places, weights, channels, outs, groups, 1, len(met)))
+        weights += groups * outs * channels * len(met)
+    return _array(entries), _array(offsets), packs
+
+
+def pack(
+    places: np.ndarray, first: int, channels: int, outs: int, groups: int, tap_place: int,
+    channel_place: int,
+) -> tuple[Ints, Ints]:  # fmt: skip
+    """Arguments of what puts weights in order: before those that the map has, and behind."""
+    panel = max(tiles())
+    sizes = (places, first, len(places), channels, outs, panel, tap_place, channel_place)
+    chunk = 1 + _PACKED // (1 + len(places) * channels * panel)
+    return sizes, (groups * -(-outs // panel), chunk)
 
 
 def _inner(channels: int, taps: int) -> int:
@@ -281,11 +301,16 @@ def _axes(
     return z, y, x
 
 
+def window_axes(size: Shape, kernel: Shape, out: Shape, geometry: Geometry) -> Axes:
+    """The axes of windows over an input."""
+    return _axes(_window_axis, size, kernel, out, geometry)
+
+
 @lru_cache(maxsize=256)
 def window_plan(x: Shape, weight: Shape, size: Shape, geometry: Geometry, summed: bool) -> Plan:
     """The plan of windows over `x`: of `size` outputs, or of the weights' sums."""
     groups = geometry.groups
-    axes = _axes(_window_axis, x[2:], weight[2:], size, geometry)
+    axes = window_axes(x[2:], weight[2:], size, geometry)
     return _made(axes, x[0], groups, weight[1], weight[0] // groups, summed)
 
 

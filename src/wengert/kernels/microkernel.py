@@ -234,6 +234,50 @@ def _product_loop(gathered: bool) -> Callable[[int, int], Lines]:
     return loop
 
 
+def _listed_product_loop(rows: int, vectors: int) -> Lines:
+    """The loop of `listed_product`: over the list, and within over the depth."""
+    n, sums = lanes(), _sums(rows, vectors)
+    vector = f"<{n} x float>"
+    yield "  %none = icmp sle i64 %count, 0"
+    yield "  br i1 %none, label %finish, label %outer"
+    yield "outer:"
+    yield _phi("i64", "j", ("0", "entry"), ("%j.next", "latch"))
+    for s in sums:
+        yield _phi(vector, f"o.{s}", ("zeroinitializer", "entry"), (f"%t.{s}", "latch"))
+    yield from _entry("a", "%j", "%a_step")
+    yield from _entry("b", "%j", "%b_step")
+    yield "  br label %inner"
+    yield "inner:"
+    yield _phi("i64", "k", ("0", "outer"), ("%k.next", "inner"))
+    yield _phi("ptr", "pa", ("%a.first", "outer"), ("%pa.next", "inner"))
+    yield _phi("ptr", "pb", ("%b.first", "outer"), ("%pb.next", "inner"))
+    for s in sums:
+        yield _phi(vector, f"s.{s}", (f"%o.{s}", "outer"), (f"%t.{s}", "inner"))
+    yield from _multiply(
+        rows, vectors,
+        [_splat(f"a.{i}", "pa", str(i)) for i in range(rows)],
+        [_load(f"b.{v}", "pb", str(v * n), vector) for v in range(vectors)],
+    )  # fmt: skip
+    yield _step("pa", "pa.next", str(rows))
+    yield _step("pb", "pb.next", "%pitch")
+    yield "  %k.next = add nuw nsw i64 %k, 1"
+    yield "  %more.inner = icmp slt i64 %k.next, %depth"
+    yield "  br i1 %more.inner, label %inner, label %latch"
+    yield "latch:"
+    yield "  %j.next = add nuw nsw i64 %j, 1"
+    yield "  %more.outer = icmp slt i64 %j.next, %count"
+    yield "  br i1 %more.outer, label %outer, label %finish"
+    yield from _finish(rows, vectors)
+
+
+def _entry(side: str, index: str, step: str) -> Lines:
+    """The place that a list has for an operand: `%a_places` or `%b_places`."""
+    yield f"  %{side}.entry = getelementptr i64, ptr %{side}_places, i64 {index}"
+    yield f"  %{side}.place = load i64, ptr %{side}.entry, align 8"
+    yield f"  %{side}.offset = mul i64 %{side}.place, {step}"
+    yield _step(side, f"{side}.first", f"%{side}.offset")
+
+
 def _dots_loop(rows: int, columns: int) -> Lines:
     """The loop of `dots`: vectors of sums, and at the end the sums of their lanes."""
     n, sums = lanes(), _sums(rows, columns)
@@ -260,25 +304,73 @@ def _dots_loop(rows: int, columns: int) -> Lines:
     yield "  %more = icmp slt i64 %p.next, %steps"
     yield "  br i1 %more, label %loop, label %finish"
     yield "finish:"
+    yield from _reduce(rows, columns, "t", "1")
+
+
+def _listed_dots_loop(rows: int, columns: int) -> Lines:
+    """The loop of `listed_dots`: over the list, and within over the vectors of an entry."""
+    n, sums = lanes(), _sums(rows, columns)
+    vector = f"<{n} x float>"
+    yield "  %none = icmp sle i64 %count, 0"
+    yield "  br i1 %none, label %finish, label %outer"
+    yield "outer:"
+    yield _phi("i64", "j", ("0", "entry"), ("%j.next", "latch"))
+    for s in sums:
+        yield _phi(vector, f"o.{s}", ("zeroinitializer", "entry"), (f"%t.{s}", "latch"))
+    yield f"  %step = mul i64 %vectors, {n}"
+    yield from _entry("a", "%j", "%step")
+    yield from _entry("b", "%j", "%step")
+    for side, count in (("a", rows), ("b", columns)):
+        for i in range(count):
+            yield f"  %{side}.lead.{i} = mul i64 %ld{side}, {i}"
+            yield _step(f"{side}.first", f"{side}.row.{i}", f"%{side}.lead.{i}")
+    yield "  br label %inner"
+    yield "inner:"
+    yield _phi("i64", "v", ("0", "outer"), ("%v.next", "inner"))
+    for s in sums:
+        yield _phi(vector, f"s.{s}", (f"%o.{s}", "outer"), (f"%t.{s}", "inner"))
+    yield f"  %at = mul nuw nsw i64 %v, {n}"
+    yield from _multiply(
+        rows, columns,
+        [_load(f"a.{i}", f"a.row.{i}", "%at", vector) for i in range(rows)],
+        [_load(f"b.{j}", f"b.row.{j}", "%at", vector) for j in range(columns)],
+    )  # fmt: skip
+    yield "  %v.next = add nuw nsw i64 %v, 1"
+    yield "  %more.inner = icmp slt i64 %v.next, %vectors"
+    yield "  br i1 %more.inner, label %inner, label %latch"
+    yield "latch:"
+    yield "  %j.next = add nuw nsw i64 %j, 1"
+    yield "  %more.outer = icmp slt i64 %j.next, %count"
+    yield "  br i1 %more.outer, label %outer, label %finish"
+    yield "finish:"
+    for s in sums:
+        yield _phi(vector, f"r.{s}", ("zeroinitializer", "entry"), (f"%t.{s}", "latch"))
+    yield from _reduce(rows, columns, "r", "%c_step")
+
+
+def _reduce(rows: int, columns: int, sums: str, step: str) -> Lines:
+    """Store the sums of the lanes of vectors, or add them to what is there."""
+    n, all_sums = lanes(), _sums(rows, columns)
     yield "  %adds = icmp ne i64 %add, 0"
-    reduce = f"reassoc float @llvm.vector.reduce.fadd.v{n}f32(float -0.0, {vector}"
+    reduce = f"reassoc float @llvm.vector.reduce.fadd.v{n}f32(float -0.0, <{n} x float>"
     for i in range(rows):
         yield f"  %at.{i} = mul i64 %ldc, {i}"
         for j in range(columns):
             s = f"{i}.{j}"
-            yield f"  %r.{s} = call {reduce} %t.{s})"
-            yield f"  %to.{s} = add i64 %at.{i}, {j}"
+            yield f"  %q.{s} = call {reduce} %{sums}.{s})"
+            yield f"  %along.{s} = mul i64 {step}, {j}"
+            yield f"  %to.{s} = add i64 %at.{i}, %along.{s}"
             yield _step("c", f"pc.{s}", f"%to.{s}")
     yield "  br i1 %adds, label %sum, label %put"
     yield "sum:"
-    for s in sums:
+    for s in all_sums:
         yield f"  %c.{s} = load float, ptr %pc.{s}, align 4"
-        yield f"  %u.{s} = fadd float %r.{s}, %c.{s}"
+        yield f"  %u.{s} = fadd float %q.{s}, %c.{s}"
         yield f"  store float %u.{s}, ptr %pc.{s}, align 4"
     yield "  ret void"
     yield "put:"
-    for s in sums:
-        yield f"  store float %r.{s}, ptr %pc.{s}, align 4"
+    for s in all_sums:
+        yield f"  store float %q.{s}, ptr %pc.{s}, align 4"
     yield "  ret void"
 
 
@@ -338,6 +430,79 @@ def dots(
             assert len(row) == len(column) == width
             total = float(np.dot(row.astype(float), column))
             c[m * ldc + j] = total + c[m * ldc + j] if add else total
+
+
+@microkernel(_listed_product_loop)
+def listed_product(
+    rows: i64, vectors: i64, a: f32s, a_places: i64s, a_step: i64, b: f32s, b_places: i64s,
+    b_step: i64, count: i64, pitch: i64, depth: i64, c: f32s, ldc: i64, add: i64,
+) -> None:  # fmt: skip
+    """A tile of a sum of products, whose operands lie at listed places, stored or added:
+    `c[m * ldc + p] = sum(a[a_places[j] * a_step + k * rows + m] * b[b_places[j] * b_step +
+    k * pitch + p]` for `j` in `range(count)` and `k` in `range(depth))`. `depth` is not 0.
+    """
+    width = vectors * lanes()
+    for m in range(rows):
+        total = np.zeros(width)
+        for j in range(count):
+            for k in range(depth):
+                first = int(b_places[j]) * b_step + k * pitch
+                row = b[first : first + width]
+                assert len(row) == width
+                total += float(a[int(a_places[j]) * a_step + k * rows + m]) * row
+        out = c[m * ldc : m * ldc + width]
+        assert len(out) == width
+        out[:] = total + out if add else total
+
+
+@microkernel(_listed_dots_loop)
+def listed_dots(
+    rows: i64, columns: i64, a: f32s, lda: i64, a_places: i64s, b: f32s, ldb: i64,
+    b_places: i64s, count: i64, vectors: i64, c: f32s, ldc: i64, c_step: i64, add: i64,
+) -> None:  # fmt: skip
+    """Inner products over listed places, of `n = vectors * lanes()` elements each, stored or
+    added: `c[m * ldc + j * c_step] = sum(a[m * lda + a_places[i] * n + p] *
+    b[j * ldb + b_places[i] * n + p]` for `i` in `range(count)` and `p` in `range(n))`.
+    """
+    n = vectors * lanes()
+    for m in range(rows):
+        for j in range(columns):
+            total = 0.0
+            for i in range(count):
+                row = a[m * lda + int(a_places[i]) * n :][:n]
+                column = b[j * ldb + int(b_places[i]) * n :][:n]
+                assert len(row) == len(column) == n
+                total += float(np.dot(row.astype(float), column))
+            at = m * ldc + j * c_step
+            c[at] = total + c[at] if add else total
+
+
+def _transposed_text() -> Lines:
+    """Three rounds in which rows that are 4, 2 and 1 apart exchange their halves."""
+    arguments = "ptr %to, i64 %to_pitch, ptr %source, i64 %pitch"
+    yield f"define internal void @transposed({arguments}) nounwind alwaysinline {{"
+    for i in range(8):
+        yield f"  %from.{i} = mul i64 %pitch, {i}"
+        yield from _load(f"r8.{i}", "source", f"%from.{i}", "<8 x float>")
+    for d in (4, 2, 1):
+        for i in range(8):
+            a, b = f"<8 x float> %r{d * 2}.{i & ~d}", f"<8 x float> %r{d * 2}.{i | d}"
+            mask = [(x | d if i & d else x & ~d) + (8 if x & d else 0) for x in range(8)]
+            text = ", ".join(f"i32 {x}" for x in mask)
+            yield f"  %r{d}.{i} = shufflevector {a}, {b}, <8 x i32> <{text}>"
+    for i in range(8):
+        yield f"  %at.{i} = mul i64 %to_pitch, {i}"
+        yield _step("to", f"to.{i}", f"%at.{i}")
+        yield f"  store <8 x float> %r1.{i}, ptr %to.{i}, align 4"
+    yield "  ret void\n}"
+
+
+@native("\n".join(_transposed_text()))
+def transposed(to: f32s, to_pitch: i64, source: f32s, pitch: i64) -> None:
+    """A transposed block of 8 rows and columns: `to[j * to_pitch + i] = source[i * pitch + j]`."""
+    for i in range(8):
+        for j in range(8):
+            to[j * to_pitch + i] = source[i * pitch + j]
 
 
 _SHIFTED = """\
