@@ -20,33 +20,10 @@ from wengert.kernels._jit.builtins import (
     reals,
     sqrt,
 )
+from wengert.kernels.reduction_native import BLOCK, row_squares, row_sum
 
-# Terms of a sum in the float type; channels of a chunk.
-BLOCK, MOST = 1024, 64
-
-
-@inline
-def _sum(row: reals, size: i64) -> f64:
-    whole = f64(0.0)
-    for first in range(0, size, BLOCK):
-        part = 0.0
-        for j in range(first, min(first + BLOCK, size)):
-            part += row[j]
-        whole += f64(part)
-    return whole
-
-
-@inline
-def _squares(row: reals, mean: real, size: i64) -> f64:
-    """The sum of squared distances from the mean."""
-    whole = f64(0.0)
-    for first in range(0, size, BLOCK):
-        part = 0.0
-        for j in range(first, min(first + BLOCK, size)):
-            d = row[j] - mean
-            part += d * d
-        whole += f64(part)
-    return whole
+# Channels of a chunk.
+MOST = 64
 
 
 @inline
@@ -69,8 +46,8 @@ def _statistics(
 ) -> None:  # fmt: skip
     mean = real(0.0)
     if centred == 1:
-        mean = real(_sum(row, size) / f64(size))
-    variance = _squares(row, mean, size) / f64(size)
+        mean = real(row_sum(row, size) / f64(size))
+    variance = row_squares(row, mean, size) / f64(size)
     means[r] = mean
     variances[r] = real(variance)
     rstds[r] = real(1.0 / sqrt(variance + eps))
@@ -208,7 +185,7 @@ def _channel_statistics(
     for n in range(batch):
         base = (n * count + start) * space
         for k in range(width):
-            sums[k] = sums[k] + _sum(at(x, base + k * space), space)
+            sums[k] = sums[k] + row_sum(at(x, base + k * space), space)
     for k in range(width):
         means[start + k] = real(sums[k] / size)
         sums[k] = 0.0
@@ -216,7 +193,7 @@ def _channel_statistics(
         base = (n * count + start) * space
         for k in range(width):
             row = at(x, base + k * space)
-            sums[k] = sums[k] + _squares(row, means[start + k], space)
+            sums[k] = sums[k] + row_squares(row, means[start + k], space)
     for k in range(width):
         variance = sums[k] / size
         variances[start + k] = real(variance)

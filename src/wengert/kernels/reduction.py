@@ -8,11 +8,13 @@ only serves the last axis.
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from wengert import _dtypes
+from wengert.kernels._jit import LARGE
 from wengert.kernels.axes import Dims, axes_of, count_of
 from wengert.kernels.columns import column_sums
 from wengert.kernels.precision import HALF, widened
@@ -26,6 +28,8 @@ ACCUMULATOR = dict.fromkeys(HALF, _F32) | {
 }
 # Elements up to which the order of a sum does not matter.
 _FEW = 128
+# Elements from which a compiled sum, on several threads, is faster than NumPy's.
+_LONG = 1 << 15
 
 # NumPy's signatures know no `keepdims` that is only known when it is called.
 add_reduce: Any = np.add.reduce
@@ -36,6 +40,8 @@ def total(array: np.ndarray, dim: Dims, keepdim: bool = False) -> Any:
     """Sum over `dim`; integers and booleans to int64."""
     axes = axes_of(dim, array.ndim)
     dtype = array.dtype
+    if array.size >= _LONG and (out := _compiled().total(array, axes, keepdim)) is not None:
+        return out
     if dtype is _F32 and axes is not None and array.size > _FEW:
         leading = len(axes)
         if leading < array.ndim and sorted(axes) == list(range(leading)):
@@ -45,6 +51,13 @@ def total(array: np.ndarray, dim: Dims, keepdim: bool = False) -> Any:
         return add_reduce(array, axis=axes, keepdims=keepdim)
     out = add_reduce(array, axis=axes, dtype=wide, keepdims=keepdim)
     return out if wide is _I64 else out.astype(dtype)
+
+
+@cache
+def _compiled() -> Any:
+    from wengert.kernels import reduction_calls
+
+    return reduction_calls
 
 
 def _column_total(array: np.ndarray, leading: int, keepdim: bool) -> Any:
@@ -75,6 +88,11 @@ def product(array: np.ndarray, dim: Dims, keepdim: bool = False) -> Any:
 
 def variance(array: np.ndarray, dim: Dims, correction: float, keepdim: bool = False) -> Any:
     """Sum of squared deviations over count minus `correction` (inf or nan if that is 0)."""
+    if array.size >= LARGE:
+        axes = axes_of(dim, array.ndim)
+        degrees = max(count_of(array.shape, dim) - correction, 0)
+        if (found := _compiled().variance(array, axes, degrees, keepdim)) is not None:
+            return found
     wide = widened(array)
     deviation = wide - average(wide, dim, True)
     if wide.dtype.kind == "c":
@@ -85,6 +103,25 @@ def variance(array: np.ndarray, dim: Dims, correction: float, keepdim: bool = Fa
     with np.errstate(invalid="ignore", divide="ignore"):
         out = total(squares, dim, keepdim) / squares.dtype.type(degrees)
     return out if wide is array else out.astype(array.dtype)
+
+
+def extreme(array: np.ndarray, axes: tuple[int, ...] | None, keepdim: bool, largest: bool) -> Any:
+    """The largest or smallest elements over some axes; nan if there is one."""
+    if array.size >= LARGE and axes is not None:
+        found = _compiled().extreme(array, axes, keepdim, largest)
+        if found is not None:
+            return found
+    reduce: Any = np.maximum if largest else np.minimum
+    return reduce.reduce(array, axis=axes, keepdims=keepdim)
+
+
+def extreme_index(array: np.ndarray, axis: int | None, keepdim: bool, largest: bool) -> Any:
+    """The index of the first largest or smallest element over an axis or all; of the first nan."""
+    if array.size >= LARGE and axis is not None:
+        found = _compiled().extreme_index(array, (axis,), keepdim, largest)
+        if found is not None:
+            return found
+    return (np.argmax if largest else np.argmin)(array, axis=axis, keepdims=keepdim)
 
 
 def p_norm(array: np.ndarray, p: float, dim: Dims, keepdim: bool = False) -> Any:

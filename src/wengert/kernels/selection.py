@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert import _dtypes
+from wengert.kernels import reduction
 from wengert.kernels import scatter_native as native
 from wengert.kernels._jit import LARGE
 from wengert.kernels.axes import axis_of, length_of
@@ -82,13 +83,12 @@ def extreme_index(
     if dim is not None:
         axis = axis_of(dim, array.ndim)
         check_not_empty(array, axis, name)
-    find = np.argmax if largest else np.argmin
     if array.ndim == 0:
         return np.zeros((), np.int64)
     if not array.size:
         empty = add_reduce(array, axis=axis, keepdims=keepdim)
         return np.zeros(empty.shape, np.int64)
-    return find(array, axis=axis, keepdims=keepdim)
+    return reduction.extreme_index(array, axis, keepdim, largest)
 
 
 def check_not_empty(array: np.ndarray, axis: int, name: str) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from wengert.kernels._jit import LARGE, usable
 from wengert.kernels.columns import column_sums
 from wengert.kernels.precision import HALF
+from wengert.kernels.reduction import total
 
 _F32 = np.dtype(np.float32)
 
@@ -25,6 +26,8 @@ def unbroadcast(g: np.ndarray, shape: tuple[int, ...]) -> Any:
         return g.reshape(shape)
     if g.size > LARGE and g.dtype is _F32 and axes[-1] < len(axes) < g.ndim and usable(g):
         return column_sums(g.reshape(prod(g.shape[: len(axes)]), -1)).reshape(shape)
+    if g.size >= LARGE:
+        return total(g, axes).reshape(shape)
     if g.dtype in HALF:
         return np.add.reduce(g, axis=axes, dtype=np.float32).astype(g.dtype).reshape(shape)
     return np.add.reduce(g, axis=axes).reshape(shape)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert._core import Tensor
-from wengert.kernels import selection
+from wengert.kernels import reduction, selection
 from wengert.kernels.axes import Dims, axes_of, axis_of, kept_shape
 from wengert.kernels.reduction import ties
 from wengert.ops._batching import Batch, along
@@ -157,7 +157,7 @@ def _shared_jvp(t: Value, input: Value, out: Value, dim: Dims, keepdim: bool) ->
     return sum_over(t * share_of_ties(input, out, dim), dim, keepdim)
 
 
-def _extreme(reduce: np.ufunc, name: str, input: np.ndarray, dim: Dims, keepdim: bool) -> Value:
+def _extreme(largest: bool, name: str, input: np.ndarray, dim: Dims, keepdim: bool) -> Value:
     if input.dtype.kind == "c":
         raise NotImplementedError(f'"{name}" is not implemented for complex tensors')
     axes = axes_of(dim, input.ndim)
@@ -169,7 +169,7 @@ def _extreme(reduce: np.ufunc, name: str, input: np.ndarray, dim: Dims, keepdim:
             )
         for axis in axes:
             selection.check_not_empty(input, axis, name)
-    return reduce.reduce(input, axis=axes, keepdims=keepdim)
+    return reduction.extreme(input, axes, keepdim, largest)
 
 
 @primitive(input=_shared_vjp, jvp=_shared_jvp, batch=over)
@@ -180,7 +180,7 @@ def amax(input: Value, dim: Dims = (), keepdim: bool = False) -> Value:
     >>> wengert.amax(wengert.tensor([[1.0, 5.0], [7.0, 0.0]]), dim=0)
     tensor([7., 5.])
     """
-    return _extreme(np.maximum, "amax", input, dim, keepdim)
+    return _extreme(True, "amax", input, dim, keepdim)
 
 
 @primitive(input=_shared_vjp, jvp=_shared_jvp, batch=over)
@@ -191,7 +191,7 @@ def amin(input: Value, dim: Dims = (), keepdim: bool = False) -> Value:
     >>> wengert.amin(wengert.tensor([[1.0, 5.0], [7.0, 0.0]]), dim=0)
     tensor([1., 0.])
     """
-    return _extreme(np.minimum, "amin", input, dim, keepdim)
+    return _extreme(False, "amin", input, dim, keepdim)
 
 
 @primitive(
@@ -202,7 +202,7 @@ def amin(input: Value, dim: Dims = (), keepdim: bool = False) -> Value:
     name="max",
 )
 def _max_of_all(input: Value) -> Value:
-    return _extreme(np.maximum, "max", input, None, False)
+    return _extreme(True, "max", input, None, False)
 
 
 @primitive(
@@ -213,7 +213,7 @@ def _max_of_all(input: Value) -> Value:
     name="min",
 )
 def _min_of_all(input: Value) -> Value:
-    return _extreme(np.minimum, "min", input, None, False)
+    return _extreme(False, "min", input, None, False)
 
 
 def max(

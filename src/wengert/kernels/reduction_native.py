@@ -1,0 +1,158 @@
+"""Reductions as compiled kernels.
+
+Sums are taken in the float type over at most some dozens of terms by each lane of a vector, and
+in float64 between such blocks: their error is some units of the last place of float32 of the sum
+of magnitudes, however long they are.
+"""
+
+from __future__ import annotations
+
+import math
+
+from wengert.kernels._jit import kernel
+from wengert.kernels._jit.builtins import (
+    at,
+    f64,
+    f64s,
+    i32,
+    i64,
+    i64s,
+    inline,
+    local,
+    maximum,
+    minimum,
+    real,
+    reals,
+)
+
+# Terms of a sum in the float type, along a row and down a column; columns side by side.
+BLOCK, DEEP, LANES = 1024, 64, 1024
+
+
+@inline
+def row_sum(row: reals, size: i64) -> f64:
+    """The sum of a row."""
+    whole = f64(0.0)
+    for first in range(0, size, BLOCK):
+        part = 0.0
+        for j in range(first, min(first + BLOCK, size)):
+            part += row[j]
+        whole += f64(part)
+    return whole
+
+
+@inline
+def row_squares(row: reals, mean: real, size: i64) -> f64:
+    """The sum of squared distances from the mean."""
+    whole = f64(0.0)
+    for first in range(0, size, BLOCK):
+        part = 0.0
+        for j in range(first, min(first + BLOCK, size)):
+            d = row[j] - mean
+            part += d * d
+        whole += f64(part)
+    return whole
+
+
+@kernel
+def chunk_sums(x: reals, parts: f64s, chunk: i64, start: i64, stop: i64) -> None:
+    parts[start // chunk] = row_sum(at(x, start), stop - start)
+
+
+@kernel
+def chunk_squares(x: reals, mean: real, parts: f64s, chunk: i64, start: i64, stop: i64) -> None:
+    parts[start // chunk] = row_squares(at(x, start), mean, stop - start)
+
+
+@kernel
+def row_sums(x: reals, out: reals, width: i64, start: i64, stop: i64) -> None:
+    for r in range(start, stop):
+        out[r] = real(row_sum(at(x, r * width), width))
+
+
+@kernel
+def row_variances(x: reals, out: reals, width: i64, degrees: f64, start: i64, stop: i64) -> None:
+    """Sums of squared distances from the mean, over the degrees of freedom."""
+    for r in range(start, stop):
+        row = at(x, r * width)
+        mean = real(row_sum(row, width) / f64(width))
+        out[r] = real(row_squares(row, mean, width) / degrees)
+
+
+@kernel
+def middle_sums(
+    x: reals, out: reals, n: i64, inner: i64, blocks: i64, start: i64, stop: i64
+) -> None:
+    """Of (outer, n, inner) the sums over n, for each of some columns."""
+    part = local(real, LANES)
+    whole = local(f64, LANES)
+    for b in range(start, stop):
+        column = (b % blocks) * LANES
+        place = (b // blocks) * n * inner + column
+        lanes = min(LANES, inner - column)
+        for j in range(lanes):
+            whole[j] = 0.0
+        for first in range(0, n, DEEP):
+            for j in range(lanes):
+                part[j] = 0.0
+            for k in range(first, min(first + DEEP, n)):
+                row = at(x, place + k * inner)
+                for j in range(lanes):
+                    part[j] = part[j] + row[j]
+            for j in range(lanes):
+                whole[j] = whole[j] + f64(part[j])
+        y = at(out, (b // blocks) * inner + column)
+        for j in range(lanes):
+            y[j] = real(whole[j])
+
+
+@inline
+def _largest(row: reals, size: i64) -> real:
+    top = real(-math.inf)
+    for j in range(size):
+        top = maximum(top, row[j])
+    return top
+
+
+@inline
+def _smallest(row: reals, size: i64) -> real:
+    top = real(math.inf)
+    for j in range(size):
+        top = minimum(top, row[j])
+    return top
+
+
+@inline
+def _place(row: reals, value: real, size: i64) -> i64:
+    """The first element that equals the value, or that is NaN."""
+    place = i32(size)
+    for j in range(size):
+        v = row[j]
+        place = min(place, i32(j) if (v == value) or (v != v) else i32(size))
+    return place
+
+
+@kernel
+def row_maxima(x: reals, out: reals, width: i64, start: i64, stop: i64) -> None:
+    for r in range(start, stop):
+        out[r] = _largest(at(x, r * width), width)
+
+
+@kernel
+def row_minima(x: reals, out: reals, width: i64, start: i64, stop: i64) -> None:
+    for r in range(start, stop):
+        out[r] = _smallest(at(x, r * width), width)
+
+
+@kernel
+def row_argmaxima(x: reals, out: i64s, width: i64, start: i64, stop: i64) -> None:
+    for r in range(start, stop):
+        row = at(x, r * width)
+        out[r] = _place(row, _largest(row, width), width)
+
+
+@kernel
+def row_argminima(x: reals, out: i64s, width: i64, start: i64, stop: i64) -> None:
+    for r in range(start, stop):
+        row = at(x, r * width)
+        out[r] = _place(row, _smallest(row, width), width)
