@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from threading import RLock
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,6 +28,7 @@ _WIDE = 1 << 28  # ranges from here on draw 64 bits an integer
 _DOUBLE_BITS = np.uint64(2**53 - 1)
 _BLOCK = 16  # normals are made in blocks of 8 pairs
 _FEW = 256  # below, NumPy's raw words cost less than its array of integers
+_MANY = 1 << 15  # from here on, a kernel costs less than NumPy
 
 # The state as PyTorch lays it out in the ByteTensor of `get_state`.
 _STATE = np.dtype(
@@ -52,6 +53,10 @@ class Generator:
     """
 
     __slots__ = ("__weakref__", "_lock", "_made", "_seed", "_spare")
+
+    # What fills large arrays with words faster than NumPy, or returns False: the kernels, which
+    # stand above this module, put it here.
+    filler: ClassVar[Any] = None
 
     def __init__(self, device: Any = cpu) -> None:
         _check_device(device)
@@ -163,7 +168,7 @@ class Generator:
         with self._lock:
             if n < _FEW:
                 return self._bits.random_raw(n).astype(np.uint32)
-            return self._draw(0, 2**32 - 1, n, np.uint32, endpoint=True)
+            return self._filled(n, np.uint32)
 
     def random64(self, n: int) -> np.ndarray:
         """The next `n` pairs of words, the first one high, uint64."""
@@ -171,7 +176,14 @@ class Generator:
             if n < _FEW:
                 words = self._bits.random_raw(2 * n)
                 return words[::2] << np.uint64(32) | words[1::2]
-            return self._draw(0, 2**64 - 1, n, np.uint64, endpoint=True)
+            return self._filled(n, np.uint64)
+
+    def _filled(self, n: int, dtype: Any) -> np.ndarray:
+        if n >= _MANY and self.filler is not None:
+            words = np.empty(n, dtype)
+            if self.filler(self._bits, words):
+                return words
+        return self._draw(0, np.iinfo(dtype).max, n, dtype, endpoint=True)
 
     def singles(self, n: int) -> np.ndarray:
         """`n` float32 in [0, 1), multiples of 2**-24; a word each."""

@@ -29,6 +29,7 @@ def _masked_batch(b: Batch) -> Value:
     input=lambda g, mask, scale: _masked(g, mask, scale),
     mask=None,
     name="dropout",
+    scalar=lambda input, mask, scale: input * mask * scale,
 )
 def _masked(input: Value, mask: Value, scale: float) -> Value:
     """The input times a boolean mask times a number; its own adjoint."""

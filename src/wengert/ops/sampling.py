@@ -11,9 +11,12 @@ import math
 import numpy as np
 
 from wengert._random import Generator
+from wengert.kernels import twister
 from wengert.ops._batching import leading
 from wengert.ops._declare import Value, primitive
 from wengert.ops.rounding import no_slope
+
+Generator.filler = staticmethod(twister.fill)
 
 
 @primitive(input=None, batch=leading, name="bernoulli")
