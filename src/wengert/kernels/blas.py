@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from wengert.kernels import _jit
-from wengert.kernels.gemm import gemm
+from wengert.kernels.gemm import WORTH_PIECES, gemm
 from wengert.kernels.openblas import holds
 
 
@@ -55,7 +55,7 @@ def threads_for(multiplications: int) -> AbstractContextManager[None]:
 def dot(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None = None) -> Any:
     """The product of two matrices, plus `bias`, which broadcasts to it."""
     work = a.size * b.shape[-1]
-    if work <= _ALONE:
+    if work <= _ALONE or (work < WORTH_PIECES and _jit.get_threads() == 1):
         out = a.dot(b)
     else:
         made = gemm(a, b, bias)

@@ -15,10 +15,12 @@ import numpy as np
 
 from wengert.kernels import _jit, openblas
 
-# Multiplications that are worth a thread: some 50 microseconds.
-_PIECE = 1 << 21
-# Rows or columns of a piece: a multiple of what the BLAS computes at once.
-_STEP = 16
+# Multiplications that are worth a thread: some 90 microseconds.
+_PIECE = 1 << 22
+WORTH_PIECES = 2 * _PIECE
+# Rows or columns of a piece: a multiple of what the BLAS computes at once. Each piece arranges
+# all of one factor anew, so there are few.
+_STEP, _MOST = 16, 64
 
 
 class _Calls(NamedTuple):
@@ -55,35 +57,41 @@ def gemm(
 
     None where this is not the way: other dtypes, layouts, a vector, shapes that do not fit.
     """
-    calls = _calls(a.dtype)
-    if calls is None or b.dtype != a.dtype or a.ndim < 2 or b.ndim < 2 or _mirrored(a, b):
+    dtype = a.dtype
+    calls = _calls(dtype)
+    if calls is None or (b.dtype is not dtype and b.dtype != dtype) or _mirrored(a, b):
         return None
-    (m, k), (inner, n) = a.shape[-2:], b.shape[-2:]
-    turned_a, turned_b = _layout(a), _layout(b)
-    if k != inner or m < 2 or n < 2 or turned_a is None or turned_b is None:
+    left, right = _layout(a), _layout(b)
+    if left is None or right is None:
         return None
-    if bias is not None and not (bias.shape == (n,) and bias.dtype == a.dtype and _plain(bias)):
+    m, k, turned_a, apart_a = left
+    inner, n, turned_b, apart_b = right
+    if bias is not None and not (bias.shape == (n,) and bias.dtype == dtype and _plain(bias)):
         return None
-    batch = _batch(a, b)
-    if batch is None or not prod(batch.shape):
+    batch = _ONE if a.ndim == b.ndim == 2 else _batch(a, b)
+    if batch is None:
+        return None
+    size = batch.size
+    if k != inner or m < 2 or n < 2 or not k or not size:
         return None
     shape = (*batch.shape, m, n)
     if out is None:
-        into = np.empty(shape, a.dtype)
-    elif out.shape == shape and out.dtype == a.dtype and _plain(out):
+        into = np.empty(shape, dtype)
+    elif out.shape == shape and out.dtype == dtype and _plain(out):
         into = out
     else:
         return None
-    down, across = m >= n, max(m, n)
-    work = m * n * k
-    pieces = max(1, min(work // _PIECE, max(min(8, across // 64), across // 256)))
-    part = _STEP * ceil(across / pieces / _STEP)
-    pieces = ceil(across / part)
+    down = m >= n
+    part = across = m if down else n
+    pieces, work = 1, m * n * k
+    if work >= WORTH_PIECES:
+        most = min(max(min(4, across // 128), across // 256), _MOST // size)
+        part = _STEP * ceil(across / max(1, min(work // _PIECE, most)) / _STEP)
+        pieces = ceil(across / part)
     calls.kernel(
-        a, b, bias, into, calls.address, turned_a[0], turned_b[0], m, n, k,
-        turned_a[1], turned_b[1], n, alpha, out is not None, down, part, pieces,
-        batch.inner, *batch.strides,
-        prod(batch.shape) * pieces, max(1, _PIECE * pieces // max(work, 1)),
+        a, b, bias, into, calls.address, turned_a, turned_b, m, n, k,
+        apart_a, apart_b, n, alpha, out is not None, down, part, pieces,
+        batch.inner, *batch.strides, size * pieces, _PIECE * pieces // work or 1,
     )  # fmt: skip
     return into
 
@@ -94,21 +102,30 @@ def _plain(array: np.ndarray) -> bool:
 
 def _mirrored(a: np.ndarray, b: np.ndarray) -> bool:
     """Whether it is a matrix and its transpose, of whose product NumPy computes one half."""
-    if a.ndim > 2 or a.shape != b.shape[::-1] or a.strides != b.strides[::-1]:
+    base = a.base
+    if b.base is not a and base is not b and (base is None or base is not b.base):
         return False
-    return b.base is a or a.base is b or a.base is b.base is not None
+    return a.ndim == 2 and a.shape == b.shape[::-1] and a.strides == b.strides[::-1]
 
 
-def _layout(x: np.ndarray) -> tuple[int, int] | None:
-    """Whether a matrix lies transposed, and how far its rows (or columns) are apart."""
+def _layout(x: np.ndarray) -> tuple[int, int, int, int] | None:
+    """Rows, columns, whether it lies transposed, how far its rows (or columns) are apart.
+
+    None if the BLAS cannot read the factor.
+    """
     each = x.itemsize
-    (rows, columns), (down, across) = x.shape[-2:], x.strides[-2:]
+    if x.ndim == 2:
+        (rows, columns), (down, across) = x.shape, x.strides
+    elif x.ndim > 2:
+        (rows, columns), (down, across) = x.shape[-2:], x.strides[-2:]
+    else:
+        return None
     if not x.flags.aligned:
         return None
     if across == each and down >= columns * each and not down % each:
-        return 0, down // each
+        return rows, columns, 0, down // each
     if down == each and across >= rows * each and not across % each:
-        return 1, across // each
+        return rows, columns, 1, across // each
     return None
 
 
@@ -116,17 +133,16 @@ class _Batch(NamedTuple):
     """The leading axes of a product, as at most two: the inner size, and the strides."""
 
     shape: tuple[int, ...]
+    size: int
     inner: int
     strides: tuple[int, int, int, int]
 
 
-_ONE = _Batch((), 1, (0, 0, 0, 0))
+_ONE = _Batch((), 1, 1, (0, 0, 0, 0))
 
 
 def _batch(a: np.ndarray, b: np.ndarray) -> _Batch | None:
     """How the leading axes of two factors go together; None if they take more than two."""
-    if a.ndim == b.ndim == 2:
-        return _ONE
     try:
         shape = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     except ValueError:
@@ -144,4 +160,4 @@ def _batch(a: np.ndarray, b: np.ndarray) -> _Batch | None:
         return None
     (inner, a1, b1), (_, a0, b0) = [*axes, [1, 0, 0], [1, 0, 0]][:2]
     each = a.itemsize
-    return _Batch(shape, inner, (a0 // each, a1 // each, b0 // each, b1 // each))
+    return _Batch(shape, prod(shape), inner, (a0 // each, a1 // each, b0 // each, b1 // each))
