@@ -1,5 +1,6 @@
 """Switches of ``torch.backends`` that scripts set; those of other devices change nothing."""
 
+from wengert.backends import conv as conv
 from wengert.backends import cpu as cpu
 from wengert.backends import cuda as cuda
 from wengert.backends import cudnn as cudnn

@@ -212,17 +212,21 @@ def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return a * b if a.shape[-1] == 1 else np.matmul(a, b)
 
 
-def _route(
+def _routes(
     x: Shape, weight: Shape, size: Shape, geometry: Geometry, *arrays: np.ndarray
-) -> ModuleType | None:
-    """The module with the compiled kernels for these shapes, if any: it has all three maps."""
-    if x[0] * prod(weight) * prod(size) < _COMPILED:
-        return None
-    if any(a.dtype != np.float32 for a in arrays) or not available():
-        return None
-    from wengert.kernels import conv_batched, conv_direct
+) -> tuple[ModuleType, ...]:
+    """The modules with compiled kernels to try for these shapes, in order.
 
-    return conv_batched if conv_batched.fits(x, weight, size, geometry) else conv_direct
+    They have all three maps. One returns None where the next is better; the last never does.
+    """
+    if x[0] * prod(weight) * prod(size) < _COMPILED:
+        return ()
+    if any(a.dtype != np.float32 for a in arrays) or not available():
+        return ()
+    from wengert.kernels import conv_batched, conv_direct, depthwise, winograd
+
+    plain = conv_batched if conv_batched.fits(x, weight, size, geometry) else conv_direct
+    return winograd, depthwise, plain
 
 
 def convolve(
@@ -231,11 +235,11 @@ def convolve(
     """Each output is a window's product with the weights, plus the bias of its channel."""
     kernel = weight.shape[2:]
     size = geometry.out_size(x.shape[2:], kernel)
-    way = None
     if not _is_plain(kernel, geometry):
-        way = _route(x.shape, weight.shape, size, geometry, x, weight)
-    if way is not None:
-        return way.convolve(x, weight, size, geometry, bias)
+        for way in _routes(x.shape, weight.shape, size, geometry, x, weight):
+            found = way.convolve(x, weight, size, geometry, bias)
+            if found is not None:
+                return found
     out = _convolve(x, weight, size, geometry)
     return out if bias is None else _biased(out, bias)
 
@@ -267,9 +271,10 @@ def _convolve(x: np.ndarray, weight: np.ndarray, size: Shape, geometry: Geometry
 def correlate(g: np.ndarray, x: np.ndarray, kernel: Shape, geometry: Geometry) -> np.ndarray:
     """Each weight is the product of the outputs with what its place in the kernel met."""
     shape = (g.shape[1], x.shape[1] // geometry.groups, *kernel)
-    way = _route(x.shape, shape, g.shape[2:], geometry, g, x)
-    if way is not None:
-        return way.correlate(g, x, kernel, geometry)
+    for way in _routes(x.shape, shape, g.shape[2:], geometry, g, x):
+        found = way.correlate(g, x, kernel, geometry)
+        if found is not None:
+            return found
     groups, channels = geometry.groups, g.shape[1]
     rows, out = x.shape[1] // groups, g.shape[2:]
     layout = _layout((x.shape[1], channels), kernel, out, geometry)
@@ -324,9 +329,10 @@ def spread(
     """Each value is added, times the weights, to its window in an array of that size, and then
     the bias of its channel is."""
     shape = (len(g), weight.shape[1] * geometry.groups, *size)
-    way = _route(shape, weight.shape, g.shape[2:], geometry, g, weight)
-    if way is not None:
-        return way.spread(g, weight, size, geometry, bias)
+    for way in _routes(shape, weight.shape, g.shape[2:], geometry, g, weight):
+        found = way.spread(g, weight, size, geometry, bias)
+        if found is not None:
+            return found
     out = _spread(g, weight, size, geometry)
     return out if bias is None else _biased(out, bias)
 
