@@ -90,13 +90,14 @@ def _lowest(dtype: np.dtype) -> float:
 def max_pool(
     x: np.ndarray, kernel: Shape, out: Shape, geometry: Geometry
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The maximum of each window, and `max_positions` (which may be int32)."""
+    """The maximum of each window, and `max_positions` in int32 where that can hold them."""
     if x.size >= _MANY:
         found = native.max_planes(x, kernel, out, geometry)
         if found is not None:
             return found
     positions = max_positions(x, kernel, out, geometry)
-    return take_positions(x, positions, len(kernel)), positions
+    values = take_positions(x, positions, len(kernel))
+    return values, positions if prod(x.shape[2:]) >= 1 << 31 else positions.astype(np.int32)
 
 
 def max_positions(x: np.ndarray, kernel: Shape, out: Shape, geometry: Geometry) -> np.ndarray:

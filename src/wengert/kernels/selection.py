@@ -34,7 +34,7 @@ def take_along(array: np.ndarray, indices: np.ndarray, axis: int) -> Any:
     if array.ndim == 0:
         return np.broadcast_to(array, indices.shape).copy()
     if indices.size >= LARGE:
-        found = native.take_elements(array, indices, axis % array.ndim)
+        found = native.take_elements(array, indices, axis)
         if found is not None:
             return found
     return array[_along(array.shape, axis, indices)]
@@ -48,7 +48,7 @@ def add_along(
     if not shape:
         out[...] = g.sum()
         return out
-    if indices.size >= LARGE and native.add_elements(out, indices, g, axis % len(shape)):
+    if indices.size >= LARGE and native.add_elements(out, indices, g, axis):
         return out
     index = _along(shape, axis, indices)
     if unique:
