@@ -6,6 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from wengert.kernels._jit import LARGE
+from wengert.kernels.resample_native import resampled
+
 
 class Taps(NamedTuple):
     """For each output position along an axis, the inputs that it is made of.
@@ -27,6 +30,10 @@ def _weights(taps: Taps, row: int, like: np.ndarray) -> np.ndarray:
 
 def gather(x: np.ndarray, taps: Taps) -> np.ndarray:
     """The output along the axis of the taps."""
+    if x.size >= LARGE:
+        found = resampled(x, taps.source, taps.weight, taps.axis, None)
+        if found is not None:
+            return found
     if taps.weight is None:
         return np.take(x, taps.source[0], axis=taps.axis)
     total = np.take(x, taps.source[0], axis=taps.axis) * _weights(taps, 0, x)
@@ -37,6 +44,10 @@ def gather(x: np.ndarray, taps: Taps) -> np.ndarray:
 
 def scatter(g: np.ndarray, taps: Taps) -> np.ndarray:
     """The adjoint of `gather`."""
+    if g.size >= LARGE:
+        found = resampled(g, taps.source, taps.weight, taps.axis, taps.size)
+        if found is not None:
+            return found
     shape = (*g.shape[: taps.axis], taps.size, *g.shape[taps.axis + 1 :])
     total = np.zeros(shape, g.dtype)
     for row, index in enumerate(taps.source):

@@ -1,0 +1,117 @@
+"""Resizing and padding along an axis, compiled. Arrays are seen as (outer, axis, inner)."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from wengert.kernels._jit import CHUNK, kernel, usable
+from wengert.kernels._jit.builtins import at, given, i64, i64s, inline, reals
+
+
+@inline
+def _blend(
+    x: reals, source: i64s, weight: reals, out: reals, taps: i64, outputs: i64, inner: i64
+) -> None:
+    for j in range(outputs):
+        target = at(out, j * inner)
+        for k in range(inner):
+            target[k] = 0.0
+        for t in range(taps):
+            place = t * outputs + j
+            share = 1.0
+            if given(weight):
+                share = weight[place]
+            row = at(x, source[place] * inner)
+            for k in range(inner):
+                target[k] = target[k] + share * row[k]
+
+
+@inline
+def _blend_numbers(
+    x: reals, source: i64s, weight: reals, out: reals, taps: i64, outputs: i64
+) -> None:
+    """Where `inner` is 1."""
+    if given(weight):
+        for j in range(outputs):
+            out[j] = weight[j] * x[source[j]]
+    else:
+        for j in range(outputs):
+            out[j] = x[source[j]]
+    for t in range(1, taps):
+        for j in range(outputs):
+            out[j] = out[j] + weight[t * outputs + j] * x[source[t * outputs + j]]
+
+
+@inline
+def _spread(
+    g: reals, source: i64s, weight: reals, out: reals, first: i64, outputs: i64, inner: i64
+) -> None:
+    """The adjoint of one tap."""
+    for j in range(outputs):
+        share = 1.0
+        if given(weight):
+            share = weight[first + j]
+        place = source[first + j]
+        if inner == 1:
+            out[place] = out[place] + share * g[j]
+        else:
+            row = at(g, j * inner)
+            target = at(out, place * inner)
+            for k in range(inner):
+                target[k] = target[k] + share * row[k]
+
+
+@kernel
+def _gather(
+    x: reals, source: i64s, weight: reals, out: reals, taps: i64, size: i64, outputs: i64,
+    inner: i64, start: i64, stop: i64,
+) -> None:  # fmt: skip
+    for o in range(start, stop):
+        whole = at(x, o * size * inner)
+        target = at(out, o * outputs * inner)
+        if inner == 1:
+            _blend_numbers(whole, source, weight, target, taps, outputs)
+        else:
+            _blend(whole, source, weight, target, taps, outputs, inner)
+
+
+@kernel
+def _scatter(
+    g: reals, source: i64s, weight: reals, out: reals, taps: i64, size: i64, outputs: i64,
+    inner: i64, start: i64, stop: i64,
+) -> None:  # fmt: skip
+    """The adjoint of `_gather`."""
+    for o in range(start, stop):
+        whole = at(out, o * size * inner)
+        for k in range(size * inner):
+            whole[k] = 0.0
+        for t in range(taps):
+            whence = at(g, o * outputs * inner)
+            _spread(whence, source, weight, whole, t * outputs, outputs, inner)
+
+
+def resampled(
+    x: np.ndarray, source: np.ndarray, weight: np.ndarray | None, axis: int, size: int | None
+) -> np.ndarray | None:
+    """Blend slices along an axis, or spread them over `size` if that is given; None if it cannot.
+
+    `source` (taps, outputs) says which inputs an output is made of, by which `weight` each.
+    """
+    if not usable(x) or not x.size:
+        return None
+    taps, outputs = source.shape
+    lead, rest = x.shape[:axis], x.shape[axis + 1 :]
+    inner = prod(rest)
+    given = np.ascontiguousarray(source, np.int64)
+    weights = None if weight is None else np.ascontiguousarray(weight, x.dtype)
+    share = max(1, CHUNK // (taps * outputs * inner))
+    if size is None:
+        out = np.empty((*lead, outputs, *rest), x.dtype)
+        sizes = taps, x.shape[axis], outputs, inner
+        _gather.f32(x, given, weights, out, *sizes, prod(lead), share)
+    else:
+        out = np.empty((*lead, size, *rest), x.dtype)
+        _scatter.f32(x, given, weights, out, taps, size, outputs, inner, prod(lead), share)
+    return out
