@@ -12,8 +12,8 @@ from wengert.kernels import classification as kernels
 
 pytestmark = needs_llvmlite
 
-SHAPES = [(3000, 1), (2000, 2), (900, 7), (600, 9), (300, 33), (9, 1000), (5, 1023), (3, 2500),
-          (5, 7, 8), (2, 21, 129), (1, 3, 1000)]  # fmt: skip
+SHAPES = [(3000, 1), (2000, 2), (900, 7), (600, 9), (333, 24), (333, 25), (300, 33),
+          (9, 1000), (5, 1023), (3, 2500), (5, 7, 8), (2, 21, 129), (1, 3, 1000)]  # fmt: skip
 
 
 def sample(shape: tuple[int, ...], shares: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

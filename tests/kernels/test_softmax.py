@@ -13,7 +13,7 @@ from wengert.kernels import softmax as kernels
 
 pytestmark = needs_llvmlite
 
-WIDTHS = [1, 2, 7, 8, 9, 31, 33, 1000, 1023, 2500]
+WIDTHS = [1, 2, 7, 8, 9, 24, 25, 31, 33, 1000, 1023, 2500]
 FORWARD: list[Callable[..., Any]] = [kernels.softmax, kernels.log_softmax]
 BACKWARD: list[Callable[..., Any]] = [kernels.softmax_pullback, kernels.log_softmax_pullback]
 

@@ -24,6 +24,8 @@ from wengert.kernels._jit.mathlib import exp_bounded, log
 
 # Terms of a float32 sum; columns, and rows, that are worked on side by side.
 BLOCK, LANES, GROUP = 1024, 128, 16
+# Columns of rows that are narrow.
+NARROW = 24
 
 
 @inline
@@ -92,11 +94,45 @@ def masked_softmax(
 
 
 @inline
+def _turn(x: f32s, turned: f32s, count: i64, width: i64) -> None:
+    """The columns of some rows, each as long as a group of them; zeros where there is no row."""
+    if count < GROUP:
+        for j in range(width * GROUP):
+            turned[j] = 0.0
+    for r in range(count):
+        for j in range(width):
+            turned[j * GROUP + r] = x[r * width + j]
+
+
+@inline
+def _narrow_denominators(x: f32s, tops: f32s, logs: f32s, count: i64, width: i64) -> None:
+    turned = local(f32, NARROW * GROUP)
+    _turn(x, turned, count, width)
+    for r in range(GROUP):
+        tops[r] = -math.inf
+        logs[r] = 0.0
+    for j in range(width):
+        column = at(turned, j * GROUP)
+        for r in range(GROUP):
+            tops[r] = maximum(tops[r], column[r])
+    for j in range(width):
+        column = at(turned, j * GROUP)
+        for r in range(GROUP):
+            logs[r] = logs[r] + exp_bounded(column[r] - tops[r])
+    for r in range(GROUP):
+        logs[r] = log(logs[r])
+
+
+@inline
 def log_denominators(x: f32s, tops: f32s, logs: f32s, count: i64, width: i64) -> None:
     """Of some rows the largest element and log(sum(exp(x - it))).
 
-    Logarithms are taken side by side: one alone costs as much as eight.
+    Logarithms are taken side by side: one alone costs as much as eight. So are narrow rows, in
+    a copy whose columns they are.
     """
+    if width <= NARROW:
+        _narrow_denominators(x, tops, logs, count, width)
+        return
     for r in range(count):
         row = at(x, r * width)
         tops[r] = largest(row, width)

@@ -226,7 +226,9 @@ def _index_loss(
     index, share, axis = _indices(input, target, weight, ignore_index)
     if reduction == "mean" and 0 in share.shape:
         return reduced(loss(input, index, share, axis, False), "sum") + np.nan
-    if reduction == "mean":
+    if reduction == "mean" and index.ndim and not share.ndim and isinstance(share, np.ndarray):
+        share = np.array(1 / index.size, share.dtype)  # all weigh the same
+    elif reduction == "mean":
         total = _sum_of_weights(share, index)
         if not isinstance(total, Tensor) and total == 0:
             # The mean of nothing is nan, as in PyTorch; it hangs on no score.

@@ -161,7 +161,8 @@ def smooth_l1_loss(
     if beta == 0:
         return l1_loss(input, target, reduction)
     _warn_of_broadcast(input, target)
-    return reduced(_huber(input, target, beta) / beta, reduction)
+    loss = reduced(_huber(input, target, beta), reduction)
+    return loss if beta == 1 else loss / beta
 
 
 def _log_at_least(x: np.ndarray) -> np.ndarray:
