@@ -7,7 +7,17 @@ import pytest
 
 from wengert.kernels._jit import available, kernel
 from wengert.kernels._jit.builtins import f32, f32s, i64, i64s
-from wengert.kernels.microkernel import dots, gathered_product, lanes, product, shifted, tiles
+from wengert.kernels.microkernel import (
+    dots,
+    gathered_product,
+    lanes,
+    listed_dots,
+    listed_product,
+    product,
+    shifted,
+    tiles,
+    transposed,
+)
 
 pytestmark = pytest.mark.skipif(not available(), reason="needs llvmlite")
 
@@ -34,6 +44,34 @@ def _dots(
     ldc: i64, add: i64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
     dots(rows, columns, a, lda, b, offsets, steps, c, ldc, add)
+
+
+@kernel
+def _listed(
+    rows: i64, vectors: i64, a: f32s, a_places: i64s, a_step: i64, b: f32s, b_places: i64s,
+    b_step: i64, count: i64, pitch: i64, depth: i64, c: f32s, ldc: i64, add: i64,
+    start: i64, stop: i64,
+) -> None:  # fmt: skip
+    listed_product(
+        rows, vectors, a, a_places, a_step, b, b_places, b_step, count, pitch, depth, c, ldc, add
+    )
+
+
+@kernel
+def _listed_dots(
+    rows: i64, columns: i64, a: f32s, lda: i64, a_places: i64s, a_step: i64, b: f32s, ldb: i64,
+    b_places: i64s, b_step: i64, count: i64, vectors: i64, c: f32s, ldc: i64, c_step: i64,
+    add: i64, start: i64, stop: i64,
+) -> None:  # fmt: skip
+    listed_dots(
+        rows, columns, a, lda, a_places, a_step, b, ldb, b_places, b_step, count, vectors, c,
+        ldc, c_step, add,
+    )  # fmt: skip
+
+
+@kernel
+def _transposed(to: f32s, to_pitch: i64, source: f32s, pitch: i64, start: i64, stop: i64) -> None:
+    transposed(to, to_pitch, source, pitch)
 
 
 @kernel
@@ -98,6 +136,51 @@ def test_dots_of_each_tile(steps: int, add: int) -> None:
             flat = got.reshape(-1)
             run(rows, columns, a.ravel(), width + 1, b, offsets, steps, flat, columns + 2, add)
             _close(got, expected, width)
+
+
+@pytest.mark.parametrize("add", [0, 1])
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_listed_product_of_each_tile(count: int, add: int) -> None:
+    at, met = np.array([4, 0, 1]), np.array([2, 1, 5])
+    depth, n = 5, len(at[:count])
+    for rows, vectors in _sizes():
+        width = vectors * lanes()
+        a, b, c = _floats(5, depth, rows), _floats(6, depth, width), _floats(rows, width)
+        products = np.einsum("jkm,jkp->mp", *(x.astype(float) for x in (a[at[:n]], b[met[:n]])))
+        expected = products + add * c
+        sizes = (at, depth * rows, b.ravel(), met, depth * width, count, width, depth)
+        for run in (lambda *x: _listed.f32(*x, 1, 1), lambda *x: _listed.python(*x, 0, 1)):
+            got = c.copy()
+            run(rows, vectors, a.ravel(), *sizes, got.reshape(-1), width, add)
+            _close(got, expected, depth * count)
+
+
+@pytest.mark.parametrize("add", [0, 1])
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_listed_dots_of_each_tile(count: int, add: int) -> None:
+    at, met = np.array([4, 0, 1]), np.array([2, 1, 5])
+    for rows, columns in _sizes():
+        n = 2 * lanes()
+        a, b, c = _floats(rows, 5, n), _floats(columns, 6, n + 1), _floats(rows, columns, 3)
+        expected = c.astype(np.float64)
+        found = np.einsum("mip,jip->mj", a[:, at[:count]].astype(float), b[:, met[:count], :n])
+        expected[:, :, 0] = found + add * expected[:, :, 0]
+        sides = (a.ravel(), 5 * n, at, n, b.ravel(), 6 * (n + 1), met, n + 1, count, 2)
+        for run in (
+            lambda *x: _listed_dots.f32(*x, 1, 1), lambda *x: _listed_dots.python(*x, 0, 1)
+        ):  # fmt: skip
+            got = c.copy()
+            run(rows, columns, *sides, got.reshape(-1), columns * 3, 3, add)
+            _close(got, expected, n * count)
+
+
+def test_a_transposed_block() -> None:
+    source = _floats(8, 11)
+    for run in (lambda *x: _transposed.f32(*x, 1, 1), lambda *x: _transposed.python(*x, 0, 1)):
+        to = np.zeros((8, 9), np.float32)
+        run(to.reshape(-1), 9, source.ravel(), 11)
+        np.testing.assert_array_equal(to[:, :8], source[:, :8].T)
+        assert not to[:, 8].any()
 
 
 def test_a_shifted_row_of_each_length() -> None:

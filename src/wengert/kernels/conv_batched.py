@@ -35,10 +35,13 @@ Shape = tuple[int, ...]
 
 # The largest images, and floats of the outputs of a task.
 _POSITIONS, _OUTPUTS = 256, 1 << 19
-# Floats of the input that are copied at a time; vectors of samples in sums of weights.
-_INPUT, _DEEP = 48 << 10, 4
+# Floats of the input that are copied at a time, for the second cache; those that sums of weights
+# go through, for the first.
+_INPUT, _FACTORS = 48 << 10, 8 << 10
 # How much less there must be to multiply than without lists.
 _BETTER = 1.15
+# The most vectors of samples of a block in sums of weights.
+_DEEP = 8
 # Multiplications of a chunk of tasks for one thread; how many tasks there are at least where
 # there is enough to do; rows of tiles that are worth another copy of the input.
 _CHUNK, _TASKS, _PANELS = 1 << 21, 8, 8
@@ -98,6 +101,15 @@ def _turn(to: f32s, to_pitch: i64, source: f32s, pitch: i64, rows: i64, columns:
             to[j * to_pitch + i] = source[i * pitch + j]
 
 
+@inline
+def _copy(
+    to: f32s, source: f32s, pitch: i64, count: i64, channels: i64, positions: i64, n: i64
+) -> None:
+    """Copy channels of samples: by position, channel and sample."""
+    for c in range(channels):
+        _turn(at(to, c * n), channels * n, at(source, c * positions), pitch, count, positions)
+
+
 @kernel
 def _sums(
     x: f32s, packed: f32s, bias: f32s, out: f32s, scratch: f32s, busy: i64s, slots: i64,
@@ -128,14 +140,14 @@ def _sums(
         for first in range(0, channels, block):
             width = min(block, channels - first)
             source = at(x, ((sample * groups + group) * channels + first) * inputs)
-            _turn(copied, n, source, groups * channels * inputs, count, width * inputs)
+            _copy(copied, source, groups * channels * inputs, count, width, inputs, n)
             for m in range(low, high, panel):
                 rows = min(panel, high - m)
                 weights = at(packed, (group * outs + m) * channels * taps + first * rows)
                 for p in range(outputs):
                     listed_product(
                         rows, vectors, weights, at(places, starts[p]), channels * rows, copied,
-                        at(sources, starts[p]), n, starts[p + 1] - starts[p], inputs * n, width,
+                        at(sources, starts[p]), width * n, starts[p + 1] - starts[p], n, width,
                         at(sums, ((m - low) * outputs + p) * n), outputs * n, more,
                     )  # fmt: skip
             more = 1
@@ -183,12 +195,12 @@ def _inner_products(
                 for m in range(low, high, panel):
                     rows = min(panel, high - m)
                     row = ((part * groups + group) * outs + m) * channels + first
-                    for t in range(taps):
-                        for c in range(0, width, widest):
+                    for c in range(0, width, widest):
+                        for t in range(taps):
                             listed_dots(
                                 rows, min(widest, width - c), at(grad, (m - low) * outputs * n),
-                                outputs * n, at(places, starts[t]), at(copied, c * inputs * n),
-                                inputs * n, at(sources, starts[t]), starts[t + 1] - starts[t],
+                                outputs * n, at(places, starts[t]), n, at(copied, c * inputs * n),
+                                inputs * n, at(sources, starts[t]), n, starts[t + 1] - starts[t],
                                 vectors, at(partial, (row + c) * taps + t), channels * taps,
                                 taps, i64(b > begin),
                             )  # fmt: skip
@@ -244,7 +256,9 @@ def _plan(x: Shape, weight: Shape, size: Shape, geometry: Geometry, way: str) ->
     panel, width = max(tiles()), lanes()
     widest = tiles()[panel]
     vectors = -(-batch // width)
-    deep = _DEEP if way == "correlate" else min(widest, max(2, vectors // 4))
+    deep = min(widest, max(2, vectors // 4))
+    if way == "correlate":
+        deep = max(2, min(_DEEP, _FACTORS // ((panel * outputs + widest * inputs) * width)))
     samples = min(vectors, deep) * width
     parts = blocks = -(-batch // samples)
     work = batch * groups * channels * outs * len(keys)

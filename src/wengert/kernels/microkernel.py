@@ -317,9 +317,8 @@ def _listed_dots_loop(rows: int, columns: int) -> Lines:
     yield _phi("i64", "j", ("0", "entry"), ("%j.next", "latch"))
     for s in sums:
         yield _phi(vector, f"o.{s}", ("zeroinitializer", "entry"), (f"%t.{s}", "latch"))
-    yield f"  %step = mul i64 %vectors, {n}"
-    yield from _entry("a", "%j", "%step")
-    yield from _entry("b", "%j", "%step")
+    yield from _entry("a", "%j", "%a_step")
+    yield from _entry("b", "%j", "%b_step")
     for side, count in (("a", rows), ("b", columns)):
         for i in range(count):
             yield f"  %{side}.lead.{i} = mul i64 %ld{side}, {i}"
@@ -457,20 +456,22 @@ def listed_product(
 
 @microkernel(_listed_dots_loop)
 def listed_dots(
-    rows: i64, columns: i64, a: f32s, lda: i64, a_places: i64s, b: f32s, ldb: i64,
-    b_places: i64s, count: i64, vectors: i64, c: f32s, ldc: i64, c_step: i64, add: i64,
+    rows: i64, columns: i64, a: f32s, lda: i64, a_places: i64s, a_step: i64, b: f32s, ldb: i64,
+    b_places: i64s, b_step: i64, count: i64, vectors: i64, c: f32s, ldc: i64, c_step: i64,
+    add: i64,
 ) -> None:  # fmt: skip
-    """Inner products over listed places, of `n = vectors * lanes()` elements each, stored or
-    added: `c[m * ldc + j * c_step] = sum(a[m * lda + a_places[i] * n + p] *
-    b[j * ldb + b_places[i] * n + p]` for `i` in `range(count)` and `p` in `range(n))`.
+    """Inner products of the elements of some vectors at listed places, stored or added:
+    `c[m * ldc + j * c_step] = sum(a[m * lda + a_places[i] * a_step + p] *
+    b[j * ldb + b_places[i] * b_step + p]` for `i` in `range(count)` and `p` in
+    `range(vectors * lanes()))`.
     """
     n = vectors * lanes()
     for m in range(rows):
         for j in range(columns):
             total = 0.0
             for i in range(count):
-                row = a[m * lda + int(a_places[i]) * n :][:n]
-                column = b[j * ldb + int(b_places[i]) * n :][:n]
+                row = a[m * lda + int(a_places[i]) * a_step :][:n]
+                column = b[j * ldb + int(b_places[i]) * b_step :][:n]
                 assert len(row) == len(column) == n
                 total += float(np.dot(row.astype(float), column))
             at = m * ldc + j * c_step
