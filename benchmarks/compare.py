@@ -36,7 +36,7 @@ TOLERANCE = 1e-3
 # What the libraries take their number of threads from.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 # Seconds before each turn: threads that look for more work after a step come to rest.
-PAUSE = 0.03
+PAUSE = 0.01
 
 
 @dataclass
@@ -61,12 +61,17 @@ class Comparison:
             return {}
         return {peer: ours / m for peer, m in self.medians.items() if peer != "wengert"}
 
-    def text(self, peers: Iterable[str]) -> str:
+    def text(self, peers: list[str]) -> str:
         """The row as a line of a plain table."""
         times = "".join(shown(self.medians.get(peer), 10) for peer in peers)
-        ratios = "".join(shown(self.ratios.get(peer), 9) for peer in peers if peer != "wengert")
+        ratios = "".join(shown(self.ratios.get(peer), 9) for peer in others(peers))
         wrong = f"  DISAGREES: {', '.join(self.disagreeing)}" if self.disagreeing else ""
         return f"{self.name:<58}{self.unit:>4}{times}{ratios}{wrong}"
+
+
+def others(peers: list[str]) -> list[str]:
+    """Those that wengert has a ratio to."""
+    return [peer for peer in peers if peer != "wengert"] if "wengert" in peers else []
 
 
 def shown(value: float | None, width: int) -> str:
@@ -202,7 +207,7 @@ def memory(peers: list[str], conditions: Conditions) -> Iterator[Comparison]:
 
 def cold_start(peers: list[str], conditions: Conditions) -> Iterator[Comparison]:
     """How long the first step takes in a fresh process, without kernels on disk and with them."""
-    times = range(1 + conditions.rounds // 4)
+    times = range(1 + conditions.rounds // 10)
     for workload in (w for family in TRAINING.values() for w in family):
         empty: dict[str, list[float | str]] = {}
         warm: dict[str, list[float | str]] = {}
@@ -301,12 +306,13 @@ def main(command: list[str]) -> int:
     peers = arguments.peers
     print(f"# {machine()}")
     titles = "".join(f"{p:>10}" for p in peers)
-    titles += "".join(f"{'/' + p:>9}" for p in peers if p != "wengert")
+    titles += "".join(f"{'/' + p:>9}" for p in others(peers))
     print(f"{'':<62}{titles}")
     found = []
-    for row in rows(arguments):
-        print(row.text(peers), flush=True)
-        found.append(row)
+    with suppress(KeyboardInterrupt):  # what is there is kept
+        for row in rows(arguments):
+            print(row.text(peers), flush=True)
+            found.append(row)
     means = geometric_means(found)
     for kind, ratios in means.items():
         texts = (f"{ratio:.2f} of {peer}" for peer, ratio in ratios.items())
