@@ -70,8 +70,8 @@ def fill(library: Any, model: Any) -> Any:
 
 
 def training(compiled: Compile, optimizer: Any, loss_of: Callable[..., Any], *batch: Any) -> Step:
-    """A step of training, in PyTorch's way."""
-    loss_of, update = compiled(loss_of), compiled(optimizer.step)
+    """A step of training, in PyTorch's way; `loss_of` has gone through `compiled` before."""
+    update = compiled(optimizer.step)
 
     def step() -> Any:
         optimizer.zero_grad()

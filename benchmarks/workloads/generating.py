@@ -216,6 +216,7 @@ def style_transfer(library: Any, compiled: Compile) -> Step:
         found = features(style)
         grams = [gram(found[i]) for i in STYLE_LAYERS]
 
+    @compiled
     def loss_of(picture: Any) -> Any:
         found = features(picture)
         losses = [error(gram(found[i]), g) for i, g in zip(STYLE_LAYERS, grams, strict=True)]

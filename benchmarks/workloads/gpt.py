@@ -54,6 +54,7 @@ def gpt(library: Any, compiled: Compile) -> Step:
     model.norm = nn.LayerNorm(WIDTH)
     fill(library, model)
 
+    @compiled
     def loss_of(inputs: Any, targets: Any) -> Any:
         x = model.characters(inputs) + model.positions.weight
         scores = functional.linear(model.norm(model.blocks(x)), model.characters.weight)

@@ -142,6 +142,7 @@ def resnet(library: Any, compiled: Compile) -> Step:
     )  # fmt: skip
     fill(library, model)
 
+    @compiled
     def loss_of(x: Any, target: Any) -> Any:
         return nn.functional.cross_entropy(model(x), target)
 

@@ -64,6 +64,7 @@ def classifier(
         model = network(library, widths, activation)
         update = getattr(library.optim, optimizer)(model.parameters(), lr=lr)
 
+        @compiled
         def loss_of(x: Any, target: Any) -> Any:
             return library.nn.functional.cross_entropy(model(x), target)
 

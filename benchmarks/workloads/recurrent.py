@@ -33,12 +33,17 @@ def cells(library: Any, compiled: Compile) -> Step:
     model.readout = nn.Linear(WIDTH, CLASSES)
     fill(library, model)
 
+    # Not the loop: torch.compile would unroll it, and compile for minutes.
+    @compiled
+    def cell(now: Any, h: Any, c: Any) -> Any:
+        i, f, g, o = (model.ih(now) + model.hh(h)).chunk(4, 1)
+        c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+        return o.sigmoid() * c.tanh(), c
+
     def loss_of(x: Any, target: Any) -> Any:
         h = c = library.zeros(BATCH, WIDTH)
         for now in x:
-            i, f, g, o = (model.ih(now) + model.hh(h)).chunk(4, 1)
-            c = f.sigmoid() * c + i.sigmoid() * g.tanh()
-            h = o.sigmoid() * c.tanh()
+            h, c = cell(now, h, c)
         return nn.functional.cross_entropy(model.readout(h), target)
 
     update = library.optim.Adam(model.parameters(), lr=1e-3)
@@ -53,6 +58,7 @@ def module(library: Any, compiled: Compile) -> Step:
     model.readout = nn.Linear(WIDTH, CLASSES)
     fill(library, model)
 
+    @compiled
     def loss_of(x: Any, target: Any) -> Any:
         states, _ = model.lstm(x)
         return nn.functional.cross_entropy(model.readout(states[-1]), target)
