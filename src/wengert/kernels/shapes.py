@@ -12,8 +12,6 @@ from wengert.kernels.columns import column_sums
 from wengert.kernels.precision import HALF
 from wengert.kernels.reduction import total
 
-_F32 = np.dtype(np.float32)
-
 
 def unbroadcast(g: np.ndarray, shape: tuple[int, ...]) -> Any:
     """`g` summed down to `shape`, which broadcasts to the shape of `g`.
@@ -24,7 +22,7 @@ def unbroadcast(g: np.ndarray, shape: tuple[int, ...]) -> Any:
     axes = (*range(lead), *(d + lead for d, n in enumerate(shape) if n == 1 != g.shape[d + lead]))
     if not axes:
         return g.reshape(shape)
-    if g.size > LARGE and g.dtype is _F32 and axes[-1] < len(axes) < g.ndim and usable(g):
+    if g.size > LARGE and axes[-1] < len(axes) < g.ndim and usable(g):
         return column_sums(g.reshape(prod(g.shape[: len(axes)]), -1)).reshape(shape)
     if g.size >= LARGE:
         return total(g, axes).reshape(shape)

@@ -148,6 +148,6 @@ def available() -> bool:
 def usable(*arrays: np.ndarray) -> bool:
     """Whether kernels for float32 may read these arrays as they lie: C-contiguous and aligned."""
     for array in arrays:
-        if array.dtype is not _F32 or not array.flags.c_contiguous or not array.flags.aligned:
+        if array.dtype != _F32 or not array.flags.c_contiguous or not array.flags.aligned:
             return False
     return available()
