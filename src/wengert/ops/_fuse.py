@@ -62,13 +62,13 @@ def forward_of(op: Op) -> Callable[..., Any]:
             if layout is None:
                 return apply(op.forward, op, inputs, params)
             kinds = layout.kinds
-        key = (kinds, repr(params)) if params else kinds
+        key = (kinds, _key(params)) if params else kinds
         plan = plans.get(key, _UNKNOWN)
         if plan is _UNKNOWN:
             scalar = [lambda *given: apply(op.scalar, op, given, params)]
             plan = _noted(plans, key, scalar, kinds, params)
         if plan is not None:
-            found = plan.flat(inputs, kinds) if layout is None else plan.laid_out(inputs, layout)
+            found = plan.flat(inputs) if layout is None else plan.laid_out(inputs, layout)
             if found is not None:
                 return found[0]
         return apply(op.forward, op, inputs, params)
@@ -98,7 +98,7 @@ def pullback_of(op: Op, names: Sequence[str]) -> Callable[..., Any]:
             if layout is None or layout.shape != g.shape:
                 return None
             kinds = layout.kinds
-        key = kinds, wanted, repr(params) if params else ""
+        key = kinds, wanted, _key(params)
         plan = plans.get(key, _UNKNOWN)
         if plan is _UNKNOWN:
             inputs = [i for i, some in zip(op.differentiable, wanted, strict=True) if some]
@@ -107,13 +107,22 @@ def pullback_of(op: Op, names: Sequence[str]) -> Callable[..., Any]:
             plan = _noted(plans, key, rules, kinds, params)
         if plan is None:
             return None
-        found = plan.flat(arrays, kinds) if layout is None else plan.laid_out(arrays, layout)
+        found = plan.flat(arrays) if layout is None else plan.laid_out(arrays, layout)
         if found is None:
             return None
         some = iter(found)
         return [next(some) if w else None for w in wanted]
 
     return pull
+
+
+def _key(params: tuple[Any, ...]) -> Any:
+    """Parameters as a key: 0.0 and -0.0 are two, and what has no hash is none."""
+    try:
+        hash(params)
+        return repr(params) if 0 in params else params
+    except (TypeError, ValueError):
+        return _UNKNOWN
 
 
 def _param_names(op: Op, arrays: Sequence[str]) -> list[str]:

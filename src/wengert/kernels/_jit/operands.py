@@ -147,7 +147,7 @@ def _merged(
 
 
 class Plan(NamedTuple):
-    """A compiled function of arrays."""
+    """A compiled function of arrays of certain kinds."""
 
     kernel: Callable[..., Any]
     outputs: tuple[np.dtype[Any], ...]
@@ -155,41 +155,46 @@ class Plan(NamedTuple):
     chunk: int
     guarded: bool
     passed: tuple[bool, ...]  # results that are the first operand
+    simple: bool  # one result, which is computed, and no guard
+    first: int  # an operand that is an array
+    scalars: tuple[int, ...]  # operands that are one number, or None
 
-    simple: bool  # one result, which is computed, and no argument but arrays
-
-    def flat(self, arrays: Sequence[Any], kinds: str) -> Sequence[Any] | None:
-        """The results for arrays with `kinds_of`; None where elements are out of range."""
-        first: Any = arrays[0]
-        if self.simple:
-            result = np.empty(first.shape, self.outputs[0])
-            self.kernel(*arrays, result, first.size, self.chunk)
-            return (result,)
-        if kinds[0] not in "fb":
-            first = next(a for a, kind in zip(arrays, kinds, strict=True) if kind in "fb")
-        results = [np.empty(first.shape, dtype) for dtype in self.outputs]
-        return self._computed(arrays, kinds, results, (), first.size, self.chunk)
+    def flat(self, arrays: Sequence[Any]) -> Sequence[Any] | None:
+        """The results for arrays that have `kinds_of`; None where elements are out of range."""
+        first = arrays[self.first]
+        if not self.simple:
+            results = [np.empty(first.shape, dtype) for dtype in self.outputs]
+            return self._computed(arrays, results, (), first.size, self.chunk)
+        given = self._given(arrays) if self.scalars else arrays
+        result = np.empty(first.shape, self.outputs[0])
+        self.kernel(*given, result, *self.numbers, first.size, self.chunk)
+        return (result,)
 
     def laid_out(self, arrays: Sequence[Any], layout: Layout) -> Sequence[Any] | None:
         """The results for arrays with a `Layout`; None where elements are out of range."""
         results = [layout.empty(dtype) for dtype in self.outputs]
         chunk = max(1, self.chunk // layout.width)
-        return self._computed(arrays, layout.kinds, results, layout.numbers, layout.extent, chunk)
+        return self._computed(arrays, results, layout.numbers, layout.extent, chunk)
+
+    def _given(self, arrays: Sequence[Any]) -> Sequence[Any]:
+        given = list(arrays)
+        for i in reversed(self.scalars):
+            if given[i] is None:
+                del given[i]
+            else:
+                given[i] = given[i].item(0)
+        return given
 
     def _computed(
-        self, arrays: Sequence[Any], kinds: str, results: list[np.ndarray],
-        numbers: tuple[int, ...], extent: int, chunk: int,
+        self, arrays: Sequence[Any], results: list[np.ndarray], layout: tuple[int, ...],
+        extent: int, chunk: int,
     ) -> Sequence[Any] | None:  # fmt: skip
-        given = [a.item(0) if kind == "s" else a for a, kind in zip(arrays, kinds, strict=True)]
-        if "n" in kinds:
-            given = [a for a in given if a is not None]
         wide = np.empty(-(-extent // chunk), np.float32) if self.guarded else None
         guards = () if wide is None else (wide,)
-        self.kernel(*given, *results, *self.numbers, *guards, *numbers, extent, chunk)
+        given = self._given(arrays)
+        self.kernel(*given, *results, *self.numbers, *guards, *layout, extent, chunk)
         if wide is not None and wide.any():
             return None
-        if not any(self.passed):
-            return results
         made = iter(results)
         return [arrays[0] if same else next(made) for same in self.passed]
 
@@ -212,6 +217,7 @@ def plan_of(functions: Sequence[Callable[..., Any]], kinds: str, hoist: bool) ->
         traced.chunk,
         bool(trace.guards),
         traced.passed,
-        not (set(kinds) - {"f", "b"} or trace.guards or trace.numbers or any(traced.passed))
-        and len(functions) == 1,
+        not trace.guards and traced.passed == (False,),
+        next(i for i, kind in enumerate(kinds) if kind not in "sn"),
+        tuple(i for i, kind in enumerate(kinds) if kind in "sn"),
     )
