@@ -142,7 +142,8 @@ def main() -> None:
         return
     before, _, rest = PAGE.read_text().partition(BEGIN)
     _, _, after = rest.partition(END)
-    PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
+    measured = f"Over every {options.step}th float:\n\n{text}"
+    PAGE.write_text(f"{before}{BEGIN}\n{measured}\n{END}{after}")
 
 
 if __name__ == "__main__":
