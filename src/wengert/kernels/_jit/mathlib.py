@@ -24,8 +24,9 @@ from wengert.kernels._jit.builtins import (
 @inline
 def exp(x: f32) -> f32:
     """e to the power of x; 1.3 ulp."""
-    c = -103.97208 if x < -103.97208 else x
-    c = 88.7228394 if c > 88.7228394 else c
+    # Beyond these bounds as at them: the result is 0, or infinite.
+    c = -104.0 if x < -104.0 else x
+    c = 89.0 if c > 89.0 else c
     n = rint(c * 1.44269504088896341)
     r = (c - n * 0.693359375) - n * -2.12194440e-4
     p = 1.9875691500e-4 * r + 1.3981999507e-3
@@ -38,8 +39,6 @@ def exp(x: f32) -> f32:
     # In two steps: the power of two of a subnormal result is no normal number.
     half = k >> 1
     y = y * from_bits((half + 127) << 23) * from_bits((k - half + 127) << 23)
-    y = math.inf if x > 88.7228394 else y
-    y = 0.0 if x < -103.97208 else y
     return y if x == x else x
 
 
