@@ -377,7 +377,8 @@ def _in_four(x: Array) -> Array:
 def _rows(x: Array) -> Array:
     """With the elements of each row side by side."""
     x = _in_four(x)
-    return x if x.strides[-1] == x.itemsize or x.shape[-1] == 1 else np.ascontiguousarray(x)
+    whole = x.strides[-1] == x.itemsize or x.shape[-1] == 1
+    return x if whole and x.flags.aligned else np.require(x, requirements=("C", "A"))
 
 
 def _new(make: Any, shape: tuple[int, ...], like: Array) -> Array:
@@ -417,7 +418,8 @@ def weights(q: Array, k: Array, mask: Array | None, factor: float, causal: bool)
 
 def causal_mask(queries: int, keys: int, dtype: np.dtype[Any]) -> Array:
     """What hides from each query the keys that come after it."""
-    return np.triu(np.full((queries, keys), -np.inf, dtype), 1)
+    later = np.arange(keys) > np.arange(queries)[:, None]
+    return np.where(later, dtype.type(-np.inf), dtype.type(0))
 
 
 def _shade(q: Array, k: Array, mask: Array | None) -> Array | None:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wengert.kernels._jit import CHUNK, LARGE, available, kernel, usable
-from wengert.kernels._jit.builtins import apart, at, f32s, i64, i64s, inline
-from wengert.kernels._jit.mathlib import sigmoid, tanh
+from wengert.kernels._jit.builtins import apart, at, f32, f32s, fabs, i64, i64s, inline
+from wengert.kernels._jit.mathlib import exp_bounded, tanh
 from wengert.kernels.tiles import COLUMNS, multiply
 
 if TYPE_CHECKING:
@@ -44,6 +44,14 @@ def _times(
 
 
 @inline
+def _gate(x: f32) -> f32:
+    """1 / (1 + exp(-x)), by an exponential that neither overflows nor is subnormal."""
+    e = exp_bounded(-fabs(x))
+    y = 1.0 / (1.0 + e)
+    return y if x >= 0.0 else e * y
+
+
+@inline
 def _copy(a: f32s, b: f32s, count: i64) -> None:
     for i in range(count):
         b[i] = a[i]
@@ -55,10 +63,10 @@ def _lstm_row(
 ) -> None:
     """A step of one sequence; the gates may replace what input contributed to them."""
     for k in range(w):
-        i = sigmoid(x[k] + product[k] + bias[k])
-        f = sigmoid(x[w + k] + product[w + k] + bias[w + k])
+        i = _gate(x[k] + product[k] + bias[k])
+        f = _gate(x[w + k] + product[w + k] + bias[w + k])
         g = tanh(x[2 * w + k] + product[2 * w + k] + bias[2 * w + k])
-        o = sigmoid(x[3 * w + k] + product[3 * w + k] + bias[3 * w + k])
+        o = _gate(x[3 * w + k] + product[3 * w + k] + bias[3 * w + k])
         new = f * before[k] + i * g
         gates[k] = i
         gates[w + k] = f
@@ -168,8 +176,8 @@ def _gru_row(
 ) -> None:  # fmt: skip
     """A step of one sequence; the gates may replace what input contributed to them."""
     for k in range(w):
-        r = sigmoid(x[k] + product[k] + bias[k])
-        z = sigmoid(x[w + k] + product[w + k] + bias[w + k])
+        r = _gate(x[k] + product[k] + bias[k])
+        z = _gate(x[w + k] + product[w + k] + bias[w + k])
         s = product[2 * w + k] + inner_bias[k]
         n = tanh(x[2 * w + k] + bias[2 * w + k] + r * s)
         gates[k] = r
