@@ -104,11 +104,20 @@ def _add_elements(
                 target[place] = target[place] + values[row + j]
 
 
+def within(index: np.ndarray, length: int) -> bool:
+    """Whether all of some integers (int64 or int32) are from 0 to below a length."""
+    if not index.size:
+        return True
+    # As unsigned numbers the negative ones are larger than any length: one pass instead of two.
+    unsigned = np.uint64 if index.dtype.itemsize == 8 else np.uint32
+    return bool(np.maximum.reduce(index.view(unsigned), axis=None) < length)
+
+
 def _fits(array: np.ndarray, index: np.ndarray, axis: int, *more: np.ndarray) -> bool:
     """Whether kernels can do it: plain arrays, and indices that lie within the array."""
     if index.dtype is not _I64 or not index.flags.c_contiguous or not usable(array, *more):
         return False
-    return bool(index.min() >= 0 and index.max() < array.shape[axis])
+    return within(index, array.shape[axis])
 
 
 def take_slices(array: np.ndarray, index: np.ndarray, axis: int) -> np.ndarray | None:

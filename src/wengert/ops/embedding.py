@@ -11,6 +11,7 @@ from wengert._core import Tensor, Tracer, caller, getframe, memory_of, wrap
 from wengert._dtypes import of_numpy
 from wengert.kernels.precision import narrowed, widened
 from wengert.kernels.scatter import sum_rows, take_rows
+from wengert.kernels.scatter_native import within
 from wengert.ops._batching import Batch, leading
 from wengert.ops._declare import Value, multilinear, primitive
 from wengert.ops._variadic import require_tensor
@@ -135,7 +136,7 @@ def _check_index(name: str, input: Any, weight: Any) -> None:
 def _check_range(input: Tensor, rows: int) -> None:
     """Raise IndexError for an index, in any sample of a batch, that names no row."""
     index = memory_of(input)
-    if index.size and not 0 <= int(index.min()) <= int(index.max()) < rows:
+    if not within(index, rows):
         wrong = index[(index < 0) | (index >= rows)].flat[0]
         raise IndexError(f"index out of range in self: {wrong} in a table of {rows} rows")
 

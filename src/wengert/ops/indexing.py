@@ -12,6 +12,7 @@ from wengert._core import Tensor, memory_of, wrap
 from wengert._dtypes import of_numpy
 from wengert.kernels.axes import axis_of
 from wengert.kernels.scatter import Key, along, sum_along, sum_at, take_along, take_rows
+from wengert.kernels.scatter_native import within
 from wengert.ops._batching import Batch, leading
 from wengert.ops._declare import Value, multilinear, primitive
 from wengert.ops._positions import (
@@ -39,11 +40,11 @@ def require_index(name: str, index: Any, position: int) -> None:
         )
 
 
-def check_bounds(index: np.ndarray, length: int, axis: int, low: int = 0) -> None:
-    """Raise RuntimeError for an index outside of [low, length)."""
-    if index.size:
+def check_bounds(index: np.ndarray, length: int, axis: int) -> None:
+    """Raise RuntimeError for an index outside of [0, length)."""
+    if not within(index, length):
         for i in (int(index.min()), int(index.max())):
-            if not low <= i < length:
+            if not 0 <= i < length:
                 raise RuntimeError(
                     f"index {i} is out of bounds for dimension {axis} with size {length}"
                 )
@@ -199,7 +200,7 @@ def index_select(input: Value, dim: int, index: Value) -> Value:
         raise RuntimeError(
             f"index_select(): Index to scalar can have only 1 value, got {rows.size} value(s)"
         )
-    if rows.size and (rows.min() < 0 or rows.max() >= array.shape[axis]):
+    if not within(rows, array.shape[axis]):
         wrong = int(rows.min()) if rows.min() < 0 else int(rows.max())
         raise RuntimeError(
             f"INDICES element is out of DATA bounds, id={wrong} axis_dim={array.shape[axis]} in"

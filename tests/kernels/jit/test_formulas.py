@@ -99,6 +99,14 @@ def test_what_may_not_be_written_is_refused() -> None:
         _moved(given, [{"rate": 0.1, "share": 0.5}], **OPTIONS[0])
 
 
+def test_what_is_no_array_is_not_read() -> None:
+    whole, odd = np.zeros(5000, np.float32), np.zeros(5000, np.float32).data
+    assert Lists([[whole], [odd]], 1).sizes().tolist() == [-1]  # type: ignore[list-item]
+    assert Lists([[odd], [whole]], 1).sizes().tolist() == [-1]  # type: ignore[list-item]
+    assert Lists([[whole, odd]], 1).sizes().tolist() == [5000, -1]  # type: ignore[list-item]
+    assert Lists([[whole.view(np.memmap)]], 1).sizes().tolist() == [-1]
+
+
 def test_shapes_that_differ_are_refused() -> None:
     given = columns([(100, 90)], False)
     given[1][0] = given[1][0].reshape(90, 100)

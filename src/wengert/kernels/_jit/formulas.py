@@ -50,29 +50,53 @@ _HEAD = object.__basicsize__
 
 
 @inline
+def _is_array(object: i64, head: i64, kind: i64) -> i64:
+    """Whether an object is an array, by the type that its head ends with."""
+    return 1 if array_at(i64, object + head - 8)[0] == kind else 0
+
+
+@inline
+def _is_plain(fields: i64, dtype: i64, ndim: i64, shape: i64s) -> i64:
+    """Whether an array of this dtype and shape lies in C order and may be written."""
+    plain = 1
+    if (array_at(i32, fields + 48)[0] & _PLAIN) != _PLAIN:
+        plain = 0
+    if array_at(i64, fields)[5] != dtype:
+        plain = 0
+    if array_at(i32, fields + 8)[0] != ndim:
+        plain = 0
+    else:
+        own = array_at(i64, array_at(i64, fields)[2])
+        for d in range(ndim):
+            if own[d] != shape[d]:
+                plain = 0
+    return plain
+
+
+@inline
 def _read_row(
-    arrays: i64, head: i64, dtype: i64, row: i64, rows: i64, columns: i64, addresses: i64s
-) -> i64:
+    arrays: i64, head: i64, kind: i64, dtype: i64, row: i64, rows: i64, columns: i64,
+    addresses: i64s,
+) -> i64:  # fmt: skip
     """Note the addresses of the arrays of a row; their size, or -1 - it if they do not fit."""
-    first = item(arrays, row) + head
-    ndim = array_at(i32, first + 8)[0]
-    shape = array_at(i64, array_at(i64, first)[2])
-    size = 1
-    for d in range(ndim):
-        size = size * shape[d]
     fits = 1
     for c in range(columns):
-        this = item(arrays, c * rows + row) + head
-        fields = array_at(i64, this)
-        addresses[c] = fields[0]
-        if (array_at(i32, this + 48)[0] & _PLAIN) != _PLAIN or fields[5] != dtype:
+        addresses[c] = 0
+        if _is_array(item(arrays, c * rows + row), head, kind) == 0:
             fits = 0
-        if array_at(i32, this + 8)[0] != ndim:
-            fits = 0
-        else:
-            for d in range(ndim):
-                if array_at(i64, fields[2])[d] != shape[d]:
-                    fits = 0
+    size = 0
+    if fits == 1:
+        first = item(arrays, row) + head
+        ndim = array_at(i32, first + 8)[0]
+        shape = array_at(i64, array_at(i64, first)[2])
+        size = 1
+        for d in range(ndim):
+            size = size * shape[d]
+        for c in range(columns):
+            fields = item(arrays, c * rows + row) + head
+            addresses[c] = array_at(i64, fields)[0]
+            if _is_plain(fields, dtype, ndim, shape) == 0:
+                fits = 0
     return size if fits == 1 else -1 - size
 
 
@@ -119,8 +143,8 @@ def _overlap(starts: i64s, ends: i64s, count: i64) -> i64:
 
 @kernel
 def _survey(
-    arrays: i64, head: i64, dtype: i64, rows: i64, columns: i64, written: i64, found: i64s,
-    start: i64, stop: i64,
+    arrays: i64, head: i64, kind: i64, dtype: i64, rows: i64, columns: i64, written: i64,
+    found: i64s, start: i64, stop: i64,
 ) -> None:  # fmt: skip
     """Read where arrays lie, from the heads of the objects in a list (by its id).
 
@@ -139,7 +163,7 @@ def _survey(
     status = 0
     count = 0
     for r in range(rows):
-        size = _read_row(arrays, head, dtype, r, rows, columns, at(table, r * columns))
+        size = _read_row(arrays, head, kind, dtype, r, rows, columns, at(table, r * columns))
         sizes[r] = max(size, -1)
         if size < 0:
             status = 1
@@ -166,7 +190,9 @@ class Lists:
         rows, width = len(columns[0]), len(columns)
         self.kept = list(chain.from_iterable(columns))
         self.rows, self.found = rows, np.empty(1 + rows + 3 * rows * width, np.int64)
-        _survey.f32(id(self.kept), _HEAD, id(_F32), rows, width, written, self.found, 1, 1)
+        _survey.f32(
+            id(self.kept), _HEAD, id(np.ndarray), id(_F32), rows, width, written, self.found, 1, 1
+        )
 
     def fit(self) -> bool:
         """Whether kernels may read and write them all at once."""
@@ -204,9 +230,9 @@ def _knows_arrays() -> bool:
     if not available():
         return False
     whole, other = np.zeros((3, 2), _F32), np.zeros((2, 3), _F32)
-    odd: list[np.ndarray] = [whole[:, :1], whole.astype(np.float64), other]
+    odd: list[Any] = [whole[:, :1], whole.astype(np.float64), other, whole.data]
     sizes = [Lists([[whole], [array]], 0).sizes().item(0) for array in odd]
-    return sizes == [-1, -1, -1] and Lists([[whole], [whole.copy()]], 0).sizes().item(0) == 6
+    return sizes == [-1] * 4 and Lists([[whole], [whole.copy()]], 0).sizes().item(0) == 6
 
 
 def many(column: Sequence[np.ndarray]) -> bool:
