@@ -329,10 +329,12 @@ def spread(
     """Each value is added, times the weights, to its window in an array of that size, and then
     the bias of its channel is."""
     shape = (len(g), weight.shape[1] * geometry.groups, *size)
-    for way in _routes(shape, weight.shape, g.shape[2:], geometry, g, weight):
-        found = way.spread(g, weight, size, geometry, bias)
-        if found is not None:
-            return found
+    # What is a product of matrices one way is one the other way, too.
+    if not _is_plain(weight.shape[2:], geometry) or weight.shape[1] < _FEWEST_ROWS:
+        for way in _routes(shape, weight.shape, g.shape[2:], geometry, g, weight):
+            found = way.spread(g, weight, size, geometry, bias)
+            if found is not None:
+                return found
     out = _spread(g, weight, size, geometry)
     return out if bias is None else _biased(out, bias)
 
