@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from wengert import _dtypes
-from wengert._core import Tensor
+from wengert._core import Tensor, wrap
 from wengert.ops._checks import not_implemented, require_kind
 from wengert.ops._declare import Value, elementwise
+from wengert.ops._operands import constant
 from wengert.ops.complexes import conj
 from wengert.ops.rounding import no_slope, sgn
 
@@ -352,6 +353,8 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
                 f"expected dtype {_dtypes.of_numpy[input._array.dtype]} for `{name}` but got dtype"
                 f" {_dtypes.of_numpy[x._array.dtype]}"
             )
+    if type(weight) is float and isinstance(input, Tensor):
+        weight = wrap(constant(weight, input._array.dtype))
     return _lerp(input, end, weight)
 
 
