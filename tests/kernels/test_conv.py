@@ -157,6 +157,7 @@ def test_any_sizes(case: Case) -> None:
 @pytest.mark.parametrize("channels", [1, 2, 5, 100])
 def test_large_inputs_are_cut_along_each_axis(channels: int, monkeypatch: Any) -> None:
     monkeypatch.setattr(conv_plan, "_INPUT", 1 << 10)
+    monkeypatch.setattr(conv_plan, "_DOTS_INPUT", 1 << 10)
     monkeypatch.setattr(conv_plan, "_SHORTEST", 16)
     monkeypatch.setattr(conv_plan, "_CHUNK", 1 << 8)
     monkeypatch.setattr(conv_plan, "_INNER", 2)

@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 Shape = tuple[int, ...]
 Ints = tuple[Any, ...]  # integers, and arrays of them
 
-# Floats of the input that a task copies, so that they stay in the second cache; the positions
-# of a run, so that the sums of some rows, or their factors, stay in the first; and the fewest
-# that leave little of the last tile unused.
-_INPUT, _RUN, _DOTS_RUN, _SHORTEST = 96 << 10, 1536, 1024, 128
+# Floats of the input that a task copies, so that they stay in the second cache beside weights;
+# the positions of a run, so that the sums of some rows stay in the first; both for sums of
+# weights, beside which there are only factors; and the fewest positions that leave little of
+# the last tile unused.
+_INPUT, _RUN, _DOTS_INPUT, _DOTS_RUN, _SHORTEST = 32 << 10, 1536, 96 << 10, 1024, 128
 # Multiplications of a chunk of tasks for one thread, and how many tasks there are at least
 # where there is enough to do.
 _CHUNK, _TASKS = 1 << 21, 8
@@ -204,7 +205,8 @@ def _made(axes: Axes, batch: int, groups: int, channels: int, outs: int, summed:
     work = batch * groups * channels * outs * terms
     wanted = min(_TASKS, work // _CHUNK)
 
-    most = min(_DOTS_RUN if summed else _RUN, _INPUT // max(1, channels * len(planes)))
+    most, longest = (_DOTS_INPUT, _DOTS_RUN) if summed else (_INPUT, _RUN)
+    most = min(longest, most // max(1, channels * len(planes)))
     samples, block, copied = _cut(axes, batch, max(_SHORTEST, most), wanted)
     (bz, by, bx), (layers, lines, pitch) = block, copied
     over = [n + a.reach - m for a, n, m in zip(axes, block, copied, strict=True)]
