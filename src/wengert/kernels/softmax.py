@@ -68,6 +68,7 @@ def _native(name: str, axis: int, *arrays: np.ndarray) -> Any:
         return None
     from wengert.kernels import softmax_native as native
 
+    axis %= x.ndim
     n, inner = x.shape[axis], prod(x.shape[axis + 1 :])
     out = np.empty_like(x)
     if inner == 1:
