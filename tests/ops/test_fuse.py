@@ -254,6 +254,13 @@ def test_arrays_in_another_order_or_with_gaps() -> None:
         assert layout_of([x.astype(dtype)]) is None
 
 
+def test_masks_that_are_no_arrays_are_left_to_numpy() -> None:
+    x = np.ones((30, 300), np.float32)
+    assert layout_of([x, np.bool_(True)]) is None
+    found = REGISTRY["keep"].function(x, np.bool_(False))
+    np.testing.assert_array_equal(found, np.zeros_like(x))
+
+
 def large(rng: np.random.Generator, *shape: int) -> Any:
     return wengert.from_numpy(rng.standard_normal(shape or (N,)).astype(np.float32))
 

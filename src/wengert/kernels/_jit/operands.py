@@ -68,6 +68,8 @@ def kinds_of(arrays: Arrays) -> str | None:
 
 def layout_of(arrays: Arrays) -> Layout | None:
     """How arrays of float32 and bool lie, or None where no kernel can read them."""
+    if any(isinstance(a, np.bool_) for a in arrays):  # kernels read arrays, and numbers of float32
+        return None
     return _layout(tuple([None if a is None else _outline(a) for a in arrays]))
 
 
