@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import wengert
-from wengert.kernels import _jit, recurrent, recurrent_native
+from wengert.kernels import _jit, blas, recurrent, recurrent_native
 from wengert.kernels.recurrent import Steps
 
 RNG = np.random.default_rng(0)
@@ -117,10 +117,10 @@ def test_threads_do_not_change_results() -> None:
     before, results = _jit.get_threads(), []
     try:
         for threads in (1, 3):
-            _jit.set_threads(threads)
+            blas.set_threads(threads)
             results.append(run("lstm", steps, arrays, g))
     finally:
-        _jit.set_threads(before)
+        blas.set_threads(before)
     for one, three in zip(*results, strict=True):
         np.testing.assert_array_equal(one, three)
 

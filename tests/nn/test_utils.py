@@ -90,7 +90,10 @@ def test_many_gradients_are_clipped_together(order: float, bound: float, torch: 
         norm = clip.clip_grad_norm_(made, bound, order)
         clip.clip_grad_value_(made, 0.001)
         results.append(np.concatenate([norm.numpy().ravel(), *[p.grad.ravel() for p in made]]))
-    np.testing.assert_allclose(*results, rtol=2e-6)
+    # PyTorch sums absolute values in float32.
+    np.testing.assert_allclose(*results, rtol=5e-6 if order == 1 else 2e-6)
+    exact = np.linalg.norm(np.concatenate([g.ravel().astype(float) for g in grads]), order)
+    np.testing.assert_allclose(results[0][0], exact, rtol=3e-7)
 
 
 def test_the_norm_of_many_gradients_is_nan_where_one_is() -> None:

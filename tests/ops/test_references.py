@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 import wengert
+from wengert.kernels.conv import Geometry
 from wengert.kernels.norm import Plan
 from wengert.kernels.recurrent import Steps
 from wengert.ops._declare import REGISTRY, Op
+from wengert.ops.pool import Windows
 
 Rng = np.random.Generator
 ROWS = Plan((6, 8), (1,), (6, 8), (8,))
@@ -51,6 +53,12 @@ def recurrent(gates: int, *more: tuple[int, int]) -> Callable[[Rng], list[Any]]:
     return normal((9, 3), (3, 4), *more, (rows, 3), (rows, 4), (rows,), (rows,))
 
 
+def attention(queries: int, keys: int, *mask: tuple[int, ...]) -> Callable[[Rng], list[Any]]:
+    """Queries, keys and values of 2 samples with 2 heads, and a mask or None."""
+    shapes = (2, 2, queries, 4), (2, 2, keys, 4), (2, 2, keys, 3)
+    return lambda rng: [*normal(*shapes, *mask)(rng), *([] if mask else [None])]
+
+
 PADDED, PACKED = Steps([3, 3, 3], True), Steps([3, 3, 2, 1], False)
 
 # Operation, the arrays of its inputs, parameters.
@@ -84,6 +92,13 @@ CASES: list[tuple[str, Callable[[Rng], list[Any]], dict[str, Any]]] = [
     ("lstm_layer", lambda rng: [*recurrent(4, (3, 4))(rng), None], {"steps": PACKED}),
     ("lstm_layer", lambda rng: [*normal((9, 3), (3, 2), (3, 4), (16, 3), (16, 2))(rng), None,
                                 None, *normal((2, 4))(rng)], {"steps": Steps([3, 3, 2, 1], True)}),
+    ("lstm_step", normal((3, 16), (3, 16), (3, 4)), {}),
+    ("gru_step", normal((3, 12), (3, 12), (3, 4)), {}),
+    ("_attention", attention(5, 6), {"factor": 0.5, "is_causal": False}),
+    ("_attention", attention(5, 5), {"factor": 0.5, "is_causal": True}),
+    ("_attention", attention(5, 6, (5, 6)), {"factor": 0.5, "is_causal": False}),
+    ("maxima", normal((2, 3, 6, 7)),
+     {"windows": Windows((3, 2), (3, 3), Geometry((2, 2), ((1, 1), (0, 0)), (1, 1)))}),
 ]  # fmt: skip
 IDS = [f"{name}-{k}" for k, (name, _, _) in enumerate(CASES)]
 

@@ -158,10 +158,10 @@ def describe(*roots: Tensor | Node | GradientEdge) -> GraphReport:
 
     >>> import wengert
     >>> x = wengert.ones(3, requires_grad=True)
-    >>> loss = (x * 2).exp().sum()
+    >>> loss = (x + 2).exp().sum()
     >>> report = wengert.graph.describe(loss)
     >>> [node.op for node in report.nodes]
-    ['AccumulateGrad', 'mul', 'exp', 'sum']
+    ['AccumulateGrad', 'add', 'exp', 'sum']
     >>> report.nbytes, report.frees
     (12, 12)
     """

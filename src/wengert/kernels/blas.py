@@ -55,7 +55,9 @@ def threads_for(multiplications: int) -> AbstractContextManager[None]:
 def dot(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None = None) -> Any:
     """The product of two matrices, plus `bias`, which broadcasts to it."""
     work = a.size * b.shape[-1]
-    if work <= _ALONE or (work < WORTH_PIECES and _jit.get_threads() == 1):
+    # A bias is added before or after, which rounds otherwise: not for the number of threads to say.
+    alone = bias is None and work < WORTH_PIECES and _jit.get_threads() == 1
+    if work <= _ALONE or alone:
         out = a.dot(b)
     else:
         made = gemm(a, b, bias)

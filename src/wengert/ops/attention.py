@@ -79,8 +79,10 @@ def _weights(query: Value, key: Value, mask: Value, factor: float, is_causal: bo
     """The weights of the values."""
     scores = (query * factor) @ key.mT
     if is_causal:
-        mask = kernels.causal_mask(scores.shape[-2], scores.shape[-1], memory_of(scores).dtype)
-        mask = wrap(mask) if isinstance(scores, Tensor) else mask
+        recorded = isinstance(scores, Tensor)
+        dtype = memory_of(scores).dtype if recorded else scores.dtype
+        mask = kernels.causal_mask(scores.shape[-2], scores.shape[-1], dtype)
+        mask = wrap(mask) if recorded else mask
     return softmax(scores, -1) if mask is None else _masked_softmax(scores, mask)
 
 
