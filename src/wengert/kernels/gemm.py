@@ -15,8 +15,8 @@ import numpy as np
 
 from wengert.kernels import _jit, openblas
 
-# Multiplications that are worth a thread: some 90 microseconds.
-_PIECE = 1 << 22
+# Multiplications that are worth a thread: some 45 microseconds.
+_PIECE = 1 << 21
 WORTH_PIECES = 2 * _PIECE
 # Rows or columns of a piece: a multiple of what the BLAS computes at once. Each piece arranges
 # all of one factor anew, so there are few.

@@ -3,8 +3,9 @@
 `parallel_for(task, arguments, count, chunk)` hands out chunks of `range(count)` to the calling
 thread and to the workers that are there, which take the next one when they are done. One
 caller has the workers at a time; a second one (another Python thread) works alone. Workers
-start at the first call that has work for them, look for the next for some 40 microseconds, and
-then sleep. After a fork the child has none, and starts its own.
+start at the first call that has work for them, look for the next for some 200 microseconds,
+giving way to others who want the core, and then sleep: to wake one can take longer than the
+work. After a fork the child has none, and starts its own.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _PAUSES = {
 }
 
 # Pauses before a worker sleeps, and before a caller that waits for the last chunk yields.
-_SPINS, _PATIENCE = 1000, 2000
+_SPINS, _PATIENCE = 10000, 2000
 
 _TEXT = """\
 @generation = internal global i64 0, align 64
@@ -88,7 +89,7 @@ entry:
   ; It was started for a call that is under way.
   br label %join
 look:
-  %spins = phi i64 [0, %again], [%more, %spin]
+  %spins = phi i64 [0, %again], [%more, %spin], [%more, %yield]
   %now = load atomic i64, ptr @generation seq_cst, align 8
   %same = icmp eq i64 %now, %seen
   br i1 %same, label %idle, label %join
@@ -98,6 +99,12 @@ idle:
 spin:
   PAUSE
   %more = add i64 %spins, 1
+  %phase = and i64 %more, 127
+  %often = icmp ne i64 %phase, 0
+  br i1 %often, label %look, label %yield
+yield:
+  ; To whoever else wants this core.
+  call i32 @sched_yield()
   br label %look
 rest:
   call i32 @pthread_mutex_lock(ptr @mutex)
