@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from wengert.kernels import conv, conv_batched, conv_direct, conv_plan
 from wengert.kernels._jit import available, get_threads, set_threads
-from wengert.kernels.conv import Geometry
+from wengert.kernels.geometry import Geometry
 
 pytestmark = pytest.mark.skipif(not available(), reason="needs llvmlite")
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from wengert.kernels import conv, depthwise
 from wengert.kernels._jit import available, get_threads, set_threads
-from wengert.kernels.conv import Geometry
 from wengert.kernels.depthwise import convolve, correlate, spread
+from wengert.kernels.geometry import Geometry
 
 pytestmark = pytest.mark.skipif(not available(), reason="needs llvmlite")
 
@@ -173,7 +173,7 @@ GUARDED = """
 import numpy as np
 from tests.kernels.guarded import copied, guarded
 from wengert.kernels import depthwise
-from wengert.kernels.conv import Geometry
+from wengert.kernels.geometry import Geometry
 
 class Guarded:
     def __getattr__(self, name):

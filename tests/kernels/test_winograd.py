@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from wengert.kernels import conv, winograd, winograd_transforms
 from wengert.kernels._jit import available, get_threads, set_threads
+from wengert.kernels.geometry import Geometry
 from wengert.kernels.winograd import (
     Padding,
     Setting,
@@ -35,8 +36,8 @@ def floats(*shape: int) -> np.ndarray:
     return np.random.default_rng(shape).standard_normal(shape).astype(np.float32)
 
 
-def geometry(padding: Padding) -> conv.Geometry:
-    return conv.Geometry((1, 1), padding, (1, 1))
+def geometry(padding: Padding) -> Geometry:
+    return Geometry((1, 1), padding, (1, 1))
 
 
 def error(found: np.ndarray, expected: np.ndarray) -> float:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import wengert
-from wengert.kernels.conv import Geometry
-from wengert.kernels.norm import Plan
+from wengert.kernels.geometry import Geometry
+from wengert.kernels.norm_plan import Plan
 from wengert.kernels.recurrent import Steps
 from wengert.ops._declare import REGISTRY, Op
 from wengert.ops.pool import Windows

@@ -29,7 +29,7 @@ from wengert.kernels.microkernel import (
 )
 
 if TYPE_CHECKING:
-    from wengert.kernels.conv import Geometry
+    from wengert.kernels.geometry import Geometry
 
 Shape = tuple[int, ...]
 

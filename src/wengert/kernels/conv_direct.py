@@ -91,7 +91,7 @@ from wengert.kernels.conv_plan import (
 from wengert.kernels.microkernel import dots, gathered_product, shifted
 
 if TYPE_CHECKING:
-    from wengert.kernels.conv import Geometry
+    from wengert.kernels.geometry import Geometry
 
 
 @inline

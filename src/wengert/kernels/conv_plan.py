@@ -18,7 +18,7 @@ from wengert.kernels._jit import get_threads
 from wengert.kernels.microkernel import lanes, tiles
 
 if TYPE_CHECKING:
-    from wengert.kernels.conv import Geometry
+    from wengert.kernels.geometry import Geometry
 
 Shape = tuple[int, ...]
 Ints = tuple[Any, ...]  # integers, and arrays of them

@@ -29,7 +29,7 @@ from wengert.kernels.microkernel import lanes, shifted
 from wengert.kernels.winograd_transforms import split_2
 
 if TYPE_CHECKING:
-    from wengert.kernels.conv import Geometry
+    from wengert.kernels.geometry import Geometry
 
 Shape = tuple[int, ...]
 

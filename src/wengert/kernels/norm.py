@@ -8,45 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import prod
-from typing import NamedTuple
 
 import numpy as np
 
 from wengert.kernels.chunks import FEW, plain, real_for
+from wengert.kernels.norm_plan import Plan, Shape
 from wengert.kernels.precision import HALF, narrowed, widened
 
-Shape = tuple[int, ...]
 Array = np.ndarray
 
 # Rows shorter than this are multiplied and summed: a dot product each would cost more.
 _SHORT = 8
 # Elements of a part.
 _PART = 1 << 16
-
-
-class Plan(NamedTuple):
-    """What is normalised together, and what is scaled together.
-
-    The input is seen in the shape `view`, and averaged over `axes` (the last among them);
-    then in the shape `channels`, where weight and bias have the shape `affine`. Either the
-    first axis of both shapes is free of `axes`, or the shapes are (batch, channel, space).
-    """
-
-    view: Shape
-    axes: Shape
-    channels: Shape
-    affine: Shape
-    centred: bool = True
-
-    @property
-    def size(self) -> int:
-        """How many elements are normalised together."""
-        return prod(self.view[a] for a in self.axes)
-
-    @property
-    def stats(self) -> Shape:
-        """The shape of the means."""
-        return tuple(1 if a in self.axes else n for a, n in enumerate(self.view))
 
 
 def _parts(plan: Plan) -> Iterator[tuple[tuple[slice, ...], slice]]:

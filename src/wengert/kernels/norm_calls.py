@@ -14,7 +14,7 @@ from wengert.kernels import norm_native as native
 from wengert.kernels.chunks import plain, rows_of
 
 if TYPE_CHECKING:
-    from wengert.kernels.norm import Plan
+    from wengert.kernels.norm_plan import Plan
 
 Array = np.ndarray
 

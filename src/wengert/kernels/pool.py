@@ -11,7 +11,7 @@ import numpy as np
 
 from wengert.kernels import pool_native as native
 from wengert.kernels import scatter_native
-from wengert.kernels.conv import Geometry, Shape, offsets
+from wengert.kernels.geometry import Geometry, Shape, offsets
 
 # Elements from which kernels are worth it: NumPy has several calls for each place in a window.
 _MANY = 32

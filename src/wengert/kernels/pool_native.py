@@ -14,7 +14,7 @@ import numpy as np
 
 from wengert.kernels._jit import CHUNK, kernel, usable
 from wengert.kernels._jit.builtins import at, i32, i32s, i64, i64s, inline, reals
-from wengert.kernels.conv import Geometry, Shape
+from wengert.kernels.geometry import Geometry, Shape
 
 
 @inline

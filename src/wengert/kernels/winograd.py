@@ -43,7 +43,7 @@ from wengert.kernels.winograd_transforms import (
 )
 
 if TYPE_CHECKING:
-    from wengert.kernels.conv import Geometry
+    from wengert.kernels.geometry import Geometry
 
 Shape = tuple[int, ...]
 Padding = tuple[tuple[int, int], ...]

@@ -1,6 +1,6 @@
 """The operations behind normalisation: by the input's own statistics, or by running ones.
 
-One kernel computes them all (see `kernels.norm.Plan`). A node keeps its input and, of each
+One kernel computes them all (see `kernels.norm_plan.Plan`). A node keeps its input and, of each
 group, mean and deviation. Rules run a kernel on arrays; where the derivative is itself
 recorded they take the statistics from the input anew, so that they are differentiated too.
 """
@@ -17,7 +17,7 @@ from wengert import _dtypes
 from wengert._core import Tensor
 from wengert._dtypes import of_numpy
 from wengert.kernels import norm as kernels
-from wengert.kernels.norm import Plan
+from wengert.kernels.norm_plan import Plan
 from wengert.kernels.precision import HALF
 from wengert.ops._batching import Batch
 from wengert.ops._declare import Value, primitive

@@ -8,7 +8,7 @@ import numpy as np
 
 from wengert._core import Tensor
 from wengert._dtypes import of_numpy
-from wengert.kernels.conv import Geometry, Shape
+from wengert.kernels.geometry import Geometry, Shape
 from wengert.ops._checks import require_kind
 from wengert.ops.interpolate import area_taps, resample
 from wengert.ops.pool import (

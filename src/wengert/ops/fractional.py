@@ -7,7 +7,7 @@ from typing import Any
 from wengert._core import Tensor, memory_of, shape_of
 from wengert._random import default_generator, drawn
 from wengert.kernels import pool as kernels
-from wengert.kernels.conv import Shape
+from wengert.kernels.geometry import Shape
 from wengert.ops._batching import leading
 from wengert.ops._checks import require_kind
 from wengert.ops._declare import Value, primitive

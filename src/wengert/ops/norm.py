@@ -16,7 +16,7 @@ from wengert._core import Tensor
 from wengert._dtypes import of_numpy
 from wengert._info import finfo
 from wengert._size import Size
-from wengert.kernels.norm import Plan
+from wengert.kernels.norm_plan import Plan
 from wengert.kernels.precision import HALF
 from wengert.ops._checks import not_implemented
 from wengert.ops._norms import (

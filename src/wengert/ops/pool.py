@@ -15,7 +15,7 @@ import numpy as np
 
 from wengert._core import Tensor
 from wengert.kernels import pool as kernels
-from wengert.kernels.conv import Geometry, Shape
+from wengert.kernels.geometry import Geometry, Shape
 from wengert.kernels.precision import narrowed, widened
 from wengert.ops._batching import folded, leading
 from wengert.ops._declare import Value, multilinear, primitive

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from wengert._core import Tensor
-from wengert.kernels.conv import Geometry, Shape, overlap_add, padded, windows
+from wengert.kernels.conv import overlap_add
+from wengert.kernels.geometry import Geometry, Shape, padded, windows
 from wengert.kernels.precision import narrowed, widened
 from wengert.ops._batching import folded
 from wengert.ops._declare import Value, multilinear

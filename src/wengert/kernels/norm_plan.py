@@ -1,0 +1,33 @@
+"""What a normalisation averages together, and what it scales together."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import NamedTuple
+
+Shape = tuple[int, ...]
+
+
+class Plan(NamedTuple):
+    """What is normalised together, and what is scaled together.
+
+    The input is seen in the shape `view`, and averaged over `axes` (the last among them);
+    then in the shape `channels`, where weight and bias have the shape `affine`. Either the
+    first axis of both shapes is free of `axes`, or the shapes are (batch, channel, space).
+    """
+
+    view: Shape
+    axes: Shape
+    channels: Shape
+    affine: Shape
+    centred: bool = True
+
+    @property
+    def size(self) -> int:
+        """How many elements are normalised together."""
+        return prod(self.view[a] for a in self.axes)
+
+    @property
+    def stats(self) -> Shape:
+        """The shape of the means."""
+        return tuple(1 if a in self.axes else n for a, n in enumerate(self.view))
