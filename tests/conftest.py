@@ -7,6 +7,9 @@ import os
 
 import pytest
 
+from tests.browser import browser as browser
+from tests.browser import open_page as open_page
+
 PARITY = os.environ.get("PARITY", "1") != "0" and importlib.util.find_spec("torch") is not None
 
 

@@ -16,9 +16,10 @@ print(json.dumps(sorted(set(sys.modules) - before)))
 """
 
 # Each has a way to be loaded when it is first needed.
-HEAVY = ["asyncio", "concurrent.futures", "email", "http", "llvmlite", "logging.config",
-         "multiprocessing.pool", "pdb", "pydoc", "scipy", "sklearn", "sqlite3", "ssl", "torch",
-         "tqdm", "unittest", "urllib.request", "xml"]  # fmt: skip
+HEAVY = ["asyncio", "concurrent.futures", "email", "http", "igraph", "llvmlite",
+         "logging.config", "multiprocessing.pool", "pdb", "pydoc", "resvg_py", "rich",
+         "scipy", "sklearn", "sqlite3", "ssl", "torch", "tqdm", "unittest",
+         "urllib.request", "xml"]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
