@@ -171,3 +171,15 @@ def test_columns() -> None:
     assert text_table(["a", "n"], [["long", "1"], ["b", "10"]], {1}) == (
         "a      n\nlong   1\nb     10"
     )
+
+
+def test_nodes_say_from_which_roots_a_backward_gets_to_them() -> None:
+    x = wengert.ones(3, requires_grad=True)
+    trunk = x * 2
+    left, right = trunk.exp().sum(), trunk.sin().sum()
+    report = describe(left, right, trunk)
+    found = {node.op: node.roots for node in report.nodes if node.op != "sum"}
+    assert found == {"AccumulateGrad": (0, 1, 2), "mul": (0, 1, 2), "exp": (0,), "sin": (1,)}
+    assert [report.nodes[k].roots for k in report.roots] == [(0,), (1,), (0, 1, 2)]
+    assert {node.roots for node in describe(left).nodes} == {(0,)}
+    assert [node.roots for node in describe(x, x).nodes] == [(0, 1)]

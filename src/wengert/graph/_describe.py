@@ -64,6 +64,7 @@ class NodeInfo:
             that are no parameter's.
         frees: as much of that as a backward gives back, because nothing else holds it.
         state: ``"leaf"``, ``"live"``, or the call and the line that released it.
+        roots: from which of the roots a backward gets here: positions in the report's `roots`.
     """
 
     index: int
@@ -78,6 +79,7 @@ class NodeInfo:
     nbytes: int
     frees: int
     state: str
+    roots: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,7 @@ class GraphReport:
 
     Attributes:
         nodes: all nodes, leaves among them, inputs first.
-        roots: the indices of the nodes that were asked about.
+        roots: the indices of the nodes that were asked about, in their order.
         nbytes: bytes that the graph keeps; each storage once, parameters apart.
         parameter_bytes: bytes of saved storages that are parameters'.
         frees: what a backward gives back of `nbytes`.
@@ -168,7 +170,7 @@ def describe(*roots: Tensor | Node | GradientEdge) -> GraphReport:
     if not roots:
         raise TypeError("describe() takes at least one tensor, node or edge")
     tops = [_node_of(root) for root in roots]
-    return _Describer(_ordered(tops)).report(tops)
+    return _Describer(tops).report()
 
 
 def _node_of(root: Any) -> Node:
@@ -202,11 +204,29 @@ def _ordered(roots: Sequence[Node]) -> list[Node]:
     return sorted(found.values(), key=lambda n: n.seq)
 
 
+def _roots_above(nodes: list[Node], roots: list[Node]) -> dict[int, tuple[int, ...]]:
+    """For the id of each node, the positions of the roots that it is below, or is."""
+    marks = dict.fromkeys(map(id, nodes), 0)  # a bit for each root
+    for k, root in enumerate(roots):
+        marks[id(root)] |= 1 << k
+    for node in reversed(nodes):
+        mark = marks[id(node)]
+        for edge in node.edges:
+            if edge is not None:
+                marks[id(edge)] |= mark
+    read = {
+        mark: tuple([k for k in range(len(roots)) if mark >> k & 1]) for mark in {*marks.values()}
+    }
+    return {key: read[mark] for key, mark in marks.items()}
+
+
 class _Describer:
     """Reads nodes; remembers what many of them share."""
 
-    def __init__(self, nodes: list[Node]) -> None:
-        self.nodes = nodes
+    def __init__(self, roots: list[Node]) -> None:
+        self.roots = roots
+        self.nodes = nodes = _ordered(roots)
+        self.above = _roots_above(nodes, roots)
         self.index = {id(node): k for k, node in enumerate(nodes)}
         self.paths: dict[int, str] = {}
         self.places: dict[tuple[int, int], tuple[str, str]] = {}
@@ -218,12 +238,12 @@ class _Describer:
         self.held = _held_elsewhere(nodes)
         self.counted: set[int] = set()
 
-    def report(self, roots: list[Node]) -> GraphReport:
+    def report(self) -> GraphReport:
         infos = tuple(self.info(node) for node in self.nodes)
         of_parameters = {s.storage: s.nbytes for info in infos for s in info.saved if s.parameter}
         return GraphReport(
             nodes=infos,
-            roots=tuple(self.index[id(root)] for root in roots),
+            roots=tuple(self.index[id(root)] for root in self.roots),
             nbytes=sum(info.nbytes for info in infos),
             parameter_bytes=sum(of_parameters.values()),
             frees=sum(info.frees for info in infos),
@@ -250,6 +270,7 @@ class _Describer:
             nbytes=nbytes,
             frees=frees,
             state=_state(node),
+            roots=self.above[id(node)],
         )
 
     def saved(self, node: Node) -> tuple[SavedInfo, ...]:
