@@ -183,3 +183,32 @@ def test_nodes_say_from_which_roots_a_backward_gets_to_them() -> None:
     assert [report.nodes[k].roots for k in report.roots] == [(0,), (1,), (0, 1, 2)]
     assert {node.roots for node in describe(left).nodes} == {(0,)}
     assert [node.roots for node in describe(x, x).nodes] == [(0, 1)]
+
+
+def test_calls_of_a_module_are_told_apart() -> None:
+    model = nn.Sequential(nn.Sequential(nn.Linear(2, 2)), nn.Tanh())
+    x = wengert.ones(1, 2)
+    report = describe(model(model(x)).sum())
+    calls = [node.calls for node in report.nodes if node.state != "leaf"]
+    names = [tuple(name for name, _ in c) for c in calls]
+    assert names == [("Sequential", "0", "0"), ("Sequential", "1")] * 2 + [()]
+    assert [node.module for node in report.nodes if node.op == "tanh"] == ["Sequential.1"] * 2
+    outer = [c[0] for c in calls[:-1]]
+    assert outer[0] == outer[1] != outer[2] == outer[3]
+    assert len({number for c in calls for _, number in c}) == 2 * 4
+
+
+def test_calls_are_one_while_somebody_watches_what_is_saved() -> None:
+    model = nn.Sequential(nn.Linear(2, 2), nn.Tanh())
+    with wengert.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+        report = describe(model(wengert.ones(1, 2)).sum())
+    first, second = (n.calls for n in report.nodes if n.op in ("linear", "tanh"))
+    assert first[0] == second[0]
+    assert [name for name, _ in (first[1], second[1])] == ["0", "1"]
+
+
+def test_parameters_have_the_names_of_their_module() -> None:
+    model, free = nn.Sequential(nn.Linear(2, 2)), wengert.ones(2, requires_grad=True)
+    report = describe((model(wengert.ones(1, 2)) * free).sum())
+    leaves = {node.name: node.shape for node in report.nodes if node.state == "leaf"}
+    assert leaves == {"0.weight": (2, 2), "0.bias": (2,), "": (2,)}

@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Leaf, Node, Site, Tensor, memory_of
+from wengert._core import Leaf, Node, Tensor, memory_of
 from wengert._storage import line_of, owner, place
 from wengert.autograd import _errors
 from wengert.autograd._edges import GradientEdge, node_at
 from wengert.autograd._saved.packing import arrays_in
 from wengert.graph import _format
 from wengert.graph._saved import SavedValue, values_of
+from wengert.graph._sites import Sites, parameter_names
 
 LEAF, LIVE = "leaf", "live"
 _ROWS = 40
@@ -65,6 +66,9 @@ class NodeInfo:
         frees: as much of that as a backward gives back, because nothing else holds it.
         state: ``"leaf"``, ``"live"``, or the call and the line that released it.
         roots: from which of the roots a backward gets here: positions in the report's `roots`.
+        calls: the calls of modules inside of which it ran, outermost first: the name that each
+            adds to `module`, and a number that no other call in the report has.
+        name: of a leaf that is a parameter: its name in the module that used it first.
     """
 
     index: int
@@ -80,6 +84,8 @@ class NodeInfo:
     frees: int
     state: str
     roots: tuple[int, ...]
+    calls: tuple[tuple[str, int], ...] = ()
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +234,8 @@ class _Describer:
         self.nodes = nodes = _ordered(roots)
         self.above = _roots_above(nodes, roots)
         self.index = {id(node): k for k, node in enumerate(nodes)}
-        self.paths: dict[int, str] = {}
+        self.sites = Sites()
+        self.names = parameter_names(nodes)
         self.places: dict[tuple[int, int], tuple[str, str]] = {}
         self.parameters = {
             id(owner(memory_of(t)))
@@ -263,7 +270,7 @@ class _Describer:
             kind=node.name(),
             where=where,
             text=text,
-            module=self.path(node.site),
+            module=self.sites.path(node.site),
             shape=tuple(node.shape),
             inputs=tuple(None if e is None else self.index[id(e)] for e in node.edges),
             saved=() if type(node) is Leaf else self.saved(node),
@@ -271,6 +278,8 @@ class _Describer:
             frees=frees,
             state=_state(node),
             roots=self.above[id(node)],
+            calls=self.sites.calls(node.site),
+            name=self.names.get(id(node), ""),
         )
 
     def saved(self, node: Node) -> tuple[SavedInfo, ...]:
@@ -296,11 +305,6 @@ class _Describer:
             text = place(node.code, node.lasti).removeprefix(where).strip()
             self.places[key] = where, text
         return self.places[key]
-
-    def path(self, site: Site) -> str:
-        if id(site) not in self.paths:
-            self.paths[id(site)] = site.path()
-        return self.paths[id(site)]
 
 
 def _state(node: Node) -> str:
