@@ -1,0 +1,211 @@
+"""Where the time of a run goes: by the user's lines, by what they do, by operation.
+
+The main thread is looked at every few milliseconds. What passed since the last look counts for
+the innermost line of the user's own files: not the package's, not the standard library's, and
+not those of installed packages, whose time is that of the line that called them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import linecache
+import os
+import site
+import sysconfig
+from dataclasses import dataclass, field
+from time import perf_counter
+from types import FrameType
+from typing import Any, Literal, get_args
+
+from wengert import _core
+from wengert.graph import _ticks
+
+Phase = Literal["forward", "backward", "optimizer", "data", "report", "other"]
+PHASES: tuple[Phase, ...] = get_args(Phase)
+
+_INTERVAL = 0.004
+
+
+@dataclass(frozen=True, slots=True)
+class HotLine:
+    """The time of one line.
+
+    Attributes:
+        where: ``file:line``.
+        text: that line.
+        samples: how often the run was seen there.
+        seconds: the time that this stands for, by phase: ``"forward"`` is time inside of the
+            package, ``"backward"`` below a backward call, ``"optimizer"`` and ``"data"`` inside
+            of ``torch.optim`` and ``torch.utils.data``, ``"report"`` is the cost of watching,
+            and ``"other"`` all the rest: Python, other packages, waiting.
+    """
+
+    where: str
+    text: str
+    samples: int
+    seconds: dict[Phase, float]
+
+    @property
+    def total(self) -> float:
+        """Seconds of all phases."""
+        return sum(self.seconds.values())
+
+
+@dataclass(frozen=True, slots=True)
+class HotOp:
+    """The time of one operation: its samples, seconds of its calls, seconds of its derivative."""
+
+    name: str
+    samples: int
+    forward: float
+    backward: float
+
+    @property
+    def total(self) -> float:
+        """Seconds of both."""
+        return self.forward + self.backward
+
+
+@dataclass(frozen=True, slots=True)
+class Hotness:
+    """Where the time went, what took the most first.
+
+    Attributes:
+        interval: seconds from look to look.
+        samples: how many looks there were.
+        seconds: the time that they stand for, by phase.
+        lines: the user's lines.
+        ops: the operations.
+    """
+
+    interval: float
+    samples: int
+    seconds: dict[Phase, float]
+    lines: tuple[HotLine, ...]
+    ops: tuple[HotOp, ...]
+
+    @property
+    def total(self) -> float:
+        """Seconds of all phases."""
+        return sum(self.seconds.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain dicts, lists, strings and numbers."""
+        return dataclasses.asdict(self)
+
+
+@dataclass(slots=True)
+class _Tally:
+    samples: int = 0
+    seconds: dict[Phase, float] = field(default_factory=dict)
+
+    def add(self, phase: Phase, seconds: float) -> None:
+        self.samples += 1
+        self.seconds[phase] = self.seconds.get(phase, 0.0) + seconds
+
+
+class Sampler:
+    """Collects a `Hotness` between start and stop, which the main thread calls."""
+
+    def __init__(self, interval: float = _INTERVAL) -> None:
+        self.interval = interval
+        self._kinds: dict[str, str] = {}
+        self._all = _Tally()
+        self._lines: dict[tuple[str, int], _Tally] = {}
+        self._ops: dict[str, _Tally] = {}
+
+    def start(self) -> None:
+        """Begin to look."""
+        self._latest = perf_counter()
+        self._ticks = _ticks.start(self.interval, self._look)
+
+    def stop(self) -> None:
+        """Look no longer."""
+        self._ticks.stop()
+
+    def hotness(self) -> Hotness:
+        """What was seen so far."""
+        lines = [
+            HotLine(f"{file}:{line}", linecache.getline(file, line).strip(), t.samples, t.seconds)
+            for (file, line), t in self._lines.items()
+        ]
+        ops = [
+            HotOp(name, t.samples, t.seconds.get("forward", 0.0), t.seconds.get("backward", 0.0))
+            for name, t in self._ops.items()
+        ]
+        return Hotness(
+            interval=self.interval,
+            samples=self._all.samples,
+            seconds={phase: self._all.seconds.get(phase, 0.0) for phase in PHASES},
+            lines=tuple(sorted(lines, key=lambda line: line.total, reverse=True)),
+            ops=tuple(sorted(ops, key=lambda op: op.total, reverse=True)),
+        )
+
+    def _look(self, frame: FrameType | None) -> None:
+        """Read a stack from the inside out: the operation, the phase, the user's line."""
+        now = perf_counter()
+        seconds, self._latest = now - self._latest, now
+        line: tuple[str, int] | None = None
+        op: str | None = None
+        phase: Phase | None = None
+        inside = False  # whether a line of the user has called the package
+        while frame is not None:
+            file = frame.f_code.co_filename
+            kind = self._kinds.get(file) or self._kind(file)
+            if kind == "user":
+                line = line or (file, frame.f_lineno or 0)
+            elif line is None and kind in ("op", "package"):
+                inside = True
+                op = op or (file[4:-1] if kind == "op" else None)
+            if phase is None and kind in PHASES:
+                phase = kind  # type: ignore[assignment]
+            frame = frame.f_back
+        phase = phase or ("forward" if inside else "other")
+        self._all.add(phase, seconds)
+        if line is not None:
+            self._lines.setdefault(line, _Tally()).add(phase, seconds)
+        if op is not None:
+            way: Phase = "backward" if phase == "backward" else "forward"
+            self._ops.setdefault(op, _Tally()).add(way, seconds)
+
+    def _kind(self, file: str) -> str:
+        kind = self._kinds[file] = _kind_of(file)
+        return kind
+
+
+_PACKAGE = os.path.join(os.path.dirname(_core.__file__), "")
+# The first that fits.
+_PARTS = {
+    os.path.join("autograd", "_engine.py"): "backward",
+    os.path.join("autograd", "_backward.py"): "backward",
+    os.path.join("autograd", "_commit.py"): "backward",
+    os.path.join("optim", ""): "optimizer",
+    os.path.join("utils", "data", ""): "data",
+    os.path.join("graph", ""): "report",
+}
+
+
+def _kind_of(file: str) -> str:
+    """A phase, if all below a frame of that file belongs to it; or op, package, user, library."""
+    if file.startswith("<op "):
+        return "op"
+    if file.startswith(_PACKAGE):
+        part = file.removeprefix(_PACKAGE)
+        return next((phase for start, phase in _PARTS.items() if part.startswith(start)), "package")
+    return "user" if is_users(file) else "library"
+
+
+_INSTALLED = {"site-packages", "dist-packages"}  # also those of an environment in some folder
+
+
+def is_users(file: str) -> bool:
+    """Whether a file is neither the package's nor of Python nor of an installed package."""
+    if file.startswith("<") or file in _core.internal:
+        return False
+    return not file.startswith(_libraries()) and not _INSTALLED.intersection(file.split(os.sep))
+
+
+def _libraries() -> tuple[str, ...]:
+    paths = sysconfig.get_paths()
+    folders = [paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+    return tuple(os.path.join(folder, "") for folder in (*folders, site.getusersitepackages()))

@@ -1,0 +1,125 @@
+"""A call every few milliseconds with the frame that the main thread is in.
+
+On Linux a timer of the system interrupts the main thread by a signal, and the frame is the one
+that was interrupted. Elsewhere a thread looks. It has to wait for the interpreter's lock, which
+is let go where NumPy computes, so that it sees these lines too often; threads that change over
+often keep that small.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from types import FrameType
+from typing import Any, Protocol
+
+Look = Callable[[FrameType], None]
+
+_SWITCH = 1e-4  # seconds after which a thread that computes gives way to the one that looks
+_MONOTONIC = 1  # Linux's CLOCK_MONOTONIC
+_TO_THREAD = 4  # Linux's SIGEV_THREAD_ID
+
+
+class Ticks(Protocol):
+    """Calls a function from when it is made until it is stopped, both on the main thread."""
+
+    def stop(self) -> None:
+        """Call no more."""
+
+
+def start(interval: float, look: Look) -> Ticks:
+    """Begin to call `look`, in the best way that there is here and now."""
+    if _timer_is_possible():
+        with contextlib.suppress(OSError):  # no timer left
+            return Timer(interval, look)
+    return Thread(interval, look)
+
+
+def _timer_is_possible() -> bool:
+    return (
+        sys.platform == "linux"
+        and threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGPROF) is signal.SIG_DFL  # nobody else has it
+        and hasattr(_libc(), "timer_create")
+    )
+
+
+class _Event(ctypes.Structure):
+    """Linux's ``struct sigevent``."""
+
+    _fields_ = (
+        ("value", ctypes.c_void_p),
+        ("signal", ctypes.c_int),
+        ("notify", ctypes.c_int),
+        ("thread", ctypes.c_int),
+        ("rest", ctypes.c_char * 48),
+    )
+
+
+class Timer:
+    """A timer and the signal of profilers.
+
+    Not ``signal.setitimer``: its timers survive exec, where nobody handles their signal and it
+    kills, and the one that runs while a program waits is that of ``signal.alarm``.
+    """
+
+    def __init__(self, interval: float, look: Look) -> None:
+        self._look, self._looking = look, False
+        self._timer = ctypes.c_void_p()
+        event = _Event(None, signal.SIGPROF, _TO_THREAD, threading.get_native_id(), b"")
+        _call("timer_create", _MONOTONIC, ctypes.byref(event), ctypes.byref(self._timer))
+        signal.signal(signal.SIGPROF, self._handle)
+        signal.siginterrupt(signal.SIGPROF, False)  # system calls of libraries go on
+        nanoseconds = round(interval * 1e9)
+        times = (ctypes.c_long * 4)(0, nanoseconds, 0, nanoseconds)  # the first, and all others
+        _call("timer_settime", self._timer, 0, ctypes.byref(times), None)
+
+    def stop(self) -> None:
+        """Call no more."""
+        _call("timer_delete", self._timer)
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        # The next signal may come while one is handled.
+        if frame is None or self._looking or frame.f_code is Timer._handle.__code__:
+            return
+        self._looking = True
+        self._look(frame)
+        self._looking = False
+
+
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _call(name: str, *arguments: Any) -> None:
+    if getattr(_libc(), name)(*arguments):
+        raise OSError(ctypes.get_errno(), f"{name} failed")
+
+
+class Thread:
+    """A thread that looks at the frames of the main one."""
+
+    def __init__(self, interval: float, look: Look) -> None:
+        self._interval, self._look = interval, look
+        self._switch = sys.getswitchinterval()
+        sys.setswitchinterval(min(self._switch, _SWITCH))
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="wengert ticks", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Call no more."""
+        self._over.set()
+        self._thread.join()
+        sys.setswitchinterval(self._switch)
+
+    def _run(self) -> None:
+        main = threading.main_thread().ident
+        while not self._over.wait(self._interval):
+            # No name for the frame: it would live, with all its variables, until the next one.
+            self._look(sys._current_frames()[main])  # type: ignore[index]

@@ -1,0 +1,301 @@
+"""The sampler gives time to the lines, phases and operations that took it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+
+import pytest
+
+from tests.cli.process import good, python, script
+from wengert.graph import _hotness, _ticks
+from wengert.graph._hotness import PHASES, Sampler, is_users
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="the timer is Linux's")
+
+PLANTED = """
+    import wengert
+    from time import perf_counter
+
+    def train(seconds):
+        truth = {}
+        weight = wengert.rand(300, 300, requires_grad=True)
+        small = wengert.rand(1000)
+        end = perf_counter() + seconds
+        marks = [perf_counter()]
+        def mark(text):
+            marks.append(perf_counter())
+            truth[text] = truth.get(text, 0.0) + marks[-1] - marks.pop(0)
+        while marks[0] < end:
+            for number in range(8000): number * number
+            mark("for number in range(8000)")
+            product = weight @ weight
+            mark("product = ")
+            for number in range(800): number * number
+            mark("for number in range(800)")
+            small = small * small
+            mark("small = small")
+            product.sum().backward()
+            mark("product.sum()")
+        return truth
+"""
+
+
+def planted(folder, text):
+    """The names of a file with a script in it, and the file."""
+    path = script(folder, text, "planted.py")
+    names = {}
+    exec(compile(path.read_text(), str(path), "exec"), names)
+    return names, str(path)
+
+
+def line(file, text):
+    """The ``file:line`` of a text that a line starts with."""
+    with open(file) as lines:
+        found = [k for k, found in enumerate(lines, 1) if found.strip().startswith(text)]
+    assert len(found) == 1
+    return f"{file}:{found[0]}"
+
+
+def sampled(work):
+    """What the sampler says of a call, and what that returned."""
+    sampler = Sampler(0.002)
+    sampler.start()
+    try:
+        result = work()
+    finally:
+        sampler.stop()
+    return sampler.hotness(), result
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """The planted file, what the sampler says of it, and what a clock says."""
+    names, file = planted(tmp_path_factory.mktemp("trained"), PLANTED)
+    names["train"](0.1)  # kernels are compiled once
+    hotness, truth = sampled(lambda: names["train"](1.5))
+    return file, hotness, truth
+
+
+@linux
+def test_shares_are_those_of_a_clock(trained):
+    file, hotness, truth = trained
+    total = sum(truth.values())
+    seen = {hot.where: hot.total / hotness.total for hot in hotness.lines}
+    for text, seconds in truth.items():
+        assert seen.get(line(file, text), 0.0) == pytest.approx(seconds / total, abs=0.1), text
+    assert hotness.total == pytest.approx(total, rel=0.1)
+
+
+@linux
+def test_phases_and_operations(trained):
+    file, hotness, _ = trained
+    lines = {hot.where: hot for hot in hotness.lines}
+    python = lines[line(file, "for number in range(8000)")]
+    assert python.seconds["other"] > 0.9 * python.total
+    forward = lines[line(file, "product = ")]
+    assert forward.seconds["forward"] > 0.8 * forward.total
+    backward = lines[line(file, "product.sum()")]
+    assert backward.seconds["backward"] > 0.8 * backward.total
+    assert backward.text == "product.sum().backward()"
+    matmul = next(op for op in hotness.ops if op.name == "matmul")
+    assert matmul.forward > 0
+    assert matmul.backward > 0
+
+
+def test_sums_agree_and_data_are_plain(trained):
+    _, hotness, _ = trained
+    assert tuple(hotness.seconds) == PHASES
+    assert sum(hotness.seconds.values()) == pytest.approx(hotness.total)
+    assert sum(hot.samples for hot in hotness.lines) <= hotness.samples
+    assert sum(hot.total for hot in hotness.lines) <= hotness.total + 1e-9
+    data = json.loads(json.dumps(hotness.to_dict()))
+    assert data["lines"][0]["where"] == hotness.lines[0].where
+    assert data["samples"] == hotness.samples
+
+
+def test_line_that_is_slower_gets_more_from_a_thread_as_well(tmp_path, monkeypatch):
+    monkeypatch.setattr(_ticks, "_timer_is_possible", lambda: False)
+    names, file = planted(
+        tmp_path,
+        """
+        def run():
+            for _ in range(40):
+                for number in range(200_000): number * number
+                for number in range(20_000): number * number
+        """,
+    )
+    before = sys.getswitchinterval()
+    hotness, _ = sampled(names["run"])
+    lines = {hot.where: hot.total for hot in hotness.lines}
+    slow, fast = (lines[line(file, f"for number in range({n})")] for n in ("200_000", "20_000"))
+    assert 4 < slow / fast < 30
+    assert sys.getswitchinterval() == before
+    assert "wengert ticks" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_waiting_belongs_to_the_line_that_waits(tmp_path):
+    names, file = planted(tmp_path, "import time\ndef wait():\n    time.sleep(0.3)\n")
+    hotness, _ = sampled(names["wait"])
+    (waiting,) = [hot for hot in hotness.lines if hot.where == line(file, "time.sleep")]
+    assert waiting.seconds["other"] == pytest.approx(0.3, abs=0.1)
+    assert waiting.samples > 1
+
+
+def test_packages_time_is_that_of_the_line_that_called_them(tmp_path):
+    names, file = planted(
+        tmp_path,
+        """
+        import json
+        def load():
+            text = str(list(range(200_000)))
+            return json.JSONDecoder().raw_decode(text), json.dumps([0.1] * 200_000, indent=1)
+        """,
+    )
+    hotness, _ = sampled(names["load"])
+    files = {hot.where.rpartition(":")[0] for hot in hotness.lines}
+    assert files <= {file, __file__}  # this one starts and stops
+    assert hotness.lines[0].where == line(file, "return json")
+
+
+def test_hooks_inside_of_a_backward_belong_to_it(tmp_path):
+    names, file = planted(
+        tmp_path,
+        """
+        import time
+        import wengert
+        def hook(g):
+            time.sleep(0.1)
+        def run():
+            x = wengert.ones(3, requires_grad=True)
+            y = x * 2
+            y.register_hook(hook)
+            y.sum().backward()
+        """,
+    )
+    hotness, _ = sampled(names["run"])
+    waiting = next(hot for hot in hotness.lines if hot.where == line(file, "time.sleep"))
+    assert waiting.seconds == {"backward": pytest.approx(0.1, abs=0.05)}
+
+
+def test_optimizer_and_data_have_phases_of_their_own(tmp_path):
+    names, _ = planted(
+        tmp_path,
+        """
+        import time
+        import wengert
+        from wengert.utils.data import DataLoader
+        class Slow:
+            def __len__(self): return 4
+            def __getitem__(self, index):
+                time.sleep(0.03)
+                return index
+        def run():
+            parameter = wengert.nn.Parameter(wengert.ones(200_000))
+            parameter.grad = wengert.ones(200_000)
+            optimizer = wengert.optim.Adam([parameter])
+            for _ in DataLoader(Slow()):
+                pass
+            for _ in range(100):
+                optimizer.step()
+        """,
+    )
+    hotness, _ = sampled(names["run"])
+    assert hotness.seconds["data"] == pytest.approx(0.12, abs=0.06)
+    assert hotness.seconds["optimizer"] > 0.02
+
+
+@linux
+def test_signal_is_given_back():
+    assert signal.getsignal(signal.SIGPROF) is signal.SIG_DFL
+    sampled(lambda: time.sleep(0.05))
+    assert signal.getsignal(signal.SIGPROF) is signal.SIG_DFL
+
+
+@linux
+def test_signal_of_somebody_else_is_left_alone():
+    seen = []
+    signal.signal(signal.SIGPROF, lambda *_: seen.append(1))
+    try:
+        hotness, _ = sampled(lambda: time.sleep(0.1))
+    finally:
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    assert hotness.samples > 1
+    assert seen == []
+
+
+@linux
+def test_programs_that_are_started_meanwhile_live(tmp_path):
+    """A timer that survived exec would kill what has no handler for its signal."""
+    file = script(
+        tmp_path,
+        """
+        import os, sys, time, subprocess
+        from wengert.graph._hotness import Sampler
+        Sampler(0.001).start()
+        subprocess.run([sys.executable, "-c", "import time; time.sleep(0.2); print('child')"])
+        if os.fork() == 0:
+            time.sleep(0.1)
+            os._exit(0)
+        assert os.wait()[1] == 0
+        code = "import time; time.sleep(0.2); print('exec')"
+        os.execv(sys.executable, [sys.executable, "-c", code])
+        """,
+    )
+    assert good(python(str(file))) == "child\nexec\n"
+
+
+@linux
+def test_alarm_of_the_program_rings(tmp_path):
+    file = script(
+        tmp_path,
+        """
+        import signal, time
+        from wengert.graph._hotness import Sampler
+        sampler = Sampler(0.001)
+        sampler.start()
+        begin = time.perf_counter()
+        def passed():
+            return round(time.perf_counter() - begin, 1)
+        signal.signal(signal.SIGALRM, lambda *_: print("alarm", passed()))
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        time.sleep(0.4)
+        print("slept", passed())
+        sampler.stop()
+        """,
+    )
+    assert good(python(str(file))) == "alarm 0.2\nslept 0.4\n"
+
+
+@linux
+def test_thread_looks_where_the_system_refuses_a_timer(monkeypatch):
+    def refuse(name, *arguments):
+        raise OSError(11, name)
+
+    monkeypatch.setattr(_ticks, "_call", refuse)
+    hotness, _ = sampled(lambda: time.sleep(0.1))
+    assert hotness.samples > 1
+    assert signal.getsignal(signal.SIGPROF) is signal.SIG_DFL
+
+
+@pytest.mark.parametrize(
+    ("file", "users"),
+    [
+        ("/home/me/project/train.py", True),
+        ("/home/me/my-packages/train.py", True),
+        ("relative.py", True),
+        (os.__file__, False),
+        (pytest.__file__, False),
+        ("/home/me/project/.venv/lib/python3.12/site-packages/tqdm/std.py", False),
+        (_hotness.__file__, False),
+        ("<op mul>", False),
+        ("<string>", False),
+        ("<frozen importlib._bootstrap>", False),
+    ],
+)
+def test_whose_file_it_is(file, users):
+    assert is_users(file) == users
