@@ -158,7 +158,7 @@ class Sampler:
                 inside = True
                 op = op or (file[4:-1] if kind == "op" else None)
             if phase is None and kind in PHASES:
-                phase = kind  # type: ignore[assignment]
+                phase = kind
             frame = frame.f_back
         phase = phase or ("forward" if inside else "other")
         self._all.add(phase, seconds)
