@@ -16,7 +16,7 @@ import os
 import sys
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -345,18 +345,16 @@ def state_of(node: Node) -> State:
     return state
 
 
-def _package_files() -> set[str]:
-    root = os.path.dirname(__file__)
-    return {
-        os.path.join(folder, name)
-        for folder, _, names in os.walk(root)
-        for name in names
-        if name.endswith(".py")
-    }
+def _sources(folder: str) -> Iterator[str]:
+    for entry in os.scandir(folder):
+        if entry.name.endswith(".py"):
+            yield entry.path
+        elif entry.name != "__pycache__" and entry.is_dir():
+            yield from _sources(entry.path)
 
 
 # Files whose frames are not the user's. The generated op functions add themselves.
-internal: set[str] = _package_files()
+internal: set[str] = {*_sources(os.path.dirname(__file__))}
 
 
 def caller(frame: FrameType | None) -> tuple[CodeType, int]:

@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from wengert.ops._results import _KINDS
+from wengert.ops._results import kind_of
 
 
 def __getattr__(name: str) -> Any:
-    if name in _KINDS:
-        return _KINDS[name]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        return kind_of(name)
+    except KeyError:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None

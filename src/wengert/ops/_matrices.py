@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wengert._core import Tensor, wrap
 from wengert._dtypes import COMPLEX, FLOAT, of_numpy
-from wengert.kernels.factorizations import Info
 from wengert.ops._batching import leading
 from wengert.ops._declare import Value, multilinear
 from wengert.ops._variadic import require_tensor
@@ -20,6 +19,9 @@ from wengert.ops.matmul import matmul
 from wengert.ops.selection import where
 from wengert.ops.shape import contiguous, dtype_of, transpose, unsqueeze
 from wengert.ops.triangle import diag_embed, diagonal
+
+if TYPE_CHECKING:
+    from wengert.kernels.factorizations import Info
 
 Shape = tuple[int, ...]
 

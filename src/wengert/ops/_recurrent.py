@@ -8,18 +8,20 @@ operations. A node keeps what goes in, and of each row gates, cell and state.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wengert import kernels
 from wengert._core import Tensor, wrap
-from wengert.kernels import recurrent as kernels
 from wengert.kernels.blas import dot
-from wengert.kernels.recurrent import Flow, Steps
 from wengert.ops._declare import Value, primitive
 from wengert.ops.joining import cat, stack
 from wengert.ops.linear import _outer, linear
 from wengert.ops.reduction import sum_over
+
+if TYPE_CHECKING:
+    from wengert.kernels.recurrent import Flow, Steps
 
 State = tuple[Tensor, ...]
 
@@ -86,7 +88,7 @@ def _gates(input: Tensor, weight: Tensor, *biases: Tensor | None) -> Tensor:
 def _state_weight_vjp(shared: Flow, out: Value, h0: Value, steps: Steps) -> Value:
     if shared.before is not None:
         return _outer(shared.from_state, shared.before)
-    return kernels.state_weight_gradient(shared.from_state, out, h0, steps)
+    return kernels.recurrent.state_weight_gradient(shared.from_state, out, h0, steps)
 
 
 _RULES: dict[str, Any] = {
@@ -130,7 +132,7 @@ def _rnn_flow(
     out: Value, steps: Steps, relu: bool,
 ) -> Flow:  # fmt: skip
     if not _recorded(g, input):
-        return kernels.rnn_back(g, out, w_hh, steps, relu)
+        return kernels.recurrent.rnn_back(g, out, w_hh, steps, relu)
     g, input, h0, w_ih, w_hh, b_ih, b_hh = _lifted(g, input, h0, w_ih, w_hh, b_ih, b_hh)
     known = _rnn_unrolled(input, h0, w_ih, w_hh, b_ih, b_hh, steps, relu)
 
@@ -142,7 +144,9 @@ def _rnn_flow(
     start = _zeros(None, steps.batch, w_hh.shape[1], input)
     (dh,), flows = _back(steps, g, (start,), known, retreat)
     flow = _rows(steps, flows)
-    return Flow(flow, flow, dh, before=_rows(steps, (before for before, _ in known)))
+    return kernels.recurrent.Flow(
+        flow, flow, dh, before=_rows(steps, (before for before, _ in known))
+    )
 
 
 @primitive(
@@ -154,7 +158,7 @@ def rnn_layer(
     relu: bool,
 ) -> Value:  # fmt: skip
     """The states of an RNN."""
-    return kernels.rnn(input, h0, w_ih, w_hh, b_ih, b_hh, steps, relu)
+    return kernels.recurrent.rnn(input, h0, w_ih, w_hh, b_ih, b_hh, steps, relu)
 
 
 # Long short-term memory.
@@ -195,7 +199,7 @@ def _lstm_flow(
     b_hh: Value, w_hr: Value, gates: Value, cells: Value, steps: Steps,
 ) -> Flow:  # fmt: skip
     if not _recorded(g, input):
-        return kernels.lstm_back(g, gates, cells, c0, w_hh, w_hr, steps)
+        return kernels.recurrent.lstm_back(g, gates, cells, c0, w_hh, w_hr, steps)
     g, input, h0, c0, w_ih = _lifted(g, input, h0, c0, w_ih)
     w_hh, b_ih, b_hh, w_hr = _lifted(w_hh, b_ih, b_hh, w_hr)
     _, known = _lstm_unrolled(input, h0, c0, w_ih, w_hh, b_ih, b_hh, w_hr, steps)
@@ -216,7 +220,7 @@ def _lstm_flow(
     flow = _rows(steps, (flow for flow, _ in found))
     projected = _rows(steps, (d for _, d in found))
     before, raw = (_rows(steps, (kept[k] for kept in known)) for k in (1, -1))
-    return Flow(flow, flow, dh, dc, projected, before, raw)
+    return kernels.recurrent.Flow(flow, flow, dh, dc, projected, before, raw)
 
 
 def split_lstm(out: Value, steps: Steps, shape: tuple[int, ...]) -> tuple[Value, Value]:
@@ -238,7 +242,7 @@ def _lstm_state_weight_vjp(
 def _projection_vjp(g: Value, shared: Flow, gates: Value, cells: Value) -> Value:
     if shared.raw is not None:
         return _outer(shared.projected, shared.raw)
-    return dot(shared.projected.T, kernels.raw_states(gates, cells))
+    return dot(shared.projected.T, kernels.recurrent.raw_states(gates, cells))
 
 
 @primitive(
@@ -251,7 +255,7 @@ def lstm_layer(
     w_hr: Value, steps: Steps,
 ) -> Value:  # fmt: skip
     """The states of an LSTM with its last cells behind them, in one row."""
-    return kernels.lstm(input, h0, c0, w_ih, w_hh, b_ih, b_hh, w_hr, steps)
+    return kernels.recurrent.lstm(input, h0, c0, w_ih, w_hh, b_ih, b_hh, w_hr, steps)
 
 
 # The gated recurrent unit.
@@ -288,7 +292,7 @@ def _gru_flow(
     out: Value, gates: Value, inner: Value, steps: Steps,
 ) -> Flow:  # fmt: skip
     if not _recorded(g, input):
-        return kernels.gru_back(g, out, gates, inner, h0, w_hh, steps)
+        return kernels.recurrent.gru_back(g, out, gates, inner, h0, w_hh, steps)
     g, input, h0, w_ih, w_hh, b_ih, b_hh = _lifted(g, input, h0, w_ih, w_hh, b_ih, b_hh)
     known = _gru_unrolled(input, h0, w_ih, w_hh, b_ih, b_hh, steps)
 
@@ -303,7 +307,9 @@ def _gru_flow(
     start = _zeros(None, steps.batch, w_hh.shape[1], input)
     (dh,), found = _back(steps, g, (start,), known, retreat)
     flow, from_state = (_rows(steps, (pair[k] for pair in found)) for k in (0, 1))
-    return Flow(flow, from_state, dh, before=_rows(steps, (kept[1] for kept in known)))
+    return kernels.recurrent.Flow(
+        flow, from_state, dh, before=_rows(steps, (kept[1] for kept in known))
+    )
 
 
 @primitive(
@@ -314,7 +320,7 @@ def gru_layer(
     input: Value, h0: Value, w_ih: Value, w_hh: Value, b_ih: Value, b_hh: Value, steps: Steps
 ) -> Value:
     """The states of a GRU."""
-    return kernels.gru(input, h0, w_ih, w_hh, b_ih, b_hh, steps)
+    return kernels.recurrent.gru(input, h0, w_ih, w_hh, b_ih, b_hh, steps)
 
 
 # Single steps, from what input and state contribute to the gates.
@@ -331,8 +337,8 @@ def _lstm_step_flow(
     g: Value, out: Value, gates: Value, x: Value, product: Value, before: Value
 ) -> Flow:
     if not _recorded(g, x):
-        gone, g_cell = kernels.lstm_step_back(g, out, gates, before)
-        return Flow(gone, gone, None, g_cell)
+        gone, g_cell = kernels.recurrent.lstm_step_back(g, out, gates, before)
+        return kernels.recurrent.Flow(gone, gone, None, g_cell)
     g, x, product, before = _lifted(g, x, product, before)
     i, f, n, o = (x + product).chunk(4, -1)
     i, f, n, o = i.sigmoid(), f.sigmoid(), n.tanh(), o.sigmoid()
@@ -341,7 +347,7 @@ def _lstm_step_flow(
     parts = [dc * n * i * (1.0 - i), dc * before * f * (1.0 - f), dc * i * (1.0 - n * n),
              g[0] * t * o * (1.0 - o)]  # fmt: skip
     flow = cat(parts, -1)
-    return Flow(flow, flow, None, dc * f)
+    return kernels.recurrent.Flow(flow, flow, None, dc * f)
 
 
 @primitive(
@@ -355,7 +361,7 @@ def _lstm_step_flow(
 )  # fmt: skip
 def lstm_step(x: Value, product: Value, before: Value) -> Value:
     """State and cell after a step, behind each other."""
-    return kernels.lstm_step(x, product, before)
+    return kernels.recurrent.lstm_step(x, product, before)
 
 
 def gru_step_reference(x: Value, product: Value, before: Value) -> Value:
@@ -371,7 +377,7 @@ def _gru_step_flow(
     g: Value, gates: Value, inner: Value, x: Value, product: Value, before: Value
 ) -> Flow:
     if not _recorded(g, x):
-        return Flow(*kernels.gru_step_back(g, gates, inner, before))
+        return kernels.recurrent.Flow(*kernels.recurrent.gru_step_back(g, gates, inner, before))
     g, x, product, before = _lifted(g, x, product, before)
     x_r, x_z, x_n = x.chunk(3, -1)
     h_r, h_z, part = product.chunk(3, -1)
@@ -379,7 +385,7 @@ def _gru_step_flow(
     n = (x_n + r * part).tanh()
     d_n = g * (1.0 - z) * (1.0 - n * n)
     d_r, d_z = d_n * part * r * (1.0 - r), g * (before - n) * z * (1.0 - z)
-    return Flow(cat([d_r, d_z, d_n], -1), cat([d_r, d_z, d_n * r], -1), g * z)
+    return kernels.recurrent.Flow(cat([d_r, d_z, d_n], -1), cat([d_r, d_z, d_n * r], -1), g * z)
 
 
 @primitive(
@@ -392,4 +398,4 @@ def _gru_step_flow(
 )  # fmt: skip
 def gru_step(x: Value, product: Value, before: Value) -> Value:
     """The state after a step."""
-    return kernels.gru_step(x, product, before)
+    return kernels.recurrent.gru_step(x, product, before)

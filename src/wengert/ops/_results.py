@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import namedtuple
+from functools import cache
 from typing import Any, NamedTuple
 
 from wengert._core import Tensor
@@ -22,24 +23,12 @@ class MinMax(NamedTuple):
     max: Tensor
 
 
-def _kind(name: str, fields: Any) -> Any:
-    def text(self: Any) -> str:
-        parts = [f"{field}={value!r}" for field, value in zip(self._fields, self, strict=True)]
-        return f"torch.return_types.{name}(\n" + ",\n".join(parts) + ")"
-
-    def reduce(self: Any) -> tuple[Any, ...]:
-        return result_of, (name, *self)
-
-    return type(name, (fields,), {"__slots__": (), "__repr__": text, "__reduce__": reduce})
-
-
 _VALUES_INDICES = (
     "cummax", "cummin", "kthvalue", "max", "median", "min", "mode", "nanmedian", "sort", "topk",
 )  # fmt: skip
-_KINDS = {name: _kind(name, ValuesIndices) for name in _VALUES_INDICES}
-_KINDS["aminmax"] = _kind("aminmax", MinMax)
-
-_OTHERS = {
+_FIELDS: dict[str, Any] = {
+    **dict.fromkeys(_VALUES_INDICES, ValuesIndices),
+    "aminmax": MinMax,
     "frexp": "mantissa exponent",
     "geqrf": "a tau",
     "histogram": "hist bin_edges",
@@ -62,9 +51,24 @@ _OTHERS = {
     "svd": "U S V",
     "triangular_solve": "solution cloned_coefficient",
 }
-_KINDS |= {name: _kind(name, namedtuple(name, fields)) for name, fields in _OTHERS.items()}
+
+
+@cache
+def kind_of(name: str) -> Any:
+    """The class of the results of the function of that name. KeyError where it has none."""
+    fields = _FIELDS[name]
+    base = namedtuple(name, fields) if isinstance(fields, str) else fields
+
+    def text(self: Any) -> str:
+        parts = [f"{field}={value!r}" for field, value in zip(self._fields, self, strict=True)]
+        return f"torch.return_types.{name}(\n" + ",\n".join(parts) + ")"
+
+    def reduce(self: Any) -> tuple[Any, ...]:
+        return result_of, (name, *self)
+
+    return type(name, (base,), {"__slots__": (), "__repr__": text, "__reduce__": reduce})
 
 
 def result_of(name: str, *values: Any) -> Any:
     """The results of the function of that name."""
-    return _KINDS[name](*values)
+    return kind_of(name)(*values)

@@ -11,7 +11,6 @@ input's gradient once, however many outputs there are.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import wraps
 from typing import Any
 
@@ -66,14 +65,15 @@ class ListNode(Node):
         return tuple([rule(g, k, kept) if e in wanted else None for k, e in enumerate(self.edges)])
 
 
-@dataclass(eq=False)
 class ListOp:
     """What is known about an operation on a list of tensors."""
 
-    forward: Callable[..., Any]
-    kind: type[Any]
-    batch: Callable[..., Any] | None
-    function: Callable[..., Any] = NotImplemented
+    def __init__(
+        self, forward: Callable[..., Any], kind: type[Any], batch: Callable[..., Any] | None
+    ) -> None:
+        self.forward, self.kind, self.batch = forward, kind, batch
+
+    function: Callable[..., Any]
 
 
 def of_list(
@@ -221,15 +221,19 @@ class SeveralNode(Node):
         return self.pullback(g) if self.edges[0] in wanted else (None,)
 
 
-@dataclass(eq=False)
 class SeveralOp:
     """What is known about an operation with several outputs."""
 
-    forward: Callable[..., Any]
-    whole: type[Any]
-    part: type[Any]
-    batch: Callable[..., Any]
-    function: Callable[..., Any] = NotImplemented
+    def __init__(
+        self,
+        forward: Callable[..., Any],
+        whole: type[Any],
+        part: type[Any],
+        batch: Callable[..., Any],
+    ) -> None:
+        self.forward, self.whole, self.part, self.batch = forward, whole, part, batch
+
+    function: Callable[..., Any]
 
 
 def with_outputs(

@@ -7,16 +7,14 @@ broadcast and in transforms it is a composite: two products, and one softmax bet
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wengert import _dtypes
+from wengert import _dtypes, kernels
 from wengert._core import Tensor, memory_of, shape_of, wrap
 from wengert._dtypes import of_numpy
-from wengert.kernels import attention as kernels
 from wengert.kernels import softmax as kernel
-from wengert.kernels.attention import Flow
 from wengert.kernels.precision import HALF
 from wengert.ops._batching import Batch
 from wengert.ops._declare import Value, primitive
@@ -26,6 +24,9 @@ from wengert.ops.dropout import dropout
 from wengert.ops.reduction import sum_over
 from wengert.ops.selection import where
 from wengert.ops.softmax import _softmax_pullback, softmax
+
+if TYPE_CHECKING:
+    from wengert.kernels.attention import Flow
 
 
 def scaled_dot_product_attention(
@@ -81,7 +82,7 @@ def _weights(query: Value, key: Value, mask: Value, factor: float, is_causal: bo
     if is_causal:
         recorded = isinstance(scores, Tensor)
         dtype = memory_of(scores).dtype if recorded else scores.dtype
-        mask = kernels.causal_mask(scores.shape[-2], scores.shape[-1], dtype)
+        mask = kernels.attention.causal_mask(scores.shape[-2], scores.shape[-1], dtype)
         mask = wrap(mask) if recorded else mask
     return softmax(scores, -1) if mask is None else _masked_softmax(scores, mask)
 
@@ -103,10 +104,12 @@ def _flow(
 ) -> Flow:  # fmt: skip
     recorded = any(isinstance(x, Tensor) for x in (g, query, key, value))
     if not recorded and kept.ndim < g.ndim:
-        return kernels.attend_back(g, query, key, value, mask, out, kept, factor, is_causal)
+        return kernels.attention.attend_back(
+            g, query, key, value, mask, out, kept, factor, is_causal
+        )
     weights = _weights(query, key, mask, factor, is_causal) if recorded else kept
     scores = _score_flow(g, weights, value, out) * factor
-    return Flow(scores @ key, scores.mT @ query, weights.mT @ g)
+    return kernels.attention.Flow(scores @ key, scores.mT @ query, weights.mT @ g)
 
 
 def _mask_vjp(
@@ -134,7 +137,7 @@ def _attention(
 ) -> Value:
     """Attention; what is kept for its derivative comes second."""
     try:
-        return kernels.attend(query, key, value, mask, factor, is_causal)
+        return kernels.attention.attend(query, key, value, mask, factor, is_causal)
     except ValueError:
         raise _no_such_mask(mask.shape, (*query.shape[:-1], key.shape[-2])) from None
 

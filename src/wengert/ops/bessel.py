@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wengert.kernels import scipy_special as kernels
+from wengert import kernels
 from wengert.ops._checks import require_kind
 from wengert.ops._declare import Value, elementwise
 from wengert.ops.rounding import sign
@@ -30,7 +30,7 @@ def _slope(input: Value, out: Value, kind: str, order: int) -> Value:
 def bessel(input: Value, kind: str, order: int) -> Value:
     """The kinds are those of `kernels.bessel`."""
     require_kind(f"bessel_{kind}{order}", input, "f")
-    return kernels.bessel(kind, order, input)
+    return kernels.scipy_special.bessel(kind, order, input)
 
 
 def i0(input: Value) -> Value:

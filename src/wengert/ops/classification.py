@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _dtypes
+from wengert import _dtypes, kernels
 from wengert._core import Tensor, Tracer, memory_of, wrap
 from wengert._dtypes import of_numpy
-from wengert.kernels import classification as kernels
 from wengert.kernels.precision import HALF, narrowed
 from wengert.ops._batching import Batch
 from wengert.ops._declare import Value, multilinear, primitive
@@ -32,11 +31,13 @@ def _cross_entropy_vjp(
     g: Value, input: Value, index: Value, share: Value, lse: Value, axis: int, smoothing: float
 ) -> Value:
     if not isinstance(input, Tensor) and not isinstance(g, Tensor):
-        return kernels.cross_entropy_gradient(g, input, index, share, lse, axis, smoothing)
+        return kernels.classification.cross_entropy_gradient(
+            g, input, index, share, lse, axis, smoothing
+        )
     # The denominator is differentiated too: it is taken from the input anew.
     input, index, share = (x if isinstance(x, Tensor) else wrap(x) for x in (input, index, share))
     ones = np.ones(index._array.shape, input._array.dtype)
-    hot = wrap(kernels.put(ones, index._array, input._array.shape, axis))
+    hot = wrap(kernels.classification.put(ones, index._array, input._array.shape, axis))
     scale = (g * share).expand(index.shape).unsqueeze(axis)
     wanted = hot * (1 - smoothing) + smoothing / input.shape[axis] if smoothing else hot
     return convert((softmax(input, axis) - wanted) * scale, of_numpy[input._array.dtype])
@@ -65,7 +66,7 @@ def _cross_entropy_reference(
 def _cross_entropy(
     input: Value, index: Value, share: Value, axis: int, reduced: bool, smoothing: float = 0.0
 ) -> Value:
-    return kernels.cross_entropy(input, index, share, axis, reduced, smoothing)
+    return kernels.classification.cross_entropy(input, index, share, axis, reduced, smoothing)
 
 
 def _spread_shares(b: Batch) -> Any:
@@ -108,7 +109,7 @@ def _put_in_batch(b: Batch) -> Any:
     name="nll_loss",
 )
 def _weighed_pick(input: Value, index: Value, share: Value, axis: int, reduced: bool) -> Value:
-    loss = kernels.weighed(kernels.pick(input, index, axis), share)
+    loss = kernels.classification.weighed(kernels.classification.pick(input, index, axis), share)
     return narrowed(np.add.reduce(loss, axis=None) if reduced else loss, input.dtype)
 
 
@@ -127,7 +128,7 @@ def _weighed_put(
 ) -> Value:
     """The adjoint of `_weighed_pick`."""
     values = np.broadcast_to(grad * share, index.shape).astype(grad.dtype)
-    return kernels.put(values, index, shape, axis)
+    return kernels.classification.put(values, index, shape, axis)
 
 
 def _indices(

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from wengert import kernels
 from wengert._core import Tensor
 from wengert._dtypes import of_numpy
-from wengert.kernels import conv as kernels
 from wengert.kernels.geometry import Geometry, Shape
 from wengert.kernels.precision import narrowed, widened
 from wengert.ops._batching import Batch, Rule, folded
@@ -170,7 +170,7 @@ def _transposed_jvp(
 )
 def _convolution(input: Value, weight: Value, geometry: Geometry, bias: Value = None) -> Value:
     x, w = widened(input), widened(weight)
-    return narrowed(kernels.convolve(x, w, geometry, bias), input.dtype)
+    return narrowed(kernels.conv.convolve(x, w, geometry, bias), input.dtype)
 
 
 @primitive(
@@ -191,7 +191,7 @@ def _transposed_convolution(
     input: Value, weight: Value, size: Shape, geometry: Geometry, bias: Value = None
 ) -> Value:
     x, w = widened(input), widened(weight)
-    return narrowed(kernels.spread(x, w, size, geometry, bias), input.dtype)
+    return narrowed(kernels.conv.spread(x, w, size, geometry, bias), input.dtype)
 
 
 @multilinear(
@@ -208,7 +208,7 @@ def _transposed_convolution(
 )
 def _convolution_weight(grad: Value, input: Value, kernel: Shape, geometry: Geometry) -> Value:
     g, x = widened(grad), widened(input)
-    return narrowed(kernels.correlate(g, x, kernel, geometry), input.dtype)
+    return narrowed(kernels.conv.correlate(g, x, kernel, geometry), input.dtype)
 
 
 def _ints(name: str, what: str, value: Ints, n: int) -> Shape:

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _dtypes
+from wengert import _dtypes, kernels
 from wengert._core import Tensor
-from wengert.kernels import factorizations as kernel
 from wengert.ops._batching import leading
 from wengert.ops._declare import Value, primitive
 from wengert.ops._matrices import (
@@ -60,7 +59,7 @@ _NOT_POSITIVE = (
 @primitive(A=_cholesky_vjp, batch=leading, label="LinalgCholeskyExBackward0", name="cholesky")
 def _cholesky(A: Value, called: str | None) -> Value:
     """The lower factor; `called` is the function that refuses what has none."""
-    out, info = kernel.cholesky(A)
+    out, info = kernels.factorizations.cholesky(A)
     if called is not None:
         refuse(called, info, _NOT_POSITIVE)
     return np.tril(out)
@@ -68,7 +67,7 @@ def _cholesky(A: Value, called: str | None) -> Value:
 
 @primitive(A=None, batch=leading, name="cholesky")
 def _not_positive(A: Value) -> Value:
-    info = kernel.cholesky(A)[1]
+    info = kernels.factorizations.cholesky(A)[1]
     return np.zeros(A.shape[:-2], np.int32) if info is None else info
 
 
@@ -141,7 +140,7 @@ def _lu_vjp(g: Value, out: Value, A_shape: Shape) -> Value:
 
 @primitive(A=_lu_vjp, batch=leading, label="LinalgLuFactorExBackward0", name="linalg.lu")
 def _lu(A: Value, called: str | None) -> Value:
-    out, pivots, info = kernel.lu(A)
+    out, pivots, info = kernels.factorizations.lu(A)
     if called is not None and info.any():
         k = int(info[info != 0].flat[0])
         raise RuntimeError(
@@ -155,7 +154,7 @@ def _lu(A: Value, called: str | None) -> Value:
 @primitive(pivots=None, batch=leading, name="lu_unpack")
 def permutation_matrix(pivots: Value, n: int, dtype: np.dtype) -> Value:
     """The matrices that bring rows back to where they were before they were exchanged."""
-    order = kernel.permutation(pivots.real, n)
+    order = kernels.factorizations.permutation(pivots.real, n)
     return np.swapaxes(np.eye(n, dtype=dtype)[order], -1, -2)
 
 
@@ -277,7 +276,7 @@ def _qr_vjp(g: Value, out: Value, A_shape: Shape, form: str) -> Value:
 
 @primitive(A=_qr_vjp, batch=leading, label="LinalgQrBackward0", name="linalg.qr")
 def _qr(A: Value, form: str) -> Value:
-    return joined(A.shape[:-2], *kernel.qr(A, form))
+    return joined(A.shape[:-2], *kernels.factorizations.qr(A, form))
 
 
 def qr_factors(A: Tensor, mode: str) -> list[Tensor]:
@@ -308,7 +307,7 @@ def qr(input: Tensor, some: bool = True) -> Any:
 
 @primitive(input=None, batch=leading, name="geqrf")
 def _reflectors(input: Value) -> Value:
-    return joined(input.shape[:-2], *kernel.householder(input))
+    return joined(input.shape[:-2], *kernels.factorizations.householder(input))
 
 
 def geqrf(input: Tensor) -> Any:
@@ -363,7 +362,7 @@ def _svd_vjp(g: Value, out: Value, A_shape: Shape, full: bool) -> Value:
 @primitive(A=_svd_vjp, batch=leading, label="LinalgSvdBackward0", name="linalg.svd")
 def _svd(A: Value, full: bool) -> Value:
     _refuse_nonfinite("linalg.svd", A)
-    return joined(A.shape[:-2], *kernel.svd(A, full))
+    return joined(A.shape[:-2], *kernels.factorizations.svd(A, full))
 
 
 def _refuse_nonfinite(name: str, A: np.ndarray) -> None:
@@ -389,7 +388,7 @@ def _svdvals_vjp(g: Value, A: Value) -> Value:
 def _svdvals(A: Value) -> Value:
     _refuse_nonfinite("linalg.svd", A)
     if not A.size:
-        return kernel.svd(A, False)[1]
+        return kernels.factorizations.svd(A, False)[1]
     return np.linalg.svd(A, compute_uv=False)
 
 

@@ -6,8 +6,8 @@ from typing import Literal
 
 import numpy as np
 
+from wengert import kernels
 from wengert._core import Tensor
-from wengert.kernels import factorizations as kernel
 from wengert.ops._batching import leading
 from wengert.ops._declare import Value, primitive
 from wengert.ops._matrices import (
@@ -107,7 +107,7 @@ def _eig_vjp(g: Value, out: Value, A_shape: tuple[int, ...], is_real: bool) -> V
 @primitive(A=_eig_vjp, batch=leading, label="LinalgEigBackward0", name="linalg.eig")
 def _eig(A: Value, is_real: bool) -> Value:
     _refuse_nonfinite(A)
-    return joined(A.shape[:-2], *kernel.eig(A))
+    return joined(A.shape[:-2], *kernels.factorizations.eig(A))
 
 
 def _refuse_nonfinite(A: np.ndarray) -> None:

@@ -6,16 +6,14 @@ depends on the equation and the shapes alone, and is kept.
 
 from __future__ import annotations
 
-import string
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert import _dtypes
+from wengert import _dtypes, kernels
 from wengert._core import Tensor, memory_of
-from wengert.kernels import contraction as kernel
 from wengert.ops._batching import Batch
 from wengert.ops._declare import Value, multilinear
 from wengert.ops.casting import convert
@@ -68,7 +66,7 @@ def contract(input: Value, other: Value, la: Labels, lb: Labels, lo: Labels) -> 
     if input.dtype != other.dtype:
         a, b = (_dtypes.of_numpy[x.dtype].short for x in (input, other))
         raise RuntimeError(f"expected scalar type {a} but found {b}; convert one with .to(...)")
-    return kernel.contract(input, other, la, lb, lo)
+    return kernels.contraction.contract(input, other, la, lb, lo)
 
 
 @multilinear(
@@ -80,7 +78,7 @@ def contract(input: Value, other: Value, la: Labels, lb: Labels, lo: Labels) -> 
 )
 def rearrange(input: Value, source: Labels, target: Labels) -> Value:
     """Diagonals of repeated labels, sums over those that `target` lacks, axes in its order."""
-    return kernel.rearrange(input, source, target)
+    return kernels.contraction.rearrange(input, source, target)
 
 
 @multilinear(
@@ -90,7 +88,7 @@ def rearrange(input: Value, source: Labels, target: Labels) -> Value:
 )
 def spread(input: Value, shape: Shape, source: Labels, target: Labels) -> Value:
     """The adjoint of `rearrange`."""
-    return kernel.spread(np.asarray(input), shape, source, target)
+    return kernels.contraction.spread(np.asarray(input), shape, source, target)
 
 
 def _summable(x: Tensor) -> Tensor:
@@ -159,7 +157,7 @@ def _equation_of(args: Sequence[Any]) -> tuple[str, Sequence[Any]]:
     return inputs, args[::2]
 
 
-_LETTERS = string.ascii_uppercase + string.ascii_lowercase
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 def _subscripts(axes: Any) -> str:

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from wengert import _dtypes
+from wengert import _dtypes, kernels
 from wengert._core import Tensor
 from wengert._dtypes import of_numpy
-from wengert.kernels import fourier as kernels
 from wengert.ops._batching import leading
 from wengert.ops._declare import Value, multilinear
 from wengert.ops.casting import convert
@@ -34,7 +33,7 @@ ADJOINT = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 )
 def _c2c(input: Value, dim: Axes, norm: str, inverse: bool) -> Value:
     """Of a complex input."""
-    return kernels.complex_to_complex(input, dim, norm, inverse)
+    return kernels.fourier.complex_to_complex(input, dim, norm, inverse)
 
 
 @multilinear(
@@ -45,7 +44,7 @@ def _c2c(input: Value, dim: Axes, norm: str, inverse: bool) -> Value:
 )
 def _r2c(input: Value, dim: Axes, norm: str, inverse: bool) -> Value:
     """Of a real input, the whole spectrum."""
-    return kernels.complex_to_complex(input, dim, norm, inverse)
+    return kernels.fourier.complex_to_complex(input, dim, norm, inverse)
 
 
 @multilinear(
@@ -58,7 +57,7 @@ def _r2c(input: Value, dim: Axes, norm: str, inverse: bool) -> Value:
 )
 def real_to_half(input: Value, dim: Axes, norm: str) -> Value:
     """Of a real input; along the last of `dim` the part of the spectrum that says it all."""
-    return kernels.real_to_half(input, dim, norm)
+    return kernels.fourier.real_to_half(input, dim, norm)
 
 
 @multilinear(
@@ -69,13 +68,13 @@ def real_to_half(input: Value, dim: Axes, norm: str) -> Value:
 )
 def half_to_real(input: Value, dim: Axes, n: int, norm: str) -> Value:
     """The inverse of `real_to_half`, with length `n` along the last of `dim`."""
-    return kernels.half_to_real(input, dim, n, norm)
+    return kernels.fourier.half_to_real(input, dim, n, norm)
 
 
 def _weighted(spectrum: Value, n: int, middle: float, dim: int) -> Value:
     """Half a spectrum, times `middle` where the other half would have the conjugate."""
     dtype = spectrum._array.dtype if isinstance(spectrum, Tensor) else spectrum.dtype
-    return spectrum * kernels.mirrored_weights(n, middle, -1 - dim, dtype)
+    return spectrum * kernels.fourier.mirrored_weights(n, middle, -1 - dim, dtype)
 
 
 def transform(input: Tensor, dim: Axes, norm: str, inverse: bool) -> Tensor:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from wengert import kernels
 from wengert._core import Tensor, memory_of, shape_of
 from wengert._random import default_generator, drawn
-from wengert.kernels import pool as kernels
 from wengert.kernels.geometry import Shape
 from wengert.ops._batching import leading
 from wengert.ops._checks import require_kind
@@ -19,7 +19,7 @@ from wengert.ops.pool import Ints, ints_of, space_of, take_positions
 @primitive(input=None, samples=None, mixed=False, batch=leading, name="fractional_max_pool2d")
 def random_window_positions(input: Value, samples: Value, kernel: Shape, count: Shape) -> Value:
     """Where the maximum of each window stands: flat positions of the last dimensions."""
-    return kernels.fractional_max_positions(input, samples, kernel, count)
+    return kernels.pool.fractional_max_positions(input, samples, kernel, count)
 
 
 def _fractional(

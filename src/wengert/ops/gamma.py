@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from wengert import kernels
 from wengert._core import Tensor
-from wengert.kernels.scipy_special import by_scipy
 from wengert.ops._checks import require_kind
 from wengert.ops._declare import Value, elementwise
 from wengert.ops._variadic import require_tensor
@@ -39,7 +39,7 @@ def igamma(input: Value, other: Value) -> Value:
     tensor([0.6321])
     """
     require_kind("igamma", input, "f")
-    return by_scipy("gammainc", input, other)
+    return kernels.scipy_special.by_scipy("gammainc", input, other)
 
 
 @elementwise(
@@ -55,7 +55,7 @@ def igammac(input: Value, other: Value) -> Value:
     tensor([0.3679])
     """
     require_kind("igammac", input, "f")
-    return by_scipy("gammaincc", input, other)
+    return kernels.scipy_special.by_scipy("gammaincc", input, other)
 
 
 def mvlgamma(input: Tensor, p: int) -> Tensor:

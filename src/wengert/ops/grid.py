@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wengert import _dtypes
+from wengert import _dtypes, kernels
 from wengert._core import Tensor, memory_of, shape_of, wrap
 from wengert._dtypes import of_numpy
-from wengert.kernels import grid as kernels
-from wengert.kernels.grid import Sampling
 from wengert.kernels.precision import HALF
 from wengert.ops._batching import leading
 from wengert.ops._checks import require_kind
@@ -25,6 +23,9 @@ from wengert.ops._variadic import require_tensor
 from wengert.ops.casting import convert
 from wengert.ops.joining import stack
 from wengert.ops.reduction import sum_over
+
+if TYPE_CHECKING:
+    from wengert.kernels.grid import Sampling
 
 _MODES = ("bilinear", "nearest", "bicubic")
 _PADDINGS = ("zeros", "border", "reflection")
@@ -50,13 +51,13 @@ def _weights_jvp(t: Value, input: Value, how: Sampling, orders: tuple[int, ...])
 @primitive(batch=leading, input=_weights_vjp, jvp=_weights_jvp, name="grid_sample")
 def _tap_weights(input: Value, how: Sampling, orders: tuple[int, ...]) -> Value:
     """The weights of the taps of each point, differentiated so often by each coordinate."""
-    return kernels.weights(input, how, orders)
+    return kernels.grid.weights(input, how, orders)
 
 
 @primitive(batch=leading, input=None, name="grid_sample")
 def _tap_positions(input: Value, how: Sampling) -> Value:
     """Which elements the taps of each point read."""
-    return kernels.positions(input, how)
+    return kernels.grid.positions(input, how)
 
 
 @multilinear(
@@ -70,7 +71,7 @@ def _tap_positions(input: Value, how: Sampling) -> Value:
 )
 def _taps_summed(input: Value, index: Value, weight: Value) -> Value:
     """Weighted sums of elements: (..., channels, elements) to (..., channels, points)."""
-    return kernels.sample(input, index, weight)
+    return kernels.grid.sample(input, index, weight)
 
 
 @multilinear(
@@ -82,7 +83,7 @@ def _taps_summed(input: Value, index: Value, weight: Value) -> Value:
     name="grid_sample_backward",
 )
 def _taps_filled(grad: Value, index: Value, weight: Value, width: int) -> Value:
-    return kernels.spread(grad, index, weight, width)
+    return kernels.grid.spread(grad, index, weight, width)
 
 
 @multilinear(
@@ -94,7 +95,7 @@ def _taps_filled(grad: Value, index: Value, weight: Value, width: int) -> Value:
     name="grid_sample_backward",
 )
 def _tap_products(grad: Value, input: Value, index: Value) -> Value:
-    return kernels.responses(grad, input, index)
+    return kernels.grid.responses(grad, input, index)
 
 
 def grid_sample(
@@ -119,7 +120,7 @@ def grid_sample(
         input, grid = convert(input, _dtypes.float32), convert(grid, _dtypes.float32)
         return convert(grid_sample(input, grid, mode, padding_mode, align_corners), of_numpy[dtype])
     batch, channels, *space = shape_of(input)
-    how = Sampling(tuple(space), mode, padding_mode, bool(align_corners))
+    how = kernels.grid.Sampling(tuple(space), mode, padding_mode, bool(align_corners))
     points = grid.reshape(batch, prod(shape_of(grid)[1:-1]), len(space))
     weight = _tap_weights(points, how, (0,) * len(space))
     elements = input.reshape(batch, channels, prod(space))

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wengert import _dtypes
+from wengert import _dtypes, kernels
 from wengert._core import Tensor, memory_of
-from wengert.kernels import resample as kernels
-from wengert.kernels.pool import region_bounds
 from wengert.kernels.precision import narrowed, widened
-from wengert.kernels.resample import Taps
 from wengert.ops._batching import Batch
 from wengert.ops._declare import Value, multilinear
 from wengert.ops._variadic import require_tensor
 from wengert.ops.casting import convert
+
+if TYPE_CHECKING:
+    from wengert.kernels.resample import Taps
 
 Positions = np.ndarray
 
@@ -36,7 +36,7 @@ def resample(input: Value, taps: tuple[Taps, ...]) -> Value:
     """The input resized along the axis of each of the taps."""
     x = widened(input)
     for along in taps:
-        x = kernels.gather(x, along)
+        x = kernels.resample.gather(x, along)
     return narrowed(x, input.dtype)
 
 
@@ -47,7 +47,7 @@ def resample_back(input: Value, taps: tuple[Taps, ...]) -> Value:
     """The adjoint of `resample`."""
     x = widened(input)
     for along in reversed(taps):
-        x = kernels.scatter(x, along)
+        x = kernels.resample.scatter(x, along)
     return narrowed(x, input.dtype)
 
 
@@ -104,7 +104,7 @@ def _triangle(x: np.ndarray) -> np.ndarray:
 
 
 def _area(size: int, out: int) -> tuple[Positions, np.ndarray]:
-    low, high = np.array(region_bounds(size, out), np.int64).reshape(-1, 2).T
+    low, high = np.array(kernels.pool.region_bounds(size, out), np.int64).reshape(-1, 2).T
     index = low + np.arange(int((high - low).max(initial=1)))[:, None]
     weight = (index < high) / (high - low)
     return np.minimum(index, high - 1), weight
@@ -126,7 +126,7 @@ def _taps(
         index, weight = _filtered(size, out, ratio, align, 1.0, _triangle)
     else:
         index, weight = (_cubic if mode == "bicubic" else _linear)(size, out, ratio, align)
-    return Taps(axis, index, weight, size)
+    return kernels.resample.Taps(axis, index, weight, size)
 
 
 def area_taps(axis: int, size: int, out: int) -> Taps:

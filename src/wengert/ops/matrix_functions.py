@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from wengert import kernels
 from wengert._core import Tensor
 from wengert._dtypes import dtype as DType
 from wengert._dtypes import of_numpy
-from wengert.kernels import factorizations as kernel
 from wengert.kernels.axes import axis_of
 from wengert.kernels.precision import widened
 from wengert.ops._batching import leading
@@ -38,7 +38,7 @@ def _exp_vjp(g: Value, A: Value) -> Value:
 @primitive(A=_exp_vjp, batch=leading, label="LinalgMatrixExpBackward0", name="linalg.matrix_exp")
 def exponential(A: Value) -> Value:
     """The exponentials of square matrices."""
-    return kernel.matrix_exp(widened(A)).astype(A.dtype, copy=False)
+    return kernels.factorizations.matrix_exp(widened(A)).astype(A.dtype, copy=False)
 
 
 def checked_exp(A: Tensor) -> Tensor:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wengert import kernels
 from wengert._core import Tensor
-from wengert.kernels.resample import Taps
 from wengert.ops._batching import leading
 from wengert.ops._declare import Value, primitive
 from wengert.ops._variadic import require_tensor
 from wengert.ops.interpolate import resample
+
+if TYPE_CHECKING:
+    from wengert.kernels.resample import Taps
 
 Pads = tuple[int, ...]
 
@@ -49,7 +53,7 @@ def _taps(mode: str, axis: int, size: int, low: int, high: int) -> Taps:
     else:
         first = max(-low, 0)  # what is cropped does not come round again
         index = first + (position - first) % (size - first - max(-high, 0))
-    return Taps(axis, index[None], None, size)
+    return kernels.resample.Taps(axis, index[None], None, size)
 
 
 def pad(

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert import kernels
 from wengert._core import Tensor
-from wengert.kernels import pool as kernels
 from wengert.kernels.geometry import Geometry, Shape
 from wengert.kernels.precision import narrowed, widened
 from wengert.ops._batching import folded, leading
@@ -45,13 +45,13 @@ def _in_batches(find: Callable[..., np.ndarray], x: np.ndarray, n: int, *args: A
 @primitive(input=None, batch=leading, name="max_pool")
 def max_positions(input: Value, windows: Windows) -> Value:
     """Where the maximum of each window stands: flat positions of the last dimensions."""
-    return _in_batches(kernels.max_positions, input, len(windows.kernel), *windows)
+    return _in_batches(kernels.pool.max_positions, input, len(windows.kernel), *windows)
 
 
 @primitive(input=None, batch=leading, name="adaptive_max_pool")
 def region_max_positions(input: Value, size: Shape) -> Value:
     """`max_positions` of as many windows as an adaptive pooling's output of that size has."""
-    return _in_batches(kernels.region_max_positions, input, len(size), size)
+    return _in_batches(kernels.pool.region_max_positions, input, len(size), size)
 
 
 @multilinear(
@@ -66,7 +66,7 @@ def region_max_positions(input: Value, size: Shape) -> Value:
 )
 def take_positions(input: Value, indices: Value, n: int) -> Value:
     """The values at flat positions of the last `n` dimensions."""
-    return kernels.take_positions(input, indices, n)
+    return kernels.pool.take_positions(input, indices, n)
 
 
 @multilinear(
@@ -78,7 +78,7 @@ def take_positions(input: Value, indices: Value, n: int) -> Value:
 )
 def _add_positions(grad: Value, indices: Value, size: Shape) -> Value:
     wide = widened(grad)
-    return narrowed(kernels.add_positions(wide, indices, size), grad.dtype)
+    return narrowed(kernels.pool.add_positions(wide, indices, size), grad.dtype)
 
 
 @multilinear(
@@ -97,7 +97,7 @@ def unpool(input: Value, indices: Value, size: Shape) -> Value:
             f"Found an invalid max index: {wrong[0]} (output volumes are of size"
             f" {'x'.join(map(str, size))})"
         )
-    return kernels.put_positions(input, indices, size)
+    return kernels.pool.put_positions(input, indices, size)
 
 
 def _max_pool_reference(input: Value, windows: Windows) -> Value:
@@ -116,7 +116,7 @@ def _max_pool_reference(input: Value, windows: Windows) -> Value:
 )
 def maxima(input: Value, windows: Windows) -> Value:
     """The maximum of each window, of an input with a batch dimension."""
-    return kernels.max_pool(input, *windows)
+    return kernels.pool.max_pool(input, *windows)
 
 
 @multilinear(
@@ -130,7 +130,7 @@ def maxima(input: Value, windows: Windows) -> Value:
 def window_mean(input: Value, windows: Windows, divisor: Any) -> Value:
     """The sum of each window divided by `divisor`, a number or counts by position."""
     wide = widened(input)
-    return narrowed(kernels.window_sum(wide, *windows) / divisor, input.dtype)
+    return narrowed(kernels.pool.window_sum(wide, *windows) / divisor, input.dtype)
 
 
 @multilinear(
@@ -140,7 +140,7 @@ def window_mean(input: Value, windows: Windows, divisor: Any) -> Value:
 )
 def _window_spread(input: Value, size: Shape, windows: Windows, divisor: Any) -> Value:
     wide = widened(input)
-    spread = kernels.window_spread(wide / divisor, windows.kernel, size, windows.geometry)
+    spread = kernels.pool.window_spread(wide / divisor, windows.kernel, size, windows.geometry)
     return narrowed(spread, input.dtype)
 
 

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _dtypes
+from wengert import _dtypes, kernels
 from wengert._core import Tensor, wrap
-from wengert.kernels import factorizations as kernel
 from wengert.ops._batching import leading
 from wengert.ops._declare import Value, primitive
 from wengert.ops._matrices import (
@@ -78,7 +77,7 @@ def _pinv(A: Value, atol: Value, rtol: Value, hermitian: bool) -> Value:
         s, u = np.linalg.eigh(A)
         v = u
     else:
-        u, s, vh = kernel.svd(A, False)
+        u, s, vh = kernels.factorizations.svd(A, False)
         v = np.swapaxes(vh, -1, -2).conj()
     size = np.abs(s)
     bound = np.maximum(atol[..., None], rtol[..., None] * size.max(-1, keepdims=True))

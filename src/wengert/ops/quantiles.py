@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from wengert import kernels
 from wengert._random import Generator
-from wengert.kernels.quantiles import dirichlet_quantile_slope, gamma_quantile_slope
 from wengert.ops._batching import leading
 from wengert.ops._declare import Value, elementwise, primitive
 from wengert.ops.reduction import sum
@@ -25,7 +25,9 @@ def _refused(name: str) -> Any:
 )
 def standard_gamma_grad(input: Value, output: Value) -> Value:
     """How samples `output` of the gamma distributions of shapes `input` move with the shapes."""
-    slope = gamma_quantile_slope(input.astype(np.float64), output.astype(np.float64))
+    slope = kernels.quantiles.gamma_quantile_slope(
+        input.astype(np.float64), output.astype(np.float64)
+    )
     return slope.astype(output.dtype)
 
 
@@ -38,7 +40,7 @@ def standard_gamma_grad(input: Value, output: Value) -> Value:
 def dirichlet_grad(x: Value, alpha: Value, total: Value) -> Value:
     """How components `x` of a Dirichlet sample move with their concentrations, over 1 - x."""
     wide = (v.astype(np.float64) for v in (x, alpha, total))
-    return dirichlet_quantile_slope(*wide).astype(x.dtype)
+    return kernels.quantiles.dirichlet_quantile_slope(*wide).astype(x.dtype)
 
 
 @primitive(

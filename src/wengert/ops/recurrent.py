@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from wengert import _dtypes
+from wengert import _dtypes, kernels
 from wengert._core import Tensor, memory_of, shape_of, wrap
 from wengert._dtypes import of_numpy
 from wengert.kernels.precision import HALF
-from wengert.kernels.recurrent import Steps
 from wengert.ops._checks import not_implemented
 from wengert.ops._recurrent import (
     gru_layer,
@@ -28,6 +27,9 @@ from wengert.ops.indexing import index_select
 from wengert.ops.joining import cat, stack
 from wengert.ops.linear import linear
 from wengert.ops.splitting import select
+
+if TYPE_CHECKING:
+    from wengert.kernels.recurrent import Steps
 
 Tensors = Sequence[Tensor]
 # How many blocks of rows the weights of a mode have.
@@ -49,7 +51,7 @@ def stacked(
         return _in_float32(
             mode, input, sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional
         )
-    steps = [Steps(sizes, reverse) for reverse in (False, True)[:directions]]
+    steps = [kernels.recurrent.Steps(sizes, reverse) for reverse in (False, True)[:directions]]
     finals: list[list[Tensor]] = []
     for layer in range(num_layers):
         if layer and dropout and train:

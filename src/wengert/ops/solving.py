@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from wengert import kernels
 from wengert._core import Tensor
-from wengert.kernels import factorizations as kernel
 from wengert.ops._batching import leading
 from wengert.ops._declare import Value, primitive
 from wengert.ops._matrices import (
@@ -48,7 +48,7 @@ from wengert.ops.triangular import triangular
 )
 def _inv(A: Value, called: str | None) -> Value:
     """The inverse; `called` is the function that refuses singular matrices."""
-    out, info = kernel.inverse(A)
+    out, info = kernels.factorizations.inverse(A)
     if called is not None:
         refuse(called, info, SINGULAR)
     return out
@@ -56,7 +56,7 @@ def _inv(A: Value, called: str | None) -> Value:
 
 @primitive(A=None, batch=leading, name="linalg.inv")
 def _zero_pivots(A: Value) -> Value:
-    return kernel.zero_pivots(A)
+    return kernels.factorizations.zero_pivots(A)
 
 
 def inverse_of_matrices(name: str, A: Tensor, called: str | None) -> Tensor:
@@ -184,7 +184,7 @@ def logdet(input: Tensor) -> Tensor:
 )
 def solve_matrices(A: Value, B: Value, called: str | None) -> Value:
     """X of A @ X = B for matrices with equal leading dimensions."""
-    out, info = kernel.solve(A, B)
+    out, info = kernels.factorizations.solve(A, B)
     if called is not None:
         refuse(called, info, "The solver failed because the input matrix is singular.")
     return out

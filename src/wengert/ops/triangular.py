@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from wengert import kernels
 from wengert._core import Tensor
-from wengert.kernels import factorizations as kernel
 from wengert.ops._batching import leading
 from wengert.ops._declare import Value, primitive
 from wengert.ops._matrices import (
@@ -37,7 +37,7 @@ def _matrix_vjp(g: Value, A: Value, out: Value, upper: bool, unit: bool) -> Valu
 )
 def triangular(A: Value, B: Value, upper: bool, unit: bool) -> Value:
     """X of A @ X = B for matrices with equal leading dimensions."""
-    return kernel.solve_triangular(A, B, upper, unit)
+    return kernels.factorizations.solve_triangular(A, B, upper, unit)
 
 
 def solve_triangular(

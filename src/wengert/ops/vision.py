@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from wengert import kernels
 from wengert._core import Tensor
-from wengert.kernels.conv import overlap_add
 from wengert.kernels.geometry import Geometry, Shape, padded, windows
 from wengert.kernels.precision import narrowed, widened
 from wengert.ops._batching import folded
@@ -115,7 +115,7 @@ def _summed_blocks(
 ) -> Value:
     wide = widened(input)
     blocks = wide.reshape(len(input), input.shape[1] // prod(kernel), *kernel, *grid)
-    total = overlap_add(blocks, size, geometry)
+    total = kernels.conv.overlap_add(blocks, size, geometry)
     return narrowed(np.ascontiguousarray(total), input.dtype)
 
 

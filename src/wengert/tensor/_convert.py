@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import mmap
 from collections.abc import Callable
 from typing import Any
 
@@ -264,6 +263,8 @@ def share_memory_(self: Tensor) -> Tensor:
     if hasattr(self, "_root") or any(v() is not None for v in getattr(self, "_views", ())):
         raise RuntimeError("share_memory_(): a view, or a tensor that has views, cannot be moved;"
                            " clone() it first")  # fmt: skip
+    import mmap
+
     memory = mmap.mmap(-1, self._array.nbytes)
     shared = np.frombuffer(memory, self._array.dtype).reshape(self._array.shape)
     shared[...] = self._array
@@ -278,6 +279,8 @@ def is_shared(self: Tensor) -> bool:
     >>> wengert.zeros(2).is_shared()
     False
     """
+    import mmap
+
     base: Any = self._array
     while isinstance(base, np.ndarray | memoryview):
         base = base.base if isinstance(base, np.ndarray) else base.obj

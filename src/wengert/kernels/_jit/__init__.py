@@ -24,7 +24,6 @@ import os
 import sys
 from collections.abc import Callable
 from functools import cache, cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -100,7 +99,8 @@ class Kernel:
         identity = f"{self.python.__module__}|{real}"
         if not self.python.__module__.startswith("wengert.kernels."):
             # The package's own sources are in every key; others change on their own.
-            identity += Path(self.python.__code__.co_filename).read_text()
+            with open(self.python.__code__.co_filename, encoding="utf-8") as file:
+                identity += file.read()
         return compiler.load(name, kinds, text, identity)
 
     def __repr__(self) -> str:
