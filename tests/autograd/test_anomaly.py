@@ -160,11 +160,11 @@ class TestReport:
         assert text.splitlines()[0] == (
             "Function 'SqrtBackward0' returned nan values in its 0th output."
         )
-        assert f"made by:    sqrt ({__file__}:{here}  y = x.sqrt())" in text
-        assert "this call:  backward()  at" in text
-        assert "first nan:  [2], shape [4], 2 of 4 elements" in text
-        assert "arrived:    0.0 at [2] (shape [4], all finite)" in text
-        assert "saved:      out = 0.0 at [2] (shape [4], all finite)" in text
+        assert f"made by:   sqrt ({__file__}:{here}  y = x.sqrt())" in text
+        assert "this call: backward()  at" in text
+        assert "first nan: [2], shape [4], 2 of 4 elements" in text
+        assert "arrived:   0.0 at [2] (shape [4], all finite)" in text
+        assert "saved:     out = 0.0 at [2] (shape [4], all finite)" in text
         assert "nothing that went in was nan; it arose in this derivative" in text
 
     def test_names_the_module(self) -> None:
@@ -177,8 +177,8 @@ class TestReport:
             for p in net.parameters():
                 p.zero_()
         text = report((net(wengert.ones(3, 2)) * 0).sum().backward)
-        assert "made by:    sqrt in Sequential.1.1 (" in text
-        assert "first nan:  [0, 0], shape [3, 2], 6 of 6 elements" in text
+        assert "made by:   sqrt in Sequential.1.1 (" in text
+        assert "first nan: [0, 0], shape [3, 2], 6 of 6 elements" in text
 
     def test_blames_the_forward(self) -> None:
         x = leaf(-1.0, 2.0)
@@ -187,7 +187,7 @@ class TestReport:
         bad = x.log()
         text = report((bad * w).sum().backward)
         assert "Function 'MulBackward0' returned nan values in its 1th output." in text
-        assert "saved:      input = nan at [0] (shape [2], nan)" in text
+        assert "saved:     input = nan at [0] (shape [2], nan)" in text
         assert "Cause: the forward was nan already: input, after log (" in text
         assert f":{here}  bad = x.log())" in text
 
@@ -200,7 +200,7 @@ class TestReport:
         y = x * 3
         text = report(lambda: y.backward(wengert.tensor([1.0, NAN]), retain_graph=True))
         assert "what arrived was nan already" in text
-        assert "arrived:    nan at [1]" in text
+        assert "arrived:   nan at [1]" in text
         with y.register_hook(lambda g: g * NAN):
             text = report(y.sum().backward)
         assert "what arrived was nan already" in text
@@ -224,7 +224,7 @@ class TestReport:
         x = wengert.zeros(2, 3, requires_grad=True)
         scale = wengert.tensor(0.0, requires_grad=True)
         text = report((x.sqrt() * scale).sum().backward)
-        assert "first nan:  [0, 0], shape [2, 3], 6 of 6" in text
+        assert "first nan: [0, 0], shape [2, 3], 6 of 6" in text
         text = report((x.log() @ wengert.zeros(3, 1)).sum().backward)
         assert "LogBackward0" in text
 

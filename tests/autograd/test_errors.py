@@ -72,8 +72,8 @@ def test_write_to_a_saved_tensor_names_the_writing_line() -> None:
     z.mul_(3)
     with pytest.raises(SavedTensorOverwrittenError, match="modified by an inplace") as caught:
         z.sum().backward()
-    assert f"written by:  mul_  at {line}" in str(caught.value)
-    assert "saved by:    exp" in str(caught.value)
+    assert f"written by: mul_  at {line}" in str(caught.value)
+    assert "saved by:   exp" in str(caught.value)
 
 
 def test_write_to_a_saved_input() -> None:
@@ -85,7 +85,7 @@ def test_write_to_a_saved_input() -> None:
     with pytest.raises(SavedTensorOverwrittenError) as caught:
         square.sum().backward()
     assert line in str(caught.value)
-    assert "saved by:    mul" in str(caught.value)
+    assert "saved by:   mul" in str(caught.value)
 
 
 def test_a_write_that_nothing_saved_does_no_harm() -> None:

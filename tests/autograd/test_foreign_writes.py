@@ -265,7 +265,7 @@ class TestWhatIsFine:
             loss = (x * x).sum()
             with wengert.no_grad():
                 x.mul_(2)
-            assert "written by:  mul_  at" in refused(loss, x)
+            assert "written by: mul_  at" in refused(loss, x)
 
 
 class TestTheMessage:
@@ -280,7 +280,7 @@ class TestTheMessage:
             text = refused((y + z + u).sum())
         assert re.search(r"this call: +backward\(\)  at .*root\.backward\(\)", text)
         assert re.search(r"saved by: +mul \(.*y = x \* x\)", text)
-        assert "written by:  no operation on tensors, but NumPy or other code that shares" in text
+        assert "written by: no operation on tensors, but NumPy or other code that shares" in text
         assert re.search(r"after: +sin \(.*# good\)", text)
         assert re.search(r"before: +cos \(.*# changed\)", text)
         assert re.search(r"\n  Remedies:\n    1\. write to a copy: ", text)

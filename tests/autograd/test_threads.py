@@ -182,7 +182,7 @@ def test_a_walk_on_another_thread_is_named() -> None:
     go_on.set()
     walker.join(WAIT)
     text = str(caught.value)
-    assert "this call:  backward()  at" in text
+    assert "this call: backward()  at" in text
     assert "retain_graph=True to both calls" in text
     assert x.grad.tolist() == y.tolist()
 

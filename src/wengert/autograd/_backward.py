@@ -13,6 +13,7 @@ import numpy as np
 
 from wengert._core import Leaf, Node, Tensor, Tracer, state_of, tensors, wrap
 from wengert._dtypes import of_numpy
+from wengert._messages import message, more
 from wengert.autograd import _errors
 from wengert.autograd._commit import commit, owned
 from wengert.autograd._edges import GradientEdge, dtype_below, node_at
@@ -58,7 +59,7 @@ def backward(
     walk.accumulates = True
     roots = _places(tensors, "tensors")
     nodes, seeds = _start(walk, roots, _cotangents(grad_tensors, len(roots)))
-    targets = None if inputs is None else _retaining(_places(inputs, "inputs"), nodes)
+    targets = None if inputs is None else _retaining(_places(inputs, "inputs"), nodes, walk)
     try:
         walk.go(nodes, seeds, targets)
         after = _post_hooks(walk) if walk.listeners else []
@@ -120,7 +121,7 @@ def grad(
     roots = _places(outputs, "outputs")
     wanted = _places(inputs, "inputs")
     nodes, seeds = _start(walk, roots, _cotangents(grad_outputs, len(roots)))
-    edges = _targets(wanted, nodes)
+    edges = _targets(wanted, nodes, walk)
     accept = partial(_check_reached, walk, wanted, edges, allow_unused, materialize_grads)
     try:
         walk.go(nodes, seeds, set(edges), accept)
@@ -219,7 +220,7 @@ def _start(
                 raise _errors.non_scalar(shape, node, walk)
             g = _one(shape, dtype or dtype_below(node))
         elif not isinstance(g, Tensor) or g._array.shape != shape:
-            raise _unfit(walk, i, g, shape)
+            raise _unfit(walk, i, g, shape, node)
         elif dtype is not None and g._array.dtype != dtype:
             g = _in_dtype(i, g, dtype)
         nodes.append(node)
@@ -229,21 +230,33 @@ def _start(
 
 def _one(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tensor:
     if dtype.kind == "c":
-        raise RuntimeError(
-            f"grad can be implicitly created only for real scalar outputs but got {of_numpy[dtype]}"
-        )
+        raise RuntimeError(message(
+            "complex-root",
+            "grad can be implicitly created only for real scalar outputs but got"
+            f" {of_numpy[dtype]}",
+            remedies=[
+                "make a real number of it first: z.abs(), z.real or (z * z.conj()).real",
+                "give the cotangent: .backward(gradient=torch.ones_like(z))",
+            ],
+        ))  # fmt: skip
     return wrap(np.ones(shape, dtype))
 
 
-def _unfit(walk: Walk, i: int, g: Any, shape: tuple[int, ...]) -> Exception:
+def _unfit(walk: Walk, i: int, g: Any, shape: tuple[int, ...], node: Node) -> Exception:
     if not isinstance(g, Tensor):
         return TypeError(
             f"{walk.call.what}: gradients can be either Tensors or None, but got {type(g).__name__}"
         )
-    return RuntimeError(
+    return RuntimeError(message(
+        "gradient-shape",
         f"Mismatch in shape: grad_output[{i}] has a shape of {list(g._array.shape)} and"
-        f" output[{i}] has a shape of {list(shape)}."
-    )
+        f" output[{i}] has a shape of {list(shape)}.",
+        [("this call", _errors.called(walk.call)), ("made by", _errors.origin(node))],
+        [
+            "give a gradient of the shape of the output: torch.ones_like(y), or weights for it",
+            "reduce the output to one number first: (y * weights).sum().backward()",
+        ],
+    ))  # fmt: skip
 
 
 def _in_dtype(i: int, g: Tensor, dtype: np.dtype[Any]) -> Tensor:
@@ -253,31 +266,28 @@ def _in_dtype(i: int, g: Tensor, dtype: np.dtype[Any]) -> Tensor:
         raise RuntimeError(
             "For complex Tensors, both grad_output and output are required to have the same"
             f" dtype. Mismatch in dtype: grad_output[{i}] has a dtype of {of_numpy[given]} and"
-            f" output[{i}] has a dtype of {of_numpy[dtype]}."
+            f" output[{i}] has a dtype of {of_numpy[dtype]}.\n{more('gradient-shape')}"
         )
     with enable_grad():
         return cast(g, dtype)
 
 
-def _targets(wanted: list[Place], nodes: tuple[Node, ...]) -> list[Node]:
+def _targets(wanted: list[Place], nodes: tuple[Node, ...], walk: Walk) -> list[Node]:
     """The node of each input."""
     found = []
     for i, x in enumerate(wanted):
         if isinstance(x, GradientEdge):
             found.append(node_at(x, list(nodes)))
         elif x._edge is None:
-            raise RuntimeError(
-                f"One of the differentiated Tensors does not require grad: inputs[{i}], of"
-                f" shape {list(x._array.shape)}; call requires_grad_() on it before it is used"
-            )
+            raise _errors.input_without_grad(f"inputs[{i}]", x, walk)
         else:
             found.append(x._edge)
     return found
 
 
-def _retaining(inputs: list[Place], nodes: tuple[Node, ...]) -> set[Node]:
+def _retaining(inputs: list[Place], nodes: tuple[Node, ...], walk: Walk) -> set[Node]:
     """The nodes of the inputs of `backward`; as in PyTorch, those of no leaf retain gradients."""
-    targets = _targets(inputs, nodes)
+    targets = _targets(inputs, nodes, walk)
     for x, node in zip(inputs, targets, strict=True):
         if isinstance(x, Tensor) and type(node) is not Leaf:
             state_of(node).retain = weakref.ref(x)
@@ -300,7 +310,9 @@ def _post_hooks(walk: Walk) -> list[Callable[[], Any]]:
 
 def _run_post_hook(hook: Callable[[Tensor], Any], tensor: Tensor) -> None:
     if hook(tensor) is not None:
-        raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+        raise RuntimeError(
+            f"Tensor post accumulate grad hooks should return None.\n{more('hook-result')}"
+        )
 
 
 def _results(

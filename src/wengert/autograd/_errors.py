@@ -8,10 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wengert._core import Call, Node, Tensor
+from wengert._messages import here, message, more
 from wengert._storage import Write, line_of, place
 
 if TYPE_CHECKING:
     from wengert.autograd._engine import Walk
+
+
+_RELEASED = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after"
+    " they have already been freed)."
+)
 
 
 class GraphError(RuntimeError):
@@ -76,45 +83,60 @@ def name_of(node: Node) -> str:
     return op.called if op is not None else type(node).__name__.removesuffix("Backward0")
 
 
+def origin(node: Node) -> str:
+    """Where a tensor comes from: the operation that made it, or the line that made a leaf."""
+    return made(node) if node.edges else f"a leaf ({place(node.code, node.lasti)})"
+
+
 def released(walk: Walk, node: Node) -> GraphReleasedError:
     """The error of a second backward: who released the node, and what joins the two graphs."""
     assert node.state is not None
     earlier = node.state.released
-    consumer = next((n for n in walk.order if node in n.edges), None)
-    lines = [
-        "Trying to backward through the graph a second time (or directly access saved tensors"
-        " after they have already been freed).",
-        f"  this call:   {called(walk.call)}",
-        f"  released by: {called(earlier)}",
-        f"  reached:     {made(node)}",
+    facts = [
+        ("this call", called(walk.call)),
+        ("released by", called(earlier)),
+        ("reached", made(node)),
     ]
     if isinstance(earlier, Interrupted):
-        lines += [
-            "  The call that released it was interrupted: no .grad has changed, but part of the"
-            " graph is gone. Remedy: compute the loss again before this call",
-        ]
-        return GraphReleasedError("\n".join(lines))
-    if consumer is not None:
-        lines += [
-            f"  joined by:   {made(consumer)}",
-            "  The last line uses a value of the graph that the earlier call released. Remedies:",
-            "    1. it should not pass gradients on: use value.detach() in that line"
-            " (an RNN's state between windows, a GAN's fake batch)",
-            "    2. both losses are wanted: sum them, (loss_a + loss_b).backward(), once",
-            "    3. the value is to be differentiated again: compute it again before this call",
+        cause = (
+            "The call that released it was interrupted: no .grad has changed, but part of the"
+            " graph is gone."
+        )
+        remedies = ["compute the loss again before this call"]
+        return GraphReleasedError(message("walk-interrupted", _RELEASED, facts, remedies, cause))
+    keep = 'keep the graph (and its memory): retain_graph=True, or "auto", at the earlier call,'
+    keep += f" {_line(earlier)}"
+    consumer = next((n for n in walk.order if node in n.edges), None)
+    if consumer is None:
+        cause = ""
+        remedies = [
+            "several losses: sum them and call backward once",
+            "the same loss again: compute it again before this call",
         ]
     else:
-        lines += [
-            "  Remedies:",
-            "    1. several losses: sum them and call backward once",
-            "    2. the same loss again: compute it again before this call",
+        facts.append(("joined by", made(consumer)))
+        cause = "The last line uses a value of the graph that the earlier call released."
+        remedies = [
+            "it should not pass gradients on: use value.detach() in that line"
+            " (an RNN's state between windows, a GAN's fake batch)",
+            "both losses are wanted: sum them, (loss_a + loss_b).backward(), once",
+            "the value is to be differentiated again: compute it again before this call",
         ]
-    lines.append(
-        f"    {len(lines) - lines.index(next(x for x in lines if 'emedies' in x))}. keep the"
-        ' graph (and its memory): retain_graph=True, or "auto", at the earlier call,'
-        f" {_line(earlier)}"
-    )
-    return GraphReleasedError("\n".join(lines))
+    return GraphReleasedError(message("graph-released", _RELEASED, facts, [*remedies, keep], cause))
+
+
+def released_value(node: Node, wanted: str) -> GraphReleasedError:
+    """The error of reading a saved value that a backward has let go of."""
+    assert node.state is not None
+    facts = [
+        ("wanted", f"{wanted} of {made(node)}"),
+        ("released by", called(node.state.released)),
+    ]
+    remedies = [
+        "read it before that call",
+        "keep the graph (and its memory): retain_graph=True in that call",
+    ]
+    return GraphReleasedError(message("graph-released", _RELEASED, facts, remedies))
 
 
 _warned: set[tuple[str, int]] = set()
@@ -132,7 +154,8 @@ def warn_released(walk: Walk, node: Node) -> None:
         f"this backward passes {made(node)}, which was released by"
         f" {_line(earlier)}. It saved nothing, so PyTorch lets it pass and"
         " the gradient is right; wengert without the torch alias raises GraphReleasedError."
-        " Sum the losses, or keep the graph with retain_graph=True in the earlier call.",
+        " Sum the losses, or keep the graph with retain_graph=True in the earlier call.\n"
+        + more("second-backward-passed"),
         UserWarning,
         *key,
     )
@@ -140,19 +163,26 @@ def warn_released(walk: Walk, node: Node) -> None:
 
 def overwritten(walk: Walk, node: Node, slot: str, value: np.ndarray, write: Write) -> GraphError:
     """The error of an in-place write to a saved value: who saved it, which line wrote."""
-    dtype = value.dtype.name
-    return SavedTensorOverwrittenError(
+    writer = f"{write.by}  at {place(write.code, write.lasti)}"
+    return overwritten_by(walk, node, slot, value, [("written by", writer)], [
+        "use the out-of-place form in the writing line",
+        "give the operation that saved it a .clone()",
+        "call backward before the write (optimizer.step() writes to parameters)",
+    ])  # fmt: skip
+
+
+def overwritten_by(
+    walk: Walk, node: Node, slot: str, value: np.ndarray,
+    writer: list[tuple[str, str]], remedies: list[str],
+) -> GraphError:  # fmt: skip
+    """The error of a saved value that has changed; `writer` says what is known of that."""
+    head = (
         "one of the variables needed for gradient computation has been modified by an inplace"
-        f" operation: {slot.removeprefix('s_')!r} of {name_of(node)}, {dtype}"
-        f" {list(value.shape)}.\n"
-        f"  this call:   {called(walk.call)}\n"
-        f"  saved by:    {made(node)}\n"
-        f"  written by:  {write.by}  at {place(write.code, write.lasti)}\n"
-        "  Remedies:\n"
-        "    1. use the out-of-place form in the writing line\n"
-        "    2. give the operation that saved it a .clone()\n"
-        "    3. call backward before the write (optimizer.step() writes to parameters)"
+        f" operation: {slot.removeprefix('s_')!r} of {name_of(node)}, {value.dtype.name}"
+        f" {list(value.shape)}."
     )
+    facts = [("this call", called(walk.call)), ("saved by", made(node)), *writer]
+    return SavedTensorOverwrittenError(message("saved-tensor-overwritten", head, facts, remedies))
 
 
 def no_graph(index: int, tensor: Tensor, walk: Walk) -> NoGraphError:
@@ -165,31 +195,36 @@ def no_graph(index: int, tensor: Tensor, walk: Walk) -> NoGraphError:
         "  Remedies:\n"
         "    1. some input must require grad: model parameters, or x.requires_grad_()\n"
         "    2. nothing between it and here may cut the graph: .detach(), .item(), .numpy(),"
-        " torch.tensor(x), no_grad, argmax or a cast to integers"
+        " torch.tensor(x), no_grad, argmax or a cast to integers\n" + more("no-graph")
     )
 
 
 def inside_transform(walk: Walk) -> GraphError:
     """The error of a backward inside a function that is being transformed."""
-    return GraphError(
+    return GraphError(message(
+        "inside-transform",
         "You are attempting to call Tensor.backward() (or perhaps using some torch.autograd.* APIs)"
-        " inside of a function being transformed by vmap or grad. This is unsupported: use"
-        " torch.func.grad, vjp, jacrev, jacfwd or hessian inside, or call backward() outside.\n"
-        f"  this call: {called(walk.call)}"
-    )
+        " inside of a function being transformed by vmap or grad. This is unsupported.",
+        [("this call", called(walk.call))],
+        [
+            "inside, use torch.func.grad, vjp, jacrev, jacfwd or hessian",
+            "call backward() outside of the transformed function, on its result",
+        ],
+    ))  # fmt: skip
 
 
 def non_scalar(shape: tuple[int, ...], node: Node, walk: Walk) -> NonScalarRootError:
     """The error of a root with several elements and no `gradient=`."""
-    return NonScalarRootError(
+    return NonScalarRootError(message(
+        "non-scalar-root",
         "grad can be implicitly created only for scalar outputs, and this one has shape"
-        f" {list(shape)}.\n"
-        f"  this call: {called(walk.call)}\n"
-        f"  made by:   {made(node)}\n"
-        "  Remedies:\n"
-        "    1. reduce it first: .sum().backward() or .mean().backward()\n"
-        "    2. give the cotangent: .backward(gradient=torch.ones_like(y))"
-    )
+        f" {list(shape)}.",
+        [("this call", called(walk.call)), ("made by", made(node))],
+        [
+            "reduce it first: .sum().backward() or .mean().backward()",
+            "give the cotangent: .backward(gradient=torch.ones_like(y))",
+        ],
+    ))  # fmt: skip
 
 
 def contended(walk: Walk, other: Walk) -> GraphInUseError:
@@ -209,9 +244,8 @@ def contended(walk: Walk, other: Walk) -> GraphInUseError:
             "sum the losses and call backward once",
             "pass retain_graph=True to both calls, and keep the other until both are through",
         ]
-    lines = [text, f"  this call:  {called(walk.call)}", f"  the other:  {called(other.call)}"]
-    lines += ["  Remedies:", *[f"    {k}. {remedy}" for k, remedy in enumerate(remedies, 1)]]
-    return GraphInUseError("\n".join(lines))
+    facts = [("this call", called(walk.call)), ("the other", called(other.call))]
+    return GraphInUseError(message("graph-in-use", text, facts, remedies))
 
 
 def explain(walk: Walk, node: Node, error: Exception) -> None:
@@ -237,5 +271,107 @@ def unused(index: int, node: Node, walk: Walk) -> UnusedInputError:
         "  Remedies:\n"
         "    1. differentiate with respect to the tensor that the outputs were computed from"
         " (not a copy, a view made later, or the value before an in-place operation)\n"
-        "    2. allow_unused=True gives None for it, materialize_grads=True gives zeros"
+        "    2. allow_unused=True gives None for it, materialize_grads=True gives zeros\n"
+        + more("unused-input")
     )
+
+
+def input_without_grad(what: str, tensor: Tensor, walk: Walk) -> RuntimeError:
+    """The error of an input of `grad` that requires no gradient."""
+    return RuntimeError(message(
+        "input-without-grad",
+        f"One of the differentiated Tensors does not require grad: {what}, of shape"
+        f" {list(tensor._array.shape)}.",
+        [("this call", called(walk.call))],
+        [
+            "requires_grad_() on it before it is used",
+            "it was cut off (detach(), no_grad, .data): differentiate with respect to the tensor"
+            " that the outputs were computed from",
+        ],
+    ))  # fmt: skip
+
+
+def leaf_written(leaf: Node, name: str, view: bool = False, verb: str = "is being") -> RuntimeError:
+    """The error of an in-place operation on a leaf that requires grad, or on a view of one."""
+    what = "a view of a leaf" if view else "a leaf"
+    return RuntimeError(message(
+        "view-of-leaf-in-place" if view else "leaf-in-place",
+        f"{what} Variable that requires grad {verb} used in an in-place operation.",
+        [("this call", here(f"{name}()")), ("the leaf", origin(leaf))],
+        [
+            "its values are to change (initialisation, a step of your own): write under"
+            " torch.no_grad()",
+            "a changed copy is wanted: use the out-of-place form, or write to a .clone()",
+        ],
+    ))  # fmt: skip
+
+
+def lost_view_written(edge: Node, name: str) -> RuntimeError:
+    """The error of a write through a view that does not know what its memory depends on."""
+    return RuntimeError(message(
+        "view-made-in-no-grad",
+        "A view was created in no_grad mode and is being modified inplace with grad mode enabled:"
+        " its memory has a history, and the view has none.",
+        [("this call", here(f"{name}()")), ("its memory", origin(edge))],
+        [
+            "the write is to be recorded: make the view outside of no_grad()",
+            "it is not to be recorded: write inside of no_grad() as well",
+        ],
+    ))  # fmt: skip
+
+
+def numpy_of_graph(head: str, edge: Node, call: str) -> str:
+    """What is said to code that wants the memory of a tensor with a graph."""
+    return message(
+        "numpy-of-graph",
+        head,
+        [("this call", here(call)), ("the tensor", origin(edge))],
+        [
+            "its values (for plots, metrics, scikit-learn): .detach().numpy(), or .item()",
+            "no gradient is wanted of that part: compute it under torch.no_grad()",
+            "the result is to be differentiated: use the operations of torch, not NumPy's",
+        ],
+    )
+
+
+def integer(head: str, dtype: object, call: str) -> str:
+    """What is said where integers are to require grad."""
+    return message(
+        "integer-requires-grad",
+        f"{head} {dtype}",
+        [("this call", here(call))],
+        [
+            "make it of floats: 1.0 instead of 1, dtype=torch.float32, or .float()",
+            "indices and labels have no gradient: leave requires_grad out",
+        ],
+    )
+
+
+def no_grad_there(edge: Node) -> str:
+    """The warning that nothing will be in the `.grad` that is being read."""
+    return message(
+        "grad-of-non-leaf",
+        "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad"
+        " attribute won't be populated during autograd.backward(). If you indeed want the .grad"
+        " field to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor.",
+        [("made by", made(edge))],
+        [
+            "call retain_grad() on it before backward()",
+            "read the .grad of the leaf that it was computed from",
+            "it was to be a leaf: call requires_grad_() after that line, not before",
+        ],
+    )
+
+
+def hook_without_graph(call: str) -> RuntimeError:
+    """The error of a hook on a tensor that no gradient will come to."""
+    return RuntimeError(message(
+        "hook-without-graph",
+        "cannot register a hook on a tensor that doesn't require gradient",
+        [("this call", here(call))],
+        [
+            "register it only where x.requires_grad (a frozen layer, or torch.no_grad(), is"
+            " usual in evaluation)",
+            "some input must require grad, and no detach() or no_grad() come between",
+        ],
+    ))  # fmt: skip

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert._core import Node, State, Tensor, state_of, tensors, wrap
+from wengert._messages import more
 from wengert.ops._variadic import Partial
 from wengert.ops.subscript import Slices
 
@@ -153,12 +154,12 @@ def _answered(hook: Any, answer: Any, values: Grads) -> Grads:
     if not isinstance(answer, tuple):
         raise TypeError(
             f"expected tuple, but hook returned '{type(answer).__name__}': {_name(hook)} must"
-            " return a tuple with a gradient for each, or None"
+            f" return a tuple with a gradient for each, or None\n{more('hook-result')}"
         )
     if len(answer) != len(values):
         raise RuntimeError(
             f"hook '{_name(hook)}' has returned an incorrect number of values (got"
-            f" {len(answer)}, but expected {len(values)})"
+            f" {len(answer)}, but expected {len(values)})\n{more('hook-result')}"
         )
     return tuple(
         [None if a is None else _checked(a, v, hook) for a, v in zip(answer, values, strict=True)]
@@ -170,22 +171,23 @@ def _checked(answer: Any, before: Any, hook: Any) -> Any:
     if not isinstance(answer, Tensor):
         raise TypeError(
             f"expected Variable, but hook returned '{type(answer).__name__}': {_name(hook)} must"
-            " return a Tensor or None"
+            f" return a Tensor or None\n{more('hook-result')}"
         )
     if before is None:
         raise RuntimeError(
-            f"can't replace a None gradient with a non-None value, as hook '{_name(hook)}' did"
+            f"can't replace a None gradient with a non-None value, as hook '{_name(hook)}' did\n"
+            + more("hook-result")
         )
     now, was = answer._array, before._array
     if now.shape != was.shape:
         raise RuntimeError(
             f"hook '{_name(hook)}' has changed the size of value: expected shape"
-            f" {list(was.shape)}, got {list(now.shape)}"
+            f" {list(was.shape)}, got {list(now.shape)}\n{more('hook-result')}"
         )
     if now.dtype != was.dtype:
         raise RuntimeError(
             f"hook '{_name(hook)}' has changed the type of value (was {before.dtype} got"
-            f" {answer.dtype})"
+            f" {answer.dtype})\n{more('hook-result')}"
         )
     return answer
 

@@ -180,7 +180,7 @@ def jac(
         node = _root(k, loss, walk)
         seed = Lanes((k,), np.ones((1, *loss._array.shape), loss._array.dtype))
         seeds[node] = seeds[node] + seed if node in seeds else seed
-    targets = [_target(k, p) for k, p in enumerate(wanted)]
+    targets = [_target(k, p, walk) for k, p in enumerate(wanted)]
     walk.live = sum(seed.nbytes() for seed in seeds.values())
     walk.go(tuple(seeds), list(seeds.values()), set(targets))
     gradients = tuple(
@@ -202,14 +202,11 @@ def _root(k: int, loss: Any, walk: Walk) -> Node:
     return loss._edge
 
 
-def _target(k: int, param: Any) -> Node:
+def _target(k: int, param: Any, walk: Walk) -> Node:
     if not isinstance(param, Tensor):
         raise TypeError(f"jac(): params[{k}] must be Tensor, not {type(param).__name__}")
     if param._edge is None:
-        raise RuntimeError(
-            f"One of the differentiated Tensors does not require grad: params[{k}], of shape"
-            f" {list(param._array.shape)}; call requires_grad_() on it before it is used"
-        )
+        raise _errors.input_without_grad(f"params[{k}]", param, walk)
     return param._edge
 
 

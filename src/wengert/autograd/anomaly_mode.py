@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert._core import Leaf, Node, Tensor, memory_of
+from wengert._messages import message
 from wengert.autograd import _errors
 from wengert.autograd._engine import Grads, Walk, anomaly
 from wengert.autograd._saved.writes import watch
@@ -160,28 +161,37 @@ def _found(walk: Walk, node: Node, g: Any, grads: Grads, k: int) -> Exception:
     nans = np.isnan(bad)
     index = tuple(int(i) for i in np.unravel_index(int(nans.argmax()), bad.shape))
     count = f"{int(nans.sum())} of {bad.size} elements"
-    lines = [
-        f"Function '{node.name()}' returned nan values in its {k}th output.",
-        f"  this call:  {_errors.called(walk.call)}",
-        f"  made by:    {_errors.made(node)}",
-        f"  first nan:  {_at(index)}, shape {list(bad.shape)}, {count}",
+    head = f"Function '{node.name()}' returned nan values in its {k}th output."
+    facts = [
+        ("this call", _errors.called(walk.call)),
+        ("made by", _errors.made(node)),
+        ("first nan", f"{_at(index)}, shape {list(bad.shape)}, {count}"),
     ]
     if not grads:
-        lines.append(
-            "  Cause: the gradients that arrive there have a nan sum: some were inf and some -inf,"
+        cause = (
+            "the gradients that arrive there have a nan sum: some were inf and some -inf,"
             " or a hook or the gradient given to this call had it"
         )
-        return _errors.NanGradientError("\n".join(lines))
-    arrived = _array(g)
+    else:
+        cause = _cause(node, _array(g), index, bad.shape, facts)
+    text = message("nan-gradient", head, facts, cause=f"Cause: {cause}")
+    return _errors.NanGradientError(text)
+
+
+def _cause(
+    node: Node, arrived: Any, index: tuple[int, ...], shape: tuple[int, ...],
+    facts: list[tuple[str, str]],
+) -> str:  # fmt: skip
+    """What made a derivative nan; what went into it is added to the facts."""
     if arrived is not None:
-        lines.append(f"  arrived:    {_described(arrived, index, bad.shape)}")
+        facts.append(("arrived", _described(arrived, index, shape)))
     blame = ""
     for slot, owner in node.saved:
         value = getattr(node, slot)
         if type(value) is not np.ndarray or value.dtype.kind not in "fcV":
             continue
         name = slot.removeprefix("s_")
-        lines.append(f"  saved:      {name} = {_described(value, index, bad.shape)}")
+        facts.append(("saved", f"{name} = {_described(value, index, shape)}"))
         if not blame and _has_nan(value):
             blame = _blamed(node, name, owner)
     if arrived is not None and _has_nan(arrived):
@@ -189,8 +199,7 @@ def _found(walk: Walk, node: Node, g: Any, grads: Grads, k: int) -> Exception:
             "what arrived was nan already: inf and -inf were added on the way here, or a hook"
             " or the gradient given to this call had it"
         )
-    lines.append(f"  Cause: {blame or 'nothing that went in was nan; it arose in this derivative'}")
-    return _errors.NanGradientError("\n".join(lines))
+    return blame or "nothing that went in was nan; it arose in this derivative"
 
 
 def _blamed(node: Node, name: str, owner: int | None) -> str:

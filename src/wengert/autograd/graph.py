@@ -10,6 +10,7 @@ from typing import Any
 from wengert import _storage
 from wengert._core import Node as Node
 from wengert._core import Tensor, caller, getframe
+from wengert._messages import more
 from wengert.autograd._edges import GradientEdge as GradientEdge
 from wengert.autograd._edges import edge_of_node
 from wengert.autograd._engine import Walk, current
@@ -40,7 +41,8 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     if not tensor.requires_grad:
         raise RuntimeError(
             "It is not possible to get the gradient edge for a Tensor that does not require"
-            f" gradients: got a tensor of shape {list(tensor.shape)} that nothing recorded"
+            f" gradients: got a tensor of shape {list(tensor.shape)} that nothing recorded\n"
+            + more("no-graph")
         )
     return edge_of_node(_node(tensor))
 

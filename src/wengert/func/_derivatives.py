@@ -8,6 +8,7 @@ from typing import Any
 
 from wengert._core import Tensor
 from wengert._dtypes import inexact, of_numpy
+from wengert.autograd._errors import integer
 from wengert.autograd._transforms.dual import DualLevel
 from wengert.autograd._transforms.recording import Recording, ones, zeros
 from wengert.autograd._transforms.tree import Spec, flatten, unflatten
@@ -103,10 +104,10 @@ def check_differentiable(x: Any) -> None:
     if not isinstance(x, Tensor):
         raise ValueError(f"Thing passed to transform API must be Tensor, got {type(x)}")
     if x._array.dtype not in inexact:
-        raise RuntimeError(
-            "only Tensors of floating point dtype can require gradients, and this one is"
-            f" {of_numpy[x._array.dtype]}"
-        )
+        raise RuntimeError(integer(
+            "only Tensors of floating point dtype can require gradients, and this one is",
+            of_numpy[x._array.dtype], "a transformed function",
+        ))  # fmt: skip
 
 
 def _with_aux(result: Any, has_aux: bool, where: str) -> tuple[Any, Any]:

@@ -15,6 +15,7 @@ from wengert._device import device as device_type
 from wengert._device import on_cpu
 from wengert._dtypes import canonical, defaults, inexact, of_numpy
 from wengert._dtypes import dtype as dtype_type
+from wengert.autograd._errors import integer
 
 
 class Parameter(Tensor):
@@ -36,11 +37,10 @@ class Parameter(Tensor):
         self._edge = None
         if requires_grad:
             if self._array.dtype not in inexact:
-                raise RuntimeError(
+                raise RuntimeError(integer(
                     "Only Tensors of floating point and complex dtype can require gradients;"
-                    f" Parameter() got data of dtype {of_numpy[self._array.dtype]}, which takes"
-                    " requires_grad=False"
-                )
+                    " Parameter() got data of dtype", of_numpy[self._array.dtype], "Parameter()",
+                ))  # fmt: skip
             self._edge = leaf_of(self)
         return self
 

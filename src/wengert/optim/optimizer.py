@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from wengert._core import Leaf, Tensor, wrap
+from wengert._messages import here, message
+from wengert.autograd._errors import made
 from wengert.autograd._hooks import RemovableHandle
 
 Hooks = dict[int, Callable[..., Any]]
@@ -323,10 +325,16 @@ def _check_parameter(p: Any) -> None:
             f"optimizer can only optimize Tensors, but one of the params is {_typename(p)}"
         )
     if p._edge is not None and type(p._edge) is not Leaf and not p.retains_grad:
-        raise ValueError(
-            "can't optimize a non-leaf Tensor: one of shape"
-            f" {list(p._array.shape)} was computed by {type(p._edge).__name__}"
-        )
+        raise ValueError(message(
+            "optimizer-of-non-leaf",
+            f"can't optimize a non-leaf Tensor: one of shape {list(p._array.shape)}",
+            [("this call", here("the optimizer")), ("made by", made(p._edge))],
+            [
+                "optimize the leaves that it was computed from",
+                "it was to be a leaf: call requires_grad_() after that line, not before, or"
+                " make it one: y.detach().requires_grad_()",
+            ],
+        ))  # fmt: skip
 
 
 def _check_groups(own: list[Group], saved: list[Group]) -> None:

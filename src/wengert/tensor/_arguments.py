@@ -11,6 +11,7 @@ import numpy as np
 from wengert import _dtypes
 from wengert._core import Tensor, leaf_of, wrap
 from wengert._device import on_cpu
+from wengert.autograd import _errors
 from wengert.tensor._inplace import check_memory, touch
 
 NOT_FLOATING = "Only Tensors of floating point and complex dtype can require gradients"
@@ -107,10 +108,10 @@ def leaf(name: str, tensor: Tensor, requires_grad: Any) -> Tensor:
             f"{name}(): argument 'requires_grad' must be bool, not {type(requires_grad).__name__}"
         )
     if tensor._array.dtype not in _dtypes.inexact:
-        raise RuntimeError(
-            f"{NOT_FLOATING}; {name}() got requires_grad=True with dtype"
-            f" {_dtypes.of_numpy[tensor._array.dtype]}"
-        )
+        raise RuntimeError(_errors.integer(
+            f"{NOT_FLOATING}; {name}() got requires_grad=True with dtype",
+            _dtypes.of_numpy[tensor._array.dtype], f"{name}()",
+        ))  # fmt: skip
     tensor._edge = leaf_of(tensor)
     return tensor
 

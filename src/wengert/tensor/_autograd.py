@@ -12,7 +12,10 @@ import numpy as np
 from wengert import _storage
 from wengert._core import Leaf, Node, Tensor, leaf_of, state_of, wrap
 from wengert._dtypes import inexact, of_numpy
+from wengert._messages import here, message, more
+from wengert.autograd import _errors
 from wengert.autograd._backward import backward as _backward
+from wengert.autograd._errors import made
 from wengert.autograd._hooks import RemovableHandle
 
 
@@ -25,18 +28,25 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
     """
     if not requires_grad:
         if self._edge is not None and self._edge.edges:
-            raise RuntimeError(
+            raise RuntimeError(message(
+                "set-requires-grad",
                 "you can only change requires_grad flags of leaf variables. If you want to use"
                 " a computed variable in a subgraph that doesn't require differentiation use"
-                " var_no_grad = var.detach()."
-            )
+                " var_no_grad = var.detach().",
+                [("this call", here("requires_grad = False")), ("made by", made(self._edge))],
+                [
+                    "use its values only: y = y.detach()",
+                    "record nothing in that line: put it under torch.no_grad()",
+                    "to freeze parameters: requires_grad_(False) on them, before the forward",
+                ],
+            ))  # fmt: skip
         self._edge = None
     elif self._edge is None:
         if self._array.dtype not in inexact:
-            raise RuntimeError(
-                "only Tensors of floating point dtype can require gradients, and this one is"
-                f" {of_numpy[self._array.dtype]}"
-            )
+            raise RuntimeError(_errors.integer(
+                "only Tensors of floating point dtype can require gradients, and this one is",
+                of_numpy[self._array.dtype], "requires_grad = True",
+            ))  # fmt: skip
         self._edge = leaf_of(self)
     return self
 
@@ -51,17 +61,10 @@ def _is_leaf(self: Tensor) -> bool:
 
 def _get_grad(self: Tensor) -> Tensor | None:
     g = getattr(self, "_grad", None)
-    if g is None and not _is_leaf(self):
-        state = self._edge.state if self._edge is not None else None
+    if g is None and self._edge is not None and type(self._edge) is not Leaf:
+        state = self._edge.state
         if state is None or state.retain is None:
-            warnings.warn(
-                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its"
-                " .grad attribute won't be populated during autograd.backward(). If you indeed"
-                " want the .grad field to be populated for a non-leaf Tensor, use"
-                " .retain_grad() on the non-leaf Tensor.",
-                UserWarning,
-                stacklevel=2,
-            )
+            warnings.warn(_errors.no_grad_there(self._edge), UserWarning, stacklevel=2)
     return g
 
 
@@ -74,16 +77,16 @@ def _set_grad(self: Tensor, value: Tensor | None) -> None:
             raise RuntimeError(
                 f"attempting to assign a gradient of size '{list(value._array.shape)}' to a tensor"
                 f" of size '{list(self._array.shape)}'. Please ensure that the gradient and the"
-                " tensor are the same size"
+                f" tensor are the same size\n{more('grad-assignment')}"
             )
         if value._array.dtype != self._array.dtype:
             raise RuntimeError(
                 f"attempting to assign a gradient with dtype '{of_numpy[value._array.dtype]}' to a"
                 f" tensor with dtype '{of_numpy[self._array.dtype]}'. Please ensure that the"
-                " gradient and the tensor have the same dtype"
+                f" gradient and the tensor have the same dtype\n{more('grad-assignment')}"
             )
         if value is self:
-            raise RuntimeError("can't assign Variable as its own grad")
+            raise RuntimeError(f"can't assign Variable as its own grad\n{more('grad-assignment')}")
     self._grad = value
 
 
@@ -115,10 +118,16 @@ def detach_(self: Tensor) -> Tensor:
     False
     """
     if hasattr(self, "_root"):
-        raise RuntimeError(
+        raise RuntimeError(message(
+            "detach-view",
             "Can't detach views in-place. Use detach() instead. If you are using"
-            " DistributedDataParallel, you should use detach() too."
-        )
+            " DistributedDataParallel, you should use detach() too.",
+            [("this call", here("detach_()"))],
+            [
+                "give the name to a detached tensor: y = y.detach()",
+                "detach the tensor that it is a view of, before the view is made",
+            ],
+        ))  # fmt: skip
     self._edge = None
     return self
 
@@ -134,7 +143,15 @@ def retain_grad(self: Tensor) -> None:
     tensor([1., 1.])
     """
     if self._edge is None:
-        raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        raise RuntimeError(message(
+            "retain-grad-without-graph",
+            "can't retain_grad on Tensor that has requires_grad=False",
+            [("this call", here("retain_grad()"))],
+            [
+                "a tensor that you made: requires_grad_() on it; its .grad then comes by itself",
+                "a result: some input must require grad, and no detach() or no_grad come between",
+            ],
+        ))  # fmt: skip
     if not _is_leaf(self):
         state_of(self._edge).retain = weakref.ref(self)
 
@@ -157,7 +174,7 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Remo
     tensor([10., 10.])
     """
     if self._edge is None:
-        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        raise _errors.hook_without_graph("register_hook()")
     state = state_of(self._edge)
     if state.hooks is None:
         state.hooks = {}
@@ -176,9 +193,20 @@ def register_post_accumulate_grad_hook(
     tensor([1., 1.])
     """
     if self._edge is None:
-        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        raise _errors.hook_without_graph("register_post_accumulate_grad_hook()")
     if not _is_leaf(self):
-        raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        raise RuntimeError(message(
+            "post-hook-of-non-leaf",
+            "post accumulate grad hooks cannot be registered on non-leaf tensors",
+            [
+                ("this call", here("register_post_accumulate_grad_hook()")),
+                ("made by", made(self._edge)),
+            ],
+            [
+                "register_hook() calls a function with the gradient of any tensor",
+                "register it on the leaf that this tensor was computed from",
+            ],
+        ))  # fmt: skip
     state = state_of(self._edge)
     if state.post_hooks is None:
         state.post_hooks = {}

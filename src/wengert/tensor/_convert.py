@@ -11,6 +11,8 @@ import numpy as np
 from wengert import _device, _dtypes, _layout
 from wengert._core import Leaf, Tensor, leaf_of, new, wrap
 from wengert._dtypes import of_numpy
+from wengert._messages import here, message
+from wengert.autograd import _errors
 from wengert.ops.casting import convert
 from wengert.ops.shape import clone
 from wengert.tensor._arguments import require_tensor
@@ -28,9 +30,10 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
     array([1., 2.], dtype=float32)
     """
     if self._edge is not None and not force:
-        raise RuntimeError(
-            "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
-        )
+        raise RuntimeError(_errors.numpy_of_graph(
+            "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.",
+            self._edge, "numpy()",
+        ))  # fmt: skip
     return self._array
 
 
@@ -356,10 +359,10 @@ def map_(self: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> Te
 def _each(self: Tensor, name: str, function: Callable[..., Any], *operands: Tensor) -> Tensor:
     for operand in operands:
         if operand._edge is not None:
-            raise RuntimeError(
+            raise RuntimeError(_errors.numpy_of_graph(
                 f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}()"
-                " instead."
-            )
+                " instead.", operand._edge, f"{name}()",
+            ))  # fmt: skip
     check_writable(self, name)
     check_memory(self._array, name)
     lists = [np.broadcast_to(t._array, self._array.shape).ravel().tolist() for t in operands]
@@ -371,17 +374,26 @@ def _each(self: Tensor, name: str, function: Callable[..., Any], *operands: Tens
 
 def _dlpack(self: Tensor, **options: Any) -> Any:
     if self._edge is not None:
-        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        raise BufferError(_errors.numpy_of_graph(
+            "Can't export tensors that require gradient, use tensor.detach()",
+            self._edge, "__dlpack__()",
+        ))  # fmt: skip
     return self._array.__dlpack__(**options)
 
 
 def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     if self._edge is not None and type(self._edge) is not Leaf:
-        raise RuntimeError(
+        raise RuntimeError(message(
+            "non-leaf-deepcopy",
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy"
-            " protocol at the moment. This one was computed by"
-            f" {type(self._edge).__name__}: copy .detach().clone() of it."
-        )
+            " protocol at the moment.",
+            [("this call", here("deepcopy()")), ("made by", _errors.made(self._edge))],
+            [
+                "copy the values: y.detach().clone()",
+                "stay in the graph: y.clone()",
+                "a module or dict is copied: let it hold the .detach()ed tensor",
+            ],
+        ))  # fmt: skip
     known = memo.get(id(self))
     if known is not None:
         return known

@@ -29,6 +29,7 @@ from wengert._core import (
     wrap,
 )
 from wengert._dtypes import of_numpy, scalar_array
+from wengert.autograd import _errors
 from wengert.autograd._history import rewritten, set_edge
 from wengert.autograd._saved.packing import stack
 from wengert.ops._declare import Value, multilinear, primitive
@@ -89,34 +90,11 @@ def check_writable(target: Tensor, name: str) -> None:
         return
     root = getattr(target, "_root", target)
     if type(target._edge) is Leaf:
-        raise RuntimeError(
-            "a leaf Variable that requires grad is being used in an in-place operation."
-            + _leaf_remedy(name, target)
-        )
+        raise _errors.leaf_written(target._edge, name)
     if type(root._edge) is Leaf:
-        raise RuntimeError(
-            "a view of a leaf Variable that requires grad is being used in an in-place"
-            " operation." + _leaf_remedy(name, target)
-        )
+        raise _errors.leaf_written(root._edge, name, view=True)
     if target._edge is None and root._edge is not None:
-        raise RuntimeError(
-            "A view was created in no_grad mode and is being modified inplace with grad mode"
-            f" enabled: {name}() at {_here()} would write to memory whose history is recorded,"
-            " through a view that has none. Make the view and write to it both inside or both"
-            " outside of no_grad(), or write to a .detach()ed tensor."
-        )
-
-
-def _here() -> str:
-    return _storage.place(*caller(getframe(1)))
-
-
-def _leaf_remedy(name: str, target: Tensor) -> str:
-    return (
-        f" {name}() at {_here()} would write to a tensor of shape {list(target._array.shape)}"
-        " whose gradient is asked for. Remedies: use the out-of-place form; or, to change the"
-        " values themselves, write inside torch.no_grad()."
-    )
+        raise _errors.lost_view_written(root._edge, name)
 
 
 def check_memory(array: np.ndarray, name: str) -> None:

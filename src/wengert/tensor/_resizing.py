@@ -9,6 +9,8 @@ import numpy as np
 
 from wengert import _layout
 from wengert._core import Tensor, wrap
+from wengert._messages import here, message
+from wengert.autograd._errors import origin
 from wengert.ops._operands import show
 from wengert.ops.strided import as_strided
 from wengert.tensor._arguments import require_tensor, size_of
@@ -27,7 +29,7 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = _layout.contiguous_fo
     """
     shape = size_of("resize_", size)
     if self.requires_grad:
-        raise RuntimeError("cannot resize variables that require grad; use reshape(), or detach()")
+        raise _resizing("cannot resize variables that require grad", self, "resize_()")
     array = self._array
     if shape == array.shape:
         return self
@@ -39,6 +41,19 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = _layout.contiguous_fo
         there = larger
     self._array = there[:count].reshape(shape)
     return self
+
+
+def _resizing(head: str, tensor: Tensor, call: str) -> RuntimeError:
+    assert tensor._edge is not None
+    return RuntimeError(message(
+        "resize-requires-grad",
+        head,
+        [("this call", here(call)), ("the tensor", origin(tensor._edge))],
+        [
+            "another shape of the same elements: reshape()",
+            "other memory, without a graph: detach() first, or the same under x.data",
+        ],
+    ))  # fmt: skip
 
 
 def resize_as_(
@@ -69,7 +84,8 @@ def set_(
     tensor([5., 1., 1.])
     """
     if self.requires_grad:
-        raise RuntimeError("set_(): the tensor requires grad, and its history would be lost")
+        what = "set_(): the tensor requires grad, and its history would be lost"
+        raise _resizing(what, self, "set_()")
     if source is None:
         self._array = np.empty(0, self._array.dtype)
         return self

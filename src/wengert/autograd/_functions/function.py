@@ -23,6 +23,7 @@ from wengert._core import (
     tick,
     wrap,
 )
+from wengert._messages import message, more
 from wengert.autograd import _errors
 from wengert.autograd._functions.ctx import FunctionCtx as FunctionCtx
 from wengert.autograd._functions.node import FunctionNode as FunctionNode
@@ -305,6 +306,7 @@ def _check_dirty(
             raise RuntimeError(
                 "Some elements marked as dirty during the forward method were not returned as"
                 " output. The inputs that are modified inplace must all be outputs of the Function."
+                "\n" + more("function-dirty-input")
             )
         if enabled and type(t) in tensors:
             _check_rewritable(t, len(outputs))
@@ -316,26 +318,18 @@ def _check_rewritable(tensor: Tensor, outputs: int) -> None:
     """Raise where a write to a tensor would break the graph."""
     root = getattr(tensor, "_root", tensor)
     if type(tensor._edge) is Leaf:
-        raise RuntimeError(
-            "a leaf Variable that requires grad has been used in an in-place operation:"
-            " mark_dirty()"
-        )
+        raise _errors.leaf_written(tensor._edge, "mark_dirty", verb="has been")
     if type(root._edge) is Leaf:
-        raise RuntimeError(
-            "a view of a leaf Variable that requires grad is being used in an in-place operation:"
-            " mark_dirty()"
-        )
+        raise _errors.leaf_written(root._edge, "mark_dirty", view=True)
     if tensor._edge is None and root._edge is not None:
-        raise RuntimeError(
-            "A view was created in no_grad mode and is being modified inplace with grad mode"
-            " enabled: mark_dirty() of a view whose base has a history, and that has none"
-        )
+        raise _errors.lost_view_written(root._edge, "mark_dirty")
     if root is not tensor and outputs > 1:
         raise RuntimeError(
             "If your Function modifies inplace an input that is a view of another Tensor, your"
             " Function cannot return more than one Tensor. This is not supported by the current"
             " autograd engine. You should either make sure the input is not a view (using .clone()"
-            " for example) or make your Function only return one Tensor"
+            " for example) or make your Function only return one Tensor\n"
+            + more("function-dirty-input")
         )
 
 
@@ -379,6 +373,12 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _twice() -> Exception:
-    return _errors.GraphError(
-        "trying to differentiate twice a function that was marked with @once_differentiable"
-    )
+    return _errors.GraphError(message(
+        "once-differentiable",
+        "trying to differentiate twice a function that was marked with @once_differentiable",
+        remedies=[
+            "take @once_differentiable off, if backward() consists of operations on tensors that"
+            " were saved by save_for_backward()",
+            "do not differentiate its gradient: no create_graph=True, or detach() of the gradient",
+        ],
+    ))  # fmt: skip

@@ -17,6 +17,7 @@ import numpy as np
 
 from wengert._core import Node, State, Tensor, mode, tensors, wrap
 from wengert._dtypes import inexact, of_numpy
+from wengert._messages import message, more
 from wengert._storage import clock
 from wengert.autograd import _errors
 from wengert.autograd._engine import lifted
@@ -339,7 +340,7 @@ def no_rule(ctx: Any, *grad_outputs: Any) -> Any:
     """The gradients of the arguments from those of the outputs."""
     raise NotImplementedError(
         "You must implement either the backward or vjp method for your custom autograd.Function to"
-        " use it with backward mode AD."
+        f" use it with backward mode AD.\n{more('function-without-backward')}"
     )
 
 
@@ -378,12 +379,13 @@ def checked(node: Node | FunctionCtx, given: list[Given], answer: Any) -> list[A
         elif known is False:
             raise RuntimeError(
                 f"function {node.name()} returned a gradient different than None at position"
-                f" {k + 1}, but the corresponding forward input was not a Variable"
+                f" {k + 1}, but the corresponding forward input was not a Variable\n"
+                + more("function-gradients")
             )
         elif not isinstance(v, Tensor):
             raise RuntimeError(
                 f"expected Variable or None (got {type(v).__name__}) from {node.name()} at"
-                f" position {k}"
+                f" position {k}\n{more('function-gradients')}"
             )
         elif known:
             found.append(_fitted(node.name(), k, v, *known))  # type: ignore[misc]
@@ -394,7 +396,7 @@ def _as_many(node: Node | FunctionCtx, values: tuple[Any, ...], expected: int) -
     if len(values) < expected or any(v is not None for v in values[expected:]):
         raise RuntimeError(
             f"function {node.name()} returned an incorrect number of gradients (expected"
-            f" {expected}, got {len(values)})"
+            f" {expected}, got {len(values)})\n{more('function-gradients')}"
         )
     return values
 
@@ -410,7 +412,8 @@ def _fitted(name: str, k: int, g: Any, shape: tuple[int, ...], dtype: Any) -> An
         if not fits:
             raise RuntimeError(
                 f"Function {name} returned an invalid gradient at index {k} - got"
-                f" {list(given.shape)} but expected shape compatible with {list(shape)}"
+                f" {list(given.shape)} but expected shape compatible with {list(shape)}\n"
+                + more("function-gradients")
             )
         g = sum_to(g, shape)
     if given.dtype == dtype:
@@ -418,19 +421,22 @@ def _fitted(name: str, k: int, g: Any, shape: tuple[int, ...], dtype: Any) -> An
     if given.dtype.kind == "c" != dtype.kind:
         raise RuntimeError(
             f"Function {name} returned an invalid gradient at index {k} - got"
-            f" {of_numpy[given.dtype]} for an input of {of_numpy[dtype]}: take the real part"
+            f" {of_numpy[given.dtype]} for an input of {of_numpy[dtype]}: take the real part\n"
+            + more("function-gradients")
         )
     return cast(g, dtype)
 
 
 def _intermediate(node: FunctionNode) -> Exception:
-    return _errors.GraphError(
+    return _errors.GraphError(message(
+        "function-saved-intermediate",
         f"the second derivative of {_errors.made(node)} depends on a tensor that its forward()"
-        " computed and saved, and how it came about was not recorded.\n"
-        "  Remedies:\n"
-        "    1. save inputs and outputs only, and compute the rest again in backward()\n"
-        "    2. return the tensor from forward() as one more output and save it then\n"
-        "    3. it does not depend on the inputs, or not smoothly (a mask): use tensor.detach()"
-        " in backward()\n"
-        "    4. mark backward() with @once_differentiable if it is not to be differentiated"
-    )
+        " computed and saved, and how it came about was not recorded.",
+        remedies=[
+            "save inputs and outputs only, and compute the rest again in backward()",
+            "return the tensor from forward() as one more output and save it then",
+            "it does not depend on the inputs, or not smoothly (a mask): use tensor.detach()"
+            " in backward()",
+            "mark backward() with @once_differentiable if it is not to be differentiated",
+        ],
+    ))  # fmt: skip

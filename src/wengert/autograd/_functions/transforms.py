@@ -15,6 +15,7 @@ import numpy as np
 
 from wengert._core import Leaf, Tensor, memory_of, mode
 from wengert._dtypes import inexact, of_numpy
+from wengert.autograd import _errors
 from wengert.autograd._functions.function import (
     Function,
     FunctionCtx,
@@ -147,10 +148,7 @@ def _written(level: Any, target: Any, edge: Any) -> Any:
     if not level.owns(target):
         level.become(target)
     elif type(target._edge) is Leaf:
-        raise RuntimeError(
-            "a leaf Variable that requires grad has been used in an in-place operation:"
-            " mark_dirty() of an input of the function that grad() or vjp() differentiates"
-        )
+        raise _errors.leaf_written(target._edge, "mark_dirty", verb="has been")
     target._edge = edge
     return target
 

@@ -26,6 +26,7 @@ from wengert._core import (
     new,
     tensors,
 )
+from wengert._messages import more
 from wengert._storage import clock
 from wengert.autograd import _errors
 from wengert.autograd._engine import Walk, plain
@@ -168,13 +169,15 @@ class Packed:
         if type(answer) not in tensors:
             raise TypeError(
                 "Output of saved tensor unpack_hook expected to be a Tensor but got result of"
-                f" type {type(answer).__name__}: {described(slot)} of {_errors.made(node)}"
+                f" type {type(answer).__name__}: {described(slot)} of {_errors.made(node)}\n"
+                + more("saved-tensor-hook")
             )
         array: np.ndarray = answer._array
         if array.shape != self.shape:
             raise RuntimeError(
                 f"unpack_hook returned a tensor of shape {list(array.shape)} for"
-                f" {described(slot)} of {_errors.made(node)}, which has shape {list(self.shape)}"
+                f" {described(slot)} of {_errors.made(node)}, which has shape {list(self.shape)}\n"
+                + more("saved-tensor-hook")
             )
         if self.same and clock.newest > node.seq and array is self.value._array:
             check_unwritten(node, slot, array, "unpack_hook")
@@ -201,7 +204,8 @@ def packed(node: Node, array: np.ndarray, tensor: Tensor, hooks: Hooks) -> Packe
         raise RuntimeError(
             "A saved tensor pack hook is modifying its input in place. Tensors provided as input"
             " to pack hook cannot be modified by in-place operations as this can lead to"
-            f" unexpected side-effects: the input came from {_errors.made(node)}"
+            f" unexpected side-effects: the input came from {_errors.made(node)}\n"
+            + more("saved-tensor-hook")
         )
     result = new(Packed)
     result.value = value

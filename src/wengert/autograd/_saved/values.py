@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from wengert._core import Node, Tensor, mode, wrap
+from wengert._messages import more
 from wengert.autograd import _errors
-from wengert.autograd._errors import GraphReleasedError
 from wengert.autograd._saved.packing import (
     Hooks,
     Packed,
@@ -52,15 +52,7 @@ def check_kept(node: Node, slot: str) -> None:
     if state.refusal is not None:
         raise state.refusal()
     if state.released is not None:
-        raise GraphReleasedError(
-            "Trying to backward through the graph a second time (or directly access saved tensors"
-            " after they have already been freed).\n"
-            f"  wanted:      {described(slot)} of {_errors.made(node)}\n"
-            f"  released by: {_errors.called(state.released)}\n"
-            "  Remedies:\n"
-            "    1. read it before that call\n"
-            "    2. keep the graph (and its memory): retain_graph=True in that call"
-        )
+        raise _errors.released_value(node, described(slot))
 
 
 def restored(node: Node, slot: str, value: Any, edge: Node | None) -> Any:
@@ -114,17 +106,18 @@ class SavedTensor:
                 raise RuntimeError(
                     "Calling register_hooks on a saved tensor after it has been freed:"
                     f" {described(self._slot)} of {_errors.made(node)}, released by"
-                    f" {_errors.called(node.state.released)}"
+                    f" {_errors.called(node.state.released)}\n{more('graph-released')}"
                 )
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor with value None is forbidden:"
-                f" {_errors.made(node)} needs no {described(self._slot)}"
+                f" {_errors.made(node)} needs no {described(self._slot)}\n"
+                + more("saved-tensor-hook")
             )
         if type(value) is not np.ndarray:
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor whose hooks have already been set. Hint:"
                 f" only one pair of hooks is allowed at a time: {described(self._slot)} of"
-                f" {_errors.made(node)}"
+                f" {_errors.made(node)}\n" + more("saved-tensor-hook")
             )
         check_unwritten(node, self._slot, value, "register_hooks()")
         site, mode.site = mode.site, None

@@ -22,7 +22,6 @@ import numpy as np
 from wengert._core import Node, Tensor, memory_of, tick
 from wengert.autograd import _errors
 from wengert.autograd._engine import Walk, anomaly, observers
-from wengert.autograd._errors import SavedTensorOverwrittenError
 from wengert.autograd._saved.packing import Packed, tell
 
 Key = tuple[str, int]  # of a saved array: its slot, and its place where the slot has a list
@@ -122,23 +121,15 @@ def _crc(array: np.ndarray, distinct: tuple[Any, ...] | None) -> int:
     return crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
 
 
-def _error(walk: Walk, node: Node, key: Key, array: np.ndarray) -> SavedTensorOverwrittenError:
-    slot = key[0].removeprefix("s_")
+def _error(walk: Walk, node: Node, key: Key, array: np.ndarray) -> _errors.GraphError:
     since, until = _bounds(walk, node, key, array)
-    return SavedTensorOverwrittenError(
-        "one of the variables needed for gradient computation has been modified by an inplace"
-        f" operation: {slot!r} of {_errors.name_of(node)}, {array.dtype.name}"
-        f" {list(array.shape)}.\n"
-        f"  this call:   {_errors.called(walk.call)}\n"
-        f"  saved by:    {_errors.made(node)}\n"
-        "  written by:  no operation on tensors, but NumPy or other code that shares the memory\n"
-        f"  after:       {since}\n"
-        f"  before:      {until}\n"
-        "  Remedies:\n"
-        "    1. write to a copy: t.detach().numpy().copy(), torch.from_numpy(a.copy())\n"
-        "    2. give the operation that saved it a .clone()\n"
-        "    3. call backward before the write"
-    )
+    writer = "no operation on tensors, but NumPy or other code that shares the memory"
+    facts = [("written by", writer), ("after", since), ("before", until)]
+    return _errors.overwritten_by(walk, node, key[0], array, facts, [
+        "write to a copy: t.detach().numpy().copy(), torch.from_numpy(a.copy())",
+        "give the operation that saved it a .clone()",
+        "call backward before the write",
+    ])  # fmt: skip
 
 
 def _bounds(walk: Walk, node: Node, key: Key, array: np.ndarray) -> tuple[str, str]:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from wengert._core import Leaf, Tensor, Tracer, leaf_of, mode, shape_of
+from wengert.autograd import _errors
 from wengert.autograd._transforms.levels import Level
 from wengert.ops._publish import recorded
 from wengert.ops._variadic import output_of, record
@@ -122,11 +123,7 @@ class GradLevel(Level):
             self.become(target)._edge = edge
             return
         if type(target._edge) is Leaf:
-            raise RuntimeError(
-                "a leaf Variable that requires grad is being used in an in-place operation: it is"
-                " an input of the function that grad() or vjp() differentiates. Use the"
-                " out-of-place form"
-            )
+            raise _errors.leaf_written(target._edge, "a write")
         others = [v for r in getattr(target, "family", ()) if (v := r()) is not None]
         if any(v is not target for v in others):
             raise RuntimeError(

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from wengert._core import Tensor, Tracer, new
+from wengert._messages import more
 
 Shape = tuple[int, ...]
 
@@ -65,7 +66,7 @@ class Level:
             raise RuntimeError(
                 f"a tensor of a {self.what} that has ended is used in an operation: it must not"
                 " leave the function that was transformed except as its result (a list or an"
-                " attribute written inside keeps it)"
+                f" attribute written inside keeps it)\n{more('tensor-outlived-transform')}"
             )
 
     def apply(self, op: Any, inputs: Sequence[Any], params: dict[str, Any]) -> Any:

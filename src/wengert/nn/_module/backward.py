@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from wengert._core import Node, State, Tensor, mode, wrap
+from wengert._messages import more
 from wengert.ops._variadic import Output, Partial, output_of, record
 
 Grads = tuple[Any, ...]
@@ -128,7 +129,7 @@ class BackwardCall:
             if answer is not None and any(g is not None for g in answer):
                 raise RuntimeError(
                     "Backward hook for Modules where no input requires gradient should always"
-                    " return None or None for all gradients."
+                    f" return None or None for all gradients.\n{more('hook-result')}"
                 )
 
     def _on_grad_input(self, grads: list[Any]) -> list[Any]:
@@ -153,6 +154,6 @@ def _as_many(answer: Any, count: int, what: str) -> Grads:
     if len(values) != count:
         raise RuntimeError(
             f"Backward hook returned an invalid number of {what}, got {len(values)}, but expected"
-            f" {count}"
+            f" {count}\n{more('hook-result')}"
         )
     return values

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from wengert._core import Leaf, Tensor
 from wengert._dtypes import of_numpy
+from wengert._messages import here, message
+from wengert.autograd._errors import made
 from wengert.nn.parameter import Buffer, Parameter
 
 if TYPE_CHECKING:
@@ -55,11 +57,17 @@ class Tree:
                     " (torch.nn.Parameter or None required)"
                 )
             if param._edge is not None and type(param._edge) is not Leaf:
-                raise ValueError(
+                raise ValueError(message(
+                    "non-leaf-parameter",
                     f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must"
                     f" be created explicitly. To express '{name}' as a function of another"
-                    " Tensor, compute the value in the forward() method."
-                )
+                    " Tensor, compute the value in the forward() method.",
+                    [("this call", here(f"{name} = ...")), ("made by", made(param._edge))],
+                    [
+                        "a parameter with these values: nn.Parameter(y.detach().clone())",
+                        "a value that follows other parameters: compute it in forward()",
+                    ],
+                ))  # fmt: skip
         if param is not None:
             for hook in registering["parameter"].values():
                 param = _answer(hook(self, name, param), param)

@@ -12,6 +12,7 @@ import numpy as np
 from wengert._core import Node, Site
 from wengert._device import cpu
 from wengert._dtypes import of_numpy
+from wengert._messages import message
 from wengert._size import Size
 from wengert._storage import place
 
@@ -68,7 +69,13 @@ class Report(NamedTuple):
 
     def error(self) -> CheckpointError:
         """The error, in PyTorch's words first."""
-        return CheckpointError(f"{self._headline()}\n{self._body()}")
+        head = f"{self._headline()}\n{self._body()}"
+        return CheckpointError(message("checkpoint-mismatch", head, remedies=[
+            "the function must do the same both times: no counters, caches or switches that change"
+            " between forward and backward",
+            "random numbers must come from the default generator, with preserve_rng_state=True",
+            "what has to run only once goes outside of the checkpointed function",
+        ]))  # fmt: skip
 
     def _headline(self) -> str:
         known, found = tensors_in(self.forward), tensors_in(self.again)
@@ -105,12 +112,6 @@ class Report(NamedTuple):
             "  what its two runs recorded, operation by operation (- forward only, + recomputation"
             " only):",
             *(f"    {line}" for line in self._difference()),
-            "  Remedies:",
-            "    1. the function must do the same both times: no counters, caches or switches that"
-            " change between forward and backward",
-            "    2. random numbers must come from the default generator, with"
-            " preserve_rng_state=True",
-            "    3. what has to run only once goes outside of the checkpointed function",
         ]
         return "\n".join(lines)
 

@@ -33,6 +33,7 @@ from wengert._core import (
     tensors,
     wrap,
 )
+from wengert._messages import more
 from wengert.autograd import _errors
 from wengert.autograd._engine import Walk
 from wengert.autograd._mode import enable_grad
@@ -362,7 +363,8 @@ class SecondRun:
         if array is None:
             return CheckpointError(
                 "torch.utils.checkpoint: a backward inside of the checkpointed function released"
-                f" what {_errors.made(node)} saved, and the first time it did not"
+                f" what {_errors.made(node)} saved, and the first time it did not\n"
+                + more("checkpoint-backward-inside")
             )
         write = _storage.write_after(array, node.seq) if _storage.clock.newest > node.seq else None
         if write is not None:

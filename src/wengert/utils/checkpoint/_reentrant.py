@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from wengert._core import Tensor
+from wengert._messages import more
 from wengert._random import default_generator
 from wengert.autograd._backward import backward
 from wengert.autograd._engine import current
@@ -48,7 +49,9 @@ def check_backward_validity(inputs: Iterable[Any]) -> None:
     """
     if not any(x.requires_grad for x in inputs if isinstance(x, Tensor)):
         warnings.warn(
-            "None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2
+            "None of the inputs have requires_grad=True. Gradients will be None\n"
+            + more("checkpoint-without-grad"),
+            stacklevel=2,
         )
 
 
@@ -92,7 +95,8 @@ class CheckpointFunction(Function):
         ]
         if not wanted:
             raise RuntimeError(
-                "none of output has requires_grad=True, this checkpoint() is not necessary"
+                "none of output has requires_grad=True, this checkpoint() is not necessary\n"
+                + more("checkpoint-without-grad")
             )
         backward([out for out, _ in wanted], [g for _, g in wanted])
         gradients = [x.grad if isinstance(x, Tensor) else None for x in inputs]
@@ -117,7 +121,7 @@ class _OfWholeWalks(FunctionNode):
                 "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or"
                 " passing an `inputs` parameter to .backward(). To resolve this error, you can"
                 " either set use_reentrant=False, or call .backward() without passing the `inputs`"
-                " argument."
+                f" argument.\n{more('checkpoint-reentrant-inputs')}"
             )
         return super().pullback_to(g, wanted, lift)
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from wengert import _storage
 from wengert._core import Node, mode, tick, wrap
+from wengert._messages import more
 from wengert.autograd._saved.packing import enter, leave, stack
 from wengert.ops._declare import Op
 from wengert.utils.checkpoint._aten import OpOverload, OpOverloadPacket, presented
@@ -168,7 +169,8 @@ class _Serving(_Selecting):
             raise RuntimeError(
                 f"{function} {place}encountered during backward but not found in storage. This can"
                 " happen if the operations in the checkpointed region are nondeterministic or"
-                " depend on global state that changed between forward and backward."
+                " depend on global state that changed between forward and backward.\n"
+                + more("checkpoint-mismatch")
             )
         entry = entries[call]
         if entry is None:
@@ -188,7 +190,8 @@ def _check_unwritten(entry: _Entry, op: Op) -> None:
             "Tensor cached during selective activation checkpoint has been mutated: the result of"
             f" {op.called}, {entry.array.dtype.name} {list(entry.array.shape)}, by {write.by} at"
             f" {_storage.place(write.code, write.lasti)}; use the out-of-place form there, or let"
-            " the policy recompute it (allow_cache_entry_mutation=True takes it as it is)"
+            " the policy recompute it (allow_cache_entry_mutation=True takes it as it is)\n"
+            + more("saved-tensor-overwritten")
         )
 
 
