@@ -327,6 +327,10 @@ def no_overflow(lib: Any) -> None:
     lib.zeros(2).copy_(1j)
 
 
+def modulus_into_complex_numbers(lib: Any) -> None:
+    lib.zeros(2, dtype=lib.complex64).abs_()
+
+
 REFUSED = [
     (leaf, RuntimeError, LEAF), (leaf_item, RuntimeError, LEAF),
     (view_of_leaf, RuntimeError, VIEW_OF_LEAF), (item_of_leaf, RuntimeError, VIEW_OF_LEAF),
@@ -339,6 +343,7 @@ REFUSED = [
     (wrong_size, RuntimeError, "must match the existing size"),
     (no_tensor, TypeError, "must be Tensor, not list"),
     (no_overflow, None, "without overflow"),
+    (modulus_into_complex_numbers, RuntimeError, "In-place abs is not supported for complex"),
 ]  # fmt: skip
 
 
@@ -352,6 +357,17 @@ def test_refusals(program: Any, kind: Any, match: str, torch: Any) -> None:
             program(torch)
     with pytest.raises(kind or RuntimeError, match=match):
         program(wengert)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64", "complex64"])
+@pytest.mark.parametrize("length", [2, 4, 8, 16])
+def test_a_column_is_negated(length: int, dtype: str) -> None:
+    """NumPy 2.4's `np.negative(column, out=column)` is wrong for some lengths of a row."""
+    x = wengert.arange(1, 9 * length + 1).to(getattr(wengert, dtype)).reshape(9, length)
+    expected = x.numpy().copy()
+    expected[:, 1] *= -1
+    x[:, 1].neg_()
+    np.testing.assert_array_equal(x.numpy(), expected)
 
 
 def test_a_refused_write_changes_nothing() -> None:

@@ -52,7 +52,8 @@ def commit(gradients: dict[Node, Any]) -> None:
             known = made.get(id(tensor))
             before = getattr(tensor, "_grad", None) if known is None else known[1]
             if before is None:
-                first = clone(g) if isinstance(g, Tensor) else wrap(owned(g, tensor._array.dtype))
+                into = tensor._array
+                first = clone(g) if isinstance(g, Tensor) else wrap(owned(g, into.dtype, into))
                 made[id(tensor)] = tensor, first
             elif isinstance(g, Tensor) or before._edge is not None:
                 earlier.append(before)
@@ -78,15 +79,24 @@ def _holder(node: Node) -> Tensor | None:
     return None if retain is None else retain()
 
 
-def owned(g: Any, dtype: np.dtype[Any]) -> Any:
+def owned(g: Any, dtype: np.dtype[Any], like: np.ndarray | None = None) -> Any:
     """`g` as an array of a dtype that nothing but the caller's variable refers to.
 
-    To be called by whoever holds the last reference, and not through another function.
+    It lies in memory as `like` does, if that is an array without gaps, or else in C order. To be
+    called by whoever holds the last reference, and not through another function.
     """
     plain = type(g) is np.ndarray and g.base is None and g.dtype == dtype
-    if plain and g.flags.c_contiguous and getrefcount(g) <= _OWNED:
+    if like is None or like.flags.c_contiguous:
+        if plain and g.flags.c_contiguous and getrefcount(g) <= _OWNED:
+            return g
+        return np.array(g, dtype=dtype, order="C")
+    if plain and g.strides == like.strides and getrefcount(g) <= _OWNED:
         return g
-    return np.array(g, dtype=dtype, order="C")
+    out = np.empty_like(like, dtype)
+    if out.strides != like.strides:
+        out = np.empty(like.shape, dtype)
+    np.copyto(out, g, casting="unsafe")
+    return out
 
 
 def _calibrate() -> int:

@@ -121,6 +121,13 @@ def resolve_neg(self: Tensor) -> Tensor:
     return self
 
 
+def _modulus(input: Tensor) -> Tensor:
+    """What `abs_` writes: complex numbers have absolute values of another type."""
+    if input.is_complex():
+        raise RuntimeError("In-place abs is not supported for complex tensors.")
+    return ops.abs(input)
+
+
 def polygamma(self: Tensor, n: int) -> Tensor:
     """The n-th derivative of `digamma`.
 
@@ -147,4 +154,6 @@ def bind() -> None:
         setattr(Tensor, function.__name__, function)
     define: Any = Tensor
     define.__div__, define.__rdiv__ = Tensor.__truediv__, Tensor.__rtruediv__
+    define.abs_ = inplace(_modulus, "abs_")
+    define.absolute_ = inplace(_modulus, "absolute_")
     define.polygamma_ = inplace(polygamma, "polygamma_")
