@@ -46,7 +46,8 @@ by_seq = attrgetter("seq")
 Lift = Callable[[Any, "Node | None"], Any]
 Grads = tuple[Any, ...]
 
-# Called with each walk before it starts and after it ends: `wengert run` reports from here.
+# Called with each walk before it starts and when it has ended, with "before", and "after" or
+# "raised": `wengert run` reports from here.
 observers: list[Callable[[Walk, str], None]] = []
 
 
@@ -296,6 +297,8 @@ class Walk:
                 self._run_plain()
         except BaseException:
             self.interrupted()
+            for observe in observers:
+                observe(self, "raised")
             raise
         self.pending, self.order, self.roots, self.stops = {}, [], (), frozenset()
         for observe in observers:

@@ -79,8 +79,13 @@ def _line(call: Call | None) -> str:
 
 def name_of(node: Node) -> str:
     """The name of a node's operation, as it was called."""
-    op = getattr(node, "op", None)
-    return op.called if op is not None else type(node).__name__.removesuffix("Backward0")
+    return name_of_kind(type(node))
+
+
+def name_of_kind(kind: type[Node]) -> str:
+    """The name of the operation whose nodes are of a class."""
+    op = getattr(kind, "op", None)
+    return op.called if op is not None else kind.__name__.removesuffix("Backward0")
 
 
 def origin(node: Node) -> str:

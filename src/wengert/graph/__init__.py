@@ -17,6 +17,14 @@ from wengert.graph._memory import Line as Line
 from wengert.graph._memory import Memory as Memory
 from wengert.graph._memory import Report as Report
 from wengert.graph._memory import held_by as held_by
+from wengert.graph._profile import BackwardCall as BackwardCall
+from wengert.graph._profile import Band as Band
+from wengert.graph._profile import Holding as Holding
+from wengert.graph._profile import Peak as Peak
+from wengert.graph._profile import Profile as Profile
+from wengert.graph._profile import Share as Share
+from wengert.graph._profile import Timeline as Timeline
+from wengert.graph._profile import profile as profile
 from wengert.graph._recorder import Recorder as Recorder
 from wengert.graph._saved import SavedValue as SavedValue
 from wengert.graph._saved import SavedValues as SavedValues

@@ -54,6 +54,10 @@ class Stack(threading.local):
 
 stack = Stack()
 
+# Called, on any thread, with each node that a saver has had, and with None when the values that
+# a checkpoint left out have come back to memory.
+observers: list[Callable[[Node | None], None]] = []
+
 
 class SaverSite(Site):
     """A site whose nodes the innermost saver is told of."""
@@ -81,6 +85,8 @@ class SaverSite(Site):
             node = entries[-1][0].recorded(node)
         if witness is not None:
             witness(node)
+        for observe in observers:
+            observe(node)
         return node
 
 
@@ -320,6 +326,16 @@ def unpacking_class(kind: Any) -> type[Unpacking]:
     return found
 
 
+class Absent:
+    """Stands for a saved array that was left out, and that may have come back to memory."""
+
+    __slots__ = ()
+
+    def present(self) -> np.ndarray | None:
+        """The array, while it is there."""
+        raise NotImplementedError
+
+
 def arrays_in(value: Any) -> Iterator[np.ndarray]:
     """The arrays that a packed value, or a container of such, keeps in memory."""
     if isinstance(value, np.ndarray):
@@ -328,6 +344,8 @@ def arrays_in(value: Any) -> Iterator[np.ndarray]:
         yield memory_of(value)
     elif isinstance(value, Packed):
         yield from arrays_in(value.value)
+    elif isinstance(value, Absent):
+        yield from arrays_in(value.present())
     elif isinstance(value, list | tuple):
         for item in value:
             yield from arrays_in(item)

@@ -38,10 +38,12 @@ from wengert.autograd import _errors
 from wengert.autograd._engine import Walk
 from wengert.autograd._mode import enable_grad
 from wengert.autograd._saved.packing import (
+    Absent,
     Hooks,
     Packed,
     enter,
     leave,
+    observers,
     packed,
     shown,
     unpacking_class,
@@ -89,13 +91,18 @@ def _step(node: Node, arrays: list[Any]) -> Step:
     return Step(type(node), node.code, node.lasti, node.site, node.shape, outlines)
 
 
-class Wanted:
+class Wanted(Absent):
     """Stands for an array that a frame can bring; alive as long as a node may ask for it."""
 
     __slots__ = ("__weakref__", "frame", "index")
 
     def __init__(self, frame: Frame, index: int) -> None:
         self.frame, self.index = frame, index
+
+    def present(self) -> np.ndarray | None:
+        """The array, after the function ran again and before a walk uses it."""
+        found = self.frame.found.get(self.index)
+        return None if isinstance(found, Exception) else found
 
 
 def _brought(value: tuple[Wanted, list[Any]]) -> Tensor:
@@ -268,6 +275,8 @@ class Frame:
         if self.complete or most is not None:  # or a backward inside of the function asks
             self._compare(first, run.steps)
         self.found = {i: run.found(i) for i in alive if i < len(run.saved)}
+        for observe in observers:
+            observe(None)
 
     @contextmanager
     def _surroundings(self, run: SecondRun) -> Iterator[None]:

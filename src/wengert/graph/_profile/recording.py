@@ -1,0 +1,430 @@
+"""Watches which nodes hold which memory, from when until when, without a hook on operations.
+
+Every node has a number from the clock that orders nodes and writes, so that it is enough to
+look at a node once while it lives: when a backward begins, before the garbage collector moves
+young objects out of sight, or when a thread that looks every few milliseconds happens upon it.
+What is written down are numbers; nothing that is seen is kept alive.
+"""
+
+from __future__ import annotations
+
+import gc
+import threading
+from array import array
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from operator import attrgetter
+from time import perf_counter
+from types import CodeType
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary, ref
+
+import numpy as np
+
+from wengert._core import Call, Leaf, Node, Site, memory_of, tick
+from wengert._storage import owner
+from wengert.autograd import _engine, _errors
+from wengert.autograd._engine import Walk
+from wengert.autograd._saved import packing
+from wengert.autograd._saved.packing import arrays_in
+
+INTERVAL = 0.005  # seconds between two looks of the thread
+MOST = 16_000_000  # numbers in the log: 128 MB
+_YOUNG = 20_000  # young objects from which looks are rationed
+_GAP = 16  # nodes that a walk may have left unreleased before one that it has released
+FIELDS = 6  # of an entry in the log, in front of its pairs
+
+
+class Reading(NamedTuple):
+    """How nodes of a class are read: the number of the class, and what gets its saved values."""
+
+    kind: int
+    read: Callable[[Any], Any]
+    one: bool  # whether that is a single value, not a tuple
+
+
+LEAF = Reading(-1, attrgetter("tensor"), True)
+
+
+class Kinds(dict[type, "Reading | None"]):
+    """For each class: how its nodes are read, or None where there is nothing to be read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def __missing__(self, kind: type) -> Reading | None:
+        reading = None
+        if kind is Leaf:
+            reading = LEAF
+        elif issubclass(kind, Node) and kind.saved:
+            slots = [slot for slot, _ in kind.saved]
+            reading = Reading(len(self.names), attrgetter(*slots), len(slots) == 1)
+            self.names.append(_errors.name_of_kind(kind))
+        self[kind] = reading
+        return reading
+
+
+class Seen(ref[Node]):
+    """A weak reference to a node that no walk is about to release."""
+
+    __slots__ = ("seq",)
+    seq: int
+
+
+@dataclass(slots=True)
+class Passage:
+    """One walk: its line, when it was, and the nodes that it passed, newest first."""
+
+    call: Call
+    thread: int
+    nodes: int
+    retains: bool
+    late: bool  # whether it releases nothing before it is through
+    begin: int  # on the clock that orders nodes, as `end` and those of the pins
+    order: list[Node]  # the walk's own list, while it lasts
+    end: int | None = None
+    raised: bool = False
+    passed: array[int] = field(default_factory=lambda: array("q"))
+    kept: set[int] = field(default_factory=set)  # those of them that it did not release
+    pins: list[tuple[int, int]] = field(default_factory=list)  # when, the oldest passed by then
+    brought: list[tuple[int, int]] = field(default_factory=list)  # node, entry of what came back
+    packed: dict[int, set[int]] = field(default_factory=dict)  # what those hold, by ids
+    front: int = 0  # how far in `order`, from its end, nodes are known to be released
+
+
+class Recording:
+    """The log of a program's graphs between `start` and `stop`.
+
+    Attributes:
+        log: for each node that holds arrays: its number, the id of its code object, the offset,
+            the numbers of its module and its class, and how many pairs follow: the id of a
+            storage and its bytes. Of several entries with one number the last one counts.
+        deaths: (tick, number) of nodes that went without being released.
+        leaves: (tick, id) of storages of leaves, and (tick, ~id) when it no longer is a leaf's.
+        times: (tick, seconds) at which both are known.
+        passages: the walks, in the order in which they began.
+    """
+
+    def __init__(self, calls: int | None = None) -> None:
+        self.log = array("q")
+        self.codes: dict[int, CodeType] = {}
+        self.modules: list[str] = []
+        self.kinds = Kinds()
+        self.deaths: list[tuple[int, int]] = []
+        self.leaves: list[tuple[int, int]] = []
+        self.times: list[tuple[int, float]] = []
+        self.passages: list[Passage] = []
+        self.running = False
+        self.ended = ""  # why it ended by itself, if it did
+        self._calls = calls
+        self._lock = threading.Lock()
+        self._open: WeakKeyDictionary[Walk, Passage] = WeakKeyDictionary()
+        self._live: dict[int, Seen | None] = {}  # nodes that hold something; None: a walk has them
+        self._leaves: dict[int, tuple[ref[Leaf], int, int]] = {}  # ids of array and storage
+        self._paths: dict[tuple[int, ...], int] = {}
+        self._unfinished: list[ref[Node]] = []
+        self._refs: list[Any] = []  # of modules: the ids in `_paths` are of these
+        self._looked = self._took = 0.0
+        self._before = 0  # when the latest walk ended
+        self._stopped = threading.Event()
+        self._sampler: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Look at what there is, and watch from now on. RuntimeError if it was started before."""
+        if self.times:
+            raise RuntimeError("profile(): was started before; make another one")
+        self._mark()
+        with self._lock:
+            self._note(self._chosen(gc.get_objects()), True)
+        self.running = True
+        _engine.observers.append(self._walk)
+        packing.observers.append(self._told)
+        gc.callbacks.append(self._collect)
+        self._sampler = threading.Thread(target=self._sample, name="wengert-profile", daemon=True)
+        self._sampler.start()
+
+    def stop(self) -> None:
+        """Look a last time, and watch no longer."""
+        if self._walk not in _engine.observers:
+            return
+        self.look()
+        self._end("")
+        _engine.observers.remove(self._walk)
+        packing.observers.remove(self._told)
+        gc.callbacks.remove(self._collect)
+        assert self._sampler is not None
+        self._sampler.join()
+        self.kinds.clear()
+        self._refs.clear()
+
+    def look(self) -> None:
+        """Look at what there is now."""
+        if self.running:
+            with self._lock:
+                self._young()
+            self._mark()
+
+    def _end(self, why: str) -> None:
+        if self.running:
+            self._mark()
+            self.running, self.ended = False, why
+            self._stopped.set()
+
+    def _mark(self) -> int:
+        """Take the time; what the clock of nodes says."""
+        now = tick()
+        self.times.append((now, perf_counter()))
+        return now
+
+    # What is told of by the engine, by savers, by the collector and by the thread.
+
+    def _walk(self, walk: Walk, when: str) -> None:
+        if not self.running:
+            return
+        with self._lock:
+            if when == "before":
+                self._begin(walk)
+            else:
+                self._finish(walk, when == "raised")
+        if len(self.log) > MOST:
+            self._end(f"the log was full after {len(self.passages):,} calls")
+        elif self._calls is not None and not self._open and len(self.passages) >= self._calls:
+            self._end(f"it was to record {self._calls:,} calls")
+
+    def _told(self, node: Node | None) -> None:
+        """A node was recorded while somebody has a say in what is saved; None: values are back."""
+        if not self.running:
+            return
+        with self._lock:
+            self._pin(threading.get_ident())
+            if node is None:
+                self._brought_back()
+            elif self.kinds[type(node)]:
+                self._live.pop(node.seq, None)  # the thread may have seen it before the saver
+                self._note([node], True)
+
+    def _collect(self, phase: str, info: dict[str, int]) -> None:
+        """Young objects are about to become older: `_young` would miss them."""
+        if phase == "start" and self.running and self._lock.acquire(blocking=False):
+            try:
+                if not self._counted_elsewhere():
+                    self._young()
+            finally:
+                self._lock.release()
+
+    def _sample(self) -> None:
+        while not self._stopped.wait(INTERVAL):
+            # A walk counts references to nodes, of which a look makes some: none may run, nor
+            # begin meanwhile.
+            if not _engine.running.lock.acquire(blocking=False):
+                continue
+            try:
+                if not _engine.running.walks and self._lock.acquire(blocking=False):
+                    try:
+                        self._young()
+                    finally:
+                        self._lock.release()
+                self._mark()
+            finally:
+                _engine.running.lock.release()
+
+    def _counted_elsewhere(self) -> bool:
+        here = threading.get_ident()
+        return any(w.retain == "auto" and w.thread != here for w in list(_engine.running.walks))
+
+    # Nodes.
+
+    def _chosen(self, things: Iterable[Any]) -> list[Node]:
+        """The nodes among some objects that have something to be read."""
+        kinds = self.kinds
+        try:
+            return [thing for thing in things if kinds[type(thing)]]
+        except TypeError:  # a class that cannot be hashed
+            return [t for t in things if issubclass(type(t), Node) and kinds[type(t)]]
+
+    def _young(self) -> None:
+        """Look at all nodes that are new since the garbage collector last went to work."""
+        began = perf_counter()
+        # With the collector off, or seldom at work, there may be very many young objects.
+        if gc.get_count()[0] > _YOUNG and began - self._looked < 20 * self._took:
+            return
+        found = self._chosen(gc.get_objects(generation=0))
+        if self._unfinished:
+            found += [node for r in self._unfinished if (node := r()) is not None]
+            self._unfinished = []
+        self._note(found, True)
+        self._looked = perf_counter()
+        self._took = self._looked - began
+
+    def _note(self, nodes: list[Any], watched: bool) -> None:
+        """Write down nodes that are not yet; `watched` has their deaths written down as well."""
+        live, kinds = self._live, self.kinds
+        module, last = -1, None
+        for node in nodes:
+            if type(node) is Leaf:
+                self._note_leaf(node)
+        for node in nodes:
+            reading = kinds[type(node)]
+            try:
+                seq = node.seq
+                if seq in live or reading is LEAF:
+                    continue
+                site = node.site
+                if site is not last:
+                    module, last = self._module(site), site
+                if self._entry(seq, node, reading, module):
+                    live[seq] = self._seen(node, seq) if watched else None
+            except AttributeError:  # whoever makes it is not done
+                self._unfinished.append(ref(node))
+
+    def _entry(self, number: int, node: Node, reading: Any, module: int) -> bool:
+        """Write down what a node holds; whether it holds anything."""
+        kind, read, one = reading
+        values, code = read(node), node.code
+        key = id(code)
+        if key not in self.codes:
+            self.codes[key] = code
+        entry = [number, key, node.lasti, module, kind, 0]
+        for value in (values,) if one else values:
+            if type(value) is np.ndarray:
+                base = value if value.base is None else owner(value)
+                entry += id(base), base.nbytes
+            elif value is not None:
+                for kept in arrays_in(value):
+                    base = owner(kept)
+                    entry += id(base), base.nbytes
+        if len(entry) == FIELDS:
+            return False
+        entry[5] = (len(entry) - FIELDS) // 2
+        self.log.fromlist(entry)
+        return True
+
+    def _seen(self, node: Node, seq: int) -> Seen:
+        seen = Seen(node, self._died)
+        seen.seq = seq
+        return seen
+
+    def _died(self, seen: Any) -> None:
+        """A node went with what held it. May be called anywhere: no lock, nothing but appends."""
+        if self.running:
+            self.deaths.append((self._mark(), seen.seq))
+            self._live.pop(seen.seq, None)
+
+    def _note_leaf(self, leaf: Leaf) -> None:
+        """Write down which storage is a leaf's: it is not the graph's while the leaf lives."""
+        try:
+            tensor, seq = leaf.tensor(), leaf.seq
+        except AttributeError:  # whoever makes it is not done
+            self._unfinished.append(ref(leaf))
+            return
+        if tensor is None:
+            return
+        kept, known, since = memory_of(tensor), self._leaves.get(seq), seq
+        if known is not None:
+            if known[1] == id(kept):
+                return
+            since = self._before  # the tensor was given other memory since
+            self._disown(seq, since)
+        storage = id(owner(kept))
+        self._leaves[seq] = ref(leaf, lambda _: self._disown(seq)), id(kept), storage
+        self.leaves.append((since, storage))
+
+    def _disown(self, seq: int, since: int | None = None) -> None:
+        known = self._leaves.pop(seq, None)
+        if known is not None and self.running:
+            self.leaves.append((tick() if since is None else since, ~known[2]))
+
+    def _module(self, site: Site) -> int:
+        """The number of the module that a site is inside of."""
+        chain = []
+        at: Site | None = site
+        while at is not None:
+            chain.append(at.module)
+            at = at.parent
+        key = tuple(map(id, chain))
+        number = self._paths.get(key)
+        if number is None:
+            number = self._paths[key] = len(self.modules)
+            self.modules.append(site.path())
+            self._refs.append(chain)
+        return number
+
+    # Walks.
+
+    def _begin(self, walk: Walk) -> None:
+        self._pin(threading.get_ident())
+        kinds, live = self.kinds, self._live
+        found = [
+            n for n in walk.order if (r := kinds[type(n)]) and (r is LEAF or n.seq not in live)
+        ]
+        self._note(found, False)
+        del found
+        self._young()
+        late = walk.listeners or _engine.anomaly.check is not None
+        begin, retains = self._mark(), walk.retain is True
+        passage = Passage(walk.call, walk.thread, walk.nodes, retains, late, begin, walk.order)
+        self.passages.append(passage)
+        self._open[walk] = passage
+
+    def _finish(self, walk: Walk, raised: bool) -> None:
+        passage = self._open.pop(walk, None)
+        if passage is None:
+            return
+        kinds, live, mark = self.kinds, self._live, walk.mark
+        passed, kept = [], []
+        node = state = None
+        for node in reversed(passage.order):
+            if kinds[type(node)] and type(node) is not Leaf and node.seq in live:
+                seq = node.seq
+                passed.append(seq)
+                state = node.state
+                if state is mark or (state is not None and state.released is mark.released):
+                    del live[seq]
+                else:
+                    kept.append(seq)
+                    if live[seq] is None:
+                        live[seq] = self._seen(node, seq)
+        passage.passed, passage.kept = array("q", passed), set(kept)
+        passage.raised = raised
+        passage.end = self._before = self._mark()
+        del node, state  # the last that hold nodes
+        passage.order, passage.packed = [], {}
+
+    def _pin(self, thread: int) -> None:
+        """Write down how far the walks of this thread have come."""
+        for walk, passage in list(self._open.items()):
+            if passage.thread == thread:
+                oldest = _front(passage) if walk.at is None else walk.at.seq + 1
+                if oldest is not None:
+                    passage.pins.append((tick(), oldest))
+
+    def _brought_back(self) -> None:
+        """Write down what packed values hold now that a checkpoint's function ran again."""
+        for passage in self._open.values():
+            if passage.thread != threading.get_ident():
+                continue
+            for node in reversed(passage.order):
+                if isinstance(node, packing.Unpacking):
+                    held = {id(a) for slot, _ in node.saved for a in arrays_in(getattr(node, slot))}
+                    if held == passage.packed.get(node.seq):
+                        continue
+                    passage.packed[node.seq] = held
+                    number, module = tick(), self._module(node.site)
+                    if self._entry(number, node, self.kinds[type(node)], module):
+                        passage.brought.append((node.seq, number))
+
+
+def _front(passage: Passage) -> int | None:
+    """The number of the oldest node that a walk has released so far."""
+    order, at = passage.order, passage.front
+    missing = 0
+    while at < len(order) and missing < _GAP:
+        node = order[-1 - at]
+        at += 1
+        if type(node) is Leaf:
+            continue
+        missing += 1
+        if node.state is not None and node.state.released is passage.call:
+            passage.front, missing = at, 0
+    return order[-passage.front].seq if passage.front else None
