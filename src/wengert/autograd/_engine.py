@@ -213,6 +213,7 @@ class Walk:
 
     def check(self) -> None:
         """Raise if the walk cannot succeed: a released node, or a saved value written since."""
+        passed = []  # said of a walk that succeeds
         for node in self.special:
             if node not in self.pending or node in self.stops or node.state is None:
                 continue
@@ -221,13 +222,15 @@ class Walk:
             if node.state.released:
                 if node.saved or not compatibility.lenient:
                     raise _errors.released(self, node)
-                _errors.warn_released(self, node)
+                passed.append(node)
         newest = _storage.clock.newest
         for node in self.order:
             if node.seq > newest:
                 break
             if node.saved and node not in self.stops:
                 self._check_saved(node)
+        for node in passed:
+            _errors.warn_released(self, node)
 
     def _check_hidden(self, targets: set[Node]) -> None:
         """Raise if a released node may hide a way to a target: part of a gradient would be lost.
