@@ -1,0 +1,20 @@
+"""Both losses are summed, and the graph is walked once."""
+
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+trunk, price, sold = nn.Linear(8, 16), nn.Linear(16, 1), nn.Linear(16, 1)
+params = [*trunk.parameters(), *price.parameters(), *sold.parameters()]
+optimizer = torch.optim.SGD(params, lr=0.1)
+x, y, z = torch.randn(32, 8), torch.randn(32, 1), torch.randint(0, 2, (32, 1)).float()
+
+for _ in range(3):
+    hidden = torch.relu(trunk(x))
+    price_loss = nn.functional.mse_loss(price(hidden), y)
+    sold_loss = nn.functional.binary_cross_entropy_with_logits(sold(hidden), z)
+    optimizer.zero_grad()
+    (price_loss + sold_loss).backward()
+    optimizer.step()
+
+print(f"price {price_loss.item():.3f}, sold {sold_loss.item():.3f}")
