@@ -16,7 +16,7 @@ import os
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -70,6 +70,15 @@ class Site:
 ROOT = Site()
 
 
+class Cut(NamedTuple):
+    """Where a tensor lost its graph: by which call, at which line, and at which node."""
+
+    what: str
+    code: CodeType
+    lasti: int
+    node: weakref.ref[Node] | None = None
+
+
 class Mode(threading.local):
     """What an operation asks before it records, per thread.
 
@@ -79,6 +88,7 @@ class Mode(threading.local):
 
     site: Site | None = ROOT
     where: Site = ROOT
+    off: Cut | None = None  # where recording was last turned off
 
 
 mode = Mode()
@@ -93,10 +103,11 @@ class Tensor(TensorMethods):
     tensor([3., 6.], grad_fn=<MulBackward0>)
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_array", "_edge", "_grad", "_root", "_views")
+    __slots__ = ("__dict__", "__weakref__", "_array", "_cut", "_edge", "_grad", "_root", "_views")
 
     _array: np.ndarray
     _edge: Node | None
+    _cut: Cut | None  # set on every tensor without an edge: where its values left a graph
     _grad: Tensor | None
     _root: Tensor  # set on a view: the tensor whose memory it shows
     _views: list[weakref.ref[Tensor]]  # set on a tensor that has views
@@ -334,7 +345,26 @@ def wrap(array: Any, edge: Node | None = None) -> Tensor:
     tensor = new(Tensor)
     tensor._array = array if type(array) is np.ndarray else np.asarray(array)
     tensor._edge = edge
+    tensor._cut = None
     return tensor
+
+
+def cut_at(what: str, source: Tensor) -> Cut | None:
+    """The `_cut` of what a call makes of a tensor without recording it."""
+    edge = source._edge
+    if edge is None:
+        return source._cut
+    return Cut(what, *caller(getframe(1)), weakref.ref(edge))
+
+
+def cut_from(inputs: Iterable[Any]) -> Cut | None:
+    """The `_cut` of what an operation that recorded nothing made of its inputs."""
+    for x in inputs:
+        if isinstance(x, Tensor):
+            cut = mode.off if x._edge is not None else x._cut
+            if cut is not None:
+                return cut
+    return None
 
 
 def state_of(node: Node) -> State:

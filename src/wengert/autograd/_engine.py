@@ -87,6 +87,7 @@ class Running:
         self.lock = threading.RLock()
         self.walks: set[Walk] = set()
         self.begun: deque[int] = deque(maxlen=_RECENT)  # when the latest walks began
+        self.calls: deque[Call] = deque(maxlen=_RECENT)
 
 
 running = Running()
@@ -156,6 +157,7 @@ class Walk:
                         raise _errors.contended(self, other)
                 running.walks.add(self)
                 running.begun.append(tick())
+                running.calls.append(self.call)
             self.run(seeds, lift)
         finally:
             running.walks.discard(self)

@@ -35,6 +35,8 @@ def set_edge(tensor: Tensor, edge: Node | None) -> None:
     """A new history; who asked for the tensor's gradient gets that of its new value."""
     before = tensor._edge
     tensor._edge = edge
+    if edge is None and before is not None:
+        tensor._cut = None
     if before is None or before.state is None or before.state.retain is None:
         return
     if before.state.retain() is tensor and edge is not None and edge is not before:

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from wengert._core import mode
+from wengert._core import Cut, caller, getframe, mode
 
 
 def is_grad_enabled() -> bool:
@@ -21,18 +21,21 @@ def is_grad_enabled() -> bool:
     return mode.site is not None
 
 
-def _set(enabled: bool) -> None:
+def _set(enabled: bool, what: str = "") -> None:
     mode.site = mode.where if enabled else None
+    if not enabled and what:  # for whoever asks later why something has no graph
+        mode.off = Cut(what, *caller(getframe(2)))
 
 
 class _GradMode:
     """A context that is also a decorator; around a generator it covers each of its steps."""
 
     enabled: bool
+    what: str  # as the program wrote it
 
     def __enter__(self) -> None:
         self._before = mode.site is not None
-        _set(self.enabled)
+        _set(self.enabled, self.what)
 
     def __exit__(self, *exception: object) -> None:
         _set(self._before)
@@ -40,13 +43,18 @@ class _GradMode:
     def _fresh(self) -> _GradMode:
         return type(self)()
 
+    def _around(self, function: Callable[..., Any]) -> _GradMode:
+        fresh = self._fresh()
+        fresh.what = f"{self.what} around {function.__name__}()"
+        return fresh
+
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         if inspect.isgeneratorfunction(function):
             return _around_generator(self, function)
 
         @functools.wraps(function)
         def decorated(*args: Any, **options: Any) -> Any:
-            with self._fresh():
+            with self._around(function):
                 return function(*args, **options)
 
         return decorated
@@ -59,7 +67,7 @@ def _around_generator(context: _GradMode, function: Callable[..., Any]) -> Calla
         step: Callable[[], Any] = functools.partial(next, generator)
         try:
             while True:
-                with context._fresh():
+                with context._around(function):
                     try:
                         value = step()
                     except StopIteration as end:
@@ -90,6 +98,7 @@ class no_grad(_GradMode):  # noqa: N801 (PyTorch's name)
     """
 
     enabled = False
+    what = "no_grad()"
 
     def __new__(cls, orig_func: Callable[..., Any] | None = None) -> Any:
         self = super().__new__(cls)
@@ -111,6 +120,7 @@ class enable_grad(no_grad):  # noqa: N801
     """
 
     enabled = True
+    what = "enable_grad()"
 
 
 class set_grad_enabled(_GradMode):  # noqa: N801
@@ -122,13 +132,15 @@ class set_grad_enabled(_GradMode):  # noqa: N801
     False
     """
 
+    what = "set_grad_enabled(False)"
+
     def __init__(self, mode: bool) -> None:
         self.enabled = bool(mode)
         self._before = is_grad_enabled()
-        _set(self.enabled)
+        _set(self.enabled, self.what)
 
     def __enter__(self) -> None:
-        _set(self.enabled)
+        _set(self.enabled, self.what)
 
     def _fresh(self) -> _GradMode:
         return set_grad_enabled(self.enabled)
@@ -146,6 +158,8 @@ class inference_mode(_GradMode):  # noqa: N801
     ...     wengert.is_grad_enabled()
     False
     """
+
+    what = "inference_mode()"
 
     def __new__(cls, mode: bool | Callable[..., Any] = True) -> Any:
         self = super().__new__(cls)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor, leaf_of, new
+from wengert._core import Tensor, cut_at, leaf_of, new
 from wengert._device import device as device_type
 from wengert._device import on_cpu
 from wengert._dtypes import canonical, defaults, inexact, of_numpy
@@ -35,6 +35,7 @@ class Parameter(Tensor):
         self = new(cls)
         self._array = np.empty(0, np.float32) if data is None else _array_of(data, "Parameter")
         self._edge = None
+        self._cut = None if data is None else cut_at("Parameter()", data)
         if requires_grad:
             if self._array.dtype not in inexact:
                 raise RuntimeError(integer(
@@ -82,6 +83,7 @@ class Buffer(Tensor):
         self = new(cls)
         self._array = np.empty(0, np.float32) if data is None else _array_of(data, "Buffer")
         self._edge = None
+        self._cut = None if data is None else cut_at("Buffer()", data)
         self.persistent = persistent
         if data is not None and data._edge is not None:
             self._edge = leaf_of(self)
@@ -106,6 +108,7 @@ def _rebuild(cls: type[Parameter], array: np.ndarray, requires_grad: bool) -> Pa
     self = new(cls)
     self._array = canonical(array)
     self._edge = leaf_of(self) if requires_grad else None
+    self._cut = None
     return self
 
 
@@ -186,6 +189,7 @@ def _make(cls: Any, requires_grad: bool, device: Any, dtype: Any) -> Any:
     self = new(cls.cls_to_become)
     self._array = np.empty(0, (dtype or defaults.dtype).np)
     self._edge = leaf_of(self) if requires_grad else None
+    self._cut = None
     self.__class__ = cls
     return self
 
@@ -252,7 +256,7 @@ def is_lazy(param: Any) -> bool:
 def _convert_lazy(value: Any, function: Callable[[Tensor], Tensor]) -> None:
     """Give what waits the dtype that a function of tensors, such as `.to`, gives."""
     plain = new(Tensor)
-    plain._array, plain._edge = _memory.__get__(value), None
+    plain._array, plain._edge, plain._cut = _memory.__get__(value), None, None
     value._array = function(plain)._array
 
 

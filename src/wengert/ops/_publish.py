@@ -35,7 +35,7 @@ def {name}({signature}):
         if not ({all_arrays}):
             return foreign(op, ({inputs},), {{{params}}})
         return {compute_arrays}{first}
-{mixed}{ask}\
+{ask}{mixed}{watch}\
     try:
         out{aux} = {compute}
     except Exception as error:
@@ -46,18 +46,36 @@ def {name}({signature}):
     result._array = out
 {view}{record}"""
 
+# Where nothing is recorded, the result remembers where its inputs were cut off a graph.
 ASK = """\
     if {no_edge}:
         site = None
+{cuts}\
     else:
         site = mode.site
-        if type(site) is not Site and site is not None:
-            return watched(op, site, ({inputs},), {{{params}}})
+        if site is None:
+            cut = mode.off
+"""
+
+CUT = "{i}._cut"
+
+# An operation without a derivative cuts by itself.
+CUT_HERE = "{i}._cut if {i}._edge is None else cut_at({called!r}, {i})"
+
+NEXT_CUT = """\
+if cut is None and v_{i} is not {i}:
+    cut = {cut}
+"""
+
+WATCH = """\
+    if site is not None and type(site) is not Site:
+        return watched(op, site, ({inputs},), {{{params}}})
 """
 
 RECORD = """\
     if site is None:
         result._edge = None
+        result._cut = cut
         return result
     frame = getframe(1)
     code = frame.f_code
@@ -78,6 +96,7 @@ RECORD = """\
 
 NO_RECORD = """\
     result._edge = None
+    result._cut = cut
     return result
 """
 
@@ -231,9 +250,10 @@ def apply_source(op: Op, layout: Layout) -> str:
         mixed=_mixed_source(op) + _to_float_source(op, no_edge or "True"),
         aux="".join(f", {name}" for name in op.aux),
         view=f"    show(result, {op.inputs[0]})\n" if op.view else "",
-        ask=ASK.format(no_edge=no_edge, inputs=", ".join(op.inputs), params=_given(op))
+        ask=ASK.format(no_edge=no_edge, cuts=_cuts(op, CUT, "        "))
         if diff
-        else "",
+        else _cuts(op, CUT_HERE, "    "),
+        watch=WATCH.format(inputs=", ".join(op.inputs), params=_given(op)) if diff else "",
         record=RECORD.format(
             edges="".join(f"    node.e_{i} = e_{i}\n" for i in diff),
             saves="".join(f"    node.s_{n} = {_kept(layout, n)}\n" for n in layout.readers),
@@ -241,6 +261,18 @@ def apply_source(op: Op, layout: Layout) -> str:
         if diff
         else NO_RECORD,
     )
+
+
+def _cuts(op: Op, cut: str, margin: str) -> str:
+    """Look where the inputs were cut off a graph; the first of them that was counts."""
+    first, *others = op.inputs
+    text = cut.format(i=first, called=op.called)
+    if others:
+        text = f"None if v_{first} is {first} else {text}"
+    text = f"cut = {text}\n"
+    for i in others:
+        text += NEXT_CUT.format(i=i, cut=cut.format(i=i, called=op.called))
+    return indent(text, margin)
 
 
 def _signature(op: Op) -> str:
@@ -519,6 +551,7 @@ def _write(op: Op, scope: dict[str, Any], function: Any) -> None:
 
 _CORE_NAMES = (
     "Site", "Tensor", "tensors", "mode", "new", "tick", "getframe", "internal", "caller",
+    "cut_at",
 )  # fmt: skip
 _OPERAND_NAMES = ("foreign", "mixed", "traced", "to_float", "explain", "show", "sum_to")
 
@@ -535,6 +568,6 @@ _SCOPE: dict[str, Any] = {
 # Names that `apply` uses beside those of the op: no argument may hide one of them.
 TAKEN = frozenset({
     *_SCOPE, "op", "forward", "defaults", "constants", "Recorded",
-    "fused", "pull", "found", "wide", "site", "error", "out", "result", "frame", "code", "node",
-    "type", "isinstance", "complex", "Exception", "KeyError", "TypeError",
+    "fused", "pull", "found", "wide", "site", "cut", "error", "out", "result", "frame", "code",
+    "node", "type", "isinstance", "complex", "Exception", "KeyError", "TypeError",
 })  # fmt: skip

@@ -23,6 +23,7 @@ from wengert._core import (
     Tensor,
     Tracer,
     caller,
+    cut_from,
     getframe,
     mode,
     new,
@@ -108,6 +109,8 @@ def of_list(
                 node = record(kind, edges, out.shape, site)
                 node.kept = kept
                 result._edge = node
+            else:
+                result._cut = cut_from(inputs)
             return result
 
         op.function = apply
@@ -268,6 +271,10 @@ def with_outputs(
                 node.kept, node.shapes = kept, [a.shape for a in arrays]
                 for k, output in enumerate(outputs):
                     output._edge = output_of(part, node, k, output._array.shape)
+            else:
+                cut = cut_from((input,))
+                for output in outputs:
+                    output._cut = cut
             return outputs
 
         op.function = apply

@@ -15,6 +15,7 @@ import numpy as np
 from wengert._core import Leaf, Tensor, wrap
 from wengert._messages import here, message
 from wengert.autograd._errors import made
+from wengert._trail import dropped
 from wengert.autograd._hooks import RemovableHandle
 
 Hooks = dict[int, Callable[..., Any]]
@@ -143,6 +144,8 @@ class Optimizer:
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop the gradients of all parameters, or set them to zero."""
+        if set_to_none:
+            dropped("zero_grad()", self)
         for group in self.param_groups:
             for p in group["params"]:
                 g = getattr(p, "_grad", None)

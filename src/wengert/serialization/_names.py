@@ -106,7 +106,7 @@ def _rebuild_from_type(m: Any, function: Any, kind: Any, arguments: Any, state: 
     tensor = _tensor(m.names.call(m, function, arguments))
     if kind is not type(tensor):
         plain, tensor = tensor, new(kind)
-        tensor._array, tensor._edge = plain._array, None
+        tensor._array, tensor._edge, tensor._cut = plain._array, None, None
         tensor.requires_grad_(plain.requires_grad)
         if kind is Buffer:
             tensor.persistent = True

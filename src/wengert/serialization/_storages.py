@@ -90,7 +90,7 @@ def _dense(array: np.ndarray) -> bool:
 
 def _plain(array: np.ndarray) -> Tensor:
     tensor = new(Tensor)
-    tensor._array, tensor._edge = array, None
+    tensor._array, tensor._edge, tensor._cut = array, None, None
     return tensor
 
 

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from wengert import _storage
-from wengert._core import Leaf, Node, Tensor, leaf_of, state_of, wrap
+from wengert._core import Leaf, Node, Tensor, cut_at, leaf_of, state_of, wrap
 from wengert._dtypes import inexact, of_numpy
 from wengert._messages import here, message, more
 from wengert.autograd import _errors
+from wengert._trail import dropped
 from wengert.autograd._backward import backward as _backward
 from wengert.autograd._errors import made
 from wengert.autograd._hooks import RemovableHandle
@@ -40,6 +41,8 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
                     "to freeze parameters: requires_grad_(False) on them, before the forward",
                 ],
             ))  # fmt: skip
+        if self._edge is not None:
+            self._cut = cut_at("requires_grad_(False)", self)
         self._edge = None
     elif self._edge is None:
         if self._array.dtype not in inexact:
@@ -87,7 +90,15 @@ def _set_grad(self: Tensor, value: Tensor | None) -> None:
             )
         if value is self:
             raise RuntimeError(f"can't assign Variable as its own grad\n{more('grad-assignment')}")
+    else:
+        dropped(".grad = None", self)
     self._grad = value
+
+
+def _get_data(self: Tensor) -> Tensor:
+    cut = wrap(self._array)
+    cut._cut = cut_at(".data", self)
+    return cut
 
 
 def _set_data(self: Tensor, value: Tensor) -> None:
@@ -106,7 +117,9 @@ def detach(self: Tensor) -> Tensor:
     >>> (x * 2).detach().requires_grad
     False
     """
-    return wrap(self._array)
+    cut = wrap(self._array)
+    cut._cut = cut_at("detach()", self)
+    return cut
 
 
 def detach_(self: Tensor) -> Tensor:
@@ -128,6 +141,7 @@ def detach_(self: Tensor) -> Tensor:
                 "detach the tensor that it is a view of, before the view is made",
             ],
         ))  # fmt: skip
+    self._cut = cut_at("detach_()", self)
     self._edge = None
     return self
 
@@ -268,7 +282,7 @@ def bind() -> None:
     define.grad = property(_get_grad, _set_grad, lambda self: _set_grad(self, None))
     define.grad_fn = property(_grad_fn)
     define.output_nr = property(_output_nr)
-    define.data = property(detach, _set_data)
+    define.data = property(_get_data, _set_data)
     define.retains_grad = property(_retains_grad)
     define._base = property(lambda self: getattr(self, "_root", None))
     define._is_view = lambda self: hasattr(self, "_root")

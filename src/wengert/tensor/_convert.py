@@ -13,6 +13,7 @@ from wengert._core import Leaf, Tensor, leaf_of, new, wrap
 from wengert._dtypes import of_numpy
 from wengert._messages import here, message
 from wengert.autograd import _errors
+from wengert._trail import escaped
 from wengert.ops.casting import convert
 from wengert.ops.shape import clone
 from wengert.tensor._arguments import require_tensor
@@ -34,6 +35,7 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
             "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.",
             self._edge, "numpy()",
         ))  # fmt: skip
+    escaped("numpy()", self)
     return self._array
 
 
@@ -53,6 +55,8 @@ def item(self: Tensor) -> Any:
             f"a Tensor with {self._array.size} elements cannot be converted to Scalar: item()"
             f" got one of shape {list(self._array.shape)}"
         )
+    if self._edge is not None or self._cut is not None:
+        escaped("item()", self)
     return self._array.item()
 
 
@@ -63,6 +67,7 @@ def tolist(self: Tensor) -> Any:
     >>> wengert.tensor([[1, 2], [3, 4]]).tolist()
     [[1, 2], [3, 4]]
     """
+    escaped("tolist()", self)
     return self._array.tolist()
 
 
@@ -87,6 +92,7 @@ def _real(self: Tensor, kind: str) -> Any:
 
 
 def _float(self: Tensor) -> float:
+    escaped("float()", self)
     return float(_real(self, "double"))
 
 
@@ -413,6 +419,7 @@ def _rebuild(cls: type[Tensor], array: np.ndarray, requires_grad: bool,
     result = new(cls)
     result._array = _dtypes.canonical(array)
     result._edge = leaf_of(result) if requires_grad else None
+    result._cut = None
     if attributes:
         result.__dict__.update(attributes)
     return result

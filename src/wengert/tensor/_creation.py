@@ -47,7 +47,9 @@ def tensor(data: Any, **options: Unpack[Options]) -> Tensor:
     wanted = options.get("dtype")
     if wanted is not None:
         wanted = _dtypes.of_argument("tensor", wanted)
-    return finish("tensor", _data.array_of(data, wanted), options)
+    made = finish("tensor", _data.array_of(data, wanted), options)
+    made._cut = _data.cut_of(data, "tensor()")
+    return made
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
@@ -66,7 +68,9 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
         return data if wanted is None else convert(data, wanted)
     array = _shared(data)
     if array is None:
-        return wrap(_data.array_of(data, wanted))
+        made = wrap(_data.array_of(data, wanted))
+        made._cut = _data.cut_of(data, "as_tensor()")
+        return made
     return wrap(_data.converted(array, wanted, copy=False))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert import _dtypes
-from wengert._core import Tensor, caller, getframe, tensors
+from wengert._core import Cut, Tensor, caller, cut_at, getframe, tensors
 from wengert._dtypes import dtype
 from wengert._storage import line_of
 
@@ -38,6 +38,16 @@ def array_of(data: Any, wanted: dtype | None) -> np.ndarray:
         if array is not None:
             return converted(array, wanted, copy=True)
     return _of_sequence(data, wanted)
+
+
+def cut_of(data: Any, what: str) -> Cut | None:
+    """Where data that is a tensor, or a list of tensors, loses its graph by being copied."""
+    if isinstance(data, Tensor):
+        return cut_at(what, data)
+    if isinstance(data, list | tuple) and data and isinstance(data[0], Tensor):
+        cuts = (cut_at(what, x) for x in data if isinstance(x, Tensor))
+        return next((cut for cut in cuts if cut is not None), None)
+    return None
 
 
 def foreign(data: Any) -> np.ndarray | None:

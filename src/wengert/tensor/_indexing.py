@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from wengert import _storage
-from wengert._core import Tensor, Tracer, caller, getframe, mode, wrap
+from wengert._core import Tensor, Tracer, caller, cut_from, getframe, mode, wrap
 from wengert._dtypes import of_numpy, scalar_array
 from wengert.ops._operands import Number, innermost, traced
 from wengert.ops._picking import picked
@@ -94,6 +94,8 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     else:
         assign(part, value._array)
     _storage.stamp(part, "__setitem__", *caller(getframe(1)))
+    if self._edge is None:
+        self._cut = cut_from((value,)) or self._cut
 
 
 def _recorded(target: Tensor, value: Tensor) -> bool:

@@ -21,6 +21,7 @@ from wengert._core import (
     Tensor,
     Tracer,
     caller,
+    cut_from,
     getframe,
     memory_of,
     mode,
@@ -136,6 +137,8 @@ def write(target: Tensor, result: Tensor, name: str) -> Tensor:
     touch(target, name)
     if mode.site is not None:
         rebase(target, result)
+    elif target._edge is None:
+        target._cut = result._cut
     return target
 
 
@@ -238,6 +241,8 @@ def overwrite(target: Tensor, src: Any, name: str) -> Tensor:
     if mode.site is None or (target._edge is None and value._edge is None):
         assign(array, value._array)
         touch(target, name)
+        if target._edge is None:
+            target._cut = cut_from((value,))
         return target
     check_expandable(value._array.shape, array.shape)
     value = convert(value, of_numpy[array.dtype])

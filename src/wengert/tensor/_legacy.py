@@ -39,7 +39,7 @@ def _new_tensor(cls: type[Tensor], *args: Any, device: Any = None) -> Tensor:
     on_cpu(device)
     self = new(cls)
     self._array = construct("new", args, _dtypes.defaults.dtype)
-    self._edge = None
+    self._edge = self._cut = None
     if len(args) == 1 and isinstance(args[0], Tensor) and args[0]._edge is not None:
         self._edge = args[0].view(args[0].shape)._edge
     return self
@@ -73,7 +73,7 @@ class tensortype(type):  # noqa: N801 (PyTorch's name)
 
 def _data_tensor(array: np.ndarray) -> Tensor:
     self = new(Tensor)
-    self._array, self._edge = array, None
+    self._array, self._edge, self._cut = array, None, None
     return self
 
 

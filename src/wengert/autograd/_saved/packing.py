@@ -231,6 +231,7 @@ def shown(array: np.ndarray, edge: Node | None) -> Tensor:
     tensor = new(Tensor)
     tensor._array = array
     tensor._edge = edge
+    tensor._cut = None
     return tensor
 
 

@@ -115,7 +115,7 @@ class Level:
         What it was, the tracer stands for. Whoever holds the tensor finds the tracer.
         """
         old = new(type(target))
-        for slot in ("_array", "_edge", "_grad"):
+        for slot in ("_array", "_cut", "_edge", "_grad"):
             if not isinstance(target, Tracer) and hasattr(target, slot):
                 setattr(old, slot, getattr(target, slot))
         old.__dict__.update(target.__dict__)

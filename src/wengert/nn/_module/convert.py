@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from wengert import _dtypes
 from wengert._core import Tensor, wrap
+from wengert._trail import dropped
 from wengert.nn._module.tree import Tree
 from wengert.nn.parameter import _convert_lazy, is_lazy
 from wengert.ops.casting import convert
@@ -137,13 +138,12 @@ class Conversion(Tree):
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop the gradients of all parameters, or set them to zero."""
+        if set_to_none:
+            dropped("zero_grad()", self)
         for parameter in self.parameters():
-            if parameter.grad is None:
-                continue
-            if set_to_none:
-                parameter.grad = None
-            else:
-                parameter.grad = wrap(parameter.grad._array * 0)
+            g = getattr(parameter, "_grad", None)
+            if g is not None:
+                parameter._grad = None if set_to_none else wrap(g._array * 0)
 
 
 def _target_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
