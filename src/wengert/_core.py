@@ -133,6 +133,7 @@ class Tracer(Tensor, unwrapped=False):
 
     __slots__ = ()
 
+    _cut = None
     lead = 0  # how many dimensions in front of `value` are no dimensions of the tracer
     level: Any  # of the transform
     value: Tensor  # what it stands for, one level further out
