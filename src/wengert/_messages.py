@@ -20,18 +20,27 @@ def message(
     cause: str = "",
 ) -> str:
     """`head`, a line for each fact, the remedies by number, and where to read more."""
+    return "\n".join([*lines(head, facts, remedies, cause), more(id)])
+
+
+def lines(
+    head: str,
+    facts: Sequence[tuple[str, str]] = (),
+    remedies: Sequence[str] = (),
+    cause: str = "",
+) -> list[str]:
+    """The lines of a message, but for the last one."""
     width = max((len(label) for label, _ in facts), default=0) + 1
-    lines = [head, *(f"  {label + ':':<{width}} {text}" for label, text in facts)]
+    text = [head, *(f"  {label + ':':<{width}} {text}" for label, text in facts)]
     lead = f"  {cause} " if cause else "  "
     if len(remedies) == 1:
-        lines.append(f"{lead}Remedy: {remedies[0]}")
+        text.append(f"{lead}Remedy: {remedies[0]}")
     elif remedies:
-        lines.append(f"{lead}Remedies:")
-        lines += [f"    {k}. {remedy}" for k, remedy in enumerate(remedies, 1)]
+        text.append(f"{lead}Remedies:")
+        text += [f"    {k}. {remedy}" for k, remedy in enumerate(remedies, 1)]
     elif cause:
-        lines.append(f"  {cause}")
-    lines.append(more(id))
-    return "\n".join(lines)
+        text.append(f"  {cause}")
+    return text
 
 
 def more(id: str) -> str:

@@ -33,6 +33,15 @@ def mul(input, other):
         if not (isinstance(input, array_like) and isinstance(other, array_like)):
             return foreign(op, (input, other,), {})
         return forward(v_input, v_other) if v_input.size < 65536 else fused((v_input, v_other,), ())
+    if e_input is None and e_other is None:
+        site = None
+        cut = None if v_input is input else input._cut
+        if cut is None and v_other is not other:
+            cut = other._cut
+    else:
+        site = mode.site
+        if site is None:
+            cut = mode.off
     wide = v_input
     if v_other is other:
         if type(other) is complex:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wengert._core import Call, Node, Tensor
+from wengert._core import Call, Cut, Leaf, Node, Tensor
 from wengert._messages import here, message, more
 from wengert._storage import Write, line_of, place
 
@@ -191,17 +191,54 @@ def overwritten_by(
 
 
 def no_graph(index: int, tensor: Tensor, walk: Walk) -> NoGraphError:
-    """The error of a root that does not require grad."""
-    return NoGraphError(
-        f"element {index} of tensors does not require grad and does not have a grad_fn:"
-        f" {called(walk.call)} got a tensor of shape"
-        f" {list(tensor._array.shape)} and dtype {tensor._array.dtype.name} that nothing"
-        " recorded.\n"
-        "  Remedies:\n"
-        "    1. some input must require grad: model parameters, or x.requires_grad_()\n"
-        "    2. nothing between it and here may cut the graph: .detach(), .item(), .numpy(),"
-        " torch.tensor(x), no_grad, argmax or a cast to integers\n" + more("no-graph")
+    """The error of a root that does not require grad: which operation cut it off, and where."""
+    head = (
+        f"element {index} of tensors does not require grad and does not have a grad_fn: nothing"
+        f" recorded this tensor of shape {list(tensor._array.shape)} and dtype"
+        f" {tensor._array.dtype.name}"
     )
+    call = ("this call", called(walk.call))
+    if tensor._cut is not None:
+        text, facts, remedies = cut_by(tensor._cut)
+        return NoGraphError(message("no-graph", f"{head}: {text}.", [call, *facts], remedies))
+    remedies = [
+        "some input must require grad: model parameters, or x.requires_grad_()",
+        "nothing between it and here may cut the graph: .detach(), .item(), .numpy(),"
+        " torch.tensor(x), no_grad, argmax or a cast to integers",
+    ]
+    return NoGraphError(message("no-graph", f"{head}.", [call], remedies))
+
+
+_CUTS = {
+    "detach()": "use the tensor itself in that line, if gradients are to pass",
+    "detach_()": "leave that line out, if gradients are to pass",
+    ".data": "use the tensor itself in that line, if gradients are to pass",
+    "numpy()": "compute with the tensor's own operations in that line",
+    "tensor()": "a tensor of tensors is a copy of their values: torch.stack(...) keeps the graph",
+    "as_tensor()": "a tensor of tensors is a copy of their values: torch.stack(...) keeps the"
+    " graph",
+    "Parameter()": "a Parameter starts a graph: make it once, outside of what is differentiated",
+    "Buffer()": "assign the tensor to the module as a plain attribute",
+}
+_OFF = ("no_grad()", "inference_mode()", "set_grad_enabled(False)")
+
+
+def cut_by(cut: Cut) -> tuple[str, list[tuple[str, str]], list[str]]:
+    """Where a graph was lost: a sentence, the lines of code, and remedies."""
+    source = cut.node() if cut.node is not None else None
+    by = f"{cut.what}  at {place(cut.code, cut.lasti)}"
+    of = [] if source is None or type(source) is Leaf else [("of", made(source))]
+    if cut.what.startswith(_OFF):
+        text = "it was computed where recording is off"
+        return text, [("turned off", by)], ["compute it outside of that"]
+    if cut.what == "requires_grad_(False)":
+        remedy = "leave something to train: requires_grad_() on some of the parameters"
+        return "what it was computed from was frozen", [("frozen by", by)], [remedy]
+    if cut.what in _CUTS:
+        text = "its values were cut off from the graph"
+        return text, [("cut off by", by), *of], [_CUTS[cut.what]]
+    remedy = "put something differentiable in its place: softmax for argmax, sigmoid for x > 0"
+    return f"{cut.what} has no derivative", [("cut off by", by), *of], [remedy]
 
 
 def inside_transform(walk: Walk) -> GraphError:

@@ -29,3 +29,7 @@ from wengert.graph._recorder import Recorder as Recorder
 from wengert.graph._saved import SavedValue as SavedValue
 from wengert.graph._saved import SavedValues as SavedValues
 from wengert.graph._saved import saved as saved
+from wengert.graph._why import Because as Because
+from wengert.graph._why import Keeper as Keeper
+from wengert.graph._why import Why as Why
+from wengert.graph._why import why as why

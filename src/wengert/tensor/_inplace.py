@@ -137,8 +137,8 @@ def write(target: Tensor, result: Tensor, name: str) -> Tensor:
     touch(target, name)
     if mode.site is not None:
         rebase(target, result)
-    elif target._edge is None:
-        target._cut = result._cut
+    if target._edge is None:
+        target._cut = cut_from((result,))
     return target
 
 

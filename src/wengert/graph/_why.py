@@ -1,0 +1,360 @@
+"""Why a tensor has no graph or no gradient, and who keeps its graph alive."""
+
+from __future__ import annotations
+
+import dataclasses
+import gc
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from wengert import _messages
+from wengert._core import Cut, Leaf, Node, Tensor, memory_of
+from wengert._dtypes import inexact, of_numpy
+from wengert._storage import place
+from wengert._trail import drops, escapes
+from wengert.autograd import _engine, _errors
+from wengert.graph import _format
+from wengert.graph._holders import Holder, Search
+from wengert.graph._memory import held_by
+
+_LATEST = 3  # backward calls, uses and the like that are named
+_KEEPERS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Because:
+    """An answer: one sentence, the lines of code that it speaks of, and what to do about it.
+
+    Attributes:
+        text: the reason.
+        facts: what happened, such as ``"cut off by"``, and the line that did it.
+        remedies: what to change, the most likely first.
+    """
+
+    text: str
+    facts: tuple[tuple[str, str], ...] = ()
+    remedies: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return "\n".join(_messages.lines(self.text, self.facts, self.remedies))
+
+
+@dataclass(frozen=True, slots=True)
+class Keeper:
+    """A tensor, or a node without one, that keeps operations of a graph alive.
+
+    Attributes:
+        made: the operation that made it, its module and its line.
+        shape: its shape.
+        nodes: how many of the graph's operations it keeps.
+        nbytes: the bytes that those keep, parameters apart.
+        holders: the names through which the program holds it.
+    """
+
+    made: str
+    shape: tuple[int, ...]
+    nodes: int
+    nbytes: int
+    holders: tuple[Holder, ...]
+
+    def __str__(self) -> str:
+        who = "; ".join(map(str, self.holders)) or "something that has no name"
+        many = f"{self.nodes:,} operation{'s' * (self.nodes != 1)}"
+        return f"{_format.size(self.nbytes)}, {many}: {self.made}, held by {who}"
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """What `why` found about a tensor. Printed, it is a text.
+
+    Attributes:
+        what: the tensor: its shape, and the line that made it where that is known.
+        requires_grad: why it does not require grad; None if it does.
+        grad: why its ``.grad`` is None; None if it is not.
+        alive: what keeps its graph, the most bytes first; empty where nothing is kept.
+    """
+
+    what: str
+    requires_grad: Because | None
+    grad: Because | None
+    alive: tuple[Keeper, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain dicts, lists, strings and numbers."""
+        return dataclasses.asdict(self)
+
+    def to_json(self, **options: Any) -> str:
+        """`to_dict` as JSON; the options are those of ``json.dumps``."""
+        return json.dumps(self.to_dict(), **options)
+
+    def __str__(self) -> str:
+        parts = [self.what]
+        if self.requires_grad is not None:
+            parts.append(f"requires_grad is False: {self.requires_grad}")
+        if self.grad is not None:
+            parts.append(f".grad is None: {self.grad}")
+        if self.alive:
+            parts.append("its graph is alive:\n" + "\n".join(f"  {k}" for k in self.alive))
+        return "\n".join(parts)
+
+
+def why(tensor: Tensor) -> Why:
+    """Why a tensor does not require grad, why its `.grad` is None, what keeps its graph alive.
+
+    Nothing has to be switched on before: tensors without a graph remember the line where their
+    values left one, and who holds a graph is asked of the garbage collector. Raises TypeError
+    for what is no Tensor.
+
+    >>> import wengert
+    >>> x = wengert.ones(3, requires_grad=True)
+    >>> y = (x * 2).detach() + 1
+    >>> print(wengert.graph.why(y).requires_grad.text)
+    its values were cut off from the graph
+    >>> print(wengert.graph.why(x).grad.text)
+    no backward has begun since it was made
+    """
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"why(): argument 'tensor' must be a Tensor, not {type(tensor).__name__}")
+    edge = tensor._edge
+    missing = getattr(tensor, "_grad", None) is None
+    return Why(
+        what=_what(tensor),
+        requires_grad=_no_graph(tensor) if edge is None else None,
+        grad=_no_grad(tensor) if missing and edge is not None else None,
+        alive=() if edge is None or type(edge) is Leaf else tuple(_keepers(edge)),
+    )
+
+
+def _what(tensor: Tensor) -> str:
+    array, edge = memory_of(tensor), tensor._edge
+    text = f"{of_numpy[array.dtype]} {list(tensor.shape)}".removeprefix("torch.")
+    if edge is None:
+        return f"a tensor without a graph, {text}"
+    if type(edge) is Leaf:
+        return f"a leaf, {text} ({place(edge.code, edge.lasti)})"
+    return f"{_errors.made(edge)}, {text}"
+
+
+# Without a graph
+
+
+def _no_graph(tensor: Tensor) -> Because:
+    cut = getattr(tensor, "_cut", None)
+    if cut is not None:
+        text, facts, remedies = _errors.cut_by(cut)
+        return Because(text, tuple(facts), tuple(remedies))
+    dtype = memory_of(tensor).dtype
+    if dtype not in inexact:
+        return Because(
+            f"its dtype is {of_numpy[dtype]}, and only floating point and complex numbers have"
+            " gradients",
+            (),
+            ("compute in a floating point dtype: x.float()",),
+        )
+    escape = _escape(tensor)
+    if escape is not None:
+        return escape
+    return Because(
+        "nothing that it was computed from requires grad",
+        (),
+        (
+            "a tensor that you made, to ask for its gradient: x.requires_grad_()",
+            "a result: some input has to require grad; parameters do unless they are frozen,"
+            " data do not",
+        ),
+    )
+
+
+def _escape(tensor: Tensor) -> Because | None:
+    """The number that a tensor was made of, if a graph has lost it."""
+    array = memory_of(tensor)
+    if array.size != 1:
+        return None
+    value = array.item()
+    for escape in reversed(escapes):
+        if escape.value is not None and escape.value == value:
+            what, *line = escape.cut[:3]
+            return Because(
+                "its value is a number that was taken out of a graph",
+                (("taken by", f"{what}  at {place(*line)}"),),
+                ("compute with the tensor itself, not with its number",),
+            )
+    return None
+
+
+# Without a gradient
+
+
+def _no_grad(tensor: Tensor) -> Because:
+    edge = tensor._edge
+    assert edge is not None
+    if type(edge) is not Leaf:
+        return _no_leaf(edge)
+    later = [call for seq, call in _begun() if seq > edge.seq]
+    drop = _dropped(tensor)
+    if drop is not None and not any(seq > drop.seq for seq, _ in _begun()):
+        what, *line = drop.cut[:3]
+        return Because(
+            "it was dropped, and no backward has begun since",
+            (("dropped by", f"{what}  at {place(*line)}"),),
+            ("read it between backward() and that line",),
+        )
+    if not later:
+        return Because(
+            "no backward has begun since it was made", (), ("call backward() on a loss",)
+        )
+    calls = list(dict.fromkeys(map(_errors.called, reversed(later))))[:_LATEST]
+    facts = [("backward", call) for call in calls]
+    if all(call.what != "backward()" for call in later):
+        return Because(
+            "grad() returns gradients, and leaves .grad as it is", tuple(facts), ("use its result",)
+        )
+    return _not_reached(edge, facts)
+
+
+def _no_leaf(edge: Node) -> Because:
+    state = edge.state
+    if state is not None and state.retain is not None:
+        return Because(
+            "no backward has passed it since retain_grad()", (), ("call backward() on a loss",)
+        )
+    return Because(
+        "it is not a leaf: gradients pass it, and are not kept",
+        (("made by", _errors.made(edge)),),
+        (
+            "call retain_grad() on it before backward()",
+            "ask for the gradient itself: torch.autograd.grad(loss, [it])",
+        ),
+    )
+
+
+def _begun() -> list[tuple[int, Any]]:
+    """The latest walks: when they began, and their calls."""
+    running = _engine.running
+    with running.lock:
+        return list(zip(running.begun, running.calls, strict=True))
+
+
+def _dropped(tensor: Tensor) -> Any:
+    """The latest call that set this tensor's gradient to None."""
+    for drop in reversed(drops):
+        owner = drop.owner()
+        if owner is tensor or any(p is tensor for p in _parameters(owner)):
+            return drop
+    return None
+
+
+def _parameters(owner: Any) -> Iterable[Any]:
+    """The tensors of an optimizer, or of a module."""
+    groups = getattr(owner, "param_groups", None)
+    if groups is not None:
+        return [p for group in groups for p in group["params"]]
+    return () if isinstance(owner, Tensor) or owner is None else owner.parameters()
+
+
+def _not_reached(leaf: Leaf, facts: list[tuple[str, str]]) -> Because:
+    """Backward calls went by: was it used at all, was its use cut off?"""
+    tensors, nodes = _alive()
+    uses = [node for node in nodes if any(edge is leaf for edge in node.edges)]
+    cuts = [cut for t in tensors if (cut := getattr(t, "_cut", None)) is not None]
+    lost = [cut for cut in cuts if _comes_from(cut, leaf)]
+    if lost:
+        return Because(
+            "its values were used without its graph",
+            (*facts, *_lines(lost)),
+            ("let the tensor itself reach the loss in that line",),
+        )
+    if uses:
+        facts += [("used by", _errors.made(node)) for node in uses[-_LATEST:]]
+        return Because(
+            "it is used in a graph that no backward has gone through",
+            tuple(facts),
+            ("call backward() on a loss that is computed from what used it",),
+        )
+    return Because(
+        "no backward that has begun since it was made came to it: the losses do not depend on it",
+        (*facts, *_lines(filter(_on_purpose, cuts))),
+        (
+            "use it in what the loss is computed from (a module that forward() does not call, a"
+            " branch that is not taken)",
+            "look for what cuts between it and the loss: detach(), .data, no_grad, .item()",
+            "if it was copied (deepcopy, .to(dtype), Parameter(...)), look at the copy that the"
+            " model uses",
+        ),
+    )
+
+
+def _comes_from(cut: Cut, leaf: Leaf) -> bool:
+    """Whether what was cut off was computed from a leaf, as far as the graph is still there."""
+    node = None if cut.node is None else cut.node()
+    return node is not None and any(n is leaf for n in _below(node))
+
+
+def _on_purpose(cut: Cut) -> bool:
+    """Whether a call cut what is gone by now off, and no operation without a derivative."""
+    gone = cut.node is not None and cut.node() is None
+    return gone and cut.what.endswith(("()", ".data"))
+
+
+def _lines(cuts: Iterable[Cut]) -> list[tuple[str, str]]:
+    texts = dict.fromkeys(f"{cut.what}  at {place(cut.code, cut.lasti)}" for cut in cuts)
+    return [("cut off by", text) for text in texts][-_LATEST:]
+
+
+# Kept alive
+
+
+def _alive() -> tuple[list[Tensor], list[Node]]:
+    """All tensors and all operations, the oldest operation first."""
+    things = [(type(thing), thing) for thing in gc.get_objects()]
+    tensors = [t for kind, t in things if issubclass(kind, Tensor) and hasattr(t, "_edge")]
+    nodes = [n for kind, n in things if issubclass(kind, Node) and kind is not Leaf]
+    return tensors, sorted(nodes, key=lambda node: node.seq)
+
+
+def _keepers(root: Node) -> list[Keeper]:
+    """The tensors from which the operations below a node are reached, and who holds them."""
+    if root.state is not None and root.state.released is not None:
+        return []
+    below = [node for node in _below(root) if type(node) is not Leaf]
+    tensors, nodes = _alive()
+    reaching = {id(node) for node in below}
+    for node in nodes:
+        if any(id(edge) in reaching for edge in node.edges):
+            reaching.add(id(node))
+    ends = [t for t in tensors if t._edge is not None and id(t._edge) in reaching]
+    named = {id(t._edge) for t in ends}
+    used = {id(edge) for node in nodes for edge in node.edges}
+    loose = [n for n in nodes if id(n) in reaching and id(n) not in named | used]
+    search = Search([*ends, *loose])
+    found = [_keeper(t, t._edge, below, search) for t in ends]
+    found += [_keeper(n, n, below, search) for n in loose]
+    return sorted(found, key=lambda k: k.nbytes, reverse=True)[:_KEEPERS]
+
+
+def _keeper(thing: Any, node: Any, graph: list[Node], search: Search) -> Keeper:
+    here = _below(node)
+    known = set(map(id, here))
+    kept = [n for n in graph if id(n) in known]
+    leaves = [n for n in here if type(n) is Leaf]  # whose bytes do not count
+    return Keeper(
+        made=_errors.made(node),
+        shape=tuple(node.shape),
+        nodes=len(kept),
+        nbytes=held_by([*kept, *leaves]).graph,
+        holders=tuple(search.holders(thing)),
+    )
+
+
+def _below(root: Node) -> list[Node]:
+    """A node and all that are below it."""
+    found = {id(root): root}
+    waiting = [root]
+    while waiting:
+        for edge in waiting.pop().edges:
+            if edge is not None and id(edge) not in found:
+                found[id(edge)] = edge
+                waiting.append(edge)
+    return list(found.values())
