@@ -14,8 +14,8 @@ import numpy as np
 
 from wengert._core import Leaf, Tensor, wrap
 from wengert._messages import here, message
-from wengert.autograd._errors import made
 from wengert._trail import dropped
+from wengert.autograd._errors import made
 from wengert.autograd._hooks import RemovableHandle
 
 Hooks = dict[int, Callable[..., Any]]

@@ -13,8 +13,8 @@ from wengert import _storage
 from wengert._core import Leaf, Node, Tensor, cut_at, leaf_of, state_of, wrap
 from wengert._dtypes import inexact, of_numpy
 from wengert._messages import here, message, more
-from wengert.autograd import _errors
 from wengert._trail import dropped
+from wengert.autograd import _errors
 from wengert.autograd._backward import backward as _backward
 from wengert.autograd._errors import made
 from wengert.autograd._hooks import RemovableHandle

@@ -12,8 +12,8 @@ from wengert import _device, _dtypes, _layout
 from wengert._core import Leaf, Tensor, leaf_of, new, wrap
 from wengert._dtypes import of_numpy
 from wengert._messages import here, message
-from wengert.autograd import _errors
 from wengert._trail import escaped
+from wengert.autograd import _errors
 from wengert.ops.casting import convert
 from wengert.ops.shape import clone
 from wengert.tensor._arguments import require_tensor
