@@ -36,6 +36,7 @@ def _dispatch(parser: argparse.ArgumentParser, options: argparse.Namespace) -> i
             options.target,
             module=options.module,
             quiet=options.quiet,
+            report=options.report,
             report_json=options.report_json,
         )
     parser.print_help()
@@ -54,11 +55,13 @@ def _parser() -> argparse.ArgumentParser:
         help="run a PyTorch script on wengert",
         description="Run a script with `import torch` giving wengert; then say on stderr what"
         " its backward calls did: operations, memory, which line released the graph.",
-        usage="wengert run [--quiet] [--report-json FILE] (SCRIPT | -m MODULE) [ARGS ...]",
+        usage="wengert run [--quiet] [--report FILE] [--report-json FILE]"
+        " (SCRIPT | -m MODULE) [ARGS ...]",
     )
     run.add_argument("-m", dest="module", action="store_true", help="run a module, as python -m")
     run.add_argument("--quiet", action="store_true", help="print no summary")
-    run.add_argument("--report-json", metavar="FILE", help="write the summary's data to FILE")
+    run.add_argument("--report", metavar="FILE", help="write all about the run to an HTML page")
+    run.add_argument("--report-json", metavar="FILE", help="write the same as data")
     run.add_argument("target", nargs=argparse.REMAINDER, metavar="SCRIPT", help="and its arguments")
     run.set_defaults(parser=run)
 
@@ -76,14 +79,8 @@ class _Version(argparse.Action):
     """Prints the versions that a report of an error should name."""
 
     def __call__(self, parser: argparse.ArgumentParser, *rest: object) -> None:
-        import numpy
+        from wengert.cli._data import versions
 
-        import wengert
-        from wengert.compat._names import VERSION
-
-        python = ".".join(map(str, sys.version_info[:3]))
-        print(
-            f"wengert {wengert.__version__} (torch {VERSION}, numpy {numpy.__version__},"
-            f" python {python})"
-        )
+        named = [f"{name} {version}" for name, version in versions().items()]
+        print(f"{named[0]} ({', '.join(named[1:])})")
         parser.exit()

@@ -18,29 +18,53 @@ import zipfile
 from collections.abc import Callable
 from importlib.machinery import SourceFileLoader
 from types import CodeType, ModuleType, TracebackType
-from typing import Any
+from typing import TYPE_CHECKING
 
 from wengert import compat
+from wengert.cli._data import Ending, Run, exited, failed
 from wengert.cli._report import format_report
 from wengert.graph import Recorder
+
+if TYPE_CHECKING:
+    from wengert.cli._watch import Watch
 
 _HERE = os.path.dirname(__file__)
 
 
 def run(
-    target: list[str], *, module: bool = False, quiet: bool = False, report_json: str | None = None
+    target: list[str],
+    *,
+    module: bool = False,
+    quiet: bool = False,
+    report: str | None = None,
+    report_json: str | None = None,
 ) -> int:
     """Run a script or module with its arguments; returns 0, or leaves as the script left."""
     compat.install()
+    report, report_json = _output(report), _output(report_json)
+    watch = _watch() if report or report_json else None
     recorder = Recorder()
     recorder.start()
     started, process = time.perf_counter(), os.getpid()
+    began, folder = time.strftime("%Y-%m-%d %H:%M:%S"), _folder(target[0], module)
+    file = "" if module else os.path.join(os.getcwd(), target[0])
     sys.argv = list(target)
-    outcome = _outcome(_run_module if module else _run_script, target[0])
+    if watch is not None:
+        watch.start()
+    outcome, ending = _outcome(_run_module if module else _run_script, target[0])
     if os.getpid() == process:  # not in a child that the script forked
         recorder.stop()
         seconds = time.perf_counter() - started
-        _report(recorder, target[0], seconds, quiet, report_json)
+        found = recorder.report()
+        seen = None
+        if watch is not None:
+            seen = watch.stop()
+            found.findings += watch.findings()
+        done = Run(
+            script=target[0], arguments=tuple(target[1:]), file=file, folder=folder, began=began,
+            seconds=seconds, ending=ending, report=found, seen=seen,
+        )  # fmt: skip
+        _deliver(done, quiet, report, report_json)
     if outcome is None:
         return 0
     if isinstance(outcome, KeyboardInterrupt):
@@ -50,16 +74,53 @@ def run(
     raise outcome
 
 
-def _outcome(start: Callable[[str], None], target: str) -> BaseException | None:
-    """How the script ended: None, or what is to be raised; tracebacks are printed here."""
+def _folder(target: str, module: bool) -> str:
+    path = os.path.realpath(os.curdir if module else target)
+    return path if os.path.isdir(path) else os.path.dirname(path)
+
+
+def _watch() -> Watch:
+    from wengert.cli._watch import Watch
+
+    return Watch()
+
+
+def _output(file: str | None) -> str | None:
+    """Where to write, wherever the script goes; says at once if nothing can be written there."""
+    if file is None:
+        return None
+    path = os.path.abspath(file)
+    folder = os.path.dirname(path)
+    if os.path.isdir(path):
+        _complain(f"{file!r} is a folder")
+    elif not os.path.isdir(folder):
+        _complain(f"there is no folder {folder!r}")
+    elif not os.access(path if os.path.exists(path) else folder, os.W_OK):
+        _complain(f"no permission to write {path!r}")
+    return path
+
+
+def _complain(what: object) -> None:
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        print(f"wengert run: cannot write the report: {what}", file=sys.stderr, flush=True)
+
+
+def _outcome(start: Callable[[str], None], target: str) -> tuple[BaseException | None, Ending]:
+    """What is to be raised, and how the script ended; tracebacks are printed here.
+
+    No frame of the script is kept: what it holds is to go before the end is looked at.
+    """
     try:
         start(target)
     except SystemExit as exit:
-        return exit.with_traceback(None)
+        return exit.with_traceback(None), exited(exit)
     except BaseException as error:
         _print_traceback(error)
-        return error if isinstance(error, KeyboardInterrupt) else SystemExit(1)
-    return None
+        ending = failed(error)
+        if isinstance(error, KeyboardInterrupt):
+            return error.with_traceback(None), ending
+        return SystemExit(1), ending
+    return None, Ending("finished", 0)
 
 
 def _run_script(script: str) -> None:
@@ -136,19 +197,32 @@ def _flush() -> None:
         sys.stdout.flush()
 
 
-def _report(recorder: Recorder, script: str, seconds: float, quiet: bool, file: str | None) -> None:
+def _deliver(done: Run, quiet: bool, page: str | None, data: str | None) -> None:
     """Print and write what was seen; a report that cannot be delivered does no harm."""
-    report = recorder.report()
-    if file is not None:
-        data: dict[str, Any] = {"script": script, "seconds": round(seconds, 3), **report.to_dict()}
-        try:
-            with open(file, "w", encoding="utf-8") as out:
-                json.dump(data, out, indent=2)
-                out.write("\n")
-        except OSError as error:
-            print(f"wengert run: cannot write the report: {error}", file=sys.stderr)
+    if data is not None:
+        _write(data, lambda: json.dumps(done.to_dict(), indent=2) + "\n")
+    written = page is not None and _write(page, lambda: _page(done))
     if not quiet:
         _flush()
         with contextlib.suppress(OSError, ValueError, AttributeError):
-            sys.stderr.write(format_report(report, script, seconds))
+            sys.stderr.write(format_report(done.report, done.script, done.seconds))
+            if written:
+                sys.stderr.write(f"  report        {page}\n")
             sys.stderr.flush()
+
+
+def _page(done: Run) -> str:
+    from wengert.cli._page import page
+
+    return page(done)
+
+
+def _write(path: str, text: Callable[[], str]) -> bool:
+    try:
+        content = text()
+        with open(path, "w", encoding="utf-8", errors="replace") as out:
+            out.write(content)
+    except Exception as error:
+        _complain(f"{type(error).__name__}: {error}")
+        return False
+    return True

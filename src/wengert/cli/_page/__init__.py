@@ -1,0 +1,105 @@
+"""The page that `wengert run --report` writes: a whole run, in one file."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from html import escape
+
+from wengert.cli._data import Ending, Run, versions
+from wengert.cli._page import _sections
+from wengert.cli._page._parts import code
+from wengert.cli._page._places import Places
+from wengert.graph import _page
+from wengert.graph._format import size
+
+_ENDINGS = {
+    "finished": ("good", "finished"),
+    "exited": ("warn", "exited with status {status}"),
+    "failed": ("bad", "failed"),
+    "interrupted": ("warn", "interrupted"),
+}
+
+
+def page(run: Run) -> str:
+    """The page as HTML."""
+    assert run.seen is not None
+    hotness, captures = run.seen.hotness, run.seen.captures
+    named = [f"{run.file}:1"] if run.file else []
+    named += [line.where for line in hotness.lines]
+    named += [node.where for c in captures if c.graph for node in c.graph.nodes]
+    places = Places(run.folder, named)
+    saved = _sections.saved_by_line(captures)
+    report = run.report
+    sections = {
+        "findings": ("Findings", _sections.findings(run, places)),
+        "graphs": ("Graphs", _sections.graphs(captures, places)),
+        "memory": ("Memory", _sections.memory(report, places) if report.backward_calls else ""),
+        "time": ("Time", _time(run, saved, places)),
+        "source": ("Source", _sections.sources(hotness, saved, places)),
+        "releases": ("Releases", _sections.releases(report, places)),
+        "operations": ("Operations", _sections.operations(report, hotness)),
+    }
+    shown = {name: (title, body) for name, (title, body) in sections.items() if body}
+    links = "".join(
+        f'<li><a href="#{name}">{title}{_badge(run, name)}</a></li>'
+        for name, (title, _) in shown.items()
+    )
+    bodies = "".join(
+        f'<section id="{name}" aria-labelledby="{name}-title">'
+        f'<h2 id="{name}-title">{title}</h2>{body}</section>'
+        for name, (title, body) in shown.items()
+    )
+    body = (
+        f'<div class="report"><nav aria-label="Sections"><ul>{links}</ul></nav>'
+        f"<main>{_head(run, places)}{bodies}</main></div>"
+    )
+    title = f"{os.path.basename(run.script)}: wengert run"
+    return _page.page(title, body, styles=["report.css"], scripts=["report.js"])
+
+
+def _badge(run: Run, name: str) -> str:
+    number = len(run.report.findings)
+    return f' <span class="badge">{number:,}</span>' if name == "findings" and number else ""
+
+
+def _time(run: Run, saved: dict[str, int], places: Places) -> str:
+    assert run.seen is not None
+    hotness = run.seen.hotness
+    if not hotness.samples:
+        return ""
+    return _sections.phases(hotness) + _sections.lines(hotness, saved, places)
+
+
+def _head(run: Run, places: Places) -> str:
+    colour, words = _ENDINGS[run.ending.kind]
+    words = words.format(status=run.ending.status)
+    report = run.report
+    command = shlex.join([run.script, *run.arguments])
+    facts = [("time", _sections.took(run.seconds), "")]
+    if report.backward_calls:
+        facts += [
+            ("backward calls", f"{report.backward_calls:,}", ""),
+            ("operations", f"{report.nodes:,}", ""),
+            ("peak of saved values", size(report.memory.peak), ""),
+        ]
+    names = " · ".join(f"{name} {version}" for name, version in versions().items())
+    none = "" if report.backward_calls else '<p class="calm">The script made no backward call.</p>'
+    return (
+        f"<header><h1>{escape(os.path.basename(run.script))}</h1>"
+        f'<p class="command"><code>{escape(command)}</code></p>'
+        f'<p><span class="status {colour}">{escape(words)}</span>'
+        f' <span class="muted">{escape(run.began)}</span></p>'
+        f"{_ending(run.ending, places)}{_sections.figures(*facts)}{none}"
+        f'<p class="muted versions">{escape(names)}</p></header>'
+    )
+
+
+def _ending(ending: Ending, places: Places) -> str:
+    """What ended the script, if that has something to say."""
+    if not ending.text or ending.kind == "interrupted":
+        return ""
+    at = ""
+    if ending.where:
+        at = f"<p>{places.link(ending.where)} {code(places.text(ending.where))}</p>"
+    return f'<div class="card ending">{at}<pre>{escape(ending.text)}</pre></div>'

@@ -1,0 +1,351 @@
+"""The sections of the page. Each returns its HTML, or nothing where there is nothing to show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from wengert.cli._data import Run
+from wengert.cli._page._parts import (
+    Cell,
+    Column,
+    as_seconds,
+    code,
+    count,
+    nbytes,
+    percent,
+    seconds,
+    share,
+    table,
+    tabs,
+    text,
+)
+from wengert.cli._page._places import Places, anchor
+from wengert.graph import Line, Report
+from wengert.graph._captures import Capture
+from wengert.graph._describe import LEAF, GraphReport, Group, NodeInfo
+from wengert.graph._format import size
+from wengert.graph._hotness import PHASES, Hotness, Phase
+from wengert.ops._declare import REGISTRY
+
+_KINDS = {
+    "growing-graph": "The graph grows from call to call",
+    "needless-retain": "A graph is retained for nothing",
+    "second-backward": "A second backward through a released graph",
+    "leak": "A graph outlives its step",
+    "no-gradient": "Parameters that no gradient reaches",
+}
+_NO_FINDINGS = (
+    "Nothing to look at: no graph grew or outlived its step, none was retained for nothing, and"
+    " every parameter that wants a gradient got one."
+)
+_PHASES: dict[Phase, str] = {
+    "forward": "forward: operations and modules",
+    "backward": "backward calls",
+    "optimizer": "torch.optim",
+    "data": "torch.utils.data",
+    "report": "watching, for this report",
+    "other": "Python, other packages, waiting",
+}
+
+
+def findings(run: Run, places: Places) -> str:
+    """What to look at, the line and the remedy."""
+    if not run.report.backward_calls:
+        return ""
+    if not run.report.findings:
+        return f'<p class="calm">{_NO_FINDINGS}</p>'
+    return "".join(
+        f'<article class="card finding"><h3>{escape(_KINDS.get(found.kind, found.kind))}'
+        f"{_times(found.times)}</h3>"
+        f"<p>{places.link(found.where)} {code(places.text(found.where))}</p>"
+        f"<p>{escape(_sentence(found.text))}</p></article>"
+        for found in run.report.findings
+    )
+
+
+def _times(number: int) -> str:
+    return f' <span class="muted">{number:,} times</span>' if number > 1 else ""
+
+
+def _sentence(words: str) -> str:
+    end = "" if words.endswith((".", ")")) else "."
+    return words[:1].upper() + words[1:] + end
+
+
+def phases(hotness: Hotness) -> str:
+    """A bar of what the time was spent on, and its legend."""
+    parts = [(phase, s / hotness.total) for phase, s in hotness.seconds.items() if s]
+    legend = "".join(
+        f'<li><span class="swatch phase-{phase}"></span>{phase}'
+        f' <span class="figure">{percent(part)}</span>'
+        f'<span class="muted">{_PHASES[phase]}</span></li>'
+        for phase, part in parts
+    )
+    return f'{_bar(parts, "bar whole")}<ul class="legend">{legend}</ul>'
+
+
+def _bar(parts: Iterable[tuple[Phase, float]], kind: str = "bar") -> str:
+    pieces = "".join(
+        f'<i class="phase-{phase}" style="width:{100 * part:.2f}%"></i>'
+        for phase, part in parts
+        if part
+    )
+    return f'<span class="{kind}" aria-hidden="true">{pieces}</span>'
+
+
+def lines(hotness: Hotness, saved: dict[str, int], places: Places) -> str:
+    """The user's lines by their time."""
+    columns = [
+        *_LINE,
+        Column("phases", "to the scale of the hottest line", number=False),
+        Column("share", "of the time of the whole run"),
+        Column("seconds"),
+        Column("forward", "seconds inside of wengert"),
+        Column("backward", "seconds below backward and grad calls"),
+        Column("other", "seconds of all the rest"),
+        Column("samples", f"looks, one every {1000 * hotness.interval:.0f} ms"),
+        Column("saves", "bytes that the line's operations saved, in the graphs above"),
+    ]
+    most = max((line.total for line in hotness.lines), default=0.0)
+    rows = []
+    for line in hotness.lines:
+        parts = [(phase, line.seconds.get(phase, 0.0) / most) for phase in PHASES]
+        forward, backward = (line.seconds.get(p, 0.0) for p in ("forward", "backward"))
+        rows.append([
+            *_line(line.where, line.text, places),
+            Cell(_bar(parts), line.total),
+            share(line.total / hotness.total),
+            seconds(line.total), seconds(forward), seconds(backward),
+            seconds(line.total - forward - backward),
+            count(line.samples), nbytes(saved.get(line.where, 0)),
+        ])  # fmt: skip
+    return table(columns, rows, "lines")
+
+
+def sources(hotness: Hotness, saved: dict[str, int], places: Places) -> str:
+    """The files of the user, each line with its share of the time."""
+    heat = {line.where: line for line in hotness.lines}
+    most = max((line.total for line in hotness.lines), default=1.0)
+    panels = []
+    for k, source in enumerate(places.sources):
+        rows = []
+        for number, content in enumerate(source.lines, 1):
+            where = f"{source.path}:{number}"
+            hot = heat.get(where)
+            total = hot.total if hot else 0.0
+            kept = saved.get(where, 0)
+            rows.append(
+                f'<tr id="{anchor(k, number)}" style="--heat:{total / most:.3f}">'
+                f'<td class="at">{number}</td>'
+                f'<td class="number">{percent(total / hotness.total) if hot else ""}</td>'
+                f'<td class="number muted">{size(kept) if kept else ""}</td>'
+                f"<td><code>{escape(content.rstrip())}</code></td></tr>"
+            )
+        head = "<thead><tr><th></th><th>time</th><th>saves</th><th></th></tr></thead>"
+        body = f'<div class="source"><table>{head}<tbody>{"".join(rows)}</tbody></table></div>'
+        panels.append((places.name(source.path), body))
+    return tabs("source", "Files", panels) if panels else ""
+
+
+def graphs(captures: Sequence[Capture], places: Places) -> str:
+    """The graphs of the first calls: each one's picture and tables."""
+    texts = [capture.text for capture in captures]
+    panels = []
+    for k, capture in enumerate(captures):
+        alone = capture.text and texts.count(capture.text) == 1
+        title = capture.text if alone else f"{capture.what}  {places.name(capture.where)}"
+        panels.append((title, _graph(capture, f"graph-{k}", places)))
+    return tabs("graph", "Backward calls", panels) if panels else ""
+
+
+def _graph(capture: Capture, name: str, places: Places) -> str:
+    graph = capture.graph
+    head = (
+        f"<p>{places.link(capture.where)} {code(capture.text)}"
+        f' <span class="muted">backward call {capture.call:,} of the run</span></p>'
+    )
+    if graph is None:
+        return head + f'<p class="muted">{capture.nodes:,} nodes are too many to be shown.</p>'
+    leaves = sum(node.state == LEAF for node in graph.nodes)
+    facts = figures(
+        ("operations", f"{len(graph.nodes) - leaves:,}", ""),
+        ("leaves", f"{leaves:,}", ""),
+        ("saved", size(graph.nbytes), ""),
+        ("parameters saved", size(graph.parameter_bytes), ""),
+        ("backward frees", size(graph.frees), ""),
+    )
+    panels = [
+        ("by module", _modules(graph)),
+        ("by line", _lines(graph, places)),
+        ("by node", _nodes([node for node in graph.nodes if node.state != LEAF], places)),
+    ]
+    return head + facts + tabs(name, "Tables", panels, "small")
+
+
+def figures(*facts: tuple[str, str, str]) -> str:
+    """Large numbers side by side: name, plain text, and HTML that is put below."""
+    items = "".join(
+        f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd>{below}</div>"
+        for name, value, below in facts
+    )
+    return f'<dl class="figures">{items}</dl>'
+
+
+_BYTES = (
+    Column("nodes"),
+    Column("bytes", "that the graph keeps alive, each storage at the first node that saved it"),
+    Column("frees", "what a backward gives back of that"),
+    Column("released", "nodes that an earlier backward has passed"),
+)
+
+
+def _bytes(group: Group) -> tuple[Cell, ...]:
+    """The cells of `_BYTES`."""
+    sizes = nbytes(group.nbytes), nbytes(group.frees)
+    return count(group.nodes), *sizes, count(group.released)
+
+
+def _modules(graph: GraphReport) -> str:
+    rows = [[text(group.name), *_bytes(group)] for group in graph.by_module()]
+    return table([Column("module", number=False), *_BYTES], rows)
+
+
+def _lines(graph: GraphReport, places: Places) -> str:
+    rows = [[*_line(g.name, g.text, places), *_bytes(g)] for g in graph.by_line()]
+    return table([*_LINE, *_BYTES], rows)
+
+
+def _nodes(nodes: list[NodeInfo], places: Places) -> str:
+    columns = [
+        Column("operation", number=False),
+        Column("shape", number=False),
+        Column("saves", number=False),
+        Column("bytes"),
+        Column("frees"),
+        Column("module", number=False),
+        Column("line", number=False),
+    ]
+    rows = [
+        [
+            text(node.op), text(_shape(node.shape)),
+            text(", ".join(f"{saved.name} {_shape(saved.shape)}" for saved in node.saved)),
+            nbytes(node.nbytes), nbytes(node.frees), text(node.module),
+            Cell(places.link(node.where)),
+        ]
+        for node in nodes
+    ]  # fmt: skip
+    return table(columns, rows)
+
+
+def _shape(shape: Sequence[int] | None) -> str:
+    return "" if shape is None else "\N{MULTIPLICATION SIGN}".join(map(str, shape)) or "scalar"
+
+
+def memory(report: Report, places: Places) -> str:
+    """The most bytes that graphs held, and what is left."""
+    found = report.memory
+    return figures(
+        ("peak", size(found.peak), f"<small>{places.link(found.peak_at)}</small>"),
+        ("parameters saved then", size(found.peak_leaves), ""),
+        ("after the last backward", size(found.after), ""),
+    )
+
+
+def releases(report: Report, places: Places) -> str:
+    """Which lines release graphs, and which retain them."""
+    released = [line for line in report.lines if line.released_nodes]
+    retained = [line for line in report.lines if line.retaining]
+    return _released(released, places) + _retained(retained, places)
+
+
+def _released(found: list[Line], places: Places) -> str:
+    if not found:
+        return ""
+    columns = [
+        *_LINE,
+        Column("calls"),
+        Column("operations each"),
+        Column("bytes each"),
+    ]
+    rows = [
+        [
+            *_line(line.where, line.text or line.what, places), count(line.calls),
+            count(round(line.released_nodes / line.measured)),
+            nbytes(line.released_bytes / line.measured),
+        ]
+        for line in sorted(found, key=lambda line: line.released_nodes, reverse=True)
+    ]  # fmt: skip
+    return f"<h3>released by</h3>{table(columns, rows)}"
+
+
+def _retained(found: list[Line], places: Places) -> str:
+    if not found:
+        return ""
+    columns = [
+        *_LINE,
+        Column("calls"),
+        Column("bytes each", "the most that one of them kept"),
+    ]
+    rows = [
+        [
+            *_line(line.where, line.text or line.what, places), count(line.retaining),
+            nbytes(line.kept_bytes),
+        ]
+        for line in sorted(found, key=lambda line: line.retaining, reverse=True)
+    ]  # fmt: skip
+    return f"<h3>retained by</h3>{table(columns, rows)}"
+
+
+_LINE = (Column("line", number=False), Column("code", number=False))
+
+
+def _line(where: str, words: str, places: Places) -> tuple[Cell, Cell]:
+    """The cells of `_LINE`."""
+    return Cell(places.link(where)), Cell(code(words))
+
+
+def operations(report: Report, hotness: Hotness) -> str:
+    """Operations by kind: how many backward passed, and where time was seen."""
+    columns = [
+        Column("operation", number=False),
+        Column("passed", "nodes that backward calls went through"),
+        Column("seconds"),
+        Column("forward", "seconds in calls of the operation"),
+        Column("backward", "seconds in its derivative"),
+        Column("share", "of the time of the whole run"),
+    ]
+    called = {op.label.removesuffix("Backward0"): op.called for op in REGISTRY.values()}
+    found: dict[str, list[float]] = {}  # what is seen under a name: nodes, forward, backward
+    for kind, number in report.ops.items():
+        found.setdefault(called.get(kind, kind), [0, 0.0, 0.0])[0] += number
+    for op in hotness.ops:
+        entry = found.setdefault(REGISTRY[op.name].called, [0, 0.0, 0.0])
+        entry[1] += op.forward
+        entry[2] += op.backward
+    rows = [
+        [
+            text(name), count(int(passed)), seconds(forward + backward), seconds(forward),
+            seconds(backward), share((forward + backward) / hotness.total),
+        ]
+        for name, (passed, forward, backward) in found.items()
+    ]  # fmt: skip
+    rows.sort(key=lambda row: (row[2].key, row[1].key), reverse=True)
+    return table(columns, rows) if rows else ""
+
+
+def saved_by_line(captures: Iterable[Capture]) -> dict[str, int]:
+    """The bytes that lines save, by ``file:line``: the most in any of the graphs."""
+    saved: dict[str, int] = {}
+    for capture in captures:
+        for group in capture.graph.by_line() if capture.graph else ():
+            saved[group.name] = max(saved.get(group.name, 0), group.nbytes)
+    return saved
+
+
+def took(total: float) -> str:
+    """A time for people."""
+    minutes, rest = divmod(total, 60)
+    if not minutes:
+        return f"{as_seconds(rest) if rest < 1 else f'{rest:.1f}'} s"
+    return f"{int(minutes):,} min {rest:.0f} s"

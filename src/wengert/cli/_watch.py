@@ -1,0 +1,130 @@
+"""What `--report` and `--report-json` look at while a script runs, and what they found."""
+
+from __future__ import annotations
+
+import dataclasses
+import gc
+import os
+import sys
+import traceback
+from collections import deque
+from dataclasses import dataclass
+from threading import Lock
+from time import perf_counter
+from typing import Any
+
+import wengert
+from wengert._core import Leaf, Node
+from wengert.autograd import _engine
+from wengert.autograd._engine import Walk
+from wengert.graph import Finding, Leak, live
+from wengert.graph._captures import Capture, Captures
+from wengert.graph._hotness import Hotness, Sampler
+from wengert.graph._unreached import Unreached
+
+_FIRST_CENSUS = 32  # backward calls
+_OLD = 10  # backward calls, as of `Census.leaks`
+_CENSUS_SHARE = 0.01  # of the time since the one before
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a run has shown beside its `Report`: where its time went, its first graphs."""
+
+    hotness: Hotness
+    captures: tuple[Capture, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain dicts, lists, strings and numbers."""
+        return dataclasses.asdict(self)
+
+
+class Watch:
+    """Looks at the backward calls and the time of this process.
+
+    Nothing that goes wrong in here may end the script: then the watch ends.
+    """
+
+    def __init__(self) -> None:
+        self._process, self._lock = os.getpid(), Lock()
+        self._sampler = Sampler()
+        self._captures = Captures()
+        self._unreached = Unreached(wengert.nn.Module)
+        self._leaks: dict[str, tuple[int, list[Leak]]] = {}  # by line: at which call, which
+        self._calls, self._next_census = 0, _FIRST_CENSUS
+        self._marks: deque[int] = deque(maxlen=_OLD)  # the latest node of each of the last calls
+        self._rested = perf_counter()
+        self._failed = False
+
+    def start(self) -> None:
+        """Begin to watch."""
+        _engine.observers.append(self._observe)
+        self._sampler.start()
+
+    def stop(self) -> Seen:
+        """Watch no longer; what was seen."""
+        self._sampler.stop()
+        _engine.observers.remove(self._observe)
+        self._take_census()
+        return Seen(self._sampler.hotness(), tuple(self._captures.found))
+
+    def findings(self) -> list[Finding]:
+        """Leaks, and parameters without a gradient."""
+        leaks = [(leak, call) for call, of_line in self._leaks.values() for leak in of_line]
+        leaks.sort(key=lambda pair: pair[0].nbytes, reverse=True)
+        found = [
+            Finding("leak", leak.where, 1, f"after {call:,} backward calls: {leak.text}")
+            for leak, call in leaks
+        ]
+        return found + self._unreached.findings()
+
+    def _observe(self, walk: Walk, when: str) -> None:
+        if self._failed or os.getpid() != self._process:  # a fork may have copied a closed lock
+            return
+        try:
+            with self._lock:
+                if when == "before":
+                    self._marks.append(walk.order[-1].seq)
+                    self._captures.before(walk)
+                else:
+                    self._after(walk)
+        except Exception:
+            self._failed = True
+            print("wengert run: watching has failed and ends here:", file=sys.stderr)
+            traceback.print_exc()
+
+    def _after(self, walk: Walk) -> None:
+        self._unreached.after(walk)
+        self._calls += 1
+        if self._calls >= self._next_census and perf_counter() > self._rested:
+            self._next_census = 2 * self._calls
+            self._take_census()
+
+    def _take_census(self) -> None:
+        """Note leaks and parameters; what a function holds can be seen only while it runs.
+
+        A look at all objects takes a while, so the next one comes the later.
+        """
+        begin = perf_counter()
+        things = gc.get_objects()
+        self._unreached.look(things)
+        if self._any_is_old(things):  # who holds them is the slow part
+            leaks: dict[str, tuple[int, list[Leak]]] = {}
+            for leak in live().leaks():
+                leaks.setdefault(leak.where, (self._calls, []))[1].append(leak)
+            self._leaks |= leaks
+        end = perf_counter()
+        self._rested = end + (end - begin) / _CENSUS_SHARE
+
+    def _any_is_old(self, things: list[Any]) -> bool:
+        """Whether an operation that is not released was recorded many calls ago."""
+        if len(self._marks) < _OLD:
+            return False
+        kinds = [kind for kind in set(map(type, things)) if issubclass(kind, Node)]
+        operations = set(kinds) - {Leaf}
+        return any(
+            type(thing) in operations
+            and thing.seq <= self._marks[0]
+            and (thing.state is None or thing.state.released is None)
+            for thing in things
+        )

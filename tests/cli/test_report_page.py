@@ -1,0 +1,351 @@
+"""`wengert run --report`: the page says what happened, however the script ends."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.cli.process import ENVIRONMENT, good, script, wengert
+
+GAN = """
+    import time
+    import torch
+    from torch import nn
+
+    class Critic(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 1))
+            self.spare = nn.Linear(3, 2)
+
+        def forward(self, x):
+            return self.layers(x)
+
+    def slow():
+        time.sleep(0.05)
+
+    def quick():
+        time.sleep(0.005)
+
+    def main():
+        generator, critic = nn.Linear(2, 4), Critic()
+        optimizers = [torch.optim.Adam(m.parameters()) for m in (generator, critic)]
+        total, history = 0, []
+        for step in range(40):
+            fake = generator(torch.randn(32, 2))
+            critic_loss = critic(fake.detach()).mean() - critic(torch.randn(32, 4)).mean()
+            optimizers[1].zero_grad()
+            critic_loss.backward()
+            optimizers[1].step()
+            generator_loss = -critic(fake).mean()
+            optimizers[0].zero_grad()
+            generator_loss.backward()
+            optimizers[0].step()
+            history.append(critic(torch.randn(2, 4)).sum())
+            if step < 10:
+                slow()
+                quick()
+
+    main()
+"""
+
+
+@pytest.fixture(scope="module")
+def gan(tmp_path_factory):
+    """The folder of a run of two backward lines, with its page and its data."""
+    folder = tmp_path_factory.mktemp("gan")
+    script(folder, GAN, "gan.py")
+    options = ["--quiet", "--report", "out.html", "--report-json", "out.json"]
+    result = wengert("run", *options, "gan.py", "--width", "a b", cwd=folder)
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+    return folder
+
+
+def line(folder, text, name="gan.py"):
+    """The number of the line that starts with a text."""
+    lines = (folder / name).read_text().splitlines()
+    (found,) = [k for k, words in enumerate(lines, 1) if words.strip().startswith(text)]
+    return found
+
+
+def report(folder, text, *options, name="train.py", **more):
+    """The result of a run of a script with ``--report``."""
+    script(folder, text, name)
+    return wengert("run", "--quiet", "--report", "out.html", *options, name, cwd=folder, **more)
+
+
+def test_sections_and_head(gan, open_page):
+    page = open_page(gan / "out.html")
+    assert page.title() == "gan.py: wengert run"
+    assert page.inner_text("h1") == "gan.py"
+    assert page.inner_text(".command") == "gan.py --width 'a b'"
+    assert page.inner_text(".status") == "finished"
+    sections = ["Findings", "Graphs", "Memory", "Time", "Source", "Releases", "Operations"]
+    assert page.locator("main > section > h2").all_inner_texts() == sections
+    links = [re.sub(r"\s*\d*$", "", text) for text in page.locator("nav a").all_inner_texts()]
+    assert links == sections
+    facts = dict(zip(page.locator("header dt").all_inner_texts(),
+                     page.locator("header dd").all_inner_texts(), strict=True))  # fmt: skip
+    assert facts["backward calls"] == "80"
+
+
+def test_findings_have_line_and_remedy(gan, open_page):
+    page = open_page(gan / "out.html")
+    found = page.locator(".finding").all_inner_texts()
+    leak = next(text for text in found if "outlives its step" in text)
+    assert f"gan.py:{line(gan, 'history.append')}" in leak
+    assert "loss.item()" in leak
+    unreached = next(text for text in found if "no gradient" in text)
+    assert f"gan.py:{line(gan, 'self.spare')}" in unreached
+    assert "Critic.spare (weight, bias)" in unreached
+    assert "requires_grad_(False)" in unreached
+    assert len(found) == 2
+
+
+def test_graph_of_each_backward_line(gan, open_page):
+    page = open_page(gan / "out.html")
+    tabs = page.locator("#graphs > .tabs > [role=tablist] > [role=tab]")
+    assert tabs.all_inner_texts() == ["critic_loss.backward()", "generator_loss.backward()"]
+    first, second = page.locator("#graph-0"), page.locator("#graph-1")
+    assert first.is_visible()
+    assert not second.is_visible()
+    tabs.nth(1).click()
+    assert not first.is_visible()
+    assert f"gan.py:{line(gan, 'generator_loss.backward')}" in second.inner_text()
+    tabs.nth(1).press("ArrowLeft")
+    assert first.is_visible()
+    page.locator("#graph-0-tab-1").click()
+    by_line = page.locator("#graph-0-1").inner_text()
+    assert f"gan.py:{line(gan, 'return self.layers(x)')}" in by_line
+
+
+def test_hot_lines_lead_to_the_source(gan, open_page):
+    page = open_page(gan / "out.html")
+    slow = f"gan.py:{line(gan, 'time.sleep(0.05)')}"
+    rows = page.locator("#time tbody tr").all_inner_texts()
+    share = {row.split("\t")[0].strip(): row for row in rows}
+    assert "time.sleep(0.05)" in share[slow]
+    page.get_by_role("link", name=slow, exact=True).first.click()
+    target = page.locator("tr.target")
+    assert target.locator("td").first.inner_text() == slow.partition(":")[2]
+    assert target.is_visible()
+    assert "time.sleep(0.05)" in target.inner_text()
+
+
+def test_tables_are_sorted_by_a_click(gan, open_page):
+    page = open_page(gan / "out.html")
+    operations = page.locator("#operations")
+
+    def column(number):
+        return operations.locator(f"tbody td:nth-child({number})").all_inner_texts()  # fmt: skip
+
+    operations.get_by_role("button", name="operation").click()
+    assert column(1) == sorted(column(1))
+    operations.get_by_role("button", name="operation").click()
+    assert column(1) == sorted(column(1), reverse=True)
+    operations.get_by_role("button", name="passed").click()
+    numbers = [int(text.replace(",", "") or 0) for text in column(2)]
+    assert numbers == sorted(numbers, reverse=True)
+    head = operations.locator("th[aria-sort=descending]")
+    assert head.all_inner_texts() == ["passed"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1400, 500])
+def test_page_fits_its_window(gan, open_page, scheme, width):
+    page = open_page(
+        gan / "out.html", color_scheme=scheme, viewport={"width": width, "height": 800}
+    )
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_data_are_those_of_the_page(gan):
+    data = json.loads((gan / "out.json").read_text())
+    assert data["arguments"] == ["--width", "a b"]
+    assert data["ending"] == {"kind": "finished", "status": 0, "text": "", "where": ""}
+    assert data["backward_calls"] == 80
+    assert [found["kind"] for found in data["findings"]] == ["leak", "no-gradient"]
+    assert [capture["text"] for capture in data["captures"]] == [
+        "critic_loss.backward()", "generator_loss.backward()",
+    ]  # fmt: skip
+    seconds = {hot["where"]: sum(hot["seconds"].values()) for hot in data["hotness"]["lines"]}
+    slow, quick = (seconds[f"{gan}/gan.py:{line(gan, f'time.sleep({n})')}"] for n in (0.05, 0.005))
+    assert 3 < slow / quick < 30
+    assert sum(data["hotness"]["seconds"].values()) == pytest.approx(data["seconds"], rel=0.3)
+
+
+def test_failing_script_has_its_report(tmp_path, open_page):
+    result = report(
+        tmp_path,
+        """
+        import torch
+        def main():
+            x = torch.ones(2, requires_grad=True)
+            (x * 2).sum().backward()
+            raise ValueError("wrong <b>number</b>")
+        main()
+        """,
+    )
+    assert result.returncode == 1
+    assert result.stderr.startswith("Traceback")
+    page = open_page(tmp_path / "out.html")
+    assert page.inner_text(".status") == "failed"
+    ending = page.inner_text(".ending")
+    assert "ValueError: wrong <b>number</b>" in ending
+    assert "train.py:6" in ending
+
+
+def test_exit_status_is_told(tmp_path, open_page):
+    result = report(tmp_path, "import sys\nsys.exit(3)\n")
+    assert (result.returncode, result.stderr) == (3, "")
+    page = open_page(tmp_path / "out.html")
+    assert page.inner_text(".status") == "exited with status 3"
+
+
+def test_text_that_ends_a_script_is_told(tmp_path, open_page):
+    result = report(tmp_path, "import sys\nsys.exit('not good enough')\n")
+    assert (result.returncode, result.stderr) == (1, "not good enough\n")
+    page = open_page(tmp_path / "out.html")
+    assert page.inner_text(".ending") == "not good enough"
+
+
+def test_script_without_backward(tmp_path, open_page):
+    good(report(tmp_path, "import torch\nprint(torch.ones(2).sum())\n"))
+    page = open_page(tmp_path / "out.html")
+    assert "made no backward call" in page.inner_text("header")
+    titles = page.locator("main > section > h2").all_inner_texts()
+    assert not {"Findings", "Graphs", "Memory", "Releases"} & set(titles)
+    assert "Source" in titles
+
+
+def test_interrupted_script_has_its_report(tmp_path, open_page):
+    file = script(tmp_path, "import time\nprint('ready', flush=True)\ntime.sleep(60)\n")
+    out = tmp_path / "out.html"
+    command = [sys.executable, "-m", "wengert", "run", "--report", str(out), str(file)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=ENVIRONMENT) as process:
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+    assert process.returncode == -signal.SIGINT
+    page = open_page(out)
+    assert page.inner_text(".status") == "interrupted"
+    assert "time.sleep(60)" in page.inner_text("#time")
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGCHLD"), reason="no fork")
+def test_children_write_no_report(tmp_path):
+    result = report(
+        tmp_path,
+        """
+        import os, sys
+        import torch
+        x = torch.ones(3, requires_grad=True)
+        (x * 2).sum().backward()
+        if os.fork() == 0:
+            for _ in range(50):
+                (x * 2).sum().backward()
+            os.remove("out.html") if os.path.exists("out.html") else None
+            sys.exit(0)
+        assert os.wait()[1] == 0
+        (x * 2).sum().backward()
+        print(os.path.exists("out.html"))
+        """,
+        "--report-json",
+        "out.json",
+    )
+    assert good(result) == "False\n"
+    assert json.loads((tmp_path / "out.json").read_text())["backward_calls"] == 2
+
+
+def test_module_with_arguments(tmp_path, open_page):
+    (tmp_path / "package").mkdir()
+    script(tmp_path / "package", "import torch, time\ntime.sleep(0.05)\n", "__main__.py")
+    options = ["--quiet", "--report", "out.html", "-m", "package", "--report"]
+    good(wengert("run", *options, cwd=tmp_path))
+    page = open_page(tmp_path / "out.html")
+    assert page.inner_text(".command") == "package --report"
+    assert "package/__main__.py" in page.inner_text("#source")
+
+
+def test_files_of_others_are_not_shown(tmp_path, open_page):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "mine").mkdir()
+    script(tmp_path / "elsewhere", "def work():\n    sum(range(3_000_000))\n", "other.py")
+    path = f"import sys\nsys.path.append({str(tmp_path / 'elsewhere')!r})\n"
+    good(report(tmp_path / "mine", path + "import other\nother.work()\n"))
+    page = open_page(tmp_path / "mine" / "out.html")
+    assert page.locator("#source [role=tab]").all_inner_texts() == ["train.py"]
+    assert "other.py:2" in page.inner_text("#time")
+    assert page.get_by_role("link", name="other.py").count() == 0
+
+
+HOSTILE = '</script><script>document.title="owned"</script><img src=x onerror=alert(1)>'
+
+
+def test_hostile_names_are_text(tmp_path, open_page):
+    name = "it's <b>\"bold\" & 'so'.py"
+    result = report(
+        tmp_path,
+        f"""
+        import torch
+        text = {HOSTILE!r}
+        x = torch.ones(3, requires_grad=True)
+        (x * 2).sum().backward(); kept = {HOSTILE!r}
+        raise ValueError(text)
+        """,
+        name=name,
+    )
+    assert result.returncode == 1
+    page = open_page(tmp_path / "out.html")
+    assert page.title() == f"{name}: wengert run"
+    assert page.inner_text("h1") == name
+    assert page.locator("img, h1 b").count() == 0
+    assert HOSTILE in page.inner_text(".ending")
+    assert HOSTILE in page.inner_text("#source")
+    assert HOSTILE in page.inner_text("#graphs")
+
+
+def test_place_that_cannot_be_written_is_told_at_once_and_does_no_harm(tmp_path):
+    text = "import sys\nprint('working', file=sys.stderr)\nsys.exit(4)\n"
+    file = script(tmp_path, text)
+    result = wengert("run", "--quiet", "--report", "no/out.html", str(file), cwd=tmp_path)
+    assert result.returncode == 4
+    before, _, after = result.stderr.partition("working\n")
+    assert before == (f"wengert run: cannot write the report: there is no folder '{tmp_path}/no'\n")
+    assert after.startswith("wengert run: cannot write the report: FileNotFoundError")
+    folder = wengert("run", "--quiet", "--report", ".", str(file), cwd=tmp_path)
+    assert folder.stderr.startswith("wengert run: cannot write the report: '.' is a folder\n")
+
+
+def test_report_stays_where_it_was_asked_for(tmp_path):
+    (tmp_path / "below").mkdir()
+    good(report(tmp_path, "import os\nos.chdir('below')\n", "--report-json", "out.json"))
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "below", "out.html", "out.json", "train.py",
+    ]  # fmt: skip
+    assert list((tmp_path / "below").iterdir()) == []
+
+
+def test_summary_names_the_page(tmp_path):
+    file = script(tmp_path, "import torch\n")
+    result = wengert("run", "--report", "out.html", str(file), cwd=tmp_path)
+    assert good(result) == ""
+    assert result.stderr.splitlines()[-1] == f"  report        {tmp_path}/out.html"
+
+
+def test_signal_handlers_are_those_of_python_afterwards(tmp_path):
+    """What runs at exit runs without the sampler."""
+    text = """
+        import atexit, signal, time
+        atexit.register(lambda: print(signal.getsignal(signal.SIGPROF) is signal.SIG_DFL))
+        atexit.register(time.sleep, 0.05)
+        """
+    assert good(report(tmp_path, text)) == "True\n"
