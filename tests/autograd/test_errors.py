@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import wengert
+from wengert import nn
 from wengert.autograd import (
     NoGraphError,
     NonScalarRootError,
@@ -103,6 +104,22 @@ def test_in_place_activations_keep_the_written_memory() -> None:
     assert z.grad_fn.s_out is z._array
     z.sum().backward()
     np.testing.assert_allclose(x.grad.numpy(), 2 * (1 - np.tanh(2.0) ** 2), rtol=1e-5)
+
+
+def test_the_step_of_an_optimizer_between_two_losses() -> None:
+    model = nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 1))
+    optimizer = wengert.optim.SGD(model.parameters(), lr=0.1)
+    out = model(wengert.ones(4, 2))
+    out.mean().backward(retain_graph=True)
+    line = here(1)
+    optimizer.step()
+    with pytest.raises(SavedTensorOverwrittenError) as caught:
+        out.sum().backward()
+    text = str(caught.value)
+    assert f"written by: SGD.step()  at {line}" in text
+    assert "'weight' of linear, float32 [1, 3]" in text
+    assert "1. call backward before the step" in text
+    assert "clone()" not in text
 
 
 def test_write_to_a_parameter_between_two_losses() -> None:

@@ -73,6 +73,27 @@ def test_where_values_were_saved_it_raises(tmp_path):
     assert "Trying to backward through the graph a second time" in result.stderr
 
 
+def test_both_lines_that_use_the_value_are_named(tmp_path):
+    """Released nodes keep their edges here: who used a value in the earlier graph is known."""
+    file = script(
+        tmp_path,
+        """
+        import torch
+        generator, discriminator = torch.nn.Linear(2, 3), torch.nn.Linear(3, 1)
+        fake = generator(torch.randn(4, 2)).tanh()
+        first = discriminator(fake).mean()
+        first.backward()
+        second = discriminator(fake).square().mean()
+        second.backward()
+        """,
+    )
+    error = wengert("run", "--quiet", str(file)).stderr
+    assert f"used by:     linear in Linear ({file}:5  first = discriminator(fake).mean())" in error
+    assert f"joined by:   linear in Linear ({file}:7  second = " in error
+    assert "1. both losses are wanted" in error
+    assert "2. only one of the two should pass gradients on: use value.detach()" in error
+
+
 def test_without_the_alias_it_raises():
     result = python(
         "-c", SHARED.replace("    ", "").replace("import torch", "import wengert as torch")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import warnings
 from typing import TYPE_CHECKING
 
@@ -119,15 +120,48 @@ def released(walk: Walk, node: Node) -> GraphReleasedError:
             "the same loss again: compute it again before this call",
         ]
     else:
-        facts.append(("joined by", made(consumer)))
         cause = "The last line uses a value of the graph that the earlier call released."
-        remedies = [
-            "it should not pass gradients on: use value.detach() in that line"
-            " (an RNN's state between windows, a GAN's fake batch)",
-            "both losses are wanted: sum them, (loss_a + loss_b).backward(), once",
-            "the value is to be differentiated again: compute it again before this call",
-        ]
+        other = _other_use(node)
+        if other is not None and made(other) != made(consumer):
+            facts.append(("used by", made(other)))
+            cause = (
+                "The last two lines use the same value, and the earlier call released its graph."
+            )
+        facts.append(("joined by", made(consumer)))
+        remedies = _ways_apart(_line(earlier) == _line(walk.call))
     return GraphReleasedError(message("graph-released", _RELEASED, facts, [*remedies, keep], cause))
+
+
+def _ways_apart(again: bool) -> list[str]:
+    """What to do about two walks that meet; `again` says that the same line began both."""
+    both = "both losses are wanted: sum them, (loss_a + loss_b).backward(), once"
+    carried = (
+        "it should not pass gradients on: use value.detach() in that line"
+        " (an RNN's state between windows)"
+    )
+    fake = (
+        "only one of the two should pass gradients on: use value.detach() where the other uses it"
+        " (a GAN's fake batch in the discriminator's loss, an RNN's state between windows)"
+    )
+    computed = "the value is to be differentiated again: compute it again before this call"
+    return [carried, both, computed] if again else [both, fake, computed]
+
+
+def _other_use(node: Node) -> Node | None:
+    """Who used a released node in the graph it was released with, where that is still known.
+
+    Under the torch alias released nodes keep their edges. Nothing leads from a node to those
+    that used it, so the garbage collector is asked.
+    """
+    assert node.state is not None
+    earlier = node.state.released
+    for referrer in gc.get_referrers(node):
+        for user in gc.get_referrers(referrer) if type(referrer) is tuple else (referrer,):
+            if not issubclass(type(user), Node) or node not in user.edges:
+                continue
+            if user.state is not None and user.state.released is earlier:
+                return user
+    return None
 
 
 def released_value(node: Node, wanted: str) -> GraphReleasedError:
@@ -169,11 +203,18 @@ def warn_released(walk: Walk, node: Node) -> None:
 def overwritten(walk: Walk, node: Node, slot: str, value: np.ndarray, write: Write) -> GraphError:
     """The error of an in-place write to a saved value: who saved it, which line wrote."""
     writer = f"{write.by}  at {place(write.code, write.lasti)}"
-    return overwritten_by(walk, node, slot, value, [("written by", writer)], [
-        "use the out-of-place form in the writing line",
-        "give the operation that saved it a .clone()",
-        "call backward before the write (optimizer.step() writes to parameters)",
-    ])  # fmt: skip
+    if write.by.endswith(".step()"):
+        remedies = [
+            "call backward before the step: of several losses, all of them",
+            "compute the loss again after the step",
+        ]
+    else:
+        remedies = [
+            "use the out-of-place form in the writing line",
+            "give the operation that saved it a .clone()",
+            "call backward before the write",
+        ]
+    return overwritten_by(walk, node, slot, value, [("written by", writer)], remedies)
 
 
 def overwritten_by(
