@@ -71,12 +71,18 @@ ROOT = Site()
 
 
 class Cut(NamedTuple):
-    """Where a tensor lost its graph: by which call, at which line, and at which node."""
+    """Where a tensor lost its graph: by which call, at which line, and at which node.
+
+    Tensors have it as a plain tuple: `detach()` is called once a step, and more often.
+    """
 
     what: str
     code: CodeType
     lasti: int
     node: weakref.ref[Node] | None = None
+
+
+RawCut = tuple[str, CodeType, int, "weakref.ref[Node] | None"]
 
 
 class Mode(threading.local):
@@ -88,7 +94,7 @@ class Mode(threading.local):
 
     site: Site | None = ROOT
     where: Site = ROOT
-    off: Cut | None = None  # where recording was last turned off
+    off: RawCut | None = None  # where recording was last turned off
 
 
 mode = Mode()
@@ -107,7 +113,7 @@ class Tensor(TensorMethods):
 
     _array: np.ndarray
     _edge: Node | None
-    _cut: Cut | None  # set on every tensor without an edge: where its values left a graph
+    _cut: RawCut | None  # set on every tensor without an edge: where its values left a graph
     _grad: Tensor | None
     _root: Tensor  # set on a view: the tensor whose memory it shows
     _views: list[weakref.ref[Tensor]]  # set on a tensor that has views
@@ -350,15 +356,19 @@ def wrap(array: Any, edge: Node | None = None) -> Tensor:
     return tensor
 
 
-def cut_at(what: str, source: Tensor) -> Cut | None:
+def cut_at(what: str, source: Tensor) -> RawCut | None:
     """The `_cut` of what a call makes of a tensor without recording it."""
     edge = source._edge
     if edge is None:
         return source._cut
-    return Cut(what, *caller(getframe(1)), weakref.ref(edge))
+    frame = getframe(2)
+    code = frame.f_code
+    if code.co_filename in internal:
+        return what, *caller(frame), weakref.ref(edge)
+    return what, code, frame.f_lasti, weakref.ref(edge)
 
 
-def cut_from(inputs: Iterable[Any]) -> Cut | None:
+def cut_from(inputs: Iterable[Any]) -> RawCut | None:
     """The `_cut` of what an operation that recorded nothing made of its inputs."""
     for x in inputs:
         if isinstance(x, Tensor):

@@ -10,14 +10,7 @@ import weakref
 from collections import deque
 from typing import Any, NamedTuple
 
-from wengert._core import Cut, Tensor, caller, cut_at, getframe, tick
-
-
-class Escape(NamedTuple):
-    """Values of a tensor with a graph that became Python numbers or a NumPy array."""
-
-    value: Any
-    cut: Cut
+from wengert._core import RawCut, Tensor, caller, cut_at, getframe, tick
 
 
 class Drop(NamedTuple):
@@ -25,22 +18,22 @@ class Drop(NamedTuple):
 
     seq: int
     owner: weakref.ref[Any]
-    cut: Cut
+    cut: RawCut
 
 
-escapes: deque[Escape] = deque(maxlen=64)
+# Numbers that were in a graph (None for several of them), and where they left it.
+escapes: deque[tuple[Any, RawCut]] = deque(maxlen=64)
 drops: deque[Drop] = deque(maxlen=64)
 
 
 def escaped(what: str, tensor: Tensor) -> None:
-    """Note that a tensor's values leave for where no graph follows, if it has one."""
-    cut = cut_at(what, tensor)
+    """Note that a tensor's values leave for where no graph follows, if it has or had one."""
+    cut = tensor._cut if tensor._edge is None else cut_at(what, tensor)
     if cut is not None:
         array = tensor._array
-        escapes.append(Escape(array.item() if array.size == 1 else None, cut))
+        escapes.append((array.item() if array.size == 1 else None, cut))
 
 
 def dropped(what: str, owner: Any) -> None:
     """Note that the gradients of a tensor, or of what an owner has, are set to None."""
-    cut = Cut(what, *caller(getframe(1)))
-    drops.append(Drop(tick(), weakref.ref(owner), cut))
+    drops.append(Drop(tick(), weakref.ref(owner), (what, *caller(getframe(1)), None)))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wengert._core import Call, Cut, Leaf, Node, Tensor
+from wengert._core import Call, Cut, Leaf, Node, RawCut, Tensor
 from wengert._messages import here, message, more
 from wengert._storage import Write, line_of, place
 
@@ -264,8 +264,9 @@ _CUTS = {
 _OFF = ("no_grad()", "inference_mode()", "set_grad_enabled(False)")
 
 
-def cut_by(cut: Cut) -> tuple[str, list[tuple[str, str]], list[str]]:
+def cut_by(raw: RawCut) -> tuple[str, list[tuple[str, str]], list[str]]:
     """Where a graph was lost: a sentence, the lines of code, and remedies."""
+    cut = Cut(*raw)
     source = cut.node() if cut.node is not None else None
     by = f"{cut.what}  at {place(cut.code, cut.lasti)}"
     of = [] if source is None or type(source) is Leaf else [("of", made(source))]

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from wengert._core import Cut, caller, getframe, mode
+from wengert._core import caller, getframe, mode
 
 
 def is_grad_enabled() -> bool:
@@ -24,7 +24,7 @@ def is_grad_enabled() -> bool:
 def _set(enabled: bool, what: str = "") -> None:
     mode.site = mode.where if enabled else None
     if not enabled and what:  # for whoever asks later why something has no graph
-        mode.off = Cut(what, *caller(getframe(2)))
+        mode.off = (what, *caller(getframe(2)), None)
 
 
 class _GradMode:

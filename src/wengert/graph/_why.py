@@ -173,9 +173,8 @@ def _escape(tensor: Tensor) -> Because | None:
     if array.size != 1:
         return None
     value = array.item()
-    for escape in reversed(escapes):
-        if escape.value is not None and escape.value == value:
-            what, *line = escape.cut[:3]
+    for escaped, (what, *line, _) in reversed(escapes):
+        if escaped is not None and escaped == value:
             return Because(
                 "its value is a number that was taken out of a graph",
                 (("taken by", f"{what}  at {place(*line)}"),),
@@ -195,7 +194,7 @@ def _no_grad(tensor: Tensor) -> Because:
     later = [call for seq, call in _begun() if seq > edge.seq]
     drop = _dropped(tensor)
     if drop is not None and not any(seq > drop.seq for seq, _ in _begun()):
-        what, *line = drop.cut[:3]
+        what, *line, _ = drop.cut
         return Because(
             "it was dropped, and no backward has begun since",
             (("dropped by", f"{what}  at {place(*line)}"),),
@@ -258,7 +257,7 @@ def _not_reached(leaf: Leaf, facts: list[tuple[str, str]]) -> Because:
     """Backward calls went by: was it used at all, was its use cut off?"""
     tensors, nodes = _alive()
     uses = [node for node in nodes if any(edge is leaf for edge in node.edges)]
-    cuts = [cut for t in tensors if (cut := getattr(t, "_cut", None)) is not None]
+    cuts = [Cut(*cut) for t in tensors if (cut := getattr(t, "_cut", None)) is not None]
     lost = [cut for cut in cuts if _comes_from(cut, leaf)]
     if lost:
         return Because(

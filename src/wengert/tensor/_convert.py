@@ -55,8 +55,7 @@ def item(self: Tensor) -> Any:
             f"a Tensor with {self._array.size} elements cannot be converted to Scalar: item()"
             f" got one of shape {list(self._array.shape)}"
         )
-    if self._edge is not None or self._cut is not None:
-        escaped("item()", self)
+    escaped("item()", self)
     return self._array.item()
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert import _dtypes
-from wengert._core import Cut, Tensor, caller, cut_at, getframe, tensors
+from wengert._core import RawCut, Tensor, caller, cut_at, getframe, tensors
 from wengert._dtypes import dtype
 from wengert._storage import line_of
 
@@ -40,7 +40,7 @@ def array_of(data: Any, wanted: dtype | None) -> np.ndarray:
     return _of_sequence(data, wanted)
 
 
-def cut_of(data: Any, what: str) -> Cut | None:
+def cut_of(data: Any, what: str) -> RawCut | None:
     """Where data that is a tensor, or a list of tensors, loses its graph by being copied."""
     if isinstance(data, Tensor):
         return cut_at(what, data)
