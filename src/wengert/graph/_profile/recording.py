@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from operator import attrgetter
 from time import perf_counter
-from types import CodeType
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary, ref
 
@@ -28,11 +27,10 @@ from wengert.autograd._engine import Walk
 from wengert.autograd._saved import packing
 from wengert.autograd._saved.packing import arrays_in
 
-INTERVAL = 0.005  # seconds between two looks of the thread
-MOST = 16_000_000  # numbers in the log: 128 MB
+INTERVAL = 0.01  # seconds between two looks of the thread
+MOST = 1_000_000  # entries of the log: some 200 MB
 _YOUNG = 20_000  # young objects from which looks are rationed
 _GAP = 16  # nodes that a walk may have left unreleased before one that it has released
-FIELDS = 6  # of an entry in the log, in front of its pairs
 
 
 class Reading(NamedTuple):
@@ -97,9 +95,9 @@ class Recording:
     """The log of a program's graphs between `start` and `stop`.
 
     Attributes:
-        log: for each node that holds arrays: its number, the id of its code object, the offset,
-            the numbers of its module and its class, and how many pairs follow: the id of a
-            storage and its bytes. Of several entries with one number the last one counts.
+        log: for each node that holds arrays: its number, its code object, the offset, the numbers
+            of its module and its class, and the id and the bytes of each storage. Of several
+            entries with one number the last one counts.
         deaths: (tick, number) of nodes that went without being released.
         leaves: (tick, id) of storages of leaves, and (tick, ~id) when it no longer is a leaf's.
         times: (tick, seconds) at which both are known.
@@ -107,8 +105,7 @@ class Recording:
     """
 
     def __init__(self, calls: int | None = None) -> None:
-        self.log = array("q")
-        self.codes: dict[int, CodeType] = {}
+        self.log: list[tuple[Any, ...]] = []
         self.modules: list[str] = []
         self.kinds = Kinds()
         self.deaths: list[tuple[int, int]] = []
@@ -265,10 +262,12 @@ class Recording:
             if type(node) is Leaf:
                 self._note_leaf(node)
         for node in nodes:
-            reading = kinds[type(node)]
             try:
                 seq = node.seq
-                if seq in live or reading is LEAF:
+                if seq in live:
+                    continue
+                reading: Any = kinds[type(node)]
+                if reading is LEAF:
                     continue
                 site = node.site
                 if site is not last:
@@ -278,27 +277,25 @@ class Recording:
             except AttributeError:  # whoever makes it is not done
                 self._unfinished.append(ref(node))
 
-    def _entry(self, number: int, node: Node, reading: Any, module: int) -> bool:
+    def _entry(self, number: int, node: Node, reading: Reading, module: int) -> bool:
         """Write down what a node holds; whether it holds anything."""
         kind, read, one = reading
-        values, code = read(node), node.code
-        key = id(code)
-        if key not in self.codes:
-            self.codes[key] = code
-        entry = [number, key, node.lasti, module, kind, 0]
-        for value in (values,) if one else values:
-            if type(value) is np.ndarray:
-                base = value if value.base is None else owner(value)
-                entry += id(base), base.nbytes
-            elif value is not None:
-                for kept in arrays_in(value):
+        value = read(node)
+        if one and type(value) is np.ndarray and value.base is None:  # most nodes
+            self.log.append((number, node.code, node.lasti, module, kind, id(value), value.nbytes))
+            return True
+        held: list[int] = []
+        for item in (value,) if one else value:
+            if type(item) is np.ndarray:
+                base = item if item.base is None else owner(item)
+                held += id(base), base.nbytes
+            elif item is not None:
+                for kept in arrays_in(item):
                     base = owner(kept)
-                    entry += id(base), base.nbytes
-        if len(entry) == FIELDS:
-            return False
-        entry[5] = (len(entry) - FIELDS) // 2
-        self.log.fromlist(entry)
-        return True
+                    held += id(base), base.nbytes
+        if held:
+            self.log.append((number, node.code, node.lasti, module, kind, *held))
+        return bool(held)
 
     def _seen(self, node: Node, seq: int) -> Seen:
         seen = Seen(node, self._died)
@@ -371,12 +368,12 @@ class Recording:
         passage = self._open.pop(walk, None)
         if passage is None:
             return
-        kinds, live, mark = self.kinds, self._live, walk.mark
+        live, mark = self._live, walk.mark
         passed, kept = [], []
         node = state = None
         for node in reversed(passage.order):
-            if kinds[type(node)] and type(node) is not Leaf and node.seq in live:
-                seq = node.seq
+            seq = node.seq
+            if seq in live:
                 passed.append(seq)
                 state = node.state
                 if state is mark or (state is not None and state.released is mark.released):
@@ -410,8 +407,8 @@ class Recording:
                     if held == passage.packed.get(node.seq):
                         continue
                     passage.packed[node.seq] = held
-                    number, module = tick(), self._module(node.site)
-                    if self._entry(number, node, self.kinds[type(node)], module):
+                    number, reading = tick(), self.kinds[type(node)]
+                    if reading and self._entry(number, node, reading, self._module(node.site)):
                         passage.brought.append((node.seq, number))
 
 

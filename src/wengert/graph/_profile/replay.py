@@ -17,7 +17,7 @@ import numpy as np
 
 from wengert._core import Call
 from wengert._storage import line_of, place
-from wengert.graph._profile.recording import FIELDS, Passage, Recording
+from wengert.graph._profile.recording import Passage, Recording
 from wengert.graph._profile.timeline import (
     DROPPED,
     HELD,
@@ -98,15 +98,9 @@ class Replay:
         self.leaves = [storage for _, storage in leaves]
 
     def _entries(self) -> Iterator[Entry]:
-        log, codes, k = self.recording.log.tolist(), self.recording.codes, 0
-        while k < len(log):
-            number, code, lasti, module, kind, count = log[k : k + FIELDS]
-            k += FIELDS
-            pairs = log[k : k + 2 * count]
-            k += 2 * count
-            storages = dict(zip(pairs[::2], pairs[1::2], strict=True))
-            spot = self.places.number(codes[code], lasti)
-            yield Entry(number, spot, module, kind, storages)
+        for number, code, lasti, module, kind, *held in list(self.recording.log):
+            storages = dict(zip(held[::2], held[1::2], strict=True))
+            yield Entry(number, self.places.number(code, lasti), module, kind, storages)
 
     def _ends(self) -> None:
         by_number = {entry.number: entry for entry in self.entries}
