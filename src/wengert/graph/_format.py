@@ -17,6 +17,13 @@ def size(count: float) -> str:
     return f"{count / dict(_UNITS)[unit]:.1f} {unit}"
 
 
+def duration(seconds: float) -> str:
+    """Seconds for people: ``"1.25 s"``, ``"3.4 ms"``."""
+    if seconds >= 1 or not seconds:
+        return f"{seconds:.3g} s"
+    return f"{seconds * 1e3:.1f} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.0f} us"
+
+
 def short(where: str) -> str:
     """``file:line`` relative to the current folder, if it lies inside."""
     folder = os.path.join(os.getcwd(), "")

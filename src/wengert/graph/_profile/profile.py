@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from types import TracebackType
 
 from wengert.graph._profile import replay
@@ -50,6 +51,13 @@ class Profile:
         if self._found is None or self._found[0] != len(recording.times):
             self._found = len(recording.times), replay.timeline(recording)
         return self._found[1]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """As `Timeline.save`."""
+        self.timeline.save(path)
+
+    def _repr_html_(self) -> str:
+        return self.timeline._repr_html_()
 
     def __str__(self) -> str:
         return str(self.timeline) if self._recording.times else repr(self)

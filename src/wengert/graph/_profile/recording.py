@@ -131,9 +131,9 @@ class Recording:
         """Look at what there is, and watch from now on. RuntimeError if it was started before."""
         if self.times:
             raise RuntimeError("profile(): was started before; make another one")
-        self._mark()
         with self._lock:
             self._note(self._chosen(gc.get_objects()), True)
+        self._mark()
         self.running = True
         _engine.observers.append(self._walk)
         packing.observers.append(self._told)

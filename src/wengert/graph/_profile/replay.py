@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Call
 from wengert._storage import line_of, place
 from wengert.graph._profile.recording import Passage, Recording
 from wengert.graph._profile.timeline import (
@@ -29,7 +28,7 @@ from wengert.graph._profile.timeline import (
 )
 
 POINTS = 4000  # of a timeline; of more, the least and the most in each of half as many intervals
-BANDS = 14
+BANDS = 8
 OTHERS = "(others)"
 _NO_MODULE = "(no module)"
 
@@ -240,7 +239,7 @@ def timeline(recording: Recording) -> Timeline:
     modules = [(name or _NO_MODULE, "") for name in recording.modules]
     return Timeline(
         seconds=float(replay.moments[-1]),
-        times=tuple(np.round(replay.seconds(at[chosen]), 7).tolist()),
+        times=tuple(np.round(replay.seconds(at[chosen]), 8).tolist()),
         total=tuple(p.total for p in points),
         lines=_bands([p.lines for p in points], best.lines, describe.lines),
         modules=_bands([p.modules for p in points], best.modules, modules),
@@ -313,33 +312,29 @@ def _bands(
 
 
 def _calls(replay: Replay, at: Array, held: Array) -> tuple[BackwardCall, ...]:
-    calls = []
-    for passage in replay.passages:
-        end = replay.last if passage.end is None else passage.end
-        before, after = (
-            int(held[np.searchsorted(at, t, "right") - 1]) for t in (passage.begin, end)
+    passages, places = replay.passages, replay.places
+    numbers = [places.number(p.call.code, p.call.lasti) for p in passages]
+    lines = list(places.lines)
+    begins = np.array([p.begin for p in passages], np.float64)
+    ends = np.array([replay.last if p.end is None else p.end for p in passages], np.float64)
+    before, after = (held[np.searchsorted(at, t, "right") - 1].tolist() for t in (begins, ends))
+    began, ended = replay.seconds(begins).tolist(), replay.seconds(ends).tolist()
+    return tuple(
+        BackwardCall(
+            what=passage.call.what,
+            where=lines[numbers[k]][0],
+            text=lines[numbers[k]][1],
+            begin=began[k],
+            end=ended[k],
+            nodes=passage.nodes,
+            before=before[k],
+            after=after[k],
+            released=max(0, before[k] - after[k]),
+            retains=passage.retains,
+            raised=passage.raised,
         )
-        where, text = _line_of(passage.call)
-        calls.append(
-            BackwardCall(
-                what=passage.call.what,
-                where=where,
-                text=text,
-                begin=float(replay.seconds(passage.begin)),
-                end=float(replay.seconds(end)),
-                nodes=passage.nodes,
-                before=before,
-                after=after,
-                released=max(0, before - after),
-                retains=passage.retains,
-                raised=passage.raised,
-            )
-        )
-    return tuple(calls)
-
-
-def _line_of(call: Call) -> tuple[str, str]:
-    return line(call.code, call.lasti)
+        for k, passage in enumerate(passages)
+    )
 
 
 class _Describer:
@@ -382,7 +377,7 @@ def _peak(replay: Replay, at: float, copies: _Copies, describe: _Describer) -> P
     return Peak(
         nbytes=copies.moments[copies.top].total,
         leaf_bytes=copies.leaf_bytes,
-        seconds=float(replay.seconds(at)),
+        seconds=round(float(replay.seconds(at)), 8),
         call=call,
         during=during,
         nodes=describe.holdings(copies.owners),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -156,6 +157,12 @@ class Timeline:
         """Bytes held at the end."""
         return sum(node.nbytes for node in self.left)
 
+    @property
+    def telling(self) -> str:
+        """``"line"``, or ``"module"`` where one line holds nearly all and modules tell more."""
+        line, module = (max((b.at_peak for b in g), default=0) for g in (self.lines, self.modules))
+        return "module" if line > 0.85 * self.peak.nbytes and module < 0.85 * line else "line"
+
     def to_dict(self) -> dict[str, Any]:
         """Plain dicts, lists, strings and numbers."""
         return dataclasses.asdict(self)
@@ -217,6 +224,21 @@ class Timeline:
         elif count:
             text += f", after the last of {count:,} calls"
         return f"{text}; {_format.size(self.left_bytes)} at the end"
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it as a page (.html), a picture (.svg, .png) or data (.json).
+
+        A PNG takes ``resvg-py``, of the extra ``wengert[graph]``; ImportError without it.
+        Raises ValueError for another ending.
+        """
+        from wengert.graph._profile import files
+
+        files.save(self, path)
+
+    def _repr_html_(self) -> str:
+        from wengert.graph._profile import files
+
+        return files.notebook(self)
 
     def __str__(self) -> str:
         ended = f"\nrecording ended early: {self.ended}" if self.ended else ""
