@@ -23,7 +23,14 @@ from wengert.graph import _ticks
 Phase = Literal["forward", "backward", "optimizer", "data", "report", "other"]
 PHASES: tuple[Phase, ...] = get_args(Phase)
 
-_INTERVAL = 0.004
+# Whose code a frame runs: a phase, if all below it belongs to that; else the code of an operation,
+# of something else in the package, the user's, or that of Python and installed packages.
+Kind = Phase | Literal["op", "package", "user", "library"]
+
+_INTERVAL = 0.005
+# Frames around the user's line in which to look for who called it: a backward that runs a hook,
+# a loader that reads a data set.
+_AROUND = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +116,7 @@ class Sampler:
 
     def __init__(self, interval: float = _INTERVAL) -> None:
         self.interval = interval
-        self._kinds: dict[str, str] = {}
+        self._kinds: dict[str, Kind] = {}
         self._all = _Tally()
         self._lines: dict[tuple[str, int], _Tally] = {}
         self._ops: dict[str, _Tally] = {}
@@ -142,40 +149,54 @@ class Sampler:
         )
 
     def _look(self, frame: FrameType | None) -> None:
-        """Read a stack from the inside out: the operation, the phase, the user's line."""
+        """Read a stack from the inside out, as far as to the user's line and what is around it."""
         now = perf_counter()
         seconds, self._latest = now - self._latest, now
-        line: tuple[str, int] | None = None
+        kinds = self._kinds
         op: str | None = None
-        phase: Phase | None = None
-        inside = False  # whether a line of the user has called the package
+        phase: Phase = "other"
         while frame is not None:
             file = frame.f_code.co_filename
-            kind = self._kinds.get(file) or self._kind(file)
+            kind = kinds.get(file) or self._kind(file)
             if kind == "user":
-                line = line or (file, frame.f_lineno or 0)
-            elif line is None and kind in ("op", "package"):
-                inside = True
+                break
+            if kind in PHASES:
+                if phase in ("other", "forward"):
+                    phase = kind
+            elif kind != "library":
+                phase = "forward" if phase == "other" else phase
                 op = op or (file[4:-1] if kind == "op" else None)
-            if phase is None and kind in PHASES:
-                phase = kind
             frame = frame.f_back
-        phase = phase or ("forward" if inside else "other")
-        self._all.add(phase, seconds)
-        if line is not None:
+        if frame is not None:
+            line = file, frame.f_lineno or 0
+            phase = self._called_by(frame) or phase
             self._lines.setdefault(line, _Tally()).add(phase, seconds)
+        self._all.add(phase, seconds)
         if op is not None:
             way: Phase = "backward" if phase == "backward" else "forward"
             self._ops.setdefault(op, _Tally()).add(way, seconds)
 
-    def _kind(self, file: str) -> str:
+    def _called_by(self, frame: FrameType) -> Phase | None:
+        """The phase to which a line belongs because of who called its function."""
+        around = frame.f_back
+        for _ in range(_AROUND):
+            if around is None:
+                return None
+            file = around.f_code.co_filename
+            kind = self._kinds.get(file) or self._kind(file)
+            if kind == "backward" or kind == "data":
+                return kind
+            around = around.f_back
+        return None
+
+    def _kind(self, file: str) -> Kind:
         kind = self._kinds[file] = _kind_of(file)
         return kind
 
 
 _PACKAGE = os.path.join(os.path.dirname(_core.__file__), "")
 # The first that fits.
-_PARTS = {
+_PARTS: dict[str, Phase] = {
     os.path.join("autograd", "_engine.py"): "backward",
     os.path.join("autograd", "_backward.py"): "backward",
     os.path.join("autograd", "_commit.py"): "backward",
@@ -185,8 +206,8 @@ _PARTS = {
 }
 
 
-def _kind_of(file: str) -> str:
-    """A phase, if all below a frame of that file belongs to it; or op, package, user, library."""
+def _kind_of(file: str) -> Kind:
+    """Whose code a file is."""
     if file.startswith("<op "):
         return "op"
     if file.startswith(_PACKAGE):

@@ -99,8 +99,9 @@ def _finding(where: str, suspects: list[_Suspect]) -> Finding:
     text = ", ".join(named[:_NAMED]) + (f" and {rest:,} more modules" if rest > 0 else "")
     elements = sum(suspect.elements for suspect in suspects)
     calls = max(suspect.calls for suspect in suspects)
-    return Finding(
-        "no-gradient", where, 1,
-        f"no gradient reached {text}, {elements:,} numbers, in {calls:,} backward calls: no loss"
-        " depends on them. Use them in forward(), or freeze them with requires_grad_(False)",
-    )  # fmt: skip
+    text = (
+        f"no gradient reached {text}, {elements:,} numbers, in {calls:,} backward calls: forward()"
+        " does not use them, or something such as detach() cuts what it computes from them. Use"
+        " them, or freeze them with requires_grad_(False)"
+    )
+    return Finding("no-gradient", where, 1, text)
