@@ -198,55 +198,6 @@ def test_released_graphs_are_counted_apart() -> None:
     assert loss.shape == ()
 
 
-def leaks_of(census: wengert.graph.Census, words: str) -> list[str]:
-    return [leak.text for leak in census.leaks() if words in leak.text]
-
-
-def test_losses_kept_in_a_list() -> None:
-    model, losses = nn.Linear(10, 10), []
-    for _ in range(20):
-        model(wengert.randn(5, 10)).sum().backward()
-        losses.append(model(wengert.randn(5, 10)).exp().sum())
-    (text,) = leaks_of(live(), "losses")
-    assert "10 graphs" in text
-    assert "Keep losses's numbers" in text
-    assert "loss.item()" in text
-
-
-def test_a_sum_of_losses() -> None:
-    model, total = nn.Linear(10, 10), 0.0
-    for _ in range(20):
-        model(wengert.randn(5, 10)).sum().backward()
-        total = total + model(wengert.randn(5, 10)).exp().sum()
-    (text,) = leaks_of(live(), "total, local of")
-    assert "20 backward calls old" in text or "19 backward calls old" in text
-
-
-def test_a_state_carried_from_step_to_step() -> None:
-    cell = nn.RNNCell(4, 8)
-    state = wengert.zeros(2, 8)
-    for _ in range(20):
-        state = cell(wengert.randn(2, 4), state)
-        cell(wengert.randn(2, 4)).sum().backward()
-    (text,) = leaks_of(live(), "state, local of")
-    assert "state.detach()" in text
-
-
-def test_sound_training_is_not_accused() -> None:
-    model, numbers, state = nn.RNNCell(4, 8), [], wengert.zeros(2, 8)
-    optimizer = wengert.optim.Adam(model.parameters())
-    losses = []
-    for _ in range(30):
-        state = model(wengert.randn(2, 4), state.detach())
-        loss = state.square().sum()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        numbers.append(loss.item())
-        losses.append(loss)  # released: it keeps no memory
-    assert live().leaks() == []
-
-
 def test_plain_data_and_text() -> None:
     loss = graph_of(1020)
     census = live()

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from operator import attrgetter
 from sys import getrefcount
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -76,6 +76,19 @@ anomaly = Anomaly()
 _RECENT = 4096
 
 
+class Begun(NamedTuple):
+    """What is remembered of a walk: when it began, and what it was like.
+
+    Plain values only: nothing of the graph is kept alive.
+    """
+
+    when: int
+    call: Call
+    oldest: int  # the number of the first operation that it passes
+    releases: bool
+    step: bool  # False for a derivative that a larger computation goes on with
+
+
 class Running:
     """The walks that have begun, and the lock under which one plan is made at a time.
 
@@ -86,8 +99,7 @@ class Running:
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.walks: set[Walk] = set()
-        self.begun: deque[int] = deque(maxlen=_RECENT)  # when the latest walks began
-        self.calls: deque[Call] = deque(maxlen=_RECENT)
+        self.begun: deque[Begun] = deque(maxlen=_RECENT)  # the latest
 
 
 running = Running()
@@ -156,11 +168,16 @@ class Walk:
                     if self._disturbs(other, pending, stops):
                         raise _errors.contended(self, other)
                 running.walks.add(self)
-                running.begun.append(tick())
-                running.calls.append(self.call)
+                running.begun.append(self._begun())
             self.run(seeds, lift)
         finally:
             running.walks.discard(self)
+
+    def _begun(self) -> Begun:
+        oldest = next((node.seq for node in self.order if type(node) is not Leaf), 0)
+        retains = self.retain is True
+        step = not (self.create_graph or (retains and self.targets is not None))
+        return Begun(tick(), self.call, oldest, not retains, step)
 
     def _others(self) -> list[tuple[Walk, dict[Any, Any], Any]]:
         """The walks that have begun and what they plan, which they forget when they end."""

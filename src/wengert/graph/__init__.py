@@ -6,8 +6,8 @@ from wengert.graph._describe import NodeInfo as NodeInfo
 from wengert.graph._describe import SavedInfo as SavedInfo
 from wengert.graph._describe import describe as describe
 from wengert.graph._holders import Holder as Holder
+from wengert.graph._leaks import Leak as Leak
 from wengert.graph._live import Census as Census
-from wengert.graph._live import Leak as Leak
 from wengert.graph._live import LiveGraph as LiveGraph
 from wengert.graph._live import LiveTensor as LiveTensor
 from wengert.graph._live import live as live

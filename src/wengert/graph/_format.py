@@ -25,9 +25,8 @@ def duration(seconds: float) -> str:
 
 
 def short(where: str) -> str:
-    """``file:line`` relative to the current folder, if it lies inside."""
-    folder = os.path.join(os.getcwd(), "")
-    return where.removeprefix(folder)
+    """Text with ``file:line`` in it, relative to the current folder if the file lies inside."""
+    return where.replace(os.path.join(os.getcwd(), ""), "", 1)
 
 
 def text_table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: set[int]) -> str:

@@ -1,26 +1,44 @@
 """Who holds an object: the names, attributes and containers through which a program reaches it.
 
 Found by asking the garbage collector who refers to an object, and to those in turn, until there
-is a name: a local variable of a running function, a global one, a variable that a function or
-a paused generator keeps. Nothing has to be recorded before.
+is a name: a local variable of a running function, a global one, a variable that a function, a
+class, a paused generator or an exception keeps. Nothing has to be recorded before, no code of the
+program runs for it (see `_parts`), and nothing is kept.
 """
 
 from __future__ import annotations
 
 import gc
-import inspect
 import sys
 import types
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from wengert._core import Node, internal
+from wengert._core import Node, State, internal
+from wengert.graph import _parts
 from wengert.graph._format import short
+from wengert.graph._parts import (
+    CACHED,
+    CONTAINERS,
+    GENERATORS,
+    LOCAL,
+    Step,
+    attribute,
+    is_a,
+    joined,
+)
 
-_DEPTH = 8
+_LEVELS = 12  # of referrers that are looked at
+_REFERRERS = 12  # of one object
+_WIDEST = 5_000  # objects in one level
+_VISITED = 400  # objects on the ways to one
 _MOST = 4  # ways to one object
+# Asking the collector for the referrers of as many objects takes about as long as looking
+# through what all objects refer to.
+_FEW = 60
+_CHUNK = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +51,23 @@ class Holder:
             __main__"``, ``"kept by the function step"``.
         where: ``file:line``: of a local variable the line that its function is at.
         containers: the kinds of the containers on the way, outermost first.
+        places: the path with a star for which item it is: ``losses[*]``.
+        stored: ``file:line`` that stored the tensor there, if the source tells.
+        text: that line.
+        remedy: the statement of that line as it is without the graph, if that can be said.
+        kind: what that statement does: ``"sum"``, ``"average"``, ``"state"``, ``"container"``,
+            ``"name"``, or nothing.
     """
 
     path: str
     scope: str
     where: str
     containers: tuple[str, ...] = ()
+    places: str = ""
+    stored: str = ""
+    text: str = ""
+    remedy: str = ""
+    kind: str = ""
 
     def __str__(self) -> str:
         at = f" ({short(self.where)})" if self.where else ""
@@ -46,191 +75,320 @@ class Holder:
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
-    """A way down from some object to the one that is asked about.
+class Store:
+    """A line that stored a value: ``file:line``, its text, and what `Holder` says of it."""
+
+    where: str
+    text: str
+    kind: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """Where a way begins: a name, the scope that it is in, and the source of that.
 
     Attributes:
-        origin: the id of the one that is asked about.
-        suffix: what is written behind the object to get there.
-        containers: the kinds of the containers on the way, outermost first.
-        key: of a dict that may be the attributes of an object: under which key it goes on.
-        cell: of a closure: the variable in which it goes on.
+        name: the name.
+        scope: as in `Holder`.
+        where: as in `Holder`.
+        file: where the source of the scope is, if it has one.
+        line: the first line of the function, 0 for a module or a class.
     """
 
-    origin: int
-    suffix: str = ""
-    containers: tuple[str, ...] = ()
-    key: Any = None
-    cell: Any = None
+    name: str
+    scope: str
+    where: str = ""
+    file: str = ""
+    line: int = 0
 
-    def written(self) -> str:
-        """The suffix, where the object is a dict like any other."""
-        return self.suffix if self.key is None else f"[{self.key!r}]{self.suffix}"
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """From a root over steps to an object, outermost first."""
+
+    root: Root
+    steps: tuple[Step, ...] = ()
+
+    @property
+    def path(self) -> str:
+        """The way as a program writes it."""
+        return self.root.name + "".join([step.text for step in self.steps])
+
+    def holder(self, store: Store | None = None) -> Holder:
+        """The way as plain data, with the line that stored at its end."""
+        containers = tuple([step.container for step in self.steps if step.container])
+        last = max((k for k, step in enumerate(self.steps) if step.container), default=-1)
+        stars = [
+            "[*]" if step.container and (k == last or not step.name) else step.text
+            for k, step in enumerate(self.steps)
+        ]
+        places = self.root.name + "".join(stars)
+        plain = Holder(self.path, self.root.scope, self.root.where, containers, places)
+        if store is None:
+            return plain
+        return replace(
+            plain, stored=store.where, text=store.text, remedy=store.remedy, kind=store.kind
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Climb:
+    """An object on the way up, and the steps from it down to the one that is asked about."""
+
+    thing: Any
+    steps: tuple[Step, ...] = ()
+    cell: types.CellType | None = None  # of a closure, when the way has just come through one
 
 
 class Search:
-    """Looks for the holders of objects: all of them at once, a level of referrers at a time."""
+    """Looks for the holders of objects: of all at once, a level of referrers at a time."""
 
-    def __init__(self, things: Iterable[Any]) -> None:
-        self.found: dict[int, list[Holder]] = {}
-        self.names: dict[int, list[tuple[str, str, str]]] = {}
-        self.seen: set[tuple[int, int]] = set()  # an object, and which one leads to it
+    def __init__(self, things: Sequence[Any], objects: list[Any], own: Sequence[Any] = ()) -> None:
+        self.met: dict[int, Any] = {id(thing): thing for thing in things}
+        self.above: dict[int, list[Any]] = {}  # who refers to an object, by its id
+        self.parts: dict[int, dict[int, Step]] = {}
+        self.names: dict[int, list[Root]] = {}
+        self.frames = [f for f in _frames() if f.f_code.co_filename not in internal]
+        ours = (things, objects, own, *own, self.met, self.above, self.frames)
+        self.silent = {id(thing) for thing in (*ours, *self.frames)}
+        self.silent |= {id(namespace) for _, _, namespace in self._namespaces()}
+        level = dict(self.met)
+        for _ in range(_LEVELS):
+            level = self._next(level, objects)
         self._note_names()
-        level = {id(thing): (thing, [_Way(id(thing))]) for thing in things}
-        self.seen.update((key, key) for key in level)
-        for _ in range(_DEPTH):
-            self._take_rooted(level)
-            level = self._above(level)
-        self._take_rooted(level)
 
-    def holders(self, thing: Any) -> list[Holder]:
+    def ways(self, thing: Any) -> list[Way]:
         """The ways to an object, the shortest first."""
-        return self.found.get(id(thing), [])
+        found: list[Way] = []
+        visited = {id(thing)}
+        waiting = deque([_Climb(thing)])
+        while waiting and len(found) < _MOST:
+            climb = waiting.popleft()
+            found += [Way(root, climb.steps) for root in self.names.get(id(climb.thing), ())]
+            for referrer in self.above.get(id(climb.thing), ()):
+                if id(referrer) in visited or len(visited) > _VISITED:
+                    continue
+                ends, above = self._up(referrer, climb)
+                found += ends
+                if above is not None:
+                    visited.add(id(referrer))
+                    waiting.append(above)
+        return found[:_MOST]
+
+    def _next(self, level: dict[int, Any], objects: list[Any]) -> dict[int, Any]:
+        """Who refers to the objects of a level, and was not met before."""
+        above: dict[int, Any] = {}
+        for referrer in _candidates(level, objects):
+            if id(referrer) in self.silent or referrer is level or _says_nothing(referrer):
+                continue
+            for key in {id(target) for target in gc.get_referents(referrer)} & level.keys():
+                if key not in self.above:
+                    self.above[key] = []
+                    self.silent.add(id(self.above[key]))
+                if key != id(referrer) and len(self.above[key]) < _REFERRERS:
+                    self.above[key].append(referrer)
+                    if id(referrer) not in self.met and len(above) < _WIDEST:
+                        above[id(referrer)] = referrer
+        self.met.update(above)
+        return {key: thing for key, thing in above.items() if not is_a(thing, (type, Node))}
+
+    def _namespaces(self) -> Iterator[tuple[str, str, dict[str, Any]]]:
+        """The names, the files and the global variables of modules."""
+        known = set()
+        for name, module in list(sys.modules.items()):
+            if is_a(module, types.ModuleType):
+                namespace = types.ModuleType.__getattribute__(module, "__dict__")
+                known.add(id(namespace))
+                yield name, str(namespace.get("__file__") or ""), namespace
+        for frame in self.frames:  # of code that `exec` runs
+            if id(frame.f_globals) not in known and frame.f_code.co_name == "<module>":
+                known.add(id(frame.f_globals))
+                name = str(frame.f_globals.get("__name__"))
+                yield name, frame.f_code.co_filename, frame.f_globals
 
     def _note_names(self) -> None:
-        for frame in _frames():
-            if frame.f_code.co_filename not in internal:
-                self._note_frame(frame)
-        for name, module in list(sys.modules.items()):
-            if isinstance(module, types.ModuleType) and not name.startswith("wengert"):
-                file = getattr(module, "__file__", None) or ""
-                for key, value in list(vars(module).items()):
-                    self._note(value, key, f"global of {name}", file)
-
-    def _note_frame(self, frame: types.FrameType) -> None:
-        code = frame.f_code
-        if code.co_name == "<module>":
-            return  # its locals are the module's globals
-        where = f"{code.co_filename}:{frame.f_lineno}"
-        variables = frame.f_locals
-        for key, value in variables.items():
-            self._note(value, key, f"local of {code.co_name}", where)
-        if sys.version_info < (3, 13) and code.co_flags & inspect.CO_OPTIMIZED:
-            # A copy, which the frame would keep, and all that is in it (PEP 667).
-            variables.clear()
-
-    def _note(self, value: Any, key: str, scope: str, where: str) -> None:
-        self.names.setdefault(id(value), []).append((key, scope, where))
-
-    def _take_rooted(self, level: _Level) -> None:
-        for thing, ways in level.values():
-            for way in ways:
-                holders = self.found.setdefault(way.origin, [])
-                holders += self._rooted(thing, way)
-                del holders[_MOST:]
-
-    def _rooted(self, thing: Any, way: _Way) -> Iterator[Holder]:
-        suffix, containers = way.written(), way.containers
-        for key, scope, where in self.names.get(id(thing), ()):
-            yield Holder(key + suffix, scope, where, containers)
-        code, scope = None, ""
-        if isinstance(thing, types.FunctionType):
-            code, scope = thing.__code__, f"kept by the function {thing.__name__}"
-        elif isinstance(thing, types.GeneratorType):
-            code, scope = thing.gi_code, f"kept by the generator {thing.gi_code.co_name}"
-        if code is not None and code.co_filename not in internal:
-            where = f"{code.co_filename}:{code.co_firstlineno}"
-            yield Holder(suffix.lstrip("."), scope, where, containers)
-
-    def _above(self, level: _Level) -> _Level:
-        """Who refers to the objects of a level, but for those that were met before."""
-        targets = [
-            thing
-            for thing, ways in level.values()
-            if any(len(self.found[way.origin]) < _MOST for way in ways)
-        ]
-        above: _Level = {}
-        ours = {id(targets), id(level), *(id(pair) for pair in level.values())}
-        for referrer in gc.get_referrers(*targets) if targets else ():
-            if id(referrer) in ours or _says_nothing(referrer):
+        for frame in self.frames:
+            code = frame.f_code
+            if code.co_name == "<module>":
+                continue  # its locals are the module's globals
+            where = f"{code.co_filename}:{frame.f_lineno}"
+            scope = f"local of {code.co_name}"
+            for name, value in _parts.variables_of(frame):
+                root = Root(name, scope, where, code.co_filename, code.co_firstlineno)
+                self._note(value, root)
+        for module, file, namespace in self._namespaces():
+            if module.partition(".")[0] == "wengert":
                 continue
-            key = id(referrer)
-            ways = [way for way in _up(referrer, level) if (key, way.origin) not in self.seen]
-            if ways:
-                self.seen.update((key, way.origin) for way in ways)
-                above[key] = (referrer, ways)
-        return above
+            for name, value in list(namespace.items()):
+                if id(value) in self.met:
+                    written = f"sys.{name}" if module == "sys" else str(name)
+                    self._note(value, Root(written, f"global of {module}", file, file))
+
+    def _note(self, value: Any, root: Root) -> None:
+        if self.met.get(id(value), self) is value:
+            self.names.setdefault(id(value), []).append(root)
+
+    def _up(self, referrer: Any, climb: _Climb) -> tuple[list[Way], _Climb | None]:
+        """From an object to a referrer: the ways that begin there, and where it goes on."""
+        kind, steps = type(referrer), climb.steps
+        if kind is types.CellType:
+            return [], _Climb(referrer, steps, referrer)
+        if kind is tuple and climb.cell is climb.thing is not None:
+            return [], replace(climb, thing=referrer)  # of a function's cells
+        if kind is types.FunctionType:
+            return self._in_function(referrer, climb)
+        if kind is types.FrameType:
+            return self._in_frame(referrer, climb)
+        if not steps and is_a(climb.thing, _KEEPING_FRAMES):
+            return [], _Climb(referrer) if issubclass(kind, _KEEPING_FRAMES) else None
+        if issubclass(kind, type):
+            return _of_class(referrer, climb), None
+        if issubclass(kind, Node):
+            return _of_node(referrer, climb), None
+        special = _special_steps(referrer, climb)
+        if special is not None:
+            return [], _Climb(referrer, special)
+        return self._in_parts(referrer, climb)
+
+    def _in_parts(self, referrer: Any, climb: _Climb) -> tuple[list[Way], _Climb | None]:
+        """The way through an object that has parts; at a generator it may begin."""
+        if id(referrer) not in self.parts:
+            found = self.parts[id(referrer)] = {}
+            for step, value in _parts.parts_of(referrer):
+                if id(value) in self.met:
+                    found.setdefault(id(value), step)
+        kind = type(referrer)
+        known = self.parts[id(referrer)].get(id(_content(climb)))
+        if known is None and issubclass(kind, CONTAINERS):
+            return [], None  # it has changed meanwhile
+        step = known or Step(f" (in a {_parts.name_of(kind)})")
+        begins = []
+        if kind in GENERATORS:
+            prefix, what = GENERATORS[kind]
+            code = getattr(referrer, f"{prefix}_code")
+            begins = _of_code(step.name, f"kept by the {what} {code.co_name}", code, climb.steps)
+        return begins, _Climb(referrer, (step, *climb.steps))
+
+    def _in_function(
+        self, function: types.FunctionType, climb: _Climb
+    ) -> tuple[list[Way], _Climb | None]:
+        """A variable that a function has closed over, a default argument, an attribute."""
+        steps, code = climb.steps, function.__code__
+        if climb.cell is not None:
+            name = _parts.closed_over(function, climb.cell)
+            scope = f"kept by the function {code.co_name}"
+        elif climb.thing is function.__dict__ and steps:
+            return [], _Climb(function, (attribute(steps[0].name), *steps[1:]))
+        else:
+            name = _parts.default_of(function, steps[0], climb.thing) if steps else None
+            scope, steps = f"default argument of {code.co_name}", steps[1:]
+        if name is None:
+            return [], None
+        return _of_code(name, scope, code, steps), _Climb(function, (attribute(name), *steps))
+
+    def _in_frame(self, frame: types.FrameType, climb: _Climb) -> tuple[list[Way], _Climb | None]:
+        """A variable of a call that has ended, whose frame an exception keeps."""
+        if type(climb.thing) is types.FrameType:
+            return [], None
+        thing, code = _content(climb), frame.f_code
+        name = next((name for name, value in _parts.variables_of(frame) if value is thing), None)
+        if name is None:
+            return [], None
+        keeper = next((way.path for way in self.ways(frame)), "an exception")
+        scope = f"local of {code.co_name}, kept by the traceback of {keeper}"
+        return _of_code(name, scope, code, climb.steps, frame.f_lineno), None
 
 
-_Level = dict[int, tuple[Any, list[_Way]]]
+_KEEPING_FRAMES = (types.FrameType, types.TracebackType, BaseException)
+
+
+def _content(climb: _Climb) -> Any:
+    """What the way leads to: of a cell, what is in it."""
+    if climb.cell is None:
+        return climb.thing
+    try:
+        return climb.cell.cell_contents
+    except ValueError:  # empty by now
+        return None
+
+
+def _special_steps(referrer: Any, climb: _Climb) -> tuple[Step, ...] | None:
+    """The steps from an object that reaches its parts in a way of its own; None for others."""
+    kind, steps = type(referrer), climb.steps
+    if issubclass(kind, LOCAL) and len(steps) > 1:
+        # Its dict has one for each thread, and that has the attributes.
+        return (attribute(steps[1].name, kind), *steps[2:])
+    if kind is CACHED:
+        inner = steps[1:] if type(climb.thing) is dict else steps
+        return (Step(" (in its cache)", container="lru_cache"), *inner)
+    if _is_namespace(referrer, climb):
+        return joined(steps[0], kind, steps[1:])
+    return None
+
+
+def _is_namespace(referrer: Any, climb: _Climb) -> bool:
+    """Whether the dict that the way has come to has the attributes of who refers to it."""
+    if type(climb.thing) is not dict or not climb.steps or not climb.steps[0].name:
+        return False
+    if climb.steps[0].text.startswith(".") or type(referrer) in (*CONTAINERS, *GENERATORS):
+        return False
+    if _parts.namespace_of(referrer) is climb.thing:
+        return True
+    # A class may hide it. Then the dict is none of the parts that can be seen.
+    parts = _parts.parts_of(referrer)
+    return not any(value is climb.thing for _, value in parts) and not is_a(referrer, dict)
+
+
+def _of_code(
+    name: str, scope: str, code: types.CodeType, steps: tuple[Step, ...], line: int = 0
+) -> list[Way]:
+    if code.co_filename in internal:
+        return []
+    first = code.co_firstlineno
+    where = f"{code.co_filename}:{line or first}"
+    return [Way(Root(name, scope, where, code.co_filename, first), steps)]
+
+
+def _of_class(kind: type, climb: _Climb) -> list[Way]:
+    """An attribute of a class."""
+    steps = climb.steps
+    if type(climb.thing) is not dict or not steps or not steps[0].name:
+        return []
+    root = Root(_parts.name_of(kind), f"class of {_parts.module_of(kind)}")
+    return [Way(root, (attribute(steps[0].name, kind), *steps[1:]))]
+
+
+def _of_node(node: Node, climb: _Climb) -> list[Way]:
+    """What a node's context keeps beside what was saved with it."""
+    if climb.thing is not getattr(node, "ctx", None):
+        return []
+    return _of_code("ctx", f"of a {node.name()}", node.code, climb.steps)
+
+
+def _candidates(level: dict[int, Any], objects: list[Any]) -> list[Any]:
+    """Objects of which some refer to those of a level, and all who do are among them."""
+    if not level:
+        return []
+    if len(level) <= _FEW:
+        return gc.get_referrers(*level.values())
+    found = []
+    for start in range(0, len(objects), _CHUNK):
+        chunk = objects[start : start + _CHUNK]
+        if not level.keys().isdisjoint(map(id, gc.get_referents(*chunk))):
+            found += chunk
+    return found
 
 
 def _says_nothing(referrer: Any) -> bool:
-    """Whether an object is on no way: a node, a frame, a module, whose names are known already."""
-    if isinstance(referrer, (Node, Search, _Way, types.FrameType, types.ModuleType, type)):
-        return True
-    return isinstance(referrer, dict) and "__name__" in referrer and "__loader__" in referrer
+    """Whether an object is on no way."""
+    return is_a(referrer, (Search, _Climb, State, types.ModuleType))
 
 
 def _frames() -> Iterator[types.FrameType]:
     """The frames of all threads."""
-    for frame in sys._current_frames().values():
+    for frame in list(sys._current_frames().values()):
         inner: types.FrameType | None = frame
         while inner is not None:
             yield inner
             inner = inner.f_back
-
-
-def _up(referrer: Any, level: _Level) -> Iterator[_Way]:
-    """From who refers to objects of a level, the ways down through them."""
-    for place, target in _places(referrer, level):
-        for way in level[id(target)][1]:
-            yield _extended(referrer, place, target, way)
-
-
-def _extended(referrer: Any, place: Any, target: Any, way: _Way) -> _Way:
-    if isinstance(target, dict) and way.key is not None and place == ".__dict__":
-        return replace(way, suffix=f".{way.key}{way.suffix}", key=None)
-    suffix, containers = way.written(), way.containers
-    if way.key is not None:
-        containers = (type(target).__name__, *containers)
-    if isinstance(referrer, dict):
-        return _Way(way.origin, suffix, containers, key=place)
-    if isinstance(referrer, types.CellType):
-        return _Way(way.origin, suffix, containers, cell=referrer)
-    if way.cell is not None and isinstance(referrer, tuple):
-        return replace(way, suffix=suffix)
-    if way.cell is not None and isinstance(referrer, types.FunctionType):
-        closure = zip(referrer.__code__.co_freevars, referrer.__closure__ or (), strict=True)
-        name = next((n for n, cell in closure if cell is way.cell), "?")
-        return _Way(way.origin, f".{name}{suffix}", containers)
-    if isinstance(referrer, _CONTAINERS):
-        containers = (type(referrer).__name__, *containers)
-    return _Way(way.origin, f"{place}{suffix}", containers)
-
-
-_CONTAINERS = (list, tuple, deque, set, frozenset)
-
-
-def _places(referrer: Any, level: _Level) -> Iterator[tuple[Any, Any]]:
-    """Where in an object those of a level are: a dict's key, or what is written behind it."""
-    for place, value in _parts(referrer):
-        if id(value) in level:
-            yield place, value
-
-
-def _parts(holder: Any) -> Iterator[tuple[Any, Any]]:
-    """What an object is made of, and where."""
-    if isinstance(holder, dict):
-        yield from list(holder.items())
-    elif isinstance(holder, (list, tuple, deque)):
-        yield from ((f"[{index}]", value) for index, value in enumerate(list(holder)))
-    elif isinstance(holder, (set, frozenset)):
-        yield from ((" (in the set)", value) for value in list(holder))
-    elif isinstance(holder, types.GeneratorType):
-        names = {} if holder.gi_frame is None else holder.gi_frame.f_locals
-        yield from ((f".{name}", value) for name, value in names.items())
-    elif isinstance(holder, (types.CellType, types.MethodType, types.FunctionType)):
-        yield from (("", value) for value in gc.get_referents(holder))
-    else:
-        yield from _attributes(holder)
-
-
-def _attributes(holder: Any) -> Iterator[tuple[str, Any]]:
-    attributes = getattr(holder, "__dict__", {})
-    yield ".__dict__", attributes
-    yield from ((f".{name}", value) for name, value in list(attributes.items()))
-    for kind in type(holder).__mro__:
-        slots = kind.__dict__.get("__slots__", ())
-        for name in (slots,) if isinstance(slots, str) else slots:
-            yield f".{name}", getattr(holder, name, None)

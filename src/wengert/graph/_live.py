@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import gc
 import json
-from collections.abc import Sequence
+import math
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from wengert._core import Leaf, Node, Tensor
 from wengert._storage import line_of, place
 from wengert.autograd import _engine, _errors
-from wengert.graph import _format
+from wengert.autograd._engine import by_seq
+from wengert.graph import _format, _leaks
 from wengert.graph._holders import Holder, Search
+from wengert.graph._leaks import Leak
 from wengert.graph._memory import held_by
+from wengert.graph._sites import Sites
+from wengert.graph._stores import Stores
 
 # A graph that this many backward calls have begun without is looked at as a leak.
 _OLD = 10
 _TOPS = 3  # of one graph, the tensors whose holders are looked for
+_GROWN = 3  # backward calls between which a graph has to grow until somebody carries it on
 _SHOWN = 10
-# What keeps one object for each iteration.
-_GROWING = {"list", "tuple", "deque", "dict", "defaultdict", "OrderedDict", "set"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +39,15 @@ class LiveTensor:
         made: the operation that made it, its module and its line.
         shape: its shape.
         holders: the names through which the program holds it.
+        nodes: how many operations of the graph it was computed from.
+        nbytes: bytes that these keep, parameters apart.
     """
 
     made: str
     shape: tuple[int, ...]
     holders: tuple[Holder, ...]
+    nodes: int
+    nbytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +55,20 @@ class LiveGraph:
     """A graph that is alive; graphs that share an operation are one.
 
     Attributes:
-        tops: what keeps it: results that nothing alive was computed from.
+        tops: what keeps it: of a graph that grows from call to call first what carries it on,
+            then results that nothing alive was computed from.
         nodes: how many operations it has.
         nbytes: bytes that it keeps, parameters apart.
         age: how many backward calls have begun since its latest operation ran.
         oldest: the same for its first operation.
         where: ``file:line`` of its first operation.
         text: that line.
+        grew: between how many backward calls operations were added to it: 1 if it was made at
+            once.
+        passed: how many backward calls have begun since one went through it, and kept it; None
+            if none has.
+        severed: whether it goes on from operations that are released, so that a backward
+            through it fails.
     """
 
     tops: tuple[LiveTensor, ...]
@@ -60,23 +78,9 @@ class LiveGraph:
     oldest: int
     where: str
     text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Leak:
-    """A graph that has outlived many backward calls: who holds it, and what to do.
-
-    Attributes:
-        where: ``file:line`` that made what is held.
-        nbytes: bytes that all graphs held in this way keep.
-        graphs: how many there are.
-        text: a sentence about it, with the remedy.
-    """
-
-    where: str
-    nbytes: int
-    graphs: int
-    text: str
+    grew: int
+    passed: int | None
+    severed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,24 +90,25 @@ class Census:
     Attributes:
         graphs: the graphs that have operations which no backward has released.
         released: operations that are alive but released: they keep no memory.
+        nbytes: bytes that all graphs keep; each storage once, parameters apart.
+        longest: of the graphs that backward calls have released, over how many backward calls
+            the longest had grown: what this program is used to.
     """
 
     graphs: tuple[LiveGraph, ...]
     released: int
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all graphs."""
-        return sum(graph.nbytes for graph in self.graphs)
+    nbytes: int
+    longest: int
 
     def leaks(self, calls: int = _OLD) -> list[Leak]:
-        """Graphs whose first operation is older than so many backward calls, by their holders.
+        """Graphs that outlive so many backward calls because something accumulates them.
 
-        A loss that is summed up or kept in a list, or a hidden state carried from step to step,
-        makes such a graph. A graph that is old because it is used again and again with
-        ``retain_graph=True`` looks the same; whoever keeps it knows.
+        A loss that is summed up, averaged or kept in a container, or a state that is carried
+        from step to step. What is used is none: a graph that backward calls pass again and
+        again and that does not grow; nor what grows no longer than twice as long as graphs that
+        backward calls did release in the end, as the losses of an episode do.
         """
-        return _leaks([g for g in self.graphs if g.oldest >= calls])
+        return _leaks.leaks_of(self, calls)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dicts, lists, strings and numbers."""
@@ -128,11 +133,23 @@ class Census:
         return f"{head}\n{table}{more}"
 
 
+def _row(graph: LiveGraph) -> list[str]:
+    top = graph.tops[0] if graph.tops else None
+    held = ", ".join(h.path for h in top.holders[:2]) if top and top.holders else "?"
+    made = top.made if top else graph.where
+    return [
+        _format.size(graph.nbytes), f"{graph.nodes:,}", str(graph.age), str(graph.oldest),
+        made, held,
+    ]  # fmt: skip
+
+
 def live() -> Census:
     """A census of the graphs that are alive now, on all threads.
 
     Who holds them is found through the garbage collector; nothing is recorded beforehand, and
-    programs pay nothing for it until they ask.
+    programs pay nothing for it until they ask. No code of the program runs meanwhile on this
+    thread, and nothing is kept. A backward call with ``create_graph=True``, or for some
+    tensors of a graph that it keeps, is a part of some larger computation: ages do not count it.
 
     >>> import wengert
     >>> x = wengert.ones(1000, requires_grad=True)
@@ -141,28 +158,176 @@ def live() -> Census:
     >>> graph.nodes, graph.age
     (2, 0)
     """
-    tensors: dict[int, list[Tensor]] = {}
-    nodes: dict[int, Node] = {}
-    for thing in gc.get_objects():
-        kind = type(thing)  # not isinstance: some objects do things when asked for their class
-        if issubclass(kind, Node):
-            nodes[id(thing)] = thing
-        elif issubclass(kind, Tensor):
-            edge = getattr(thing, "_edge", None)
-            if edge is not None:
-                tensors.setdefault(id(edge), []).append(thing)
-    operations = {key: node for key, node in nodes.items() if type(node) is not Leaf}
-    alive = {key: node for key, node in operations.items() if not _released(node)}
-    groups = [(group, _tops(group)) for group in _groups(alive)]
-    kept = [thing for _, tops in groups for top in tops for thing in tensors.get(id(top), [top])]
-    search = Search(kept)
-    graphs = [_graph(group, tops, tensors, search) for group, tops in groups]
-    graphs.sort(key=lambda graph: graph.nbytes, reverse=True)
-    return Census(tuple(graphs), len(operations) - len(alive))
+    with _without_collecting():
+        return _Counting(gc.get_objects()).census()
+
+
+@contextlib.contextmanager
+def _without_collecting() -> Iterator[None]:
+    """The collector would run finalizers, and look at all objects again and again."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+class _Counting:
+    """One census while it is taken."""
+
+    def __init__(self, objects: list[Any]) -> None:
+        self.tensors: list[Tensor] = []
+        self.of_node: dict[int, list[int]] = defaultdict(list)  # positions in `tensors`
+        operations: dict[int, Node] = {}
+        for thing in objects:
+            kind = type(thing)  # not isinstance: some objects do things when asked for their class
+            if issubclass(kind, Tensor):
+                edge = _edge(thing)
+                if edge is not None:
+                    self.of_node[id(edge)].append(len(self.tensors))
+                    self.tensors.append(thing)
+            elif issubclass(kind, Node) and kind is not Leaf:
+                operations[id(thing)] = thing
+        self.alive = {key: node for key, node in operations.items() if not _released(node)}
+        self.released = len(operations) - len(self.alive)
+        begun = list(_engine.running.begun)
+        self.steps = [walk.when for walk in begun if walk.step]
+        self.passes = {walk.oldest: walk.when for walk in begun if not walk.releases}
+        self.longest = max(
+            (self.step(w.when - 1) - self.step(w.oldest) for w in begun if w.releases and w.oldest),
+            default=0,
+        )
+        self.groups = _groups(self.alive)
+        self.tops = [self.tops_of(group) for group in self.groups]
+        things = [thing for tops in self.tops for top in tops for thing in self.carriers(top)]
+        own = [self.tensors, self.alive, operations, *self.groups, *self.tops]
+        self.search = Search(things, objects, own)
+        self.stores = Stores()
+        self.sites = Sites()
+
+    def census(self) -> Census:
+        """What was found, as plain data."""
+        pairs = zip(self.groups, self.tops, strict=True)
+        graphs = [self.graph(group, tops) for group, tops in pairs]
+        graphs.sort(key=lambda graph: graph.nbytes, reverse=True)
+        nbytes = _bytes([node for group in self.groups for node in group])
+        return Census(tuple(graphs), self.released, nbytes, self.longest)
+
+    def step(self, seq: int) -> int:
+        """How many of the backward calls that are known had begun when something was made."""
+        return bisect_right(self.steps, seq)
+
+    def age(self, seq: int) -> int:
+        """How many backward calls have begun since something was made."""
+        return len(self.steps) - self.step(seq)
+
+    def carriers(self, node: Node) -> list[Any]:
+        """The tensors that a node made, as far as they are alive; else the node."""
+        return [self.tensors[k] for k in self.of_node.get(id(node), ())] or [node]
+
+    def tops_of(self, group: list[Node]) -> list[Node]:
+        """What carries a graph on, and the latest operations that no other was computed from."""
+        used = {id(edge) for node in group for edge in node.edges}
+        tops = [node for node in reversed(group) if id(node) not in used][:_TOPS]
+        carried = self.carried(group)
+        if carried is not None:
+            tops = [carried, *[node for node in tops if node is not carried]][:_TOPS]
+        return tops
+
+    def carried(self, group: list[Node]) -> Node | None:
+        """The node of a living tensor through which a graph grows from call to call."""
+        spread: dict[tuple[int, int], set[int]] = defaultdict(set)  # when each line ran
+        for node in group:
+            spread[id(node.code), node.lasti].add(self.step(node.seq))
+        most = max(map(len, spread.values()))
+        if most < _GROWN:
+            return None
+        for node in reversed(group):
+            if 2 * len(spread[id(node.code), node.lasti]) > most and id(node) in self.of_node:
+                return node
+        return None
+
+    def graph(self, group: list[Node], tops: list[Node]) -> LiveGraph:
+        """A graph as plain data."""
+        first, latest = group[0], group[-1]
+        where = f"{first.code.co_filename}:{line_of(first.code, first.lasti)}"
+        passes = [self.passes[node.seq] for node in group if node.seq in self.passes]
+        below = [group if group[-1] is top else self.below(top) for top in tops]
+        return LiveGraph(
+            tops=tuple([self.top(*pair) for pair in zip(tops, below, strict=True)]),
+            nodes=len(group),
+            nbytes=_bytes(group),
+            age=self.age(latest.seq),
+            oldest=self.age(first.seq),
+            where=where,
+            text=place(first.code, first.lasti).removeprefix(where).strip(),
+            grew=len({self.step(node.seq) for node in group}),
+            passed=min(map(self.age, passes), default=None),
+            severed=any(_severed(node) for node in group),
+        )
+
+    def below(self, top: Node) -> list[Node]:
+        """The living operations that a node was computed from, and itself."""
+        found, waiting = {id(top): top}, [top]
+        while waiting:
+            for edge in waiting.pop().edges:
+                if id(edge) in self.alive and id(edge) not in found:
+                    found[id(edge)] = self.alive[id(edge)]
+                    waiting.append(self.alive[id(edge)])
+        return list(found.values())
+
+    def top(self, node: Node, below: list[Node]) -> LiveTensor:
+        """What keeps a graph, and who holds it."""
+        scalar = math.prod(node.shape) == 1
+        holders = []
+        for thing in self.carriers(node):
+            for way in self.search.ways(thing):
+                store = self.stores.store_of(way, node, scalar)
+                holders.append(way.holder(store))
+        return LiveTensor(
+            made=self.made(node),
+            shape=tuple(node.shape),
+            holders=tuple(holders),
+            nodes=len(below),
+            nbytes=_bytes(below),
+        )
+
+    def made(self, node: Node) -> str:
+        """The operation of a node, its module if it has one, and its line."""
+        path = self.sites.path(node.site)
+        inside = f" in {path}" if path else ""
+        return f"{_errors.name_of(node)}{inside} ({place(node.code, node.lasti)})"
+
+
+def _edge(tensor: Tensor) -> Node | None:
+    try:
+        edge: Node | None = _EDGE.__get__(tensor)
+    except AttributeError:  # a tracer has none of its own
+        return None
+    return edge
+
+
+_EDGE = Tensor.__dict__["_edge"]
 
 
 def _released(node: Node) -> bool:
     return node.state is not None and node.state.released is not None
+
+
+def _severed(node: Node) -> bool:
+    """Whether an operation below is released, and a backward may not pass it."""
+    lenient = _engine.compatibility.lenient
+    return any(
+        edge is not None and _released(edge) and not (lenient and not edge.saved)
+        for edge in node.edges
+    )
+
+
+def _bytes(group: list[Node]) -> int:
+    leaves = {id(e): e for n in group for e in n.edges if type(e) is Leaf}
+    return held_by([*group, *leaves.values()]).graph
 
 
 def _groups(nodes: dict[int, Node]) -> list[list[Node]]:
@@ -182,80 +347,4 @@ def _groups(nodes: dict[int, Node]) -> list[list[Node]]:
     found: dict[int, list[Node]] = {}
     for key, node in nodes.items():
         found.setdefault(top(key), []).append(node)
-    return [sorted(group, key=lambda n: n.seq) for group in found.values()]
-
-
-def _tops(group: list[Node]) -> list[Node]:
-    """The latest operations that no other was computed from."""
-    used = {id(edge) for node in group for edge in node.edges}
-    return [node for node in reversed(group) if id(node) not in used][:_TOPS]
-
-
-def _graph(
-    group: list[Node], tops: list[Node], tensors: dict[int, list[Tensor]], search: Search
-) -> LiveGraph:
-    first, latest = group[0], group[-1]
-    leaves = {id(e): e for n in group for e in n.edges if type(e) is Leaf}
-    where = f"{first.code.co_filename}:{line_of(first.code, first.lasti)}"
-    return LiveGraph(
-        tops=tuple(_top(node, tensors.get(id(node), ()), search) for node in tops),
-        nodes=len(group),
-        nbytes=held_by([*group, *leaves.values()]).graph,
-        age=_age(latest),
-        oldest=_age(first),
-        where=where,
-        text=place(first.code, first.lasti).removeprefix(where).strip(),
-    )
-
-
-def _age(node: Node) -> int:
-    """How many backward calls have begun since a node was recorded."""
-    return sum(began > node.seq for began in list(_engine.running.begun))
-
-
-def _top(node: Node, tensors: Sequence[Tensor], search: Search) -> LiveTensor:
-    things: Sequence[Tensor | Node] = tensors or [node]
-    holders = [holder for thing in things for holder in search.holders(thing)]
-    return LiveTensor(_errors.made(node), tuple(node.shape), tuple(holders))
-
-
-def _row(graph: LiveGraph) -> list[str]:
-    top = graph.tops[0] if graph.tops else None
-    held = ", ".join(h.path for h in top.holders[:2]) if top and top.holders else "?"
-    made = top.made if top else graph.where
-    return [
-        _format.size(graph.nbytes), f"{graph.nodes:,}", str(graph.age), str(graph.oldest),
-        made, held,
-    ]  # fmt: skip
-
-
-def _leaks(graphs: list[LiveGraph]) -> list[Leak]:
-    """One leak for all graphs that the same line made and that the same container holds."""
-    found: dict[tuple[str, str], list[LiveGraph]] = {}
-    for graph in graphs:
-        top = graph.tops[0] if graph.tops else None
-        holder = top.holders[0] if top and top.holders else None
-        made = "" if top is None else top.made
-        name = "" if holder is None else holder.path.rpartition("[")[0]
-        found.setdefault((made, name), []).append(graph)
-    leaks = [_leak(made, name, members) for (made, name), members in found.items()]
-    return sorted(leaks, key=lambda leak: leak.nbytes, reverse=True)
-
-
-def _leak(made: str, name: str, graphs: list[LiveGraph]) -> Leak:
-    oldest = max(graph.oldest for graph in graphs)
-    holders = [h for g in graphs for t in g.tops for h in t.holders]
-    growing = [h for h in holders if _GROWING & set(h.containers)]
-    nbytes = sum(graph.nbytes for graph in graphs)
-    who = f"{holders[0]}" if holders else "something that has no name"
-    many = f"{len(graphs):,} graphs" if len(graphs) > 1 else "a graph"
-    text = f"{who} holds {many} of {_format.size(nbytes)}, {oldest:,} backward calls old. "
-    if growing and len(graphs) > 1:
-        text += f"Keep {name}'s numbers without their graph: loss.item(), or value.detach()"
-    else:
-        text += (
-            "A sum of losses takes loss.item(), and a state carried from step to step"
-            " state.detach(); a graph that is used again and again may stay"
-        )
-    where = made.partition("(")[2].partition("  ")[0] or graphs[0].where
-    return Leak(where, nbytes, len(graphs), text)
+    return [sorted(group, key=by_seq) for group in found.values()]

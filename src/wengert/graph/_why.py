@@ -233,7 +233,7 @@ def _begun() -> list[tuple[int, Any]]:
     """The latest walks: when they began, and their calls."""
     running = _engine.running
     with running.lock:
-        return list(zip(running.begun, running.calls, strict=True))
+        return [(walk.when, walk.call) for walk in running.begun]
 
 
 def _dropped(tensor: Tensor) -> Any:

@@ -1,0 +1,193 @@
+"""Which living graphs are leaks: what grows over many backward calls, and the line to change.
+
+A graph is accused only of what can be seen: that it, or the number of its kind in one container,
+grew between so many backward calls. It may be on its way to a backward, as the losses of an
+episode are: then it has to have grown more than twice as long as any graph that a backward has
+released so far. What goes on from released operations can't be on its way to one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from wengert.graph import _format
+from wengert.graph._holders import Holder
+
+if TYPE_CHECKING:
+    from wengert.graph._live import Census, LiveGraph, LiveTensor
+
+# Of several names for what grows, the ones whose line says the most come first.
+_GROWN = 3
+_TELLING = ("sum", "average", "state", "container", "name", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Leak:
+    """Graphs that outlive backward calls: who holds them, and what to do.
+
+    Attributes:
+        kind: ``"sum"``, ``"average"``, ``"state"`` (one graph that grows), ``"container"``
+            (graphs whose number grows), ``"grad"`` (a gradient that has a graph and that is
+            never reset) or ``"kept"`` (a graph that no backward passes).
+        held: the name that holds them: ``losses[*]``.
+        scope: where that name lives.
+        where: ``file:line`` that stores them there, or else that made what is held.
+        text: a sentence about it, with the remedy.
+        line: the text of that line.
+        made: the operation that made what is held, and its line.
+        remedy: that line as it is without the graph, or what else to do.
+        graphs: how many graphs there are.
+        nodes: how many operations these have.
+        nbytes: bytes that they keep.
+        calls: how many backward calls have begun since the first of their operations.
+    """
+
+    kind: str
+    held: str
+    scope: str
+    where: str
+    text: str
+    line: str
+    made: str
+    remedy: str
+    graphs: int
+    nodes: int
+    nbytes: int
+    calls: int
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.held}, {self.scope}, {_what(self)}",
+            f"  stored by: {_format.short(self.where)}  {self.line}",
+            f"  made by:   {_format.short(self.made)}",
+            f"  remedy:    {self.remedy}",
+        ]
+        if self.line and self.made.endswith(f"{self.where}  {self.line})"):
+            del lines[2]  # one line does both
+        return "\n".join(lines)
+
+
+def leaks_of(census: Census, calls: int) -> list[Leak]:
+    """The leaks of a census, those with the most bytes first."""
+    patience = max(calls, 2 * census.longest)
+    leaks, others = [], []
+    for graph in census.graphs:
+        if graph.grew >= (calls if graph.severed else patience):
+            leaks.append(_leak([graph]))
+        elif graph.nbytes and not _in_use(graph, patience):
+            others.append(graph)
+    for graphs in _alike(others):
+        if len({graph.age for graph in graphs}) >= patience:
+            leaks.append(_leak(graphs))
+        else:
+            unused = [g for g in graphs if g.age >= patience and g.passed is None]
+            leaks += [_leak([graph]) for graph in unused]
+    return sorted(leaks, key=lambda leak: (leak.nbytes, leak.nodes), reverse=True)
+
+
+def _in_use(graph: LiveGraph, patience: int) -> bool:
+    """Whether backward calls still go through a graph that they keep."""
+    recently = max(patience, graph.oldest / 2)
+    return graph.passed is not None and graph.passed < recently
+
+
+def _alike(graphs: list[LiveGraph]) -> Iterator[list[LiveGraph]]:
+    """Graphs that the same line made and the same container holds."""
+    found: dict[tuple[str, str, str], list[LiveGraph]] = {}
+    for graph in graphs:
+        top, holder = _holder(graph)
+        key = (top.made, holder.places, holder.scope) if holder else (top.made, "", "")
+        found.setdefault(key, []).append(graph)
+    yield from found.values()
+
+
+def _holder(graph: LiveGraph) -> tuple[LiveTensor, Holder | None]:
+    """What carries or keeps a graph, and the most telling name for it."""
+    top = graph.tops[0]
+
+    def order(holder: Holder) -> tuple[bool, int]:
+        return graph.grew == 1 and not holder.containers, _TELLING.index(holder.kind)
+
+    return top, min(top.holders, key=order, default=None)
+
+
+def _leak(graphs: list[LiveGraph]) -> Leak:
+    graph = max(graphs, key=lambda g: g.oldest)
+    top, holder = _holder(graph)
+    kind = _kind(graphs, top, holder)
+    where, _, line = top.made.partition("(")[2].removesuffix(")").partition("  ")
+    if holder is not None and holder.stored:
+        where, line = holder.stored, holder.text
+    held, scope = "(no name)", "which no name leads to"
+    if holder is not None:
+        held, scope = holder.path if len(graphs) == 1 else holder.places, holder.scope
+    leak = Leak(
+        kind=kind,
+        held=held,
+        scope=scope,
+        where=where,
+        line=line,
+        made=top.made,
+        text="",
+        remedy=_remedy(kind, held, top, holder),
+        graphs=len(graphs),
+        nodes=sum(g.nodes for g in graphs),
+        nbytes=sum(g.nbytes for g in graphs),
+        calls=graph.oldest,
+    )
+    more = _MORE.get(kind, "")
+    if kind in ("sum", "average", "state") and graph.passed is not None:
+        more += "; then retain_graph=True may go"
+    at = f"{_format.short(where)}  {line}".rstrip()
+    text = f"{held}, {scope}, {_what(leak)}. Stored by {at}. Remedy: {leak.remedy}{more}"
+    return replace(leak, text=text)
+
+
+def _kind(graphs: list[LiveGraph], top: LiveTensor, holder: Holder | None) -> str:
+    if holder is not None and holder.path.endswith(".grad"):
+        return "grad"
+    if len(graphs) > 1:
+        return "container"
+    if graphs[0].grew < _GROWN:
+        return "kept"
+    if holder is not None and holder.kind in ("sum", "average"):
+        return holder.kind
+    unknown = holder is None or not holder.kind
+    return "sum" if unknown and math.prod(top.shape) == 1 else "state"
+
+
+# What else is to be known of a remedy.
+_MORE = {
+    "state": " (where backward is to go through several steps: only at the first of them)",
+    "container": " (or clear it once backward has used what is in it)",
+}
+
+
+def _remedy(kind: str, held: str, top: LiveTensor, holder: Holder | None) -> str:
+    """The line as it is without the graph; in general, if the source does not say."""
+    if kind == "grad":
+        return (
+            "reset it before each backward, optimizer.zero_grad(), or take the gradients with"
+            " autograd.grad(..., create_graph=True) instead of backward(create_graph=True)"
+        )
+    if holder is not None and holder.remedy:
+        return holder.remedy
+    cut = "item()" if math.prod(top.shape) == 1 else "detach()"
+    if kind == "container":
+        return f"put value.{cut} there instead of value"
+    if kind in ("sum", "average"):
+        return f"add value.{cut} instead of value"
+    return f"{held} = {held}.detach()" if "(" not in held else "value.detach() where it is kept"
+
+
+def _what(leak: Leak) -> str:
+    """What a leak has come to."""
+    size = f"{leak.nodes:,} operations and {_format.size(leak.nbytes)}"
+    if leak.kind == "kept":
+        return f"keeps a graph of {size} that no backward has passed for {leak.calls:,} calls"
+    if leak.graphs > 1:
+        return f"keeps {leak.graphs:,} graphs, {size}, from {leak.calls:,} backward calls"
+    return f"keeps a graph that grew over {leak.calls:,} backward calls to {size}"

@@ -1,0 +1,213 @@
+"""What objects are made of, read without running any code of theirs.
+
+A class may define `__getattr__`, `__class__`, `__dict__`, `__iter__`, `__eq__` or `__repr__` as it
+likes: types are asked with `type()`, containers with the methods of the built-in class, and
+attributes through the descriptors that the interpreter itself has made.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import inspect
+import sys
+import threading
+import types
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+CONTAINERS = (dict, list, tuple, deque, set, frozenset)
+GENERATORS = {
+    types.GeneratorType: ("gi", "generator"),
+    types.CoroutineType: ("cr", "coroutine"),
+    types.AsyncGeneratorType: ("ag", "asynchronous generator"),
+}
+LOCAL = threading.local
+CACHED: type = type(functools.lru_cache(lambda: None))
+
+_PLAIN = (str, int, float, bool, bytes, type(None))  # keys that are written as they are
+# Where modules keep what is written as an attribute of theirs.
+_OF_MODULES = {"_modules", "_parameters", "_buffers"}
+# Attributes that have another name for those who use them.
+_NAMES = {"_grad": "grad", "_root": "_base"}
+
+_DESCRIPTORS = (types.GetSetDescriptorType, types.MemberDescriptorType)  # the interpreter's own
+
+_mro = type.__dict__["__mro__"].__get__
+_vars = type.__dict__["__dict__"].__get__
+_name = type.__dict__["__name__"].__get__
+_module = type.__dict__["__module__"].__get__
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """From an object to one of its parts.
+
+    Attributes:
+        text: how a program writes it, behind the object: ``.hidden``, ``[3]``.
+        name: the attribute, or the key of a dict if it is a string.
+        container: the kind of the container that is stepped into, if it is one.
+        owner: the class of the object that has the attribute.
+    """
+
+    text: str
+    name: str = ""
+    container: str = ""
+    owner: type | None = None
+
+
+def is_a(thing: Any, kinds: type | tuple[type, ...]) -> bool:
+    """`isinstance`, without asking the object for its class."""
+    return issubclass(type(thing), kinds)
+
+
+def name_of(kind: type) -> str:
+    """The name of a class."""
+    name: str = _name(kind)
+    return name
+
+
+def module_of(kind: type) -> str:
+    """The module of a class."""
+    return str(_module(kind))
+
+
+def class_variables(kind: type) -> dict[str, Any]:
+    """What is in the body of a class."""
+    return dict(_vars(kind))
+
+
+def bases_of(kind: type) -> tuple[type, ...]:
+    """A class and those that it inherits from."""
+    bases: tuple[type, ...] = _mro(kind)
+    return bases
+
+
+def attribute(name: str, owner: type | None = None) -> Step:
+    """The step to an attribute."""
+    name = _NAMES.get(name, name)
+    return Step(f".{name}", name, owner=owner)
+
+
+def joined(step: Step, owner: type, rest: tuple[Step, ...]) -> tuple[Step, ...]:
+    """The steps over an attribute that is in an object's dict under the key of a step."""
+    inner = rest[0].name if rest else ""
+    if step.name in _OF_MODULES and rest and rest[0].container and inner:
+        own = attribute(inner, owner) if inner.isidentifier() else Step(f"[{inner}]")
+        return (own, *rest[1:])
+    return (attribute(step.name, owner), *rest)
+
+
+def item(key: Any, kind: type) -> Step:
+    """The step to what a dict has under a key."""
+    return Step(f"[{_written(key)}]", key if type(key) is str else "", name_of(kind))
+
+
+def _written(key: Any) -> str:
+    kind = type(key)
+    if kind in _PLAIN:
+        return repr(key)
+    if kind is tuple:
+        inner = ", ".join(map(_written, key))
+        return f"({inner},)" if len(key) == 1 else f"({inner})"
+    if issubclass(kind, enum.Enum):
+        return f"{name_of(kind)}.{object.__getattribute__(key, '__dict__').get('_name_')}"
+    return f"<{name_of(kind)}>"
+
+
+def parts_of(thing: Any) -> Iterator[tuple[Step, Any]]:
+    """What an object is made of, and where."""
+    kind = type(thing)
+    if kind in GENERATORS:
+        frame = getattr(thing, f"{GENERATORS[kind][0]}_frame")
+        yield from (
+            []
+            if frame is None
+            else ((attribute(name), value) for name, value in variables_of(frame))
+        )
+        return
+    if issubclass(kind, CONTAINERS):
+        yield from _contents(thing, kind)
+    if kind not in CONTAINERS:
+        yield from _attributes(thing, kind)
+
+
+def _contents(thing: Any, kind: type) -> Iterator[tuple[Step, Any]]:
+    base = next(base for base in CONTAINERS if issubclass(kind, base))
+    if base is dict:
+        for key, value in list(dict.items(thing)):
+            yield item(key, kind), value
+        return
+    container = name_of(kind)
+    ordered = base in (list, tuple, deque)
+    for index, value in enumerate(list(base.__iter__(thing))):
+        yield Step(f"[{index}]" if ordered else " (in the set)", container=container), value
+
+
+def _attributes(thing: Any, kind: type) -> Iterator[tuple[Step, Any]]:
+    for name, value in list(dict.items(namespace_of(thing) or {})):
+        yield attribute(str(name), kind), value
+    for base in bases_of(kind):
+        for name, member in class_variables(base).items():
+            if type(member) is types.MemberDescriptorType and name != "__dict__":
+                try:
+                    yield attribute(name, kind), member.__get__(thing, kind)
+                except AttributeError:  # not set
+                    continue
+
+
+def namespace_of(thing: Any) -> dict[str, Any] | None:
+    """The attributes of an object, if it keeps them in a dict that can be asked for."""
+    kind = type(thing)
+    for base in bases_of(kind):
+        member = _vars(base).get("__dict__")
+        if type(member) in _DESCRIPTORS and base is not type:
+            found = member.__get__(thing, kind)
+            return found if type(found) is dict else None
+    return None
+
+
+def variables_of(frame: types.FrameType) -> list[tuple[str, Any]]:
+    """The local variables of a call."""
+    variables = frame.f_locals
+    found = list(variables.items())
+    if (
+        sys.version_info < (3, 13)
+        and frame.f_code.co_flags & inspect.CO_OPTIMIZED
+        and frame.f_trace is None
+        and sys.getrefcount(variables) <= _UNSHARED
+    ):
+        # A copy that nobody has asked for, and the frame would keep it and all that is in it.
+        variables.clear()
+    return found
+
+
+def _unshared() -> int:
+    """What getrefcount says in `variables_of` of a copy that only the frame and it have."""
+    variables = sys._getframe().f_locals
+    count = sys.getrefcount(variables)
+    variables.clear()
+    return count
+
+
+_UNSHARED = _unshared()
+
+
+def default_of(function: types.FunctionType, step: Step, place: Any) -> str | None:
+    """The parameter whose default argument is in `place`, which the function refers to."""
+    if place is function.__kwdefaults__:
+        return step.name
+    defaults = function.__defaults__
+    if place is not defaults or defaults is None:
+        return None
+    code = function.__code__
+    index = int(step.text.strip("[]"))
+    return code.co_varnames[code.co_argcount - len(defaults) + index]
+
+
+def closed_over(function: types.FunctionType, cell: types.CellType) -> str | None:
+    """The variable of a function that lives in a cell."""
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=False)
+    return next((name for name, one in cells if one is cell), None)

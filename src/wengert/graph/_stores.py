@@ -1,0 +1,267 @@
+"""Which line stored a value where it is held, and how that line reads without the graph.
+
+A way has a scope and leads over attributes and containers. In the source of the scope, or of the
+class that has the attribute, there are statements that assign there or put something into the
+container. Of several it is the one that made the value, or that stores what the making line
+assigned, or goes on from its own value, or else the last.
+"""
+
+from __future__ import annotations
+
+import ast
+import types
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from wengert._core import Node, internal
+from wengert._storage import line_of
+from wengert.graph import _parts
+from wengert.graph._holders import Store, Way
+from wengert.graph._parts import Step
+from wengert.graph._remedies import Put, remedy
+from wengert.graph._source import Source, contains, simple_statements, source_of, spans
+
+# Which argument of a container's method becomes an item.
+_METHODS = {
+    "append": 0, "appendleft": 0, "add": 0, "put": 0, "put_nowait": 0, "push": 0, "insert": 1,
+    "setdefault": 1, "__setitem__": 1, "extend": 0, "extendleft": 0, "update": 0,
+}  # fmt: skip
+_READING = {"setdefault", "get", "__getitem__"}  # what they return is an item
+_UNLIKELY, _IMPOSSIBLE, _SURE = -3, -100, 4
+
+
+class _Made(NamedTuple):
+    """Where a value was made."""
+
+    file: str
+    line: int
+    scalar: bool
+
+
+class _Place(NamedTuple):
+    """Where a way ends: a name or an attribute, and items behind it."""
+
+    name: str
+    attribute: bool
+    items: tuple[str, ...]  # keys that are strings, nothing for other items
+    functions: tuple[tuple[str, int], ...]  # files and first lines of those who may store there
+
+
+class Stores:
+    """Finds stores; what many values share is looked up once."""
+
+    def __init__(self) -> None:
+        self.known: dict[tuple[_Place, _Made], Store | None] = {}
+
+    def store_of(self, way: Way, node: Node, scalar: bool) -> Store | None:
+        """The line that stored the tensor of a node where a way leads, if the source tells."""
+        made = _Made(node.code.co_filename, line_of(node.code, node.lasti), scalar)
+        for place in _places(way):
+            key = place, made
+            if key not in self.known:
+                self.known[key] = _found(*key)
+            if self.known[key] is not None:
+                return self.known[key]
+        return None
+
+
+def _places(way: Way) -> Iterator[_Place]:
+    """Where a way ends: behind its last attribute, or behind the one before."""
+    root, steps = way.root, way.steps
+    scope = [(root.file, root.line)] if root.file else []
+    attributes = [k for k, step in enumerate(steps) if step.text.startswith(".")]
+    for anchor in [*reversed(attributes), -1][:2]:
+        items = tuple([_item(step) for step in steps[anchor + 1 :]])
+        if anchor < 0:
+            yield _Place(root.name, False, items, tuple(scope))
+        else:
+            owner = steps[anchor].owner
+            functions = tuple(dict.fromkeys([*(_methods(owner) if owner else []), *scope]))
+            yield _Place(steps[anchor].name, True, items, functions)
+
+
+def _item(step: Step) -> str:
+    """A key, which of a tuple, or an attribute; it says nothing which of a list that grows."""
+    if step.container == "tuple" or step.text.startswith("."):
+        return step.text
+    return step.name if step.container else ""
+
+
+def _methods(kind: type) -> list[tuple[str, int]]:
+    """The files and the first lines of a class's methods, inherited ones too."""
+    found = []
+    for base in _parts.bases_of(kind):
+        for member in _parts.class_variables(base).values():
+            for function in _functions_in(member):
+                code = function.__code__
+                if code.co_filename not in internal:
+                    found.append((code.co_filename, code.co_firstlineno))
+    return found
+
+
+def _functions_in(member: object) -> list[types.FunctionType]:
+    inner: list[object] = [member]
+    if type(member) in (staticmethod, classmethod):
+        inner = [member.__func__]  # type: ignore[attr-defined]
+    elif type(member) is property:
+        inner = [member.fget, member.fset]
+    return [one for one in inner if type(one) is types.FunctionType]
+
+
+def _found(place: _Place, made: _Made) -> Store | None:
+    """The likeliest store: in the scope, or else in its file, or else where the value was made."""
+    names = _assigned(made)
+    likely: list[tuple[int, int, Put]] = []
+    for puts in _stages(place, made, names):
+        likely += [(_likelihood(put, place, made, names), put.line, put) for put in puts]
+        if any(rank >= _SURE for rank, _, _ in likely):
+            break
+    best = max(likely, key=lambda one: one[:2], default=None)
+    if best is None or best[0] <= _IMPOSSIBLE:
+        return None
+    put = best[2]
+    kind, text = remedy(put, names, made.scalar)
+    return Store(f"{put.source.file}:{put.line}", put.source.line(put.line), kind, text)
+
+
+def _stages(place: _Place, made: _Made, names: frozenset[str]) -> Iterator[Iterator[Put]]:
+    yield _puts_in(place.functions, place)
+    local = not place.attribute and place.functions and place.functions[0][1]
+    if not local:
+        yield _puts_in(((file, 0) for file, _ in place.functions), place)
+    yield _by_maker(place, made, names)
+
+
+def _puts_in(functions: Iterable[tuple[str, int]], place: _Place) -> Iterator[Put]:
+    for file, line in dict.fromkeys(functions):
+        source = source_of(file)
+        if source is not None:
+            yield from _puts(source, source.function(line), place)
+
+
+def _puts(source: Source, region: ast.AST, place: _Place) -> Iterator[Put]:
+    """The statements of a region that store at a place."""
+    for node in ast.walk(region):
+        for put, base in _stores(source, node):
+            if _is_base(base, place) and put.depth <= len(place.items):
+                yield put.inside(place.items)
+
+
+def _is_base(base: ast.expr, place: _Place) -> bool:
+    if isinstance(base, ast.Attribute):
+        private = base.attr.startswith("__") and place.name.endswith(base.attr)
+        return place.attribute and (base.attr == place.name or private)
+    return isinstance(base, ast.Name) and not place.attribute and base.id == place.name
+
+
+def _stores(source: Source, node: ast.AST) -> Iterator[tuple[Put, ast.expr]]:
+    """What a node of the tree stores, and in what: the innermost name or attribute."""
+    if isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr)) and node.value is not None:
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        for target in targets:
+            for one, value, unpacked in _unpacked(target, node.value):
+                base, depth = _base(one)
+                how = "item" if isinstance(one, ast.Subscript) else "assign"
+                yield Put(source, node, how, one, value, depth, unpacked), base
+    elif isinstance(node, ast.AugAssign):
+        base, depth = _base(node.target)
+        yield Put(source, node, "augment", node.target, node.value, depth), base
+    elif isinstance(node, ast.Call):
+        yield from _called(source, node)
+
+
+def _called(source: Source, node: ast.Call) -> Iterator[tuple[Put, ast.expr]]:
+    function, arguments = node.func, node.args
+    if isinstance(function, ast.Attribute) and function.attr in _METHODS:
+        index = _METHODS[function.attr]
+        base, depth = _base(function.value)
+        if len(arguments) > index:
+            value: ast.expr = arguments[index]
+        elif function.attr == "update" and node.keywords:
+            value = node
+        else:
+            return
+        how = "update" if function.attr == "update" else "put"
+        how = "extend" if function.attr.startswith("extend") else how
+        yield Put(source, node, how, function.value, value, depth + 1), base
+    elif isinstance(function, ast.Name) and function.id == "setattr" and len(arguments) == 3:
+        name = arguments[1]
+        if isinstance(name, ast.Constant) and isinstance(name.value, str):
+            base = ast.Attribute(arguments[0], name.value)
+            yield Put(source, node, "assign", base, arguments[2], 0), base
+
+
+def _unpacked(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr, bool]]:
+    """The targets of an assignment with their values; whether that is all of the right side."""
+    if not isinstance(target, (ast.Tuple, ast.List)):
+        yield target, value, False
+        return
+    same = isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts)
+    for k, one in enumerate(target.elts):
+        inner = one.value if isinstance(one, ast.Starred) else one
+        if same:
+            assert isinstance(value, (ast.Tuple, ast.List))
+            yield from _unpacked(inner, value.elts[k])
+        else:
+            yield from ((part, value, True) for part, _, _ in _unpacked(inner, value))
+
+
+def _base(expression: ast.expr) -> tuple[ast.expr, int]:
+    """What is written in front of subscripts, and how many these are."""
+    depth = 0
+    while True:
+        if isinstance(expression, ast.Subscript):
+            expression, depth = expression.value, depth + 1
+        elif (
+            isinstance(expression, ast.Call)
+            and isinstance(expression.func, ast.Attribute)
+            and expression.func.attr in _READING
+        ):
+            expression, depth = expression.func.value, depth + 1
+        else:
+            return expression, depth
+
+
+def _assigned(made: _Made) -> frozenset[str]:
+    """What the line that made a value assigned, as it is written."""
+    source = source_of(made.file)
+    if source is None:
+        return frozenset()
+    return frozenset(
+        ast.unparse(put.target)
+        for node in simple_statements(source.around(made.line))
+        if spans(node, made.line)
+        for put, _ in _stores(source, node)
+        if put.how == "assign"
+    )
+
+
+def _likelihood(put: Put, place: _Place, made: _Made, names: frozenset[str]) -> int:
+    """How likely it is that a statement stored the value."""
+    if put.is_empty():
+        return _IMPOSSIBLE
+    rank = 0
+    if put.source.file == made.file:
+        rank += 8 * spans(put.node, made.line)
+        near = put.source.around(made.line)
+        rank += 4 * (bool(contains(put.value, names)) and spans(near, put.line))
+    rank += 2 * put.goes_on()
+    if place.items and put.how == "assign":
+        rank += _UNLIKELY  # it may as well be the container
+    return rank
+
+
+def _by_maker(place: _Place, made: _Made, names: frozenset[str]) -> Iterator[Put]:
+    """Statements next to the line that made the value, which store it under another name."""
+    source = source_of(made.file)
+    if source is None or not (place.items or place.attribute):
+        return
+    region = source.around(made.line)
+    for node in ast.walk(region):
+        for put, base in _stores(source, node):
+            if not (spans(node, made.line) or contains(put.value, names)):
+                continue
+            same = isinstance(base, ast.Attribute) and base.attr == place.name
+            if put.how == "assign" and (place.items or not same):
+                continue
+            yield put

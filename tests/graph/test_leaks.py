@@ -1,0 +1,532 @@
+"""The leak lint: programs that keep graphs and the line that does it; programs that it lets be."""
+
+from __future__ import annotations
+
+import gc
+import linecache
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+import wengert
+from wengert import nn
+from wengert.graph import Leak, live
+
+STEPS = 20
+Program = Callable[[], list[Leak]]
+
+
+@pytest.fixture(autouse=True)
+def clean() -> Iterator[None]:
+    """No graphs and no backward calls of other tests."""
+    gc.collect()
+    wengert.autograd._engine.running.begun.clear()
+    yield
+    kept.clear()
+    gc.collect()
+
+
+model = nn.Linear(6, 6)
+kept: list[Any] = []
+
+
+def batch() -> wengert.Tensor:
+    return wengert.randn(3, 6)
+
+
+def train() -> None:
+    """A backward that has nothing to do with what is kept."""
+    model(batch()).square().sum().backward()
+
+
+def a_loss() -> wengert.Tensor:
+    return model(batch()).exp().sum()
+
+
+def found() -> list[Leak]:
+    return live().leaks()
+
+
+# Programs with a leak: at the end of the docstring the kind, then the remedy. The line that
+# stores is the one with a mark.
+
+
+def sum_of_released_losses() -> list[Leak]:
+    """sum: total += loss.item()"""
+    total = wengert.zeros(())
+    for _ in range(STEPS):
+        loss = a_loss()
+        total = total + loss  # HERE
+        loss.backward()
+    return found()
+
+
+def sum_in_place() -> list[Leak]:
+    """sum: total += (loss / 2).item()"""
+    total: Any = 0.0
+    for _ in range(STEPS):
+        loss = a_loss()
+        total += loss / 2  # HERE
+        train()
+    return found()
+
+
+def sum_of_several() -> list[Leak]:
+    """sum: total = total + first.item() - second.item()"""
+    total: Any = 0
+    for _ in range(STEPS):
+        first, second = a_loss(), a_loss()
+        total = total + first - second  # HERE
+        train()
+    return found()
+
+
+def sum_below_a_mean() -> list[Leak]:
+    """sum: total += loss.item()"""
+    total: Any = 0
+    for step in range(STEPS):
+        loss = a_loss()
+        total = loss + total  # HERE
+        loss.backward()
+        mean = total / (step + 1)
+    assert mean.shape == ()
+    return found()
+
+
+def sum_of_vectors() -> list[Leak]:
+    """sum: total += rows.detach()"""
+    total: Any = 0
+    for _ in range(STEPS):
+        rows = model(batch()).exp().sum(1)
+        total += rows  # HERE
+        train()
+    return found()
+
+
+def sum_in_a_dict() -> list[Leak]:
+    """sum: totals["a"] += loss.item()"""
+    totals: dict[str, Any] = defaultdict(float)
+    for _ in range(STEPS):
+        loss = a_loss()
+        totals["a"] += loss  # HERE
+        train()
+    return found()
+
+
+def average() -> list[Leak]:
+    """average: ema = 0.9 * ema + 0.1 * loss.item()"""
+    ema: Any = 0.0
+    for _ in range(STEPS):
+        loss = a_loss()
+        ema = 0.9 * ema + 0.1 * loss  # HERE
+        loss.backward()
+    return found()
+
+
+def average_with_names() -> list[Leak]:
+    """average: ema = decay * ema + (1 - decay) * loss.item()"""
+    ema: Any = 0.0
+    decay = 0.9
+    for _ in range(STEPS):
+        loss = a_loss()
+        ema = decay * ema + (1 - decay) * loss  # HERE
+        loss.backward()
+    return found()
+
+
+def average_by_lerp() -> list[Leak]:
+    """state: ema = ema.detach().lerp(loss, 0.1)"""
+    ema = wengert.zeros(())
+    for _ in range(STEPS):
+        loss = a_loss()
+        ema = ema.lerp(loss, 0.1)  # HERE
+        loss.backward()
+    return found()
+
+
+def a_list() -> list[Leak]:
+    """container: losses.append(loss.item())"""
+    losses: list[Any] = []
+    for _ in range(STEPS):
+        loss = a_loss()
+        losses.append(loss)  # HERE
+        train()
+    return found()
+
+
+def a_list_of_what_is_no_number() -> list[Leak]:
+    """container: outputs.append(model(batch()).exp().detach())"""
+    outputs: list[Any] = []
+    for _ in range(STEPS):
+        outputs.append(model(batch()).exp())  # HERE
+        train()
+    return found()
+
+
+def a_list_of_pairs() -> list[Leak]:
+    """container: log.append((step, loss.item()))"""
+    log: list[Any] = []
+    for step in range(STEPS):
+        loss = a_loss()
+        log.append((step, loss))  # HERE
+        train()
+    return found()
+
+
+def a_list_of_dicts() -> list[Leak]:
+    """container: log.append({"loss": loss.item(), "step": step})"""
+    log: list[Any] = []
+    for step in range(STEPS):
+        loss = a_loss()
+        log.append({"loss": loss, "step": step})  # HERE
+        train()
+    return found()
+
+
+def a_list_that_is_added_to() -> list[Leak]:
+    """container: losses += [loss.item()]"""
+    losses: list[Any] = []
+    for _ in range(STEPS):
+        loss = a_loss()
+        losses += [loss]  # HERE
+        train()
+    return found()
+
+
+def a_dict_by_number() -> list[Leak]:
+    """container: losses[step] = loss.item()"""
+    losses = {}
+    for step in range(STEPS):
+        loss = a_loss()
+        losses[step] = loss  # HERE
+        train()
+    return found()
+
+
+def a_deque() -> list[Leak]:
+    """container: window.append(loss.item())"""
+    window = deque[Any](maxlen=50)
+    for _ in range(STEPS):
+        loss = a_loss()
+        window.append(loss)  # HERE
+        train()
+    return found()
+
+
+@dataclass
+class Episode:
+    loss: wengert.Tensor
+
+
+def objects_in_a_list() -> list[Leak]:
+    """container: episodes.append(Episode(loss.item()))"""
+    episodes = []
+    for _ in range(STEPS):
+        loss = a_loss()
+        episodes.append(Episode(loss))  # HERE
+        train()
+    assert episodes
+    return found()
+
+
+def a_list_under_another_name() -> list[Leak]:
+    """container: store.append(value.detach())"""
+    losses: list[Any] = []
+    for _ in range(STEPS):
+        note(losses)
+        train()
+    return found()
+
+
+def note(store: list[Any]) -> None:
+    value = model(batch()).exp()
+    store.append(value)  # HERE for a_list_under_another_name
+
+
+def a_global_list() -> list[Leak]:
+    """container: kept.append(loss.item())"""
+    for _ in range(STEPS):
+        loss = a_loss()
+        kept.append(loss)  # HERE
+        train()
+    return found()
+
+
+def a_state() -> list[Leak]:
+    """state: state = cell(wengert.ones(2, 4), state.detach())"""
+    cell, state = nn.RNNCell(4, 8), wengert.zeros(2, 8)
+    for _ in range(STEPS):
+        state = cell(wengert.ones(2, 4), state)  # HERE
+        train()
+    return found()
+
+
+def a_state_whose_graph_is_retained() -> list[Leak]:
+    """state: state = cell(batch()[:, :4], state.detach())"""
+    cell, state = nn.RNNCell(4, 8), wengert.zeros(3, 8)
+    for _ in range(STEPS):
+        state = cell(batch()[:, :4], state)  # HERE
+        state.square().sum().backward(retain_graph=True)
+    return found()
+
+
+def a_state_of_two() -> list[Leak]:
+    """state: state = tuple(s.detach() for s in state)"""
+    cell: Any = nn.LSTMCell(4, 8)
+    state = None
+    for _ in range(STEPS):
+        state = cell(wengert.ones(2, 4), state)  # HERE
+        train()
+    return found()
+
+
+class Agent:
+    last = None
+
+    def __init__(self) -> None:
+        self.cell = nn.RNNCell(4, 8)
+        self.hidden = wengert.zeros(2, 8)
+        self.history: dict[str, list[Any]] = {"penalty": []}
+
+    def step(self) -> None:
+        h = self.cell(wengert.ones(2, 4), self.hidden)
+        self.hidden = h  # HERE for a_state_in_an_attribute
+
+    def log(self) -> None:
+        p = model(batch()).exp().sum()
+        self.history["penalty"].append(p)  # HERE for a_list_in_an_attribute
+
+
+def a_state_in_an_attribute() -> list[Leak]:
+    """state: self.hidden = h.detach()"""
+    agent = Agent()
+    for _ in range(STEPS):
+        agent.step()
+        train()
+    return found()
+
+
+def a_list_in_an_attribute() -> list[Leak]:
+    """container: self.history["penalty"].append(p.item())"""
+    agent = Agent()
+    for _ in range(STEPS):
+        agent.log()
+        train()
+    return found()
+
+
+def a_state_set_from_outside() -> list[Leak]:
+    """state: agent.hidden = agent.cell(wengert.ones(2, 4), agent.hidden.detach())"""
+    agent = Agent()
+    for _ in range(STEPS):
+        agent.hidden = agent.cell(wengert.ones(2, 4), agent.hidden)  # HERE
+        train()
+    return found()
+
+
+def a_closure() -> list[Leak]:
+    """sum: total += loss.item()"""
+    total: Any = 0.0
+
+    def add() -> None:
+        nonlocal total
+        loss = a_loss()
+        total = total + loss  # HERE
+        loss.backward()
+
+    for _ in range(STEPS):
+        add()
+    return found()
+
+
+def a_graph_that_nobody_uses() -> list[Leak]:
+    """kept: best = a_loss().detach()"""
+    best = a_loss()  # HERE
+    for _ in range(STEPS):
+        train()
+    assert best.shape == ()
+    return found()
+
+
+LEAKING = [
+    sum_of_released_losses, sum_in_place, sum_of_several, sum_below_a_mean, sum_of_vectors,
+    sum_in_a_dict, average, average_with_names, average_by_lerp, a_list,
+    a_list_of_what_is_no_number, a_list_of_pairs, a_list_of_dicts, a_list_that_is_added_to,
+    a_dict_by_number, a_deque, objects_in_a_list, a_list_under_another_name, a_global_list,
+    a_state, a_state_whose_graph_is_retained, a_state_of_two, a_state_in_an_attribute,
+    a_list_in_an_attribute, a_state_set_from_outside, a_closure, a_graph_that_nobody_uses,
+]  # fmt: skip
+
+
+def marked(program: Program) -> int:
+    """The number of the line with a program's mark."""
+    lines = linecache.getlines(__file__)
+    named = [k for k, line in enumerate(lines, 1) if f"# HERE for {program.__name__}\n" in line]
+    start = program.__code__.co_firstlineno
+    return named[0] if named else next(k for k in range(start, 999) if "# HERE" in lines[k - 1])
+
+
+@pytest.mark.parametrize("program", LEAKING, ids=lambda p: p.__name__)
+def test_the_line_that_holds_and_its_remedy(program: Program) -> None:
+    kind, _, remedy = (program.__doc__ or "").partition(": ")
+    (leak,) = program()
+    assert (leak.kind, leak.remedy) == (kind, remedy)
+    assert leak.where == f"{__file__}:{marked(program)}"
+    assert leak.line == linecache.getline(__file__, marked(program)).strip()
+    assert leak.graphs == (STEPS if kind == "container" else 1)
+    assert leak.calls in (STEPS, STEPS - 1)
+    assert leak.remedy in leak.text
+    assert leak.remedy in str(leak)
+
+
+def test_gradients_with_a_graph_that_are_never_reset() -> None:
+    weight = wengert.ones(3, requires_grad=True)
+    for _ in range(STEPS):
+        weight.exp().sum().backward(create_graph=True)
+        train()
+    (leak,) = found()
+    assert (leak.kind, leak.held) == ("grad", "weight.grad")
+    assert "zero_grad()" in leak.remedy
+
+
+# Programs without: each says at some points what the lint makes of it.
+
+
+def training() -> Iterator[list[Leak]]:
+    """Losses kept after their backward, numbers, a state that is detached."""
+    cell, state = nn.RNNCell(4, 8), wengert.zeros(2, 8)
+    optimizer = wengert.optim.Adam(cell.parameters())
+    numbers, losses, total = [], [], 0.0
+    for _ in range(30):
+        state = cell(wengert.randn(2, 4), state.detach())
+        loss = state.square().sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        numbers.append(loss.item())
+        total += loss.item()
+        losses.append(loss)
+    yield found()
+
+
+def accumulating_gradients() -> Iterator[list[Leak]]:
+    """Many backward calls for each step, and losses that wait for their sum."""
+    for _ in range(3):
+        for _ in range(15):
+            (a_loss() / 15).backward()
+        yield found()
+        waiting = [a_loss() for _ in range(30)]
+        yield found()
+        wengert.stack(waiting).sum().backward()
+        del waiting
+
+
+def a_trunk_in_use() -> Iterator[list[Leak]]:
+    """One graph, and many backward calls that pass it."""
+    trunk = model(batch()).exp()
+    for k in range(40):
+        (trunk * k).sum().backward(retain_graph=True)
+    yield found()
+    for k in range(40):
+        wengert.autograd.grad((trunk * k).sum(), trunk, retain_graph=True)
+        train()
+    yield found()
+
+
+def meta_learning() -> Iterator[list[Leak]]:
+    """Inner steps that are differentiated through."""
+    start = wengert.ones(6, requires_grad=True)
+    for _ in range(2):
+        fast, x = start, batch()
+        for _ in range(25):
+            (g,) = wengert.autograd.grad((x * fast).square().sum(), fast, create_graph=True)
+            fast = fast - 0.001 * g
+        yield found()
+        (x * fast).sum().backward()
+
+
+def gradient_penalty() -> Iterator[list[Leak]]:
+    for _ in range(20):
+        x = batch().requires_grad_()
+        out = model(x).exp().sum()
+        (g,) = wengert.autograd.grad(out, x, create_graph=True)
+        (out + g.square().sum()).backward()
+    yield found()
+
+
+def average_of_weights() -> Iterator[list[Leak]]:
+    average = model.weight.detach().clone()
+    for _ in range(20):
+        train()
+        with wengert.no_grad():
+            average = 0.9 * average + 0.1 * model.weight
+    yield found()
+
+
+def checkpoints() -> Iterator[list[Leak]]:
+    for _ in range(20):
+        y = wengert.utils.checkpoint.checkpoint(model, batch(), use_reentrant=False)
+        y.exp().sum().backward()
+    yield found()
+
+
+def features_for_later() -> Iterator[list[Leak]]:
+    """Kept without a graph."""
+    features = []
+    for _ in range(20):
+        out = model(batch()).exp()
+        features.append(out.detach())
+        out.sum().backward()
+    yield found()
+
+
+def episodes() -> Iterator[list[Leak]]:
+    """What was said in an episode is learned from at its end; a critic learns at each step."""
+    for length in (9, 16, 30):
+        said = []
+        for _ in range(length):
+            said.append(model(batch()).exp().sum())
+            train()
+        yield found()
+        wengert.stack(said).sum().backward()
+
+
+def windows() -> Iterator[list[Leak]]:
+    """Each step's gradient goes back over the twelve steps before, by hand."""
+    cell = nn.RNNCell(4, 8)
+    before = deque([(None, wengert.zeros(2, 8))], maxlen=13)
+    for _ in range(30):
+        inside = before[-1][1].detach().requires_grad_()
+        outside = cell(wengert.randn(2, 4), inside)
+        before.append((inside, outside))
+        outside.square().sum().backward(retain_graph=True)
+        for k in range(1, len(before) - 1):
+            gradient = before[-k][0].grad
+            before[-k - 1][1].backward(gradient, retain_graph=True)
+    yield found()
+
+
+SOUND = [
+    training, accumulating_gradients, a_trunk_in_use, meta_learning, gradient_penalty,
+    average_of_weights, checkpoints, features_for_later, episodes, windows,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("program", SOUND, ids=lambda p: p.__name__)
+def test_sound_programs_are_not_accused(program: Callable[[], Iterator[list[Leak]]]) -> None:
+    for leaks in program():
+        assert leaks == []
+
+
+def test_how_many_calls_are_many() -> None:
+    losses = []
+    for _ in range(8):
+        losses.append(a_loss())
+        train()
+    census = live()
+    assert census.leaks() == []
+    assert [leak.graphs for leak in census.leaks(8)] == [8]
+    assert [leak.graphs for leak in census.leaks(calls=9)] == []
