@@ -144,7 +144,10 @@ class _Climb:
 class Search:
     """Looks for the holders of objects: of all at once, a level of referrers at a time."""
 
-    def __init__(self, things: Sequence[Any], objects: list[Any], own: Sequence[Any] = ()) -> None:
+    def __init__(
+        self, things: Sequence[Any], objects: list[Any] | None = None, own: Sequence[Any] = ()
+    ) -> None:
+        objects = gc.get_objects() if objects is None else objects
         self.met: dict[int, Any] = {id(thing): thing for thing in things}
         self.above: dict[int, list[Any]] = {}  # who refers to an object, by its id
         self.parts: dict[int, dict[int, Step]] = {}
@@ -175,6 +178,10 @@ class Search:
                     visited.add(id(referrer))
                     waiting.append(above)
         return found[:_MOST]
+
+    def holders(self, thing: Any) -> list[Holder]:
+        """The ways to an object as plain data."""
+        return [way.holder() for way in self.ways(thing)]
 
     def _next(self, level: dict[int, Any], objects: list[Any]) -> dict[int, Any]:
         """Who refers to the objects of a level, and was not met before."""
