@@ -1,0 +1,117 @@
+"use strict";
+
+/* What the panel says of a box. `go(index)` shows another one. */
+
+function panelOf(drawing, box, act, go) {
+  const node = box.kind === "op" ? drawing.nodes[box.nodes[0]] : null;
+  const about = node !== null ? aboutNode(drawing, node, go) : aboutPart(drawing, box, act, go);
+  const edges = [
+    linkList("computed from", node !== null ? inputLinks(drawing, node, go) : []),
+    linkList("used by", box.users.map((index) => boxLink(drawing, index, go))),
+  ];
+  const named = [box.title, box.tag].filter(Boolean).join(" ");
+  return [
+    element("button", { class: "close square", "aria-label": "Close", click: act.close }, "×"),
+    element("h2", {}, node === null ? named : node.op),
+    ...about,
+    ...(PILLS.includes(box.kind) || node !== null ? edges : []),
+  ].filter(Boolean);
+}
+
+function facts(rows) {
+  return element("dl", {}, ...rows
+    .filter(([, value]) => value !== null && value !== "")
+    .flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]));
+}
+
+function aboutNode(drawing, node, go) {
+  const rows = node.saved.map((saved) => element("tr", {},
+    element("td", {}, `${saved.name} `, element("span", { class: "muted" }, saved.of)),
+    element("td", {}, saved.shape === null ? "?" : shapeText(saved.shape), " ", saved.dtype ?? ""),
+    element("td", { class: "number" }, formatSize(saved.nbytes), saved.parameter ? " *" : "")));
+  return [
+    element("p", { class: "muted mono" }, node.kind),
+    facts([
+      ["module", node.module],
+      ["shape", shapeText(node.shape)],
+      ["state", node.state],
+      ["keeps", formatSize(node.nbytes)],
+      ["backward frees", formatSize(node.frees)],
+    ]),
+    element("pre", {}, `${node.where}\n${node.text}`),
+    rows.length > 0 ? element("h3", {}, "saved for backward") : null,
+    rows.length > 0 ? element("table", {}, element("tbody", {}, ...rows)) : null,
+    node.saved.some((saved) => saved.parameter)
+      ? element("p", { class: "muted" }, "* a parameter's own memory, not counted") : null,
+  ];
+}
+
+function aboutPart(drawing, box, act, go) {
+  const first = box.nodes.length > 0 ? drawing.nodes[box.nodes[0]] : null;
+  if (PILLS.includes(box.kind)) {
+    return [
+      element("p", { class: "muted" }, box.kind === "leaf" ? "requires grad" : "no gradient"),
+      facts([
+        ["shape", box.shape === null ? "" : shapeText(box.shape)],
+        ["tensors", box.nodes.length > 1 ? formatCount(box.nodes.length) : ""],
+      ]),
+      first !== null ? element("pre", {}, `${first.where}\n${first.text}`) : null,
+    ];
+  }
+  const heavy = drawing.operations(box).filter((inner) => inner.nbytes > 0)
+    .sort((a, b) => b.nbytes - a.nbytes).slice(0, 8);
+  const inside = drawing.operations(box).map((inner) => drawing.nodes[inner.nodes[0]]);
+  const lines = new Map(inside.map((node) => [node.where, node.text]));
+  return [
+    element("p", { class: "muted" }, {
+      module: "a call of a module", repeat: "equal parts in a row", section: "a stretch of code",
+    }[box.kind]),
+    facts([
+      ["operations", formatCount(box.count)],
+      ["released", box.released > 0 ? formatCount(box.released) : ""],
+      ["keeps", formatSize(box.nbytes)],
+      ["of parameters", formatSize(box.parameter_bytes)],
+      ["backward frees", formatSize(box.frees)],
+    ]),
+    element("p", { class: "after" }, element("button", { class: "toggle-part", click: () => act.toggle(box.index) },
+      act.isOpen(box.index) ? "close" : "open")),
+    element("h3", {}, lines.size === 1 ? "line" : `${formatCount(lines.size)} lines, the first`),
+    element("pre", {}, [...lines].slice(0, 3).map((line) => line.join("\n")).join("\n")),
+    linkList("keep most", heavy.map((inner) => [
+      boxLink(drawing, inner.index, go), element("span", { class: "number" }, inner.note),
+    ])),
+  ];
+}
+
+function linkList(title, items) {
+  if (items.length === 0) {
+    return null;
+  }
+  const list = items.slice(0, 40).map((item) => element("li", {}, ...[item].flat()));
+  if (items.length > 40) {
+    list.push(element("li", { class: "muted" }, `and ${formatCount(items.length - 40)} more`));
+  }
+  return element("div", {}, element("h3", {}, title), element("ul", {}, ...list));
+}
+
+function boxLink(drawing, index, go) {
+  const box = drawing.boxes[index];
+  const about = box.kind === "op" ? box.detail : box.shape !== null ? shapeText(box.shape) : "";
+  return element("span", {},
+    element("button", { class: "link", click: () => go(index) }, box.title), ` ${about}`);
+}
+
+function inputLinks(drawing, node, go) {
+  return node.inputs.map((index) => {
+    if (index === null) {
+      return element("span", { class: "muted" }, "a tensor without gradient");
+    }
+    const box = drawing.boxOfNode.get(index);
+    if (box !== undefined) {
+      return boxLink(drawing, box, go);
+    }
+    const leaf = drawing.nodes[index];
+    return element("span", {}, leaf.name, " ",
+      element("span", { class: "muted" }, `${shapeText(leaf.shape)} parameter`));
+  });
+}

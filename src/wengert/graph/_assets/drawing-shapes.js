@@ -1,0 +1,217 @@
+"use strict";
+
+/* Boxes and lines as SVG: as _drawing/_svg.py draws them, and with what can be clicked. */
+
+const PILLS = ["leaf", "data"];
+const SERIES = 8;
+const STACK = 3;
+
+function shapeText(shape) {
+  return shape.length > 0 ? shape.join(" × ") : "scalar";
+}
+
+/* The most bytes among closed boxes: operations are compared with operations, what can be opened
+   with its like. */
+function barScale(drawing, placed, opened) {
+  const scale = new Map([[false, 0], [true, 0]]);
+  for (const index of placed.boxes.keys()) {
+    const box = drawing.boxes[index];
+    const part = box.members.length > 0;
+    if (!part || !opened.has(index)) {
+      scale.set(part, Math.max(scale.get(part), box.nbytes + box.parameter_bytes));
+    }
+  }
+  return scale;
+}
+
+/* All that is placed: `act` has isOpen(index), select(index) and toggle(index). */
+function drawAll(drawing, placed, { opened, scale }, act) {
+  const visible = [...placed.boxes.keys()].map((index) => drawing.boxes[index]);
+  const isOpen = (box) => opened.has(box.index) && box.members.length > 0;
+  const framed = visible.filter((box) => isOpen(box) && box.parent !== null);
+  return [
+    ...framed.map((box) => openFrame(box, placed.boxes.get(box.index))),
+    ...placed.lines.flatMap(drawLine),
+    ...drawShapes(drawing, placed),
+    ...visible
+      .filter((box) => box.parent !== null)
+      .map((box) => (isOpen(box)
+        ? heading(box, placed.boxes.get(box.index), act)
+        : closedBox(drawing, box, placed.boxes.get(box.index), scale, act))),
+  ];
+}
+
+/* Open boxes inside of each other have two colours in turn. */
+function level(depth) {
+  return `level-${depth % 2}`;
+}
+
+function openFrame(box, [x, y, width, height]) {
+  return svgElement("g", { class: `box open ${level(box.depth)}`, transform: `translate(${x} ${y})` },
+    svgElement("rect", { class: "frame", width, height, rx: 10 }));
+}
+
+/* What all boxes have that the keyboard and the pointer can reach. */
+function active(box, x, y, classes, act) {
+  return {
+    class: classes,
+    transform: `translate(${x} ${y})`,
+    tabindex: 0,
+    role: "button",
+    "aria-label": [box.title, box.tag, box.detail, box.note].filter(Boolean).join(", "),
+    "aria-expanded": box.members.length > 0 ? String(act.isOpen(box.index)) : null,
+    "data-box": box.index,
+    click: () => act.select(box.index),
+    dblclick: () => act.toggle(box.index),
+    keydown: (event) => {
+      if (event.key === "Enter") {
+        act.select(box.index);
+      } else if (event.key === " ") {
+        event.preventDefault();
+        act.toggle(box.index);
+      }
+    },
+  };
+}
+
+function heading(box, [x, y, width], act) {
+  const rest = [box.detail, box.note].filter(Boolean).join(" · ");
+  return svgElement("g", active(box, x, y, "box head", act),
+    svgElement("rect", { class: "grip", width, height: 34, rx: 10 }),
+    sign(box, 14, 13, false, act),
+    svgElement("text", { class: `heading ${level(box.depth)}`, x: 36, y: 24 },
+      svgElement("tspan", { class: "title" }, box.title),
+      svgElement("tspan", { class: "tag", dx: 8 }, box.tag),
+      svgElement("tspan", { dx: 8 }, rest)));
+}
+
+/* Plus or minus: a click on it opens or closes the box, and does not select it. */
+function sign(box, x, y, plus, act) {
+  const once = (event) => {
+    event.stopPropagation();
+    act.toggle(box.index);
+  };
+  return svgElement("g", {
+    class: "toggle",
+    transform: `translate(${x} ${y})`,
+    click: once,
+    dblclick: (event) => event.stopPropagation(),
+  },
+  svgElement("title", {}, plus ? "open" : "close"),
+  svgElement("rect", { x: -3, y: -3, width: 20, height: 20, rx: 5 }),
+  svgElement("path", { class: "sign", d: plus ? "M3 7h8M7 3v8" : "M3 7h8" }));
+}
+
+function closedBox(drawing, box, [x, y, width, height], scale, act) {
+  const part = box.members.length > 0;
+  const names = ["box", part ? "part" : box.kind];
+  if (box.released > 0 && box.released === box.count) {
+    names.push("released");
+  }
+  if (!part && box.nodes.some((node) => drawing.roots.includes(node))) {
+    names.push("root");
+  }
+  const made = svgElement("g", active(box, x, y, names.join(" "), act),
+    svgElement("title", {}, box.tip));
+  const pill = PILLS.includes(box.kind);
+  if (box.kind === "repeat") {
+    made.append(...[2 * STACK, STACK].map((k) => (
+      svgElement("rect", { class: "frame", x: k, y: k, width, height, rx: 8 })
+    )));
+  }
+  made.append(svgElement("rect", { class: "frame", width, height, rx: pill ? 12 : 8 }));
+  if (pill) {
+    made.append(svgElement("text", { class: "title middle", x: width / 2, y: 16 }, box.title));
+    return made;
+  }
+  const left = part ? 36 : 14;
+  made.append(
+    ...strip(drawing, box),
+    svgElement("text", { class: "title", x: left, y: 19 }, box.title),
+    svgElement("text", { class: "tag end", x: width - 12, y: 19 }, box.tag),
+    svgElement("text", { x: left, y: 34 }, box.detail),
+    svgElement("text", { class: "end", x: width - 12, y: 34 }, box.note),
+    ...bar(box, scale.get(part)),
+  );
+  if (part) {
+    made.append(sign(box, 15, 12, true, act));
+  }
+  return made;
+}
+
+/* The colours of the roots that a box is a part of. */
+function strip(drawing, box) {
+  if (drawing.roots.length < 2) {
+    return [];
+  }
+  const height = 30 / Math.max(box.roots.length, 1);
+  return box.roots.map((root, k) => (
+    svgElement("rect", {
+      class: `root-${root % SERIES}`, x: 4, y: 8 + k * height, width: 4, height,
+    })
+  ));
+}
+
+function bar(box, largest) {
+  const [own, parameters] = [box.nbytes, box.parameter_bytes]
+    .map((count) => (count > 0 ? Math.max((180 * count) / largest, 3) : 0));
+  const at = { x: 14.5 + own, y: 40.5, width: parameters, height: 3 };
+  return [
+    own > 0 ? svgElement("rect", { class: "bytes", x: 14, y: 40, width: own, height: 4 }) : null,
+    parameters > 0 ? svgElement("rect", { class: "parameters", ...at }) : null,
+  ].filter(Boolean);
+}
+
+/* Straight where x stays, a curve from layer to layer. */
+function course(points) {
+  return points.map(([x, y], k) => {
+    if (k === 0) {
+      return `M${x} ${y}`;
+    }
+    const [fromX, fromY] = points[k - 1];
+    const middle = (fromY + y) / 2;
+    return x === fromX ? `V${y}` : `C${fromX} ${middle} ${x} ${middle} ${x} ${y}`;
+  }).join("");
+}
+
+function drawLine(line) {
+  const made = [svgElement("path", { class: "line", d: course(line.points) })];
+  if (line.target !== null) {
+    const [x, y] = line.points.at(-1);
+    made.push(svgElement("path", { class: "arrow", d: `M${x - 3.5} ${y - 6}h7L${x} ${y}z` }));
+  }
+  return made;
+}
+
+/* At the lower side of each box, the shape of what leaves it there. */
+function drawShapes(drawing, placed) {
+  const leaving = new Map();
+  for (const { source, tensors, points } of placed.lines) {
+    if (source !== null && placed.boxes.has(source)) {
+      const known = leaving.get(source) ?? { tensors: [], aside: 0 };
+      known.tensors.push(...tensors);
+      known.aside += points.at(-1)[0] - points[0][0];
+      leaving.set(source, known);
+    }
+  }
+  return [...leaving].map(([index, { tensors, aside }]) => {
+    const [x, y, width, height] = placed.boxes.get(index);
+    const below = drawing.boxes[index].kind === "repeat" ? 14 + 2 * STACK : 14;
+    const at = { x: x + width / 2 + (aside > 0 ? -6 : 6), y: y + height + below };
+    const names = [aside > 0 ? "shape end" : "shape", level(drawing.boxes[index].depth - 1)];
+    return svgElement("text", { class: names.join(" "), ...at }, leavingText(drawing, tensors));
+  });
+}
+
+function leavingText(drawing, tensors) {
+  const different = new Set(tensors);
+  const shapes = new Set([...different].map((index) => drawing.boxes[index].shape));
+  const texts = new Set([...shapes].map((shape) => (shape === null ? "" : shapeText(shape))));
+  if (texts.size === 1) {
+    const [only] = texts;
+    if (only !== "") {
+      return only;
+    }
+  }
+  return different.size > 1 ? `${formatCount(different.size)} tensors` : "";
+}

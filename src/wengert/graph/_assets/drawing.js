@@ -1,0 +1,363 @@
+"use strict";
+
+/* The page of a drawing: what is open, selected and found; zoom, pan, keys. */
+
+const MANY = 400; // boxes; of more, only those near the view are drawn
+const EVERYTHING = [-Infinity, -Infinity, Infinity, Infinity];
+const NOTHING = [0, 0, 0, 0];
+const FAR = 0.2; // at less than this size texts cannot be read, and are left out
+
+const drawing = prepared(readData("drawing"));
+const canvas = document.getElementById("canvas");
+const world = document.getElementById("world");
+const panel = document.getElementById("panel");
+const search = document.getElementById("search");
+const found = document.getElementById("found");
+
+const state = {
+  opened: new Set(drawing.boxes.filter((box) => box.opened).map((box) => box.index)),
+  selected: null,
+  matches: [],
+  match: -1,
+  view: { x: 0, y: 0, scale: 1 },
+  placed: null, // coordinates of everything visible
+  scale: null, // of the bars
+  area: NOTHING, // of the drawing, what is drawn
+};
+
+const act = {
+  isOpen: (index) => state.opened.has(index),
+  select,
+  toggle,
+  close: () => select(null),
+};
+
+/* Nodes with their lines, and for boxes who uses them and what is inside. */
+function prepared(data) {
+  data.nodes.forEach((node) => {
+    [node.where, node.text] = data.places[node.place];
+  });
+  data.boxes.forEach((box, index) => {
+    Object.assign(box, { index, users: [] });
+  });
+  data.edges.forEach(([source, target]) => data.boxes[source].users.push(target));
+  data.boxOfNode = new Map();
+  for (const box of data.boxes) {
+    if (box.members.length === 0) {
+      box.nodes.forEach((node) => data.boxOfNode.set(node, box.index));
+    }
+  }
+  data.operations = (box) => (box.members.length > 0
+    ? box.members.flatMap((member) => data.operations(data.boxes[member]))
+    : box.kind === "op" ? [box] : []);
+  return data;
+}
+
+/* Lay out what is open; `show` draws it. */
+function arrange() {
+  state.placed = place(drawing.boxes, state.opened);
+  state.scale = barScale(drawing, state.placed, state.opened);
+  state.area = NOTHING;
+}
+
+/* Draw all boxes, or, of many, those in the view and around it. */
+function draw() {
+  const focused = document.activeElement?.dataset?.box;
+  const all = state.placed.boxes.size <= MANY;
+  state.area = all ? EVERYTHING : around(inView());
+  const shown = all ? state.placed : within(state.placed, state.area);
+  world.replaceChildren(...drawAll(drawing, shown, state, act));
+  mark();
+  if (focused !== undefined) {
+    world.querySelector(`[data-box="${focused}"]`)?.focus({ preventScroll: true });
+  }
+}
+
+/* What of the drawing can be seen: left, top, right, bottom. */
+function inView() {
+  const { x, y, scale } = state.view;
+  return [-x, -y, canvas.clientWidth - x, canvas.clientHeight - y].map((at) => at / scale);
+}
+
+function around([left, top, right, bottom]) {
+  const [aside, above] = [right - left, bottom - top];
+  return [left - aside, top - above, right + aside, bottom + above];
+}
+
+/* The boxes and lines that reach into an area. */
+function within(placed, [left, top, right, bottom]) {
+  const reaches = ([x0, y0, x1, y1]) => x0 < right && x1 > left && y0 < bottom && y1 > top;
+  return {
+    boxes: new Map([...placed.boxes].filter(([, [x, y, w, h]]) => reaches([x, y, x + w, y + h]))),
+    lines: placed.lines.filter(({ points }) => {
+      const xs = points.map(([x]) => x);
+      return reaches([Math.min(...xs) - 1, points[0][1], Math.max(...xs) + 1, points.at(-1)[1]]);
+    }),
+  };
+}
+
+/* The classes of what is selected and found. */
+function mark() {
+  const matches = new Set(state.matches.map(visibleAround));
+  for (const made of world.querySelectorAll("[data-box]")) {
+    const index = Number(made.dataset.box);
+    made.classList.toggle("selected", index === state.selected);
+    made.classList.toggle("match", matches.has(index));
+  }
+}
+
+/* The box itself, or the closed one that it is in. */
+function visibleAround(index) {
+  while (!state.placed.boxes.has(index)) {
+    index = drawing.boxes[index].parent;
+  }
+  return index;
+}
+
+function select(index) {
+  if (suppressed()) {
+    return;
+  }
+  state.selected = index;
+  panel.hidden = index === null;
+  if (index !== null) {
+    panel.replaceChildren(...panelOf(drawing, drawing.boxes[index], act, go));
+    panel.scrollTop = 0;
+  }
+  mark();
+}
+
+/* Open or close a box; its corner stays where it is on the screen. */
+function toggle(index) {
+  if (drawing.boxes[index].members.length === 0 || suppressed()) {
+    return;
+  }
+  const [x, y] = state.placed.boxes.get(visibleAround(index));
+  if (!state.opened.delete(index)) {
+    state.opened.add(index);
+  }
+  arrange();
+  const [newX, newY] = state.placed.boxes.get(visibleAround(index));
+  state.view.x += (x - newX) * state.view.scale;
+  state.view.y += (y - newY) * state.view.scale;
+  show();
+  if (state.selected === index) {
+    select(index);
+  }
+}
+
+/* Show a box, wherever it is: open what it is in, select it, move it to the middle. */
+function go(index) {
+  let inside = drawing.boxes[index].parent;
+  let closed = false;
+  while (inside !== null) {
+    closed ||= !state.opened.has(inside);
+    state.opened.add(inside);
+    inside = drawing.boxes[inside].parent;
+  }
+  if (closed) {
+    arrange();
+  }
+  select(index);
+  const [x, y, width, height] = state.placed.boxes.get(index);
+  const { view } = state;
+  view.scale = Math.max(view.scale, 0.7);
+  const free = canvas.clientWidth - (panel.hidden ? 0 : panel.clientWidth);
+  view.x = free / 2 - (x + width / 2) * view.scale;
+  view.y = canvas.clientHeight / 2 - (y + Math.min(height, 200) / 2) * view.scale;
+  show();
+}
+
+function openAll(all) {
+  const which = drawing.boxes.filter((box) => box.members.length > 0 && (all || box.index === 0));
+  state.opened = new Set(which.map((box) => box.index));
+  arrange();
+  start();
+}
+
+/* ------------------------------------------------------------------ zoom and pan */
+
+function show() {
+  const { x, y, scale } = state.view;
+  world.setAttribute("transform", `translate(${x} ${y}) scale(${scale})`);
+  canvas.classList.toggle("far", scale < FAR);
+  const [left, top, right, bottom] = inView();
+  const [x0, y0, x1, y1] = state.area;
+  const nearer = right - left < (x1 - x0) / 12; // most of what is drawn would be outside
+  const drawn = left >= x0 && top >= y0 && right <= x1 && bottom <= y1;
+  if (!drawn || (nearer && state.area !== EVERYTHING)) {
+    draw();
+  }
+}
+
+function zoom(factor, x = canvas.clientWidth / 2, y = canvas.clientHeight / 2) {
+  const { view } = state;
+  const scale = Math.min(4, Math.max(0.02, view.scale * factor));
+  view.x = x - ((x - view.x) * scale) / view.scale;
+  view.y = y - ((y - view.y) * scale) / view.scale;
+  view.scale = scale;
+  show();
+}
+
+/* The view in which everything can be seen. */
+function whole() {
+  const { width, height } = state.placed;
+  const scale = Math.min(canvas.clientWidth / width, canvas.clientHeight / height, 1.5);
+  return {
+    scale,
+    x: (canvas.clientWidth - width * scale) / 2,
+    y: (canvas.clientHeight - height * scale) / 2,
+  };
+}
+
+function fit() {
+  state.view = whole();
+  show();
+}
+
+/* The first view: all of it where that can be read, otherwise its upper end. */
+function start() {
+  const view = whole();
+  if (view.scale < 0.6) {
+    const { width, boxes } = state.placed;
+    view.scale = Math.min(1, Math.max(0.6, canvas.clientWidth / width));
+    const closed = [...boxes].filter(([index]) => !state.opened.has(index));
+    const [x, , w] = closed.reduce((a, b) => (b[1][1] < a[1][1] ? b : a))[1];
+    const middle = width * view.scale < canvas.clientWidth ? width / 2 : x + w / 2;
+    view.x = canvas.clientWidth / 2 - middle * view.scale;
+    view.y = 0;
+  }
+  state.view = view;
+  zoom(Math.min(1, 1 / view.scale));
+}
+
+let drag = null;
+
+/* Whether a click is the end of a drag, and means nothing. */
+function suppressed() {
+  return drag !== null && drag.moved;
+}
+
+canvas.addEventListener("pointerdown", (event) => {
+  if (event.button === 0) {
+    drag = { x: event.clientX, y: event.clientY, moved: false };
+  }
+});
+window.addEventListener("pointermove", (event) => {
+  if (drag === null || event.buttons === 0) {
+    return;
+  }
+  const [dx, dy] = [event.clientX - drag.x, event.clientY - drag.y];
+  if (drag.moved || Math.hypot(dx, dy) > 4) {
+    drag = { x: event.clientX, y: event.clientY, moved: true };
+    canvas.classList.add("dragged");
+    state.view.x += dx;
+    state.view.y += dy;
+    show();
+  }
+});
+window.addEventListener("pointerup", () => {
+  canvas.classList.remove("dragged");
+  setTimeout(() => { drag = null; }); // behind the click
+});
+canvas.addEventListener("wheel", (event) => {
+  event.preventDefault();
+  const { left, top } = canvas.getBoundingClientRect();
+  const lines = event.deltaMode === 1 ? 16 : 1;
+  zoom(1.0015 ** (-event.deltaY * lines), event.clientX - left, event.clientY - top);
+}, { passive: false });
+
+/* ------------------------------------------------------------------ search */
+
+function find() {
+  const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+  state.matches = words.length === 0 ? [] : drawing.boxes
+    .filter((box) => box.members.length === 0 && words.every((word) => textOf(box).includes(word)))
+    .map((box) => box.index);
+  state.match = -1;
+  tellFound();
+  mark();
+}
+
+function textOf(box) {
+  if (box.text === undefined) {
+    const nodes = box.nodes.map((index) => drawing.nodes[index]);
+    const texts = nodes.map((n) => `${n.op} ${n.kind} ${n.module} ${n.where} ${n.text}`);
+    box.text = [box.title, ...texts].join(" ").toLowerCase();
+  }
+  return box.text;
+}
+
+function tellFound() {
+  const many = state.matches.length;
+  const at = state.match < 0 ? "" : `${formatCount(state.match + 1)} of `;
+  found.textContent = search.value.trim() === "" ? "" : `${at}${formatCount(many)} found`;
+}
+
+function next(step) {
+  const many = state.matches.length;
+  if (many > 0) {
+    state.match = state.match < 0 && step < 0 ? many - 1 : (state.match + step + many) % many;
+    tellFound();
+    go(state.matches[state.match]);
+  }
+}
+
+search.addEventListener("input", find);
+search.addEventListener("keydown", (event) => {
+  if (event.key === "Enter") {
+    next(event.shiftKey ? -1 : 1);
+  }
+});
+
+/* ------------------------------------------------------------------ keys and buttons */
+
+const keys = {
+  "+": () => zoom(1.25),
+  "=": () => zoom(1.25),
+  "-": () => zoom(0.8),
+  0: fit,
+  "/": () => search.focus(),
+  Escape: () => select(null),
+};
+
+document.addEventListener("keydown", (event) => {
+  const typing = event.target === search;
+  if (event.ctrlKey || event.metaKey || event.altKey || (typing && event.key !== "Escape")) {
+    return;
+  }
+  if (Object.hasOwn(keys, event.key)) {
+    event.preventDefault();
+    keys[event.key]();
+  }
+});
+
+const buttons = {
+  "zoom-in": () => zoom(1.25),
+  "zoom-out": () => zoom(0.8),
+  fit,
+  "open-all": () => openAll(true),
+  "close-all": () => openAll(false),
+};
+for (const [id, click] of Object.entries(buttons)) {
+  document.getElementById(id).addEventListener("click", click);
+}
+
+/* Tab moves to boxes outside of the view: these are moved into it. */
+world.addEventListener("focusin", (event) => {
+  const index = Number(event.target.dataset?.box);
+  const at = state.placed.boxes.get(index);
+  if (at === undefined || !event.target.matches(":focus-visible")) {
+    return;
+  }
+  const { view } = state;
+  const [x, y] = [at[0] * view.scale + view.x, at[1] * view.scale + view.y];
+  if (x < 0 || y < 0 || x > canvas.clientWidth - 100 || y > canvas.clientHeight - 50) {
+    view.x += canvas.clientWidth / 2 - x;
+    view.y += canvas.clientHeight / 2 - y;
+    show();
+  }
+});
+
+arrange();
+start();

@@ -1,0 +1,1 @@
+"""Pictures of graphs: a tree of boxes, a layout of each, and the formats."""

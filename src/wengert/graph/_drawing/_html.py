@@ -1,0 +1,148 @@
+"""A drawing as a page: the data of all boxes; scripts lay them out and draw them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from wengert.graph import _format, _page
+from wengert.graph._describe import NodeInfo
+from wengert.graph._drawing import _place
+from wengert.graph._drawing._boxes import Box
+from wengert.graph._drawing._svg import SERIES, tooltip
+
+if TYPE_CHECKING:
+    from wengert.graph._drawing._drawing import Drawing
+
+_SCRIPTS = ("drawing-layout.js", "drawing-shapes.js", "drawing-panel.js", "drawing.js")
+_STYLES = ("drawing-boxes.css", "drawing.css")
+
+_BODY = """\
+<header class="bar">
+<h1>{title} <span class="muted">{summary}</span></h1>
+<div class="group">
+<input id="search" type="search" placeholder="operation, line, module" aria-label="Search">
+<span id="found" aria-live="polite"></span>
+</div>
+<div class="group">
+<button id="open-all">open all</button><button id="close-all">close all</button>
+<button id="fit">fit</button>
+<button id="zoom-out" class="square" aria-label="Zoom out">\N{MINUS SIGN}</button>
+<button id="zoom-in" class="square" aria-label="Zoom in">+</button>
+</div>
+</header>
+<div class="work">
+<svg id="canvas" class="drawing" role="group" aria-label="The graph"><g id="world"></g></svg>
+<div class="legend">{roots}<details><summary>legend</summary>{marks}</details></div>
+<aside id="panel" aria-label="Details" hidden></aside>
+</div>
+<noscript><p>The drawing is made by scripts in this file, and scripts are switched off.</p></noscript>
+"""
+
+
+def html_of(drawing: Drawing) -> str:
+    """The page."""
+    whole = drawing.boxes[0]
+    summary = (
+        f"{whole.detail or 'nothing computed'} keep {_format.size(whole.nbytes)}"
+        f" (and {_format.size(whole.parameter_bytes)} of parameters);"
+        f" backward frees {_format.size(whole.frees)}"
+    )
+    body = _BODY.format(
+        title=escape(drawing.title),
+        summary=escape(summary),
+        roots="".join(_roots(drawing)),
+        marks="".join(_marks()),
+    )
+    return _page.page(
+        drawing.title,
+        body,
+        styles=_STYLES,
+        scripts=_SCRIPTS,
+        data={"drawing": _data(drawing), "layout": constants()},
+    )
+
+
+def constants() -> dict[str, float]:
+    """The numbers of the layout, for the one in JavaScript."""
+    return {
+        "gap": _place.GAP,
+        "bendGap": _place.BEND_GAP,
+        "layerGap": _place.LAYER_GAP,
+        "head": _place.HEAD,
+        "foot": _place.FOOT,
+        "side": _place.SIDE,
+        "margin": _place.MARGIN,
+        "sweeps": _place.SWEEPS,
+    }
+
+
+def _data(drawing: Drawing) -> dict[str, Any]:
+    places: dict[tuple[str, str], int] = {}
+    nodes = [_node(node, places) for node in drawing.nodes]
+    return {
+        "roots": drawing.roots,
+        "places": list(places),
+        "nodes": nodes,
+        "boxes": [_box(drawing, box) for box in drawing.boxes],
+        "edges": drawing.edges,
+    }
+
+
+def _node(node: NodeInfo, places: dict[tuple[str, str], int]) -> dict[str, Any]:
+    place = places.setdefault((_format.short(node.where), node.text), len(places))
+    keys = ("op", "kind", "module", "shape", "inputs", "nbytes", "frees", "state", "name")
+    saved = ("name", "of", "shape", "dtype", "nbytes", "parameter")
+    return {
+        **{key: getattr(node, key) for key in keys},
+        "place": place,
+        "saved": [{key: getattr(value, key) for key in saved} for value in node.saved],
+    }
+
+
+def _box(drawing: Drawing, box: Box) -> dict[str, Any]:
+    keys = (
+        "kind", "title", "tag", "detail", "note", "parent", "depth", "members", "shape",
+        "nbytes", "parameter_bytes", "frees", "released", "roots", "opened", "width", "height",
+        "heading",
+    )  # fmt: skip
+    return {
+        **{key: getattr(box, key) for key in keys},
+        "count": len(box.nodes),
+        "nodes": () if box.members else box.nodes,
+        "interior": None if box.interior is None else asdict(box.interior),
+        "tip": tooltip(drawing, box),
+    }
+
+
+def _roots(drawing: Drawing) -> Iterator[str]:
+    """Which colour is which root, where there are several."""
+    if len(drawing.roots) > 1:
+        for k, index in enumerate(drawing.roots):
+            node = drawing.nodes[index]
+            yield _entry(
+                f'<rect class="root-{k % SERIES}" width="12" height="12" rx="3"/>',
+                f"<code>{escape(_format.short(node.where))} {escape(node.text)}</code>",
+            )
+
+
+def _marks() -> Iterator[str]:
+    """What bars and borders mean."""
+    rect = '<rect class="{}" x="1" y="{}" width="22" height="{}" rx="{}"/>'
+    yield _entry(rect.format("bytes", 5, 3, 0), "bytes that it keeps for backward")
+    yield _entry(rect.format("parameters", 5, 3, 0), "and bytes of parameters")
+    for kind, text in (
+        ("root", "what was asked about"),
+        ("leaf", "a tensor that requires grad"),
+        ("data", "one that does not"),
+        ("released", "released by a backward"),
+    ):
+        frame = rect.format("frame", 1, 10, 3)
+        yield _entry(f'<g class="{kind}">{frame}</g>', text)
+
+
+def _entry(mark: str, text: str) -> str:
+    svg = f'<svg class="drawing" width="24" height="12" aria-hidden="true">{mark}</svg>'
+    return f"<div>{svg}{text}</div>"

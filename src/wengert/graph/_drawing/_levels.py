@@ -1,0 +1,137 @@
+"""The members of one box in layers: who stands in which, in which order, and how edges run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from wengert.graph import _extra
+
+_PORTS = 8  # tensors that come in, or go out, by ways of their own
+_ROUNDS = 30  # of moving vertices, at most
+
+_Rows = tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """An edge through the layers of a box.
+
+    Attributes:
+        path: numbers of vertices, each in the layer below the one before.
+        tensors: the boxes whose results it stands for.
+    """
+
+    path: tuple[int, ...]
+    tensors: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Interior:
+    """The members of a box in layers.
+
+    The vertices are numbered: first the members; then the ports in the upper border, then those
+    in the lower one; then the bends of edges that pass a layer.
+
+    Attributes:
+        layers: the numbers of the vertices, from the top, each layer from the left.
+        entries: for each port in the upper border, the boxes whose results come in there.
+        exits: for each port in the lower border, the boxes whose results go out there.
+        ways: the edges.
+    """
+
+    layers: tuple[tuple[int, ...], ...]
+    entries: tuple[tuple[int, ...], ...]
+    exits: tuple[tuple[int, ...], ...]
+    ways: tuple[Way, ...]
+
+
+def interior(
+    members: Sequence[int],
+    inner: Mapping[tuple[int, int], Sequence[int]],
+    entries: Mapping[int, Iterable[int]],
+    exits: Mapping[int, int],
+) -> Interior:
+    """Put members in layers.
+
+    Args:
+        members: boxes, none before one that it depends on.
+        inner: for two members, whose results go from the first to the second.
+        entries: for a box outside, the members that use its result.
+        exits: for a box inside whose result is used outside, the member that it is in.
+    """
+    number = {member: k for k, member in enumerate(members)}
+    ins, outs = _ports(entries), _ports(exits)
+    first_in, first_out = len(members), len(members) + len(ins)
+    edges: dict[tuple[int, int], list[int]] = {}
+    for k, tensors in enumerate(ins):
+        for tensor in tensors:
+            for member in sorted(entries[tensor]):
+                edges.setdefault((first_in + k, number[member]), []).append(tensor)
+    for (source, target), tensors in inner.items():
+        pair = number[source], number[target]
+        edges.setdefault(pair, []).extend(dict.fromkeys(tensors))
+    for k, tensors in enumerate(outs):
+        for tensor in tensors:
+            edges.setdefault((number[exits[tensor]], first_out + k), []).append(tensor)
+    layers = _layers(len(members), len(ins), len(outs), edges)
+    paths = _bent(layers, edges)
+    ways = tuple(Way(path, tuple(edges[path[0], path[-1]])) for path in paths)
+    return Interior(_ordered(tuple(layers), tuple(paths)), ins, outs, ways)
+
+
+def _ports(tensors: Mapping[int, object]) -> tuple[tuple[int, ...], ...]:
+    if len(tensors) > _PORTS:
+        return (tuple(tensors),)
+    return tuple((tensor,) for tensor in tensors)
+
+
+def _layers(members: int, ins: int, outs: int, edges: Iterable[tuple[int, int]]) -> list[int]:
+    """The layer of each vertex: as far up as it can be, but sources right above their users."""
+    layers = [1 if ins else 0] * members + [0] * ins + [0] * outs
+    above: dict[int, list[int]] = {}
+    below: dict[int, list[int]] = {}
+    for source, target in edges:
+        above.setdefault(target, []).append(source)
+        below.setdefault(source, []).append(target)
+    for v in range(members):
+        layers[v] = max([layers[v], *(layers[u] + 1 for u in above.get(v, ()))])
+    for v in range(members):
+        users = [layers[u] for u in below.get(v, ()) if u < members]
+        if v not in above and users:
+            layers[v] = max(layers[v], min(users) - 1)
+    last = max(layers[:members], default=0) + 1
+    layers[members + ins :] = [last] * outs
+    return layers
+
+
+def _bent(layers: list[int], edges: Iterable[tuple[int, int]]) -> list[tuple[int, ...]]:
+    """The edges with a vertex in every layer that they pass; adds these to the layers."""
+    paths = []
+    for source, target in edges:
+        path = [source]
+        for layer in range(layers[source] + 1, layers[target]):
+            path.append(len(layers))
+            layers.append(layer)
+        paths.append((*path, target))
+    return paths
+
+
+@lru_cache(maxsize=256)
+def _ordered(layers: tuple[int, ...], paths: tuple[tuple[int, ...], ...]) -> _Rows:
+    """The vertices of each layer from the left, so that few edges cross.
+
+    The steps of a loop have equal layers: these are worked out once.
+    """
+    count = max(layers, default=-1) + 1
+    rows: list[list[int]] = [[] for _ in range(count)]
+    for v, layer in enumerate(layers):
+        rows[layer].append(v)
+    if max(map(len, rows), default=0) > 1:
+        pairs = [pair for path in paths for pair in zip(path, path[1:], strict=False)]
+        graph = _extra.igraph().Graph(n=len(layers), edges=pairs, directed=True)
+        places = graph.layout_sugiyama(layers=list(layers), maxiter=_ROUNDS).coords
+        for row in rows:
+            row.sort(key=lambda v: places[v][0])
+    return tuple(map(tuple, rows))

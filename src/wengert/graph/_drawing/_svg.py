@@ -1,0 +1,264 @@
+"""A drawing as SVG: the first view, with titles to point at, in light and dark."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from html import escape
+from typing import TYPE_CHECKING
+
+from wengert.graph import _format
+from wengert.graph._drawing._boxes import Box
+from wengert.graph._drawing._place import MARGIN, Line, Placed, Point
+from wengert.graph._drawing._text import fit, shape_text
+from wengert.graph._drawing._tree import DATA, OP, PARAMETER, REPEAT
+from wengert.graph._page import asset
+
+if TYPE_CHECKING:
+    from wengert.graph._drawing._drawing import Drawing
+
+SERIES = 8  # colours for roots
+STACK = 3  # how far the boxes behind a repetition look out
+_BAR, _LEAST, _ROW = 180, 3, 22
+
+
+def svg_of(drawing: Drawing, placed: Placed, *, schemes: bool = True) -> str:
+    """The picture; without `schemes` in light colours alone."""
+    legend = list(_legend(drawing))
+    top = len(legend) * _ROW + (_ROW if legend else 0)
+    width = max(placed.width, 560.0 if legend else 0.0)
+    height = placed.height + top
+    size = f'width="{width:g}" height="{height:g}" viewBox="0 0 {width:g} {height:g}"'
+    visible = [drawing.boxes[k] for k in placed.boxes]
+    closed = [box for box in visible if not _is_open(box)]
+    scale = {  # operations are compared with operations, what can be opened with its like
+        part: max(
+            (b.nbytes + b.parameter_bytes for b in closed if bool(b.members) is part), default=0
+        )
+        for part in (False, True)
+    }
+    inner = [
+        *(_open(box, placed) for box in visible if _is_open(box)),
+        *map(_line, placed.lines),
+        *(_heading(box, placed) for box in visible if _is_open(box)),
+        *_shapes(drawing, placed),
+        *(_closed(drawing, box, placed, scale[bool(box.members)]) for box in closed),
+    ]
+    shift = (width - placed.width) / 2
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="drawing" {size} role="img">',
+        f"<title>{escape(drawing.title)}</title>",
+        f"<style>{styles(schemes)}</style>",
+        f'<rect class="ground" width="{width:g}" height="{height:g}"/>',
+        *legend,
+        f'<g transform="translate({shift:g} {top:g})">',
+        *inner,
+        "</g>",
+        "</svg>",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+@cache
+def styles(schemes: bool) -> str:
+    """The rules for boxes with the colours of the pages in the place of variables."""
+    rules = asset("drawing-boxes.css").partition("*/")[2]
+    rules += ".drawing .ground { fill: var(--ground); }\n"
+    light, dark = (
+        re.sub(r"var\(--([\w-]+)\)", lambda name, c=colours(d): c[name[1]], rules)
+        for d in (False, True)
+    )
+    return f"{light}@media (prefers-color-scheme: dark) {{{dark}}}\n" if schemes else light
+
+
+@cache
+def colours(dark: bool = False) -> dict[str, str]:
+    """The variables of the pages."""
+    light, other = (
+        dict(re.findall(r"--([\w-]+):\s*([^;]+);", block))
+        for block in asset("base.css").split("@media (prefers-color-scheme: dark)", 1)
+    )
+    return light | other if dark else light
+
+
+def _is_open(box: Box) -> bool:
+    return box.opened and bool(box.members)
+
+
+def _classes(drawing: Drawing, box: Box) -> str:
+    part = box.kind not in (OP, PARAMETER, DATA)
+    names = ["box", "part" if part else box.kind]
+    if box.released and box.released == len(box.nodes):
+        names.append("released")
+    if not part and set(box.nodes) & set(drawing.roots):
+        names.append("root")
+    return " ".join(names)
+
+
+def _open(box: Box, placed: Placed) -> str:
+    if box.parent is None:
+        return ""
+    x, y, width, height = placed.boxes[box.index]
+    return (
+        f'<g class="box open {_level(box.depth)}" transform="translate({x:g} {y:g})">'
+        f'<rect class="frame" width="{width:g}" height="{height:g}" rx="10"/></g>'
+    )
+
+
+def _heading(box: Box, placed: Placed) -> str:
+    if box.parent is None:
+        return ""
+    x, y, _, _ = placed.boxes[box.index]
+    return (
+        f'<text class="heading {_level(box.depth)}" x="{x + 16:g}" y="{y + 24:g}">'
+        f'<tspan class="title">{escape(box.title)}</tspan>'
+        f'<tspan class="tag" dx="8">{escape(box.tag)}</tspan>'
+        f'<tspan dx="8">{escape(" · ".join(filter(None, (box.detail, box.note))))}</tspan></text>'
+    )
+
+
+def _level(depth: int) -> str:
+    """Open boxes inside of each other have two colours in turn."""
+    return f"level-{depth % 2}"
+
+
+def _closed(drawing: Drawing, box: Box, placed: Placed, largest: int) -> str:
+    x, y, width, height = placed.boxes[box.index]
+    head = f'<g class="{_classes(drawing, box)}" transform="translate({x:g} {y:g})">'
+    tip = f"<title>{escape(tooltip(drawing, box))}</title>"
+    frame = f'width="{width:g}" height="{height:g}"'
+    if box.kind in (PARAMETER, DATA):
+        return (
+            f'{head}{tip}<rect class="frame" {frame} rx="12"/>'
+            f'<text class="title middle" x="{width / 2:g}" y="16">{escape(box.title)}</text></g>'
+        )
+    behind = "".join(
+        f'<rect class="frame" x="{k}" y="{k}" {frame} rx="8"/>'
+        for k in ((2 * STACK, STACK) if box.kind == REPEAT else ())
+    )
+    return (
+        f'{head}{tip}{behind}<rect class="frame" {frame} rx="8"/>{_strip(drawing, box)}'
+        f'<text class="title" x="14" y="19">{escape(box.title)}</text>'
+        f'<text class="tag end" x="{width - 12:g}" y="19">{escape(box.tag)}</text>'
+        f'<text x="14" y="34">{escape(box.detail)}</text>'
+        f'<text class="end" x="{width - 12:g}" y="34">{escape(box.note)}</text>'
+        f"{_bar(box, largest)}</g>"
+    )
+
+
+def _strip(drawing: Drawing, box: Box) -> str:
+    """The colours of the roots that the box is a part of, where there are several roots."""
+    if len(drawing.roots) < 2:
+        return ""
+    high = 30 / max(len(box.roots), 1)
+    return "".join(
+        f'<rect class="root-{root % SERIES}" x="4" y="{8 + k * high:.6g}" width="4"'
+        f' height="{high:.6g}"/>'
+        for k, root in enumerate(box.roots)
+    )
+
+
+def _bar(box: Box, largest: int) -> str:
+    if not box.nbytes + box.parameter_bytes:
+        return ""
+    own, parameters = (
+        max(_BAR * count / largest, _LEAST) if count else 0.0
+        for count in (box.nbytes, box.parameter_bytes)
+    )
+    made = f'<rect class="bytes" x="14" y="40" width="{own:.6g}" height="4"/>' if own else ""
+    if parameters:
+        made += (
+            f'<rect class="parameters" x="{14.5 + own:.6g}" y="40.5" width="{parameters:.6g}"'
+            ' height="3"/>'
+        )
+    return made
+
+
+def course(points: Iterable[Point]) -> str:
+    """The path of a line: straight where x stays, a curve from layer to layer."""
+    made: list[str] = []
+    x = y = 0.0
+    for k, (to_x, to_y) in enumerate(points):
+        if k == 0:
+            made.append(f"M{to_x:g} {to_y:g}")
+        elif to_x == x:
+            made.append(f"V{to_y:g}")
+        else:
+            middle = (y + to_y) / 2
+            made.append(f"C{x:g} {middle:g} {to_x:g} {middle:g} {to_x:g} {to_y:g}")
+        x, y = to_x, to_y
+    return "".join(made)
+
+
+def _line(line: Line) -> str:
+    made = f'<path class="line" d="{course(line.points)}"/>'
+    if line.target is not None:
+        x, y = line.points[-1]
+        made += f'<path class="arrow" d="M{x - 3.5:g} {y - 6:g}h7L{x:g} {y:g}z"/>'
+    return made
+
+
+def _shapes(drawing: Drawing, placed: Placed) -> Iterator[str]:
+    """At the lower side of each box, the shape of what leaves it there: where no line bends."""
+    leaving: dict[int, list[int]] = {}
+    aside: dict[int, float] = {}
+    for line in placed.lines:
+        if line.source is not None:
+            leaving.setdefault(line.source, []).extend(line.tensors)
+            way = line.points[-1][0] - line.points[0][0]
+            aside[line.source] = aside.get(line.source, 0.0) + way
+    for index, tensors in leaving.items():
+        x, y, width, height = placed.boxes[index]
+        left, side = (-6, "shape end") if aside[index] > 0 else (6, "shape")
+        high = height + 14 + (2 * STACK if drawing.boxes[index].kind == REPEAT else 0)
+        side += f" {_level(drawing.boxes[index].depth - 1)}"
+        yield (
+            f'<text class="{side}" x="{x + width / 2 + left:g}" y="{y + high:g}">'
+            f"{escape(leaving_text(drawing, tensors))}</text>"
+        )
+
+
+def leaving_text(drawing: Drawing, tensors: Iterable[int]) -> str:
+    """The shape of the tensors that leave a box, or how many there are."""
+    different = set(tensors)
+    shapes = {drawing.boxes[k].shape for k in different}
+    shape = shapes.pop()
+    if shapes or shape is None:
+        return f"{len(different):,} tensors" if len(different) > 1 else ""
+    return shape_text(shape)
+
+
+def _legend(drawing: Drawing) -> Iterator[str]:
+    """Which colour is which root, where there are several."""
+    if len(drawing.roots) < 2:
+        return
+    for k, index in enumerate(drawing.roots):
+        node = drawing.nodes[index]
+        y = MARGIN + k * _ROW
+        text = fit(f"{_format.short(node.where)}  {node.text}", 12.0, 500)
+        yield (
+            f'<rect class="root-{k % SERIES}" x="{MARGIN:g}" y="{y:g}" width="12" height="12"'
+            f' rx="3"/><text class="title" x="{MARGIN + 20:g}" y="{y + 10:g}">{escape(text)}</text>'
+        )
+
+
+def tooltip(drawing: Drawing, box: Box) -> str:
+    """What pointing at a box tells."""
+    rows = [" ".join(filter(None, (box.title, box.tag)))]
+    if box.shape is not None:
+        rows.append(shape_text(box.shape))
+    if box.kind == OP:
+        node = drawing.nodes[box.nodes[0]]
+        rows += [node.module, f"{_format.short(node.where)}  {node.text}", node.state]
+    elif box.detail:
+        rows.append(box.detail)
+    if box.nbytes or box.parameter_bytes:
+        rows.append(
+            f"keeps {_format.size(box.nbytes)} (and {_format.size(box.parameter_bytes)} of"
+            f" parameters); backward frees {_format.size(box.frees)}"
+        )
+    if box.kind != OP and box.released:
+        rows.append(f"{box.released:,} released")
+    return "\n".join(filter(None, rows))

@@ -1,0 +1,39 @@
+"""Texts of a drawing, and how wide they become: no font is asked, so estimates from above."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+
+_NARROW, _WIDE = set("iljtfrI.,:;|!'`()[]{} /\\-"), set("mwMW@%")
+
+
+@lru_cache(maxsize=4096)
+def text_width(text: str, size: float) -> float:
+    """About how many pixels a text takes in a sans-serif font; rather more than less."""
+    return size * sum(map(_em, text))
+
+
+def _em(char: str) -> float:
+    if char in _NARROW:
+        return 0.4
+    if char in _WIDE or unicodedata.east_asian_width(char) in "WF":
+        return 1.0
+    return 0.72 if char.isupper() else 0.63
+
+
+@lru_cache(maxsize=4096)
+def fit(text: str, size: float, width: float) -> str:
+    """The text, or as much of its beginning as is about so wide, and three dots."""
+    text = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
+    if text_width(text, size) <= width:
+        return text
+    while text and text_width(text + "\N{HORIZONTAL ELLIPSIS}", size) > width:
+        text = text[:-1]
+    return text.rstrip() + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def shape_text(shape: Sequence[int]) -> str:
+    """A shape as edges carry it."""
+    return " \N{MULTIPLICATION SIGN} ".join(map(str, shape)) if shape else "scalar"

@@ -1,0 +1,25 @@
+"""The libraries of the extra `graph`, each imported where it is first needed."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+
+def _need(module: str, package: str, what: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise ImportError(
+            f"{what} needs {package}, which is not installed: pip install 'wengert[graph]'"
+        ) from error
+
+
+def igraph() -> Any:
+    """For the layers of drawings."""
+    return _need("igraph", "igraph", "drawing a graph")
+
+
+def resvg() -> Any:
+    """For pictures in PNG."""
+    return _need("resvg_py", "resvg-py", "a drawing as PNG")
