@@ -5,6 +5,9 @@ from wengert.graph._describe import Group as Group
 from wengert.graph._describe import NodeInfo as NodeInfo
 from wengert.graph._describe import SavedInfo as SavedInfo
 from wengert.graph._describe import describe as describe
+from wengert.graph._drawing._boxes import Box as Box
+from wengert.graph._drawing._drawing import Drawing as Drawing
+from wengert.graph._drawing._drawing import draw as draw
 from wengert.graph._holders import Holder as Holder
 from wengert.graph._leaks import Leak as Leak
 from wengert.graph._live import Census as Census

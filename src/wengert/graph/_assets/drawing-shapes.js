@@ -26,7 +26,8 @@ function barScale(drawing, placed, opened) {
 
 /* All that is placed: `act` has isOpen(index), select(index) and toggle(index). */
 function drawAll(drawing, placed, { opened, scale }, act) {
-  const visible = [...placed.boxes.keys()].map((index) => drawing.boxes[index]);
+  const inOrder = [...placed.boxes.keys()].sort((a, b) => a - b);
+  const visible = inOrder.map((index) => drawing.boxes[index]);
   const isOpen = (box) => opened.has(box.index) && box.members.length > 0;
   const framed = visible.filter((box) => isOpen(box) && box.parent !== null);
   return [

@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from wengert.graph import _format
 from wengert.graph._describe import LEAF, LIVE, GraphReport, NodeInfo, SavedInfo
 from wengert.graph._drawing._levels import Interior, interior
-from wengert.graph._drawing._tree import (
-    DATA, OP, PARAMETER, REPEAT, Part, lines_of, tree,
-)  # fmt: skip
 from wengert.graph._drawing._text import fit, text_width
+from wengert.graph._drawing._tree import DATA, OP, PARAMETER, REPEAT, Part, lines_of, tree
 
 WIDTH, HEIGHT, PILL_HEIGHT = 208, 48, 24
 _SIZE, _SMALL = 12.5, 11.0  # of titles and of everything else, as in drawing-boxes.css
@@ -149,7 +147,7 @@ def _with_inputs(root: Part, nodes: Sequence[NodeInfo]) -> list[tuple[Part, list
 
 
 def _leaf(node: NodeInfo) -> Part:
-    target = re.match(r"([A-Za-z_][\w.]*)\s*(?::[^=]+)?=[^=;]+$", node.text)
+    target = re.match(r"([A-Za-z_][\w.]*)\s*(?::[^=;]+)?=(?!=)[^;]*$", node.text)
     part = Part(PARAMETER, target[1] if target else "leaf")
     part.leaves, part.shape = [node], node.shape
     return part
@@ -233,9 +231,9 @@ def _interiors(numbered: _Numbered, edges: Iterable[tuple[int, int]]) -> dict[in
         for part, member in zip(below[depth:], below[depth + 1 :], strict=False):
             entries.setdefault(part, {}).setdefault(source, set()).add(member)
     found = {}
-    for k, part in enumerate(numbered.parts):
-        if part.members:
-            members = [numbered.index[id(member)] for member in part.members]
+    for k, whole in enumerate(numbered.parts):
+        if whole.members:
+            members = [numbered.index[id(member)] for member in whole.members]
             found[k] = interior(members, inner.get(k, {}), entries.get(k, {}), exits.get(k, {}))
     return found
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,7 +39,7 @@ class Drawing:
     boxes: tuple[Box, ...]
     edges: tuple[tuple[int, int], ...]
 
-    def placed(self) -> Placed:
+    def _placed(self) -> Placed:
         """Where the boxes of the first view are."""
         return place(self.boxes, {box.index for box in self.boxes if box.opened})
 
@@ -50,18 +49,18 @@ class Drawing:
 
     def svg(self) -> str:
         """The first view as a picture, light or dark as the reader's system is."""
-        return svg_of(self, self.placed())
+        return svg_of(self, self._placed())
 
     def png(self) -> bytes:
         """The first view as pixels, in light colours.
 
         Raises ImportError without ``resvg-py``, and RuntimeError where no font is installed.
         """
-        return png_of(svg_of(self, self.placed(), schemes=False))
+        return png_of(svg_of(self, self._placed(), schemes=False))
 
     def dot(self) -> str:
         """The first view for Graphviz, open boxes as clusters."""
-        return dot_of(self, self.placed())
+        return dot_of(self, self._placed())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to a file; its suffix says how. Raises ValueError for an unknown one."""

@@ -38,7 +38,7 @@ _BODY = """\
 <div class="legend">{roots}<details><summary>legend</summary>{marks}</details></div>
 <aside id="panel" aria-label="Details" hidden></aside>
 </div>
-<noscript><p>The drawing is made by scripts in this file, and scripts are switched off.</p></noscript>
+<noscript><p>Scripts in this file make the drawing, and they are switched off.</p></noscript>
 """
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from wengert.graph import _extra
 
@@ -69,9 +70,8 @@ def interior(
         for tensor in tensors:
             for member in sorted(entries[tensor]):
                 edges.setdefault((first_in + k, number[member]), []).append(tensor)
-    for (source, target), tensors in inner.items():
-        pair = number[source], number[target]
-        edges.setdefault(pair, []).extend(dict.fromkeys(tensors))
+    for (source, target), results in inner.items():
+        edges[number[source], number[target]] = list(dict.fromkeys(results))
     for k, tensors in enumerate(outs):
         for tensor in tensors:
             edges.setdefault((number[exits[tensor]], first_out + k), []).append(tensor)
@@ -129,7 +129,7 @@ def _ordered(layers: tuple[int, ...], paths: tuple[tuple[int, ...], ...]) -> _Ro
     for v, layer in enumerate(layers):
         rows[layer].append(v)
     if max(map(len, rows), default=0) > 1:
-        pairs = [pair for path in paths for pair in zip(path, path[1:], strict=False)]
+        pairs = [pair for path in paths for pair in pairwise(path)]
         graph = _extra.igraph().Graph(n=len(layers), edges=pairs, directed=True)
         places = graph.layout_sugiyama(layers=list(layers), maxiter=_ROUNDS).coords
         for row in rows:

@@ -83,6 +83,9 @@ def _measure(boxes: Sequence[Box], opened: Collection[int], levels: dict[int, _L
 class _Level:
     """The inside of one open box: the centres and sizes of its vertices."""
 
+    width: float
+    height: float
+
     def __init__(self, boxes: Sequence[Box], index: int, levels: dict[int, _Level]) -> None:
         self.boxes, self.box, self.levels = boxes, boxes[index], levels
         inside = self.box.interior

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
-from html import escape
 from typing import TYPE_CHECKING
 
 from wengert.graph import _format
 from wengert.graph._drawing._boxes import Box
 from wengert.graph._drawing._place import MARGIN, Line, Placed, Point
-from wengert.graph._drawing._text import fit, shape_text
+from wengert.graph._drawing._text import escape, fit, shape_text
 from wengert.graph._drawing._tree import DATA, OP, PARAMETER, REPEAT
 from wengert.graph._page import asset
 
@@ -30,7 +29,7 @@ def svg_of(drawing: Drawing, placed: Placed, *, schemes: bool = True) -> str:
     width = max(placed.width, 560.0 if legend else 0.0)
     height = placed.height + top
     size = f'width="{width:g}" height="{height:g}" viewBox="0 0 {width:g} {height:g}"'
-    visible = [drawing.boxes[k] for k in placed.boxes]
+    visible = [drawing.boxes[k] for k in sorted(placed.boxes)]
     closed = [box for box in visible if not _is_open(box)]
     scale = {  # operations are compared with operations, what can be opened with its like
         part: max(
@@ -66,11 +65,12 @@ def styles(schemes: bool) -> str:
     """The rules for boxes with the colours of the pages in the place of variables."""
     rules = asset("drawing-boxes.css").partition("*/")[2]
     rules += ".drawing .ground { fill: var(--ground); }\n"
-    light, dark = (
-        re.sub(r"var\(--([\w-]+)\)", lambda name, c=colours(d): c[name[1]], rules)
-        for d in (False, True)
-    )
+    light, dark = (_coloured(rules, colours(dark)) for dark in (False, True))
     return f"{light}@media (prefers-color-scheme: dark) {{{dark}}}\n" if schemes else light
+
+
+def _coloured(rules: str, known: dict[str, str]) -> str:
+    return re.sub(r"var\(--([\w-]+)\)", lambda name: known[name[1]], rules)
 
 
 @cache

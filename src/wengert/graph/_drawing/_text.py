@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
@@ -26,12 +27,24 @@ def _em(char: str) -> float:
 @lru_cache(maxsize=4096)
 def fit(text: str, size: float, width: float) -> str:
     """The text, or as much of its beginning as is about so wide, and three dots."""
-    text = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
+    text = printable(text)
     if text_width(text, size) <= width:
         return text
     while text and text_width(text + "\N{HORIZONTAL ELLIPSIS}", size) > width:
         text = text[:-1]
     return text.rstrip() + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def printable(text: str) -> str:
+    """The text without control characters, which XML does not have."""
+    return "".join(
+        char if char.isprintable() or char == "\n" else "\N{REPLACEMENT CHARACTER}" for char in text
+    )
+
+
+def escape(text: str) -> str:
+    """The text as it stands in XML."""
+    return html.escape(printable(text))
 
 
 def shape_text(shape: Sequence[int]) -> str:

@@ -1,0 +1,241 @@
+"""The page of a drawing in a browser: boxes open, search jumps, the panel tells, keys work."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.graph import drawn
+from tests.graph.test_drawing_formats import hostile
+from wengert.graph import Drawing
+from wengert.graph._drawing._place import place
+from wengert.graph._drawing._svg import course
+
+Opens = Callable[..., Any]
+
+
+@pytest.fixture
+def shown(tmp_path: Path, open_page: Opens) -> Callable[[Drawing], Any]:
+    """Opens the page of a drawing."""
+
+    def opened(drawing: Drawing, **options: Any) -> Any:
+        drawing.save(tmp_path / "graph.html")
+        return open_page(tmp_path / "graph.html", **options)
+
+    return opened
+
+
+def boxes(page: Any) -> list[str]:
+    """The boxes that are drawn, by their label."""
+    labels = page.eval_on_selector_all(
+        "[data-box]", "all => all.map((box) => box.getAttribute('aria-label'))"
+    )
+    assert isinstance(labels, list)
+    return labels
+
+
+def open_ones(page: Any) -> set[int]:
+    return set(page.evaluate("[...state.opened]"))
+
+
+def part(drawing: Drawing, title: str) -> int:
+    return next(box.index for box in drawing.boxes if box.title == title and box.members)
+
+
+@pytest.mark.parametrize("name", drawn.ALL)
+def test_both_languages_come_to_the_same_coordinates(name: str, shown: Opens) -> None:
+    drawing = drawn.ALL[name]()
+    page = shown(drawing)
+    parts = [box.index for box in drawing.boxes if box.members]
+    for opened in ([b.index for b in drawing.boxes if b.opened], parts, [0, *parts[1::2]]):
+        placed = place(drawing.boxes, set(opened))
+        there = page.evaluate(
+            """(opened) => {
+                const placed = place(drawing.boxes, new Set(opened));
+                return { ...placed, boxes: [...placed.boxes] };
+            }""",
+            opened,
+        )
+        assert (there["width"], there["height"]) == (placed.width, placed.height)
+        assert {k: tuple(at) for k, at in there["boxes"]} == placed.boxes
+        lines = [
+            (x["source"], x["target"], [tuple(p) for p in x["points"]]) for x in there["lines"]
+        ]
+        assert lines == [(x.source, x.target, list(x.points)) for x in placed.lines]
+
+
+def test_the_page_draws_what_the_picture_draws(shown: Opens) -> None:
+    drawing = drawn.two_losses()
+    page = shown(drawing)
+    texts = re.findall(r'<text class="(?:title|shape[^"]*)"[^>]*>([^<]*)', drawing.svg())
+    there = page.eval_on_selector_all("#world text", "all => all.map((t) => t.textContent)")
+    legend = [text for text in texts if "loss_" in text]
+    assert sorted(set(texts) - set(legend) - {""}) == sorted(
+        {text for text in there if text in texts}
+    )
+    courses = page.eval_on_selector_all(
+        "#world .line", "all => all.map((l) => l.getAttribute('d'))"
+    )
+    assert courses == [course(line.points) for line in drawing._placed().lines]
+    colours = page.locator(".legend code").all_inner_texts()
+    assert len(colours) == 2
+    assert all("loss_" in text for text in colours)
+
+
+def test_a_click_fills_the_panel_and_escape_empties_it(shown: Opens) -> None:
+    page = shown(drawn.mlp())
+    assert page.locator("#panel").is_hidden()
+    page.click("[data-box] .title >> text=relu")
+    panel = page.inner_text("#panel")
+    for text in ("relu", "ReluBackward0", "Sequential.1", "32 × 50", "live", "6.4 kB",
+                 "logits = model(wengert.randn(32, 100))", "result output", "float32"):  # fmt: skip
+        assert text in panel
+    page.click("#panel .link >> nth=0")
+    assert page.inner_text("#panel h2") == "linear"
+    assert "0.weight 50 × 100 parameter" in page.inner_text("#panel")
+    page.keyboard.press("Escape")
+    assert page.locator("#panel").is_hidden()
+
+
+def test_boxes_open_and_close(shown: Opens) -> None:
+    drawing = drawn.transformer()
+    page = shown(drawing)
+    others = part(drawing, "layers.1–11")
+    assert others not in open_ones(page)
+    before = boxes(page)
+    page.evaluate(f"go({others})")
+    page.click(f"[data-box='{others}'] .toggle")
+    assert others in open_ones(page)
+    assert len(boxes(page)) == len(before) + 11
+    page.click(f"[data-box='{others}'] .toggle")
+    assert boxes(page) == before
+    page.dblclick(f"[data-box='{others}'] > .title")
+    assert others in open_ones(page)
+    page.click("#panel .toggle-part")
+    assert others not in open_ones(page)
+
+
+def test_a_box_stays_in_its_place_when_it_opens(shown: Opens) -> None:
+    drawing = drawn.transformer()
+    page = shown(drawing)
+    others = part(drawing, "layers.1–11")
+    page.evaluate(f"go({others})")
+    corner = f"document.querySelector('[data-box=\"{others}\"]').getBoundingClientRect()"
+    before = page.evaluate(f"(({{x, y}}) => [x, y])({corner})")
+    page.evaluate(f"toggle({others})")
+    after = page.evaluate(f"(({{x, y}}) => [x, y])({corner})")
+    assert after == pytest.approx(before, abs=3)
+
+
+def test_all_open_and_all_closed(shown: Opens) -> None:
+    drawing = drawn.transformer()
+    page = shown(drawing)
+    page.click("#open-all")
+    assert open_ones(page) == {box.index for box in drawing.boxes if box.members}
+    drawn_now = page.locator("[data-box]").count()
+    assert 0 < drawn_now < len(drawing.boxes)  # of so many, those in the view
+    page.click("#close-all")
+    assert open_ones(page) == {0}
+    assert page.locator("[data-box]").count() == len(drawing.boxes[0].members)
+
+
+def test_search_highlights_jumps_and_opens(shown: Opens) -> None:
+    drawing = drawn.recurrent()
+    page = shown(drawing)
+    page.fill("#search", "TANH rnncell")
+    assert page.inner_text("#found") == "300 found"
+    marked = page.eval_on_selector_all(".match", "all => all.map((box) => box.dataset.box)")
+    assert len(marked) == 2  # the one that is visible, and the box that the others are in
+    page.press("#search", "Enter")
+    page.press("#search", "Enter")
+    assert page.inner_text("#found") == "2 of 300 found"
+    assert page.inner_text("#panel h2") == "tanh"
+    second = [box for box in drawing.boxes if box.title == "tanh"][1]
+    box = page.locator(f"[data-box='{second.index}']")
+    assert "selected" in box.get_attribute("class")
+    at, canvas = box.bounding_box(), page.locator("#canvas").bounding_box()
+    assert canvas["x"] < at["x"] < canvas["x"] + canvas["width"]
+    assert canvas["y"] < at["y"] < canvas["y"] + canvas["height"]
+    page.press("#search", "Shift+Enter")
+    page.press("#search", "Shift+Enter")
+    assert page.inner_text("#found") == "300 of 300 found"
+    page.fill("#search", "no such thing")
+    assert page.inner_text("#found") == "0 found"
+    assert page.locator(".match").count() == 0
+
+
+def test_keys_zoom_and_reach_every_box(shown: Opens) -> None:
+    page = shown(drawn.mlp())
+    scale = page.evaluate("state.view.scale")
+    page.keyboard.press("+")
+    assert page.evaluate("state.view.scale") == pytest.approx(1.25 * scale)
+    page.keyboard.press("-")
+    assert page.evaluate("state.view.scale") == pytest.approx(scale)
+    page.keyboard.press("0")
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "search"
+    reached = set()
+    for _ in range(30):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate("document.activeElement.dataset.box ?? null"))
+    assert {int(k) for k in reached - {None}} == set(
+        page.evaluate("[...state.placed.boxes.keys()]")
+    ) - {0}
+    page.focus("[data-box='1']")
+    page.keyboard.press("Enter")
+    assert page.inner_text("#panel h2") == "Sequential"
+    page.keyboard.press(" ")
+    assert 1 not in open_ones(page)
+    assert page.evaluate("document.activeElement.dataset.box") == "1"
+
+
+def test_wheel_and_drag_move_the_view(shown: Opens) -> None:
+    page = shown(drawn.mlp())
+    x, y, scale = page.evaluate("[state.view.x, state.view.y, state.view.scale]")
+    page.mouse.move(200, 300)
+    page.mouse.down()
+    page.mouse.move(250, 320, steps=4)
+    page.mouse.up()
+    assert page.evaluate("[state.view.x, state.view.y]") == pytest.approx([x + 50, y + 20])
+    page.mouse.wheel(0, -200)
+    page.wait_for_function(f"state.view.scale > {scale}")
+
+
+def test_a_drag_across_a_box_selects_nothing(shown: Opens) -> None:
+    page = shown(drawn.mlp())
+    at = page.locator("[data-box='3']").bounding_box()
+    page.mouse.move(at["x"] + 20, at["y"] + 20)
+    page.mouse.down()
+    page.mouse.move(at["x"] + 60, at["y"] + 30, steps=4)
+    page.mouse.up()
+    assert page.locator("#panel").is_hidden()
+
+
+def test_hostile_names_are_shown_as_they_are(shown: Opens) -> None:
+    drawing = hostile()
+    page = shown(drawing)
+    page.fill("#search", "tanh")
+    page.press("#search", "Enter")
+    panel = page.inner_text("#panel")
+    assert '<script>alert("1")</script>' in panel
+    assert page.locator("#panel script").count() == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_boxes_follow_the_colours_of_the_system(scheme: str, shown: Opens) -> None:
+    page = shown(drawn.mlp(), color_scheme=scheme)
+    fill = page.evaluate("getComputedStyle(document.querySelector('.box.op .frame')).fill")
+    assert fill == {"light": "rgb(255, 255, 255)", "dark": "rgb(26, 30, 39)"}[scheme]
+
+
+def test_a_notebook_shows_the_page_in_a_frame(tmp_path: Path, open_page: Opens) -> None:
+    frame = drawn.mlp()._repr_html_()
+    (tmp_path / "notebook.html").write_text(f"<!doctype html><body>{frame}</body>")
+    page = open_page(tmp_path / "notebook.html")
+    inside = page.frame_locator("iframe")
+    inside.locator("[data-box='3']").click()
+    assert "linear" in inside.locator("#panel h2").inner_text()
