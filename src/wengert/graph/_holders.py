@@ -152,6 +152,7 @@ class Search:
         self.above: dict[int, list[Any]] = {}  # who refers to an object, by its id
         self.parts: dict[int, dict[int, Step]] = {}
         self.names: dict[int, list[Root]] = {}
+        self.asking: set[int] = set()  # the frames whose keepers are looked for
         self.frames = [f for f in _frames() if f.f_code.co_filename not in internal]
         ours = (things, objects, own, *own, self.met, self.above, self.frames)
         self.silent = {id(thing) for thing in (*ours, *self.frames)}
@@ -162,9 +163,9 @@ class Search:
         self._note_names()
 
     def ways(self, thing: Any) -> list[Way]:
-        """The ways to an object, the shortest first."""
+        """The ways to an object, the shortest first; one without a name if there is no other."""
         found: list[Way] = []
-        visited = {id(thing)}
+        visited = {id(thing): thing}
         waiting = deque([_Climb(thing)])
         while waiting and len(found) < _MOST:
             climb = waiting.popleft()
@@ -175,9 +176,9 @@ class Search:
                 ends, above = self._up(referrer, climb)
                 found += ends
                 if above is not None:
-                    visited.add(id(referrer))
+                    visited[id(referrer)] = referrer
                     waiting.append(above)
-        return found[:_MOST]
+        return found[:_MOST] or [Way(Root("(no name)", _nameless(list(visited.values())[1:])))]
 
     def holders(self, thing: Any) -> list[Holder]:
         """The ways to an object as plain data."""
@@ -247,8 +248,8 @@ class Search:
             return self._in_function(referrer, climb)
         if kind is types.FrameType:
             return self._in_frame(referrer, climb)
-        if not steps and is_a(climb.thing, _KEEPING_FRAMES):
-            return [], _Climb(referrer) if issubclass(kind, _KEEPING_FRAMES) else None
+        if not steps and issubclass(kind, _KEEPING) and is_a(climb.thing, _KEEPING):
+            return [], _Climb(referrer)  # from a frame over tracebacks to an exception
         if issubclass(kind, type):
             return _of_class(referrer, climb), None
         if issubclass(kind, Node):
@@ -296,18 +297,29 @@ class Search:
 
     def _in_frame(self, frame: types.FrameType, climb: _Climb) -> tuple[list[Way], _Climb | None]:
         """A variable of a call that has ended, whose frame an exception keeps."""
-        if type(climb.thing) is types.FrameType:
+        if type(climb.thing) is types.FrameType or id(frame) in self.asking:
             return [], None
         thing, code = _content(climb), frame.f_code
         name = next((name for name, value in _parts.variables_of(frame) if value is thing), None)
         if name is None:
             return [], None
+        self.asking.add(id(frame))
         keeper = next((way.path for way in self.ways(frame)), "an exception")
+        self.asking.discard(id(frame))
         scope = f"local of {code.co_name}, kept by the traceback of {keeper}"
         return _of_code(name, scope, code, climb.steps, frame.f_lineno), None
 
 
-_KEEPING_FRAMES = (types.FrameType, types.TracebackType, BaseException)
+_KEEPING = (types.FrameType, types.TracebackType, BaseException)
+
+
+def _nameless(above: list[Any]) -> str:
+    """What can be said of an object that no name leads to, but others above it hold."""
+    if not above:
+        return "held by a running expression, or by something that only C code sees"
+    kinds = [_parts.name_of(type(thing)) for thing in above if not is_a(thing, CONTAINERS)]
+    what = f"a {kinds[-1]}" if kinds else "containers"
+    return f"kept by {what} that no name leads to"
 
 
 def _content(climb: _Climb) -> Any:

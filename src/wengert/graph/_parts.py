@@ -173,14 +173,13 @@ def variables_of(frame: types.FrameType) -> list[tuple[str, Any]]:
     """The local variables of a call."""
     variables = frame.f_locals
     found = list(variables.items())
-    if (
-        sys.version_info < (3, 13)
-        and frame.f_code.co_flags & inspect.CO_OPTIMIZED
-        and frame.f_trace is None
-        and sys.getrefcount(variables) <= _UNSHARED
-    ):
-        # A copy that nobody has asked for, and the frame would keep it and all that is in it.
-        variables.clear()
+    if sys.version_info < (3, 13) and frame.f_code.co_flags & inspect.CO_OPTIMIZED:
+        # A copy, which the frame keeps, and all that is in it.
+        if sys.getrefcount(variables) <= _UNSHARED and frame.f_trace is None:
+            variables.clear()
+        else:  # somebody has asked for it before, and it may have become a part of itself
+            for name in [name for name, value in found if value is variables]:
+                del variables[name]
     return found
 
 
