@@ -66,6 +66,11 @@ class Site:
                     return f"{self.parent.path()}.{name}"
         return type(module).__name__
 
+    def outermost(self) -> Any:
+        """The outermost module that runs here, or None."""
+        found = None if self.parent is None else self.parent.outermost()
+        return self.module() if found is None and self.module is not None else found
+
 
 ROOT = Site()
 

@@ -48,6 +48,14 @@ def more(id: str) -> str:
     return f"  More: wengert explain {id}"
 
 
-def here(what: str) -> str:
-    """A call that is under way, and the user's line that it comes from."""
-    return f"{what}  at {place(*caller(getframe(1)))}"
+def here(what: str, beyond: str = "") -> str:
+    """A call that is under way, and the user's line that it comes from.
+
+    `beyond` is a file whose frames are not the user's either.
+    """
+    frame = getframe(1)
+    code, lasti = caller(frame)
+    while code.co_filename == beyond and frame.f_back is not None:
+        frame = frame.f_back
+        code, lasti = caller(frame)
+    return f"{what}  at {place(code, lasti)}"

@@ -30,11 +30,15 @@ def line_of(code: CodeType, lasti: int) -> int:
     return line or code.co_firstlineno
 
 
+def text_of(code: CodeType, lasti: int) -> str:
+    """The text of the line of an instruction, empty where it cannot be read."""
+    return linecache.getline(code.co_filename, line_of(code, lasti)).strip()
+
+
 def place(code: CodeType, lasti: int) -> str:
     """``file:line`` of an instruction, with the line's text where it can be read."""
-    line = line_of(code, lasti)
-    text = linecache.getline(code.co_filename, line).strip()
-    where = f"{code.co_filename}:{line}"
+    text = text_of(code, lasti)
+    where = f"{code.co_filename}:{line_of(code, lasti)}"
     return f"{where}  {text}" if text else where
 
 

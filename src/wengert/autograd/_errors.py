@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 import warnings
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from wengert._core import Call, Cut, Leaf, Node, RawCut, Tensor
 from wengert._messages import here, message, more
-from wengert._storage import Write, line_of, place
+from wengert._storage import Write, line_of, place, text_of
 
 if TYPE_CHECKING:
     from wengert.autograd._engine import Walk
@@ -110,8 +111,6 @@ def released(walk: Walk, node: Node) -> GraphReleasedError:
         )
         remedies = ["compute the loss again before this call"]
         return GraphReleasedError(message("walk-interrupted", _RELEASED, facts, remedies, cause))
-    keep = 'keep the graph (and its memory): retain_graph=True, or "auto", at the earlier call,'
-    keep += f" {_line(earlier)}"
     consumer = next((n for n in walk.order if node in n.edges), None)
     if consumer is None:
         cause = ""
@@ -120,31 +119,60 @@ def released(walk: Walk, node: Node) -> GraphReleasedError:
             "the same loss again: compute it again before this call",
         ]
     else:
-        cause = "The last line uses a value of the graph that the earlier call released."
+        again = _line(earlier) == _line(walk.call)
+        name = _variable(node, consumer)
+        cause = "The last line uses "
         other = _other_use(node)
-        if other is not None and made(other) != made(consumer):
+        if again:
+            cause += f"{name or 'a value'} from a turn of the loop whose backward is through."
+        elif other is not None and made(other) != made(consumer):
             facts.append(("used by", made(other)))
             cause = (
-                "The last two lines use the same value, and the earlier call released its graph."
+                f"The last two lines use {name or 'the same value'}, and the earlier call released"
+                " its graph."
             )
+        else:
+            cause += f"{name + ', of' if name else 'a value of'} the graph that the earlier call"
+            cause += " released."
         facts.append(("joined by", made(consumer)))
-        remedies = _ways_apart(_line(earlier) == _line(walk.call))
-    return GraphReleasedError(message("graph-released", _RELEASED, facts, [*remedies, keep], cause))
+        remedies = _ways_apart(again, name)
+    keep = 'keep the graph (and its memory): retain_graph=True, or "auto", at the earlier call,'
+    remedies.append(f"{keep} {_line(earlier)}")
+    return GraphReleasedError(message("graph-released", _RELEASED, facts, remedies, cause))
 
 
-def _ways_apart(again: bool) -> list[str]:
+def _ways_apart(again: bool, name: str) -> list[str]:
     """What to do about two walks that meet; `again` says that the same line began both."""
-    both = "both losses are wanted: sum them, (loss_a + loss_b).backward(), once"
-    carried = (
-        "it should not pass gradients on: use value.detach() in that line"
-        " (an RNN's state between windows)"
-    )
-    fake = (
-        "only one of the two should pass gradients on: use value.detach() where the other uses it"
-        " (a GAN's fake batch in the discriminator's loss, an RNN's state between windows)"
-    )
-    computed = "the value is to be differentiated again: compute it again before this call"
-    return [carried, both, computed] if again else [both, fake, computed]
+    cut = f"{name}.detach() for {name}" if name else "value.detach()"
+    if again:
+        return [
+            f"it should not pass gradients on: use {cut} in that line (an RNN's state between"
+            " windows)",
+            "gradients are to pass through all turns: sum the losses, and call backward once,"
+            " after the loop",
+            "it is the same in each turn, and trained: compute it in the loop, not before",
+        ]
+    return [
+        "both losses are wanted: sum them, (loss_a + loss_b).backward(), once",
+        f"only one of the two should pass gradients on: use {cut} where the other uses it"
+        " (a GAN's fake batch in the discriminator's loss, an RNN's state between windows)",
+        "the value is to be differentiated again: compute it again before this call",
+    ]
+
+
+_ASSIGNMENT = re.compile(r"^(?P<name>(?:self\.)?[^\W\d]\w*)(?:: [^=]+)? ?=(?!=)")
+
+
+def _variable(node: Node, consumer: Node) -> str:
+    """What the lines call the result of `node` that `consumer` uses, where they are that plain."""
+    if node.code is not consumer.code:
+        return ""
+    found = _ASSIGNMENT.match(text_of(node.code, node.lasti))
+    if found is None:
+        return ""
+    name = found["name"]
+    used = _ASSIGNMENT.sub("", text_of(consumer.code, consumer.lasti), count=1)
+    return name if re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", used) else ""
 
 
 def _other_use(node: Node) -> Node | None:
@@ -203,18 +231,52 @@ def warn_released(walk: Walk, node: Node) -> None:
 def overwritten(walk: Walk, node: Node, slot: str, value: np.ndarray, write: Write) -> GraphError:
     """The error of an in-place write to a saved value: who saved it, which line wrote."""
     writer = f"{write.by}  at {place(write.code, write.lasti)}"
-    if write.by.endswith(".step()"):
+    facts = [("written by", writer)]
+    owner = dict(node.saved).get(slot)
+    source = node.edges[owner] if owner is not None and 0 <= owner < len(node.edges) else None
+    if source is not None:
+        facts.insert(0, ("changed", _owner(node, source)))
+    if type(source) is Leaf or write.by.endswith(".step()"):
         remedies = [
-            "call backward before the step: of several losses, all of them",
-            "compute the loss again after the step",
+            f"call backward before {write.by}: of several losses, all of them",
+            f"compute the loss again after {write.by}: it was computed with the values before",
+            "a state is carried over from before it (an RNN's): cut it off there, state.detach()",
         ]
     else:
         remedies = [
-            "use the out-of-place form in the writing line",
-            "give the operation that saved it a .clone()",
+            "write to a copy: .clone() the tensor first, in the writing line"
+            if owner is not None and owner < 0
+            else "give the operation that saved it a .clone()",
+            _out_of_place(write.by),
             "call backward before the write",
-        ]
-    return overwritten_by(walk, node, slot, value, [("written by", writer)], remedies)
+        ]  # fmt: skip
+    return overwritten_by(walk, node, slot, value, facts, remedies)
+
+
+_SIGNS = {"__iadd__": "+", "__isub__": "-", "__imul__": "*", "__itruediv__": "/", "__ipow__": "**"}
+
+
+def _out_of_place(name: str) -> str:
+    """How to have what an in-place operation computes without it."""
+    sign, plain = _SIGNS.get(name), name.removesuffix("_")
+    if sign is not None:
+        return f"write y = y {sign} ... for y {sign}= ... in the writing line"
+    if plain == name or name.startswith("__"):
+        return "compute a new tensor in the writing line (torch.where, torch.cat, torch.stack)"
+    return f"use the out-of-place form in the writing line: y = y.{plain}(...) for y.{name}(...)"
+
+
+def _owner(node: Node, source: Node) -> str:
+    """Whose value a node saved: that of a parameter, by name, or of another operation."""
+    if type(source) is not Leaf:
+        return f"the result of {made(source)}"
+    module, tensor = node.site.outermost(), source.variable
+    if module is not None and tensor is not None:
+        for name, parameter in module.named_parameters():
+            if parameter is tensor:
+                where = place(source.code, source.lasti)
+                return f"parameter {type(module).__name__}.{name} ({where})"
+    return origin(source)
 
 
 def overwritten_by(
@@ -285,10 +347,15 @@ def cut_by(raw: RawCut) -> tuple[str, list[tuple[str, str]], list[str]]:
 
 def inside_transform(walk: Walk) -> GraphError:
     """The error of a backward inside a function that is being transformed."""
+    head = (
+        "You are attempting to call Tensor.backward() (or perhaps using some torch.autograd.* APIs)"
+        " inside of a function being transformed by vmap or grad. This is unsupported."
+    )
+    if walk.accumulates:
+        head = "backward() called inside a functorch transform. This is not supported."
     return GraphError(message(
         "inside-transform",
-        "You are attempting to call Tensor.backward() (or perhaps using some torch.autograd.* APIs)"
-        " inside of a function being transformed by vmap or grad. This is unsupported.",
+        head,
         [("this call", called(walk.call))],
         [
             "inside, use torch.func.grad, vjp, jacrev, jacfwd or hessian",
@@ -381,7 +448,7 @@ def leaf_written(leaf: Node, name: str, view: bool = False, verb: str = "is bein
     return RuntimeError(message(
         "view-of-leaf-in-place" if view else "leaf-in-place",
         f"{what} Variable that requires grad {verb} used in an in-place operation.",
-        [("this call", here(f"{name}()")), ("the leaf", origin(leaf))],
+        [("this call", here(f"{name}()")), ("the leaf", place(leaf.code, leaf.lasti))],
         [
             "its values are to change (initialisation, a step of your own): write under"
             " torch.no_grad()",

@@ -1,4 +1,4 @@
-"""The command line: ``wengert run``, ``wengert show``."""
+"""The command line: ``wengert run``, ``wengert show``, ``wengert explain``."""
 
 from __future__ import annotations
 
@@ -25,6 +25,12 @@ def _dispatch(parser: argparse.ArgumentParser, options: argparse.Namespace) -> i
         from wengert.cli._show import show
 
         status = show(options.op)
+        sys.stdout.flush()
+        return status
+    if options.command == "explain":
+        from wengert.cli._explain import explain
+
+        status = explain(options.id)
         sys.stdout.flush()
         return status
     if options.command == "run":
@@ -72,6 +78,14 @@ def _parser() -> argparse.ArgumentParser:
         " OP, the names of all operations.",
     )
     show.add_argument("op", nargs="?", metavar="OP", help="such as mul, torch.mul or F.relu")
+
+    explain = commands.add_parser(
+        "explain",
+        help="explain an error of a graph's life",
+        description="Print what an error means, an example and its remedies; without ID, all ids."
+        " An error's last line says which id it has.",
+    )
+    explain.add_argument("id", nargs="?", metavar="ID", help="such as graph-released")
     return parser
 
 

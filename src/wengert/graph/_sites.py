@@ -64,19 +64,9 @@ def parameter_names(nodes: Iterable[Node]) -> dict[int, str]:
     for node in nodes:
         for edge in node.edges:
             if type(edge) is Leaf and id(edge) not in names:
-                module, tensor = _outermost(node.site), edge.tensor()
+                module, tensor = node.site.outermost(), edge.tensor()
                 if module is not None and tensor is not None:
                     if id(module) not in known:
                         known[id(module)] = {id(p): name for name, p in module.named_parameters()}
                     names[id(edge)] = known[id(module)].get(id(tensor), "")
     return names
-
-
-def _outermost(site: Site) -> Any:
-    """The outermost module that runs at a site, or None."""
-    found = None
-    at: Site | None = site
-    while at is not None:
-        found = found if at.module is None else at.module()
-        at = at.parent
-    return found

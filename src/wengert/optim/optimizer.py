@@ -108,7 +108,7 @@ class Optimizer:
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         params, names = _named(param_group["params"])
         for p in params:
-            _check_parameter(p)
+            _check_parameter(p, f"{type(self).__name__}()")
         param_group["params"] = params
         if names:
             param_group["param_names"] = names
@@ -322,7 +322,7 @@ def _named(params: Any) -> tuple[list[Any], list[str]]:
     return [item[1] if isinstance(item, tuple) else item for item in items], names
 
 
-def _check_parameter(p: Any) -> None:
+def _check_parameter(p: Any, call: str) -> None:
     if not isinstance(p, Tensor):
         raise TypeError(
             f"optimizer can only optimize Tensors, but one of the params is {_typename(p)}"
@@ -331,7 +331,7 @@ def _check_parameter(p: Any) -> None:
         raise ValueError(message(
             "optimizer-of-non-leaf",
             f"can't optimize a non-leaf Tensor: one of shape {list(p._array.shape)}",
-            [("this call", here("the optimizer")), ("made by", made(p._edge))],
+            [("this call", here(call)), ("made by", made(p._edge))],
             [
                 "optimize the leaves that it was computed from",
                 "it was to be a leaf: call requires_grad_() after that line, not before, or"

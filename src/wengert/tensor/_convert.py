@@ -392,7 +392,10 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
             "non-leaf-deepcopy",
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy"
             " protocol at the moment.",
-            [("this call", here("deepcopy()")), ("made by", _errors.made(self._edge))],
+            [
+                ("this call", here("deepcopy()", beyond=copy.__file__)),
+                ("made by", _errors.made(self._edge)),
+            ],
             [
                 "copy the values: y.detach().clone()",
                 "stay in the graph: y.clone()",

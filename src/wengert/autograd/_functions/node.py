@@ -394,10 +394,13 @@ def checked(node: Node | FunctionCtx, given: list[Given], answer: Any) -> list[A
 
 def _as_many(node: Node | FunctionCtx, values: tuple[Any, ...], expected: int) -> tuple[Any, ...]:
     if len(values) < expected or any(v is not None for v in values[expected:]):
-        raise RuntimeError(
+        raise RuntimeError(message(
+            "function-gradients",
             f"function {node.name()} returned an incorrect number of gradients (expected"
-            f" {expected}, got {len(values)})\n{more('function-gradients')}"
-        )
+            f" {expected}, got {len(values)})",
+            [("applied by", _errors.made(node))] if isinstance(node, Node) else [],
+            ["return one for each argument of forward(), None for those that are no tensors"],
+        ))  # fmt: skip
     return values
 
 

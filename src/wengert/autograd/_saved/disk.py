@@ -16,7 +16,6 @@ import numpy as np
 
 from wengert import _storage
 from wengert._core import Leaf, Tensor, tick, wrap
-from wengert._messages import more
 from wengert._storage import owner
 from wengert.autograd._errors import GraphError
 from wengert.autograd._saved.hooks import saved_tensors_hooks
@@ -91,12 +90,12 @@ class _File:
         except OSError as error:
             raise GraphError(
                 f"save_to_disk: cannot read back a saved tensor ({error}); its file must stay"
-                f" until backward\n{more('saved-file-lost')}"
+                " until backward"
             ) from error
         if memory.size != self.size:
             raise GraphError(
                 f"save_to_disk: cannot read back a saved tensor: {self.path} has {memory.size}"
-                f" bytes, and {self.size} were written\n{more('saved-file-lost')}"
+                f" bytes, and {self.size} were written"
             )
         return memory
 
