@@ -11,6 +11,7 @@ import pytest
 import wengert
 from wengert import nn
 from wengert.autograd import (
+    GraphReleasedError,
     NoGraphError,
     NonScalarRootError,
     SavedTensorOverwrittenError,
@@ -118,7 +119,8 @@ def test_the_step_of_an_optimizer_between_two_losses() -> None:
     text = str(caught.value)
     assert f"written by: SGD.step()  at {line}" in text
     assert "'weight' of linear, float32 [1, 3]" in text
-    assert "1. call backward before the step" in text
+    assert "changed:    parameter Sequential.1.weight (" in text
+    assert "1. call backward before SGD.step(): of several losses, all of them" in text
     assert "clone()" not in text
 
 
@@ -235,3 +237,83 @@ def test_classes_and_first_words_are_torchs(program: Any, torch: Any) -> None:
     ours, theirs = failure(wengert), failure(torch)
     assert isinstance(ours, type(theirs))
     assert str(ours)[:25] == str(theirs)[:25]
+
+
+def test_a_second_backward_names_the_variable() -> None:
+    x = wengert.ones(3, requires_grad=True)
+    hidden = x.exp()
+    first = hidden.sum()
+    second = wengert.softmax(hidden, dim=0)[0]
+    first.backward()
+    with pytest.raises(GraphReleasedError) as caught:
+        second.backward()
+    text = str(caught.value)
+    assert "The last line uses hidden, of the graph that the earlier call released." in text
+    assert "use hidden.detach() for hidden where the other uses it" in text
+
+
+def test_a_variable_is_not_guessed() -> None:
+    x = wengert.ones(3, requires_grad=True)
+    kept = {}
+    kept["hidden"] = x.exp()
+    first = kept["hidden"].sum()
+    second = kept["hidden"].square().sum()
+    first.backward()
+    with pytest.raises(GraphReleasedError) as caught:
+        second.backward()
+    text = str(caught.value)
+    assert "The last line uses a value of the graph that the earlier call released." in text
+    assert "use value.detach() where the other uses it" in text
+
+
+def test_a_second_turn_of_a_loop_is_told_as_one() -> None:
+    cell = nn.RNNCell(2, 3)
+    state = wengert.zeros(1, 3)
+    with pytest.raises(GraphReleasedError) as caught:
+        for _ in range(2):
+            state = cell(wengert.ones(1, 2), state)
+            state.sum().backward()
+    text = str(caught.value)
+    assert "uses state from a turn of the loop whose backward is through. Remedies:" in text
+    assert "1. it should not pass gradients on: use state.detach() for state in that line" in text
+
+
+@pytest.mark.parametrize(
+    ("write", "remedy"),
+    [
+        (lambda y: y.add_(1), "2. use the out-of-place form in the writing line: y = y.add(...)"),
+        (lambda y: y.__imul__(2), "2. write y = y * ... for y *= ... in the writing line"),
+        (lambda y: y.__setitem__(0, 5.0), "2. compute a new tensor in the writing line"),
+    ],
+)
+def test_remedies_name_what_takes_the_place_of_a_write(write: Any, remedy: str) -> None:
+    y = wengert.ones(3, requires_grad=True).exp()
+    write(y)
+    with pytest.raises(SavedTensorOverwrittenError) as caught:
+        y.sum().backward()
+    assert "1. write to a copy" in str(caught.value)  # exp saved its own result
+    assert remedy in str(caught.value)
+
+
+def test_a_write_to_an_input_names_what_made_it() -> None:
+    x = wengert.ones(3, requires_grad=True)
+    line = here(1)
+    y = x * 2
+    z = y * y
+    y.add_(1)
+    with pytest.raises(SavedTensorOverwrittenError) as caught:
+        z.sum().backward()
+    assert f"changed:    the result of mul ({line}" in str(caught.value)
+    assert "1. give the operation that saved it a .clone()" in str(caught.value)
+
+
+def test_a_leaf_outside_of_modules_is_named_by_its_line() -> None:
+    line = here(1)
+    w = wengert.ones(3, requires_grad=True)
+    loss = (w * w).sum()
+    with wengert.no_grad():
+        w.sub_(0.1)
+    with pytest.raises(SavedTensorOverwrittenError) as caught:
+        loss.backward()
+    assert f"changed:    a leaf ({line}" in str(caught.value)
+    assert "1. call backward before sub_(): of several losses, all of them" in str(caught.value)

@@ -91,7 +91,7 @@ def test_both_lines_that_use_the_value_are_named(tmp_path):
     assert f"used by:     linear in Linear ({file}:5  first = discriminator(fake).mean())" in error
     assert f"joined by:   linear in Linear ({file}:7  second = " in error
     assert "1. both losses are wanted" in error
-    assert "2. only one of the two should pass gradients on: use value.detach()" in error
+    assert "2. only one of the two should pass gradients on: use fake.detach()" in error
 
 
 def test_without_the_alias_it_raises():

@@ -237,9 +237,10 @@ def overwritten(walk: Walk, node: Node, slot: str, value: np.ndarray, write: Wri
     if source is not None:
         facts.insert(0, ("changed", _owner(node, source)))
     if type(source) is Leaf or write.by.endswith(".step()"):
+        by = write.by if write.by.endswith(")") else f"{write.by}()"
         remedies = [
-            f"call backward before {write.by}: of several losses, all of them",
-            f"compute the loss again after {write.by}: it was computed with the values before",
+            f"call backward before {by}: of several losses, all of them",
+            f"compute the loss again after {by}: it was computed with the values before",
             "a state is carried over from before it (an RNN's): cut it off there, state.detach()",
         ]
     else:
