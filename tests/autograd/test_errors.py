@@ -268,11 +268,15 @@ def test_a_variable_is_not_guessed() -> None:
 
 def test_a_second_turn_of_a_loop_is_told_as_one() -> None:
     cell = nn.RNNCell(2, 3)
-    state = wengert.zeros(1, 3)
-    with pytest.raises(GraphReleasedError) as caught:
+
+    def windows() -> None:
+        state = wengert.zeros(1, 3)
         for _ in range(2):
             state = cell(wengert.ones(1, 2), state)
             state.sum().backward()
+
+    with pytest.raises(GraphReleasedError) as caught:
+        windows()
     text = str(caught.value)
     assert "uses state from a turn of the loop whose backward is through. Remedies:" in text
     assert "1. it should not pass gradients on: use state.detach() for state in that line" in text
