@@ -67,3 +67,8 @@ def test_every_page_is_in_the_navigation() -> None:
 
 def test_changelog_has_the_version_or_what_comes() -> None:
     assert "## Unreleased" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_picture_is_what_its_page_draws() -> None:
+    done = run("pictures.py", "--check")
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ from wengert.graph import _format, _page
 from wengert.graph._describe import NodeInfo
 from wengert.graph._drawing import _place
 from wengert.graph._drawing._boxes import Box
+from wengert.graph._drawing._levels import Interior
 from wengert.graph._drawing._svg import SERIES, tooltip
 
 if TYPE_CHECKING:
@@ -112,9 +112,15 @@ def _box(drawing: Drawing, box: Box) -> dict[str, Any]:
         **{key: getattr(box, key) for key in keys},
         "count": len(box.nodes),
         "nodes": () if box.members else box.nodes,
-        "interior": None if box.interior is None else asdict(box.interior),
+        "interior": None if box.interior is None else _interior(box.interior),
         "tip": tooltip(drawing, box),
     }
+
+
+def _interior(inside: Interior) -> dict[str, Any]:
+    ways = [{"path": way.path, "tensors": way.tensors} for way in inside.ways]
+    layers, entries, exits = inside.layers, inside.entries, inside.exits
+    return {"layers": layers, "entries": entries, "exits": exits, "ways": ways}
 
 
 def _roots(drawing: Drawing) -> Iterator[str]:

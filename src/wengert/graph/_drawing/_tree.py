@@ -15,6 +15,7 @@ from wengert.graph._drawing._repeats import Run, runs
 
 OP, MODULE, REPEAT, SECTION, PARAMETER, DATA = "op", "module", "repeat", "section", "leaf", "data"
 _MANY = 40  # members of a level
+_NAME = 20  # characters of a name that is made of two
 _FEW = 20  # members of a repetition that is shown item by item
 
 
@@ -59,6 +60,8 @@ def tree(nodes: Sequence[NodeInfo]) -> Part:
         signs.put(part)
     for part in _bottom_up(root):
         part.members = _bounded(_folded(part.members))
+    for part in _bottom_up(root):
+        part.members = [_short(member) for member in part.members]
     return root
 
 
@@ -101,6 +104,18 @@ def _flat(part: Part) -> Part:
         only.label = f"{part.title}.{only.label}" if only.label else part.title
     else:
         only.title = f"{part.title}.{only.title}"
+    return only
+
+
+def _short(part: Part) -> Part:
+    """A module that is one repetition of modules is drawn as that, where both names have room."""
+    if part.kind != MODULE or len(part.members) != 1 or part.members[0].kind != REPEAT:
+        return part
+    (only,) = part.members
+    title = f"{part.title}.{only.title}"
+    if not _name(only.members[0]) or only.members[0].kind == SECTION or len(title) > _NAME:
+        return part
+    only.title = title
     return only
 
 
