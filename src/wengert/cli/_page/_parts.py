@@ -54,8 +54,8 @@ def seconds(value: float) -> Cell:
 
 
 def share(value: float) -> Cell:
-    """A cell with a part of 1, in percent."""
-    return Cell(percent(value), value)
+    """A cell with a part of 1, in percent; nothing for 0."""
+    return Cell(percent(value) if value else "", value)
 
 
 def as_seconds(value: float) -> str:

@@ -315,23 +315,34 @@ def operations(report: Report, hotness: Hotness) -> str:
         Column("backward", "seconds in its derivative"),
         Column("share", "of the time of the whole run"),
     ]
-    called = {op.label.removesuffix("Backward0"): op.called for op in REGISTRY.values()}
+    total, called = hotness.total or 1.0, _names_of_kinds()
     found: dict[str, list[float]] = {}  # what is seen under a name: nodes, forward, backward
     for kind, number in report.ops.items():
         found.setdefault(called.get(kind, kind), [0, 0.0, 0.0])[0] += number
     for op in hotness.ops:
-        entry = found.setdefault(REGISTRY[op.name].called, [0, 0.0, 0.0])
+        name = REGISTRY[op.name].called if op.name in REGISTRY else op.name
+        entry = found.setdefault(name, [0, 0.0, 0.0])
         entry[1] += op.forward
         entry[2] += op.backward
     rows = [
         [
             text(name), count(int(passed)), seconds(forward + backward), seconds(forward),
-            seconds(backward), share((forward + backward) / hotness.total),
+            seconds(backward), share((forward + backward) / total),
         ]
         for name, (passed, forward, backward) in found.items()
     ]  # fmt: skip
     rows.sort(key=lambda row: (row[2].key, row[1].key), reverse=True)
     return table(columns, rows) if rows else ""
+
+
+def _names_of_kinds() -> dict[str, str]:
+    """What the operations of each kind of node are called; several may share a kind."""
+    names: dict[str, str] = {}
+    for op in REGISTRY.values():
+        kind = op.label.removesuffix("Backward0")
+        if kind not in names or kind.lower() == op.called.replace("_", ""):
+            names[kind] = op.called
+    return names
 
 
 def saved_by_line(captures: Iterable[Capture]) -> dict[str, int]:
