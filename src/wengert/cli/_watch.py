@@ -29,10 +29,17 @@ _CENSUS_SHARE = 0.01  # of the time since the one before
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a run has shown beside its `Report`: where its time went, its first graphs."""
+    """What a run has shown beside its `Report`.
 
-    hotness: Hotness
+    Attributes:
+        leaks: what outlives its step, each with the number of backward calls until it was seen.
+        captures: the first graphs.
+        hotness: where the time went.
+    """
+
+    leaks: tuple[tuple[int, Leak], ...]
     captures: tuple[Capture, ...]
+    hotness: Hotness
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dicts, lists, strings and numbers."""
@@ -66,16 +73,15 @@ class Watch:
         self._sampler.stop()
         _engine.observers.remove(self._observe)
         self._take_census()
-        return Seen(self._sampler.hotness(), tuple(self._captures.found))
+        leaks = [(calls, leak) for calls, of_line in self._leaks.values() for leak in of_line]
+        leaks.sort(key=lambda pair: pair[1].nbytes, reverse=True)
+        return Seen(tuple(leaks), tuple(self._captures.found), self._sampler.hotness())
 
     def findings(self) -> list[Finding]:
         """Leaks, and parameters without a gradient."""
-        leaks = [(leak, call) for call, of_line in self._leaks.values() for leak in of_line]
-        leaks.sort(key=lambda pair: pair[0].nbytes, reverse=True)
-        found = [
-            Finding("leak", leak.where, 1, f"after {call:,} backward calls: {leak.text}")
-            for leak, call in leaks
-        ]
+        leaks = [leak for _, of_line in self._leaks.values() for leak in of_line]
+        leaks.sort(key=lambda leak: leak.nbytes, reverse=True)
+        found = [Finding("leak", leak.where, 1, leak.text) for leak in leaks]
         return found + self._unreached.findings()
 
     def _observe(self, walk: Walk, when: str) -> None:

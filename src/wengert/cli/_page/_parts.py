@@ -6,6 +6,7 @@ it is put together.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -129,3 +130,12 @@ def tabs(name: str, label: str, panels: Iterable[tuple[str, str]], kind: str = "
 def code(line: str) -> str:
     """A line of code, cut short where there is no room."""
     return f'<code class="line" title="{escape(line)}">{escape(line)}</code>' if line else ""
+
+
+def is_code(words: str) -> bool:
+    """Whether a remedy is a line of Python, and not a sentence."""
+    try:
+        ast.parse(words)
+    except (SyntaxError, ValueError):
+        return False
+    return True

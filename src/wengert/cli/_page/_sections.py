@@ -12,6 +12,7 @@ from wengert.cli._page._parts import (
     as_seconds,
     code,
     count,
+    is_code,
     nbytes,
     percent,
     seconds,
@@ -21,7 +22,7 @@ from wengert.cli._page._parts import (
     text,
 )
 from wengert.cli._page._places import Places, anchor
-from wengert.graph import Line, Report
+from wengert.graph import Finding, Leak, Line, Report
 from wengert.graph._captures import Capture
 from wengert.graph._describe import LEAF, GraphReport, Group, NodeInfo
 from wengert.graph._format import size
@@ -55,13 +56,34 @@ def findings(run: Run, places: Places) -> str:
         return ""
     if not run.report.findings:
         return f'<p class="calm">{_NO_FINDINGS}</p>'
-    return "".join(
-        f'<article class="card finding"><h3>{escape(_KINDS.get(found.kind, found.kind))}'
-        f"{_times(found.times)}</h3>"
-        f"<p>{places.link(found.where)} {code(places.text(found.where))}</p>"
-        f"<p>{escape(_sentence(found.text))}</p></article>"
-        for found in run.report.findings
+    assert run.seen is not None
+    leaks = [_leak(calls, leak, places) for calls, leak in run.seen.leaks]
+    others = [_finding(found, places) for found in run.report.findings if found.kind != "leak"]
+    return "".join(leaks + others)
+
+
+def _leak(calls: int, leak: Leak, places: Places) -> str:
+    what = str(leak).partition("\n")[0].removeprefix(leak.held)
+    remedy = code(leak.remedy) if is_code(leak.remedy) else escape(leak.remedy)
+    return _card(
+        f'{_KINDS["leak"]} <span class="muted">seen after {calls:,} backward calls</span>',
+        (places.link(leak.where), code(leak.line)),
+        ("instead", remedy),
+        ("", f"<code>{escape(leak.held)}</code>{escape(what)}."),
     )
+
+
+def _finding(found: Finding, places: Places) -> str:
+    return _card(
+        escape(_KINDS.get(found.kind, found.kind)) + _times(found.times),
+        (places.link(found.where), code(places.text(found.where))),
+        ("", escape(_sentence(found.text))),
+    )
+
+
+def _card(title: str, *facts: tuple[str, str]) -> str:
+    rows = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in facts)
+    return f'<article class="card finding"><h3>{title}</h3><dl>{rows}</dl></article>'
 
 
 def _times(number: int) -> str:
