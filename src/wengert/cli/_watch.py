@@ -17,11 +17,12 @@ import wengert
 from wengert._core import Leaf, Node
 from wengert.autograd import _engine
 from wengert.autograd._engine import Walk
-from wengert.graph import Finding, Leak, live
+from wengert.graph import Finding, Leak, Timeline, live, profile
 from wengert.graph._captures import Capture, Captures
 from wengert.graph._hotness import Hotness, Sampler
 from wengert.graph._unreached import Unreached
 
+_PROFILED = 60  # backward calls
 _FIRST_CENSUS = 32  # backward calls
 _OLD = 10  # backward calls, as of `Census.leaks`
 _CENSUS_SHARE = 0.01  # of the time since the one before
@@ -34,11 +35,13 @@ class Seen:
     Attributes:
         leaks: what outlives its step, each with the number of backward calls until it was seen.
         captures: the first graphs.
+        timeline: the memory that graphs held in the first calls.
         hotness: where the time went.
     """
 
     leaks: tuple[tuple[int, Leak], ...]
     captures: tuple[Capture, ...]
+    timeline: Timeline
     hotness: Hotness
 
     def to_dict(self) -> dict[str, Any]:
@@ -57,6 +60,7 @@ class Watch:
         self._sampler = Sampler()
         self._captures = Captures()
         self._unreached = Unreached(wengert.nn.Module)
+        self._profile = profile(calls=_PROFILED)
         self._leaks: dict[str, tuple[int, list[Leak]]] = {}  # by line: at which call, which
         self._calls, self._next_census = 0, _FIRST_CENSUS
         self._marks: deque[int] = deque(maxlen=_OLD)  # the latest node of each of the last calls
@@ -65,6 +69,7 @@ class Watch:
 
     def start(self) -> None:
         """Begin to watch."""
+        self._profile.start()
         _engine.observers.append(self._observe)
         self._sampler.start()
 
@@ -72,10 +77,16 @@ class Watch:
         """Watch no longer; what was seen."""
         self._sampler.stop()
         _engine.observers.remove(self._observe)
+        self._profile.stop()
         self._take_census()
         leaks = [(calls, leak) for calls, of_line in self._leaks.values() for leak in of_line]
         leaks.sort(key=lambda pair: pair[1].nbytes, reverse=True)
-        return Seen(tuple(leaks), tuple(self._captures.found), self._sampler.hotness())
+        return Seen(
+            leaks=tuple(leaks),
+            captures=tuple(self._captures.found),
+            timeline=self._profile.timeline,
+            hotness=self._sampler.hotness(),
+        )
 
     def findings(self) -> list[Finding]:
         """Leaks, and parameters without a gradient."""

@@ -23,6 +23,7 @@ def page(
     *,
     styles: Sequence[str] = (),
     scripts: Sequence[str] = (),
+    framed: Sequence[str] = (),
     data: Mapping[str, Any] = _NONE,
 ) -> str:
     """A page around `body`, which is HTML: whoever writes it escapes what is not theirs.
@@ -32,15 +33,17 @@ def page(
         body: what stands in ``<body>``, in front of the scripts.
         styles: names of files in ``_assets``, put behind ``base.css``.
         scripts: names of files in ``_assets``, put behind ``base.js``.
+        framed: such names of pages in frames, whose scripts need this page's permission too.
         data: what scripts read with ``readData(id)``, by id.
     """
     code = [asset(name) for name in ("base.js", *scripts)]
+    allowed = [*code, *map(asset, framed)]
     lines = [
         "<!doctype html>",
         '<html lang="en">',
         "<head>",
         '<meta charset="utf-8">',
-        f'<meta http-equiv="Content-Security-Policy" content="{_policy(code)}">',
+        f'<meta http-equiv="Content-Security-Policy" content="{_policy(allowed)}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         '<meta name="color-scheme" content="light dark">',
         '<link rel="icon" href="data:,">',
