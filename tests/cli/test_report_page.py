@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -123,6 +124,32 @@ def test_graph_of_each_backward_line(gan, open_page):
     page.locator("#graph-0-tab-1").click()
     by_line = page.locator("#graph-0-1").inner_text()
     assert f"gan.py:{line(gan, 'return self.layers(x)')}" in by_line
+
+
+def test_drawings_are_made_when_they_are_seen(gan, open_page):
+    pytest.importorskip("igraph")
+    page = open_page(gan / "out.html")
+    frames = page.locator("iframe.drawing")
+    assert frames.count() == 2
+    first = page.frame_locator("iframe.drawing >> nth=0")
+    first.locator("#world .box").first.wait_for()
+    assert "Critic" in first.locator("#world").text_content()
+    assert frames.nth(1).get_attribute("srcdoc") is None
+    page.locator("#graph-tab-1").click()
+    second = page.frame_locator("iframe.drawing >> nth=1")
+    second.locator("#world .box").first.wait_for()
+    assert "generator_loss.backward()" in second.locator("h1").inner_text()
+
+
+def test_without_the_extra_the_page_says_what_to_install(tmp_path, open_page):
+    (tmp_path / "without").mkdir()
+    script(tmp_path / "without", "raise ImportError('not here')\n", "igraph.py")
+    path = os.pathsep.join(filter(None, [str(tmp_path / "without"), os.environ.get("PYTHONPATH")]))
+    text = "import torch\n(torch.ones(2, requires_grad=True) * 2).sum().backward()\n"
+    good(report(tmp_path, text, env=ENVIRONMENT | {"PYTHONPATH": path}))
+    page = open_page(tmp_path / "out.html")
+    assert "pip install 'wengert[graph]'" in page.inner_text("#graphs")
+    assert page.locator("iframe").count() == 0
 
 
 def test_hot_lines_lead_to_the_source(gan, open_page):

@@ -11,6 +11,7 @@ from wengert.cli._page import _sections
 from wengert.cli._page._parts import code
 from wengert.cli._page._places import Places
 from wengert.graph import _page
+from wengert.graph._drawing import _html
 from wengert.graph._format import size
 
 _ENDINGS = {
@@ -55,7 +56,9 @@ def page(run: Run) -> str:
         f"<main>{_head(run, places)}{bodies}</main></div>"
     )
     title = f"{os.path.basename(run.script)}: wengert run"
-    return _page.page(title, body, styles=["report.css"], scripts=["report.js"])
+    return _page.page(
+        title, body, styles=["report.css"], scripts=["report.js"], framed=_html.SCRIPTS
+    )
 
 
 def _badge(run: Run, name: str) -> str:

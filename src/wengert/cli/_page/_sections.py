@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from html import escape
 
 from wengert.cli._data import Run
@@ -25,6 +26,7 @@ from wengert.cli._page._places import Places, anchor
 from wengert.graph import Finding, Leak, Line, Report
 from wengert.graph._captures import Capture
 from wengert.graph._describe import LEAF, GraphReport, Group, NodeInfo
+from wengert.graph._drawing._drawing import drawing_of
 from wengert.graph._format import size
 from wengert.graph._hotness import PHASES, Hotness, Phase
 from wengert.ops._declare import REGISTRY
@@ -202,7 +204,20 @@ def _graph(capture: Capture, name: str, places: Places) -> str:
         ("by line", _lines(graph, places)),
         ("by node", _nodes([node for node in graph.nodes if node.state != LEAF], places)),
     ]
-    return head + facts + tabs(name, "Tables", panels, "small")
+    picture = _drawing(graph, f"{places.name(capture.where)}  {capture.text}")
+    return head + facts + picture + tabs(name, "Tables", panels, "small")
+
+
+def _drawing(graph: GraphReport, title: str) -> str:
+    """The drawing's page in a frame, which is filled when it is first seen."""
+    try:
+        page = replace(drawing_of(graph), title=title).html()
+    except ImportError as error:
+        return f'<p class="calm">{escape(_sentence(str(error)))}</p>'
+    return (
+        f'<iframe class="drawing" title="Drawing of the graph" sandbox="allow-scripts"'
+        f' data-page="{escape(page)}"></iframe>'
+    )
 
 
 def figures(*facts: tuple[str, str, str]) -> str:
@@ -328,7 +343,7 @@ def _line(where: str, words: str, places: Places) -> tuple[Cell, Cell]:
 
 
 def operations(report: Report, hotness: Hotness) -> str:
-    """Operations by kind: how many backward passed, and where time was seen."""
+    """Operations: how many nodes of them backward passed, and where time was seen."""
     columns = [
         Column("operation", number=False),
         Column("passed", "nodes that backward calls went through"),
@@ -337,34 +352,39 @@ def operations(report: Report, hotness: Hotness) -> str:
         Column("backward", "seconds in its derivative"),
         Column("share", "of the time of the whole run"),
     ]
-    total, called = hotness.total or 1.0, _names_of_kinds()
-    found: dict[str, list[float]] = {}  # what is seen under a name: nodes, forward, backward
-    for kind, number in report.ops.items():
-        found.setdefault(called.get(kind, kind), [0, 0.0, 0.0])[0] += number
+    times: dict[str, tuple[float, float]] = {}
     for op in hotness.ops:
         name = REGISTRY[op.name].called if op.name in REGISTRY else op.name
-        entry = found.setdefault(name, [0, 0.0, 0.0])
-        entry[1] += op.forward
-        entry[2] += op.backward
-    rows = [
-        [
-            text(name), count(int(passed)), seconds(forward + backward), seconds(forward),
-            seconds(backward), share((forward + backward) / total),
-        ]
-        for name, (passed, forward, backward) in found.items()
-    ]  # fmt: skip
+        forward, backward = times.get(name, (0.0, 0.0))
+        times[name] = forward + op.forward, backward + op.backward
+    passed = _passed(report, times)
+    total = hotness.total or 1.0
+    rows = []
+    for name in {**times, **passed}:
+        forward, backward = times.get(name, (0.0, 0.0))
+        both = forward + backward
+        rows.append([
+            text(name), count(passed.get(name, 0)), seconds(both), seconds(forward),
+            seconds(backward), share(both / total),
+        ])  # fmt: skip
     rows.sort(key=lambda row: (row[2].key, row[1].key), reverse=True)
     return table(columns, rows) if rows else ""
 
 
-def _names_of_kinds() -> dict[str, str]:
-    """What the operations of each kind of node are called; several may share a kind."""
-    names: dict[str, str] = {}
+def _passed(report: Report, times: Collection[str]) -> dict[str, int]:
+    """The nodes that backward passed, by operations. Several may share the name of a node."""
+    named: dict[str, list[str]] = {}
     for op in REGISTRY.values():
-        kind = op.label.removesuffix("Backward0")
-        if kind not in names or kind.lower() == op.called.replace("_", ""):
-            names[kind] = op.called
-    return names
+        named.setdefault(op.label.removesuffix("Backward0"), []).append(op.called)
+    passed: dict[str, int] = {}
+    for kind, number in report.ops.items():
+        own = kind.lower()
+        name = max(
+            named.get(kind, [kind]),
+            key=lambda name: (name in times, name.replace("_", "") == own),
+        )
+        passed[name] = passed.get(name, 0) + number
+    return passed
 
 
 def saved_by_line(captures: Iterable[Capture]) -> dict[str, int]:

@@ -260,7 +260,10 @@ window.addEventListener("pointerup", () => {
   canvas.classList.remove("dragged");
   setTimeout(() => { drag = null; }); // behind the click
 });
+// In a frame the wheel scrolls the page around it, unless a key says that it is to zoom.
+const framed = window.parent !== window;
 canvas.addEventListener("wheel", (event) => {
+  if (framed && !event.ctrlKey && !event.metaKey) return;
   event.preventDefault();
   const { left, top } = canvas.getBoundingClientRect();
   const lines = event.deltaMode === 1 ? 16 : 1;

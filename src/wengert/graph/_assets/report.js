@@ -28,7 +28,18 @@ function select(tab) {
     other.tabIndex = chosen ? 0 : -1;
     document.getElementById(other.getAttribute("aria-controls")).hidden = !chosen;
   }
+  fillFrames();
 }
+
+/* A drawing fits itself into its frame, and so has to be seen. */
+function fillFrames() {
+  for (const frame of document.querySelectorAll("iframe[data-page]")) {
+    if (frame.offsetParent === null) continue;
+    frame.srcdoc = frame.dataset.page;
+    delete frame.dataset.page;
+  }
+}
+fillFrames();
 
 for (const block of document.querySelectorAll(".sortable")) {
   const body = block.querySelector("tbody");

@@ -20,6 +20,8 @@ from wengert.graph._drawing._place import Placed, place
 from wengert.graph._drawing._png import png_of
 from wengert.graph._drawing._svg import svg_of
 
+_BOXES = 60
+
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
@@ -89,7 +91,7 @@ class Drawing:
 def draw(
     *roots: Tensor | Node | GradientEdge | str | os.PathLike[str],
     path: str | os.PathLike[str] | None = None,
-    boxes: int = 60,
+    boxes: int = _BOXES,
 ) -> Drawing:
     """Draw the graph behind tensors, nodes or edges, and write it to a file.
 
@@ -121,11 +123,16 @@ def draw(
     if path is not None:
         _form(Path(path))  # before the work
     _extra.igraph()
-    report = describe(*roots)  # type: ignore[arg-type]
-    drawing = Drawing(_title(report), report.nodes, report.roots, *boxes_of(report, boxes))
+    drawing = drawing_of(describe(*roots), boxes)  # type: ignore[arg-type]
     if path is not None:
         drawing.save(path)
     return drawing
+
+
+def drawing_of(report: GraphReport, boxes: int = _BOXES) -> Drawing:
+    """The drawing of a graph that was described before; the rest is as for `draw`."""
+    _extra.igraph()
+    return Drawing(_title(report), report.nodes, report.roots, *boxes_of(report, boxes))
 
 
 _FORMS = ("html", "svg", "png", "dot")

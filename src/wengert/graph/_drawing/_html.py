@@ -16,7 +16,7 @@ from wengert.graph._drawing._svg import SERIES, tooltip
 if TYPE_CHECKING:
     from wengert.graph._drawing._drawing import Drawing
 
-_SCRIPTS = ("drawing-layout.js", "drawing-shapes.js", "drawing-panel.js", "drawing.js")
+SCRIPTS = ("drawing-layout.js", "drawing-shapes.js", "drawing-panel.js", "drawing.js")
 _STYLES = ("drawing-boxes.css", "drawing.css")
 
 _BODY = """\
@@ -60,7 +60,7 @@ def html_of(drawing: Drawing) -> str:
         drawing.title,
         body,
         styles=_STYLES,
-        scripts=_SCRIPTS,
+        scripts=SCRIPTS,
         data={"drawing": _data(drawing), "layout": constants()},
     )
 
