@@ -29,7 +29,7 @@ demo: $(STAMPS)/demo
 	$(BIN)/wengert run examples/two_heads.py
 
 test: $(TORCH_STAMP) $(STAMPS)/test
-	PARITY=$(PARITY) $(BIN)/python -m pytest --numprocesses auto $(ARGS)
+	PARITY=$(PARITY) $(BIN)/python -m pytest --numprocesses auto --dist worksteal $(ARGS)
 
 parity: $(STAMPS)/torch $(STAMPS)/test
 	$(BIN)/python -m tests.parity.report --write
