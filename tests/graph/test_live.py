@@ -206,3 +206,63 @@ def test_plain_data_and_text() -> None:
     assert "4.1 kB" in str(census)
     assert isinstance(found(1020).tops[0].holders[0], Holder)
     assert loss is not None
+
+
+def test_holders_with_their_bytes() -> None:
+    shared = wengert.ones(500, requires_grad=True).exp()
+    losses = [shared.detach() * wengert.ones(500, requires_grad=True) for _ in range(3)]
+    other = losses[0]
+    (graphs,) = (h for h in live().holders if h.name == "losses[*]")
+    assert (graphs.graphs, graphs.nodes, graphs.nbytes, graphs.oldest) == (3, 3, 2000, 0)
+    assert graphs.text.startswith("losses = [shared.detach()")
+    (one,) = (h for h in live().holders if h.name == "other")
+    assert (one.graphs, one.nbytes, one.text) == (1, 2000, "other = losses[0]")
+    assert shared.shape == other.shape
+
+
+def test_each_storage_counts_once() -> None:
+    before = live().nbytes
+    data = wengert.ones(700)
+    kept = [data * wengert.ones(700, requires_grad=True) for _ in range(2)]
+    census = live()
+    assert census.nbytes == before + 2800
+    assert sum(g.nbytes for g in census.graphs if g.nbytes == 2800) == 5600
+    assert kept
+
+
+def test_tables() -> None:
+    loss = graph_of(1021)
+    census = live()
+    assert census.table().splitlines()[0].split()[:4] == ["bytes", "nodes", "age", "oldest"]
+    assert "loss, local of test_tables" in census.table("holder")
+    assert "loss = graph_of(1021)" in census.table("holder")
+    assert "loss" in census._repr_html_()
+    with pytest.raises(ValueError, match="'graph' or 'holder', and is 'line'"):
+        census.table("line")
+    assert loss is not None
+
+
+def test_a_graph_that_grows_is_known_by_what_carries_it_on() -> None:
+    total = wengert.zeros(())
+    for k in range(5):
+        total = total + graph_of(2).sum()
+        graph_of(2).sum().backward()
+        mean = total / (k + 1)
+    (graph,) = (g for g in live().graphs if g.grew == 6)
+    assert [top.holders[0].path for top in graph.tops] == ["total", "mean"]
+    assert (graph.passed, graph.severed, graph.oldest, graph.age) == (None, False, 5, 0)
+    assert graph.tops[0].nodes == graph.nodes - 1
+    assert mean.shape == ()
+
+
+def test_who_uses_a_graph_and_what_cannot_be_used() -> None:
+    trunk = graph_of(1022)
+    trunk.sum().backward(retain_graph=True)
+    graph_of(2).sum().backward()
+    assert found(1022).passed == 1
+    loss = graph_of(1023)
+    after = loss * 2
+    loss.sum().backward()
+    (graph,) = (g for g in live().graphs if g.severed)
+    assert (graph.nodes, graph.nbytes) == (1, 4)  # the factor
+    assert after.shape == loss.shape

@@ -11,6 +11,7 @@ from wengert.graph._drawing._drawing import draw as draw
 from wengert.graph._holders import Holder as Holder
 from wengert.graph._leaks import Leak as Leak
 from wengert.graph._live import Census as Census
+from wengert.graph._live import HeldBy as HeldBy
 from wengert.graph._live import LiveGraph as LiveGraph
 from wengert.graph._live import LiveTensor as LiveTensor
 from wengert.graph._live import live as live

@@ -5,20 +5,24 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
+from wengert import _dtypes
 from wengert._core import Leaf, Node, Tensor, memory_of
 from wengert._storage import line_of, owner, place
 from wengert.autograd import _errors
 from wengert.autograd._edges import GradientEdge, node_at
 from wengert.autograd._saved.packing import arrays_in
-from wengert.graph import _format
-from wengert.graph._saved import SavedValue, values_of
+from wengert.graph import _format, _tables
+from wengert.graph._memory import without_collecting
+from wengert.graph._saved import kept_by, size_of_packed
 from wengert.graph._sites import Sites, parameter_names
+from wengert.graph._tables import Row, Table
 
 LEAF, LIVE = "leaf", "live"
 _ROWS = 40
@@ -139,22 +143,24 @@ class GraphReport:
 
         Raises ValueError for another `by`.
         """
-        head, lines, numbers = _table(self, by)
-        text = _format.text_table(head, lines[:rows], numbers)
-        return text + _left_out(len(lines) - rows)
+        return _table(self, by, rows).text()
+
+    def show(self, by: str = "line", rows: int = _ROWS) -> None:
+        """Print the summary and a table: in a terminal with rich, if it is installed.
+
+        Raises ValueError as `table` does.
+        """
+        _tables.show(_summary(self), _table(self, by, rows))
 
     def __str__(self) -> str:
         return f"{_summary(self)}\n{self.table()}"
 
+    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
+        yield from _tables.in_terminal(_summary(self), _table(self, "line", _ROWS))
+
     def _repr_html_(self) -> str:
-        parts = [f"<p>{_summary(self)}</p>"]
-        for by in ("module", "line", "node"):
-            head, lines, numbers = _table(self, by)
-            table = _format.html_table(head, lines[:_ROWS], numbers)
-            more = _left_out(len(lines) - _ROWS)
-            mark = " open" if by == "line" else ""
-            parts.append(f"<details{mark}><summary>by {by}</summary>{table}{more}</details>")
-        return "".join(parts)
+        tables = {by: _table(self, by, _ROWS) for by in ("module", "line", "node")}
+        return _tables.notebook(_summary(self), tables, "line")
 
 
 def describe(*roots: Tensor | Node | GradientEdge) -> GraphReport:
@@ -176,7 +182,8 @@ def describe(*roots: Tensor | Node | GradientEdge) -> GraphReport:
     if not roots:
         raise TypeError("describe() takes at least one tensor, node or edge")
     tops = [_node_of(root) for root in roots]
-    return _Describer(tops).report()
+    with without_collecting():
+        return _Describer(tops).report()
 
 
 def _node_of(root: Any) -> Node:
@@ -242,11 +249,14 @@ class _Describer:
             for n in nodes
             if type(n) is Leaf and (t := n.tensor()) is not None
         }
-        self.held = _held_elsewhere(nodes)
-        self.counted: set[int] = set()
+        self.arrays = [_arrays(node) for node in nodes]
+        self.held = _held_elsewhere(self.arrays)
+        self.counted = set(self.parameters)  # storages, by their ids
+        self.dtypes: dict[np.dtype[Any], str] = {}
+        self.addresses: dict[int, int] = {}  # of storages, by their ids
 
     def report(self) -> GraphReport:
-        infos = tuple(self.info(node) for node in self.nodes)
+        infos = tuple([self.info(k, node) for k, node in enumerate(self.nodes)])
         of_parameters = {s.storage: s.nbytes for info in infos for s in info.saved if s.parameter}
         return GraphReport(
             nodes=infos,
@@ -256,47 +266,65 @@ class _Describer:
             frees=sum(info.frees for info in infos),
         )
 
-    def info(self, node: Node) -> NodeInfo:
+    def info(self, index: int, node: Node) -> NodeInfo:
         where, text = self.line(node)
+        module, calls = self.sites.read(node.site)
         nbytes = frees = 0
-        for base in {id(b): b for b in map(owner, _arrays(node))}.values():
-            if id(base) not in self.counted and id(base) not in self.parameters:
+        for array in self.arrays[index]:
+            base = owner(array)
+            if id(base) not in self.counted:
                 self.counted.add(id(base))
                 nbytes += base.nbytes
                 frees += 0 if id(base) in self.held else base.nbytes
         return NodeInfo(
-            index=self.index[id(node)],
+            index=index,
             op=_errors.name_of(node),
             kind=node.name(),
             where=where,
             text=text,
-            module=self.sites.path(node.site),
+            module=module,
             shape=tuple(node.shape),
-            inputs=tuple(None if e is None else self.index[id(e)] for e in node.edges),
+            inputs=tuple([None if e is None else self.index[id(e)] for e in node.edges]),
             saved=() if type(node) is Leaf else self.saved(node),
             nbytes=nbytes,
             frees=frees,
             state=_state(node),
             roots=self.above[id(node)],
-            calls=self.sites.calls(node.site),
+            calls=calls,
             name=self.names.get(id(node), ""),
         )
 
     def saved(self, node: Node) -> tuple[SavedInfo, ...]:
-        return tuple([self.described(v) for v in values_of(node) if v.of != "argument"])
-
-    def described(self, value: SavedValue) -> SavedInfo:
-        dtype = None if value.dtype is None else str(value.dtype).removeprefix("torch.")
-        base = None if value.value is None else owner(value.value._array)
-        return SavedInfo(
-            name=value.name,
-            of=value.of,
-            shape=None if value.shape is None else tuple(value.shape),
-            dtype=dtype,
-            nbytes=value.nbytes if base is None else base.nbytes,
-            storage=value.storage,
-            parameter=base is not None and id(base) in self.parameters,
+        return tuple(
+            [
+                self.described(name, of, value)
+                for name, of, value in kept_by(node)
+                if of != "argument" and value is not None
+            ]
         )
+
+    def described(self, name: str, of: str, value: Any) -> SavedInfo:
+        if isinstance(value, Tensor):  # of a derivative inside another transform
+            value = memory_of(value)
+        if isinstance(value, np.ndarray):
+            base = owner(value)
+            of_leaf = id(base) in self.parameters
+            dtype = self.dtype(value.dtype)
+            return SavedInfo(name, of, value.shape, dtype, base.nbytes, self.address(base), of_leaf)
+        packed = size_of_packed(value)
+        if packed is None:
+            return SavedInfo(name, of, None, None, 0, None, False)
+        return SavedInfo(name, of, value.shape, self.dtype(value.dtype), packed, None, False)
+
+    def dtype(self, dtype: np.dtype[Any]) -> str:
+        if dtype not in self.dtypes:
+            self.dtypes[dtype] = str(_dtypes.of_numpy[dtype]).removeprefix("torch.")
+        return self.dtypes[dtype]
+
+    def address(self, base: np.ndarray) -> int:
+        if id(base) not in self.addresses:
+            self.addresses[id(base)] = base.__array_interface__["data"][0]
+        return self.addresses[id(base)]
 
     def line(self, node: Node) -> tuple[str, str]:
         key = id(node.code), node.lasti
@@ -315,22 +343,28 @@ def _state(node: Node) -> str:
 
 
 def _arrays(node: Node) -> list[np.ndarray]:
-    return [array for slot, _ in node.saved for array in arrays_in(getattr(node, slot))]
+    found = []
+    for slot, _ in node.saved:
+        value = getattr(node, slot)
+        if type(value) is np.ndarray:
+            found.append(value)
+        elif value is not None:
+            found += arrays_in(value)
+    return found
 
 
-def _held_elsewhere(nodes: list[Node]) -> set[int]:
-    """The ids of saved storages that something outside of these nodes holds.
+def _held_elsewhere(saved: list[list[np.ndarray]]) -> set[int]:
+    """The ids of saved storages that something outside of the nodes holds.
 
-    By counting references: to each saved array from the nodes' slots, and to each storage from
-    the saved arrays that are views of it. Whatever is left is somebody else's.
+    By counting references: to each saved array from the nodes' slots and from these lists, and to
+    each storage from the saved arrays that are views of it. Whatever is left is somebody else's.
     """
     slots: dict[int, int] = {}
     arrays: dict[int, np.ndarray] = {}
     array = base = None  # the loops' variables would count as holders
-    for node in nodes:
-        for array in _arrays(node):
-            slots[id(array)] = slots.get(id(array), 0) + 1
-            arrays[id(array)] = array
+    for array in chain.from_iterable(saved):
+        slots[id(array)] = slots.get(id(array), 0) + 1
+        arrays[id(array)] = array
     views: dict[int, int] = {}
     bases: dict[int, np.ndarray] = {}
     for array in arrays.values():
@@ -346,7 +380,7 @@ def _held_elsewhere(nodes: list[Node]) -> set[int]:
         if kept is None:
             kept = bases[key]
         # `kept`, the argument of getrefcount, and the dictionaries.
-        known = slots.get(key, 0) + views.get(key, 0) + 2 + several
+        known = 2 * slots.get(key, 0) + views.get(key, 0) + 2 + several
         if sys.getrefcount(kept) > known:
             held.add(id(owner(kept)))
     return held
@@ -383,22 +417,26 @@ def _summary(report: GraphReport) -> str:
     return text + (f"; {gone:,} are released" if gone else "")
 
 
-def _table(report: GraphReport, by: str) -> tuple[list[str], list[list[str]], set[int]]:
+def _table(report: GraphReport, by: str, most: int) -> Table:
+    whole = max(report.nbytes, 1)
     if by == "node":
         head = ["op", "shape", "saves", "bytes", "frees", "state", "line"]
-        nodes = [_node_row(n) for n in report.nodes if n.state != LEAF]
-        return head, nodes, {3, 4}
+        nodes = [node for node in report.nodes if node.state != LEAF]
+        rows = [Row(_node_row(n), n.nbytes / whole, n.state != LIVE) for n in nodes[:most]]
+        return Table(head, rows, len(nodes), {3, 4}, 3)
     if by not in ("line", "module"):
         raise ValueError(f"by must be 'node', 'line' or 'module', and is {by!r}")
     groups = report.by_line() if by == "line" else report.by_module()
-    rows = [
-        [
-            f"{_format.short(g.name)}  {g.text}".rstrip(), f"{g.nodes:,}", _format.size(g.nbytes),
-            _format.size(g.frees), f"{g.released:,}",
-        ]
-        for g in groups
+    rows = [Row(_group_row(g), g.nbytes / whole, g.released == g.nodes) for g in groups[:most]]
+    head = [by, "nodes", "bytes", "frees", "released"]
+    return Table(head, rows, len(groups), {1, 2, 3, 4}, 2)
+
+
+def _group_row(group: Group) -> list[str]:
+    return [
+        f"{_format.short(group.name)}  {group.text}".rstrip(), f"{group.nodes:,}",
+        _format.size(group.nbytes), _format.size(group.frees), f"{group.released:,}",
     ]  # fmt: skip
-    return [by, "nodes", "bytes", "frees", "released"], rows, {1, 2, 3, 4}
 
 
 def _node_row(node: NodeInfo) -> list[str]:
@@ -411,7 +449,3 @@ def _node_row(node: NodeInfo) -> list[str]:
         node.op, str(list(node.shape)), saves, _format.size(node.nbytes),
         _format.size(node.frees), node.state, f"{inside}{_format.short(node.where)}  {node.text}",
     ]  # fmt: skip
-
-
-def _left_out(count: int) -> str:
-    return f"\n... and {count:,} more" if count > 0 else ""

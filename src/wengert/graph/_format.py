@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from html import escape
 
 _UNITS = (("kB", 1e3), ("MB", 1e6), ("GB", 1e9))
 
@@ -42,17 +41,3 @@ def text_table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: set[
         return "  ".join(cells).rstrip()
 
     return "\n".join(map(joined, lines))
-
-
-def html_table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: set[int]) -> str:
-    """The same as an HTML table."""
-
-    def cells(line: Sequence[str], tag: str) -> str:
-        right = ' style="text-align:right"'
-        return "".join(
-            f"<{tag}{right if k in numbers else ''}>{escape(cell)}</{tag}>"
-            for k, cell in enumerate(line)
-        )
-
-    body = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in rows)
-    return f"<table><thead><tr>{cells(head, 'th')}</tr></thead><tbody>{body}</tbody></table>"

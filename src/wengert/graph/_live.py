@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import gc
 import json
@@ -11,18 +10,19 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from wengert._core import Leaf, Node, Tensor
 from wengert._storage import line_of, place
 from wengert.autograd import _engine, _errors
 from wengert.autograd._engine import by_seq
-from wengert.graph import _format, _leaks
+from wengert.graph import _format, _leaks, _tables
 from wengert.graph._holders import Holder, Search
 from wengert.graph._leaks import Leak
-from wengert.graph._memory import held_by
+from wengert.graph._memory import held_by, without_collecting
 from wengert.graph._sites import Sites
 from wengert.graph._stores import Stores
+from wengert.graph._tables import Row, Table
 
 # A graph that this many backward calls have begun without is looked at as a leak.
 _OLD = 10
@@ -84,11 +84,38 @@ class LiveGraph:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldBy:
+    """What the program holds through one name.
+
+    Attributes:
+        name: the name, with a star for items of containers: ``losses[*]``.
+        scope: where the name lives.
+        graphs: how many graphs it holds.
+        nodes: how many operations what it holds was computed from.
+        nbytes: bytes that these keep, each storage once, parameters apart. What other names hold
+            too counts for each.
+        oldest: how many backward calls have begun since the first of the graphs.
+        stored: ``file:line`` that stored the latest of what it holds, if the source tells.
+        text: that line.
+    """
+
+    name: str
+    scope: str
+    graphs: int
+    nodes: int
+    nbytes: int
+    oldest: int
+    stored: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Census:
     """All live graphs, those with the most bytes first. Printed, it is a table.
 
     Attributes:
         graphs: the graphs that have operations which no backward has released.
+        holders: the names that hold them, those with the most bytes first.
         released: operations that are alive but released: they keep no memory.
         nbytes: bytes that all graphs keep; each storage once, parameters apart.
         longest: of the graphs that backward calls have released, over how many backward calls
@@ -96,6 +123,7 @@ class Census:
     """
 
     graphs: tuple[LiveGraph, ...]
+    holders: tuple[HeldBy, ...]
     released: int
     nbytes: int
     longest: int
@@ -118,28 +146,67 @@ class Census:
         """`to_dict` as JSON; the options are those of ``json.dumps``."""
         return json.dumps(self.to_dict(), **options)
 
+    def table(self, by: str = "graph", rows: int = _SHOWN) -> str:
+        """A table by ``"graph"`` or ``"holder"``, of at most so many rows.
+
+        Raises ValueError for another `by`.
+        """
+        return _table(self, by, rows).text()
+
+    def show(self, by: str = "graph", rows: int = _SHOWN) -> None:
+        """Print the census and a table: in a terminal with rich, if it is installed.
+
+        Raises ValueError as `table` does.
+        """
+        _tables.show(_summary(self), _table(self, by, rows))
+
     def __str__(self) -> str:
-        count = len(self.graphs)
-        head = (
-            f"{count:,} live graph{'s' * (count != 1)} keep{'s' * (count == 1)}"
-            f" {_format.size(self.nbytes)}"
-        )
-        rows = [_row(graph) for graph in self.graphs[:_SHOWN]]
-        if not rows:
-            return head
+        return f"{_summary(self)}\n{self.table()}" if self.graphs else _summary(self)
+
+    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
+        yield from _tables.in_terminal(_summary(self), _table(self, "graph", _SHOWN))
+
+    def _repr_html_(self) -> str:
+        tables = {by: _table(self, by, _SHOWN) for by in ("graph", "holder")}
+        return _tables.notebook(_summary(self), tables, "graph")
+
+
+def _summary(census: Census) -> str:
+    count = len(census.graphs)
+    return (
+        f"{count:,} live graph{'s' * (count != 1)} keep{'s' * (count == 1)}"
+        f" {_format.size(census.nbytes)}"
+    )
+
+
+def _table(census: Census, by: str, most: int) -> Table:
+    whole = max(census.nbytes, 1)
+    if by == "graph":
+        graphs = census.graphs
+        rows = [Row(_row(g), g.nbytes / whole) for g in graphs[:most]]
         names = ["bytes", "nodes", "age", "oldest", "made by", "held by"]
-        table = _format.text_table(names, rows, {0, 1, 2, 3})
-        more = f"\n... and {count - _SHOWN:,} more" if count > _SHOWN else ""
-        return f"{head}\n{table}{more}"
+        return Table(names, rows, len(graphs), {0, 1, 2, 3}, 0)
+    if by != "holder":
+        raise ValueError(f"by must be 'graph' or 'holder', and is {by!r}")
+    holders = census.holders
+    rows = [Row(_holder_row(h), h.nbytes / whole) for h in holders[:most]]
+    names = ["held by", "graphs", "nodes", "bytes", "oldest", "stored by"]
+    return Table(names, rows, len(holders), {1, 2, 3, 4}, 3)
 
 
 def _row(graph: LiveGraph) -> list[str]:
-    top = graph.tops[0] if graph.tops else None
-    held = ", ".join(h.path for h in top.holders[:2]) if top and top.holders else "?"
-    made = top.made if top else graph.where
+    top = graph.tops[0]
     return [
-        _format.size(graph.nbytes), f"{graph.nodes:,}", str(graph.age), str(graph.oldest),
-        made, held,
+        _format.size(graph.nbytes), f"{graph.nodes:,}", f"{graph.age:,}", f"{graph.oldest:,}",
+        _format.short(top.made), ", ".join(holder.path for holder in top.holders[:2]),
+    ]  # fmt: skip
+
+
+def _holder_row(held: HeldBy) -> list[str]:
+    return [
+        f"{held.name}, {held.scope}", f"{held.graphs:,}", f"{held.nodes:,}",
+        _format.size(held.nbytes), f"{held.oldest:,}",
+        f"{_format.short(held.stored)}  {held.text}".strip(),
     ]  # fmt: skip
 
 
@@ -158,20 +225,8 @@ def live() -> Census:
     >>> graph.nodes, graph.age
     (2, 0)
     """
-    with _without_collecting():
+    with without_collecting():
         return _Counting(gc.get_objects()).census()
-
-
-@contextlib.contextmanager
-def _without_collecting() -> Iterator[None]:
-    """The collector would run finalizers, and look at all objects again and again."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 class _Counting:
@@ -209,11 +264,20 @@ class _Counting:
 
     def census(self) -> Census:
         """What was found, as plain data."""
-        pairs = zip(self.groups, self.tops, strict=True)
-        graphs = [self.graph(group, tops) for group, tops in pairs]
+        names: dict[tuple[str, str], list[_Held]] = defaultdict(list)
+        graphs = []
+        for group, tops in zip(self.groups, self.tops, strict=True):
+            below = [group if group[-1] is top else self.below(top) for top in tops]
+            graph = self.graph(group, tops, below)
+            graphs.append(graph)
+            for top, nodes in zip(graph.tops, below, strict=True):
+                for holder in {(h.places, h.scope): h for h in top.holders}.values():
+                    names[holder.places, holder.scope].append(_Held(graph, nodes, holder))
+        holders = [_held_by(*name, held) for name, held in names.items()]
+        holders.sort(key=lambda holder: holder.nbytes, reverse=True)
         graphs.sort(key=lambda graph: graph.nbytes, reverse=True)
         nbytes = _bytes([node for group in self.groups for node in group])
-        return Census(tuple(graphs), self.released, nbytes, self.longest)
+        return Census(tuple(graphs), tuple(holders), self.released, nbytes, self.longest)
 
     def step(self, seq: int) -> int:
         """How many of the backward calls that are known had begun when something was made."""
@@ -249,12 +313,11 @@ class _Counting:
                 return node
         return None
 
-    def graph(self, group: list[Node], tops: list[Node]) -> LiveGraph:
+    def graph(self, group: list[Node], tops: list[Node], below: list[list[Node]]) -> LiveGraph:
         """A graph as plain data."""
         first, latest = group[0], group[-1]
         where = f"{first.code.co_filename}:{line_of(first.code, first.lasti)}"
         passes = [self.passes[node.seq] for node in group if node.seq in self.passes]
-        below = [group if group[-1] is top else self.below(top) for top in tops]
         return LiveGraph(
             tops=tuple([self.top(*pair) for pair in zip(tops, below, strict=True)]),
             nodes=len(group),
@@ -299,6 +362,29 @@ class _Counting:
         path = self.sites.path(node.site)
         inside = f" in {path}" if path else ""
         return f"{_errors.name_of(node)}{inside} ({place(node.code, node.lasti)})"
+
+
+class _Held(NamedTuple):
+    """What a name holds of one graph."""
+
+    graph: LiveGraph
+    nodes: list[Node]
+    holder: Holder
+
+
+def _held_by(name: str, scope: str, held: list[_Held]) -> HeldBy:
+    nodes = {id(node): node for one in held for node in one.nodes}
+    latest = min(held, key=lambda one: one.graph.age).holder
+    return HeldBy(
+        name=name,
+        scope=scope,
+        graphs=len({id(one.graph) for one in held}),
+        nodes=len(nodes),
+        nbytes=_bytes(list(nodes.values())),
+        oldest=max(one.graph.oldest for one in held),
+        stored=latest.stored,
+        text=latest.text,
+    )
 
 
 def _edge(tensor: Tensor) -> Node | None:

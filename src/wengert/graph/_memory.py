@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import gc
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +14,18 @@ import numpy as np
 from wengert._core import Leaf, Node, memory_of
 from wengert._storage import owner
 from wengert.autograd._saved.packing import arrays_in
+
+
+@contextlib.contextmanager
+def without_collecting() -> Iterator[None]:
+    """The collector would run finalizers, and look at all that is being made again and again."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 @dataclass(frozen=True, slots=True)

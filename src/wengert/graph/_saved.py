@@ -99,10 +99,16 @@ def saved(node: Node) -> SavedValues:
 
 def values_of(node: Node) -> list[SavedValue]:
     """The values of `saved`."""
-    values = [_value(node, slot, name, of) for slot, name, of in _slots(getattr(node, "op", None))]
-    if isinstance(node, FunctionNode):
-        values = _of_function(node)
+    values = [_described(value, name, of) for name, of, value in kept_by(node)]
     return [v for v in values if v is not None]
+
+
+def kept_by(node: Node) -> list[tuple[str, str, Any]]:
+    """The names of what a node keeps, whose it is, and the values as they are kept."""
+    if isinstance(node, FunctionNode):
+        return _of_function(node)
+    slots = _slots(getattr(node, "op", None))
+    return [(name, of, getattr(node, slot)) for slot, name, of in slots]
 
 
 @cache
@@ -123,27 +129,22 @@ def _slots(op: Any) -> list[tuple[str, str, str]]:
     return slots
 
 
-def _of_function(node: FunctionNode) -> list[SavedValue | None]:
+def _of_function(node: FunctionNode) -> list[tuple[str, str, Any]]:
     if type(node.s_saved) is not list:  # released, or with a checkpoint
-        return [_described(node.s_saved, "tensors", "intermediate")]
+        return [("tensors", "intermediate", node.s_saved)]
     values = []
     for k, (value, (kind, index)) in enumerate(zip(node.s_saved, node.kinds, strict=True)):
         position = node.arguments[index][0] if kind == "input" and index >= 0 else None
         of = f"input {position}" if position is not None else kind
         of = {"inner": "intermediate", "input": "input"}.get(of, of)
-        values.append(_described(value, f"tensors[{k}]", of))
+        values.append((f"tensors[{k}]", of, value))
     return values
-
-
-def _value(node: Node, slot: str, name: str, of: str) -> SavedValue | None:
-    value = getattr(node, slot)
-    if of == "argument":
-        return SavedValue(name, value, of)
-    return _described(value, name, of)
 
 
 def _described(value: Any, name: str, of: str) -> SavedValue | None:
     """A saved value; None where there is none."""
+    if of == "argument":
+        return SavedValue(name, value, of)
     if value is None:
         return None
     if isinstance(value, Tensor):  # of a derivative inside another transform
@@ -152,8 +153,15 @@ def _described(value: Any, name: str, of: str) -> SavedValue | None:
         address = owner(value).__array_interface__["data"][0]
         shape, dtype = Size(value.shape), _dtypes.of_numpy[value.dtype]
         return SavedValue(name, wrap(value), of, False, shape, dtype, value.nbytes, address)
-    if isinstance(value, Packed):
-        size = int(np.prod(value.shape, dtype=np.int64)) * value.dtype.itemsize
-        dtype = _dtypes.of_numpy[value.dtype]
-        return SavedValue(name, None, of, True, Size(value.shape), dtype, size)
-    return SavedValue(name, None, of, packed=True)
+    size = size_of_packed(value)
+    if size is None:
+        return SavedValue(name, None, of, packed=True)
+    dtype = _dtypes.of_numpy[value.dtype]
+    return SavedValue(name, None, of, True, Size(value.shape), dtype, size)
+
+
+def size_of_packed(value: Any) -> int | None:
+    """Bytes of the elements of what was packed, if that is known."""
+    if not isinstance(value, Packed):
+        return None
+    return int(np.prod(value.shape, dtype=np.int64)) * int(value.dtype.itemsize)
