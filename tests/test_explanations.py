@@ -71,6 +71,7 @@ def test_explanation_has_its_parts(id: str) -> None:
     page = explanation(id)
     assert page.startswith(f"# {id}\n\n")
     assert summary(page).endswith(".")
+    assert len(page.partition("\n## ")[0].split("\n\n")) > 2, "no word on what it means"
     parts = sections(page)
     assert list(parts) == SECTIONS
     assert parts["Remedies"].count("```python") >= 1

@@ -282,6 +282,19 @@ def test_a_second_turn_of_a_loop_is_told_as_one() -> None:
     assert "1. it should not pass gradients on: use state.detach() for state in that line" in text
 
 
+def test_a_sum_that_goes_on_over_turns_is_named() -> None:
+    x = wengert.ones(3, requires_grad=True)
+
+    def turns() -> None:
+        total = wengert.zeros(())
+        for _ in range(2):
+            total += x.exp().sum()
+            total.backward()
+
+    with pytest.raises(GraphReleasedError, match="uses total from a turn of the loop"):
+        turns()
+
+
 @pytest.mark.parametrize(
     ("write", "remedy"),
     [

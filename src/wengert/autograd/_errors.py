@@ -160,18 +160,18 @@ def _ways_apart(again: bool, name: str) -> list[str]:
     ]
 
 
-_ASSIGNMENT = re.compile(r"^(?P<name>(?:self\.)?[^\W\d]\w*)(?:: [^=]+)? ?=(?!=)")
+_ASSIGNMENT = re.compile(r"(?P<name>(?:self\.)?[^\W\d]\w*)(?:: [^=]+)? ?(?P<sign>[-+*/@]?)=(?!=)")
 
 
 def _variable(node: Node, consumer: Node) -> str:
     """What the lines call the result of `node` that `consumer` uses, where they are that plain."""
-    if node.code is not consumer.code:
-        return ""
     found = _ASSIGNMENT.match(text_of(node.code, node.lasti))
-    if found is None:
+    if found is None or node.code is not consumer.code:
         return ""
-    name = found["name"]
-    used = _ASSIGNMENT.sub("", text_of(consumer.code, consumer.lasti), count=1)
+    used, name = text_of(consumer.code, consumer.lasti), found["name"]
+    target = _ASSIGNMENT.match(used)
+    if target is not None and not target["sign"]:
+        used = used[target.end() :]
     return name if re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", used) else ""
 
 

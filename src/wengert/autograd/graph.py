@@ -52,7 +52,7 @@ def _node(tensor: Tensor) -> Node:
     if node is None:
         raise AssertionError(
             "Expected gradient function to be set: a tensor of shape"
-            f" {list(tensor.shape)} does not require grad"
+            f" {list(tensor.shape)} does not require grad\n{more('hook-without-graph')}"
         )
     return node
 
