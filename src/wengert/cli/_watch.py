@@ -17,13 +17,13 @@ import wengert
 from wengert._core import Leaf, Node
 from wengert.autograd import _engine
 from wengert.autograd._engine import Walk
-from wengert.graph import Finding, Leak, Timeline, live, profile
+from wengert.graph import Finding, Leak, Profile, Timeline, live, profile
 from wengert.graph._captures import Capture, Captures
 from wengert.graph._hotness import Hotness, Sampler
 from wengert.graph._unreached import Unreached
 
-_PROFILED = 60  # backward calls
-_FIRST_CENSUS = 32  # backward calls
+_PROFILED = 30  # backward calls
+_FIRST_CENSUS = 32  # backward calls; the profile is through by then, which a census would disturb
 _OLD = 10  # backward calls, as of `Census.leaks`
 _CENSUS_SHARE = 0.01  # of the time since the one before
 
@@ -35,13 +35,13 @@ class Seen:
     Attributes:
         leaks: what outlives its step, each with the number of backward calls until it was seen.
         captures: the first graphs.
-        timeline: the memory that graphs held in the first calls.
+        timeline: the memory that graphs held from the first backward call on, for some calls.
         hotness: where the time went.
     """
 
     leaks: tuple[tuple[int, Leak], ...]
     captures: tuple[Capture, ...]
-    timeline: Timeline
+    timeline: Timeline | None
     hotness: Hotness
 
     def to_dict(self) -> dict[str, Any]:
@@ -60,7 +60,7 @@ class Watch:
         self._sampler = Sampler()
         self._captures = Captures()
         self._unreached = Unreached(wengert.nn.Module)
-        self._profile = profile(calls=_PROFILED)
+        self._profile: Profile | None = None
         self._leaks: dict[str, tuple[int, list[Leak]]] = {}  # by line: at which call, which
         self._calls, self._next_census = 0, _FIRST_CENSUS
         self._marks: deque[int] = deque(maxlen=_OLD)  # the latest node of each of the last calls
@@ -69,7 +69,6 @@ class Watch:
 
     def start(self) -> None:
         """Begin to watch."""
-        self._profile.start()
         _engine.observers.append(self._observe)
         self._sampler.start()
 
@@ -77,14 +76,15 @@ class Watch:
         """Watch no longer; what was seen."""
         self._sampler.stop()
         _engine.observers.remove(self._observe)
-        self._profile.stop()
+        if self._profile is not None:
+            self._profile.stop()
         self._take_census()
         leaks = [(calls, leak) for calls, of_line in self._leaks.values() for leak in of_line]
         leaks.sort(key=lambda pair: pair[1].nbytes, reverse=True)
         return Seen(
             leaks=tuple(leaks),
             captures=tuple(self._captures.found),
-            timeline=self._profile.timeline,
+            timeline=None if self._profile is None else self._profile.timeline,
             hotness=self._sampler.hotness(),
         )
 
@@ -101,14 +101,20 @@ class Watch:
         try:
             with self._lock:
                 if when == "before":
-                    self._marks.append(walk.order[-1].seq)
-                    self._captures.before(walk)
+                    self._before(walk)
                 else:
                     self._after(walk)
         except Exception:
             self._failed = True
             print("wengert run: watching has failed and ends here:", file=sys.stderr)
             traceback.print_exc()
+
+    def _before(self, walk: Walk) -> None:
+        self._marks.append(walk.order[-1].seq)
+        self._captures.before(walk)
+        if self._profile is None:  # now: it takes much longer while modules are imported
+            self._profile = profile(calls=_PROFILED)
+            self._profile.start()
 
     def _after(self, walk: Walk) -> None:
         self._unreached.after(walk)

@@ -13,6 +13,7 @@ from wengert.cli._page._places import Places
 from wengert.graph import _page
 from wengert.graph._drawing import _html
 from wengert.graph._format import size
+from wengert.graph._profile.page import fragment
 
 _ENDINGS = {
     "finished": ("good", "finished"),
@@ -31,11 +32,12 @@ def page(run: Run) -> str:
     named += [node.where for c in captures if c.graph for node in c.graph.nodes]
     places = Places(run.folder, named)
     saved = _sections.saved_by_line(captures)
-    report = run.report
+    report, timeline = run.report, run.seen.timeline
+    chart = None if timeline is None else fragment(timeline)
     sections = {
         "findings": ("Findings", _sections.findings(run, places)),
         "graphs": ("Graphs", _sections.graphs(captures, places)),
-        "memory": ("Memory", _sections.memory(report, places) if report.backward_calls else ""),
+        "memory": ("Memory", _sections.memory(report, timeline, chart, places)),
         "time": ("Time", _time(run, saved, places)),
         "source": ("Source", _sections.sources(hotness, saved, places)),
         "releases": ("Releases", _sections.releases(report, places)),
@@ -57,7 +59,12 @@ def page(run: Run) -> str:
     )
     title = f"{os.path.basename(run.script)}: wengert run"
     return _page.page(
-        title, body, styles=["report.css"], scripts=["report.js"], framed=_html.SCRIPTS
+        title,
+        body,
+        styles=["report.css", *(chart.styles if chart else ())],
+        scripts=["report.js", *(chart.scripts if chart else ())],
+        framed=_html.SCRIPTS,
+        data=chart.data if chart else {},
     )
 
 
@@ -104,5 +111,5 @@ def _ending(ending: Ending, places: Places) -> str:
         return ""
     at = ""
     if ending.where:
-        at = f"<p>{places.link(ending.where)} {code(places.text(ending.where))}</p>"
+        at = f"<p class='at'>{places.link(ending.where)} {code(places.text(ending.where))}</p>"
     return f'<div class="card ending">{at}<pre>{escape(ending.text)}</pre></div>'

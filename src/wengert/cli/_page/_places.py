@@ -42,14 +42,14 @@ class Places:
     def link(self, where: str) -> str:
         """``file:line`` as HTML: a link to the line, if the page shows it."""
         shown = escape(self.name(where))
-        name = f'<span class="place">{shown}</span>'
+        name = f'<span class="where">{shown}</span>'
         path, _, line = where.rpartition(":")
         if path not in self._index or not line.isdigit():
             return name
         source = self._index[path]
         if int(line) > len(self.sources[source].lines):
             return name
-        return f'<a class="place" href="#{anchor(source, int(line))}">{shown}</a>'
+        return f'<a class="where" href="#{anchor(source, int(line))}">{shown}</a>'
 
     def name(self, where: str) -> str:
         """A file, or ``file:line``, relative to the folder of the script."""

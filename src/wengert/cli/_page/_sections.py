@@ -23,12 +23,13 @@ from wengert.cli._page._parts import (
     text,
 )
 from wengert.cli._page._places import Places, anchor
-from wengert.graph import Finding, Leak, Line, Report
+from wengert.graph import Finding, Leak, Line, Report, Timeline
 from wengert.graph._captures import Capture
 from wengert.graph._describe import LEAF, GraphReport, Group, NodeInfo
 from wengert.graph._drawing._drawing import drawing_of
 from wengert.graph._format import size
 from wengert.graph._hotness import PHASES, Hotness, Phase
+from wengert.graph._profile.page import Fragment
 from wengert.ops._declare import REGISTRY
 
 _KINDS = {
@@ -101,15 +102,15 @@ def phases(hotness: Hotness) -> str:
     """A bar of what the time was spent on, and its legend."""
     parts = [(phase, s / hotness.total) for phase, s in hotness.seconds.items() if s]
     legend = "".join(
-        f'<li><span class="swatch phase-{phase}"></span>{phase}'
+        f'<li><span class="phase-swatch phase-{phase}"></span>{phase}'
         f' <span class="figure">{percent(part)}</span>'
         f'<span class="muted">{_PHASES[phase]}</span></li>'
         for phase, part in parts
     )
-    return f'{_bar(parts, "bar whole")}<ul class="legend">{legend}</ul>'
+    return f'{_bar(parts, "phases whole")}<ul class="phase-legend">{legend}</ul>'
 
 
-def _bar(parts: Iterable[tuple[Phase, float]], kind: str = "bar") -> str:
+def _bar(parts: Iterable[tuple[Phase, float]], kind: str = "phases") -> str:
     pieces = "".join(
         f'<i class="phase-{phase}" style="width:{100 * part:.2f}%"></i>'
         for phase, part in parts
@@ -161,7 +162,7 @@ def sources(hotness: Hotness, saved: dict[str, int], places: Places) -> str:
             kept = saved.get(where, 0)
             rows.append(
                 f'<tr id="{anchor(k, number)}" style="--heat:{total / most:.3f}">'
-                f'<td class="at">{number}</td>'
+                f'<td class="no">{number}</td>'
                 f'<td class="number">{percent(total / hotness.total) if hot else ""}</td>'
                 f'<td class="number muted">{size(kept) if kept else ""}</td>'
                 f"<td><code>{escape(content.rstrip())}</code></td></tr>"
@@ -186,7 +187,7 @@ def graphs(captures: Sequence[Capture], places: Places) -> str:
 def _graph(capture: Capture, name: str, places: Places) -> str:
     graph = capture.graph
     head = (
-        f"<p>{places.link(capture.where)} {code(capture.text)}"
+        f'<p class="at">{places.link(capture.where)} {code(capture.text)}'
         f' <span class="muted">backward call {capture.call:,} of the run</span></p>'
     )
     if graph is None:
@@ -279,13 +280,18 @@ def _shape(shape: Sequence[int] | None) -> str:
     return "" if shape is None else "\N{MULTIPLICATION SIGN}".join(map(str, shape)) or "scalar"
 
 
-def memory(report: Report, places: Places) -> str:
-    """The most bytes that graphs held, and what is left."""
-    found = report.memory
-    return figures(
-        ("peak", size(found.peak), f"<small>{places.link(found.peak_at)}</small>"),
-        ("parameters saved then", size(found.peak_leaves), ""),
-        ("after the last backward", size(found.after), ""),
+def memory(
+    report: Report, timeline: Timeline | None, chart: Fragment | None, places: Places
+) -> str:
+    """The most bytes that graphs held in the run, and how they came and went in its first calls."""
+    if timeline is None or chart is None:
+        return ""
+    found, calls = report.memory, len(timeline.calls)
+    which = f"The first {calls:,} calls" if calls < report.backward_calls else "All calls"
+    return (
+        f"<p>When a backward began, graphs held at most <strong>{size(found.peak)}</strong>, at"
+        f" {places.link(found.peak_at)}. After the last one they held {size(found.after)}."
+        f" {which} in detail:</p>{chart.body}"
     )
 
 
