@@ -212,6 +212,7 @@ def test_released_operations_are_counted() -> None:
     assert drawing.boxes[0].released == 2
     assert named(drawing, "exp").released == 1
     assert named(drawing, "mul").released == 0
+    assert {box.kind for box in drawing.boxes[1:]} == {"op"}  # what exp was computed from is gone
 
 
 def test_a_leaf_alone() -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import random
+from dataclasses import replace
 
 import pytest
 
 from tests.graph import drawn
 from wengert.graph import Drawing
-from wengert.graph._drawing._levels import interior
+from wengert.graph._drawing._levels import coming_in, interior, turned
 from wengert.graph._drawing._place import MARGIN, Placed, place
 from wengert.graph._drawing._repeats import Run, runs
 
@@ -111,6 +112,18 @@ def test_a_diamond_has_no_crossing() -> None:
     first, second, third = inside.layers
     assert [{0: 3, 1: 2}[v] for v in first] == list(second)
     assert third == (4,)
+
+
+def test_the_inside_of_a_box_turns_to_where_its_inputs_come_from() -> None:
+    outer = interior([1, 2, 9], {(1, 9): [1], (2, 9): [2]}, {}, {})
+    assert [list(row) for row in outer.layers] in ([[0, 1], [2]], [[1, 0], [2]])
+    inside = interior([5, 6], {}, {1: {5}, 2: {6}}, {})
+    mirror = replace(inside, layers=tuple(row[::-1] for row in inside.layers))
+    left = [outer.layers[0].index(v) for v in (0, 1)]
+    for given in (inside, mirror):
+        found = turned(given, coming_in(outer, 2))
+        assert [found.layers[0].index(port) for port in (2, 3)] == left
+        assert turned(found, coming_in(outer, 2)) == found
 
 
 def test_sources_stand_right_above_their_users() -> None:

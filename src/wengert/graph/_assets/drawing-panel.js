@@ -58,8 +58,6 @@ function aboutPart(drawing, box, act, go) {
       first !== null ? element("pre", {}, `${first.where}\n${first.text}`) : null,
     ];
   }
-  const heavy = drawing.operations(box).filter((inner) => inner.nbytes > 0)
-    .sort((a, b) => b.nbytes - a.nbytes).slice(0, 8);
   const inside = drawing.operations(box).map((inner) => drawing.nodes[inner.nodes[0]]);
   const lines = new Map(inside.map((node) => [node.where, node.text]));
   return [
@@ -75,12 +73,28 @@ function aboutPart(drawing, box, act, go) {
     ]),
     element("p", { class: "after" }, element("button", { class: "toggle-part", click: () => act.toggle(box.index) },
       act.isOpen(box.index) ? "close" : "open")),
-    element("h3", {}, lines.size === 1 ? "line" : `${formatCount(lines.size)} lines, the first`),
+    element("h3", {}, lines.size === 1 ? "line"
+      : `${formatCount(lines.size)} lines${lines.size > 3 ? ", the first" : ""}`),
     element("pre", {}, [...lines].slice(0, 3).map((line) => line.join("\n")).join("\n")),
-    linkList("keep most", heavy.map((inner) => [
-      boxLink(drawing, inner.index, go), element("span", { class: "number" }, inner.note),
+    linkList("keep most", heaviest(drawing, box).map(({ first, count, nbytes }) => [
+      element("span", {}, boxLink(drawing, first, go), count > 1 ? ` × ${formatCount(count)}` : ""),
+      element("span", { class: "number" }, formatSize(nbytes)),
     ])),
   ];
+}
+
+/* The operations of a part that keep most, equal ones of a line together. */
+function heaviest(drawing, box) {
+  const kinds = new Map();
+  for (const inner of drawing.operations(box)) {
+    const name = `${inner.title} ${drawing.nodes[inner.nodes[0]].where}`;
+    const kind = kinds.get(name) ?? { first: inner.index, count: 0, nbytes: 0 };
+    kind.count += 1;
+    kind.nbytes += inner.nbytes;
+    kinds.set(name, kind);
+  }
+  return [...kinds.values()].filter((kind) => kind.nbytes > 0)
+    .sort((a, b) => b.nbytes - a.nbytes).slice(0, 8);
 }
 
 function linkList(title, items) {
@@ -102,6 +116,9 @@ function boxLink(drawing, index, go) {
 }
 
 function inputLinks(drawing, node, go) {
+  if (node.state !== "live") { // and knows nothing of what it was computed from
+    return [];
+  }
   return node.inputs.map((index) => {
     if (index === null) {
       return element("span", { class: "muted" }, "a tensor without gradient");

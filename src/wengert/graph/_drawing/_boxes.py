@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from wengert.graph import _format
-from wengert.graph._describe import LEAF, LIVE, GraphReport, NodeInfo, SavedInfo
-from wengert.graph._drawing._levels import Interior, interior
+from wengert.graph._describe import LIVE, GraphReport, NodeInfo
+from wengert.graph._drawing._inputs import Numbered, with_inputs
+from wengert.graph._drawing._levels import Interior, coming_in, interior, turned
 from wengert.graph._drawing._text import fit, text_width
 from wengert.graph._drawing._tree import DATA, OP, PARAMETER, REPEAT, Part, lines_of, tree
 
 WIDTH, HEIGHT, PILL_HEIGHT = 208, 48, 24
 _SIZE, _SMALL = 12.5, 11.0  # of titles and of everything else, as in drawing-boxes.css
-_PILLS = 4  # with the same consumers; more are drawn as one
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +77,8 @@ def boxes_of(
     About `limit` boxes are visible at first.
     """
     root = tree(report.nodes)
-    producers = _with_inputs(root, report.nodes)
-    numbered = _Numbered(root)
+    producers = with_inputs(root, report.nodes)
+    numbered = Numbered(root)
     edges = [
         (numbered.index[id(source)], numbered.index[id(target)])
         for target, sources in producers
@@ -91,109 +91,6 @@ def boxes_of(
         for k, part in enumerate(numbered.parts)
     )
     return boxes, tuple(edges)
-
-
-class _Numbered:
-    """The parts of a tree in the order in which they are recorded."""
-
-    def __init__(self, root: Part) -> None:
-        self.parts: list[Part] = []
-        self.parents: list[int | None] = []
-        self.index: dict[int, int] = {}
-        waiting: list[tuple[Part, int | None]] = [(root, None)]
-        while waiting:
-            part, parent = waiting.pop()
-            self.index[id(part)] = len(self.parts)
-            self.parts.append(part)
-            self.parents.append(parent)
-            waiting += [(member, self.index[id(part)]) for member in reversed(part.members)]
-
-    def path(self, k: int) -> list[int]:
-        """From the outermost part to part `k`."""
-        found = [k]
-        while (above := self.parents[found[-1]]) is not None:
-            found.append(above)
-        return found[::-1]
-
-
-def _with_inputs(root: Part, nodes: Sequence[NodeInfo]) -> list[tuple[Part, list[Part]]]:
-    """Put what goes into the graph into the tree; return what each operation is computed from."""
-    numbered = _Numbered(root)
-    ops = {part.node.index: part for part in numbered.parts if part.node is not None}
-    given: dict[object, Part] = {}  # leaves by their index, data by their storage
-    users: dict[int, list[Part]] = {}
-    sources: list[tuple[Part, list[Part]]] = []
-    for node in nodes:
-        if node.state == LEAF:
-            if not node.name:
-                given[node.index] = _leaf(node)
-            continue
-        target = ops[node.index]
-        found = [ops.get(k) or given.get(k) for k in node.inputs if k is not None]
-        known = list(dict.fromkeys(part for part in found if part is not None))
-        if not known and None in node.inputs:
-            saved = _saved_data(node)
-            key = ("node", node.index) if saved is None else ("data", saved.storage)
-            known = [given.setdefault(key, _data(saved))]
-        for part in known:
-            if part.kind != OP:
-                users.setdefault(id(part), []).append(target)
-        sources.append((target, known))
-    merged = _placed(numbered, list(given.values()), users)
-    return [
-        (target, list(dict.fromkeys(merged.get(id(s), s) for s in known)))
-        for target, known in sources
-    ]
-
-
-def _leaf(node: NodeInfo) -> Part:
-    target = re.match(r"([A-Za-z_][\w.]*)\s*(?::[^=;]+)?=(?!=)[^;]*$", node.text)
-    part = Part(PARAMETER, target[1] if target else "leaf")
-    part.leaves, part.shape = [node], node.shape
-    return part
-
-
-def _saved_data(node: NodeInfo) -> SavedInfo | None:
-    """What the node saved of an input that nothing computed."""
-    unknown = {f"input {k}" for k, index in enumerate(node.inputs) if index is None}
-    kept = (s for s in node.saved if s.of in unknown and s.storage is not None)
-    return next(kept, None)
-
-
-def _data(saved: SavedInfo | None) -> Part:
-    part = Part(DATA, "data")
-    part.shape = None if saved is None else saved.shape
-    return part
-
-
-def _placed(
-    numbered: _Numbered, given: list[Part], users: dict[int, list[Part]]
-) -> dict[int, Part]:
-    """Put inputs in front of their first users; many with the same users are put in as one."""
-    places: dict[tuple[int, tuple[int, ...]], list[Part]] = {}
-    for part in given:
-        if part.kind == PARAMETER and id(part) not in users:
-            places.setdefault((0, ()), []).append(part)  # it is a root itself
-            continue
-        paths = [numbered.path(numbered.index[id(user)]) for user in users[id(part)]]
-        depth = min(len(path) for path in paths) - 1
-        while len({path[depth - 1] for path in paths}) > 1:
-            depth -= 1
-        places.setdefault(
-            (paths[0][depth - 1], tuple(sorted({path[depth] for path in paths}))), []
-        ).append(part)
-    merged: dict[int, Part] = {}
-    for (home, children), parts in places.items():
-        if len(parts) > _PILLS:
-            together = Part(PARAMETER, f"{len(parts):,} tensors")
-            together.leaves = [leaf for part in parts for leaf in part.leaves]
-            merged |= {id(part): together for part in parts}
-            parts = [together]
-        members = numbered.parts[home].members
-        first = numbered.parts[children[0]] if children else None
-        at = next((k for k, member in enumerate(members) if member is first), 0)
-        members[at:at] = parts
-    return merged
 
 
 def _opened(root: Part, limit: int) -> set[int]:
@@ -213,32 +110,39 @@ def _opened(root: Part, limit: int) -> set[int]:
     return opened
 
 
-def _interiors(numbered: _Numbered, edges: Iterable[tuple[int, int]]) -> dict[int, Interior]:
+def _interiors(numbered: Numbered, edges: Iterable[tuple[int, int]]) -> dict[int, Interior]:
     """The layers of every part that has members."""
     inner: dict[int, dict[tuple[int, int], list[int]]] = {}
     entries: dict[int, dict[int, set[int]]] = {}  # of a part: producer outside, members inside
     exits: dict[int, dict[int, int]] = {}  # of a part: producer inside, the member that it is in
     paths = [numbered.path(k) for k in range(len(numbered.parts))]
     for source, target in edges:
-        above, below = paths[source], paths[target]
+        start, end = paths[source], paths[target]
         depth = 0
-        while above[depth] == below[depth]:
+        while start[depth] == end[depth]:
             depth += 1
-        pair = above[depth], below[depth]
-        inner.setdefault(above[depth - 1], {}).setdefault(pair, []).append(source)
-        for part, member in zip(above[depth:], above[depth + 1 :], strict=False):
+        pair = start[depth], end[depth]
+        inner.setdefault(start[depth - 1], {}).setdefault(pair, []).append(source)
+        for part, member in pairwise(start[depth:]):
             exits.setdefault(part, {})[source] = member
-        for part, member in zip(below[depth:], below[depth + 1 :], strict=False):
+        for part, member in pairwise(end[depth:]):
             entries.setdefault(part, {}).setdefault(source, set()).add(member)
     found = {}
-    for k, whole in enumerate(numbered.parts):
-        if whole.members:
-            members = [numbered.index[id(member)] for member in whole.members]
-            found[k] = interior(members, inner.get(k, {}), entries.get(k, {}), exits.get(k, {}))
+    below = {
+        k: [numbered.index[id(member)] for member in part.members]
+        for k, part in enumerate(numbered.parts)
+        if part.members
+    }
+    for k, members in below.items():
+        found[k] = interior(members, inner.get(k, {}), entries.get(k, {}), exits.get(k, {}))
+    for k, members in below.items():  # outer ones first
+        for v, member in enumerate(members):
+            if member in found:
+                found[member] = turned(found[member], coming_in(found[k], v))
     return found
 
 
-def _box(numbered: _Numbered, k: int, opened: bool, inside: Interior | None) -> Box:
+def _box(numbered: Numbered, k: int, opened: bool, inside: Interior | None) -> Box:
     part = numbered.parts[k]
     ops = list(part.ops())
     own = ops or part.leaves

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 
@@ -135,3 +135,26 @@ def _ordered(layers: tuple[int, ...], paths: tuple[tuple[int, ...], ...]) -> _Ro
         for row in rows:
             row.sort(key=lambda v: places[v][0])
     return tuple(map(tuple, rows))
+
+
+def coming_in(outer: Interior, v: int) -> dict[int, int]:
+    """For the tensors that come into a member, how far to the left they come from."""
+    places = {u: place for row in outer.layers for place, u in enumerate(row)}
+    return {
+        tensor: places[way.path[-2]]
+        for way in outer.ways
+        if way.path[-1] == v
+        for tensor in way.tensors
+    }
+
+
+def turned(inside: Interior, places: Mapping[int, int]) -> Interior:
+    """The interior, or its mirror image where fewer lines that come in cross each other then."""
+    if len(inside.entries) < 2:
+        return inside
+    first = min(inside.layers[0])
+    order = [places[inside.entries[v - first][0]] for v in inside.layers[0]]
+    crossing = sum((b < a) - (a < b) for k, a in enumerate(order) for b in order[k:])
+    if crossing <= 0:
+        return inside
+    return replace(inside, layers=tuple(row[::-1] for row in inside.layers))
