@@ -8,16 +8,18 @@ from __future__ import annotations
 import random
 import statistics
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from time import perf_counter
 from typing import Any
 
-from _measure import Row, in_clean_process, shown
+from _measure import Row, in_clean_process, shown, turns
 
 import wengert
 from wengert import nn
 
 NODES = 3000
 ROUNDS = 5
+PAIRS = 21
 
 
 def transformer() -> tuple[Any, Any]:
@@ -75,7 +77,84 @@ def drawing() -> Iterator[Row]:
             yield Row(f"{what} {label}", "s", seconds(work))
 
 
-PARTS = (drawing,)
+def mlp() -> Callable[[], None]:
+    """A step of six layers of 256 on a batch of 64."""
+    model = nn.Sequential(*[m for _ in range(6) for m in (nn.Linear(256, 256), nn.ReLU())])
+    batch = wengert.randn(64, 256)
+    return training(model, lambda: model(batch).square().mean())
+
+
+def cnn() -> Callable[[], None]:
+    """A step of two convolutions on 32 pictures of 28 x 28."""
+    model = nn.Sequential(
+        nn.Conv2d(1, 8, 3), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Conv2d(8, 16, 3), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Flatten(), nn.Linear(16 * 25, 10),
+    )  # fmt: skip
+    pictures, labels = wengert.randn(32, 1, 28, 28), wengert.randint(0, 10, (32,))
+    return training(model, lambda: nn.functional.cross_entropy(model(pictures), labels))
+
+
+def training(model: nn.Module, loss: Callable[[], Any]) -> Callable[[], None]:
+    """A step of SGD."""
+    optimizer = wengert.optim.SGD(model.parameters(), 1e-3)
+
+    def step() -> None:
+        optimizer.zero_grad()
+        loss().backward()
+        optimizer.step()
+
+    return step
+
+
+def chain(length: int) -> Callable[[], None]:
+    """Operations on 10 floats and their backward: nothing but the engine."""
+    x = wengert.randn(10, requires_grad=True)
+
+    def step() -> None:
+        y = x
+        for _ in range(length // 2):
+            y = (y * 1.01).tanh()
+        y.sum().backward()
+
+    return step
+
+
+STEPS = {
+    "a step of an MLP, 6 layers of 256, batch 64": (mlp, 50),
+    "a step of a small CNN, 32 pictures of 28 x 28": (cnn, 20),
+    "1000 operations on 10 floats": (lambda: chain(1000), 10),
+    "10 operations on 10 floats": (lambda: chain(10), 1000),
+}
+
+
+def profiling() -> Iterator[Row]:
+    """A step while `profile` records, as a multiple of what it takes otherwise."""
+    for name, (make, times) in STEPS.items():
+        step = make()
+        found = turns(
+            {
+                "plain": lambda step=step, times=times: [each(step, times, nullcontext)],
+                "profile": lambda step=step, times=times: [
+                    each(step, times, wengert.graph.profile)
+                ],
+            },
+            PAIRS,
+        )
+        pairs = zip(found["plain"], found["profile"], strict=True)
+        yield Row(f"profile, {name}", "ratio", statistics.median(b[0] / a[0] for a, b in pairs))
+
+
+def each(step: Callable[[], None], times: int, around: Callable[[], Any]) -> float:
+    """Seconds of a step inside of a context, without its begin and end."""
+    with around():
+        start = perf_counter()
+        for _ in range(times):
+            step()
+        return (perf_counter() - start) / times
+
+
+PARTS = (drawing, profiling)
 
 
 def measure() -> list[Row]:

@@ -198,6 +198,88 @@ def test_packed_values(check):
     check()
 
 
+def test_values_on_disk(check, tmp_path):
+    with wengert.autograd.graph.save_to_disk(str(tmp_path)):
+        y = check(leaf(2000).exp())
+        y = check(y.sin())
+        y = check(y[:10].exp())  # too small for a file
+    check(y.sum()).backward()
+    check()
+
+
+def test_writes_to_what_is_saved(check):
+    with wengert.autograd.graph.allow_mutation_on_saved_tensors():
+        x = leaf(40)
+        y = check(x * 1.0)
+        z = check(y.sin())
+        y.detach().zero_()
+        check(z.sum()).backward()
+    check()
+
+
+def test_in_place_operations(check):
+    x = leaf(40)
+    y = check(x * 1.0)
+    check(y[:10].mul_(y[10:20].detach().clone()))
+    check(y.exp_())
+    check(y.sum()).backward()
+    check()
+
+
+def test_functions_with_intermediate_values(check):
+    class Product(wengert.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            ctx.save_for_backward(x, y, x * y)
+            return x * y, x + y
+
+        @staticmethod
+        def backward(ctx, g, h):
+            x, y, _ = ctx.saved_tensors
+            return g * y + h, g * x + h
+
+    for _ in range(2):
+        x = check(leaf(15) * 1.0)
+        a, b = Product.apply(x, leaf(15))
+        check()
+        check((a * b).sum()).backward()
+        check()
+
+
+def test_gradients_of_several_losses_at_once(check):
+    w = leaf(12)
+    hidden = check(w.exp())
+    first, second = check(hidden.sin().sum()), check(hidden.cos().sum())
+    wengert.autograd.jac([first, second], [w])
+    check()
+
+
+def test_derivatives_of_functions(check):
+    def f(x):
+        return check(check(x.sin()) * x).sum()
+
+    x = wengert.randn(15)
+    check(wengert.func.grad(f)(x))
+    check(wengert.func.jvp(f, (x,), (x,)))
+    check(wengert.func.hessian(f)(x))
+
+
+def test_anomaly_detection(check):
+    with wengert.autograd.detect_anomaly(check_writes=True):
+        y = check(leaf(40).exp())
+    with wengert.autograd.detect_anomaly():
+        check(y.sin().sum()).backward()
+    check()
+
+
+def test_hooks_that_compute(check):
+    x = leaf(15)
+    y = check(x.exp())
+    y.register_hook(lambda g: check(check(leaf(15).exp() * 2).detach()))
+    check(y.sin().sum()).backward()
+    check()
+
+
 def test_frozen_layers(check):
     model = nn.Sequential(nn.Linear(10, 10), nn.Tanh(), nn.Linear(10, 10), nn.Tanh())
     model[0].requires_grad_(False)

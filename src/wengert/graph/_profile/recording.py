@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from time import perf_counter
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary, ref
+from weakref import ref
 
 import numpy as np
 
@@ -116,11 +116,12 @@ class Recording:
         self.ended = ""  # why it ended by itself, if it did
         self._calls = calls
         self._lock = threading.Lock()
-        self._open: WeakKeyDictionary[Walk, Passage] = WeakKeyDictionary()
+        self._open: dict[Walk, Passage] = {}
         self._live: dict[int, Seen | None] = {}  # nodes that hold something; None: a walk has them
         self._leaves: dict[int, tuple[ref[Leaf], int, int]] = {}  # ids of array and storage
         self._paths: dict[tuple[int, ...], int] = {}
         self._unfinished: list[ref[Node]] = []
+        self._marker: list[Any] = []
         self._refs: list[Any] = []  # of modules: the ids in `_paths` are of these
         self._looked = self._took = 0.0
         self._before = 0  # when the latest walk ended
@@ -246,13 +247,28 @@ class Recording:
         # With the collector off, or seldom at work, there may be very many young objects.
         if gc.get_count()[0] > _YOUNG and began - self._looked < 20 * self._took:
             return
-        found = self._chosen(gc.get_objects(generation=0))
+        found = self._chosen(self._fresh())
         if self._unfinished:
             found += [node for r in self._unfinished if (node := r()) is not None]
             self._unfinished = []
         self._note(found, True)
         self._looked = perf_counter()
         self._took = self._looked - began
+
+    def _fresh(self) -> list[Any]:
+        """The young objects that came since this was last called, and perhaps some more.
+
+        The collector has them in the order in which they came. A list that was made just before
+        they were last asked for tells how many are known.
+        """
+        marker, self._marker = self._marker, []
+        objects = gc.get_objects(generation=0)
+        known = len(objects)
+        for thing in reversed(objects):
+            if thing is marker:
+                break
+            known -= 1
+        return objects[known:]
 
     def _note(self, nodes: list[Any], watched: bool) -> None:
         """Write down nodes that are not yet; `watched` has their deaths written down as well."""
