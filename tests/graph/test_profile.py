@@ -198,6 +198,19 @@ def test_packed_values(check):
     check()
 
 
+@pytest.mark.parametrize("kept", [True, False])
+def test_values_that_are_seen_before_they_are_packed(check, kept):
+    def pack(tensor):
+        check.memory._recording.look()
+        return tensor.half() if kept else tensor.tolist()
+
+    unpack = wengert.Tensor.float if kept else wengert.tensor
+    with wengert.autograd.graph.saved_tensors_hooks(pack, unpack):
+        y = check(check(leaf(40) * 1.0).exp())
+    check(y.sin().sum()).backward()
+    check()
+
+
 def test_values_on_disk(check, tmp_path):
     with wengert.autograd.graph.save_to_disk(str(tmp_path)):
         y = check(leaf(2000).exp())

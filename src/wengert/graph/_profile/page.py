@@ -8,10 +8,10 @@ from html import escape
 from typing import Any
 
 from wengert.graph import _format, _page
+from wengert.graph._drawing._svg import SERIES
 from wengert.graph._profile.replay import OTHERS
 from wengert.graph._profile.timeline import BackwardCall, Band, Holding, Share, Timeline
 
-COLOURS = 8  # series that the style sheet has colours for
 _ROWS = 100
 
 
@@ -204,7 +204,7 @@ def _code(where: str, text: str) -> str:
 
 def _bar(timeline: Timeline, nbytes: int, colour: int | None) -> str:
     part = 100 * nbytes / timeline.peak.nbytes
-    kind = "rest" if colour is None or colour >= COLOURS else f"series-{colour + 1}"
+    kind = "rest" if colour is None or colour >= SERIES else f"series-{colour + 1}"
     return (
         f'<td class="share"><span class="bar {kind}" style="width:{part:.1f}%"></span>'
         f"<span>{timeline.share(nbytes)}</span></td>"

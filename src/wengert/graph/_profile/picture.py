@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator
-from functools import cache
-from html import escape
-from importlib import import_module
 from os.path import basename
 
 from wengert.graph import _format
-from wengert.graph._page import asset
+from wengert.graph._drawing._png import png_of
+from wengert.graph._drawing._svg import SERIES, colours
+from wengert.graph._drawing._text import escape, fit
 from wengert.graph._profile.replay import OTHERS
 from wengert.graph._profile.timeline import Band, Timeline
 
 _WIDTH, _PLOT = 960, 300
 _LEFT, _RIGHT, _TOP, _LANE, _ROW = 70, 20, 64, 10, 20
-_COLOURS = 8
-_LETTERS = 62  # of a line in the legend
+_ENTRY = 410  # width of a text in the legend
 
 
 def svg(timeline: Timeline) -> str:
@@ -27,21 +24,11 @@ def svg(timeline: Timeline) -> str:
 
 
 def png(timeline: Timeline) -> bytes:
-    """The same as pixels, at twice its size. Raises ImportError without resvg-py."""
-    try:
-        resvg = import_module("resvg_py")
-    except ImportError as error:
-        raise ImportError(
-            "a timeline as PNG needs resvg-py, which is not installed: pip install 'wengert[graph]'"
-        ) from error
-    return bytes(resvg.svg_to_bytes(svg_string=svg(timeline), zoom=2))
+    """The same as pixels, at twice its size.
 
-
-@cache
-def _colours() -> dict[str, str]:
-    """The light colours of the pages, and their type."""
-    light = asset("base.css").split("@media", 1)[0]
-    return dict(re.findall(r"--([\w-]+):\s*([^;]+);", light))
+    Raises ImportError without ``resvg-py``, and RuntimeError where no font is installed.
+    """
+    return png_of(svg(timeline))
 
 
 class _Picture:
@@ -50,7 +37,7 @@ class _Picture:
     def __init__(self, timeline: Timeline) -> None:
         self.timeline = timeline
         self.bands = timeline.modules if timeline.telling == "module" else timeline.lines
-        self.colours = _colours()
+        self.colours = colours()
         self.bottom = _TOP + _PLOT
         self.most = (timeline.peak.nbytes or 1) * 1.05
         rows = (len(self.bands) + 1) // 2
@@ -82,7 +69,7 @@ class _Picture:
         timeline = self.timeline
         strong = f'font-size="15" font-weight="600" fill="{self.colours["text"]}"'
         yield f'<text x="{_LEFT}" y="26" {strong}>What graphs held</text>'
-        yield self._label(_LEFT, 46, _shortened(timeline.summary(), 140))
+        yield self._label(_LEFT, 46, fit(timeline.summary(), 12, _WIDTH - _LEFT - _RIGHT))
 
     def _grid(self) -> Iterator[str]:
         for nbytes in _round_steps(self.timeline.peak.nbytes, 5):
@@ -138,17 +125,12 @@ class _Picture:
             y = self.bottom + 52 + k // 2 * _ROW
             box = f'x="{x}" y="{y - 10}" width="11" height="11" rx="2"'
             yield f'<rect {box} fill="{self._colour(k, band)}"/>'
-            size = _format.size(band.at_peak)
-            name = _shortened(f"{basename(band.name)}  {band.text}", _LETTERS - len(size))
-            yield self._label(x + 18, y, f"{size}  {name}")
+            text = f"{_format.size(band.at_peak)}  {basename(band.name)}  {band.text}"
+            yield self._label(x + 18, y, fit(text.rstrip(), 12, _ENTRY))
 
     def _colour(self, k: int, band: Band) -> str:
-        rest = band.name == OTHERS or k >= _COLOURS
+        rest = band.name == OTHERS or k >= SERIES
         return self.colours["muted" if rest else f"series-{k + 1}"]
-
-
-def _shortened(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 3].rstrip() + "..."
 
 
 def _round_steps(high: float, count: int) -> list[float]:

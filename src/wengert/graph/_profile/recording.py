@@ -198,9 +198,8 @@ class Recording:
             self._pin(threading.get_ident())
             if node is None:
                 self._brought_back()
-            elif self.kinds[type(node)]:
-                self._live.pop(node.seq, None)  # the thread may have seen it before the saver
-                self._note([node], True)
+            else:
+                self._packed(node)
 
     def _collect(self, phase: str, info: dict[str, int]) -> None:
         """Young objects are about to become older: `_young` would miss them."""
@@ -312,6 +311,15 @@ class Recording:
         if held:
             self.log.append((number, node.code, node.lasti, module, kind, *held))
         return bool(held)
+
+    def _packed(self, node: Node) -> None:
+        """Write down a node that a saver has had; the thread may have seen it before that."""
+        reading, seen = self.kinds[type(node)], node.seq in self._live
+        self._live.pop(node.seq, None)
+        if reading:
+            self._note([node], True)
+            if seen and node.seq not in self._live:  # nothing is left in memory
+                self.log.append((node.seq, node.code, node.lasti, 0, reading.kind))
 
     def _seen(self, node: Node, seq: int) -> Seen:
         seen = Seen(node, self._died)
