@@ -154,7 +154,35 @@ def each(step: Callable[[], None], times: int, around: Callable[[], Any]) -> flo
         return (perf_counter() - start) / times
 
 
-PARTS = (drawing, profiling)
+def describing() -> Iterator[Row]:
+    """`describe`, and its tables."""
+    y = x = wengert.ones(10, requires_grad=True)
+    for _ in range(3333):
+        y = (y * x + 1.0).tanh()
+    report = wengert.graph.describe(y)
+    label = f"of {len(report.nodes):,} nodes, elementwise"
+    yield Row(f"describe {label}", "s", seconds(lambda: wengert.graph.describe(y)))
+    yield Row(f"tables {label}", "s", seconds(report._repr_html_))
+
+
+class Cell:
+    """An object with an attribute."""
+
+    def __init__(self, kept: Any) -> None:
+        self.kept = kept
+
+
+def counting() -> Iterator[Row]:
+    """`live`, with 1,000 graphs in a list or in objects, and a million other objects."""
+    others = [[k] for k in range(1_000_000)]
+    x = wengert.ones(10, requires_grad=True)
+    for name, around in (("a list", lambda y: y), ("objects", Cell)):
+        kept = [around((x * 2).exp().sum()) for _ in range(1000)]
+        label = f"live, {len(kept):,} graphs in {name} and {len(others):,} other objects"
+        yield Row(label, "s", seconds(wengert.graph.live))
+
+
+PARTS = (drawing, profiling, describing, counting)
 
 
 def measure() -> list[Row]:

@@ -391,10 +391,10 @@ def _candidates(level: dict[int, Any], objects: list[Any]) -> list[Any]:
         return []
     if len(level) <= _FEW:
         return gc.get_referrers(*level.values())
-    found = []
+    found, wanted = [], set(level)
     for start in range(0, len(objects), _CHUNK):
         chunk = objects[start : start + _CHUNK]
-        if not level.keys().isdisjoint(map(id, gc.get_referents(*chunk))):
+        if not wanted.isdisjoint(map(id, gc.get_referents(*chunk))):
             found += chunk
     return found
 

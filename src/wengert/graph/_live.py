@@ -236,14 +236,16 @@ class _Counting:
         self.tensors: list[Tensor] = []
         self.of_node: dict[int, list[int]] = defaultdict(list)  # positions in `tensors`
         operations: dict[int, Node] = {}
-        for thing in objects:
-            kind = type(thing)  # not isinstance: some objects do things when asked for their class
+        # Not isinstance: some objects do things when asked for their class.
+        kinds = {kind for kind in set(map(type, objects)) if issubclass(kind, (Tensor, Node))}
+        for thing in [thing for thing in objects if type(thing) in kinds]:
+            kind = type(thing)
             if issubclass(kind, Tensor):
                 edge = _edge(thing)
                 if edge is not None:
                     self.of_node[id(edge)].append(len(self.tensors))
                     self.tensors.append(thing)
-            elif issubclass(kind, Node) and kind is not Leaf:
+            elif kind is not Leaf:
                 operations[id(thing)] = thing
         self.alive = {key: node for key, node in operations.items() if not _released(node)}
         self.released = len(operations) - len(self.alive)
