@@ -39,6 +39,7 @@ IN_ANOMALY_MODE = {"saved_overwritten", "step_between"}
 
 # What is said of mistakes about which both are silent, when wengert is asked at the end.
 ASKED = {
+    "unused_parameter": "import wengert\n\nprint(wengert.graph.why(model.second.weight))\n",
     "losses_kept": "import wengert\n\nfor leak in wengert.graph.live().leaks():\n    print(leak)\n",
 }
 

@@ -10,7 +10,7 @@ model = nn.Sequential(backbone, head)
 for parameter in backbone.parameters():
     parameter.requires_grad = False
 
-optimizer = torch.optim.SGD(head.parameters(), lr=0.1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 x, labels = torch.randn(16, 20), torch.randint(0, 5, (16,))
 for _ in range(3):
     loss = nn.functional.cross_entropy(model(x), labels)
