@@ -246,6 +246,28 @@ def note(store: list[Any]) -> None:
     store.append(value)  # HERE for a_list_under_another_name
 
 
+@dataclass
+class Pair:
+    first: Any
+    second: Any
+
+
+def objects_of_several_parts() -> list[Leak]:
+    """container: put value.item() there instead of value
+
+    Those that are drawn from the buffer belong to the buffer.
+    """
+    buffer: list[Pair] = []
+    drawn: list[Pair] = []
+    for step in range(STEPS):
+        parts = step, a_loss()
+        buffer.append(Pair(*parts))  # HERE
+        train()
+        drawn = buffer[:3]
+    assert drawn
+    return found()
+
+
 def a_global_list() -> list[Leak]:
     """container: kept.append(loss.item())"""
     for _ in range(STEPS):
@@ -355,9 +377,10 @@ LEAKING = [
     sum_of_released_losses, sum_in_place, sum_of_several, sum_below_a_mean, sum_of_vectors,
     sum_in_a_dict, average, average_with_names, average_by_lerp, a_list,
     a_list_of_what_is_no_number, a_list_of_pairs, a_list_of_dicts, a_list_that_is_added_to,
-    a_dict_by_number, a_deque, objects_in_a_list, a_list_under_another_name, a_global_list,
-    a_state, a_state_whose_graph_is_retained, a_state_of_two, a_state_in_an_attribute,
-    a_list_in_an_attribute, a_state_set_from_outside, a_closure, a_graph_that_nobody_uses,
+    a_dict_by_number, a_deque, objects_in_a_list, objects_of_several_parts,
+    a_list_under_another_name, a_global_list, a_state, a_state_whose_graph_is_retained,
+    a_state_of_two, a_state_in_an_attribute, a_list_in_an_attribute, a_state_set_from_outside,
+    a_closure, a_graph_that_nobody_uses,
 ]  # fmt: skip
 
 
@@ -371,7 +394,7 @@ def marked(program: Program) -> int:
 
 @pytest.mark.parametrize("program", LEAKING, ids=lambda p: p.__name__)
 def test_the_line_that_holds_and_its_remedy(program: Program) -> None:
-    kind, _, remedy = (program.__doc__ or "").partition(": ")
+    kind, _, remedy = (program.__doc__ or "").split("\n")[0].partition(": ")
     (leak,) = program()
     assert (leak.kind, leak.remedy) == (kind, remedy)
     assert leak.where == f"{__file__}:{marked(program)}"

@@ -42,7 +42,8 @@ def watched(path: Path, *arguments: str) -> dict[str, Any]:
 def test_what_is_planted_is_found(path: Path) -> None:
     text = path.read_text()
     number, line = next((n, t) for n, t in enumerate(text.splitlines(), 1) if "# HERE" in t)
-    wanted = dict(row.split(": ", 1) for row in text.split('"""')[1].splitlines() if ": " in row)
+    _, *rows = text.split('"""')[1].strip().splitlines()
+    wanted = dict(row.split(": ", 1) for row in rows if row)
     seen = watched(path)
     (leak,) = seen["end"]
     assert leak["where"] == f"{path}:{number}"

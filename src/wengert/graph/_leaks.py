@@ -9,6 +9,7 @@ released so far. What goes on from released operations can't be on its way to on
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -76,15 +77,14 @@ def leaks_of(census: Census, calls: int) -> list[Leak]:
     leaks, others = [], []
     for graph in census.graphs:
         if graph.grew >= (calls if graph.severed else patience):
-            leaks.append(_leak([graph]))
+            leaks.append(_leak([graph], _holder(graph)))
         elif graph.nbytes and not _in_use(graph, patience):
             others.append(graph)
-    for graphs in _alike(others):
-        if len({graph.age for graph in graphs}) >= patience:
-            leaks.append(_leak(graphs))
-        else:
-            unused = [g for g in graphs if g.age >= patience and g.passed is None]
-            leaks += [_leak([graph]) for graph in unused]
+    for graphs, holder in _alike(others):
+        if len({graph.age for graph in graphs}) < patience:
+            graphs = [g for g in graphs if g.age >= patience and g.passed is None]
+        if graphs:
+            leaks.append(_leak(graphs, holder))
     return sorted(leaks, key=lambda leak: (leak.nbytes, leak.nodes), reverse=True)
 
 
@@ -94,29 +94,39 @@ def _in_use(graph: LiveGraph, patience: int) -> bool:
     return graph.passed is not None and graph.passed < recently
 
 
-def _alike(graphs: list[LiveGraph]) -> Iterator[list[LiveGraph]]:
-    """Graphs that the same line made and the same container holds."""
+def _alike(graphs: list[LiveGraph]) -> Iterator[tuple[list[LiveGraph], Holder | None]]:
+    """Graphs that the same line made and the same container holds, and how it holds the oldest.
+
+    One that several names lead to belongs where most of its kind are: a batch that was drawn
+    from a buffer to the buffer.
+    """
+    ways: dict[int, dict[tuple[str, str, str], Holder | None]] = {}
+    for graph in graphs:
+        top, own = graph.tops[0], ways.setdefault(id(graph), {})
+        for holder in sorted(top.holders, key=lambda holder: _order(graph, holder)):
+            own.setdefault((top.made, holder.places, holder.scope), holder)
+        if not own:
+            own[top.made, "", ""] = None
+    sizes = Counter(key for own in ways.values() for key in own)
     found: dict[tuple[str, str, str], list[LiveGraph]] = {}
     for graph in graphs:
-        top, holder = _holder(graph)
-        key = (top.made, holder.places, holder.scope) if holder else (top.made, "", "")
-        found.setdefault(key, []).append(graph)
-    yield from found.values()
+        found.setdefault(max(ways[id(graph)], key=sizes.__getitem__), []).append(graph)
+    for key, members in found.items():
+        yield members, ways[id(max(members, key=lambda g: g.oldest))][key]
 
 
-def _holder(graph: LiveGraph) -> tuple[LiveTensor, Holder | None]:
-    """What carries or keeps a graph, and the most telling name for it."""
-    top = graph.tops[0]
-
-    def order(holder: Holder) -> tuple[bool, int]:
-        return graph.grew == 1 and not holder.containers, _TELLING.index(holder.kind)
-
-    return top, min(top.holders, key=order, default=None)
+def _holder(graph: LiveGraph) -> Holder | None:
+    """The most telling name for what carries or keeps a graph."""
+    return min(graph.tops[0].holders, key=lambda holder: _order(graph, holder), default=None)
 
 
-def _leak(graphs: list[LiveGraph]) -> Leak:
+def _order(graph: LiveGraph, holder: Holder) -> tuple[bool, int]:
+    return graph.grew == 1 and not holder.containers, _TELLING.index(holder.kind)
+
+
+def _leak(graphs: list[LiveGraph], holder: Holder | None) -> Leak:
     graph = max(graphs, key=lambda g: g.oldest)
-    top, holder = _holder(graph)
+    top = graph.tops[0]
     kind = _kind(graphs, top, holder)
     where, _, line = top.made.partition("(")[2].removesuffix(")").partition("  ")
     if holder is not None and holder.stored:

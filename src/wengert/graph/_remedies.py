@@ -122,7 +122,7 @@ def _part(value: ast.expr, path: tuple[str, ...]) -> ast.expr | None:
             inner = [v for v in value.elts if not _is_constant(v)]
         elif isinstance(value, (ast.ListComp, ast.GeneratorExp)):
             inner = [value.elt]
-        if len(inner) != 1:
+        if len(inner) != 1 or isinstance(inner[0], ast.Starred):
             return None
         value = inner[0]
     return value
