@@ -142,7 +142,10 @@ class _Climb:
 
 
 class Search:
-    """Looks for the holders of objects: of all at once, a level of referrers at a time."""
+    """Looks for the holders of objects: of all at once, a level of referrers at a time.
+
+    It empties the list of all objects, if it is given one.
+    """
 
     def __init__(
         self, things: Sequence[Any], objects: list[Any] | None = None, own: Sequence[Any] = ()
@@ -160,6 +163,7 @@ class Search:
         level = dict(self.met)
         for _ in range(_LEVELS):
             level = self._next(level, objects)
+        objects.clear()  # `variables_of` counts who refers to a frame's variables
         self._note_names()
 
     def ways(self, thing: Any) -> list[Way]:
