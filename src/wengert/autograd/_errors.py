@@ -26,29 +26,43 @@ _RELEASED = (
 class GraphError(RuntimeError):
     """Anything wrong with the life of a graph."""
 
+    __module__ = "wengert.autograd"  # as tracebacks show it, and where users find it
+
 
 class GraphReleasedError(GraphError):
     """Backward came to a node whose saved values an earlier backward released."""
+
+    __module__ = "wengert.autograd"
 
 
 class SavedTensorOverwrittenError(GraphError):
     """A value that backward needs was written in place after it was saved."""
 
+    __module__ = "wengert.autograd"
+
 
 class GraphInUseError(GraphError):
     """Two walks at once want nodes that one of them releases."""
+
+    __module__ = "wengert.autograd"
 
 
 class NanGradientError(GraphError):
     """Under anomaly detection: a derivative came out as nan."""
 
+    __module__ = "wengert.autograd"
+
 
 class NoGraphError(GraphError):
     """Backward on a tensor that nothing recorded."""
 
+    __module__ = "wengert.autograd"
+
 
 class NonScalarRootError(GraphError):
     """Backward without `gradient=` on a tensor of more than one element."""
+
+    __module__ = "wengert.autograd"
 
 
 class GradcheckError(RuntimeError):
@@ -409,6 +423,8 @@ def explain(walk: Walk, node: Node, error: Exception) -> None:
 
 class UnusedInputError(GraphError):
     """An input of `grad` that the outputs do not depend on."""
+
+    __module__ = "wengert.autograd"
 
 
 def unused(index: int, node: Node, walk: Walk) -> UnusedInputError:
