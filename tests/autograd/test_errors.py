@@ -282,6 +282,23 @@ def test_a_second_turn_of_a_loop_is_told_as_one() -> None:
     assert "1. it should not pass gradients on: use state.detach() for state in that line" in text
 
 
+def test_a_value_from_before_a_loop_is_told_as_one() -> None:
+    x = wengert.ones(3, requires_grad=True)
+    scale = x.exp()
+
+    def turns() -> None:
+        kept = scale * 2
+        for _ in range(2):
+            (kept * wengert.ones(3)).square().sum().backward()
+
+    with pytest.raises(GraphReleasedError) as caught:
+        turns()
+    text = str(caught.value)
+    assert "The last line uses kept again, and the first backward released it." in text
+    assert "1. it is trained: compute it anew before each backward, inside of the loop" in text
+    assert "2. it is not to be trained: use kept.detach() for kept in that line" in text
+
+
 def test_a_sum_that_goes_on_over_turns_is_named() -> None:
     x = wengert.ones(3, requires_grad=True)
 

@@ -133,40 +133,56 @@ def released(walk: Walk, node: Node) -> GraphReleasedError:
             "the same loss again: compute it again before this call",
         ]
     else:
-        again = _line(earlier) == _line(walk.call)
         name = _variable(node, consumer)
-        cause = "The last line uses "
         other = _other_use(node)
-        if again:
-            cause += f"{name or 'a value'} from a turn of the loop whose backward is through."
-        elif other is not None and made(other) != made(consumer):
-            facts.append(("used by", made(other)))
-            cause = (
-                f"The last two lines use {name or 'the same value'}, and the earlier call released"
-                " its graph."
-            )
+        if _line(earlier) == _line(walk.call):
+            anew = any(n is not node and _same_line(n, node) for n in walk.order)
+            cause, remedies = _in_a_loop(name, anew)
         else:
-            cause += f"{name + ', of' if name else 'a value of'} the graph that the earlier call"
-            cause += " released."
+            cause, remedies = _ways_apart(name)
+            if other is not None and made(other) != made(consumer):
+                facts.append(("used by", made(other)))
+                cause = (
+                    f"The last two lines use {name or 'the same value'}, and the earlier call"
+                    " released its graph."
+                )
         facts.append(("joined by", made(consumer)))
-        remedies = _ways_apart(again, name)
     keep = 'keep the graph (and its memory): retain_graph=True, or "auto", at the earlier call,'
     remedies.append(f"{keep} {_line(earlier)}")
     return GraphReleasedError(message("graph-released", _RELEASED, facts, remedies, cause))
 
 
-def _ways_apart(again: bool, name: str) -> list[str]:
-    """What to do about two walks that meet; `again` says that the same line began both."""
+def _same_line(a: Node, b: Node) -> bool:
+    return a.code is b.code and a.lasti == b.lasti
+
+
+def _in_a_loop(name: str, anew: bool) -> tuple[str, list[str]]:
+    """What is wrong where one line calls backward again; `anew`: each turn makes the value."""
     cut = f"{name}.detach() for {name}" if name else "value.detach()"
-    if again:
-        return [
-            f"it should not pass gradients on: use {cut} in that line (an RNN's state between"
-            " windows)",
-            "gradients are to pass through all turns: sum the losses, and call backward once,"
-            " after the loop",
-            "it is the same in each turn, and trained: compute it in the loop, not before",
-        ]
-    return [
+    joint = (
+        "gradients are to pass through all turns: sum the losses, and call backward once, after"
+        " the loop"
+    )
+    if anew:
+        cause = (
+            f"The last line uses {name or 'a value'} from a turn of the loop whose backward is"
+            " through."
+        )
+        apart = f"it should not pass gradients on: use {cut} in that line (an RNN's state between"
+        return cause, [f"{apart} windows)", joint]
+    cause = f"The last line uses {name or 'a value'} again, and the first backward released it."
+    return cause, [
+        "it is trained: compute it anew before each backward, inside of the loop",
+        f"it is not to be trained: use {cut} in that line",
+        joint,
+    ]
+
+
+def _ways_apart(name: str) -> tuple[str, list[str]]:
+    """What is wrong where two losses share a value, and what to do about it."""
+    cut = f"{name}.detach() for {name}" if name else "value.detach()"
+    used = f"{name}, of the graph" if name else "a value of the graph"
+    return f"The last line uses {used} that the earlier call released.", [
         "both losses are wanted: sum them, (loss_a + loss_b).backward(), once",
         f"only one of the two should pass gradients on: use {cut} where the other uses it"
         " (a GAN's fake batch in the discriminator's loss, an RNN's state between windows)",
@@ -255,8 +271,10 @@ def overwritten(walk: Walk, node: Node, slot: str, value: np.ndarray, write: Wri
         remedies = [
             f"call backward before {by}: of several losses, all of them",
             f"compute the loss again after {by}: it was computed with the values before",
-            "a state is carried over from before it (an RNN's): cut it off there, state.detach()",
         ]
+        if write.by.endswith(".step()"):
+            carried = "a state is carried over from before it (an RNN's): cut it off there,"
+            remedies.append(f"{carried} state.detach()")
     else:
         remedies = [
             "write to a copy: .clone() the tensor first, in the writing line"
