@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 import threading
+import warnings
+import weakref
 
 import numpy as np
 import pytest
@@ -15,6 +18,7 @@ from wengert._core import Node, tick
 from wengert.autograd import _engine
 from wengert.autograd._saved import packing
 from wengert.graph import held_by
+from wengert.graph._profile import recording
 from wengert.graph._profile.replay import Replay
 from wengert.utils.checkpoint import checkpoint
 
@@ -506,8 +510,6 @@ def test_long_runs_keep_the_peak():
 
 
 def test_nothing_is_kept_alive():
-    import weakref
-
     x = leaf(10)
     with wengert.graph.profile() as memory:
         y = x.exp()
@@ -520,3 +522,46 @@ def test_nothing_is_kept_alive():
         y.sum().backward()
         del y
         assert node() is None
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_child_process_does_not_record():
+    x = leaf(10)
+    with wengert.graph.profile() as memory:
+        x.exp().sum().backward()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside a thread
+            child = os.fork()
+        if not child:
+            memory._recording._lock.acquire(blocking=False)  # as if the thread had it
+            x.exp().sum().backward()
+            memory.stop()
+            os._exit(len(memory.timeline.calls))
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+        x.exp().sum().backward()
+    assert len(memory.timeline.calls) == 2
+
+
+def test_a_finalizer_may_go_backward():
+    x = leaf(10)
+
+    def goes(*_):
+        leaf(5).exp().sum().backward()
+
+    with wengert.graph.profile() as memory:
+        y = x.exp()
+        weakref.finalize(y.grad_fn, goes)
+        y = y.sum()
+        y.backward()
+    assert len(memory.timeline.calls) == 2
+    assert memory.timeline.left_bytes == 0
+
+
+def test_the_log_has_an_end(monkeypatch):
+    monkeypatch.setattr(recording, "MOST", 20)
+    x = leaf(10)
+    with wengert.graph.profile() as memory:
+        for _ in range(50):
+            x.exp().sum().backward()
+    assert memory.timeline.ended == "the log was full after 21 calls"
+    assert len(memory.timeline.calls) == 21

@@ -9,6 +9,7 @@ What is written down are numbers; nothing that is seen is kept alive.
 from __future__ import annotations
 
 import gc
+import os
 import threading
 from array import array
 from collections.abc import Callable, Iterable
@@ -16,7 +17,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from time import perf_counter
 from typing import Any, NamedTuple
-from weakref import ref
+from weakref import WeakSet, ref
 
 import numpy as np
 
@@ -91,6 +92,19 @@ class Passage:
     front: int = 0  # how far in `order`, from its end, nodes are known to be released
 
 
+_all: WeakSet[Recording] = WeakSet()
+
+
+def _forked() -> None:
+    """In a child process nobody records: the thread that looks is gone, and may have the lock."""
+    for recording in _all:
+        recording.running = False
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
+
+
 class Recording:
     """The log of a program's graphs between `start` and `stop`.
 
@@ -127,6 +141,7 @@ class Recording:
         self._before = 0  # when the latest walk ended
         self._stopped = threading.Event()
         self._sampler: threading.Thread | None = None
+        _all.add(self)
 
     def start(self) -> None:
         """Look at what there is, and watch from now on. RuntimeError if it was started before."""
@@ -153,8 +168,8 @@ class Recording:
         gc.callbacks.remove(self._collect)
         assert self._sampler is not None
         self._sampler.join()
-        self.kinds.clear()
-        self._refs.clear()
+        for known in (self.kinds, self._live, self._leaves, self._refs, self._unfinished):
+            known.clear()
 
     def look(self) -> None:
         """Look at what there is now."""
@@ -180,15 +195,20 @@ class Recording:
     def _walk(self, walk: Walk, when: str) -> None:
         if not self.running:
             return
+        order = None  # goes when the lock is free: what goes with nodes may be anybody's
         with self._lock:
             if when == "before":
                 self._begin(walk)
             else:
-                self._finish(walk, when == "raised")
+                order = self._finish(walk, when == "raised")
+        del order
+        self._check_full()
+        if self._calls is not None and not self._open and len(self.passages) >= self._calls:
+            self._end(f"it was to record {self._calls:,} calls")
+
+    def _check_full(self) -> None:
         if len(self.log) > MOST:
             self._end(f"the log was full after {len(self.passages):,} calls")
-        elif self._calls is not None and not self._open and len(self.passages) >= self._calls:
-            self._end(f"it was to record {self._calls:,} calls")
 
     def _told(self, node: Node | None) -> None:
         """A node was recorded while somebody has a say in what is saved; None: values are back."""
@@ -211,6 +231,7 @@ class Recording:
                 self._lock.release()
 
     def _sample(self) -> None:
+        last, idle = 0, None
         while not self._stopped.wait(INTERVAL):
             # A walk counts references to nodes, of which a look makes some: none may run, nor
             # begin meanwhile.
@@ -222,9 +243,16 @@ class Recording:
                         self._young()
                     finally:
                         self._lock.release()
-                self._mark()
             finally:
                 _engine.running.lock.release()
+            now = tick(), perf_counter()
+            if now[0] == last + 1:  # nothing happened: the end of that is enough
+                idle = now
+            else:
+                self.times += (now,) if idle is None else (idle, now)
+                idle = None
+            last = now[0]
+            self._check_full()
 
     def _counted_elsewhere(self) -> bool:
         here = threading.get_ident()
@@ -388,13 +416,13 @@ class Recording:
         self.passages.append(passage)
         self._open[walk] = passage
 
-    def _finish(self, walk: Walk, raised: bool) -> None:
+    def _finish(self, walk: Walk, raised: bool) -> list[Node] | None:
+        """Write down what a walk has released; its nodes, for whoever calls to let go of."""
         passage = self._open.pop(walk, None)
         if passage is None:
-            return
+            return None
         live, mark = self._live, walk.mark
         passed, kept = [], []
-        node = state = None
         for node in reversed(passage.order):
             seq = node.seq
             if seq in live:
@@ -409,8 +437,8 @@ class Recording:
         passage.passed, passage.kept = array("q", passed), set(kept)
         passage.raised = raised
         passage.end = self._before = self._mark()
-        del node, state  # the last that hold nodes
-        passage.order, passage.packed = [], {}
+        order, passage.order, passage.packed = passage.order, [], {}
+        return order
 
     def _pin(self, thread: int) -> None:
         """Write down how far the walks of this thread have come."""

@@ -80,7 +80,8 @@ class Replay:
         self._ends()
         clock = sorted(recording.times)
         self.ticks = np.array([t for t, _ in clock], np.float64)
-        self.moments = np.array([s for _, s in clock]) - clock[0][1]
+        # Of two threads the one that was first at the clock may have been second at the time.
+        self.moments = np.maximum.accumulate([s for _, s in clock]) - clock[0][1]
         self.last = self.ticks[-1]
         # What happened: an entry begins, or (below zero) ends; behind them, the same of leaves.
         count, leaves = len(self.entries), list(recording.leaves)
