@@ -218,6 +218,7 @@ def test_exceptions_keep_the_calls_that_they_ended(kept: Kept) -> None:
     (holder,) = kept.holders()
     assert holder.path == "loss[0]"
     assert holder.scope == "local of fails, kept by the traceback of errors[0]"
+    assert holder.scopes == "local of fails, kept by the traceback of errors[*]"
     assert holder.where.endswith(str(fails.__code__.co_firstlineno + 2))
     sys.last_value = errors.pop()
     try:

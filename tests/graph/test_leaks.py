@@ -252,6 +252,35 @@ class Pair:
     second: Any
 
 
+def fails() -> None:
+    loss = a_loss()
+    raise ValueError(loss.item())
+
+
+def exceptions_in_a_list() -> list[Leak]:
+    """container: keep str(error), or error.with_traceback(None), instead of the exception: \
+its traceback keeps the variables of all calls that it ended"""
+    errors = []
+    for _ in range(STEPS):
+        try:
+            fails()
+        except ValueError as error:
+            errors.append(error)  # HERE
+        train()
+    return found()
+
+
+def exceptions_without_their_frames() -> Iterator[list[Leak]]:
+    errors = []
+    for _ in range(STEPS):
+        try:
+            fails()
+        except ValueError as error:
+            errors.append(error.with_traceback(None))
+        train()
+    yield found()
+
+
 def objects_of_several_parts() -> list[Leak]:
     """container: put value.item() there instead of value
 
@@ -377,7 +406,7 @@ LEAKING = [
     sum_of_released_losses, sum_in_place, sum_of_several, sum_below_a_mean, sum_of_vectors,
     sum_in_a_dict, average, average_with_names, average_by_lerp, a_list,
     a_list_of_what_is_no_number, a_list_of_pairs, a_list_of_dicts, a_list_that_is_added_to,
-    a_dict_by_number, a_deque, objects_in_a_list, objects_of_several_parts,
+    a_dict_by_number, a_deque, objects_in_a_list, objects_of_several_parts, exceptions_in_a_list,
     a_list_under_another_name, a_global_list, a_state, a_state_whose_graph_is_retained,
     a_state_of_two, a_state_in_an_attribute, a_list_in_an_attribute, a_state_set_from_outside,
     a_closure, a_graph_that_nobody_uses,
@@ -535,6 +564,7 @@ def windows() -> Iterator[list[Leak]]:
 SOUND = [
     training, accumulating_gradients, a_trunk_in_use, meta_learning, gradient_penalty,
     average_of_weights, checkpoints, features_for_later, episodes, windows,
+    exceptions_without_their_frames,
 ]  # fmt: skip
 
 

@@ -57,6 +57,7 @@ class Holder:
         remedy: the statement of that line as it is without the graph, if that can be said.
         kind: what that statement does: ``"sum"``, ``"average"``, ``"state"``, ``"container"``,
             ``"name"``, or nothing.
+        scopes: the scope with a star for which item of a container keeps it.
     """
 
     path: str
@@ -68,6 +69,7 @@ class Holder:
     text: str = ""
     remedy: str = ""
     kind: str = ""
+    scopes: str = ""
 
     def __str__(self) -> str:
         at = f" ({short(self.where)})" if self.where else ""
@@ -94,6 +96,7 @@ class Root:
         where: as in `Holder`.
         file: where the source of the scope is, if it has one.
         line: the first line of the function, 0 for a module or a class.
+        keeper: of a call that has ended: the way to the exception that keeps it.
     """
 
     name: str
@@ -101,6 +104,7 @@ class Root:
     where: str = ""
     file: str = ""
     line: int = 0
+    keeper: Way | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +127,12 @@ class Way:
             "[*]" if step.container and (k == last or not step.name) else step.text
             for k, step in enumerate(self.steps)
         ]
-        places = self.root.name + "".join(stars)
-        plain = Holder(self.path, self.root.scope, self.root.where, containers, places)
+        root, places = self.root, self.root.name + "".join(stars)
+        scopes = root.scope
+        if root.keeper is not None:
+            keeper = root.keeper
+            scopes = f"{scopes.removesuffix(keeper.path)}{keeper.holder().places}"
+        plain = Holder(self.path, root.scope, root.where, containers, places, scopes=scopes)
         if store is None:
             return plain
         return replace(
@@ -308,10 +316,11 @@ class Search:
         if name is None:
             return [], None
         self.asking.add(id(frame))
-        keeper = next((way.path for way in self.ways(frame)), "an exception")
+        keeper = self.ways(frame)[0]
         self.asking.discard(id(frame))
-        scope = f"local of {code.co_name}, kept by the traceback of {keeper}"
-        return _of_code(name, scope, code, climb.steps, frame.f_lineno), None
+        scope = f"local of {code.co_name}, kept by the traceback of {keeper.path}"
+        found = _of_code(name, scope, code, climb.steps, frame.f_lineno)
+        return [replace(way, root=replace(way.root, keeper=keeper)) for way in found], None
 
 
 _KEEPING = (types.FrameType, types.TracebackType, BaseException)

@@ -104,7 +104,7 @@ def _alike(graphs: list[LiveGraph]) -> Iterator[tuple[list[LiveGraph], Holder | 
     for graph in graphs:
         top, own = graph.tops[0], ways.setdefault(id(graph), {})
         for holder in sorted(top.holders, key=lambda holder: _order(graph, holder)):
-            own.setdefault((top.made, holder.places, holder.scope), holder)
+            own.setdefault((top.made, holder.places, holder.scopes), holder)
         if not own:
             own[top.made, "", ""] = None
     sizes = Counter(key for own in ways.values() for key in own)
@@ -133,7 +133,9 @@ def _leak(graphs: list[LiveGraph], holder: Holder | None) -> Leak:
         where, line = holder.stored, holder.text
     held, scope = "(no name)", "which no name leads to"
     if holder is not None:
-        held, scope = holder.path if len(graphs) == 1 else holder.places, holder.scope
+        held, scope = holder.path, holder.scope
+        if len(graphs) > 1:
+            held, scope = holder.places, holder.scopes
     leak = Leak(
         kind=kind,
         held=held,

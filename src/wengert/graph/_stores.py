@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import types
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 from wengert._core import Node, internal
@@ -27,6 +28,10 @@ _METHODS = {
     "setdefault": 1, "__setitem__": 1, "extend": 0, "extendleft": 0, "update": 0,
 }  # fmt: skip
 _READING = {"setdefault", "get", "__getitem__"}  # what they return is an item
+_WITHOUT_FRAMES = (
+    "keep str(error), or error.with_traceback(None), instead of the exception: its traceback keeps"
+    " the variables of all calls that it ended"
+)
 _UNLIKELY, _IMPOSSIBLE, _SURE = -3, -100, 4
 
 
@@ -54,7 +59,13 @@ class Stores:
         self.known: dict[tuple[_Place, _Made], Store | None] = {}
 
     def store_of(self, way: Way, node: Node, scalar: bool) -> Store | None:
-        """The line that stored the tensor of a node where a way leads, if the source tells."""
+        """The line that stored the tensor of a node where a way leads, if the source tells.
+
+        What an exception keeps alive was stored by the line that stored the exception.
+        """
+        if way.root.keeper is not None:
+            store = self.store_of(way.root.keeper, node, scalar) or Store("", "", "name", "")
+            return replace(store, remedy=_WITHOUT_FRAMES)
         made = _Made(node.code.co_filename, line_of(node.code, node.lasti), scalar)
         for place in _places(way):
             key = place, made
