@@ -225,6 +225,17 @@ def test_hostile_names_are_shown_as_they_are(shown: Opens) -> None:
     assert page.locator("#panel script").count() == 0
 
 
+def test_the_first_view_follows_the_size_of_the_window(shown: Opens) -> None:
+    page = shown(drawn.mlp())
+    page.set_viewport_size({"width": 700, "height": 900})
+    page.wait_for_function("state.view.x === (canvas.clientWidth - state.placed.width) / 2")
+    page.keyboard.press("+")
+    moved = page.evaluate("state.view.x")
+    page.set_viewport_size({"width": 900, "height": 900})
+    page.wait_for_function("canvas.clientWidth === 900")
+    assert page.evaluate("state.view.x") == moved
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_boxes_follow_the_colours_of_the_system(scheme: str, shown: Opens) -> None:
     page = shown(drawn.mlp(), color_scheme=scheme)
@@ -237,5 +248,8 @@ def test_a_notebook_shows_the_page_in_a_frame(tmp_path: Path, open_page: Opens) 
     (tmp_path / "notebook.html").write_text(f"<!doctype html><body>{frame}</body>")
     page = open_page(tmp_path / "notebook.html")
     inside = page.frame_locator("iframe")
-    inside.locator("[data-box='3']").click()
+    box, frame = inside.locator("[data-box='3']"), page.locator("iframe").bounding_box()
+    middle = box.bounding_box()["x"] + box.bounding_box()["width"] / 2
+    assert middle == pytest.approx(frame["x"] + frame["width"] / 2, abs=2)
+    box.click()
     assert "linear" in inside.locator("#panel h2").inner_text()

@@ -22,6 +22,7 @@ const state = {
   view: { x: 0, y: 0, scale: 1 },
   placed: null, // coordinates of everything visible
   scale: null, // of the bars
+  first: false, // whether the view is the one that the page began with
   area: NOTHING, // of the drawing, what is drawn
 };
 
@@ -178,6 +179,7 @@ function openAll(all) {
 /* ------------------------------------------------------------------ zoom and pan */
 
 function show() {
+  state.first = false;
   const { x, y, scale } = state.view;
   world.setAttribute("transform", `translate(${x} ${y}) scale(${scale})`);
   canvas.classList.toggle("far", scale < FAR);
@@ -199,10 +201,10 @@ function zoom(factor, x = canvas.clientWidth / 2, y = canvas.clientHeight / 2) {
   show();
 }
 
-/* The view in which everything can be seen. */
-function whole() {
+/* The view in which everything can be seen, at `most` times its size. */
+function whole(most) {
   const { width, height } = state.placed;
-  const scale = Math.min(canvas.clientWidth / width, canvas.clientHeight / height, 1.5);
+  const scale = Math.min(canvas.clientWidth / width, canvas.clientHeight / height, most);
   return {
     scale,
     x: (canvas.clientWidth - width * scale) / 2,
@@ -211,13 +213,13 @@ function whole() {
 }
 
 function fit() {
-  state.view = whole();
+  state.view = whole(1.5);
   show();
 }
 
 /* The first view: all of it where that can be read, otherwise its upper end. */
 function start() {
-  const view = whole();
+  const view = whole(1);
   if (view.scale < 0.6) {
     const { width, boxes } = state.placed;
     view.scale = Math.min(1, Math.max(0.6, canvas.clientWidth / width));
@@ -228,8 +230,12 @@ function start() {
     view.y = 0;
   }
   state.view = view;
-  zoom(Math.min(1, 1 / view.scale));
+  show();
+  state.first = true;
 }
+
+/* A frame gets its size late, a window gets another one: then the first view is another one. */
+new ResizeObserver(() => (state.first ? start() : show())).observe(canvas);
 
 let drag = null;
 

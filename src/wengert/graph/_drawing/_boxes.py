@@ -199,5 +199,5 @@ def _tag(part: Part) -> str:
     """What stands at the right of the title, as far as there is room."""
     if part.kind == REPEAT:
         return f"\N{MULTIPLICATION SIGN} {part.count:,}"
-    room = WIDTH - 28 - text_width(part.title, _SIZE)
+    room = WIDTH - 40 - text_width(part.title, _SIZE)
     return fit(part.label, _SMALL, room) if part.label and room > 24 else ""
