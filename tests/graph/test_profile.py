@@ -424,6 +424,15 @@ def test_lines_modules_and_calls():
     assert json.loads(timeline.to_json())["peak"]["nbytes"] == 20608
 
 
+def test_modules_of_one_path_are_one_band():
+    models = [nn.Sequential(nn.Linear(4, 4), nn.Tanh()) for _ in range(2)]
+    with wengert.graph.profile() as memory:
+        sum(model(leaf(3, 4)).sum() for model in models).backward()
+    names = [band.name for band in memory.timeline.modules]
+    assert sorted(names) == ["Sequential.0", "Sequential.1"]
+    assert [share.name for share in memory.timeline.peak.by_module()] == names
+
+
 def test_text():
     x = wengert.ones(1000, requires_grad=True)
     with wengert.graph.profile() as memory:

@@ -215,3 +215,16 @@ def test_walks_inside_transforms_are_seen() -> None:
     finally:
         recorder.stop()
     assert recorder.report().backward_calls == 2
+
+
+def test_forgets_a_call_that_raised(recorder, w):
+    def refuse(g):
+        raise ValueError("not today")
+
+    y = w.exp()
+    y.register_hook(refuse)
+    with pytest.raises(ValueError, match="not today"):
+        y.sum().backward()
+    assert not recorder._open
+    (line,) = recorder.report().lines
+    assert (line.calls, line.released_nodes, line.released_bytes) == (1, 0, 0)

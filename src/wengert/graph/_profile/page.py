@@ -124,13 +124,12 @@ def _nodes(timeline: Timeline, found: Sequence[Holding]) -> str:
                 _number(_format.size(node.nbytes)),
                 _bar(timeline, node.nbytes, None),
                 _number(timeline.share(so_far)),
-                _cell(escape(node.op)),
-                _cell(escape(node.module)),
+                _node(node),
                 _code(node.where, node.text),
-                _cell(escape(_format.short(node.until))),
+                f'<td class="until">{escape(_format.short(node.until))}</td>',
             ]
         )
-    head = ["bytes", "share", "cumulative", "node", "module", "line", "until"]
+    head = ["bytes", "share", "cumulative", "node, module", "line", "until"]
     return _table(head, rows, {0, 2}) + _more(len(found))
 
 
@@ -138,15 +137,14 @@ def _left(timeline: Timeline) -> str:
     rows = [
         [
             _number(_format.size(node.nbytes)),
-            _cell(escape(node.op)),
-            _cell(escape(node.module)),
+            _node(node),
             _code(node.where, node.text),
             _number(_format.duration(node.since)),
         ]
         for node in timeline.left[:_ROWS]
     ]
-    head = ["bytes", "node", "module", "line", "since"]
-    return f'<div class="scroll">{_table(head, rows, {0, 4})}</div>{_more(len(timeline.left))}'
+    head = ["bytes", "node, module", "line", "since"]
+    return f'<div class="scroll">{_table(head, rows, {0, 3})}</div>{_more(len(timeline.left))}'
 
 
 def _calls(timeline: Timeline) -> str:
@@ -200,6 +198,11 @@ def _code(where: str, text: str) -> str:
     """A line of code, or a module: where it is, and below that what it says."""
     source = f"<code>{escape(text)}</code>" if text else ""
     return f'<td class="place"><span>{escape(_format.short(where))}</span>{source}</td>'
+
+
+def _node(node: Holding) -> str:
+    """A node: its operation, and below that its module."""
+    return f'<td class="node">{escape(node.op)}<span>{escape(node.module)}</span></td>'
 
 
 def _bar(timeline: Timeline, nbytes: int, colour: int | None) -> str:

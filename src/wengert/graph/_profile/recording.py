@@ -394,8 +394,10 @@ class Recording:
         key = tuple(map(id, chain))
         number = self._paths.get(key)
         if number is None:
-            number = self._paths[key] = len(self.modules)
-            self.modules.append(site.path())
+            path = site.path()
+            if path not in self.modules:  # modules of different models may have one path
+                self.modules.append(path)
+            number = self._paths[key] = self.modules.index(path)
             self._refs.append(chain)
         return number
 
