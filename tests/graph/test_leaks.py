@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import linecache
+import queue
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -334,6 +335,65 @@ def a_state_of_two() -> list[Leak]:
     return found()
 
 
+def a_state_beside_an_output() -> list[Leak]:
+    """state: _, state = layer(wengert.ones(1, 2, 4), state.detach())"""
+    layer, state = nn.GRU(4, 8), None
+    for _ in range(STEPS):
+        _, state = layer(wengert.ones(1, 2, 4), state)  # HERE
+        train()
+    return found()
+
+
+def states_in_two_names() -> list[Leak]:
+    """state: h, c = cell(wengert.ones(2, 4), (h.detach(), c.detach()))"""
+    cell = nn.LSTMCell(4, 8)
+    h = c = wengert.zeros(2, 8)
+    for _ in range(STEPS):
+        h, c = cell(wengert.ones(2, 4), (h, c))  # HERE
+        train()
+    return found()
+
+
+def a_queue() -> list[Leak]:
+    """container: waiting.put(a_loss().item())"""
+    waiting: queue.Queue[Any] = queue.Queue()
+    for _ in range(STEPS):
+        waiting.put(a_loss())  # HERE
+        train()
+    return found()
+
+
+def several_lines() -> list[Leak]:
+    """container: losses.append((a_loss() / 2).item())"""
+    losses: list[Any] = []
+    for _ in range(STEPS):
+        losses.append(  # HERE
+            a_loss() / 2  # the half
+        )
+        train()
+    return found()
+
+
+def other_ways_to_add() -> list[Leak]:
+    """container: losses = losses + [loss.item()]"""
+    losses: list[Any] = []
+    for _ in range(STEPS):
+        loss = a_loss()
+        losses = losses + [loss]  # HERE # noqa: RUF005
+        train()
+    return found()
+
+
+def updated() -> list[Leak]:
+    """container: losses.update({step: loss.item()})"""
+    losses: dict[int, Any] = {}
+    for step in range(STEPS):
+        loss = a_loss()
+        losses.update({step: loss})  # HERE
+        train()
+    return found()
+
+
 class Agent:
     last = None
 
@@ -409,7 +469,8 @@ LEAKING = [
     a_dict_by_number, a_deque, objects_in_a_list, objects_of_several_parts, exceptions_in_a_list,
     a_list_under_another_name, a_global_list, a_state, a_state_whose_graph_is_retained,
     a_state_of_two, a_state_in_an_attribute, a_list_in_an_attribute, a_state_set_from_outside,
-    a_closure, a_graph_that_nobody_uses,
+    a_closure, a_state_beside_an_output, states_in_two_names, a_queue, several_lines,
+    other_ways_to_add, updated, a_graph_that_nobody_uses,
 ]  # fmt: skip
 
 
@@ -572,6 +633,17 @@ SOUND = [
 def test_sound_programs_are_not_accused(program: Callable[[], Iterator[list[Leak]]]) -> None:
     for leaks in program():
         assert leaks == []
+
+
+def test_sums_in_one_container_are_one_leak() -> None:
+    totals: dict[str, Any] = {"a": 0.0, "b": 0.0}
+    for _ in range(STEPS):
+        for name in totals:
+            totals[name] += a_loss()
+        train()
+    (leak,) = found()
+    assert (leak.kind, leak.held, leak.graphs) == ("sum", "totals[*]", 2)
+    assert leak.remedy == "totals[name] += a_loss().item()"
 
 
 def test_how_many_calls_are_many() -> None:

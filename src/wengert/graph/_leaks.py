@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from wengert.graph._live import Census, LiveGraph, LiveTensor
 
 # Of several names for what grows, the ones whose line says the most come first.
-_GROWN = 3
 _TELLING = ("sum", "average", "state", "container", "name", "")
 
 
@@ -74,17 +73,18 @@ class Leak:
 def leaks_of(census: Census, calls: int) -> list[Leak]:
     """The leaks of a census, those with the most bytes first."""
     patience = max(calls, 2 * census.longest)
-    leaks, others = [], []
+    grown, others = [], []
     for graph in census.graphs:
         if graph.grew >= (calls if graph.severed else patience):
-            leaks.append(_leak([graph], _holder(graph)))
+            grown.append(graph)
         elif graph.nbytes and not _in_use(graph, patience):
             others.append(graph)
+    leaks = [_leak(graphs, holder, grown=True) for graphs, holder in _alike(grown)]
     for graphs, holder in _alike(others):
         if len({graph.age for graph in graphs}) < patience:
             graphs = [g for g in graphs if g.age >= patience and g.passed is None]
         if graphs:
-            leaks.append(_leak(graphs, holder))
+            leaks.append(_leak(graphs, holder, grown=False))
     return sorted(leaks, key=lambda leak: (leak.nbytes, leak.nodes), reverse=True)
 
 
@@ -115,19 +115,14 @@ def _alike(graphs: list[LiveGraph]) -> Iterator[tuple[list[LiveGraph], Holder | 
         yield members, ways[id(max(members, key=lambda g: g.oldest))][key]
 
 
-def _holder(graph: LiveGraph) -> Holder | None:
-    """The most telling name for what carries or keeps a graph."""
-    return min(graph.tops[0].holders, key=lambda holder: _order(graph, holder), default=None)
-
-
 def _order(graph: LiveGraph, holder: Holder) -> tuple[bool, int]:
     return graph.grew == 1 and not holder.containers, _TELLING.index(holder.kind)
 
 
-def _leak(graphs: list[LiveGraph], holder: Holder | None) -> Leak:
+def _leak(graphs: list[LiveGraph], holder: Holder | None, grown: bool) -> Leak:
     graph = max(graphs, key=lambda g: g.oldest)
     top = graph.tops[0]
-    kind = _kind(graphs, top, holder)
+    kind = _kind(top, holder) if grown else "container" if len(graphs) > 1 else "kept"
     where, _, line = top.made.partition("(")[2].removesuffix(")").partition("  ")
     if holder is not None and holder.stored:
         where, line = holder.stored, holder.text
@@ -158,13 +153,10 @@ def _leak(graphs: list[LiveGraph], holder: Holder | None) -> Leak:
     return replace(leak, text=text)
 
 
-def _kind(graphs: list[LiveGraph], top: LiveTensor, holder: Holder | None) -> str:
+def _kind(top: LiveTensor, holder: Holder | None) -> str:
+    """What makes a graph grow."""
     if holder is not None and holder.path.endswith(".grad"):
         return "grad"
-    if len(graphs) > 1:
-        return "container"
-    if graphs[0].grew < _GROWN:
-        return "kept"
     if holder is not None and holder.kind in ("sum", "average"):
         return holder.kind
     unknown = holder is None or not holder.kind
@@ -200,6 +192,10 @@ def _what(leak: Leak) -> str:
     size = f"{leak.nodes:,} operations and {_format.size(leak.nbytes)}"
     if leak.kind == "kept":
         return f"keeps a graph of {size} that no backward has passed for {leak.calls:,} calls"
+    if leak.kind in ("sum", "average", "state", "grad") and leak.graphs > 1:
+        return (
+            f"keeps {leak.graphs:,} graphs that grew over {leak.calls:,} backward calls to {size}"
+        )
     if leak.graphs > 1:
         return f"keeps {leak.graphs:,} graphs, {size}, from {leak.calls:,} backward calls"
     return f"keeps a graph that grew over {leak.calls:,} backward calls to {size}"

@@ -269,10 +269,13 @@ class _Counting:
         names: dict[tuple[str, str], list[_Held]] = defaultdict(list)
         graphs = []
         for group, tops in zip(self.groups, self.tops, strict=True):
-            below = [group if group[-1] is top else self.below(top) for top in tops]
-            graph = self.graph(group, tops, below)
+            found = [self.top(top) for top in tops]
+            grew = len({self.step(node.seq) for node in group})
+            if grew >= _GROWN:  # first what goes on from itself
+                found.sort(key=lambda one: not _goes_on(one[0]))
+            graph = self.graph(group, tuple([top for top, _ in found]), grew)
             graphs.append(graph)
-            for top, nodes in zip(graph.tops, below, strict=True):
+            for top, nodes in found:
                 for holder in {(h.places, h.scope): h for h in top.holders}.values():
                     names[holder.places, holder.scope].append(_Held(graph, nodes, holder))
         holders = [_held_by(*name, held) for name, held in names.items()]
@@ -298,37 +301,33 @@ class _Counting:
         used = {id(edge) for node in group for edge in node.edges}
         tops = [node for node in reversed(group) if id(node) not in used][:_TOPS]
         carried = self.carried(group)
-        if carried is not None:
-            tops = [carried, *[node for node in tops if node is not carried]][:_TOPS]
-        return tops
+        return [*carried, *[node for node in tops if node not in carried]][:_TOPS]
 
-    def carried(self, group: list[Node]) -> Node | None:
-        """The node of a living tensor through which a graph grows from call to call."""
-        spread: dict[tuple[int, int], set[int]] = defaultdict(set)  # when each line ran
+    def carried(self, group: list[Node]) -> list[Node]:
+        """The nodes of living tensors through which a graph may grow from call to call."""
+        spread: dict[tuple[Any, ...], set[int]] = defaultdict(set)  # when each line ran
         for node in group:
-            spread[id(node.code), node.lasti].add(self.step(node.seq))
+            spread[_kind(node)].add(self.step(node.seq))
         most = max(map(len, spread.values()))
         if most < _GROWN:
-            return None
-        for node in reversed(group):
-            if 2 * len(spread[id(node.code), node.lasti]) > most and id(node) in self.of_node:
-                return node
-        return None
+            return []
+        living = [node for node in reversed(group) if id(node) in self.of_node]
+        return [node for node in living if 2 * len(spread[_kind(node)]) > most][:_TOPS]
 
-    def graph(self, group: list[Node], tops: list[Node], below: list[list[Node]]) -> LiveGraph:
+    def graph(self, group: list[Node], tops: tuple[LiveTensor, ...], grew: int) -> LiveGraph:
         """A graph as plain data."""
         first, latest = group[0], group[-1]
         where = f"{first.code.co_filename}:{line_of(first.code, first.lasti)}"
         passes = [self.passes[node.seq] for node in group if node.seq in self.passes]
         return LiveGraph(
-            tops=tuple([self.top(*pair) for pair in zip(tops, below, strict=True)]),
+            tops=tops,
             nodes=len(group),
             nbytes=_bytes(group),
             age=self.age(latest.seq),
             oldest=self.age(first.seq),
             where=where,
             text=place(first.code, first.lasti).removeprefix(where).strip(),
-            grew=len({self.step(node.seq) for node in group}),
+            grew=grew,
             passed=min(map(self.age, passes), default=None),
             severed=any(_severed(node) for node in group),
         )
@@ -343,21 +342,23 @@ class _Counting:
                     waiting.append(self.alive[id(edge)])
         return list(found.values())
 
-    def top(self, node: Node, below: list[Node]) -> LiveTensor:
-        """What keeps a graph, and who holds it."""
+    def top(self, node: Node) -> tuple[LiveTensor, list[Node]]:
+        """What keeps a graph, who holds it, and what it keeps."""
+        below = self.below(node)
         scalar = math.prod(node.shape) == 1
         holders = []
         for thing in self.carriers(node):
             for way in self.search.ways(thing):
                 store = self.stores.store_of(way, node, scalar)
                 holders.append(way.holder(store))
-        return LiveTensor(
+        found = LiveTensor(
             made=self.made(node),
             shape=tuple(node.shape),
             holders=tuple(holders),
             nodes=len(below),
             nbytes=_bytes(below),
         )
+        return found, below
 
     def made(self, node: Node) -> str:
         """The operation of a node, its module if it has one, and its line."""
@@ -387,6 +388,15 @@ def _held_by(name: str, scope: str, held: list[_Held]) -> HeldBy:
         stored=latest.stored,
         text=latest.text,
     )
+
+
+def _goes_on(top: LiveTensor) -> bool:
+    return any(holder.kind in ("sum", "average", "state") for holder in top.holders)
+
+
+def _kind(node: Node) -> tuple[Any, ...]:
+    """Where and of what kind a node is: what a line makes each time it runs."""
+    return id(node.code), node.lasti, type(node), node.index
 
 
 def _edge(tensor: Tensor) -> Node | None:

@@ -74,7 +74,7 @@ def remedy(put: Put, names: Set[str], scalar: bool) -> tuple[str, str]:
         return ("sum", _edited(put, put.value, cut)) if sums else ("state", "")
     if (put.how == "assign" or (put.how == "item" and put.goes_on())) and not put.path:
         return _assignment(put, cut)
-    if put.how == "assign" and put.goes_on():
+    if put.how == "assign" and put.goes_on() and not _literals(put.value):
         name = ast.unparse(put.target)
         return "state", f"{name} = tuple(s.detach() for s in {name})"
     return "container", _contained(put, names, cut)
@@ -83,6 +83,8 @@ def remedy(put: Put, names: Set[str], scalar: bool) -> tuple[str, str]:
 def _contained(put: Put, names: Set[str], cut: str) -> str:
     """A statement that puts something into a container."""
     value = put.value
+    if put.how == "assign" and len(put.path) == 1 and _literals(value):
+        return _edited_all(put, _literals(value), cut)
     if put.how in ("extend", "augment"):
         inner = value.elts if isinstance(value, (ast.List, ast.Tuple)) else []
         if len(inner) == 1:
@@ -99,6 +101,12 @@ def _contained(put: Put, names: Set[str], cut: str) -> str:
     return "" if part is None else _edited(put, part, cut)
 
 
+def _literals(value: ast.expr) -> list[ast.expr]:
+    """What is written out of tuples and lists that are assigned, or added to another one."""
+    literals = [term for term in _terms(value) if isinstance(term, (ast.Tuple, ast.List))]
+    return [one for literal in literals for one in literal.elts if not _is_constant(one)]
+
+
 def _is_method(value: ast.expr, inner: ast.expr) -> bool:
     """Whether a call is one of a tensor's methods, or of their results'."""
     while isinstance(value, (ast.Call, ast.Attribute)):
@@ -113,6 +121,7 @@ def _part(value: ast.expr, path: tuple[str, ...]) -> ast.expr | None:
         if isinstance(value, ast.Dict):
             pairs = zip(value.keys, value.values, strict=True)
             inner = [v for k, v in pairs if isinstance(k, ast.Constant) and k.value == step]
+            inner = inner or value.values
         elif isinstance(value, ast.Call):
             inner = [word.value for word in value.keywords if word.arg == step.removeprefix(".")]
             inner = inner or (value.args if step.startswith(".") else [])
@@ -143,6 +152,9 @@ def _assignment(put: Put, cut: str) -> tuple[str, str]:
                 return "sum", f"{name} {sign}= {_cut(put, others[0], cut)}"
         return "sum", _edited_all(put, others, cut)
     again = contains(value, {name})
+    if again and put.unpacked and isinstance(put.node, ast.Assign):
+        together = [one for target in put.node.targets for one in getattr(target, "elts", ())]
+        again = contains(value, set(map(ast.unparse, together)))
     if again:
         return "state", put.source.written(put.node, [(one, "", ".detach()") for one in again])
     if put.unpacked:

@@ -7,6 +7,7 @@ from typing import Any
 
 from wengert._core import Leaf, Node, Site
 from wengert.autograd._saved.packing import SaverSite
+from wengert.graph._parts import namespace_of
 
 Calls = tuple[tuple[str, int], ...]
 
@@ -53,8 +54,25 @@ class Sites:
 
     def _below(self, module: Any) -> dict[int, str]:
         if id(module) not in self.names:
-            self.names[id(module)] = {id(m): name for name, m in module.named_modules()}
+            self.names[id(module)] = _children(module)
         return self.names[id(module)]
+
+
+def _children(module: Any) -> dict[int, str]:
+    """By the ids of a module and of those below it: their names. No method of theirs is called."""
+    names: dict[int, str] = {}
+    waiting = [("", module)]
+    while waiting:
+        name, one = waiting.pop()
+        if id(one) not in names:
+            names[id(one)] = name
+            below = (namespace_of(one) or {}).get("_modules") or {}
+            prefix = f"{name}." if name else ""
+            inner = [
+                (f"{prefix}{key}", child) for key, child in dict.items(below) if child is not None
+            ]
+            waiting += reversed(inner)
+    return names
 
 
 def parameter_names(nodes: Iterable[Node]) -> dict[int, str]:

@@ -53,7 +53,13 @@ class Source:
                 [data[:first], before.encode(), data[first:last], behind.encode(), data[last:]]
             )
             end += len(before.encode()) + len(behind.encode())
-        return " ".join(part.strip() for part in data[start:end].decode().splitlines())
+        text = data[start:end].decode()
+        if "\n" not in text:
+            return text
+        try:
+            return ast.unparse(ast.parse(text))  # in one line, without comments
+        except SyntaxError:
+            return " ".join(line.strip() for line in text.splitlines())
 
 
 def source_of(file: str) -> Source | None:

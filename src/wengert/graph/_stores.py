@@ -78,7 +78,7 @@ class Stores:
 
 def _places(way: Way) -> Iterator[_Place]:
     """Where a way ends: behind its last attribute, or behind the one before."""
-    root, steps = way.root, way.steps
+    root, steps = way.root, [step for step in way.steps if not _is_inner(step)]
     scope = [(root.file, root.line)] if root.file else []
     attributes = [k for k, step in enumerate(steps) if step.text.startswith(".")]
     for anchor in [*reversed(attributes), -1][:2]:
@@ -89,6 +89,12 @@ def _places(way: Way) -> Iterator[_Place]:
             owner = steps[anchor].owner
             functions = tuple(dict.fromkeys([*(_methods(owner) if owner else []), *scope]))
             yield _Place(steps[anchor].name, True, items, functions)
+
+
+def _is_inner(step: Step) -> bool:
+    """Whether a step leads to where a queue, or a container in Python, keeps its items."""
+    of_library = step.owner and _parts.module_of(step.owner) in ("queue", "collections")
+    return bool(of_library) and step.name in ("queue", "data")
 
 
 def _item(step: Step) -> str:
