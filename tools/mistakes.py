@@ -250,15 +250,20 @@ def both(*outputs: tuple[str, str]) -> str:
 def summary(mistakes: list[Mistake]) -> str:
     """A table of the lines that both name, those in bold that the correction touches."""
     rows = ["| program | to change | PyTorch names | wengert names |", "|---|---|---|---|"]
+    hits = [0, 0]
     for mistake in mistakes:
         touched, _ = corrected(mistake.name)
-        cells = [
-            ", ".join(f"**{n}**" if n in touched else str(n) for n in named(mistake.name, text))
-            for text in (mistake.theirs, mistake.ours)
-        ]
-        change = ", ".join(map(str, sorted(touched)))
-        rows.append(f"| `{mistake.name}.py` | {change} | {' | '.join(c or '-' for c in cells)} |")
-    return "\n" + "\n".join(rows) + "\n\n"
+        cells = [", ".join(map(str, sorted(touched)))]
+        for k, text in enumerate((mistake.theirs, mistake.ours)):
+            lines = named(mistake.name, text)
+            hits[k] += not touched.isdisjoint(lines)
+            cells.append(", ".join(f"**{n}**" if n in touched else str(n) for n in lines) or "-")
+        rows.append(f"| `{mistake.name}.py` | {' | '.join(cells)} |")
+    table = "\n".join(rows)
+    return (
+        f"\n{table}\n\nOf {len(mistakes)} programs, PyTorch names a line to change in {hits[0]},"
+        f" wengert in {hits[1]}.\n\n"
+    )
 
 
 def written(page: str, name: str, text: str) -> str:
