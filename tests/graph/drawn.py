@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from functools import cache
+from functools import cache, partial
 
 import wengert
 import wengert.nn.functional as F
@@ -85,7 +85,7 @@ def two_losses() -> Drawing:
 
 
 @cache
-def tangled(count: int = 400) -> Drawing:
+def tangled(count: int = 150) -> Drawing:
     """No structure at all: each operation uses something computed before."""
     dice = random.Random(0)
     made = [wengert.randn(3, 3, requires_grad=True) for _ in range(20)]
@@ -104,6 +104,10 @@ def tangled(count: int = 400) -> Drawing:
 
 
 ALL = {
-    made.__name__: made
-    for made in (mlp, resnet, recurrent, transformer, two_losses, tangled)
-}  # fmt: skip
+    "mlp": mlp,
+    "resnet": resnet,
+    "recurrent": partial(recurrent, 60),
+    "transformer": partial(transformer, 6),
+    "two_losses": two_losses,
+    "tangled": tangled,
+}

@@ -102,19 +102,27 @@ def test_released_boxes_are_marked() -> None:
     assert 'class="box op released root"' in draw(loss).svg()
 
 
-def test_png_has_twice_the_size_and_shows_something(drawing: Drawing) -> None:
-    placed = drawing._placed()
+@pytest.mark.parametrize("name", ["mlp", "two_losses", "recurrent"])
+def test_png_has_twice_the_size_and_shows_something(name: str) -> None:
+    drawing = drawn.ALL[name]()
+    size = re.search(r'width="(\d+)" height="(\d+)"', drawing.svg())
+    assert size is not None
     data = drawing.png()
     assert data.startswith(b"\x89PNG\r\n\x1a\n")
     image = Image.open(io.BytesIO(data)).convert("RGB")
-    pixels = image.width * image.height
-    zoom = 2 if placed.width * placed.height * 4 <= 16e6 else image.height / placed.height
-    assert pixels <= 16.1e6
-    assert image.height >= placed.height * zoom - 1
+    assert image.size == (2 * int(size[1]), 2 * int(size[2]))
+    assert image.getpixel((0, 0)) == (246, 247, 249)  # the ground, in light colours
     colours = image.getcolors(1 << 24)
     assert colours is not None
     assert len(colours) > 20
-    assert max(colours)[1] in ((246, 247, 249), (236, 239, 244), (255, 255, 255))
+    shown = {colour for count, colour in colours if count > 100}
+    assert {(255, 255, 255), (28, 34, 48)} <= shown  # boxes, and their titles
+
+
+def test_a_large_png_is_smaller_than_twice_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wengert.graph._drawing._png._PIXELS", 1e4)
+    image = Image.open(io.BytesIO(drawn.mlp().png()))
+    assert 0.9e4 < image.width * image.height < 1.1e4
 
 
 def test_png_without_fonts_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
