@@ -55,6 +55,7 @@ def running(node: ast.AST, into_functions: bool = True) -> Iterator[ast.AST]:
         yield from running(child, into_functions)
 
 
+@cache
 def imports_of(module: str, into_functions: bool = True) -> set[tuple[str, int]]:
     """What a module imports, as (dotted module name, line).
 

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import ast
-from pathlib import Path
-
-import pytest
 
 from tests.source import ROOT, python_files, tree_of
 
@@ -15,19 +12,15 @@ FUNCTION_LINES = 60
 FILES = python_files("src", "tests", "benchmarks", "tools", "examples")
 
 
-def relative(path: Path) -> str:
-    return str(path.relative_to(ROOT))
+def test_modules_are_short() -> None:
+    lengths = {str(path.relative_to(ROOT)): len(path.read_text().splitlines()) for path in FILES}
+    assert {path: n for path, n in lengths.items() if n > MODULE_LINES} == {}
 
 
-@pytest.mark.parametrize("path", FILES, ids=relative)
-def test_module_is_short(path: Path) -> None:
-    assert len(path.read_text().splitlines()) <= MODULE_LINES
-
-
-@pytest.mark.parametrize("path", FILES, ids=relative)
-def test_functions_are_short(path: Path) -> None:
+def test_functions_are_short() -> None:
     long = {
-        f"{node.name} (line {node.lineno})": length
+        f"{path.relative_to(ROOT)}, line {node.lineno}: {node.name}": length
+        for path in FILES
         for node in ast.walk(tree_of(path))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and (length := (node.end_lineno or node.lineno) - node.lineno + 1) > FUNCTION_LINES

@@ -15,6 +15,7 @@ import pytest
 
 import wengert
 from tests.ops import calls
+from tests.ops.each import each
 from tests.ops.rows import Row, all_rows
 from wengert import nn
 from wengert.autograd import (
@@ -200,7 +201,7 @@ class TestWhatIsFound:
 
 
 class TestWhatIsFine:
-    @pytest.mark.parametrize("row", [r for r in all_rows() if r.grad], ids=str)
+    @each(r for r in all_rows() if r.grad)
     def test_operations_that_write_to_nothing_that_is_saved(self, row: Row) -> None:
         """Neither forward nor backward: the second backward would see it."""
         with detect_anomaly(check_nan=False, check_writes=True):

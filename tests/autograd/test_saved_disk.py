@@ -15,6 +15,7 @@ import pytest
 
 import wengert
 from tests.ops import calls
+from tests.ops.each import each
 from tests.ops.rows import Row, all_rows
 from wengert import nn
 from wengert.autograd import GraphError, grad
@@ -47,7 +48,7 @@ def folder(tmp_path_factory: Any) -> Path:
     return made
 
 
-@pytest.mark.parametrize("row", ROWS, ids=str)
+@each(ROWS)
 def test_gradients_are_the_same_to_the_bit(row: Row, folder: Path) -> None:
     def gradients() -> list[np.ndarray]:
         wengert.manual_seed(0)

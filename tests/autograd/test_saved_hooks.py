@@ -11,6 +11,7 @@ import pytest
 
 import wengert
 from tests.ops import calls
+from tests.ops.each import each
 from tests.ops.rows import Row, all_rows
 from wengert import nn
 from wengert.autograd import Function, GraphReleasedError, SavedTensorOverwrittenError, grad
@@ -147,7 +148,7 @@ def from_bytes(packed: Any) -> Any:
     return wengert.from_numpy(np.frombuffer(data, dtype).reshape(shape).copy())
 
 
-@pytest.mark.parametrize("row", ROWS, ids=str)
+@each(ROWS)
 def test_derivatives_are_the_same_through_hooks(row: Row) -> None:
     """Of every operation, to the second order."""
     order = 2 if row.second else 1

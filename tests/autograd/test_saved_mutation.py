@@ -12,6 +12,7 @@ import pytest
 
 import wengert
 from tests.ops import calls
+from tests.ops.each import each
 from tests.ops.rows import Row, all_rows
 from wengert import _storage, nn
 from wengert.autograd import Function, SavedTensorOverwrittenError, grad
@@ -125,7 +126,7 @@ def erase(tensors: list[Any]) -> None:
             t.zero_()
 
 
-@pytest.mark.parametrize("row", ROWS, ids=str)
+@each(ROWS)
 def test_inputs_and_outputs_may_be_erased(row: Row) -> None:
     """Of every operation: all its inputs and outputs, before backward."""
 

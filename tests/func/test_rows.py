@@ -13,6 +13,7 @@ import pytest
 
 import wengert
 from tests.ops import calls
+from tests.ops.each import each
 from tests.ops.rows import Row, all_rows
 from wengert.autograd._transforms import batched
 
@@ -122,7 +123,7 @@ def choices(count: int) -> dict[str, set[int]]:
     return {"first": {0}} if count == 1 else every
 
 
-@pytest.mark.parametrize("row", ROWS, ids=str)
+@each(ROWS)
 def test_batch_equals_samples(row: Row) -> None:
     args, samples = samples_of(row)
     function, first = function_of(row, args), samples[0]
@@ -156,7 +157,7 @@ def test_batch_equals_samples(row: Row) -> None:
                 )  # fmt: skip
 
 
-@pytest.mark.parametrize("row", DIFFERENTIABLE, ids=str)
+@each(DIFFERENTIABLE)
 def test_forward_mode_is_the_transpose_of_reverse_mode(row: Row) -> None:
     args = row.make(calls.rng_of(row))
     function = function_of(row, args)
@@ -187,7 +188,7 @@ def test_forward_mode_is_the_transpose_of_reverse_mode(row: Row) -> None:
     assert forward == pytest.approx(reverse, rel=1e-8, abs=1e-9, nan_ok=True)
 
 
-@pytest.mark.parametrize("row", DIFFERENTIABLE, ids=str)
+@each(DIFFERENTIABLE)
 def test_gradient_of_a_batch_equals_samples(row: Row) -> None:
     args, samples = samples_of(row)
     floats = [k for k, a in enumerate(samples[0]) if a.dtype.kind in "fc"]
@@ -214,7 +215,7 @@ def test_gradient_of_a_batch_equals_samples(row: Row) -> None:
             )
 
 
-@pytest.mark.parametrize("row", DIFFERENTIABLE, ids=str)
+@each(DIFFERENTIABLE)
 def test_rows_and_columns_of_the_jacobian_agree(row: Row) -> None:
     """vmap over a pullback, which is `jacrev`, and over a pushforward, which is `jacfwd`."""
     args = row.make(calls.rng_of(row))

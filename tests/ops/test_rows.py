@@ -9,6 +9,7 @@ import pytest
 
 import wengert
 from tests.ops import calls
+from tests.ops.each import each
 from tests.ops.rows import ErrorRow, Row, all_errors, all_rows
 
 ROWS = all_rows()
@@ -19,10 +20,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:torch.* is deprecated"),
     pytest.mark.filterwarnings("ignore:.* is in beta"),
 ]
-
-
-def by_name(row: Any) -> str:
-    return str(row)
 
 
 def same(ours: Any, theirs: Any, rtol: float, atol: float) -> None:
@@ -37,7 +34,7 @@ def same(ours: Any, theirs: Any, rtol: float, atol: float) -> None:
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize("row", ROWS, ids=by_name)
+@each(ROWS)
 def test_forward_equals_torch(row: Row, torch: Any) -> None:
     args = row.make(calls.rng_of(row))
     ours, _ = calls.call(wengert, row, args, grad=row.grad)
@@ -50,7 +47,7 @@ def test_forward_equals_torch(row: Row, torch: Any) -> None:
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize("row", DIFFERENTIABLE, ids=by_name)
+@each(DIFFERENTIABLE)
 def test_gradient_equals_torch(row: Row, torch: Any) -> None:
     args = row.make(calls.rng_of(row))
     found = []
@@ -81,7 +78,7 @@ def substitute(value: Any, arrays: Any) -> Any:
     return value
 
 
-@pytest.mark.parametrize("row", DIFFERENTIABLE, ids=by_name)
+@each(DIFFERENTIABLE)
 def test_gradient_equals_differences(row: Row) -> None:
     args = row.make(calls.rng_of(row))
     arrays = calls.arrays_of(args)
@@ -97,7 +94,7 @@ def test_gradient_equals_differences(row: Row) -> None:
     np.testing.assert_allclose(ours, calls.numeric(value, arrays, directions), rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("row", [r for r in DIFFERENTIABLE if r.second], ids=by_name)
+@each(r for r in DIFFERENTIABLE if r.second)
 def test_second_derivative_equals_differences(row: Row) -> None:
     args = row.make(calls.rng_of(row))
     arrays = calls.arrays_of(args)
@@ -122,13 +119,17 @@ def test_second_derivative_equals_differences(row: Row) -> None:
     np.testing.assert_allclose(ours, numeric, rtol=1e-4, atol=1e-5)
 
 
-DTYPE_CASES = [(row, d) for row in ROWS for d in row.dtypes]
 TOLERANCE = {"float16": 2e-3, "bfloat16": 2e-2, "float32": 2e-5, "complex64": 2e-5}
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize(("row", "dtype"), DTYPE_CASES, ids=lambda v: str(v))
-def test_dtypes_equal_torch(row: Row, dtype: str, torch: Any) -> None:
+@each(r for r in ROWS if r.dtypes)
+def test_dtypes_equal_torch(row: Row, torch: Any) -> None:
+    for dtype in row.dtypes:
+        check_dtype(row, dtype, torch)
+
+
+def check_dtype(row: Row, dtype: str, torch: Any) -> None:
     def converted(array: np.ndarray) -> np.ndarray:
         if array.dtype != np.float64 or dtype == "bfloat16":
             return array
@@ -152,7 +153,7 @@ def test_dtypes_equal_torch(row: Row, dtype: str, torch: Any) -> None:
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize("row", all_errors(), ids=by_name)
+@each(all_errors())
 def test_errors_are_of_torchs_class(row: ErrorRow, torch: Any) -> None:
     args = row.make(calls.rng_of(row))
     for library, match in ((torch, None), (wengert, row.match)):

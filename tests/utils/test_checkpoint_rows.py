@@ -7,10 +7,10 @@ import warnings
 from typing import Any
 
 import numpy as np
-import pytest
 
 import wengert
 from tests.ops import calls
+from tests.ops.each import each
 from tests.ops.rows import Row, all_rows
 from wengert.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
 
@@ -67,7 +67,7 @@ KEPT = functools.partial(
 )
 
 
-@pytest.mark.parametrize("row", ROWS, ids=str)
+@each(ROWS)
 def test_gradients(row: Row) -> None:
     expected = gradients(row, plain)
     assert same(gradients(row, AGAIN), expected)
