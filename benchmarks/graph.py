@@ -7,8 +7,12 @@ from __future__ import annotations
 
 import random
 import statistics
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -182,7 +186,35 @@ def counting() -> Iterator[Row]:
         yield Row(label, "s", seconds(wengert.graph.live))
 
 
-PARTS = (drawing, profiling, describing, counting)
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+RUNS = (("two_heads.py", "--epochs", "4"), ("char_lstm.py", "--steps", "60", "--sample", "10"))
+
+
+def run(*arguments: str) -> tuple[float]:
+    """Seconds of a process with `wengert run`."""
+    start = perf_counter()
+    command = [sys.executable, "-m", "wengert", "run", "--quiet", *arguments]
+    subprocess.run(command, capture_output=True, check=False)  # an accuracy may not be reached
+    return (perf_counter() - start,)
+
+
+def reporting() -> Iterator[Row]:
+    """`wengert run --report` as a multiple of the same run without it, the page included."""
+    with tempfile.TemporaryDirectory() as folder:
+        page = ("--report", f"{folder}/page.html")
+        for script, *arguments in RUNS:
+            command = (f"{EXAMPLES}/{script}", *arguments)
+            ways = {"bare": (), "report": page}
+            found = turns(
+                {n: lambda o=options: run(*o, *command) for n, options in ways.items()},  # noqa: B023
+                ROUNDS,
+            )
+            pairs = zip(found["report"], found["bare"], strict=True)
+            ratio = statistics.median(with_page / bare for (with_page,), (bare,) in pairs)
+            yield Row(f"wengert run --report {' '.join([script, *arguments])}", "ratio", ratio)
+
+
+PARTS = (drawing, profiling, describing, counting, reporting)
 
 
 def measure() -> list[Row]:
