@@ -27,7 +27,7 @@ PHASES: tuple[Phase, ...] = get_args(Phase)
 # of something else in the package, the user's, or that of Python and installed packages.
 Kind = Phase | Literal["op", "package", "user", "library"]
 
-_INTERVAL = 0.005
+_INTERVAL = 0.01
 # Frames around the user's line in which to look for who called it: a backward that runs a hook,
 # a loader that reads a data set.
 _AROUND = 12
