@@ -73,7 +73,7 @@ def profile(*, calls: int | None = None) -> Profile:
     that its nodes save, each once, leaves apart. So is the order in which nodes came, and with
     it the peak. A graph that nothing goes backward through is seen if it lives when a backward
     begins, when the garbage collector starts, at the end, or when a thread looks, which it does
-    every 10 ms. Times between are interpolated: of nodes by their order, of what a backward
+    every 25 ms. Times between are interpolated: of nodes by their order, of what a backward
     releases evenly from its begin to its end.
 
     Raises TypeError and ValueError for `calls` that is no positive int.

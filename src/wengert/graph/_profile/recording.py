@@ -28,7 +28,7 @@ from wengert.autograd._engine import Walk
 from wengert.autograd._saved import packing
 from wengert.autograd._saved.packing import arrays_in
 
-INTERVAL = 0.01  # seconds between two looks of the thread
+INTERVAL = 0.025  # seconds between two looks of the thread
 MOST = 1_000_000  # entries of the log: some 200 MB
 _YOUNG = 20_000  # young objects from which looks are rationed
 _GAP = 16  # nodes that a walk may have left unreleased before one that it has released
