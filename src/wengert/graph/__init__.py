@@ -8,12 +8,12 @@ from wengert.graph._describe import describe as describe
 from wengert.graph._drawing._boxes import Box as Box
 from wengert.graph._drawing._drawing import Drawing as Drawing
 from wengert.graph._drawing._drawing import draw as draw
+from wengert.graph._graphs import HeldBy as HeldBy
+from wengert.graph._graphs import LiveGraph as LiveGraph
+from wengert.graph._graphs import LiveTensor as LiveTensor
 from wengert.graph._holders import Holder as Holder
 from wengert.graph._leaks import Leak as Leak
 from wengert.graph._live import Census as Census
-from wengert.graph._live import HeldBy as HeldBy
-from wengert.graph._live import LiveGraph as LiveGraph
-from wengert.graph._live import LiveTensor as LiveTensor
 from wengert.graph._live import live as live
 from wengert.graph._memory import Finding as Finding
 from wengert.graph._memory import Held as Held

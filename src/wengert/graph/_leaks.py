@@ -10,15 +10,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from wengert.graph import _format
+from wengert.graph._graphs import LiveGraph, LiveTensor
 from wengert.graph._holders import Holder
-
-if TYPE_CHECKING:
-    from wengert.graph._live import Census, LiveGraph, LiveTensor
 
 # Of several names for what grows, the ones whose line says the most come first.
 _TELLING = ("sum", "average", "state", "container", "name", "")
@@ -70,11 +67,14 @@ class Leak:
         return "\n".join(lines)
 
 
-def leaks_of(census: Census, calls: int) -> list[Leak]:
-    """The leaks of a census, those with the most bytes first."""
-    patience = max(calls, 2 * census.longest)
+def leaks_of(alive: Iterable[LiveGraph], longest: int, calls: int) -> list[Leak]:
+    """The leaks among graphs that are alive, those with the most bytes first.
+
+    `longest` is that of a census.
+    """
+    patience = max(calls, 2 * longest)
     grown, others = [], []
-    for graph in census.graphs:
+    for graph in alive:
         if graph.grew >= (calls if graph.severed else patience):
             grown.append(graph)
         elif graph.nbytes and not _in_use(graph, patience):

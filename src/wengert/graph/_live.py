@@ -16,9 +16,10 @@ from wengert._core import Leaf, Node, Tensor
 from wengert._storage import line_of, place
 from wengert.autograd import _engine, _errors
 from wengert.autograd._engine import by_seq
-from wengert.graph import _format, _leaks, _tables
+from wengert.graph import _format, _tables
+from wengert.graph._graphs import HeldBy, LiveGraph, LiveTensor
 from wengert.graph._holders import Holder, Search
-from wengert.graph._leaks import Leak
+from wengert.graph._leaks import Leak, leaks_of
 from wengert.graph._memory import held_by, without_collecting
 from wengert.graph._sites import Sites
 from wengert.graph._stores import Stores
@@ -29,84 +30,6 @@ _OLD = 10
 _TOPS = 3  # of one graph, the tensors whose holders are looked for
 _GROWN = 3  # backward calls between which a graph has to grow until somebody carries it on
 _SHOWN = 10
-
-
-@dataclass(frozen=True, slots=True)
-class LiveTensor:
-    """A tensor, or a node without one, that keeps a graph.
-
-    Attributes:
-        made: the operation that made it, its module and its line.
-        shape: its shape.
-        holders: the names through which the program holds it.
-        nodes: how many operations of the graph it was computed from.
-        nbytes: bytes that these keep, parameters apart.
-    """
-
-    made: str
-    shape: tuple[int, ...]
-    holders: tuple[Holder, ...]
-    nodes: int
-    nbytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class LiveGraph:
-    """A graph that is alive; graphs that share an operation are one.
-
-    Attributes:
-        tops: what keeps it: of a graph that grows from call to call first what carries it on,
-            then results that nothing alive was computed from.
-        nodes: how many operations it has.
-        nbytes: bytes that it keeps, parameters apart.
-        age: how many backward calls have begun since its latest operation ran.
-        oldest: the same for its first operation.
-        where: ``file:line`` of its first operation.
-        text: that line.
-        grew: between how many backward calls operations were added to it: 1 if it was made at
-            once.
-        passed: how many backward calls have begun since one went through it, and kept it; None
-            if none has.
-        severed: whether it goes on from operations that are released, so that a backward
-            through it fails.
-    """
-
-    tops: tuple[LiveTensor, ...]
-    nodes: int
-    nbytes: int
-    age: int
-    oldest: int
-    where: str
-    text: str
-    grew: int
-    passed: int | None
-    severed: bool
-
-
-@dataclass(frozen=True, slots=True)
-class HeldBy:
-    """What the program holds through one name.
-
-    Attributes:
-        name: the name, with a star for items of containers: ``losses[*]``.
-        scope: where the name lives.
-        graphs: how many graphs it holds.
-        nodes: how many operations what it holds was computed from.
-        nbytes: bytes that these keep, each storage once, parameters apart. What other names hold
-            too counts for each.
-        oldest: how many backward calls have begun since the first of the graphs.
-        stored: ``file:line`` that stored the latest of what it holds, if the source tells.
-        text: that line.
-    """
-
-    name: str
-    scope: str
-    graphs: int
-    nodes: int
-    nbytes: int
-    oldest: int
-    stored: str
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +59,7 @@ class Census:
         again and that does not grow; nor what grows no longer than twice as long as graphs that
         backward calls did release in the end, as the losses of an episode do.
         """
-        return _leaks.leaks_of(self, calls)
+        return leaks_of(self.graphs, self.longest, calls)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dicts, lists, strings and numbers."""

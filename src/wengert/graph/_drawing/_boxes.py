@@ -69,6 +69,17 @@ class Box:
     interior: Interior | None
 
 
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be drawn: the fields of a `Drawing`."""
+
+    title: str
+    nodes: tuple[NodeInfo, ...]
+    roots: tuple[int, ...]
+    boxes: tuple[Box, ...]
+    edges: tuple[tuple[int, int], ...]
+
+
 def boxes_of(
     report: GraphReport, limit: int
 ) -> tuple[tuple[Box, ...], tuple[tuple[int, int], ...]]:

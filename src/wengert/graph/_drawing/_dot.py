@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from wengert.graph._drawing._boxes import Box
+from wengert.graph._drawing._boxes import Box, Plan
 from wengert.graph._drawing._place import Placed
 from wengert.graph._drawing._svg import leaving_text, tooltip
 from wengert.graph._drawing._tree import DATA, OP, PARAMETER
 
-if TYPE_CHECKING:
-    from wengert.graph._drawing._drawing import Drawing
 
-
-def dot_of(drawing: Drawing, placed: Placed) -> str:
+def dot_of(drawing: Plan, placed: Placed) -> str:
     """The visible boxes and what depends on what; open boxes are clusters."""
     lines = [
         "digraph graph_of_a_loss {",
@@ -33,7 +28,7 @@ def dot_of(drawing: Drawing, placed: Placed) -> str:
     return "\n".join([*lines, "}", ""])
 
 
-def _members(drawing: Drawing, box: Box, placed: Placed, indent: str) -> list[str]:
+def _members(drawing: Plan, box: Box, placed: Placed, indent: str) -> list[str]:
     lines = []
     for k in box.members:
         member = drawing.boxes[k]
@@ -49,7 +44,7 @@ def _members(drawing: Drawing, box: Box, placed: Placed, indent: str) -> list[st
     return lines
 
 
-def _look(drawing: Drawing, box: Box) -> str:
+def _look(drawing: Plan, box: Box) -> str:
     rows = [f"{box.title} {box.tag}".strip(), box.detail, box.note]
     look = f"label={_quoted(chr(10).join(filter(None, rows)))}"
     if box.kind in (PARAMETER, DATA):
@@ -61,7 +56,7 @@ def _look(drawing: Drawing, box: Box) -> str:
     return f"{look} tooltip={_quoted(tooltip(drawing, box))}"
 
 
-def _visible(drawing: Drawing, index: int, shown: set[int]) -> int:
+def _visible(drawing: Plan, index: int, shown: set[int]) -> int:
     """The box itself, or the closed one that it is in."""
     while index not in shown:
         parent = drawing.boxes[index].parent

@@ -12,8 +12,8 @@ from typing import Any
 from wengert._core import Node, Tensor
 from wengert.autograd._edges import GradientEdge
 from wengert.graph import _extra, _format, _page
-from wengert.graph._describe import GraphReport, NodeInfo, describe
-from wengert.graph._drawing._boxes import Box, boxes_of
+from wengert.graph._describe import GraphReport, describe
+from wengert.graph._drawing._boxes import Plan, boxes_of
 from wengert.graph._drawing._dot import dot_of
 from wengert.graph._drawing._html import html_of
 from wengert.graph._drawing._place import Placed, place
@@ -24,7 +24,7 @@ _BOXES = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Drawing:
+class Drawing(Plan):
     """A drawing of a graph, as data; a notebook shows it, with everything that can be clicked.
 
     Attributes:
@@ -34,12 +34,6 @@ class Drawing:
         boxes: what is drawn, the outermost box first.
         edges: from the box of a tensor to that of an operation that uses it.
     """
-
-    title: str
-    nodes: tuple[NodeInfo, ...]
-    roots: tuple[int, ...]
-    boxes: tuple[Box, ...]
-    edges: tuple[tuple[int, int], ...]
 
     def _placed(self) -> Placed:
         """Where the boxes of the first view are."""

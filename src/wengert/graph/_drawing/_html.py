@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from wengert.graph import _format, _page
 from wengert.graph._describe import NodeInfo
 from wengert.graph._drawing import _place
-from wengert.graph._drawing._boxes import Box
+from wengert.graph._drawing._boxes import Box, Plan
 from wengert.graph._drawing._levels import Interior
 from wengert.graph._drawing._svg import SERIES, tooltip
-
-if TYPE_CHECKING:
-    from wengert.graph._drawing._drawing import Drawing
 
 SCRIPTS = ("drawing-layout.js", "drawing-shapes.js", "drawing-panel.js", "drawing.js")
 _STYLES = ("drawing-boxes.css", "drawing.css")
@@ -42,7 +39,7 @@ _BODY = """\
 """
 
 
-def html_of(drawing: Drawing) -> str:
+def html_of(drawing: Plan) -> str:
     """The page."""
     whole = drawing.boxes[0]
     summary = (
@@ -79,7 +76,7 @@ def constants() -> dict[str, float]:
     }
 
 
-def _data(drawing: Drawing) -> dict[str, Any]:
+def _data(drawing: Plan) -> dict[str, Any]:
     places: dict[tuple[str, str], int] = {}
     nodes = [_node(node, places) for node in drawing.nodes]
     return {
@@ -102,7 +99,7 @@ def _node(node: NodeInfo, places: dict[tuple[str, str], int]) -> dict[str, Any]:
     }
 
 
-def _box(drawing: Drawing, box: Box) -> dict[str, Any]:
+def _box(drawing: Plan, box: Box) -> dict[str, Any]:
     keys = (
         "kind", "title", "tag", "detail", "note", "parent", "depth", "members", "shape",
         "nbytes", "parameter_bytes", "frees", "released", "roots", "opened", "width", "height",
@@ -123,7 +120,7 @@ def _interior(inside: Interior) -> dict[str, Any]:
     return {"layers": layers, "entries": entries, "exits": exits, "ways": ways}
 
 
-def _roots(drawing: Drawing) -> Iterator[str]:
+def _roots(drawing: Plan) -> Iterator[str]:
     """Which colour is which root, where there are several."""
     if len(drawing.roots) > 1:
         for k, index in enumerate(drawing.roots):

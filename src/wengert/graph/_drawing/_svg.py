@@ -5,24 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import TYPE_CHECKING
 
 from wengert.graph import _format
-from wengert.graph._drawing._boxes import Box
+from wengert.graph._drawing._boxes import Box, Plan
 from wengert.graph._drawing._place import MARGIN, Line, Placed, Point
 from wengert.graph._drawing._text import escape, fit, shape_text
 from wengert.graph._drawing._tree import DATA, OP, PARAMETER, REPEAT
 from wengert.graph._page import asset
-
-if TYPE_CHECKING:
-    from wengert.graph._drawing._drawing import Drawing
 
 SERIES = 8  # colours for roots
 STACK = 3  # how far the boxes behind a repetition look out
 _BAR, _LEAST, _ROW = 180, 3, 22
 
 
-def svg_of(drawing: Drawing, placed: Placed, *, schemes: bool = True) -> str:
+def svg_of(drawing: Plan, placed: Placed, *, schemes: bool = True) -> str:
     """The picture; without `schemes` in light colours alone."""
     legend = list(_legend(drawing))
     top = len(legend) * _ROW + (_ROW if legend else 0)
@@ -87,7 +83,7 @@ def _is_open(box: Box) -> bool:
     return box.opened and bool(box.members)
 
 
-def _classes(drawing: Drawing, box: Box) -> str:
+def _classes(drawing: Plan, box: Box) -> str:
     part = box.kind not in (OP, PARAMETER, DATA)
     names = ["box", "part" if part else box.kind]
     if box.released and box.released == len(box.nodes):
@@ -124,7 +120,7 @@ def _level(depth: int) -> str:
     return f"level-{depth % 2}"
 
 
-def _closed(drawing: Drawing, box: Box, placed: Placed, largest: int) -> str:
+def _closed(drawing: Plan, box: Box, placed: Placed, largest: int) -> str:
     x, y, width, height = placed.boxes[box.index]
     head = f'<g class="{_classes(drawing, box)}" transform="translate({x:g} {y:g})">'
     tip = f"<title>{escape(tooltip(drawing, box))}</title>"
@@ -148,7 +144,7 @@ def _closed(drawing: Drawing, box: Box, placed: Placed, largest: int) -> str:
     )
 
 
-def _strip(drawing: Drawing, box: Box) -> str:
+def _strip(drawing: Plan, box: Box) -> str:
     """The colours of the roots that the box is a part of, where there are several roots."""
     if len(drawing.roots) < 2:
         return ""
@@ -200,7 +196,7 @@ def _line(line: Line) -> str:
     return made
 
 
-def _shapes(drawing: Drawing, placed: Placed) -> Iterator[str]:
+def _shapes(drawing: Plan, placed: Placed) -> Iterator[str]:
     """At the lower side of each box, the shape of what leaves it there: where no line bends."""
     leaving: dict[int, list[int]] = {}
     aside: dict[int, float] = {}
@@ -220,7 +216,7 @@ def _shapes(drawing: Drawing, placed: Placed) -> Iterator[str]:
         )
 
 
-def leaving_text(drawing: Drawing, tensors: Iterable[int]) -> str:
+def leaving_text(drawing: Plan, tensors: Iterable[int]) -> str:
     """The shape of the tensors that leave a box, or how many there are."""
     different = set(tensors)
     shapes = {drawing.boxes[k].shape for k in different}
@@ -230,7 +226,7 @@ def leaving_text(drawing: Drawing, tensors: Iterable[int]) -> str:
     return shape_text(shape)
 
 
-def _legend(drawing: Drawing) -> Iterator[str]:
+def _legend(drawing: Plan) -> Iterator[str]:
     """Which colour is which root, where there are several."""
     if len(drawing.roots) < 2:
         return
@@ -244,7 +240,7 @@ def _legend(drawing: Drawing) -> Iterator[str]:
         )
 
 
-def tooltip(drawing: Drawing, box: Box) -> str:
+def tooltip(drawing: Plan, box: Box) -> str:
     """What pointing at a box tells."""
     rows = [" ".join(filter(None, (box.title, box.tag)))]
     if box.shape is not None:

@@ -1,0 +1,85 @@
+"""What a census says of each graph that is alive, and of each name that holds some."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from wengert.graph._holders import Holder
+
+
+@dataclass(frozen=True, slots=True)
+class LiveTensor:
+    """A tensor, or a node without one, that keeps a graph.
+
+    Attributes:
+        made: the operation that made it, its module and its line.
+        shape: its shape.
+        holders: the names through which the program holds it.
+        nodes: how many operations of the graph it was computed from.
+        nbytes: bytes that these keep, parameters apart.
+    """
+
+    made: str
+    shape: tuple[int, ...]
+    holders: tuple[Holder, ...]
+    nodes: int
+    nbytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class LiveGraph:
+    """A graph that is alive; graphs that share an operation are one.
+
+    Attributes:
+        tops: what keeps it: of a graph that grows from call to call first what carries it on,
+            then results that nothing alive was computed from.
+        nodes: how many operations it has.
+        nbytes: bytes that it keeps, parameters apart.
+        age: how many backward calls have begun since its latest operation ran.
+        oldest: the same for its first operation.
+        where: ``file:line`` of its first operation.
+        text: that line.
+        grew: between how many backward calls operations were added to it: 1 if it was made at
+            once.
+        passed: how many backward calls have begun since one went through it, and kept it; None
+            if none has.
+        severed: whether it goes on from operations that are released, so that a backward
+            through it fails.
+    """
+
+    tops: tuple[LiveTensor, ...]
+    nodes: int
+    nbytes: int
+    age: int
+    oldest: int
+    where: str
+    text: str
+    grew: int
+    passed: int | None
+    severed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class HeldBy:
+    """What the program holds through one name.
+
+    Attributes:
+        name: the name, with a star for items of containers: ``losses[*]``.
+        scope: where the name lives.
+        graphs: how many graphs it holds.
+        nodes: how many operations what it holds was computed from.
+        nbytes: bytes that these keep, each storage once, parameters apart. What other names hold
+            too counts for each.
+        oldest: how many backward calls have begun since the first of the graphs.
+        stored: ``file:line`` that stored the latest of what it holds, if the source tells.
+        text: that line.
+    """
+
+    name: str
+    scope: str
+    graphs: int
+    nodes: int
+    nbytes: int
+    oldest: int
+    stored: str
+    text: str
