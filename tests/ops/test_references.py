@@ -11,7 +11,7 @@ import pytest
 import wengert
 from wengert.kernels.geometry import Geometry
 from wengert.kernels.norm_plan import Plan
-from wengert.kernels.recurrent import Steps
+from wengert.kernels.recurrent_steps import Steps
 from wengert.ops._declare import REGISTRY, Op
 from wengert.ops.pool import Windows
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from wengert.kernels import pool as pool
     from wengert.kernels import quantiles as quantiles
     from wengert.kernels import recurrent as recurrent
+    from wengert.kernels import recurrent_steps as recurrent_steps
     from wengert.kernels import resample as resample
     from wengert.kernels import scipy_special as scipy_special
 else:

@@ -6,17 +6,13 @@ recurrent weight lies in panels of the columns that a tile of the product has.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from wengert.kernels._jit import CHUNK, LARGE, available, kernel, usable
 from wengert.kernels._jit.builtins import apart, at, f32, f32s, fabs, i64, i64s, inline
 from wengert.kernels._jit.mathlib import exp_bounded, tanh
+from wengert.kernels.recurrent_steps import Steps
 from wengert.kernels.tiles import COLUMNS, multiply
-
-if TYPE_CHECKING:
-    from wengert.kernels.recurrent import Steps
 
 Array = np.ndarray
 

@@ -21,7 +21,8 @@ from wengert.ops.linear import _outer, linear
 from wengert.ops.reduction import sum_over
 
 if TYPE_CHECKING:
-    from wengert.kernels.recurrent import Flow, Steps
+    from wengert.kernels.recurrent import Flow
+    from wengert.kernels.recurrent_steps import Steps
 
 State = tuple[Tensor, ...]
 

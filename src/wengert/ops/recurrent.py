@@ -29,7 +29,7 @@ from wengert.ops.linear import linear
 from wengert.ops.splitting import select
 
 if TYPE_CHECKING:
-    from wengert.kernels.recurrent import Steps
+    from wengert.kernels.recurrent_steps import Steps
 
 Tensors = Sequence[Tensor]
 # How many blocks of rows the weights of a mode have.
@@ -51,7 +51,9 @@ def stacked(
         return _in_float32(
             mode, input, sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional
         )
-    steps = [kernels.recurrent.Steps(sizes, reverse) for reverse in (False, True)[:directions]]
+    steps = [
+        kernels.recurrent_steps.Steps(sizes, reverse) for reverse in (False, True)[:directions]
+    ]
     finals: list[list[Tensor]] = []
     for layer in range(num_layers):
         if layer and dropout and train:

@@ -9,8 +9,7 @@ from typing import Any
 
 from wengert.graph import _format, _page
 from wengert.graph._drawing._svg import SERIES
-from wengert.graph._profile.replay import OTHERS
-from wengert.graph._profile.timeline import BackwardCall, Band, Holding, Share, Timeline
+from wengert.graph._profile.timeline import OTHERS, BackwardCall, Band, Course, Holding, Share
 
 _ROWS = 100
 
@@ -31,7 +30,7 @@ class Fragment:
     data: dict[str, Any]
 
 
-def fragment(timeline: Timeline, name: str = "timeline") -> Fragment:
+def fragment(timeline: Course, name: str = "timeline") -> Fragment:
     """The timeline as a part of a page; `name` is an id that nothing else there has.
 
     The body begins with the figures and has headings of the second level. A page around it::
@@ -53,7 +52,7 @@ def fragment(timeline: Timeline, name: str = "timeline") -> Fragment:
     return Fragment("\n".join(body), ("timeline.css",), ("timeline.js",), {name: _data(timeline)})
 
 
-def page(timeline: Timeline) -> str:
+def page(timeline: Course) -> str:
     """The timeline as a page of its own."""
     part = fragment(timeline)
     title = "What graphs held"
@@ -65,7 +64,7 @@ def page(timeline: Timeline) -> str:
     return _page.page(title, body, styles=part.styles, scripts=part.scripts, data=part.data)
 
 
-def _figures(timeline: Timeline) -> str:
+def _figures(timeline: Course) -> str:
     peak = timeline.peak
     figures = [
         ("peak", _format.size(peak.nbytes)),
@@ -78,7 +77,7 @@ def _figures(timeline: Timeline) -> str:
     return f'<dl class="figures">{rows}</dl>'
 
 
-def _peak(timeline: Timeline) -> str:
+def _peak(timeline: Course) -> str:
     peak = timeline.peak
     if not peak.nodes:
         return "<p>Nothing was held.</p>"
@@ -98,7 +97,7 @@ def _details(title: str, inner: str, shown: bool = False) -> str:
     return f'<details{opened}><summary>{title}</summary><div class="scroll">{inner}</div></details>'
 
 
-def _shares(timeline: Timeline, found: Sequence[Share], what: str, colours: dict[str, int]) -> str:
+def _shares(timeline: Course, found: Sequence[Share], what: str, colours: dict[str, int]) -> str:
     rows, so_far = [], 0
     for share in found[:_ROWS]:
         so_far += share.nbytes
@@ -115,7 +114,7 @@ def _shares(timeline: Timeline, found: Sequence[Share], what: str, colours: dict
     return _table(head, rows, {0, 2, 3}) + _more(len(found))
 
 
-def _nodes(timeline: Timeline, found: Sequence[Holding]) -> str:
+def _nodes(timeline: Course, found: Sequence[Holding]) -> str:
     rows, so_far = [], 0
     for node in found[:_ROWS]:
         so_far += node.nbytes
@@ -133,7 +132,7 @@ def _nodes(timeline: Timeline, found: Sequence[Holding]) -> str:
     return _table(head, rows, {0, 2}) + _more(len(found))
 
 
-def _left(timeline: Timeline) -> str:
+def _left(timeline: Course) -> str:
     rows = [
         [
             _number(_format.size(node.nbytes)),
@@ -147,7 +146,7 @@ def _left(timeline: Timeline) -> str:
     return f'<div class="scroll">{_table(head, rows, {0, 3})}</div>{_more(len(timeline.left))}'
 
 
-def _calls(timeline: Timeline) -> str:
+def _calls(timeline: Course) -> str:
     if not timeline.calls:
         return "<p>There were none.</p>"
     groups: dict[tuple[str, str, str], list[BackwardCall]] = {}
@@ -205,7 +204,7 @@ def _node(node: Holding) -> str:
     return f'<td class="node">{escape(node.op)}<span>{escape(node.module)}</span></td>'
 
 
-def _bar(timeline: Timeline, nbytes: int, colour: int | None) -> str:
+def _bar(timeline: Course, nbytes: int, colour: int | None) -> str:
     part = 100 * nbytes / timeline.peak.nbytes
     kind = "rest" if colour is None or colour >= SERIES else f"series-{colour + 1}"
     return (
@@ -218,7 +217,7 @@ def _more(count: int) -> str:
     return f'<p class="muted">and {count - _ROWS:,} more</p>' if count > _ROWS else ""
 
 
-def _data(timeline: Timeline) -> dict[str, Any]:
+def _data(timeline: Course) -> dict[str, Any]:
     """What the script draws: columns, each text once."""
     places: dict[tuple[str, str, str], int] = {}
     calls = [

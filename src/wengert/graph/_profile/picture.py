@@ -10,20 +10,19 @@ from wengert.graph import _format
 from wengert.graph._drawing._png import png_of
 from wengert.graph._drawing._svg import SERIES, colours
 from wengert.graph._drawing._text import escape, fit
-from wengert.graph._profile.replay import OTHERS
-from wengert.graph._profile.timeline import Band, Timeline
+from wengert.graph._profile.timeline import OTHERS, Band, Course
 
 _WIDTH, _PLOT = 960, 300
 _LEFT, _RIGHT, _TOP, _LANE, _ROW = 70, 20, 64, 10, 20
 _ENTRY = 410  # width of a text in the legend
 
 
-def svg(timeline: Timeline) -> str:
+def svg(timeline: Course) -> str:
     """The bytes over time by line or module, calls below them, and a legend."""
     return _Picture(timeline).text()
 
 
-def png(timeline: Timeline) -> bytes:
+def png(timeline: Course) -> bytes:
     """The same as pixels, at twice its size.
 
     Raises ImportError without ``resvg-py``, and RuntimeError where no font is installed.
@@ -34,7 +33,7 @@ def png(timeline: Timeline) -> bytes:
 class _Picture:
     """The parts of the picture, each a few elements."""
 
-    def __init__(self, timeline: Timeline) -> None:
+    def __init__(self, timeline: Course) -> None:
         self.timeline = timeline
         self.bands = timeline.modules if timeline.telling == "module" else timeline.lines
         self.colours = colours()

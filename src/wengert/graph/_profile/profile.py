@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from types import TracebackType
 
-from wengert.graph._profile import replay
+from wengert.graph._profile.files import Timeline
 from wengert.graph._profile.recording import Recording
-from wengert.graph._profile.timeline import Timeline
+from wengert.graph._profile.replay import replayed
 
 
 class Profile:
@@ -15,6 +15,14 @@ class Profile:
 
     As a context manager it starts and stops by itself. What it found so far is in `timeline`;
     printed, saved and in a notebook it shows that.
+
+    >>> import wengert
+    >>> memory = wengert.graph.profile()
+    >>> memory.start()
+    >>> wengert.ones(1000, requires_grad=True).exp().sum().backward()
+    >>> memory.stop()
+    >>> memory.timeline.peak.nbytes
+    4000
     """
 
     def __init__(self, calls: int | None = None) -> None:
@@ -49,7 +57,7 @@ class Profile:
             raise RuntimeError("profile(): nothing was recorded; use it in a with, or start() it")
         recording.look()
         if self._found is None or self._found[0] != len(recording.times):
-            self._found = len(recording.times), replay.timeline(recording)
+            self._found = len(recording.times), replayed(recording, Timeline)
         return self._found[1]
 
     def save(self, path: str | os.PathLike[str]) -> None:

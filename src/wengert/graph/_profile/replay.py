@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import CodeType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,19 +20,19 @@ from wengert.graph._profile.recording import Passage, Recording
 from wengert.graph._profile.timeline import (
     DROPPED,
     HELD,
+    OTHERS,
     BackwardCall,
     Band,
     Holding,
     Peak,
-    Timeline,
 )
 
 POINTS = 4000  # of a timeline; of more, the least and the most in each of half as many intervals
 BANDS = 8
-OTHERS = "(others)"
 _NO_MODULE = "(no module)"
 
 Array = np.ndarray
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -222,8 +222,8 @@ class State:
         return found
 
 
-def timeline(recording: Recording) -> Timeline:
-    """What a recording amounts to so far."""
+def replayed(recording: Recording, kind: Callable[..., T]) -> T:
+    """What a recording amounts to so far, as a `Course` of that kind."""
     replay = Replay(recording)
     totals = [0]
     last = replay.run(lambda _, state: totals.append(state.total))
@@ -238,7 +238,7 @@ def timeline(recording: Recording) -> Timeline:
     calls = _calls(replay, at, held)
     describe = _Describer(replay, calls)
     modules = [(name or _NO_MODULE, "") for name in recording.modules]
-    return Timeline(
+    return kind(
         seconds=float(replay.moments[-1]),
         times=tuple(np.round(replay.seconds(at[chosen]), 8).tolist()),
         total=tuple(p.total for p in points),

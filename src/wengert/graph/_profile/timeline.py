@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 from wengert.graph import _format
 
 HELD, DROPPED = "still held", "dropped"
+OTHERS = "(others)"
 _ROWS = 20
 
 
@@ -127,20 +127,8 @@ class Peak:
 
 
 @dataclass(frozen=True, slots=True)
-class Timeline:
-    """What a profile found. Printed, it is a table; a notebook shows it as a chart.
-
-    Attributes:
-        seconds: how long it watched.
-        times: seconds from its start. Of a long run some only, the peak always among them.
-        total: bytes that graphs held at each of these times, and until the next.
-        lines: the same by lines, those with the most bytes first. They sum up to `total`.
-        modules: the same by modules.
-        calls: backward and grad calls, in the order in which they began.
-        peak: the most bytes, and what held them.
-        left: what is held at the end.
-        ended: why it stopped watching before its end; nothing if it did not.
-    """
+class Course:
+    """What a `Timeline` knows and says in text."""
 
     seconds: float
     times: tuple[float, ...]
@@ -224,21 +212,6 @@ class Timeline:
         elif count:
             text += f", after the last of {count:,} calls"
         return f"{text}; {_format.size(self.left_bytes)} at the end"
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it as a page (.html), a picture (.svg, .png) or data (.json).
-
-        A PNG takes ``resvg-py``, of the extra ``wengert[graph]``; ImportError without it.
-        Raises ValueError for another ending.
-        """
-        from wengert.graph._profile import files
-
-        files.save(self, path)
-
-    def _repr_html_(self) -> str:
-        from wengert.graph._profile import files
-
-        return files.notebook(self)
 
     def __str__(self) -> str:
         ended = f"\nrecording ended early: {self.ended}" if self.ended else ""

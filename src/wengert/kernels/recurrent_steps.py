@@ -1,0 +1,73 @@
+"""How the steps of packed sequences lie in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import accumulate
+
+import numpy as np
+
+Array = np.ndarray
+Rows = slice | Array
+
+
+class Steps:
+    """Which rows belong to each step, and how the rows of a sequence follow one another.
+
+    `sizes` says how many sequences run at each step; it never grows. `reverse` starts each
+    sequence at its last row.
+    """
+
+    def __init__(self, sizes: Sequence[int], reverse: bool) -> None:
+        self.sizes, self.reverse = sizes, reverse
+        self.batch = sizes[0]
+        ends = [*accumulate(sizes)]
+        self.rows = ends[-1]
+        steps = [(slice(end - n, end), n) for end, n in zip(ends, sizes, strict=True)]
+        self.order = steps[::-1] if reverse else steps
+
+    @cached_property
+    def table(self) -> tuple[Array, Array]:
+        """The first row of each step and how many it has, in order."""
+        firsts = np.array([rows.start for rows, _ in self.order], np.int64)
+        return firsts, np.array([n for _, n in self.order], np.int64)
+
+    @cached_property
+    def _even(self) -> bool:
+        return self.sizes[-1] == self.batch
+
+    @cached_property
+    def _followed(self) -> Rows:
+        """The rows that another of the same sequence follows in the layout, in its order."""
+        if self._even:
+            return slice(0, self.rows - self.batch)
+        starts = [0, *accumulate(self.sizes)]
+        parts = [start + np.arange(n) for start, n in zip(starts, self.sizes[1:], strict=False)]
+        return np.concatenate(parts)
+
+    @cached_property
+    def _last(self) -> Rows:
+        """The last row of each sequence in the layout."""
+        if self._even:
+            return slice(self.rows - self.batch, self.rows)
+        starts = np.array([0, *accumulate(self.sizes)])
+        column = np.arange(self.batch)
+        lengths = (np.asarray(self.sizes) > column[:, None]).sum(1)
+        return np.asarray(starts[lengths - 1] + column)
+
+    @property
+    def begin(self) -> Rows:
+        """The row that is computed first, of each sequence."""
+        return self._last if self.reverse else slice(0, self.batch)
+
+    @property
+    def end(self) -> Rows:
+        """The row that is computed last, of each sequence."""
+        return slice(0, self.batch) if self.reverse else self._last
+
+    @property
+    def links(self) -> tuple[Rows, Rows]:
+        """Rows, and for each of them the row whose state it starts from."""
+        following = slice(self.batch, self.rows)
+        return (self._followed, following) if self.reverse else (following, self._followed)
