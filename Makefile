@@ -51,6 +51,7 @@ bench: $(STAMPS)/torch $(STAMPS)/bench
 	$(BIN)/python benchmarks/examples.py
 	$(BIN)/python benchmarks/transforms.py
 	$(BIN)/python benchmarks/checkpoint.py
+	$(BIN)/python benchmarks/graph.py
 	$(BIN)/python benchmarks/report.py
 
 clean:

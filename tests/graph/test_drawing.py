@@ -190,7 +190,7 @@ def test_inputs_are_pills_and_parameters_are_inside_their_modules() -> None:
 
 def test_many_inputs_of_one_operation_are_one_pill() -> None:
     drawing = draw(wengert.cat([wengert.ones(2, requires_grad=True) for _ in range(50)]).sum())
-    assert titles(members(drawing, drawing.boxes[0])) == ["50 tensors", "Cat", "sum"]
+    assert titles(members(drawing, drawing.boxes[0])) == ["50 tensors", "cat", "sum"]
     assert len(drawing.boxes[1].nodes) == 50
 
 

@@ -341,3 +341,17 @@ def test_small_tools():
     assert caught[0].filename == __file__
     with pytest.raises(AssertionError, match="Torch not compiled with CUDA enabled"):
         set_device_states([0], [wengert.get_rng_state()])
+
+
+def test_an_operation_that_saved_an_input_only_is_a_mismatch():
+    runs = []
+
+    def function(x):
+        runs.append(1)
+        return x.sin().exp() if len(runs) == 1 else x.exp()
+
+    x = wengert.ones(3, requires_grad=True)
+    loss = checkpoint(function, x, use_reentrant=False).sum()
+    with pytest.raises(CheckpointError, match="same metadata, but other operations"):
+        loss.backward()
+    assert x.grad is None

@@ -100,8 +100,8 @@ def name_of(node: Node) -> str:
 
 def name_of_kind(kind: type[Node]) -> str:
     """The name of the operation whose nodes are of a class."""
-    op = getattr(kind, "op", None)
-    return op.called if op is not None else kind.__name__.removesuffix("Backward0")
+    named = getattr(kind, "op", kind)
+    return getattr(named, "called", "") or kind.__name__.removesuffix("Backward0")
 
 
 def origin(node: Node) -> str:

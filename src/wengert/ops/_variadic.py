@@ -92,7 +92,9 @@ def of_list(
 
     def declare(forward: Callable[..., tuple[Array, Any]]) -> Callable[..., Any]:
         name = forward.__name__.strip("_")
-        kind = type(label, (ListNode,), {"__slots__": (), "rule": staticmethod(rule)})
+        kind = type(
+            label, (ListNode,), {"__slots__": (), "rule": staticmethod(rule), "called": name}
+        )
         op = ListOp(forward, kind, batch)
 
         @wraps(forward)
@@ -249,7 +251,7 @@ def with_outputs(
     """
 
     def declare(forward: Callable[..., tuple[list[Array], Any]]) -> Callable[..., Any]:
-        body = {"__slots__": ()}
+        body = {"__slots__": (), "called": forward.__name__.strip("_")}
         whole = type(label, (SeveralNode,), body | {"rule": staticmethod(rule)})
         part = type(label, (Output,), body)
         op = SeveralOp(forward, whole, part, batch)
