@@ -26,12 +26,12 @@ def number(value: float | None) -> str:
 
 
 def table(result: dict[str, Any]) -> str:
-    """One result file as a table."""
-    lines = [
-        [f"{row['name']} ({row['unit']})", *(number(row[c]) for c in ("wengert", "torch", "ratio"))]
-        for row in result["rows"]
-    ]
-    return markdown(["", "wengert", "torch", "wengert / torch"], lines)
+    """One result file as a table, of the columns that have any number."""
+    rows = result["rows"]
+    heads = {"wengert": "wengert", "torch": "torch", "ratio": "wengert / torch"}
+    heads = {c: head for c, head in heads.items() if any(row[c] is not None for row in rows)}
+    lines = [[f"{row['name']} ({row['unit']})", *(number(row[c]) for c in heads)] for row in rows]
+    return markdown(["", *heads.values()], lines)
 
 
 NAMES = {"wengert": "wengert", "torch": "torch", "compile": "torch.compile", "jax": "jax.jit"}
@@ -108,7 +108,7 @@ def markdown(heads: list[str], lines: list[list[str]]) -> str:
 def report() -> str:
     """All results, with the machine that they come from."""
     parts: list[str] = []
-    for name in ("compare", "overhead", "examples", "transforms", "checkpoint"):
+    for name in ("compare", "overhead", "examples", "transforms", "checkpoint", "graph"):
         path = FOLDER / "results" / f"{name}.json"
         if not path.exists():
             sys.exit(f"{path} does not exist: run make bench first")
