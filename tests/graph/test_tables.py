@@ -128,3 +128,18 @@ def test_a_notebook_shows_them(tmp_path: Path, open_page: Callable[..., Any], sc
     assert max(widths) > 20 > min(widths) == 0
     assert shown.locator("tr.dim:visible").count() > 0
     assert shown.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_an_interactive_session_shows_what_print_shows() -> None:
+    x = wengert.ones(3, requires_grad=True)
+    y = (x * 2).exp().sum()
+    with wengert.graph.profile() as memory:
+        (x * 2).exp().sum().backward()
+    for found in (
+        wengert.graph.describe(y),
+        wengert.graph.why(y),
+        wengert.graph.live(),
+        memory.timeline,
+    ):
+        assert repr(found) == str(found)
+        assert "(" not in repr(found).partition(" ")[0]

@@ -155,6 +155,8 @@ class GraphReport:
     def __str__(self) -> str:
         return f"{_summary(self)}\n{self.table()}"
 
+    __repr__ = __str__  # an interactive session shows it as it prints
+
     def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
         yield from _tables.in_terminal(_summary(self), _table(self, "line", _ROWS))
 

@@ -66,6 +66,8 @@ class Leak:
             del lines[2]  # one line does both
         return "\n".join(lines)
 
+    __repr__ = __str__  # an interactive session shows it as it prints
+
 
 def leaks_of(alive: Iterable[LiveGraph], longest: int, calls: int) -> list[Leak]:
     """The leaks among graphs that are alive, those with the most bytes first.

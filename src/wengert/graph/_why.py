@@ -40,6 +40,8 @@ class Because:
     def __str__(self) -> str:
         return "\n".join(_messages.lines(self.text, self.facts, self.remedies))
 
+    __repr__ = __str__  # an interactive session shows it as it prints
+
 
 @dataclass(frozen=True, slots=True)
 class Keeper:
@@ -63,6 +65,8 @@ class Keeper:
         who = "; ".join(map(str, self.holders)) or "something that has no name"
         many = f"{self.nodes:,} operation{'s' * (self.nodes != 1)}"
         return f"{_format.size(self.nbytes)}, {many}: {self.made}, held by {who}"
+
+    __repr__ = __str__  # an interactive session shows it as it prints
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +102,8 @@ class Why:
         if self.alive:
             parts.append("its graph is alive:\n" + "\n".join(f"  {k}" for k in self.alive))
         return "\n".join(parts)
+
+    __repr__ = __str__  # an interactive session shows it as it prints
 
 
 def why(tensor: Tensor) -> Why:

@@ -10,7 +10,7 @@ from wengert.graph import _page
 from wengert.graph._profile.timeline import Course
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Timeline(Course):
     """What a profile found. Printed, it is a table; a notebook shows it as a chart.
 

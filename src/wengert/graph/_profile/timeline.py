@@ -219,6 +219,8 @@ class Course:
             return self.summary() + ended
         return f"{self.summary()}\n{self.table()}{ended}"
 
+    __repr__ = __str__  # an interactive session shows it as it prints
+
 
 def shares(found: Iterable[tuple[str, str, Holding]]) -> list[Share]:
     """Holdings by name and text, the most bytes first."""
