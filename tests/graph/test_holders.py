@@ -11,6 +11,7 @@ import time
 import weakref
 from collections import OrderedDict, deque, namedtuple
 from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, ClassVar, NoReturn
@@ -187,7 +188,8 @@ def test_generators_and_coroutines(kept: Kept) -> None:
         await task
         await parts.aclose()  # type: ignore[attr-defined]
 
-    asyncio.run(main())
+    with ThreadPoolExecutor(1) as pool:  # a browser's tests may have a loop on this thread
+        pool.submit(asyncio.run, main()).result()
 
 
 def contextmanager_like(function: Callable[[], Iterator[None]]) -> Callable[[], Iterator[None]]:
