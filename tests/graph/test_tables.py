@@ -130,6 +130,7 @@ def test_a_notebook_shows_them(tmp_path: Path, open_page: Callable[..., Any], sc
     assert shown.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+@pytest.mark.usefixtures("alone")
 def test_an_interactive_session_shows_what_print_shows() -> None:
     x = wengert.ones(3, requires_grad=True)
     y = (x * 2).exp().sum()

@@ -6,7 +6,7 @@ import gc
 import inspect
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -14,19 +14,13 @@ import wengert
 from wengert import Tensor, nn
 from wengert.graph import Because, why
 
+pytestmark = pytest.mark.usefixtures("alone")
+
 
 def line_of(function: Callable[..., object], mark: str) -> int:
     """The line of a function that a mark is on."""
     lines, first = inspect.getsourcelines(function)
     return first + next(k for k, line in enumerate(lines) if mark in line)
-
-
-@pytest.fixture
-def clean() -> Iterator[None]:
-    """No graphs of other tests."""
-    gc.collect()
-    yield
-    gc.collect()
 
 
 def cut(tensor: Tensor) -> Because:
@@ -232,7 +226,6 @@ def test_another_optimizer_has_dropped_nothing() -> None:
     assert grad(w).text == "no backward has begun since it was made"
 
 
-@pytest.mark.usefixtures("clean")
 def test_an_unused_parameter() -> None:
     used, unused = nn.Linear(2, 1), nn.Linear(2, 1)
     used(wengert.ones(2)).sum().backward()
@@ -241,7 +234,6 @@ def test_an_unused_parameter() -> None:
     assert "used(wengert.ones(2)).sum().backward()" in found.facts[0][1]
 
 
-@pytest.mark.usefixtures("clean")
 def test_a_parameter_whose_use_was_cut_off() -> None:
     first, second = nn.Linear(2, 2), nn.Linear(2, 1)
     hidden = first(wengert.ones(2))
@@ -252,7 +244,6 @@ def test_a_parameter_whose_use_was_cut_off() -> None:
     assert any("features = hidden.detach()" in fact for _, fact in found.facts)
 
 
-@pytest.mark.usefixtures("clean")
 def test_a_parameter_in_a_graph_that_no_backward_went_through() -> None:
     first, second = nn.Linear(2, 1), nn.Linear(2, 1)
     waiting = first(wengert.ones(2))
@@ -280,7 +271,6 @@ def test_a_result_is_no_leaf() -> None:
     x.grad = None
 
 
-@pytest.mark.usefixtures("clean")
 def test_who_keeps_a_graph() -> None:
     hidden = wengert.ones(1000, requires_grad=True).exp()
     losses = [hidden.square().sum()]
@@ -296,7 +286,6 @@ def test_who_keeps_a_graph() -> None:
     assert (keeper.nodes, keeper.holders[0].path) == (3, "losses[0]")
 
 
-@pytest.mark.usefixtures("clean")
 def test_a_node_that_somebody_holds() -> None:
     y = wengert.ones(10, requires_grad=True).exp()
     node = (y * 2).grad_fn
