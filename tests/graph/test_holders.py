@@ -22,13 +22,7 @@ import wengert
 from wengert import nn
 from wengert.graph import live
 
-
-@pytest.fixture(autouse=True)
-def clean() -> Iterator[None]:
-    """No graphs of other tests."""
-    gc.collect()
-    yield
-    gc.collect()
+pytestmark = pytest.mark.usefixtures("alone")
 
 
 SIZES = iter(range(2001, 90001, 10))
@@ -64,6 +58,7 @@ class Model:
 
 
 def test_class_attributes(kept: Kept) -> None:
+    gc.unfreeze()  # the class is older than the test
     Model.shared = [kept.make()]
     try:
         assert "Model.shared[0]" in kept.paths()

@@ -16,13 +16,7 @@ import wengert
 from wengert import nn
 from wengert.graph import Holder, LiveGraph, live
 
-
-@pytest.fixture(autouse=True)
-def clean() -> Iterator[None]:
-    """No graphs of other tests."""
-    gc.collect()
-    yield
-    gc.collect()
+pytestmark = pytest.mark.usefixtures("alone")
 
 
 def graph_of(size: int) -> wengert.Tensor:
