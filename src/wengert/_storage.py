@@ -35,10 +35,15 @@ def text_of(code: CodeType, lasti: int) -> str:
     return linecache.getline(code.co_filename, line_of(code, lasti)).strip()
 
 
+def where_of(code: CodeType, lasti: int) -> str:
+    """``file:line`` of an instruction."""
+    return f"{code.co_filename}:{line_of(code, lasti)}"
+
+
 def place(code: CodeType, lasti: int) -> str:
     """``file:line`` of an instruction, with the line's text where it can be read."""
     text = text_of(code, lasti)
-    where = f"{code.co_filename}:{line_of(code, lasti)}"
+    where = where_of(code, lasti)
     return f"{where}  {text}" if text else where
 
 

@@ -15,7 +15,8 @@ from wengert import nn
 from wengert._core import Node
 from wengert._storage import owner
 from wengert.graph import describe
-from wengert.graph._describe import _arrays, _ordered
+from wengert.graph._describe import _arrays
+from wengert.graph._nodes import below
 
 # What a program builds: a loss, and what it goes on holding.
 Built = tuple[wengert.Tensor, Any]
@@ -194,7 +195,7 @@ def counted() -> Iterator[None]:
 def storages(root: Node) -> list[tuple[weakref.ref[Any], int]]:
     """The memory behind what nodes saved, and its bytes."""
     found = {}
-    for node in _ordered([root]):
+    for node in below([root]):
         for array in _arrays(node):
             base = owner(array)
             found[id(base)] = weakref.ref(base), base.nbytes

@@ -14,12 +14,12 @@ from time import perf_counter
 from typing import Any
 
 import wengert
-from wengert._core import Leaf, Node
 from wengert.autograd import _engine
 from wengert.autograd._engine import Walk
 from wengert.graph import Finding, Leak, Profile, Timeline, live, profile
 from wengert.graph._captures import Capture, Captures
 from wengert.graph._hotness import Hotness, Sampler
+from wengert.graph._nodes import alive, is_released
 from wengert.graph._unreached import Unreached
 
 _PROFILED = 30  # backward calls
@@ -143,11 +143,5 @@ class Watch:
         """Whether an operation that is not released was recorded many calls ago."""
         if len(self._marks) < _OLD:
             return False
-        kinds = [kind for kind in set(map(type, things)) if issubclass(kind, Node)]
-        operations = set(kinds) - {Leaf}
-        return any(
-            type(thing) in operations
-            and thing.seq <= self._marks[0]
-            and (thing.state is None or thing.state.released is None)
-            for thing in things
-        )
+        _, nodes = alive(things)
+        return any(node.seq <= self._marks[0] and not is_released(node) for node in nodes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -14,12 +14,13 @@ import numpy as np
 
 from wengert import _dtypes
 from wengert._core import Leaf, Node, Tensor, memory_of
-from wengert._storage import line_of, owner, place
+from wengert._storage import owner, text_of, where_of
 from wengert.autograd import _errors
 from wengert.autograd._edges import GradientEdge, node_at
 from wengert.autograd._saved.packing import arrays_in
 from wengert.graph import _format, _tables
 from wengert.graph._memory import without_collecting
+from wengert.graph._nodes import below
 from wengert.graph._saved import kept_by, size_of_packed
 from wengert.graph._sites import Sites, parameter_names
 from wengert.graph._tables import Row, Table
@@ -205,20 +206,6 @@ def _node_of(root: Any) -> Node:
     return node
 
 
-def _ordered(roots: Sequence[Node]) -> list[Node]:
-    """All nodes below, each behind those of its inputs."""
-    found: dict[int, Node] = {}
-    waiting = list(roots)
-    while waiting:
-        node = waiting.pop()
-        if id(node) not in found:
-            found[id(node)] = node
-            waiting += [edge for edge in node.edges if edge is not None]
-    # A leaf is made when it is first used, and nodes that only stand for one output of the
-    # operation below them are younger than it.
-    return sorted(found.values(), key=lambda n: n.seq)
-
-
 def _roots_above(nodes: list[Node], roots: list[Node]) -> dict[int, tuple[int, ...]]:
     """For the id of each node, the positions of the roots that it is below, or is."""
     marks = dict.fromkeys(map(id, nodes), 0)  # a bit for each root
@@ -240,7 +227,7 @@ class _Describer:
 
     def __init__(self, roots: list[Node]) -> None:
         self.roots = roots
-        self.nodes = nodes = _ordered(roots)
+        self.nodes = nodes = below(roots)
         self.above = _roots_above(nodes, roots)
         self.index = {id(node): k for k, node in enumerate(nodes)}
         self.sites = Sites()
@@ -331,9 +318,7 @@ class _Describer:
     def line(self, node: Node) -> tuple[str, str]:
         key = id(node.code), node.lasti
         if key not in self.places:
-            where = f"{node.code.co_filename}:{line_of(node.code, node.lasti)}"
-            text = place(node.code, node.lasti).removeprefix(where).strip()
-            self.places[key] = where, text
+            self.places[key] = where_of(node.code, node.lasti), text_of(node.code, node.lasti)
         return self.places[key]
 
 

@@ -12,15 +12,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from wengert._core import Leaf, Node, Tensor
-from wengert._storage import line_of, place
+from wengert._core import Node, Tensor
+from wengert._storage import place, text_of, where_of
 from wengert.autograd import _engine, _errors
 from wengert.autograd._engine import by_seq
 from wengert.graph import _format, _tables
 from wengert.graph._graphs import HeldBy, LiveGraph, LiveTensor
 from wengert.graph._holders import Holder, Search
 from wengert.graph._leaks import Leak, leaks_of
-from wengert.graph._memory import held_by, without_collecting
+from wengert.graph._memory import without_collecting
+from wengert.graph._nodes import alive, bytes_of, edge_of, is_released
 from wengert.graph._sites import Sites
 from wengert.graph._stores import Stores
 from wengert.graph._tables import Row, Table
@@ -160,19 +161,14 @@ class _Counting:
     def __init__(self, objects: list[Any]) -> None:
         self.tensors: list[Tensor] = []
         self.of_node: dict[int, list[int]] = defaultdict(list)  # positions in `tensors`
-        operations: dict[int, Node] = {}
-        # Not isinstance: some objects do things when asked for their class.
-        kinds = {kind for kind in set(map(type, objects)) if issubclass(kind, (Tensor, Node))}
-        for thing in [thing for thing in objects if type(thing) in kinds]:
-            kind = type(thing)
-            if issubclass(kind, Tensor):
-                edge = _edge(thing)
-                if edge is not None:
-                    self.of_node[id(edge)].append(len(self.tensors))
-                    self.tensors.append(thing)
-            elif kind is not Leaf:
-                operations[id(thing)] = thing
-        self.alive = {key: node for key, node in operations.items() if not _released(node)}
+        tensors, nodes = alive(objects)
+        for tensor in tensors:
+            edge = edge_of(tensor)
+            if edge is not None:
+                self.of_node[id(edge)].append(len(self.tensors))
+                self.tensors.append(tensor)
+        operations = {id(node): node for node in nodes}
+        self.alive = {key: node for key, node in operations.items() if not is_released(node)}
         self.released = len(operations) - len(self.alive)
         begun = list(_engine.running.begun)
         self.steps = [walk.when for walk in begun if walk.step]
@@ -184,7 +180,7 @@ class _Counting:
         self.groups = _groups(self.alive)
         self.tops = [self.tops_of(group) for group in self.groups]
         things = [thing for tops in self.tops for top in tops for thing in self.carriers(top)]
-        own = [self.tensors, self.alive, operations, *self.groups, *self.tops]
+        own = [self.tensors, self.alive, operations, tensors, nodes, *self.groups, *self.tops]
         self.search = Search(things, objects, own)
         self.stores = Stores()
         self.sites = Sites()
@@ -206,7 +202,7 @@ class _Counting:
         holders = [_held_by(*name, held) for name, held in names.items()]
         holders.sort(key=lambda holder: holder.nbytes, reverse=True)
         graphs.sort(key=lambda graph: graph.nbytes, reverse=True)
-        nbytes = _bytes([node for group in self.groups for node in group])
+        nbytes = bytes_of([node for group in self.groups for node in group])
         return Census(tuple(graphs), tuple(holders), self.released, nbytes, self.longest)
 
     def step(self, seq: int) -> int:
@@ -242,16 +238,15 @@ class _Counting:
     def graph(self, group: list[Node], tops: tuple[LiveTensor, ...], grew: int) -> LiveGraph:
         """A graph as plain data."""
         first, latest = group[0], group[-1]
-        where = f"{first.code.co_filename}:{line_of(first.code, first.lasti)}"
         passes = [self.passes[node.seq] for node in group if node.seq in self.passes]
         return LiveGraph(
             tops=tops,
             nodes=len(group),
-            nbytes=_bytes(group),
+            nbytes=bytes_of(group),
             age=self.age(latest.seq),
             oldest=self.age(first.seq),
-            where=where,
-            text=place(first.code, first.lasti).removeprefix(where).strip(),
+            where=where_of(first.code, first.lasti),
+            text=text_of(first.code, first.lasti),
             grew=grew,
             passed=min(map(self.age, passes), default=None),
             severed=any(_severed(node) for node in group),
@@ -281,7 +276,7 @@ class _Counting:
             shape=tuple(node.shape),
             holders=tuple(holders),
             nodes=len(below),
-            nbytes=_bytes(below),
+            nbytes=bytes_of(below),
         )
         return found, below
 
@@ -308,7 +303,7 @@ def _held_by(name: str, scope: str, held: list[_Held]) -> HeldBy:
         scope=scope,
         graphs=len({id(one.graph) for one in held}),
         nodes=len(nodes),
-        nbytes=_bytes(list(nodes.values())),
+        nbytes=bytes_of(list(nodes.values())),
         oldest=max(one.graph.oldest for one in held),
         stored=latest.stored,
         text=latest.text,
@@ -324,33 +319,13 @@ def _kind(node: Node) -> tuple[Any, ...]:
     return id(node.code), node.lasti, type(node), node.index
 
 
-def _edge(tensor: Tensor) -> Node | None:
-    try:
-        edge: Node | None = _EDGE.__get__(tensor)
-    except AttributeError:  # a tracer has none of its own
-        return None
-    return edge
-
-
-_EDGE = Tensor.__dict__["_edge"]
-
-
-def _released(node: Node) -> bool:
-    return node.state is not None and node.state.released is not None
-
-
 def _severed(node: Node) -> bool:
     """Whether an operation below is released, and a backward may not pass it."""
     lenient = _engine.compatibility.lenient
     return any(
-        edge is not None and _released(edge) and not (lenient and not edge.saved)
+        edge is not None and is_released(edge) and not (lenient and not edge.saved)
         for edge in node.edges
     )
-
-
-def _bytes(group: list[Node]) -> int:
-    leaves = {id(e): e for n in group for e in n.edges if type(e) is Leaf}
-    return held_by([*group, *leaves.values()]).graph
 
 
 def _groups(nodes: dict[int, Node]) -> list[list[Node]]:

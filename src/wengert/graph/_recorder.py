@@ -6,7 +6,6 @@ measured until `_BUDGET` operations were looked at; from then on one call in six
 
 from __future__ import annotations
 
-import linecache
 from collections import Counter
 from dataclasses import dataclass
 from itertools import chain
@@ -15,11 +14,12 @@ from types import CodeType
 from weakref import WeakKeyDictionary, ref
 
 from wengert._core import Leaf, Node
-from wengert._storage import line_of
+from wengert._storage import text_of, where_of
 from wengert.autograd import _engine
 from wengert.autograd._engine import Walk, by_seq
 from wengert.autograd._errors import name_of
 from wengert.graph._memory import Finding, Line, Memory, Report, held_by
+from wengert.graph._nodes import is_released
 
 _BUDGET = 30_000
 _SAMPLE = 16
@@ -138,8 +138,8 @@ class Recorder:
         what, code, lasti = walk.call
         known = self._places.get((id(code), lasti))
         if known is None:
-            where = _where(code, lasti)
-            text = linecache.getline(code.co_filename, line_of(code, lasti)).strip()
+            where = where_of(code, lasti)
+            text = text_of(code, lasti)
             line = self._lines.setdefault((where, what), Line(where, text, what))
             known = self._places[id(code), lasti] = code, line
         return known[1]
@@ -147,7 +147,7 @@ class Recorder:
     def _still_retained(self) -> list[Node]:
         """Nodes of retained graphs that nothing has released, and their leaves."""
         refs = chain.from_iterable(kept.nodes for kept in self._retained.values())
-        return [node for r in refs if (node := r()) is not None and not _released(node)]
+        return [node for r in refs if (node := r()) is not None and not is_released(node)]
 
     def _note_retained(self, line: Line, kept: list[Node]) -> None:
         line.kept_bytes = max(line.kept_bytes, held_by(kept).graph)
@@ -172,7 +172,7 @@ class Recorder:
             if earlier is not None and node in walk.pending and node not in walk.stops:
                 known = self._lenient.get(line.where)
                 text = (
-                    f"passed {name_of(node)}, which {_where(earlier.code, earlier.lasti)} had"
+                    f"passed {name_of(node)}, which {where_of(earlier.code, earlier.lasti)} had"
                     " released. It saved nothing, so the gradient is right, as in PyTorch; sum the"
                     " losses, or keep the graph there"
                 )
@@ -224,14 +224,6 @@ class Recorder:
                 )
                 findings.append(Finding("growing-graph", where, calls, text))
         return findings
-
-
-def _where(code: CodeType, lasti: int) -> str:
-    return f"{code.co_filename}:{line_of(code, lasti)}"
-
-
-def _released(node: Node) -> bool:
-    return type(node) is not Leaf and node.state is not None and node.state.released is not None
 
 
 def _released_by(node: Node, walk: Walk) -> bool:

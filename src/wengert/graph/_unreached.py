@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from wengert._core import Leaf, Tensor, shape_of
-from wengert._storage import line_of
+from wengert._storage import where_of
 from wengert.autograd._engine import Walk
 from wengert.graph._memory import Finding
 
@@ -75,7 +75,7 @@ class Unreached:
 
     def _suspect(self, root: Any, name: str, parameter: Any) -> _Suspect:
         leaf = parameter._edge
-        where = f"{leaf.code.co_filename}:{line_of(leaf.code, leaf.lasti)}"
+        where = where_of(leaf.code, leaf.lasti)
         inside, _, last = name.rpartition(".")
         module = f"{type(root).__name__}.{inside}" if inside else type(root).__name__
         return _Suspect(where, module, last, math.prod(shape_of(parameter)), self._calls)

@@ -15,9 +15,10 @@ from wengert._dtypes import inexact, of_numpy
 from wengert._storage import place
 from wengert._trail import drops, escapes
 from wengert.autograd import _engine, _errors
+from wengert.autograd._engine import by_seq
 from wengert.graph import _format
 from wengert.graph._holders import Holder, Search
-from wengert.graph._memory import held_by
+from wengert.graph._nodes import alive, below, bytes_of, edge_of, is_released
 
 _LATEST = 3  # backward calls, uses and the like that are named
 _KEEPERS = 8
@@ -197,9 +198,10 @@ def _no_grad(tensor: Tensor) -> Because:
     assert edge is not None
     if type(edge) is not Leaf:
         return _no_leaf(edge)
-    later = [call for seq, call in _begun() if seq > edge.seq]
+    begun = _begun()
+    later = [call for seq, call in begun if seq > edge.seq]
     drop = _dropped(tensor)
-    if drop is not None and not any(seq > drop.seq for seq, _ in _begun()):
+    if drop is not None and not any(seq > drop.seq for seq, _ in begun):
         what, *line, _ = drop.cut
         return Because(
             "it was dropped, and no backward has begun since",
@@ -261,8 +263,8 @@ def _parameters(owner: Any) -> Iterable[Any]:
 
 def _not_reached(leaf: Leaf, facts: list[tuple[str, str]]) -> Because:
     """Backward calls went by: was it used at all, was its use cut off?"""
-    tensors, nodes = _alive()
-    uses = [node for node in nodes if any(edge is leaf for edge in node.edges)]
+    tensors, nodes = alive(gc.get_objects())
+    uses = sorted((n for n in nodes if any(edge is leaf for edge in n.edges)), key=by_seq)
     cuts = [Cut(*cut) for t in tensors if (cut := getattr(t, "_cut", None)) is not None]
     lost = [cut for cut in cuts if _comes_from(cut, leaf)]
     if lost:
@@ -294,7 +296,7 @@ def _not_reached(leaf: Leaf, facts: list[tuple[str, str]]) -> Because:
 def _comes_from(cut: Cut, leaf: Leaf) -> bool:
     """Whether what was cut off was computed from a leaf, as far as the graph is still there."""
     node = None if cut.node is None else cut.node()
-    return node is not None and any(n is leaf for n in _below(node))
+    return node is not None and any(n is leaf for n in below([node]))
 
 
 def _on_purpose(cut: Cut) -> bool:
@@ -311,55 +313,33 @@ def _lines(cuts: Iterable[Cut]) -> list[tuple[str, str]]:
 # Kept alive
 
 
-def _alive() -> tuple[list[Tensor], list[Node]]:
-    """All tensors and all operations, the oldest operation first."""
-    things = [(type(thing), thing) for thing in gc.get_objects()]
-    tensors = [t for kind, t in things if issubclass(kind, Tensor) and hasattr(t, "_edge")]
-    nodes = [n for kind, n in things if issubclass(kind, Node) and kind is not Leaf]
-    return tensors, sorted(nodes, key=lambda node: node.seq)
-
-
 def _keepers(root: Node) -> list[Keeper]:
     """The tensors from which the operations below a node are reached, and who holds them."""
-    if root.state is not None and root.state.released is not None:
+    if is_released(root):
         return []
-    below = [node for node in _below(root) if type(node) is not Leaf]
-    tensors, nodes = _alive()
-    reaching = {id(node) for node in below}
-    for node in nodes:
+    graph = [node for node in below([root]) if type(node) is not Leaf]
+    tensors, nodes = alive(gc.get_objects())
+    reaching = {id(node) for node in graph}
+    for node in sorted(nodes, key=by_seq):
         if any(id(edge) in reaching for edge in node.edges):
             reaching.add(id(node))
-    ends = [t for t in tensors if t._edge is not None and id(t._edge) in reaching]
-    named = {id(t._edge) for t in ends}
+    ends = [(t, edge) for t in tensors if (edge := edge_of(t)) and id(edge) in reaching]
+    named = {id(edge) for _, edge in ends}
     used = {id(edge) for node in nodes for edge in node.edges}
-    loose = [n for n in nodes if id(n) in reaching and id(n) not in named | used]
-    search = Search([*ends, *loose])
-    found = [_keeper(t, t._edge, below, search) for t in ends]
-    found += [_keeper(n, n, below, search) for n in loose]
+    unnamed = reaching - named - used
+    things = [*ends, *((node, node) for node in nodes if id(node) in unnamed)]
+    search = Search([thing for thing, _ in things])
+    found = [_keeper(thing, node, graph, search) for thing, node in things]
     return sorted(found, key=lambda k: k.nbytes, reverse=True)[:_KEEPERS]
 
 
-def _keeper(thing: Any, node: Any, graph: list[Node], search: Search) -> Keeper:
-    here = _below(node)
-    known = set(map(id, here))
-    kept = [n for n in graph if id(n) in known]
-    leaves = [n for n in here if type(n) is Leaf]  # whose bytes do not count
+def _keeper(thing: Any, node: Node, graph: list[Node], search: Search) -> Keeper:
+    here = {id(n) for n in below([node])}
+    kept = [n for n in graph if id(n) in here]
     return Keeper(
         made=_errors.made(node),
         shape=tuple(node.shape),
         nodes=len(kept),
-        nbytes=held_by([*kept, *leaves]).graph,
+        nbytes=bytes_of(kept),
         holders=tuple(search.holders(thing)),
     )
-
-
-def _below(root: Node) -> list[Node]:
-    """A node and all that are below it."""
-    found = {id(root): root}
-    waiting = [root]
-    while waiting:
-        for edge in waiting.pop().edges:
-            if edge is not None and id(edge) not in found:
-                found[id(edge)] = edge
-                waiting.append(edge)
-    return list(found.values())

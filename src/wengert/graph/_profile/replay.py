@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from wengert._storage import line_of, place
+from wengert._storage import text_of, where_of
 from wengert.graph._profile.recording import Passage, Recording
 from wengert.graph._profile.timeline import (
     DROPPED,
@@ -65,8 +65,7 @@ class Places:
 
 def line(code: CodeType, lasti: int) -> tuple[str, str]:
     """``file:line`` of an instruction, and the text of that line."""
-    where = f"{code.co_filename}:{line_of(code, lasti)}"
-    return where, place(code, lasti).removeprefix(where).strip()
+    return where_of(code, lasti), text_of(code, lasti)
 
 
 class Replay:
