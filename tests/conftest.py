@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 
@@ -18,6 +19,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "torch" in item.keywords and not PARITY:
             item.add_marker(skip)
+
+
+def pytest_collection_finish() -> None:
+    """The collector leaves out the suite itself: each collection would look through millions."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
 
 import pytest
 
 
 @pytest.fixture
-def alone() -> Iterator[None]:
-    """The collector knows what the test makes and nothing else; a suite has millions of objects."""
+def alone() -> None:
+    """The collector knows what the test makes, and nothing that was there before."""
+    gc.collect()
     gc.freeze()
-    yield
-    gc.unfreeze()

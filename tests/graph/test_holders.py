@@ -53,18 +53,26 @@ def kept() -> Kept:
     return Kept()
 
 
-class Model:
-    shared: Any = None
+@pytest.mark.parametrize("older", ["a", "b"])
+def test_equally_short_ways_are_in_the_order_of_their_names(kept: Kept, older: str) -> None:
+    """The collector has young objects and old ones, each in the order in which they were made."""
+    holders = [Slotted(None), Slotted(None)]
+    a, b = holders if older == "a" else holders[::-1]
+    holders[0].state = kept.make()
+    gc.collect()
+    holders[1].state = holders[0].state
+    fresh = {"state": b.state}
+    c = Slotted(fresh)
+    del holders, fresh
+    assert kept.paths() == ["a.state", "b.state", "c.state['state']"]
+    assert (a.state, c.state["state"]) == (b.state, b.state)
 
 
 def test_class_attributes(kept: Kept) -> None:
-    gc.unfreeze()  # the class is older than the test
-    Model.shared = [kept.make()]
-    try:
-        assert "Model.shared[0]" in kept.paths()
-        assert f"class of {__name__}" in kept.scopes()
-    finally:
-        Model.shared = None
+    model: Any = type("Model", (), {"__module__": __name__})
+    model.shared = [kept.make()]
+    assert "Model.shared[0]" in kept.paths()
+    assert f"class of {__name__}" in kept.scopes()
 
 
 @dataclass(slots=True)

@@ -24,14 +24,16 @@ Program = Callable[[], list[Leak]]
 @pytest.fixture(autouse=True)
 def clean() -> Iterator[None]:
     """No graphs and no backward calls of other tests."""
+    global kept
+    kept = []  # a new one, which the collector knows
     gc.collect()
     wengert.autograd._engine.running.begun.clear()
     yield
-    kept.clear()
+    kept = []
     gc.collect()
 
 
-kept: list[Any] = []
+kept: list[Any]
 
 
 # Programs with a leak: at the end of the docstring the kind, then the remedy. The line that

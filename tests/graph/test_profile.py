@@ -50,7 +50,6 @@ def check():
     counting.memory = wengert.graph.profile()
     with counting.memory:
         yield counting
-    gc.unfreeze()
     assert _engine.observers == packing.observers == []
     replay = Replay(counting.memory._recording)
     totals = []

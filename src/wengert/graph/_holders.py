@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import gc
 import sys
+import threading
 import types
-from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -119,6 +119,10 @@ class Way:
         """The way as a program writes it."""
         return self.root.name + "".join([step.text for step in self.steps])
 
+    def order(self) -> tuple[str, str]:
+        """What tells it from others."""
+        return self.path, self.root.scope
+
     def holder(self, store: Store | None = None) -> Holder:
         """The way as plain data, with the line that stored at its end."""
         containers = tuple([step.container for step in self.steps if step.container])
@@ -148,6 +152,10 @@ class _Climb:
     steps: tuple[Step, ...] = ()
     cell: types.CellType | None = None  # of a closure, when the way has just come through one
 
+    def path(self) -> str:
+        """The steps as a program writes them."""
+        return "".join([step.text for step in self.steps])
+
 
 class Search:
     """Looks for the holders of objects: of all at once, a level of referrers at a time.
@@ -164,7 +172,7 @@ class Search:
         self.parts: dict[int, dict[int, Step]] = {}
         self.names: dict[int, list[Root]] = {}
         self.asking: set[int] = set()  # the frames whose keepers are looked for
-        self.frames = [f for f in _frames() if f.f_code.co_filename not in internal]
+        self.frames = _frames()
         ours = (things, objects, own, *own, self.met, self.above, self.frames)
         self.silent = {id(thing) for thing in (*ours, *self.frames)}
         self.silent |= {id(namespace) for _, _, namespace in self._namespaces()}
@@ -175,21 +183,28 @@ class Search:
         self._note_names()
 
     def ways(self, thing: Any) -> list[Way]:
-        """The ways to an object, the shortest first; one without a name if there is no other."""
+        """The ways to an object, the shortest first; one without a name if there is no other.
+
+        Of equally short ones in the order of their names: that of referrers is the collector's.
+        """
         found: list[Way] = []
         visited = {id(thing): thing}
-        waiting = deque([_Climb(thing)])
-        while waiting and len(found) < _MOST:
-            climb = waiting.popleft()
-            found += [Way(root, climb.steps) for root in self.names.get(id(climb.thing), ())]
-            for referrer in self.above.get(id(climb.thing), ()):
-                if id(referrer) in visited or len(visited) > _VISITED:
-                    continue
-                ends, above = self._up(referrer, climb)
-                found += ends
-                if above is not None:
-                    visited[id(referrer)] = referrer
-                    waiting.append(above)
+        level = [_Climb(thing)]
+        while level and len(found) < _MOST:
+            ends: list[Way] = []
+            above: list[_Climb] = []
+            for climb in sorted(level, key=_Climb.path):
+                ends += [Way(root, climb.steps) for root in self.names.get(id(climb.thing), ())]
+                for referrer in self.above.get(id(climb.thing), ()):
+                    if id(referrer) in visited or len(visited) > _VISITED:
+                        continue
+                    begun, higher = self._up(referrer, climb)
+                    ends += begun
+                    if higher is not None:
+                        visited[id(referrer)] = referrer
+                        above.append(higher)
+            found += sorted(ends, key=Way.order)
+            level = above
         return found[:_MOST] or [Way(Root("(no name)", _nameless(list(visited.values())[1:])))]
 
     def holders(self, thing: Any) -> list[Holder]:
@@ -417,10 +432,20 @@ def _says_nothing(referrer: Any) -> bool:
     return is_a(referrer, (Search, _Climb, State, types.ModuleType))
 
 
-def _frames() -> Iterator[types.FrameType]:
-    """The frames of all threads."""
-    for frame in list(sys._current_frames().values()):
-        inner: types.FrameType | None = frame
+def _frames() -> list[types.FrameType]:
+    """The frames of all threads, this one's first, without the package's own.
+
+    No variable here is this call's own frame: one that holds itself outlives its call, and so do
+    those that called it, with their variables.
+    """
+    tops = sys._current_frames()
+    del tops[threading.get_ident()]
+    tops[threading.get_ident()] = sys._getframe(1)
+    found = []
+    while tops:
+        inner: types.FrameType | None = tops.popitem()[1]
         while inner is not None:
-            yield inner
+            if inner.f_code.co_filename not in internal:
+                found.append(inner)
             inner = inner.f_back
+    return found

@@ -139,8 +139,9 @@ def _holder_row(held: HeldBy) -> list[str]:
 def live() -> Census:
     """A census of the graphs that are alive now, on all threads.
 
-    Who holds them is found through the garbage collector; nothing is recorded beforehand, and
-    programs pay nothing for it until they ask. No code of the program runs meanwhile on this
+    Who holds them is found through the garbage collector, which does not look at what
+    ``gc.freeze()`` has set aside; nothing is recorded beforehand, and programs pay nothing for it
+    until they ask. No code of the program runs meanwhile on this
     thread, and nothing is kept. A backward call with ``create_graph=True``, or for some
     tensors of a graph that it keeps, is a part of some larger computation: ages do not count it.
 

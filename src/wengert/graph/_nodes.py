@@ -31,12 +31,14 @@ def below(roots: Sequence[Node]) -> list[Node]:
 
 
 def alive(objects: Sequence[Any]) -> tuple[list[Tensor], list[Node]]:
-    """The tensors and the operations among some objects; none is asked for its class."""
+    """The tensors and the operations, oldest first, among objects; none is asked for its class."""
     kinds = {kind for kind in set(map(type, objects)) if issubclass(kind, (Tensor, Node))}
     found = [thing for thing in objects if type(thing) in kinds]
     tensors = [thing for thing in found if issubclass(type(thing), Tensor)]
-    nodes = [n for n in found if issubclass(type(n), Node) and type(n) is not Leaf]
-    return tensors, nodes
+    operations = [n for n in found if issubclass(type(n), Node) and type(n) is not Leaf]
+    # One that another thread is just making has no number yet: it is in no graph.
+    nodes = [node for node in operations if hasattr(node, "seq")]
+    return tensors, sorted(nodes, key=by_seq)
 
 
 def bytes_of(operations: Sequence[Node]) -> int:

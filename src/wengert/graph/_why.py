@@ -264,8 +264,9 @@ def _parameters(owner: Any) -> Iterable[Any]:
 def _not_reached(leaf: Leaf, facts: list[tuple[str, str]]) -> Because:
     """Backward calls went by: was it used at all, was its use cut off?"""
     tensors, nodes = alive(gc.get_objects())
-    uses = sorted((n for n in nodes if any(edge is leaf for edge in n.edges)), key=by_seq)
+    uses = [n for n in nodes if any(edge is leaf for edge in n.edges)]
     cuts = [Cut(*cut) for t in tensors if (cut := getattr(t, "_cut", None)) is not None]
+    cuts.sort(key=lambda cut: (cut.code.co_filename, cut.code.co_firstlineno, cut.lasti))
     lost = [cut for cut in cuts if _comes_from(cut, leaf)]
     if lost:
         return Because(
@@ -320,7 +321,7 @@ def _keepers(root: Node) -> list[Keeper]:
     graph = [node for node in below([root]) if type(node) is not Leaf]
     tensors, nodes = alive(gc.get_objects())
     reaching = {id(node) for node in graph}
-    for node in sorted(nodes, key=by_seq):
+    for node in nodes:
         if any(id(edge) in reaching for edge in node.edges):
             reaching.add(id(node))
     ends = [(t, edge) for t in tensors if (edge := edge_of(t)) and id(edge) in reaching]
@@ -328,6 +329,7 @@ def _keepers(root: Node) -> list[Keeper]:
     used = {id(edge) for node in nodes for edge in node.edges}
     unnamed = reaching - named - used
     things = [*ends, *((node, node) for node in nodes if id(node) in unnamed)]
+    things.sort(key=lambda thing: by_seq(thing[1]))
     search = Search([thing for thing, _ in things])
     found = [_keeper(thing, node, graph, search) for thing, node in things]
     return sorted(found, key=lambda k: k.nbytes, reverse=True)[:_KEEPERS]
