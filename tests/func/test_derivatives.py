@@ -31,6 +31,22 @@ def through_softmax(z: Any) -> Any:
     return (z.softmax(0).sum(1) * z.mean(1)).exp().sum()
 
 
+def with_backward(z: Any) -> Any:
+    loss = total(z)
+    loss.backward()
+    return loss
+
+
+def with_other_backward(m: Any) -> Any:
+    w = m.ones(2, requires_grad=True)
+
+    def loss(z: Any) -> Any:
+        (w * 2).sum().backward()
+        return total(z)
+
+    return loss
+
+
 def pair(z: Any) -> Any:
     return {"first": z.sin(), "second": [z.sum(0), (z**2).mean()]}
 
@@ -125,6 +141,12 @@ ERRORS: dict[str, Scenario] = {
     "primals": lambda m: m.func.jvp(smooth, data(m), data(m)),
     "cotangents": lambda m: m.func.vjp(lambda a: (a, a), data(m))[1](data(m)),
     "leaf": lambda m: m.func.grad(lambda a: a.add_(1).sum())(data(m)),
+    "backward_in_grad": lambda m: m.func.grad(with_backward)(data(m)),
+    "backward_in_vjp": lambda m: m.func.vjp(with_backward, data(m)),
+    "backward_in_jvp": lambda m: m.func.jvp(with_backward, (data(m),), (data(m),)),
+    "backward_in_hessian": lambda m: m.func.hessian(with_backward)(data(m)),
+    "other_backward_in_grad": lambda m: m.func.grad(with_other_backward(m))(data(m)),
+    "other_backward_in_vmap": lambda m: m.func.vmap(with_other_backward(m))(data(m)),
 }
 
 
@@ -181,6 +203,35 @@ class TestOuterGraph:
         push(wengert.ones(2))
         assert push(wengert.tensor([1.0, 2.0])).tolist() == [1.0, 2.0]
         assert len(calls) == 1
+
+
+class TestBackwardInside:
+    def test_is_refused_where_it_is_called(self) -> None:
+        with pytest.raises(wengert.autograd.GraphError) as raised:
+            wengert.func.grad(with_backward)(wengert.ones(2))
+        assert "this call: backward()" in str(raised.value)
+        assert "loss.backward()\n" in str(raised.value)
+        assert str(raised.value).endswith("wengert explain inside-transform")
+
+    def test_changes_nothing(self) -> None:
+        w = wengert.ones(2, requires_grad=True)
+        product = (w * 2).sum()
+
+        def loss(z: Any) -> Any:
+            product.backward()
+            return z.sum()
+
+        with pytest.raises(wengert.autograd.GraphError, match="functorch transform"):
+            wengert.func.grad(loss)(wengert.ones(2))
+        assert w.grad is None
+        product.backward()
+        assert w.grad.tolist() == [2.0, 2.0]
+
+    def test_passes_where_code_is_followed_as_it_stands(self) -> None:
+        w = wengert.ones(2, requires_grad=True)
+        with wengert.autograd.forward_ad.dual_level():
+            (w * 2).sum().backward()
+        assert w.grad.tolist() == [2.0, 2.0]
 
 
 def test_graphs_go_with_the_function() -> None:

@@ -21,6 +21,7 @@ from wengert.autograd._engine import Walk
 from wengert.autograd._hooks import run_posthooks, shown
 from wengert.autograd._mode import enable_grad
 from wengert.autograd._transforms.dual import Dual
+from wengert.autograd._transforms.levels import transforming
 from wengert.ops._operands import cast
 
 Place = Tensor | GradientEdge
@@ -57,6 +58,8 @@ def backward(
         grad_tensors = grad_variables if grad_tensors is None else grad_tensors
     walk = _walk("backward()", retain_graph, create_graph)
     walk.accumulates = True
+    if transforming():
+        raise _errors.inside_transform(walk)
     roots = _places(tensors, "tensors")
     nodes, seeds = _start(walk, roots, _cotangents(grad_tensors, len(roots)))
     targets = None if inputs is None else _retaining(_places(inputs, "inputs"), nodes, walk)

@@ -42,7 +42,7 @@ Args = tuple[Any, ...]
 
 def under(level: Level, function: Any, args: Args) -> Any:
     """A call with tracers of a level among its arguments, none of which is further in."""
-    if getattr(level, "eager", False) and not level.depth:  # a dual level that has ended
+    if level.eager and not level.depth:  # a dual level that has ended
         return function.apply(*[level.lower(x) for x in args])
     level.check_running()
     if isinstance(level, GradLevel):

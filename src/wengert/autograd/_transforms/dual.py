@@ -56,7 +56,6 @@ class DualLevel(Level):
 
     what = "forward mode"
     kind = Dual
-    eager = False  # whether it follows code as it stands: Functions need no `setup_context` then
 
     def dual(self, value: Any, tangent: Any) -> Any:
         """A value with a tangent; the value alone where there is none."""

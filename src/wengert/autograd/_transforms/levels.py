@@ -20,7 +20,9 @@ Shape = tuple[int, ...]
 
 
 class Running(threading.local):
-    """The levels of the transforms that are running on a thread."""
+    """The transforms that are running on a thread."""
+
+    recordings = 0  # derivatives; the outermost has no level, it records on Tensors
 
     def __init__(self) -> None:
         self.levels: list[Level] = []
@@ -29,12 +31,18 @@ class Running(threading.local):
 running = Running()
 
 
+def transforming() -> bool:
+    """Whether what runs is, or was called by, a function that is being transformed."""
+    return running.recordings > 0 or any(not level.eager for level in running.levels)
+
+
 class Level:
     """One running transform."""
 
     what = "transform"
     kind: type[Tracer]
     depth = 0  # 1 for the outermost; 0 when it has ended
+    eager = False  # whether it follows code as it stands: Functions need no `setup_context` then
 
     def __enter__(self) -> Any:
         running.levels.append(self)

@@ -32,9 +32,11 @@ class Recording:
         """Call a function of tensors and record what it does."""
         with self.level or nullcontext(), enable_grad():
             self.inputs = [self._input(x) for x in primals]
+            running.recordings += 1
             try:
                 return function(*self.inputs)
             finally:
+                running.recordings -= 1
                 for x in self.inputs:
                     if type(x._edge) is Leaf:
                         x._edge.open = False
