@@ -418,7 +418,8 @@ def _candidates(level: dict[int, Any], objects: list[Any]) -> list[Any]:
     if not level:
         return []
     if len(level) <= _FEW:
-        return gc.get_referrers(*level.values())
+        asked = tuple(level.values())  # since Python 3.13 the arguments are among the answers
+        return [referrer for referrer in gc.get_referrers(*asked) if referrer is not asked]
     found, wanted = [], set(level)
     for start in range(0, len(objects), _CHUNK):
         chunk = objects[start : start + _CHUNK]

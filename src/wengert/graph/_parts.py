@@ -186,9 +186,7 @@ def variables_of(frame: types.FrameType) -> list[tuple[str, Any]]:
 def _unshared() -> int:
     """What getrefcount says in `variables_of` of a copy that only the frame and it have."""
     variables = sys._getframe().f_locals
-    count = sys.getrefcount(variables)
-    variables.clear()
-    return count
+    return sys.getrefcount(variables)
 
 
 _UNSHARED = _unshared()
