@@ -9,7 +9,9 @@ from tests.source import imports_of, modules
 # Lowest first. A layer imports itself and what stands above it in this list. Imports inside
 # functions count as well, those under `if TYPE_CHECKING` do not.
 LAYERS = {
-    "core": "_core _device _dtypes _info _layout _messages _random _size _storage _trail",
+    "core": (
+        "_core _device _dtypes _info _layout _messages _random _references _size _storage _trail"
+    ),
     "kernels": "kernels",
     # What scripts ask about the machine, and the few settings that they change.
     "platform": (

@@ -19,8 +19,11 @@ import wengert
 from wengert.autograd import Function, GraphReleasedError
 from wengert.autograd._engine import current, running
 
-LOOKS = {number for name, number in opcode.opmap.items()
-         if name.startswith(("RESUME", "CALL", "JUMP_BACKWARD"))}  # fmt: skip
+LOOKS = {
+    opcode.opmap[name]
+    for name in ("RESUME", "CALL", "CALL_KW", "CALL_FUNCTION_EX", "JUMP_BACKWARD")
+    if name in opcode.opmap
+}
 PACKAGE = str(Path(wengert.__file__).parent)
 
 

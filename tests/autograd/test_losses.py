@@ -104,6 +104,24 @@ class TestJac:
         of_x.zero_()
         assert of_y.tolist() == [[1, 1], [0.5, 0.5]]
 
+    def test_what_a_user_function_keeps_is_not_the_result(self) -> None:
+        kept = []
+
+        class Double(wengert.autograd.Function):
+            @staticmethod
+            def forward(ctx: Any, x: Any) -> Any:
+                return x * 2
+
+            @staticmethod
+            def backward(ctx: Any, g: Any) -> Any:
+                kept.append(g * 2)
+                return kept[-1]
+
+        x = wengert.ones(2, requires_grad=True)
+        (found,) = jac([Double.apply(x).sum()], x)
+        found.zero_()
+        assert kept[0].tolist() == [2, 2]
+
     def test_a_user_function_sees_one_loss_at_a_time(self) -> None:
         seen = []
 

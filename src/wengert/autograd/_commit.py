@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from wengert._core import Leaf, Node, Tensor, wrap
+from wengert._references import ALONE
 from wengert.ops.shape import clone
 
 _set_grad = Tensor.__dict__["_grad"].__set__
@@ -87,28 +88,13 @@ def owned(g: Any, dtype: np.dtype[Any], like: np.ndarray | None = None) -> Any:
     """
     plain = type(g) is np.ndarray and g.base is None and g.dtype == dtype
     if like is None or like.flags.c_contiguous:
-        if plain and g.flags.c_contiguous and getrefcount(g) <= _OWNED:
+        if plain and g.flags.c_contiguous and getrefcount(g) <= ALONE:
             return g
         return np.array(g, dtype=dtype, order="C")
-    if plain and g.strides == like.strides and getrefcount(g) <= _OWNED:
+    if plain and g.strides == like.strides and getrefcount(g) <= ALONE:
         return g
     out = np.empty_like(like, dtype)
     if out.strides != like.strides:
         out = np.empty(like.shape, dtype)
     np.copyto(out, g, casting="unsafe")
     return out
-
-
-def _calibrate() -> int:
-    """What getrefcount says in `owned` of an array that only its caller refers to."""
-
-    def inner(g: Any) -> int:
-        return getrefcount(g)
-
-    def outer(g: Any) -> int:
-        return inner(g)
-
-    return outer(np.zeros(1))
-
-
-_OWNED = _calibrate()

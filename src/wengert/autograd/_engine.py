@@ -37,6 +37,7 @@ from wengert._core import (
     tick,
     wrap,
 )
+from wengert._references import ALONE
 from wengert.autograd import _errors
 from wengert.autograd._hooks import outputs_of, run_posthooks, run_prehooks, run_tensor_hooks
 from wengert.kernels import buffers
@@ -474,7 +475,7 @@ class Walk:
         walk, if released, no longer do. `known` counts the walk's own references.
         """
         auto = self.retain == "auto"
-        if auto and getrefcount(node) > _ALONE + known and node not in self.roots:
+        if auto and getrefcount(node) > ALONE + known and node not in self.roots:
             return
         if node.state is None:
             node.state = self.mark
@@ -524,30 +525,6 @@ def _added(here: Any, more: Any) -> Any:
     return here + more
 
 
-def _pending() -> int:
-    """What getrefcount says in `_added` of an array that nothing but the walk refers to."""
-
-    def probe(here: Any, more: Any) -> int:
-        return getrefcount(here)
-
-    pending = {0: np.zeros(1)}
-    here = pending[0]
-    return probe(here, None)
-
-
-_PENDING = _pending()
+_PENDING = ALONE + 1  # and the table of cotangents
 # Elements from which the memory of a sum is worth looking for.
 _WORTH_MEMORY = 1 << 12
-
-
-def _alone() -> int:
-    """What getrefcount says of a node that nothing but the walk refers to."""
-
-    def probe(node: Node) -> int:
-        return getrefcount(node)
-
-    node = Leaf()
-    return probe(node)
-
-
-_ALONE = _alone()

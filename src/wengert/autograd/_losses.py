@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from wengert._core import Node, Tensor, wrap
+from wengert._references import ALONE, others
 from wengert.autograd import _errors
 from wengert.autograd._engine import Lift, Walk
 from wengert.autograd._hooks import run_tensor_hooks
@@ -218,14 +219,9 @@ def _rows(found: Lanes | None, param: Tensor, count: int) -> Tensor:
     return wrap(rows if rows.flags.c_contiguous and _alone(rows) else rows.copy())
 
 
-# References that `_rows` and its lanes hold to an array, and an array to the one that it shows.
-_ALONE, _SHOWN = 4, 3
-
-
 def _alone(rows: np.ndarray) -> bool:
-    """Whether nobody else can see the memory: the array, or the one that it shows, is fresh."""
+    """Whether only the caller and its lanes can see the memory of an array."""
+    if not rows.flags.writeable or getrefcount(rows) > ALONE + 1:
+        return False
     base = rows.base
-    if base is None:
-        return rows.flags.writeable and getrefcount(rows) <= _ALONE
-    fresh = type(base) is np.ndarray and base.base is None and rows.flags.writeable
-    return fresh and getrefcount(base) <= _SHOWN and getrefcount(rows) <= _ALONE
+    return base is None or (type(base) is np.ndarray and base.base is None and others(base) <= 1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -14,6 +13,7 @@ import numpy as np
 
 from wengert import _dtypes
 from wengert._core import Leaf, Node, Tensor, memory_of
+from wengert._references import others
 from wengert._storage import owner, text_of, where_of
 from wengert.autograd import _errors
 from wengert.autograd._edges import GradientEdge, node_at
@@ -363,12 +363,10 @@ def _held_elsewhere(saved: list[list[np.ndarray]]) -> set[int]:
     held = set()
     for key in list({**arrays, **bases}):
         kept = arrays.get(key)
-        several = (key in arrays) + (key in bases)
+        several = (key in arrays) + (key in bases)  # of these dictionaries
         if kept is None:
             kept = bases[key]
-        # `kept`, the argument of getrefcount, and the dictionaries.
-        known = 2 * slots.get(key, 0) + views.get(key, 0) + 2 + several
-        if sys.getrefcount(kept) > known:
+        if others(kept) > 2 * slots.get(key, 0) + views.get(key, 0) + several:
             held.add(id(owner(kept)))
     return held
 
