@@ -19,6 +19,7 @@ from wengert.autograd._engine import Walk
 from wengert.graph import Finding, Leak, Profile, Timeline, live, profile
 from wengert.graph._captures import Capture, Captures
 from wengert.graph._hotness import Hotness, Sampler
+from wengert.graph._memory import without_collecting
 from wengert.graph._nodes import alive, is_released
 from wengert.graph._unreached import Unreached
 
@@ -99,7 +100,7 @@ class Watch:
         if self._failed or os.getpid() != self._process:  # a fork may have copied a closed lock
             return
         try:
-            with self._lock:
+            with without_collecting(), self._lock:
                 if when == "before":
                     self._before(walk)
                 else:

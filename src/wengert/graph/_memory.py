@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import gc
 from collections.abc import Iterable, Iterator
@@ -16,15 +15,17 @@ from wengert._storage import owner
 from wengert.autograd._saved.packing import arrays_in
 
 
-@contextlib.contextmanager
-def without_collecting() -> Iterator[None]:
+class without_collecting:  # noqa: N801
     """The collector would run finalizers, and look at all that is being made again and again."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
+
+    __slots__ = ("_enabled",)
+
+    def __enter__(self) -> None:
+        self._enabled = gc.isenabled()
+        gc.disable()
+
+    def __exit__(self, *_: object) -> None:
+        if self._enabled:
             gc.enable()
 
 

@@ -6,6 +6,7 @@ measured until `_BUDGET` operations were looked at; from then on one call in six
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from dataclasses import dataclass
 from itertools import chain
@@ -18,7 +19,7 @@ from wengert._storage import text_of, where_of
 from wengert.autograd import _engine
 from wengert.autograd._engine import Walk, by_seq
 from wengert.autograd._errors import name_of
-from wengert.graph._memory import Finding, Line, Memory, Report, held_by
+from wengert.graph._memory import Finding, Line, Memory, Report, held_by, without_collecting
 from wengert.graph._nodes import is_released
 
 _BUDGET = 30_000
@@ -70,7 +71,7 @@ class Recorder:
     """
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        self._lock, self._process = Lock(), os.getpid()
         self._kinds: Counter[type[Node]] = Counter()
         self._memory = Memory()
         # By id: to hash a code object is to hash its bytecode. The code is kept alive beside.
@@ -91,8 +92,11 @@ class Recorder:
         _engine.observers.remove(self.observe)
 
     def observe(self, walk: Walk, when: str) -> None:
-        """Take note of a walk that begins or has ended."""
-        with self._lock:
+        """Take note of a walk that begins or has ended; in a forked child, of none."""
+        if os.getpid() != self._process:  # the lock may be that of a thread that is not here
+            return
+        # What the collector finalizes may go backward, and would wait for the lock.
+        with without_collecting(), self._lock:
             if when == "before":
                 self._before(walk)
             else:

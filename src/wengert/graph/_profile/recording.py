@@ -12,7 +12,7 @@ import gc
 import os
 import threading
 from array import array
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from operator import attrgetter
 from time import perf_counter
@@ -27,6 +27,7 @@ from wengert.autograd import _engine, _errors
 from wengert.autograd._engine import Walk
 from wengert.autograd._saved import packing
 from wengert.autograd._saved.packing import arrays_in
+from wengert.graph._memory import without_collecting
 
 INTERVAL = 0.025  # seconds between two looks of the thread
 MOST = 1_000_000  # entries of the log: some 200 MB
@@ -76,19 +77,28 @@ class Passage:
     """One walk: its line, when it was, and the nodes that it passed, newest first."""
 
     call: Call
-    thread: int
     nodes: int
     retains: bool
     late: bool  # whether it releases nothing before it is through
     begin: int  # on the clock that orders nodes, as `end` and those of the pins
-    order: list[Node]  # the walk's own list, while it lasts
     end: int | None = None
     raised: bool = False
-    passed: array[int] = field(default_factory=lambda: array("q"))
-    kept: set[int] = field(default_factory=set)  # those of them that it did not release
-    pins: list[tuple[int, int]] = field(default_factory=list)  # when, the oldest passed by then
-    brought: list[tuple[int, int]] = field(default_factory=list)  # node, entry of what came back
-    packed: dict[int, set[int]] = field(default_factory=dict)  # what those hold, by ids
+    passed: Sequence[int] = ()
+    kept: Set[int] = frozenset()  # those of them that it did not release
+    pins: Sequence[tuple[int, int]] = ()  # when, the oldest passed by then
+    brought: Sequence[tuple[int, int]] = ()  # node, entry of what came back
+
+
+@dataclass(slots=True)
+class Open:
+    """A walk that goes on, and what is known of it so far."""
+
+    passage: Passage
+    thread: int
+    order: list[Node]  # the walk's own list
+    pins: list[tuple[int, int]] = field(default_factory=list)
+    brought: list[tuple[int, int]] = field(default_factory=list)
+    packed: dict[int, set[int]] = field(default_factory=dict)  # what came back holds, by ids
     front: int = 0  # how far in `order`, from its end, nodes are known to be released
 
 
@@ -99,6 +109,7 @@ def _forked() -> None:
     """In a child process nobody records: the thread that looks is gone, and may have the lock."""
     for recording in _all:
         recording.running = False
+        recording.open.clear()
 
 
 if hasattr(os, "register_at_fork"):
@@ -116,6 +127,7 @@ class Recording:
         leaves: (tick, id) of storages of leaves, and (tick, ~id) when it no longer is a leaf's.
         times: (tick, seconds) at which both are known.
         passages: the walks, in the order in which they began.
+        open: those of them that go on.
     """
 
     def __init__(self, calls: int | None = None) -> None:
@@ -126,11 +138,11 @@ class Recording:
         self.leaves: list[tuple[int, int]] = []
         self.times: list[tuple[int, float]] = []
         self.passages: list[Passage] = []
+        self.open: dict[Walk, Open] = {}
         self.running = False
         self.ended = ""  # why it ended by itself, if it did
         self._calls = calls
         self._lock = threading.Lock()
-        self._open: dict[Walk, Passage] = {}
         self._live: dict[int, Seen | None] = {}  # nodes that hold something; None: a walk has them
         self._leaves: dict[int, tuple[ref[Leaf], int, int]] = {}  # ids of array and storage
         self._paths: dict[tuple[int, ...], int] = {}
@@ -147,7 +159,7 @@ class Recording:
         """Look at what there is, and watch from now on. RuntimeError if it was started before."""
         if self.times:
             raise RuntimeError("profile(): was started before; make another one")
-        with self._lock:
+        with without_collecting(), self._lock:
             self._note(self._chosen(gc.get_objects()), True)
         self._mark()
         self.running = True
@@ -168,13 +180,20 @@ class Recording:
         gc.callbacks.remove(self._collect)
         assert self._sampler is not None
         self._sampler.join()
-        for known in (self.kinds, self._live, self._leaves, self._refs, self._unfinished):
+        for known in (
+            self.kinds,
+            self._live,
+            self._leaves,
+            self._refs,
+            self._unfinished,
+            self.open,
+        ):
             known.clear()
 
     def look(self) -> None:
         """Look at what there is now."""
         if self.running:
-            with self._lock:
+            with without_collecting(), self._lock:
                 self._young()
             self._mark()
 
@@ -192,29 +211,35 @@ class Recording:
 
     # What is told of by the engine, by savers, by the collector and by the thread.
 
+    # The lock is taken with the collector off: what that finalizes may go backward.
+
     def _walk(self, walk: Walk, when: str) -> None:
         if not self.running:
+            self.open.pop(walk, None)
             return
-        order = None  # goes when the lock is free: what goes with nodes may be anybody's
-        with self._lock:
-            if when == "before":
-                self._begin(walk)
+        gone = None  # goes when the lock is free: what goes with nodes may be anybody's
+        with without_collecting(), self._lock:
+            if when != "before":
+                gone = self._finish(walk, when == "raised")
             else:
-                order = self._finish(walk, when == "raised")
-        del order
+                self._begin(walk)
+        del gone
+        if not self.running:  # since it was asked
+            self.open.pop(walk, None)
         self._check_full()
-        if self._calls is not None and not self._open and len(self.passages) >= self._calls:
+        if self._calls is not None and not self.open and len(self.passages) >= self._calls:
             self._end(f"it was to record {self._calls:,} calls")
 
     def _check_full(self) -> None:
-        if len(self.log) > MOST:
+        entries = len(self.log) + len(self.times) + len(self.passages) + len(self.leaves)
+        if entries > MOST:
             self._end(f"the log was full after {len(self.passages):,} calls")
 
     def _told(self, node: Node | None) -> None:
         """A node was recorded while somebody has a say in what is saved; None: values are back."""
         if not self.running:
             return
-        with self._lock:
+        with without_collecting(), self._lock:
             self._pin(threading.get_ident())
             if node is None:
                 self._brought_back()
@@ -233,18 +258,8 @@ class Recording:
     def _sample(self) -> None:
         last, idle = 0, None
         while not self._stopped.wait(INTERVAL):
-            # A walk counts references to nodes, of which a look makes some: none may run, nor
-            # begin meanwhile.
-            if not _engine.running.lock.acquire(blocking=False):
+            if not self._look_between_walks():
                 continue
-            try:
-                if not _engine.running.walks and self._lock.acquire(blocking=False):
-                    try:
-                        self._young()
-                    finally:
-                        self._lock.release()
-            finally:
-                _engine.running.lock.release()
             now = tick(), perf_counter()
             if now[0] == last + 1:  # nothing happened: the end of that is enough
                 idle = now
@@ -253,6 +268,25 @@ class Recording:
                 idle = None
             last = now[0]
             self._check_full()
+
+    def _look_between_walks(self) -> bool:
+        """Look if no walk runs; False where a plan is just made.
+
+        A walk counts references to nodes, of which a look makes some.
+        """
+        running = _engine.running
+        with without_collecting():
+            if not running.lock.acquire(blocking=False):
+                return False
+            try:
+                if not running.walks and self._lock.acquire(blocking=False):
+                    try:
+                        self._young()
+                    finally:
+                        self._lock.release()
+            finally:
+                running.lock.release()
+        return True
 
     def _counted_elsewhere(self) -> bool:
         here = threading.get_ident()
@@ -413,19 +447,18 @@ class Recording:
         del found
         self._young()
         late = walk.listeners or _engine.anomaly.check is not None
-        begin, retains = self._mark(), walk.retain is True
-        passage = Passage(walk.call, walk.thread, walk.nodes, retains, late, begin, walk.order)
+        passage = Passage(walk.call, walk.nodes, walk.retain is True, late, self._mark())
         self.passages.append(passage)
-        self._open[walk] = passage
+        self.open[walk] = Open(passage, walk.thread, walk.order)
 
-    def _finish(self, walk: Walk, raised: bool) -> list[Node] | None:
+    def _finish(self, walk: Walk, raised: bool) -> Open | None:
         """Write down what a walk has released; its nodes, for whoever calls to let go of."""
-        passage = self._open.pop(walk, None)
-        if passage is None:
+        opened = self.open.pop(walk, None)
+        if opened is None:
             return None
-        live, mark = self._live, walk.mark
+        live, mark, passage = self._live, walk.mark, opened.passage
         passed, kept = [], []
-        for node in reversed(passage.order):
+        for node in reversed(opened.order):
             seq = node.seq
             if seq in live:
                 passed.append(seq)
@@ -436,39 +469,39 @@ class Recording:
                     kept.append(seq)
                     if live[seq] is None:
                         live[seq] = self._seen(node, seq)
-        passage.passed, passage.kept = array("q", passed), set(kept)
+        passage.passed, passage.kept = array("q", passed), frozenset(kept)
+        passage.pins, passage.brought = tuple(opened.pins), tuple(opened.brought)
         passage.raised = raised
         passage.end = self._before = self._mark()
-        order, passage.order, passage.packed = passage.order, [], {}
-        return order
+        return opened
 
     def _pin(self, thread: int) -> None:
         """Write down how far the walks of this thread have come."""
-        for walk, passage in list(self._open.items()):
-            if passage.thread == thread:
-                oldest = _front(passage) if walk.at is None else walk.at.seq + 1
+        for walk, opened in list(self.open.items()):
+            if opened.thread == thread:
+                oldest = _front(opened) if walk.at is None else walk.at.seq + 1
                 if oldest is not None:
-                    passage.pins.append((tick(), oldest))
+                    opened.pins.append((tick(), oldest))
 
     def _brought_back(self) -> None:
         """Write down what packed values hold now that a checkpoint's function ran again."""
-        for passage in self._open.values():
-            if passage.thread != threading.get_ident():
+        for opened in self.open.values():
+            if opened.thread != threading.get_ident():
                 continue
-            for node in reversed(passage.order):
+            for node in reversed(opened.order):
                 if isinstance(node, packing.Unpacking):
                     held = {id(a) for slot, _ in node.saved for a in arrays_in(getattr(node, slot))}
-                    if held == passage.packed.get(node.seq):
+                    if held == opened.packed.get(node.seq):
                         continue
-                    passage.packed[node.seq] = held
+                    opened.packed[node.seq] = held
                     number, reading = tick(), self.kinds[type(node)]
                     if reading and self._entry(number, node, reading, self._module(node.site)):
-                        passage.brought.append((node.seq, number))
+                        opened.brought.append((node.seq, number))
 
 
-def _front(passage: Passage) -> int | None:
+def _front(opened: Open) -> int | None:
     """The number of the oldest node that a walk has released so far."""
-    order, at = passage.order, passage.front
+    order, at = opened.order, opened.front
     missing = 0
     while at < len(order) and missing < _GAP:
         node = order[-1 - at]
@@ -476,6 +509,6 @@ def _front(passage: Passage) -> int | None:
         if type(node) is Leaf:
             continue
         missing += 1
-        if node.state is not None and node.state.released is passage.call:
-            passage.front, missing = at, 0
-    return order[-passage.front].seq if passage.front else None
+        if node.state is not None and node.state.released is opened.passage.call:
+            opened.front, missing = at, 0
+    return order[-opened.front].seq if opened.front else None

@@ -162,6 +162,8 @@ class State:
         self.lines: Counter[int] = Counter()
         self.modules: Counter[int] = Counter()
         self.holders: dict[int, list[int]] = {}  # of each storage, the oldest first
+        self.gone = bytearray(len(entries))
+        self.first: dict[int, int] = {}  # where in `holders` all before are gone; 0 if not here
         self.sizes: dict[int, int] = {}
         self.owned: Counter[int] = Counter()  # storages of leaves, and of how many
 
@@ -178,17 +180,24 @@ class State:
 
     def end(self, index: int) -> None:
         """An entry holds its storages no longer."""
+        self.gone[index] = 1
         for storage in self.entries[index].storages:
-            held, size = self.holders[storage], self.sizes[storage]
-            if held[0] != index:
-                held.remove(index)
+            held, first = self.holders[storage], self.first.get(storage, 0)
+            if held[first] != index:
                 continue
+            size = self.sizes[storage]
             self._count(storage, -size)
-            del held[0]
-            if held:
+            while first < len(held) and self.gone[held[first]]:
+                first += 1
+            self.first[storage] = first
+            if first < len(held):
                 self._count(storage, size)
             else:
-                del self.holders[storage], self.sizes[storage]
+                del self.holders[storage], self.sizes[storage], self.first[storage]
+
+    def _oldest(self, storage: int) -> int:
+        """Of the entries that hold a storage, the one for which it counts."""
+        return self.holders[storage][self.first.get(storage, 0)]
 
     def own(self, storage: int) -> None:
         """A storage is a leaf's from now on, or (below zero) is so no longer."""
@@ -207,7 +216,7 @@ class State:
         if storage in self.owned:
             self.leaf_bytes += size
             return
-        entry = self.entries[self.holders[storage][0]]
+        entry = self.entries[self._oldest(storage)]
         self.total += size
         self.lines[entry.line] += size
         self.modules[entry.module] += size
@@ -215,9 +224,9 @@ class State:
     def owners(self) -> Counter[int]:
         """For each entry, the bytes that count as its own."""
         found: Counter[int] = Counter()
-        for storage, held in self.holders.items():
+        for storage, size in self.sizes.items():
             if storage not in self.owned:
-                found[held[0]] += self.sizes[storage]
+                found[self._oldest(storage)] += size
         return found
 
 
