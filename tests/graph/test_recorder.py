@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import weakref
 
 import pytest
@@ -228,3 +229,14 @@ def test_forgets_a_call_that_raised(recorder, w):
     assert not recorder._open
     (line,) = recorder.report().lines
     assert (line.calls, line.released_nodes, line.released_bytes) == (1, 0, 0)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_child_process_is_not_watched(recorder, w):
+    w.exp().sum().backward()
+    child = os.fork()
+    if not child:
+        recorder._lock.acquire(blocking=False)  # as if a thread had it when the parent forked
+        w.exp().sum().backward()
+        os._exit(sum(line.calls for line in recorder._lines.values()))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
