@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import functools
 import gc
 import sys
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, ClassVar, NoReturn
 
+import numpy as np
 import pytest
 
 import wengert
@@ -86,10 +88,10 @@ Pair = namedtuple("Pair", ["a", "b"])
 
 def test_objects_inside_of_objects(kept: Kept) -> None:
     deep = {"a": [Slotted(other=Pair(1, OrderedDict(x=deque([kept.make()]))), state=None)]}
-    assert kept.paths() == ["deep['a'][0].other[1]['x'][0]"]
+    assert kept.paths() == ["deep['a'][0].other.b['x'][0]"]
     (holder,) = kept.holders()
-    assert holder.containers == ("dict", "list", "Pair", "OrderedDict", "deque")
-    assert holder.places == "deep['a'][*].other[*]['x'][*]"
+    assert holder.containers == ("dict", "list", "OrderedDict", "deque")
+    assert holder.places == "deep['a'][*].other.b['x'][*]"
     assert deep
 
 
@@ -300,12 +302,66 @@ def test_what_no_name_leads_to(kept: Kept) -> None:
 
 
 def hide(tensor: wengert.Tensor) -> Any:
-    """Into an array, which the collector does not look into."""
-    import numpy as np
+    """Into a record, which the collector does not look into."""
+    return np.array([(tensor.shape, tensor)], dtype=[("shape", object), ("tensor", object)])
 
-    array = np.empty(1, dtype=object)
-    array[0] = tensor
-    return array
+
+def test_arrays_of_objects(kept: Kept) -> None:
+    """The collector does not look into them, nor does it know that they are there."""
+    row = np.empty(3, dtype=object)
+    row[2] = kept.make()
+    assert kept.paths() == ["row[2]"]
+    other = Kept()
+    table = Slotted([np.full((2, 2), None, dtype=object)])
+    table.state[0][1, 0] = other.make()
+    assert other.paths() == ["table.state[0][1, 0]"]
+    assert other.holders()[0].containers == ("list", "ndarray")
+    assert row is not None
+
+
+def test_keys(kept: Kept) -> None:
+    seen = {kept.make(): 1}
+    other = Kept()
+    pairs = {(1, other.make()): 2}
+    assert kept.paths() == ["seen (a key)"]
+    assert other.paths() == ["pairs (a key)[1]"]
+    assert seen
+    assert pairs
+
+
+def test_context_variables(kept: Kept) -> None:
+    variable: contextvars.ContextVar[Any] = contextvars.ContextVar("losses")
+
+    def inside() -> list[wengert.graph.Holder]:
+        variable.set([kept.make()])
+        return kept.holders()
+
+    (holder,) = contextvars.copy_context().run(inside)
+    assert (holder.path, holder.scope) == ("losses.get()[0]", "context variable")
+
+
+def test_a_linked_list(kept: Kept) -> None:
+    head = Slotted(kept.make())
+    for _ in range(4):
+        head = Slotted(None, head)
+    (holder,) = kept.holders()
+    assert holder.path == "head.other.other.other.other.state"
+    assert holder.places == "head(.other)*.state"
+    assert head
+
+
+def test_the_result_of_a_task(kept: Kept) -> None:
+    async def made() -> wengert.Tensor:
+        return kept.make()
+
+    async def run() -> list[wengert.graph.Holder]:
+        tasks = [asyncio.create_task(made())]
+        await asyncio.sleep(0)
+        found = kept.holders()
+        return found if tasks else []
+
+    paths = [(holder.path, holder.scope) for holder in asyncio.run(run())]
+    assert ("tasks[0] (in a Task)", "local of run") in paths
 
 
 class Angry:
@@ -384,7 +440,8 @@ def test_no_code_of_the_program_runs() -> None:
     object.__setattr__(hiding, "state", tests[4].make())
     Angry.asked.clear()
     assert [kept.paths() for kept in tests[:4]] == [
-        ["angry.state"], ["keyed[<Angry>]"], ["listed[0]"], ["of_class.state"],
+        ["angry.state", "keyed (a key).state"], ["keyed[<Angry>]"], ["listed[0]"],
+        ["of_class.state"],
     ]  # fmt: skip
     assert tests[4].paths()[0].startswith("hiding")
     assert Angry.asked == []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import linecache
 import queue
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
@@ -13,7 +12,7 @@ from typing import Any
 import pytest
 
 import wengert
-from tests.graph.steps import a_loss, batch, fails, found, model, train
+from tests.graph.steps import a_loss, batch, fails, found, found_as_told, model, train
 from wengert import nn
 from wengert.graph import Leak, live
 
@@ -443,25 +442,9 @@ LEAKING = [
 ]  # fmt: skip
 
 
-def marked(program: Program) -> int:
-    """The number of the line with a program's mark."""
-    lines = linecache.getlines(__file__)
-    named = [k for k, line in enumerate(lines, 1) if f"# HERE for {program.__name__}\n" in line]
-    start = program.__code__.co_firstlineno
-    return named[0] if named else next(k for k in range(start, 999) if "# HERE" in lines[k - 1])
-
-
 @pytest.mark.parametrize("program", LEAKING, ids=lambda p: p.__name__)
 def test_the_line_that_holds_and_its_remedy(program: Program) -> None:
-    kind, _, remedy = (program.__doc__ or "").split("\n")[0].partition(": ")
-    (leak,) = program()
-    assert (leak.kind, leak.remedy) == (kind, remedy)
-    assert leak.where == f"{__file__}:{marked(program)}"
-    assert leak.line == linecache.getline(__file__, marked(program)).strip()
-    assert leak.graphs == (STEPS if kind == "container" else 1)
-    assert leak.calls in (STEPS, STEPS - 1)
-    assert leak.remedy in leak.text
-    assert leak.remedy in str(leak)
+    found_as_told(program, STEPS)
 
 
 def test_gradients_with_a_graph_that_are_never_reset() -> None:

@@ -8,6 +8,7 @@ program runs for it (see `_parts`), and nothing is kept.
 
 from __future__ import annotations
 
+import contextvars
 import gc
 import sys
 import threading
@@ -39,6 +40,7 @@ _MOST = 4  # ways to one object
 # through what all objects refer to.
 _FEW = 60
 _CHUNK = 256
+_LOOP = 3  # steps that are looked at for whether they repeat
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,8 @@ class Holder:
             __main__"``, ``"kept by the function step"``.
         where: ``file:line``: of a local variable the line that its function is at.
         containers: the kinds of the containers on the way, outermost first.
-        places: the path with a star for which item it is: ``losses[*]``.
+        places: the path with a star for which item it is, ``losses[*]``, and for how often what
+            repeats: ``head(.next)*.value``.
         stored: ``file:line`` that stored the tensor there, if the source tells.
         text: that line.
         remedy: the statement of that line as it is without the graph, if that can be said.
@@ -131,7 +134,7 @@ class Way:
             "[*]" if step.container and (k == last or not step.name) else step.text
             for k, step in enumerate(self.steps)
         ]
-        root, places = self.root, self.root.name + "".join(stars)
+        root, places = self.root, self.root.name + _folded(stars)
         scopes = root.scope
         if root.keeper is not None:
             keeper = root.keeper
@@ -142,6 +145,24 @@ class Way:
         return replace(
             plain, stored=store.where, text=store.text, remedy=store.remedy, kind=store.kind
         )
+
+
+def _folded(steps: list[str]) -> str:
+    """Steps as a program writes them, but what repeats, as in a linked list, once."""
+    text, k = "", 0
+    while k < len(steps):
+        unit, many = [steps[k]], 1
+        for size in range(1, _LOOP + 1):
+            inner = steps[k : k + size]
+            turns = 1
+            while steps[k + turns * size : k + (turns + 1) * size] == inner:
+                turns += 1
+            if turns > 2 and any(step != "[*]" for step in inner):
+                unit, many = inner, turns
+                break
+        text += "".join(unit) if many == 1 else f"({''.join(unit)})*"
+        k += len(unit) * many
+    return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,11 +197,32 @@ class Search:
         ours = (things, objects, own, *own, self.met, self.above, self.frames)
         self.silent = {id(thing) for thing in (*ours, *self.frames)}
         self.silent |= {id(namespace) for _, _, namespace in self._namespaces()}
-        level = dict(self.met)
+        self._climb(dict(self.met), objects)
+        known = self.above.keys() | self.names.keys()
+        lost = {id(thing): thing for thing in things if id(thing) not in known}
+        if lost:
+            self._climb_thoroughly(lost)
+
+    def _climb(self, level: dict[int, Any], objects: list[Any]) -> None:
+        """Meet who refers to some objects, and to those in turn, and note their names."""
         for _ in range(_LEVELS):
-            level = self._next(level, objects)
+            level = self._next(level, _candidates(level, objects))
         objects.clear()  # `variables_of` counts who refers to a frame's variables
+        self.names.clear()
         self._note_names()
+
+    def _climb_thoroughly(self, lost: dict[int, Any]) -> None:
+        """As `_climb`, where the collector does not tell who refers to some objects.
+
+        It does not know what is in an array of objects; and some objects name it all that they
+        refer to, but do not answer for one.
+        """
+        variables = [value for frame in self.frames for _, value in _parts.variables_of(frame)]
+        objects = gc.get_objects()
+        arrays = [*filter(_parts.is_of_objects, variables), *_arrays_in(objects)]
+        self.silent |= {id(lost), id(variables), id(arrays), id(objects)}
+        distinct = {id(array): array for array in arrays}
+        self._climb(self._next(lost, [*_referring(lost, objects), *distinct.values()]), objects)
 
     def ways(self, thing: Any) -> list[Way]:
         """The ways to an object, the shortest first; one without a name if there is no other.
@@ -211,13 +253,13 @@ class Search:
         """The ways to an object as plain data."""
         return [way.holder() for way in self.ways(thing)]
 
-    def _next(self, level: dict[int, Any], objects: list[Any]) -> dict[int, Any]:
+    def _next(self, level: dict[int, Any], candidates: list[Any]) -> dict[int, Any]:
         """Who refers to the objects of a level, and was not met before."""
         above: dict[int, Any] = {}
-        for referrer in _candidates(level, objects):
+        for referrer in candidates:
             if id(referrer) in self.silent or referrer is level or _says_nothing(referrer):
                 continue
-            for key in {id(target) for target in gc.get_referents(referrer)} & level.keys():
+            for key in {id(target) for target in _referents(referrer)} & level.keys():
                 if key not in self.above:
                     self.above[key] = []
                     self.silent.add(id(self.above[key]))
@@ -235,7 +277,7 @@ class Search:
             if is_a(module, types.ModuleType):
                 namespace = types.ModuleType.__getattribute__(module, "__dict__")
                 known.add(id(namespace))
-                yield name, str(namespace.get("__file__") or ""), namespace
+                yield name, _file_of(module), namespace
         for frame in self.frames:  # of code that `exec` runs
             if id(frame.f_globals) not in known and frame.f_code.co_name == "<module>":
                 known.add(id(frame.f_globals))
@@ -259,6 +301,8 @@ class Search:
                 if id(value) in self.met:
                     written = f"sys.{name}" if module == "sys" else str(name)
                     self._note(value, Root(written, f"global of {module}", file, file))
+        for variable, value in contextvars.copy_context().items():
+            self._note(value, Root(f"{variable.name}.get()", "context variable"))
 
     def _note(self, value: Any, root: Root) -> None:
         if self.met.get(id(value), self) is value:
@@ -314,7 +358,8 @@ class Search:
             name = _parts.closed_over(function, climb.cell)
             scope = f"kept by the function {code.co_name}"
         elif climb.thing is function.__dict__ and steps:
-            return [], _Climb(function, (attribute(steps[0].name), *steps[1:]))
+            own = attribute(steps[0].name, types.FunctionType)
+            return [], _Climb(function, (own, *steps[1:]))
         else:
             name = _parts.default_of(function, steps[0], climb.thing) if steps else None
             scope, steps = f"default argument of {code.co_name}", steps[1:]
@@ -402,7 +447,9 @@ def _of_class(kind: type, climb: _Climb) -> list[Way]:
     steps = climb.steps
     if type(climb.thing) is not dict or not steps or not steps[0].name:
         return []
-    root = Root(_parts.name_of(kind), f"class of {_parts.module_of(kind)}")
+    module = _parts.module_of(kind)
+    file = _file_of(sys.modules.get(module))
+    root = Root(_parts.name_of(kind), f"class of {module}", file=file)
     return [Way(root, (attribute(steps[0].name, kind), *steps[1:]))]
 
 
@@ -420,12 +467,36 @@ def _candidates(level: dict[int, Any], objects: list[Any]) -> list[Any]:
     if len(level) <= _FEW:
         asked = tuple(level.values())  # since Python 3.13 the arguments are among the answers
         return [referrer for referrer in gc.get_referrers(*asked) if referrer is not asked]
+    return _referring(level, objects)
+
+
+def _referring(level: dict[int, Any], objects: list[Any]) -> list[Any]:
     found, wanted = [], set(level)
     for start in range(0, len(objects), _CHUNK):
         chunk = objects[start : start + _CHUNK]
         if not wanted.isdisjoint(map(id, gc.get_referents(*chunk))):
             found += chunk
     return found
+
+
+def _arrays_in(objects: list[Any]) -> Iterator[Any]:
+    """The arrays of objects that objects refer to."""
+    for start in range(0, len(objects), _CHUNK):
+        referents = gc.get_referents(*objects[start : start + _CHUNK])
+        yield from filter(_parts.is_of_objects, referents)
+
+
+def _referents(thing: Any) -> list[Any]:
+    if _parts.is_of_objects(thing):
+        return [value for _, value in _parts.parts_of(thing)]
+    return gc.get_referents(thing)
+
+
+def _file_of(module: Any) -> str:
+    """The source of a module, if it has some."""
+    if not is_a(module, types.ModuleType):
+        return ""
+    return str(types.ModuleType.__getattribute__(module, "__dict__").get("__file__") or "")
 
 
 def _says_nothing(referrer: Any) -> bool:

@@ -100,7 +100,7 @@ def _alike(graphs: list[LiveGraph]) -> Iterator[tuple[list[LiveGraph], Holder | 
     """Graphs that the same line made and the same container holds, and how it holds the oldest.
 
     One that several names lead to belongs where most of its kind are: a batch that was drawn
-    from a buffer to the buffer.
+    from a buffer to the buffer, and what the parts of a container hold to the container.
     """
     ways: dict[int, dict[tuple[str, str, str], Holder | None]] = {}
     for graph in graphs:
@@ -112,9 +112,15 @@ def _alike(graphs: list[LiveGraph]) -> Iterator[tuple[list[LiveGraph], Holder | 
     sizes = Counter(key for own in ways.values() for key in own)
     found: dict[tuple[str, str, str], list[LiveGraph]] = {}
     for graph in graphs:
-        found.setdefault(max(ways[id(graph)], key=sizes.__getitem__), []).append(graph)
+        own = ways[id(graph)]
+        most = max(own, key=lambda key: (sizes[key] > 1 and _is_contained(own[key]), sizes[key]))
+        found.setdefault(most, []).append(graph)
     for key, members in found.items():
         yield members, ways[id(max(members, key=lambda g: g.oldest))][key]
+
+
+def _is_contained(holder: Holder | None) -> bool:
+    return holder is not None and bool(holder.containers)
 
 
 def _order(graph: LiveGraph, holder: Holder) -> tuple[bool, int]:

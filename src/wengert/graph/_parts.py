@@ -18,6 +18,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 CONTAINERS = (dict, list, tuple, deque, set, frozenset)
 GENERATORS = {
     types.GeneratorType: ("gi", "generator"),
@@ -39,6 +41,7 @@ _mro = type.__dict__["__mro__"].__get__
 _vars = type.__dict__["__dict__"].__get__
 _name = type.__dict__["__name__"].__get__
 _module = type.__dict__["__module__"].__get__
+_dtype = np.ndarray.__dict__["dtype"].__get__
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +52,21 @@ class Step:
         text: how a program writes it, behind the object: ``.hidden``, ``[3]``.
         name: the attribute, or the key of a dict if it is a string.
         container: the kind of the container that is stepped into, if it is one.
-        owner: the class of the object that has the attribute.
+        owner: the class of the object that has the attribute; None for variables of functions.
     """
 
     text: str
     name: str = ""
     container: str = ""
     owner: type | None = None
+
+    @property
+    def is_attribute(self) -> bool:
+        """Whether a program can assign there as to an attribute."""
+        return self.owner is not None
+
+
+AS_KEY = Step(" (a key)", container="dict")
 
 
 def is_a(thing: Any, kinds: type | tuple[type, ...]) -> bool:
@@ -130,6 +141,8 @@ def parts_of(thing: Any) -> Iterator[tuple[Step, Any]]:
         return
     if issubclass(kind, CONTAINERS):
         yield from _contents(thing, kind)
+    elif is_of_objects(thing):
+        yield from _elements(thing, kind)
     if kind not in CONTAINERS:
         yield from _attributes(thing, kind)
 
@@ -139,11 +152,35 @@ def _contents(thing: Any, kind: type) -> Iterator[tuple[Step, Any]]:
     if base is dict:
         for key, value in list(dict.items(thing)):
             yield item(key, kind), value
+            if type(key) not in _PLAIN:
+                yield AS_KEY, key
         return
     container = name_of(kind)
+    fields = _fields_of(kind) if base is tuple else ()
     ordered = base in (list, tuple, deque)
     for index, value in enumerate(list(base.__iter__(thing))):
-        yield Step(f"[{index}]" if ordered else " (in the set)", container=container), value
+        if index < len(fields):
+            yield attribute(fields[index], kind), value
+        else:
+            yield Step(f"[{index}]" if ordered else " (in the set)", container=container), value
+
+
+def _fields_of(kind: type) -> tuple[str, ...]:
+    """The names of a named tuple's items."""
+    fields = next((_vars(base)["_fields"] for base in _mro(kind) if "_fields" in _vars(base)), ())
+    plain = type(fields) is tuple and all(type(name) is str for name in fields)
+    return fields if plain else ()
+
+
+def is_of_objects(thing: Any) -> bool:
+    """Whether something is an array of references."""
+    return is_a(thing, np.ndarray) and bool(_dtype(thing).kind == "O")
+
+
+def _elements(array: Any, kind: type) -> Iterator[tuple[Step, Any]]:
+    plain = np.ndarray.view(array, np.ndarray)
+    for index, value in np.ndenumerate(plain):
+        yield Step(f"[{', '.join(map(str, index))}]", container=name_of(kind)), value
 
 
 def _attributes(thing: Any, kind: type) -> Iterator[tuple[Step, Any]]:

@@ -19,7 +19,8 @@ class Put:
     Attributes:
         source: the file.
         node: the statement, or the call.
-        how: ``"assign"``, ``"augment"``, ``"item"``, ``"put"``, ``"extend"`` or ``"update"``.
+        how: ``"assign"``, ``"augment"``, ``"item"``, ``"put"``, ``"extend"``, ``"slice"``,
+            ``"update"``, or ``"write"`` into the tensor itself.
         target: where to: a name, an attribute, an item, or of a call the container.
         value: what.
         depth: how many items behind the name or attribute the value is.
@@ -60,7 +61,9 @@ class Put:
             return all(map(_is_constant, value.values))
         if isinstance(value, (ast.List, ast.Tuple, ast.Set)):
             return all(map(_is_constant, value.elts))
-        return _is_constant(value) or isinstance(value, (ast.Lambda, ast.JoinedStr))
+        if isinstance(value, ast.Lambda):
+            return not self.path  # it may have the tensor as a default argument
+        return _is_constant(value) or isinstance(value, ast.JoinedStr)
 
 
 def remedy(put: Put, names: Set[str], scalar: bool) -> tuple[str, str]:
@@ -69,6 +72,8 @@ def remedy(put: Put, names: Set[str], scalar: bool) -> tuple[str, str]:
     `names` are what the line that made the tensor has assigned.
     """
     cut = ".item()" if scalar else ".detach()"
+    if put.how == "write":
+        return _written(put, cut)
     if put.how == "augment" and not put.path:
         sums = isinstance(put.node, ast.AugAssign) and isinstance(put.node.op, (ast.Add, ast.Sub))
         return ("sum", _edited(put, put.value, cut)) if sums else ("state", "")
@@ -80,12 +85,35 @@ def remedy(put: Put, names: Set[str], scalar: bool) -> tuple[str, str]:
     return "container", _contained(put, names, cut)
 
 
+def writes(call: ast.expr) -> ast.expr | None:
+    """What a call of an in-place method writes into."""
+    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
+        name = call.func.attr
+        if name.endswith("_") and not name.startswith("_"):
+            return call.func.value
+    return None
+
+
+def _written(put: Put, cut: str) -> tuple[str, str]:
+    """A statement that writes into a tensor: graphs of all that was written become its own."""
+    node = put.node
+    if isinstance(node, (ast.Assign, ast.AugAssign)):
+        kind = "sum" if isinstance(getattr(node, "op", None), (ast.Add, ast.Sub)) else "state"
+        return kind, _edited(put, put.value, ".detach()")
+    assert isinstance(node, ast.Call)
+    assert isinstance(node.func, ast.Attribute)
+    adds = node.func.attr in ("add_", "sub_") and len(node.args) == 1 and not node.keywords
+    if adds and writes(node.func.value) is None:
+        return "sum", _edited(put, node.args[0], cut)
+    return "state", f"with torch.no_grad(): {put.source.written(node)}"
+
+
 def _contained(put: Put, names: Set[str], cut: str) -> str:
     """A statement that puts something into a container."""
     value = put.value
     if put.how == "assign" and len(put.path) == 1 and _literals(value):
         return _edited_all(put, _literals(value), cut)
-    if put.how in ("extend", "augment"):
+    if put.how in ("extend", "slice", "augment"):
         inner = value.elts if isinstance(value, (ast.List, ast.Tuple)) else []
         if len(inner) == 1:
             return _edited(put, inner[0], cut)
@@ -94,6 +122,8 @@ def _contained(put: Put, names: Set[str], cut: str) -> str:
         if not inner and isinstance(value, _ATOMS):
             edit: Edit = value, f"x{cut} for x in ", ""
             return put.source.written(put.node, [edit]) if put.how == "extend" else ""
+        if put.how == "slice":
+            return ""
     part = _part(value, put.path)
     inside = contains(value, names)
     if part is None or (isinstance(part, ast.Call) and len(inside) == 1 and part is value):
@@ -104,7 +134,14 @@ def _contained(put: Put, names: Set[str], cut: str) -> str:
 def _literals(value: ast.expr) -> list[ast.expr]:
     """What is written out of tuples and lists that are assigned, or added to another one."""
     literals = [term for term in _terms(value) if isinstance(term, (ast.Tuple, ast.List))]
-    return [one for literal in literals for one in literal.elts if not _is_constant(one)]
+    inner = [one for literal in literals for one in literal.elts]
+    return [one for one in inner if not _is_constant(one) and not _is_cut(one)]
+
+
+def _is_cut(value: ast.expr) -> bool:
+    """Whether an expression has no graph by the look of it."""
+    function = value.func if isinstance(value, ast.Call) else None
+    return isinstance(function, ast.Attribute) and function.attr in ("item", "detach", "tolist")
 
 
 def _is_method(value: ast.expr, inner: ast.expr) -> bool:

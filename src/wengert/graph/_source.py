@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+import os
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
@@ -62,9 +63,18 @@ class Source:
             return " ".join(line.strip() for line in text.splitlines())
 
 
+_STANDARD = os.path.dirname(os.__file__) + os.sep
+_PACKAGES = tuple(_STANDARD + name for name in ("site-packages", "dist-packages"))
+
+
+def _is_standard(file: str) -> bool:
+    """Whether a file is of Python's own library, which nobody changes."""
+    return file.startswith(_STANDARD) and not file.startswith(_PACKAGES)
+
+
 def source_of(file: str) -> Source | None:
-    """The source of a file, if it can be read."""
-    lines = linecache.getlines(file)
+    """The source of a file of the program, if it can be read."""
+    lines = [] if _is_standard(file) else linecache.getlines(file)
     return _parsed(file, "".join(lines)) if lines else None
 
 

@@ -9,6 +9,7 @@ assigned, or goes on from its own value, or else the last.
 from __future__ import annotations
 
 import ast
+import sys
 import types
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -18,8 +19,8 @@ from wengert._core import Node, internal
 from wengert._storage import line_of
 from wengert.graph import _parts
 from wengert.graph._holders import Store, Way
-from wengert.graph._parts import Step
-from wengert.graph._remedies import Put, remedy
+from wengert.graph._parts import AS_KEY, Step
+from wengert.graph._remedies import Put, remedy, writes
 from wengert.graph._source import Source, contains, simple_statements, source_of, spans
 
 # Which argument of a container's method becomes an item.
@@ -27,12 +28,26 @@ _METHODS = {
     "append": 0, "appendleft": 0, "add": 0, "put": 0, "put_nowait": 0, "push": 0, "insert": 1,
     "setdefault": 1, "__setitem__": 1, "extend": 0, "extendleft": 0, "update": 0,
 }  # fmt: skip
+_WRITING = ("write", "item", "slice", "augment")  # what may have a tensor as its target
 _READING = {"setdefault", "get", "__getitem__"}  # what they return is an item
+# Functions that put their second argument into their first.
+_FUNCTIONS = {"heappush", "heappushpop", "heapreplace", "insort", "insort_left", "insort_right"}
+# Of classes of the standard library, what has their items.
+_INNER = {
+    "queue": ("queue",), "collections": ("data",), "weakref": ("data",),
+    "functools": ("args", "keywords"), "builtins": ("__self__",),
+}  # fmt: skip
+# Where IPython keeps the results that it has shown.
+_SHOWN = ("Out", "_oh")
+_UNSHOWN = (
+    "IPython keeps each result that it shows: end the line with a semicolon, or show loss.item();"
+    " %reset -f out lets go of those so far"
+)
 _WITHOUT_FRAMES = (
     "keep str(error), or error.with_traceback(None), instead of the exception: its traceback keeps"
     " the variables of all calls that it ended"
 )
-_UNLIKELY, _IMPOSSIBLE, _SURE = -3, -100, 4
+_UNLIKELY, _ELSEWHERE, _IMPOSSIBLE, _SURE = -3, -1, -100, 4
 
 
 class _Made(NamedTuple):
@@ -43,6 +58,13 @@ class _Made(NamedTuple):
     scalar: bool
 
 
+class _Likely(NamedTuple):
+    """A store, and how likely it is the one."""
+
+    rank: int
+    store: Store
+
+
 class _Place(NamedTuple):
     """Where a way ends: a name or an attribute, and items behind it."""
 
@@ -50,13 +72,14 @@ class _Place(NamedTuple):
     attribute: bool
     items: tuple[str, ...]  # keys that are strings, nothing for other items
     functions: tuple[tuple[str, int], ...]  # files and first lines of those who may store there
+    inner: bool = False  # of something that is in a container itself
 
 
 class Stores:
     """Finds stores; what many values share is looked up once."""
 
     def __init__(self) -> None:
-        self.known: dict[tuple[_Place, _Made], Store | None] = {}
+        self.known: dict[tuple[_Place, _Made], _Likely | None] = {}
 
     def store_of(self, way: Way, node: Node, scalar: bool) -> Store | None:
         """The line that stored the tensor of a node where a way leads, if the source tells.
@@ -66,21 +89,27 @@ class Stores:
         if way.root.keeper is not None:
             store = self.store_of(way.root.keeper, node, scalar) or Store("", "", "name", "")
             return replace(store, remedy=_WITHOUT_FRAMES)
+        if way.root.name in _SHOWN and way.root.file == "" and "IPython" in sys.modules:
+            return Store("", "", "container", _UNSHOWN)
         made = _Made(node.code.co_filename, line_of(node.code, node.lasti), scalar)
-        for place in _places(way):
-            key = place, made
-            if key not in self.known:
-                self.known[key] = _found(*key)
-            if self.known[key] is not None:
-                return self.known[key]
-        return None
+        found = [likely for place in _places(way) if (likely := self._likeliest(place, made))]
+        if not found:
+            return None
+        store = max(found, key=lambda likely: likely.rank).store
+        return replace(store, remedy="") if way.steps[-1:] == (AS_KEY,) else store
+
+    def _likeliest(self, place: _Place, made: _Made) -> _Likely | None:
+        key = place, made
+        if key not in self.known:
+            self.known[key] = _found(*key)
+        return self.known[key]
 
 
 def _places(way: Way) -> Iterator[_Place]:
     """Where a way ends: behind its last attribute, or behind the one before."""
     root, steps = way.root, [step for step in way.steps if not _is_inner(step)]
     scope = [(root.file, root.line)] if root.file else []
-    attributes = [k for k, step in enumerate(steps) if step.text.startswith(".")]
+    attributes = [k for k, step in enumerate(steps) if step.is_attribute]
     for anchor in [*reversed(attributes), -1][:2]:
         items = tuple([_item(step) for step in steps[anchor + 1 :]])
         if anchor < 0:
@@ -88,13 +117,13 @@ def _places(way: Way) -> Iterator[_Place]:
         else:
             owner = steps[anchor].owner
             functions = tuple(dict.fromkeys([*(_methods(owner) if owner else []), *scope]))
-            yield _Place(steps[anchor].name, True, items, functions)
+            inner = any(step.container for step in steps[:anchor])
+            yield _Place(steps[anchor].name, True, items, functions, inner)
 
 
 def _is_inner(step: Step) -> bool:
     """Whether a step leads to where a queue, or a container in Python, keeps its items."""
-    of_library = step.owner and _parts.module_of(step.owner) in ("queue", "collections")
-    return bool(of_library) and step.name in ("queue", "data")
+    return step.owner is not None and step.name in _INNER.get(_parts.module_of(step.owner), ())
 
 
 def _item(step: Step) -> str:
@@ -125,28 +154,32 @@ def _functions_in(member: object) -> list[types.FunctionType]:
     return [one for one in inner if type(one) is types.FunctionType]
 
 
-def _found(place: _Place, made: _Made) -> Store | None:
+def _found(place: _Place, made: _Made) -> _Likely | None:
     """The likeliest store: in the scope, or else in its file, or else where the value was made."""
     names = _assigned(made)
     likely: list[tuple[int, int, Put]] = []
-    for puts in _stages(place, made, names):
-        likely += [(_likelihood(put, place, made, names), put.line, put) for put in puts]
+    for less, puts in _stages(place, made, names):
+        likely += [(_likelihood(put, place, made, names) + less, put.line, put) for put in puts]
         if any(rank >= _SURE for rank, _, _ in likely):
             break
     best = max(likely, key=lambda one: one[:2], default=None)
     if best is None or best[0] <= _IMPOSSIBLE:
         return None
-    put = best[2]
+    rank, _, put = best
     kind, text = remedy(put, names, made.scalar)
-    return Store(f"{put.source.file}:{put.line}", put.source.line(put.line), kind, text)
+    where = f"{put.source.file}:{put.line}"
+    return _Likely(rank, Store(where, put.source.line(put.line), kind, text))
 
 
-def _stages(place: _Place, made: _Made, names: frozenset[str]) -> Iterator[Iterator[Put]]:
-    yield _puts_in(place.functions, place)
+def _stages(
+    place: _Place, made: _Made, names: frozenset[str]
+) -> Iterator[tuple[int, Iterator[Put]]]:
+    """Where to look, and how much less likely what is found there is."""
+    yield 0, _puts_in(place.functions, place)
     local = not place.attribute and place.functions and place.functions[0][1]
     if not local:
-        yield _puts_in(((file, 0) for file, _ in place.functions), place)
-    yield _by_maker(place, made, names)
+        yield _ELSEWHERE, _puts_in(((file, 0) for file, _ in place.functions), place)
+    yield 0, _by_maker(place, made, names)
 
 
 def _puts_in(functions: Iterable[tuple[str, int]], place: _Place) -> Iterator[Put]:
@@ -160,8 +193,12 @@ def _puts(source: Source, region: ast.AST, place: _Place) -> Iterator[Put]:
     """The statements of a region that store at a place."""
     for node in ast.walk(region):
         for put, base in _stores(source, node):
-            if _is_base(base, place) and put.depth <= len(place.items):
+            if not _is_base(base, place):
+                continue
+            if put.depth <= len(place.items) and put.how != "write":
                 yield put.inside(place.items)
+            elif put.depth >= len(place.items) and put.how in _WRITING:
+                yield replace(put, how="write")
 
 
 def _is_base(base: ast.expr, place: _Place) -> bool:
@@ -178,13 +215,19 @@ def _stores(source: Source, node: ast.AST) -> Iterator[tuple[Put, ast.expr]]:
         for target in targets:
             for one, value, unpacked in _unpacked(target, node.value):
                 base, depth = _base(one)
-                how = "item" if isinstance(one, ast.Subscript) else "assign"
-                yield Put(source, node, how, one, value, depth, unpacked), base
+                yield Put(source, node, _how(one), one, value, depth, unpacked), base
     elif isinstance(node, ast.AugAssign):
         base, depth = _base(node.target)
         yield Put(source, node, "augment", node.target, node.value, depth), base
     elif isinstance(node, ast.Call):
         yield from _called(source, node)
+
+
+def _how(target: ast.expr) -> str:
+    """How an assignment to a target stores."""
+    if isinstance(target, ast.Subscript):
+        return "slice" if isinstance(target.slice, ast.Slice) else "item"
+    return "assign"
 
 
 def _called(source: Source, node: ast.Call) -> Iterator[tuple[Put, ast.expr]]:
@@ -201,11 +244,22 @@ def _called(source: Source, node: ast.Call) -> Iterator[tuple[Put, ast.expr]]:
         how = "update" if function.attr == "update" else "put"
         how = "extend" if function.attr.startswith("extend") else how
         yield Put(source, node, how, function.value, value, depth + 1), base
+    elif _name_of(function) in _FUNCTIONS and len(arguments) > 1:
+        base, depth = _base(arguments[0])
+        yield Put(source, node, "put", arguments[0], arguments[1], depth + 1), base
+    elif writes(node) is not None:
+        base, depth = _base(node)
+        yield Put(source, node, "write", function, node, depth), base
     elif isinstance(function, ast.Name) and function.id == "setattr" and len(arguments) == 3:
         name = arguments[1]
         if isinstance(name, ast.Constant) and isinstance(name.value, str):
             base = ast.Attribute(arguments[0], name.value)
             yield Put(source, node, "assign", base, arguments[2], 0), base
+
+
+def _name_of(function: ast.expr) -> str:
+    """The last name of what is called."""
+    return str(getattr(function, "attr", "") or getattr(function, "id", ""))
 
 
 def _unpacked(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr, bool]]:
@@ -224,10 +278,13 @@ def _unpacked(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast
 
 
 def _base(expression: ast.expr) -> tuple[ast.expr, int]:
-    """What is written in front of subscripts, and how many these are."""
+    """What is written in front of subscripts and of writes, and how many subscripts there are."""
     depth = 0
     while True:
-        if isinstance(expression, ast.Subscript):
+        written = writes(expression)
+        if written is not None:
+            expression = written
+        elif isinstance(expression, ast.Subscript):
             expression, depth = expression.value, depth + 1
         elif (
             isinstance(expression, ast.Call)
@@ -255,28 +312,35 @@ def _assigned(made: _Made) -> frozenset[str]:
 
 def _likelihood(put: Put, place: _Place, made: _Made, names: frozenset[str]) -> int:
     """How likely it is that a statement stored the value."""
-    if put.is_empty():
+    here = put.source.file == made.file and spans(put.node, made.line)
+    if put.is_empty() or (put.how == "write" and not here):
         return _IMPOSSIBLE
     rank = 0
     if put.source.file == made.file:
-        rank += 8 * spans(put.node, made.line)
+        rank += 8 * here
         near = put.source.around(made.line)
         rank += 4 * (bool(contains(put.value, names)) and spans(near, put.line))
     rank += 2 * put.goes_on()
     if place.items and put.how == "assign":
         rank += _UNLIKELY  # it may as well be the container
+    if place.inner and put.how == "assign":
+        rank += _ELSEWHERE  # as many of these come to be as the container gets
     return rank
 
 
 def _by_maker(place: _Place, made: _Made, names: frozenset[str]) -> Iterator[Put]:
     """Statements next to the line that made the value, which store it under another name."""
     source = source_of(made.file)
-    if source is None or not (place.items or place.attribute):
+    if source is None:
         return
     region = source.around(made.line)
     for node in ast.walk(region):
+        here = spans(node, made.line)
         for put, base in _stores(source, node):
-            if not (spans(node, made.line) or contains(put.value, names)):
+            if here and put.how in _WRITING and not place.items:
+                yield replace(put, how="write")
+                continue
+            if not (place.items or place.attribute) or not (here or contains(put.value, names)):
                 continue
             same = isinstance(base, ast.Attribute) and base.attr == place.name
             if put.how == "assign" and (place.items or not same):
