@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections import deque
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -77,6 +78,48 @@ def meta_learning() -> Iterator[list[Leak]]:
             fast = fast - 0.001 * g
         yield found()
         (x * fast).sum().backward()
+
+
+def meta_learning_of_first_order() -> Iterator[list[Leak]]:
+    """Inner steps that are not differentiated through; the tasks' losses wait for their sum."""
+    for _ in range(2):
+        losses = []
+        for _ in range(12):
+            fast, x = model.weight.clone(), batch()
+            for _ in range(3):
+                (g,) = wengert.autograd.grad((x @ fast).square().sum(), fast)
+                fast = fast - 0.001 * g
+            losses.append((x @ fast).square().sum())
+        yield found()
+        wengert.stack(losses).sum().backward()
+
+
+def momentum_encoder() -> Iterator[list[Leak]]:
+    """A queue of keys and weights that are written in place, without recording."""
+    online, target, queue = nn.Linear(6, 4), nn.Linear(6, 4), wengert.zeros(4, 20)
+    for step in range(20):
+        with wengert.no_grad():
+            for p, q in zip(online.parameters(), target.parameters(), strict=True):
+                q.mul_(0.9).add_(p, alpha=0.1)
+        keys = target(batch()).detach()
+        logits = online(batch()) @ queue.clone()
+        logits.logsumexp(1).sum().backward()
+        queue[:, step] = keys[0]
+    yield found()
+
+
+def micro_batches_in_flight() -> Iterator[list[Leak]]:
+    """Each is finished fifteen steps after it was begun, by two backward calls."""
+    head, waiting = nn.Linear(6, 6), deque[Any]()
+    for _ in range(50):
+        hidden = model(batch())
+        received = hidden.detach().requires_grad_()
+        waiting.append((hidden, received, head(received)))
+        if len(waiting) > 15:
+            hidden, received, out = waiting.popleft()
+            out.square().sum().backward()
+            hidden.backward(received.grad)
+    yield found()
 
 
 def gradient_penalty() -> Iterator[list[Leak]]:
@@ -152,7 +195,8 @@ def exceptions_without_their_frames() -> Iterator[list[Leak]]:
 
 
 SOUND = [
-    training, accumulating_gradients, a_trunk_in_use, meta_learning, gradient_penalty,
+    training, accumulating_gradients, a_trunk_in_use, meta_learning,
+    meta_learning_of_first_order, momentum_encoder, micro_batches_in_flight, gradient_penalty,
     average_of_weights, checkpoints, features_for_later, episodes, windows,
     exceptions_without_their_frames,
 ]  # fmt: skip

@@ -177,8 +177,13 @@ class Walk:
     def _begun(self) -> Begun:
         oldest = next((node.seq for node in self.order if type(node) is not Leaf), 0)
         retains = self.retain is True
-        step = not (self.create_graph or (retains and self.targets is not None))
+        step = not (self.create_graph or self._is_inner(retains))
         return Begun(tick(), self.call, oldest, not retains, step)
+
+    def _is_inner(self, retains: bool) -> bool:
+        """Whether it differentiates for some tensors of a graph that goes on, or for no leaf."""
+        targets = self.targets
+        return targets is not None and (retains or not any(type(t) is Leaf for t in targets))
 
     def _others(self) -> list[tuple[Walk, dict[Any, Any], Any]]:
         """The walks that have begun and what they plan, which they forget when they end."""

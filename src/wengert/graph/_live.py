@@ -142,8 +142,9 @@ def live() -> Census:
     Who holds them is found through the garbage collector, which does not look at what
     ``gc.freeze()`` has set aside; nothing is recorded beforehand, and programs pay nothing for it
     until they ask. No code of the program runs meanwhile on this
-    thread, and nothing is kept. A backward call with ``create_graph=True``, or for some
-    tensors of a graph that it keeps, is a part of some larger computation: ages do not count it.
+    thread, and nothing is kept. A backward call with ``create_graph=True``, for some tensors of
+    a graph that it keeps, or for none that is a leaf, is a part of some larger computation: ages
+    do not count it.
 
     >>> import wengert
     >>> x = wengert.ones(1000, requires_grad=True)
