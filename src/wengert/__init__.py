@@ -41,6 +41,7 @@ from wengert._size import Size as Size
 from wengert.autograd import enable_grad as enable_grad
 from wengert.autograd import inference_mode as inference_mode
 from wengert.autograd import is_grad_enabled as is_grad_enabled
+from wengert.autograd import is_inference_mode_enabled as is_inference_mode_enabled
 from wengert.autograd import no_grad as no_grad
 from wengert.autograd import set_grad_enabled as set_grad_enabled
 from wengert.ops import *
@@ -89,6 +90,7 @@ _LAZY = frozenset(
     }
 )
 _LAZY_NAMES = {
+    "GradScaler": "wengert.amp",
     "adaptive_max_pool1d": "wengert.nn._forms",
     "alpha_dropout": "wengert.nn._forms",
     "alpha_dropout_": "wengert.nn._forms",
@@ -136,6 +138,7 @@ _LAZY_NAMES = {
     "set_autocast_dtype": "wengert.amp.autocast_mode",
     "set_autocast_enabled": "wengert.amp.autocast_mode",
     "threshold_": "wengert.nn.functional",
+    "to_dlpack": "wengert.utils.dlpack",
     "triplet_margin_loss": "wengert.nn._forms",
     "typename": "wengert.nn._module.tree",
     "vmap": "wengert.func",

@@ -8,6 +8,7 @@ from wengert._core import Tensor
 from builtins import bool as _bool
 from builtins import float as _float
 from builtins import int as _int
+from builtins import type as _type
 from collections.abc import Callable as Callable
 from collections.abc import Iterator as Iterator
 from collections.abc import Sequence as Sequence
@@ -217,6 +218,8 @@ class TensorMethods:
         """A view of the input's memory with the given shape, strides and offset, in elements."""
     def as_strided_scatter(self, src: Tensor, size: tuple[_int, ...], stride: tuple[_int, ...], storage_offset: _int | None = None) -> Tensor:
         """A copy of the input with `src` in the place of what `as_strided` would show."""
+    def as_subclass(self, cls: _type[Tensor]) -> Tensor:
+        """This tensor as an instance of a subclass of Tensor: the same memory, the same graph."""
     def asin(self) -> Tensor:
         """Inverse of `sin`; NaN outside [-1, 1]."""
     def asin_(self) -> Tensor:

@@ -67,6 +67,10 @@ class ScriptModule(Module):
     """A base class for modules, as any other; `script` and `trace` return what they were given."""
 
 
+class TracerWarning(Warning):
+    """What programs filter out around `trace`; nothing warns of it."""
+
+
 class ScriptFunction:
     """The type of no function: `script` returns what it was given."""
 

@@ -30,6 +30,22 @@ def has_torch_function_variadic(*args: Any) -> bool:
     return False
 
 
+def handle_torch_function(public_api: Any, relevant_args: Any, *args: Any, **kwargs: Any) -> Any:
+    """TypeError: no argument has another implementation.
+
+    >>> import wengert.overrides
+    >>> try:
+    ...     wengert.overrides.handle_torch_function(len, ())
+    ... except TypeError as error:
+    ...     print(str(error)[:42])
+    no implementation found for 'builtins.len'
+    """
+    name = f"{public_api.__module__}.{public_api.__name__}"
+    raise TypeError(
+        f"no implementation found for {name!r} on types that implement __torch_function__: []"
+    )
+
+
 def is_tensor_like(inp: Any) -> bool:
     """Whether something is a tensor, or says that it may stand for one.
 

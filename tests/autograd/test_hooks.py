@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gc
 import weakref
+from collections import OrderedDict
 from typing import Any
 
 import pytest
 
 import wengert
+import wengert.utils.hooks
 
 
 def leaf() -> Any:
@@ -42,6 +44,24 @@ def test_handles_remove_hooks() -> None:
     x.grad = None
     (x * 1).sum().backward()
     assert x.grad.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.torch
+def test_programs_keep_hooks_of_their_own(torch: Any) -> None:
+    def answers(handle_type: Any) -> list[Any]:
+        hooks, options, others = OrderedDict(), OrderedDict(), OrderedDict()
+        first = handle_type(hooks, extra_dict=options)
+        with handle_type(hooks, extra_dict=[options, others]) as second:
+            for kept in (hooks, options, others):
+                kept[first.id], kept[second.id] = "first", "second"
+        found = [list(kept.values()) for kept in (hooks, options, others)]
+        first.remove()
+        first.remove()
+        return [second.id - first.id, *found, len(hooks), len(options), len(others)]
+
+    from torch.utils.hooks import RemovableHandle
+
+    assert answers(wengert.utils.hooks.RemovableHandle) == answers(RemovableHandle)
 
 
 def test_retained_gradients_come_after_hooks() -> None:

@@ -27,6 +27,26 @@ def test_nothing_is_recorded(mode: Any) -> None:
     assert (x() * 2).requires_grad
 
 
+@pytest.mark.torch
+def test_inference_mode_is_known_as_in_pytorch(torch: Any) -> None:
+    def answers(library: Any) -> list[bool]:
+        ask = library.is_inference_mode_enabled
+        found = [ask()]
+        with library.inference_mode():
+            found.append(ask())
+            with library.enable_grad():
+                found.append(ask())
+            with library.inference_mode(False):
+                found.append(ask())
+            with pytest.raises(KeyError), library.inference_mode(False):
+                raise KeyError
+            found.append(ask())
+        found += [ask(), library.inference_mode(ask)(), library.no_grad()(ask)()]
+        return found
+
+    assert answers(wengert) == answers(torch)
+
+
 @pytest.mark.parametrize("mode", [wengert.no_grad, wengert.no_grad(), wengert.inference_mode()])
 def test_as_a_decorator(mode: Any) -> None:
     @mode

@@ -62,6 +62,34 @@ FORMS = {
     "import torch.overrides": "torch.overrides.is_tensor_like(torch.ones(1))",
     "import torch.backends.cudnn as cudnn": "cudnn is torch.backends.cudnn",
     "from torch.version import cuda": "cuda is None",
+    "import torch.utils.hooks": "callable(torch.utils.hooks.RemovableHandle)",
+    "from torch.autograd.grad_mode import no_grad": "no_grad is wengert.no_grad",
+    "from torch.optim.optimizer import Optimizer, ParamsT, required": "repr(required)[0] == '<'",
+    "from torch.overrides import handle_torch_function as h": "callable(h)",
+    "from torch.jit import TracerWarning": "issubclass(TracerWarning, Warning)",
+    # Names with an underscore that programs import all the same.
+    "from torch.nn.modules.utils import _ntuple, _pair, _single": "_pair(3) == _ntuple(2)(3)",
+    "from torch.nn.modules.batchnorm import _BatchNorm": (
+        "issubclass(torch.nn.BatchNorm2d, _BatchNorm)"
+    ),
+    "from torch.nn.modules.instancenorm import _InstanceNorm": (
+        "issubclass(torch.nn.InstanceNorm2d, _InstanceNorm)"
+    ),
+    "from torch.nn.modules.conv import _ConvNd": "issubclass(torch.nn.ConvTranspose2d, _ConvNd)",
+    "from torch.nn.modules.loss import _Loss, _WeightedLoss": (
+        "issubclass(torch.nn.NLLLoss, _WeightedLoss)"
+    ),
+    "from torch.nn.modules.dropout import _DropoutNd": "issubclass(torch.nn.Dropout, _DropoutNd)",
+    "from torch.nn.modules.pooling import _MaxPoolNd, _AvgPoolNd": (
+        "issubclass(torch.nn.MaxPool2d, _MaxPoolNd)"
+    ),
+    "from torch.nn.modules.transformer import _get_clones as c": "len(c(torch.nn.ReLU(), 2)) == 2",
+    "from torch.nn.init import _calculate_fan_in_and_fan_out as f": "f(torch.ones(2, 3)) == (3, 2)",
+    "from torch.nn.common_types import _size_2_t": "_size_2_t is not None",
+    "from torch.types import _int, _size": "_int is int",
+    "from torch.optim.lr_scheduler import _LRScheduler": (
+        "issubclass(_LRScheduler, torch.optim.lr_scheduler.LRScheduler)"
+    ),
     "from torch.nn import *": "Linear is wengert.nn.Linear and 'Linear' in dir(torch.nn)",
 }
 
@@ -78,6 +106,7 @@ MISSING = {
     "import torch._core": ("ModuleNotFoundError", "torch._core"),
     "torch.graph": ("AttributeError", "torch.graph"),
     "torch._core": ("AttributeError", "torch._core"),
+    "torch.nn.modules.conv._Conv": ("AttributeError", "torch.nn.modules.conv._Conv"),
     "torch.autograd._engine": ("AttributeError", "torch.autograd._engine"),
 }
 

@@ -123,6 +123,8 @@ NORMALISATION = [
 NORMALISATION += [
     row("BatchNorm1d", 3),
     row("BatchNorm2d", 4, momentum=None, inputs=IMAGE),
+    row("SyncBatchNorm", 4, inputs=IMAGE),
+    row("SyncBatchNorm", 4, momentum=None, affine=False, inputs=IMAGE),
     row("InstanceNorm2d", 4, inputs=IMAGE[1:]),
     row("LayerNorm", 3),
     row("LayerNorm", (6, 7), inputs=IMAGE),

@@ -27,6 +27,7 @@ WRONG = [
     "nn.BatchNorm1d(3)(torch.zeros(1, 3, 4, 5))",
     "nn.BatchNorm2d(3)(torch.zeros(1, 3))",
     "nn.BatchNorm3d(3)(torch.zeros(1, 3))",
+    "nn.SyncBatchNorm(3)(torch.zeros(3))",
     "nn.InstanceNorm2d(3)(torch.zeros(3))",
     "nn.InstanceNorm2d(3, affine=True)(torch.zeros(1, 4, 2, 2))",
     "nn.Embedding(3, 4, padding_idx=9)",
@@ -86,6 +87,40 @@ def test_running_statistics_over_several_batches(torch: Any) -> None:
         module.reset_running_stats()
         assert module.running_var.tolist() == [1, 1, 1]
         assert module.num_batches_tracked.item() == 0
+
+
+@pytest.mark.torch
+def test_conversion_to_synchronised_normalisation(torch: Any) -> None:
+    def answers(lib: Any) -> list[Any]:
+        options = {"affine": False, "track_running_stats": False}
+        inner = lib.nn.Sequential(lib.nn.BatchNorm1d(4, **options)).eval()
+        net = lib.nn.Sequential(lib.nn.BatchNorm2d(2, momentum=0.3), lib.nn.ReLU(), inner)
+        norm, count = net[0], net[0].num_batches_tracked
+        made = lib.nn.SyncBatchNorm.convert_sync_batchnorm(net, "group")
+        alone = lib.nn.SyncBatchNorm.convert_sync_batchnorm(lib.nn.BatchNorm3d(2))
+        return [
+            repr(made), made is net, made[0].weight is norm.weight, list(made.state_dict()),
+            made[0].num_batches_tracked is count, made[0].training, made[2][0].training,
+            made[0].process_group, repr(alone),
+        ]  # fmt: skip
+
+    assert answers(wengert) == answers(torch)
+
+
+@pytest.mark.torch
+def test_helpers_of_layers(torch: Any) -> None:
+    def answers(lib: Any) -> list[Any]:
+        utils = lib.nn.modules.utils
+        state = lib.nn.Sequential(lib.nn.Sequential(lib.nn.Linear(1, 1))).state_dict()
+        utils.consume_prefix_in_state_dict_if_present(state, "0.")
+        return [
+            utils._pair(3), utils._pair((3, 4)), utils._quadruple("ab"), utils._pair.__name__,
+            utils._ntuple(5, "five")(1), utils._ntuple(5, "five").__name__,
+            utils._reverse_repeat_tuple((1, 2, 3), 2), utils._list_with_default(4, [5, 6]),
+            utils._list_with_default([None, 4], [5, 6, 7]), list(state), list(state._metadata),
+        ]  # fmt: skip
+
+    assert answers(wengert) == answers(torch)
 
 
 def test_pretrained_embeddings() -> None:

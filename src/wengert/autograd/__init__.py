@@ -17,6 +17,7 @@ from wengert.autograd._functions.function import Function as Function
 from wengert.autograd._mode import enable_grad as enable_grad
 from wengert.autograd._mode import inference_mode as inference_mode
 from wengert.autograd._mode import is_grad_enabled as is_grad_enabled
+from wengert.autograd._mode import is_inference_mode_enabled as is_inference_mode_enabled
 from wengert.autograd._mode import no_grad as no_grad
 from wengert.autograd._mode import set_grad_enabled as set_grad_enabled
 from wengert.autograd.gradcheck import gradcheck as gradcheck

@@ -20,30 +20,42 @@ class RemovableHandle:
     """What registering a hook returns: `remove()` takes the hook away again.
 
     Also a context manager that removes the hook on exit.
+
+    >>> import wengert
+    >>> x = wengert.ones(2, requires_grad=True)
+    >>> with x.register_hook(lambda g: g * 10):
+    ...     x.sum().backward()
+    >>> x.grad
+    tensor([10., 10.])
     """
 
-    def __init__(self, hooks: dict[int, Any], hook: Any, prepend: bool = False) -> None:
-        self.id = next(_ids)
-        self._hooks: dict[int, Any] | None = hooks
-        if prepend:
-            others = dict(hooks)
-            hooks.clear()
-            hooks[self.id] = hook
-            hooks.update(others)
-        else:
-            hooks[self.id] = hook
+    def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
+        self.id = next(_ids)  # the key for whoever puts a hook into the dictionaries
+        more = extra_dict if isinstance(extra_dict, list) else [extra_dict]
+        self._from: list[Any] = [hooks_dict, *[d for d in more if d is not None]]
 
     def remove(self) -> None:
         """Take the hook away; a second call does nothing."""
-        if self._hooks is not None:
-            self._hooks.pop(self.id, None)
-            self._hooks = None
+        for hooks in self._from:
+            hooks.pop(self.id, None)
+        self._from = []
 
     def __enter__(self) -> RemovableHandle:
         return self
 
     def __exit__(self, *exception: object) -> None:
         self.remove()
+
+
+def registered(hooks: dict[int, Any], hook: Any, prepend: bool = False) -> RemovableHandle:
+    """Put a hook into a dictionary, at its end or at its front; the handle."""
+    handle = RemovableHandle(hooks)
+    others = dict(hooks) if prepend else {}
+    if prepend:
+        hooks.clear()
+    hooks[handle.id] = hook
+    hooks.update(others)
+    return handle
 
 
 def register_prehook(self: Node, fn: Callable[[Grads], Grads | None]) -> RemovableHandle:
@@ -62,7 +74,7 @@ def register_prehook(self: Node, fn: Callable[[Grads], Grads | None]) -> Removab
     state = state_of(self.output()[0])
     if state.node_prehooks is None:
         state.node_prehooks = {}
-    return RemovableHandle(state.node_prehooks, fn)
+    return registered(state.node_prehooks, fn)
 
 
 def register_hook(self: Node, fn: Callable[[Grads, Grads], Grads | None]) -> RemovableHandle:
@@ -81,7 +93,7 @@ def register_hook(self: Node, fn: Callable[[Grads, Grads], Grads | None]) -> Rem
     state = state_of(self.output()[0])
     if state.node_hooks is None:
         state.node_hooks = {}
-    return RemovableHandle(state.node_hooks, fn)
+    return registered(state.node_hooks, fn)
 
 
 Node.register_prehook = register_prehook

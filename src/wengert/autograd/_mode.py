@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -150,6 +151,26 @@ class set_grad_enabled(_GradMode):  # noqa: N801
         return super().__call__(function)
 
 
+class Inference(threading.local):
+    """Whether an `inference_mode` is on."""
+
+    enabled = False
+
+
+inference = Inference()
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether the program is in an `inference_mode` on this thread.
+
+    >>> import wengert
+    >>> with wengert.inference_mode():
+    ...     wengert.is_inference_mode_enabled()
+    True
+    """
+    return inference.enabled
+
+
 class inference_mode(_GradMode):  # noqa: N801
     """As `no_grad`. Tensors made inside are ordinary ones (PyTorch forbids them to autograd).
 
@@ -172,6 +193,14 @@ class inference_mode(_GradMode):  # noqa: N801
         self._wanted = mode if isinstance(mode, bool) else True
         self.enabled = not self._wanted
         self._before = True
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        self._outside, inference.enabled = inference.enabled, self._wanted
+
+    def __exit__(self, *exception: object) -> None:
+        inference.enabled = self._outside
+        super().__exit__(*exception)
 
     def _fresh(self) -> _GradMode:
         return inference_mode(self._wanted)

@@ -61,7 +61,8 @@ class AliasModule(ModuleType):
 
     def _find(self, name: str) -> Any:
         extra = _names.EXTRA.get(f"{self.__name__}.{name}", _MISSING)
-        return getattr(self.__native__, name, extra) if _public(name) else extra
+        known = _public(name) or name in _names.INNER.get(self.__name__, ())
+        return getattr(self.__native__, name, extra) if known else extra
 
     def _exported(self) -> list[str]:
         listed = getattr(self.__native__, "__all__", None)

@@ -316,6 +316,10 @@ class CosineAnnealingLR(LRScheduler):
         return [self.eta_min + (base - self.eta_min) * wave for base in self.base_lrs]
 
 
+class _LRScheduler(LRScheduler):
+    """The old name, a class of its own as in PyTorch: programs derive theirs from it."""
+
+
 __all__ = [
     "ChainedScheduler",
     "ConstantLR",

@@ -16,10 +16,11 @@ from wengert._core import Leaf, Tensor, wrap
 from wengert._messages import here, message
 from wengert._trail import dropped
 from wengert.autograd._errors import made
-from wengert.autograd._hooks import RemovableHandle
+from wengert.autograd._hooks import RemovableHandle, registered
 
 Hooks = dict[int, Callable[..., Any]]
 Group = dict[str, Any]
+ParamsT = Iterable[Tensor] | Iterable[Group] | Iterable[tuple[str, Tensor]]
 
 
 class _Required:
@@ -207,35 +208,35 @@ class Optimizer:
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(optimizer, args, kwargs)` before each step; it may return both anew."""
-        return RemovableHandle(self._optimizer_step_pre_hooks, hook)
+        return registered(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
         """Call `hook(optimizer, args, kwargs)` after each step."""
-        return RemovableHandle(self._optimizer_step_post_hooks, hook)
+        return registered(self._optimizer_step_post_hooks, hook)
 
     def register_state_dict_pre_hook(
         self, hook: Callable[..., None], prepend: bool = False
     ) -> RemovableHandle:
         """Call `hook(optimizer)` before `state_dict`."""
-        return RemovableHandle(self._optimizer_state_dict_pre_hooks, hook, prepend)
+        return registered(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
     def register_state_dict_post_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
         """Call `hook(optimizer, state_dict)` after `state_dict`; its result replaces that."""
-        return RemovableHandle(self._optimizer_state_dict_post_hooks, hook, prepend)
+        return registered(self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
         """Call `hook(optimizer, state_dict)` before loading; its result replaces the argument."""
-        return RemovableHandle(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
+        return registered(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
     def register_load_state_dict_post_hook(
         self, hook: Callable[..., None], prepend: bool = False
     ) -> RemovableHandle:
         """Call `hook(optimizer)` after loading."""
-        return RemovableHandle(self._optimizer_load_state_dict_post_hooks, hook, prepend)
+        return registered(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
 
 # Hooks around the steps of all optimizers.
@@ -254,7 +255,7 @@ def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandl
     ...     optimizer.step()
     a step of SGD
     """
-    return RemovableHandle(_step_pre_hooks, hook)
+    return registered(_step_pre_hooks, hook)
 
 
 def register_optimizer_step_post_hook(hook: Callable[..., None]) -> RemovableHandle:
@@ -268,7 +269,7 @@ def register_optimizer_step_post_hook(hook: Callable[..., None]) -> RemovableHan
     ...     optimizer.step()
     stepped
     """
-    return RemovableHandle(_step_post_hooks, hook)
+    return registered(_step_post_hooks, hook)
 
 
 def _typename(value: Any) -> str:

@@ -10,14 +10,16 @@ from typing import Any
 import numpy as np
 
 from wengert import _storage
-from wengert._core import Leaf, Node, Tensor, cut_at, leaf_of, state_of, wrap
+from wengert._core import Leaf, Node, Tensor, Tracer, cut_at, leaf_of, new, state_of, wrap
 from wengert._dtypes import inexact, of_numpy
 from wengert._messages import here, message, more
 from wengert._trail import dropped
 from wengert.autograd import _errors
 from wengert.autograd._backward import backward as _backward
 from wengert.autograd._errors import made
-from wengert.autograd._hooks import RemovableHandle
+from wengert.autograd._hooks import RemovableHandle, registered
+from wengert.ops._operands import show
+from wengert.ops.shape import view_as
 
 
 def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
@@ -146,6 +148,49 @@ def detach_(self: Tensor) -> Tensor:
     return self
 
 
+def as_subclass(self: Tensor, cls: type[Tensor]) -> Tensor:
+    """This tensor as an instance of a subclass of Tensor: the same memory, the same graph.
+
+    Operations on it return Tensors.
+
+    >>> import wengert
+    >>> class Weights(wengert.Tensor):
+    ...     pass
+    >>> wengert.ones(2).as_subclass(Weights)
+    Weights([1., 1.])
+    """
+    if isinstance(self, Tracer):
+        raise NotImplementedError(
+            "as_subclass() inside of a function that vmap or forward mode transforms: call it"
+            " outside, on the argument or the result"
+        )
+    made = _instance(cls, view_as(self, self))
+    show(made, self)
+    return made
+
+
+def _make_subclass(cls: type[Tensor], data: Tensor, require_grad: bool = False) -> Tensor:
+    """As `as_subclass`, of the values alone: a leaf, which may require grad."""
+    made = _instance(cls, data.detach())
+    return made.requires_grad_() if require_grad else made
+
+
+def _instance(cls: type[Tensor], source: Tensor) -> Tensor:
+    """A fresh instance of a class with the memory and the edge of a tensor."""
+    if not isinstance(cls, type):
+        raise TypeError(f"cls must be a type (got {type(cls).__name__})")
+    if not issubclass(cls, Tensor):
+        raise TypeError(
+            "Creating a Tensor subclass from a class that does not inherit from Tensor is not"
+            " possible. Make sure your class inherits from Tensor."
+            f" (argument 'cls' is {cls.__name__})"
+        )
+    made = new(cls)
+    made._array, made._edge = source._array, source._edge
+    made._cut = source._cut if source._edge is None else None
+    return made
+
+
 def retain_grad(self: Tensor) -> None:
     """Keep the gradient of this non-leaf tensor in `.grad`.
 
@@ -192,7 +237,7 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Remo
     state = state_of(self._edge)
     if state.hooks is None:
         state.hooks = {}
-    return RemovableHandle(state.hooks, hook)
+    return registered(state.hooks, hook)
 
 
 def register_post_accumulate_grad_hook(
@@ -224,7 +269,7 @@ def register_post_accumulate_grad_hook(
     state = state_of(self._edge)
     if state.post_hooks is None:
         state.post_hooks = {}
-    return RemovableHandle(state.post_hooks, hook)
+    return registered(state.post_hooks, hook)
 
 
 def backward(
@@ -274,9 +319,10 @@ def _output_nr(self: Tensor) -> int:
 def bind() -> None:
     """Give Tensor what this module is about."""
     define: Any = Tensor
-    for function in (requires_grad_, detach, detach_, retain_grad, register_hook, backward,
-                     register_post_accumulate_grad_hook):  # fmt: skip
+    for function in (requires_grad_, detach, detach_, as_subclass, retain_grad, register_hook,
+                     backward, register_post_accumulate_grad_hook):  # fmt: skip
         setattr(define, function.__name__, function)
+    define._make_subclass = staticmethod(_make_subclass)
     define.requires_grad = property(lambda self: self._edge is not None, _set_requires_grad)
     define.is_leaf = property(_is_leaf)
     define.grad = property(_get_grad, _set_grad, lambda self: _set_grad(self, None))

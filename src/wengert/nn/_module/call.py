@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref
 
 from wengert._core import Site, Tensor, mode, new
-from wengert.autograd._hooks import RemovableHandle
+from wengert.autograd._hooks import RemovableHandle, registered
 from wengert.nn._module.backward import BackwardCall
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Calls:
             prepend: run before the hooks that are there already.
             with_kwargs: pass the keyword arguments as well.
         """
-        handle = RemovableHandle(self._forward_pre_hooks, hook, prepend)
+        handle = registered(self._forward_pre_hooks, hook, prepend)
         if with_kwargs:
             self._forward_pre_hooks_with_kwargs.add(handle.id)
         return handle
@@ -114,7 +114,7 @@ class Calls:
         >>> layer(wengert.ones(2))
         tensor([2., 2.])
         """
-        handle = RemovableHandle(self._forward_hooks, hook, prepend)
+        handle = registered(self._forward_hooks, hook, prepend)
         if with_kwargs:
             self._forward_hooks_with_kwargs.add(handle.id)
         if always_call:
@@ -129,7 +129,7 @@ class Calls:
         What it returns, unless None, replaces `grad_input`. Both are tuples over the
         positional inputs and the outputs, None where there is no gradient.
         """
-        return RemovableHandle(self._backward_hooks, hook, prepend)
+        return registered(self._backward_hooks, hook, prepend)
 
     def register_full_backward_pre_hook(
         self, hook: Callable[..., Any], prepend: bool = False
@@ -138,7 +138,7 @@ class Calls:
 
         What it returns, unless None, replaces `grad_output`.
         """
-        return RemovableHandle(self._backward_pre_hooks, hook, prepend)
+        return registered(self._backward_pre_hooks, hook, prepend)
 
 
 def _call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -16,7 +16,7 @@ import numpy as np
 from wengert import _storage
 from wengert._core import Tensor, caller, getframe
 from wengert._size import Size
-from wengert.autograd._hooks import RemovableHandle
+from wengert.autograd._hooks import RemovableHandle, registered
 from wengert.nn.parameter import Parameter, is_lazy
 
 EXTRA_STATE = "_extra_state"
@@ -237,7 +237,7 @@ class StateDict:
 
     def register_state_dict_pre_hook(self, hook: Callable[..., None]) -> RemovableHandle:
         """Call `hook(module, prefix, keep_vars)` before the module is saved."""
-        return RemovableHandle(self._state_dict_pre_hooks, hook)
+        return registered(self._state_dict_pre_hooks, hook)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(module, state_dict, prefix, local_metadata)` after the module was saved."""
@@ -246,11 +246,11 @@ class StateDict:
             if hook(*args) is not None:
                 raise RuntimeError("state_dict post-hook must return None")
 
-        return RemovableHandle(self._state_dict_hooks, checked)
+        return registered(self._state_dict_hooks, checked)
 
     def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """As `register_state_dict_post_hook`; what the hook returns replaces the dictionary."""
-        return RemovableHandle(self._state_dict_hooks, hook)
+        return registered(self._state_dict_hooks, hook)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., None]) -> RemovableHandle:
         """Call `hook(module, state_dict, prefix, local_metadata, strict, missing_keys,
@@ -261,12 +261,12 @@ class StateDict:
         self, hook: Callable[..., None], with_module: bool = False
     ) -> RemovableHandle:
         if not with_module:
-            return RemovableHandle(self._load_state_dict_pre_hooks, hook)
-        return RemovableHandle(self._load_state_dict_pre_hooks, _WithModule(self, hook))
+            return registered(self._load_state_dict_pre_hooks, hook)
+        return registered(self._load_state_dict_pre_hooks, _WithModule(self, hook))
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(module, incompatible_keys)` after loading; it may change the keys in place."""
-        return RemovableHandle(self._load_state_dict_post_hooks, hook)
+        return registered(self._load_state_dict_post_hooks, hook)
 
 
 class _WithModule:

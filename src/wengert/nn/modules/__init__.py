@@ -29,6 +29,7 @@ from wengert.nn.modules import (
     transformer,
     upsampling,
 )
+from wengert.nn.modules import utils as utils
 from wengert.nn.modules.activation import *
 from wengert.nn.modules.adaptive import *
 from wengert.nn.modules.attention import *

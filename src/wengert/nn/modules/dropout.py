@@ -7,7 +7,7 @@ from wengert.nn import functional as F
 from wengert.nn._module import Module
 
 
-class _Dropout(Module):
+class _DropoutNd(Module):
     """A dropout; its subclasses say what is dropped together."""
 
     _function: str  # its name in nn.functional
@@ -25,7 +25,7 @@ class _Dropout(Module):
         return f"p={self.p}, inplace={self.inplace}"
 
 
-class Dropout(_Dropout):
+class Dropout(_DropoutNd):
     """In training, zeroes each element with probability `p` and scales the others by 1/(1-p).
 
     >>> import wengert
@@ -36,7 +36,7 @@ class Dropout(_Dropout):
     _function = "dropout"
 
 
-class Dropout1d(_Dropout):
+class Dropout1d(_DropoutNd):
     """Dropout of whole channels of (N, C, L) or (C, L).
 
     >>> import wengert
@@ -47,7 +47,7 @@ class Dropout1d(_Dropout):
     _function = "dropout1d"
 
 
-class Dropout2d(_Dropout):
+class Dropout2d(_DropoutNd):
     """Dropout of whole channels of (N, C, H, W).
 
     >>> import wengert
@@ -58,7 +58,7 @@ class Dropout2d(_Dropout):
     _function = "dropout2d"
 
 
-class Dropout3d(_Dropout):
+class Dropout3d(_DropoutNd):
     """Dropout of whole channels of (N, C, D, H, W).
 
     >>> import wengert
@@ -69,7 +69,7 @@ class Dropout3d(_Dropout):
     _function = "dropout3d"
 
 
-class AlphaDropout(_Dropout):
+class AlphaDropout(_DropoutNd):
     """Dropout that keeps mean and variance where SELU follows.
 
     >>> import wengert
@@ -80,7 +80,7 @@ class AlphaDropout(_Dropout):
     _function = "alpha_dropout"
 
 
-class FeatureAlphaDropout(_Dropout):
+class FeatureAlphaDropout(_DropoutNd):
     """Alpha dropout of whole channels.
 
     >>> import wengert

@@ -31,7 +31,7 @@ class _Pad(Module):
         return f"{self.padding}"
 
 
-class _ConstantPad(_Pad):
+class _ConstantPadNd(_Pad):
     mode = "constant"
 
     def __init__(self, padding: Any, value: float) -> None:
@@ -45,7 +45,7 @@ class _ConstantPad(_Pad):
         return f"padding={self.padding}, value={self.value}"
 
 
-class _ZeroPad(_ConstantPad):
+class _ZeroPad(_ConstantPadNd):
     def __init__(self, padding: Any) -> None:
         super().__init__(padding, 0.0)
 
@@ -53,15 +53,15 @@ class _ZeroPad(_ConstantPad):
         return f"{self.padding}"
 
 
-class _ReflectionPad(_Pad):
+class _ReflectionPadNd(_Pad):
     mode = "reflect"
 
 
-class _ReplicationPad(_Pad):
+class _ReplicationPadNd(_Pad):
     mode = "replicate"
 
 
-class _CircularPad(_Pad):
+class _CircularPadNd(_Pad):
     mode = "circular"
 
     def _check_input_dim(self, input: Tensor) -> None:
@@ -70,7 +70,7 @@ class _CircularPad(_Pad):
             raise ValueError(f"expected {n}D or {n + 1}D input (got {input._array.ndim}D input)")
 
 
-class ConstantPad1d(_ConstantPad):
+class ConstantPad1d(_ConstantPadNd):
     """Pads (*, L) with a constant.
 
     >>> import wengert
@@ -81,7 +81,7 @@ class ConstantPad1d(_ConstantPad):
     dimensions = 1
 
 
-class ConstantPad2d(_ConstantPad):
+class ConstantPad2d(_ConstantPadNd):
     """Pads (*, H, W) with a constant.
 
     >>> import wengert
@@ -92,7 +92,7 @@ class ConstantPad2d(_ConstantPad):
     dimensions = 2
 
 
-class ConstantPad3d(_ConstantPad):
+class ConstantPad3d(_ConstantPadNd):
     """Pads (*, D, H, W) with a constant.
 
     >>> import wengert
@@ -136,7 +136,7 @@ class ZeroPad3d(_ZeroPad):
     dimensions = 3
 
 
-class ReflectionPad1d(_ReflectionPad):
+class ReflectionPad1d(_ReflectionPadNd):
     """Pads (*, L) with their reflection, borders not repeated.
 
     >>> import wengert
@@ -147,7 +147,7 @@ class ReflectionPad1d(_ReflectionPad):
     dimensions = 1
 
 
-class ReflectionPad2d(_ReflectionPad):
+class ReflectionPad2d(_ReflectionPadNd):
     """Pads (*, H, W) with their reflection, borders not repeated.
 
     >>> import wengert
@@ -158,7 +158,7 @@ class ReflectionPad2d(_ReflectionPad):
     dimensions = 2
 
 
-class ReflectionPad3d(_ReflectionPad):
+class ReflectionPad3d(_ReflectionPadNd):
     """Pads (*, D, H, W) with their reflection, borders not repeated.
 
     >>> import wengert
@@ -169,7 +169,7 @@ class ReflectionPad3d(_ReflectionPad):
     dimensions = 3
 
 
-class ReplicationPad1d(_ReplicationPad):
+class ReplicationPad1d(_ReplicationPadNd):
     """Pads (*, L) with the values at the borders.
 
     >>> import wengert
@@ -180,7 +180,7 @@ class ReplicationPad1d(_ReplicationPad):
     dimensions = 1
 
 
-class ReplicationPad2d(_ReplicationPad):
+class ReplicationPad2d(_ReplicationPadNd):
     """Pads (*, H, W) with the values at the borders.
 
     >>> import wengert
@@ -191,7 +191,7 @@ class ReplicationPad2d(_ReplicationPad):
     dimensions = 2
 
 
-class ReplicationPad3d(_ReplicationPad):
+class ReplicationPad3d(_ReplicationPadNd):
     """Pads (*, D, H, W) with the values at the borders.
 
     >>> import wengert
@@ -202,7 +202,7 @@ class ReplicationPad3d(_ReplicationPad):
     dimensions = 3
 
 
-class CircularPad1d(_CircularPad):
+class CircularPad1d(_CircularPadNd):
     """Pads (*, L) with the values at the other end.
 
     >>> import wengert
@@ -213,7 +213,7 @@ class CircularPad1d(_CircularPad):
     dimensions = 1
 
 
-class CircularPad2d(_CircularPad):
+class CircularPad2d(_CircularPadNd):
     """Pads (*, H, W) with the values at the other end.
 
     >>> import wengert
@@ -224,7 +224,7 @@ class CircularPad2d(_CircularPad):
     dimensions = 2
 
 
-class CircularPad3d(_CircularPad):
+class CircularPad3d(_CircularPadNd):
     """Pads (*, D, H, W) with the values at the other end.
 
     >>> import wengert

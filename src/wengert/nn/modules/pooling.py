@@ -10,7 +10,7 @@ from wengert.nn._module import Module
 from wengert.nn.modules._common import tuple_of
 
 
-class _MaxPool(Module):
+class _MaxPoolNd(Module):
     """A maximum over windows; its subclasses say of how many dimensions."""
 
     _function: str  # its name in nn.functional
@@ -48,7 +48,7 @@ class _MaxPool(Module):
         )
 
 
-class MaxPool1d(_MaxPool):
+class MaxPool1d(_MaxPoolNd):
     """The maximum over windows of (N, C, L).
 
     >>> import wengert
@@ -59,7 +59,7 @@ class MaxPool1d(_MaxPool):
     _function = "max_pool1d"
 
 
-class MaxPool2d(_MaxPool):
+class MaxPool2d(_MaxPoolNd):
     """The maximum over windows of (N, C, H, W).
 
     >>> import wengert
@@ -70,7 +70,7 @@ class MaxPool2d(_MaxPool):
     _function = "max_pool2d"
 
 
-class MaxPool3d(_MaxPool):
+class MaxPool3d(_MaxPoolNd):
     """The maximum over windows of (N, C, D, H, W).
 
     >>> import wengert
@@ -113,7 +113,7 @@ class AvgPool1d(Module):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
-class _AvgPool(Module):
+class _AvgPoolNd(Module):
     """A mean over windows of two or three dimensions."""
 
     _function: str  # its name in nn.functional
@@ -148,7 +148,7 @@ class _AvgPool(Module):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
-class AvgPool2d(_AvgPool):
+class AvgPool2d(_AvgPoolNd):
     """The mean over windows of (N, C, H, W).
 
     >>> import wengert
@@ -159,7 +159,7 @@ class AvgPool2d(_AvgPool):
     _function = "avg_pool2d"
 
 
-class AvgPool3d(_AvgPool):
+class AvgPool3d(_AvgPoolNd):
     """The mean over windows of (N, C, D, H, W).
 
     >>> import wengert
@@ -170,7 +170,7 @@ class AvgPool3d(_AvgPool):
     _function = "avg_pool3d"
 
 
-class _AdaptiveAvgPool(Module):
+class _AdaptiveAvgPoolNd(Module):
     _function: str  # its name in nn.functional
 
     def __init__(self, output_size: Any) -> None:
@@ -184,7 +184,7 @@ class _AdaptiveAvgPool(Module):
         return f"output_size={self.output_size}"
 
 
-class _AdaptiveMaxPool(Module):
+class _AdaptiveMaxPoolNd(Module):
     _function: str  # its name in nn.functional
 
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:
@@ -198,7 +198,7 @@ class _AdaptiveMaxPool(Module):
         return f"output_size={self.output_size}"
 
 
-class AdaptiveAvgPool1d(_AdaptiveAvgPool):
+class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     """The mean over as many windows of (N, C, L) as the output size asks for.
 
     >>> import wengert
@@ -209,7 +209,7 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPool):
     _function = "adaptive_avg_pool1d"
 
 
-class AdaptiveAvgPool2d(_AdaptiveAvgPool):
+class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     """The mean over as many windows of (N, C, H, W) as the output size asks for.
 
     >>> import wengert
@@ -220,7 +220,7 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPool):
     _function = "adaptive_avg_pool2d"
 
 
-class AdaptiveAvgPool3d(_AdaptiveAvgPool):
+class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     """The mean over as many windows of (N, C, D, H, W) as the output size asks for.
 
     >>> import wengert
@@ -231,7 +231,7 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPool):
     _function = "adaptive_avg_pool3d"
 
 
-class AdaptiveMaxPool1d(_AdaptiveMaxPool):
+class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     """The maximum over as many windows of (N, C, L) as the output size asks for.
 
     >>> import wengert
@@ -242,7 +242,7 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPool):
     _function = "adaptive_max_pool1d"
 
 
-class AdaptiveMaxPool2d(_AdaptiveMaxPool):
+class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     """The maximum over as many windows of (N, C, H, W) as the output size asks for.
 
     >>> import wengert
@@ -253,7 +253,7 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPool):
     _function = "adaptive_max_pool2d"
 
 
-class AdaptiveMaxPool3d(_AdaptiveMaxPool):
+class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     """The maximum over as many windows of (N, C, D, H, W) as the output size asks for.
 
     >>> import wengert
@@ -264,7 +264,7 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPool):
     _function = "adaptive_max_pool3d"
 
 
-class _MaxUnpool(Module):
+class _MaxUnpoolNd(Module):
     """The inverse of a max pooling where its indices say; its subclasses say the dimensions."""
 
     _function: str  # its name in nn.functional
@@ -285,7 +285,7 @@ class _MaxUnpool(Module):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
-class MaxUnpool1d(_MaxUnpool):
+class MaxUnpool1d(_MaxUnpoolNd):
     """Puts the maxima of (N, C, L) back where they were; zeros elsewhere.
 
     >>> import wengert
@@ -297,7 +297,7 @@ class MaxUnpool1d(_MaxUnpool):
     _function, _rank = "max_unpool1d", 1
 
 
-class MaxUnpool2d(_MaxUnpool):
+class MaxUnpool2d(_MaxUnpoolNd):
     """Puts the maxima of (N, C, H, W) back where they were; zeros elsewhere.
 
     >>> import wengert
@@ -309,7 +309,7 @@ class MaxUnpool2d(_MaxUnpool):
     _function, _rank = "max_unpool2d", 2
 
 
-class MaxUnpool3d(_MaxUnpool):
+class MaxUnpool3d(_MaxUnpoolNd):
     """Puts the maxima of (N, C, D, H, W) back where they were; zeros elsewhere.
 
     >>> import wengert
@@ -321,7 +321,7 @@ class MaxUnpool3d(_MaxUnpool):
     _function, _rank = "max_unpool3d", 3
 
 
-class _LPPool(Module):
+class _LPPoolNd(Module):
     """A power mean over windows; its subclasses say of how many dimensions."""
 
     _function: str  # its name in nn.functional
@@ -345,7 +345,7 @@ class _LPPool(Module):
         )
 
 
-class LPPool1d(_LPPool):
+class LPPool1d(_LPPoolNd):
     """The norm of each window of (N, C, L).
 
     >>> import wengert
@@ -356,7 +356,7 @@ class LPPool1d(_LPPool):
     _function = "lp_pool1d"
 
 
-class LPPool2d(_LPPool):
+class LPPool2d(_LPPoolNd):
     """The norm of each window of (N, C, H, W).
 
     >>> import wengert
@@ -367,7 +367,7 @@ class LPPool2d(_LPPool):
     _function = "lp_pool2d"
 
 
-class LPPool3d(_LPPool):
+class LPPool3d(_LPPoolNd):
     """The norm of each window of (N, C, D, H, W).
 
     >>> import wengert

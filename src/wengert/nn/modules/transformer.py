@@ -45,7 +45,7 @@ def _length(x: Tensor, batch_first: bool) -> int:
     return x.shape[0] if x.ndim == 2 else x.shape[1 if batch_first else 0]
 
 
-def _function(activation: Activation) -> Callable[[Tensor], Tensor]:
+def _get_activation_fn(activation: Activation) -> Callable[[Tensor], Tensor]:
     if not isinstance(activation, str):
         return activation
     if activation not in ("relu", "gelu"):
@@ -88,7 +88,7 @@ class TransformerEncoderLayer(Module):
         self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, **made)
         self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, **made)
         self.dropout1, self.dropout2 = Dropout(dropout), Dropout(dropout)
-        self.activation = _function(activation)
+        self.activation = _get_activation_fn(activation)
 
     def forward(
         self,
@@ -156,7 +156,7 @@ class TransformerDecoderLayer(Module):
         self.norm3 = LayerNorm(d_model, eps=layer_norm_eps, **made)
         self.dropout1, self.dropout2 = Dropout(dropout), Dropout(dropout)
         self.dropout3 = Dropout(dropout)
-        self.activation = _function(activation)
+        self.activation = _get_activation_fn(activation)
 
     def forward(
         self,
@@ -199,7 +199,7 @@ class TransformerDecoderLayer(Module):
         return self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
 
-def _clones(layer: Module, count: int) -> ModuleList:
+def _get_clones(layer: Module, count: int) -> ModuleList:
     return ModuleList([copy.deepcopy(layer) for _ in range(count)])
 
 
@@ -225,7 +225,7 @@ class TransformerEncoder(Module):
         mask_check: bool = True,
     ) -> None:
         super().__init__()
-        self.layers, self.num_layers = _clones(encoder_layer, num_layers), num_layers
+        self.layers, self.num_layers = _get_clones(encoder_layer, num_layers), num_layers
         self.norm = norm
         self.enable_nested_tensor, self.mask_check = enable_nested_tensor, mask_check
 
@@ -259,7 +259,7 @@ class TransformerDecoder(Module):
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
-        self.layers, self.num_layers = _clones(decoder_layer, num_layers), num_layers
+        self.layers, self.num_layers = _get_clones(decoder_layer, num_layers), num_layers
         self.norm = norm
 
     def forward(
