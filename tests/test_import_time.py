@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -42,9 +43,17 @@ def test_heavy_module_is_not_loaded(name: str, loaded: set[str]) -> None:
         "wengert.compat",
         "wengert.distributed",
         "wengert.kernels._jit.language",
+        "wengert.kernels._jit.tracing",
         "wengert.kernels.attention",
         "wengert.kernels.conv",
+        "wengert.kernels.gemm",
+        "wengert.kernels.norm",
         "wengert.kernels.recurrent",
+        "wengert.kernels.scatter",
+        "wengert.kernels.selection",
+        "wengert.kernels.softmax",
+        "wengert.kernels.special",
+        "wengert.kernels.twister",
     ],
 )
 def test_part_that_only_some_programs_need_is_not_loaded(name: str, loaded: set[str]) -> None:
@@ -55,3 +64,17 @@ def test_no_operation_is_written_before_its_first_call() -> None:
     code = "import linecache, wengert; print(sum(n.startswith('<op ') for n in linecache.cache))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "0\n"
+
+
+def test_run_loads_what_counts_operations_and_no_other_view_of_graphs(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text("import sys, torch; print(*sorted(sys.modules))")
+    command = [sys.executable, "-m", "wengert", "run", "--quiet", str(script)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    found = set(done.stdout.split())
+    assert {n for n in found if n.startswith("wengert.graph.")} == {
+        "wengert.graph._format",
+        "wengert.graph._memory",
+        "wengert.graph._nodes",
+        "wengert.graph._recorder",
+    }

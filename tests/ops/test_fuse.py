@@ -12,7 +12,7 @@ import wengert
 import wengert.special  # its operations belong to the registry
 from wengert.kernels import _jit
 from wengert.kernels._jit import LARGE
-from wengert.kernels._jit.operands import layout_of
+from wengert.kernels._jit.operands import layout_of, plan_of
 from wengert.ops import _fuse
 from wengert.ops._declare import REGISTRY, Op
 from wengert.ops._operands import apply
@@ -92,7 +92,7 @@ def plan_and_layout(op: Op, arrays: list[Any], params: dict[str, Any]) -> Any:
     assert layout is not None
     values = tuple(params.values())
     scalar = [lambda *given: apply(op.scalar, op, given, values)]
-    return _fuse.plan_of(scalar, layout.kinds, bool(params)), layout
+    return plan_of(scalar, layout.kinds, bool(params)), layout
 
 
 def reference(op: Op, arrays: list[Any], params: dict[str, Any]) -> np.ndarray:

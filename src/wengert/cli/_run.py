@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 import os
 import runpy
 import sys
 import time
 import traceback
-import zipfile
 from collections.abc import Callable
 from importlib.machinery import SourceFileLoader
 from types import CodeType, ModuleType, TracebackType
@@ -123,9 +121,15 @@ def _outcome(start: Callable[[str], None], target: str) -> tuple[BaseException |
     return None, Ending("finished", 0)
 
 
+def _is_zipfile(path: str) -> bool:
+    import zipfile
+
+    return zipfile.is_zipfile(path)
+
+
 def _run_script(script: str) -> None:
     path = os.path.join(os.getcwd(), script)  # not normalised: so is __file__
-    if os.path.isdir(path) or (not path.endswith(".py") and zipfile.is_zipfile(path)):
+    if os.path.isdir(path) or (not path.endswith(".py") and _is_zipfile(path)):
         _set_first_path(None)
         runpy.run_path(script, run_name="__main__")
         return
@@ -200,7 +204,7 @@ def _flush() -> None:
 def _deliver(done: Run, quiet: bool, page: str | None, data: str | None) -> None:
     """Print and write what was seen; a report that cannot be delivered does no harm."""
     if data is not None:
-        _write(data, lambda: json.dumps(done.to_dict(), indent=2) + "\n")
+        _write(data, lambda: _json(done))
     written = page is not None and _write(page, lambda: _page(done))
     if not quiet:
         _flush()
@@ -209,6 +213,12 @@ def _deliver(done: Run, quiet: bool, page: str | None, data: str | None) -> None
             if written:
                 sys.stderr.write(f"  report        {page}\n")
             sys.stderr.flush()
+
+
+def _json(done: Run) -> str:
+    import json
+
+    return json.dumps(done.to_dict(), indent=2) + "\n"
 
 
 def _page(done: Run) -> str:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from wengert.compat import _spawn
 from wengert.compat._alias import AliasModule, missing, native_of
+
+if TYPE_CHECKING:
+    from importlib.abc import Loader, MetaPathFinder
+else:  # the import system looks at methods alone, and importlib.abc brings tempfile and pathlib
+    Loader = MetaPathFinder = object
 
 
 class Finder(MetaPathFinder):

@@ -14,20 +14,37 @@ if TYPE_CHECKING:
     from wengert.kernels import conv as conv
     from wengert.kernels import factorizations as factorizations
     from wengert.kernels import fourier as fourier
+    from wengert.kernels import gemm as gemm
     from wengert.kernels import grid as grid
+    from wengert.kernels import norm as norm
+    from wengert.kernels import norm_plan as norm_plan
+    from wengert.kernels import openblas as openblas
     from wengert.kernels import pool as pool
     from wengert.kernels import quantiles as quantiles
     from wengert.kernels import recurrent as recurrent
     from wengert.kernels import recurrent_steps as recurrent_steps
     from wengert.kernels import resample as resample
+    from wengert.kernels import scatter as scatter
+    from wengert.kernels import scatter_native as scatter_native
     from wengert.kernels import scipy_special as scipy_special
+    from wengert.kernels import selection as selection
+    from wengert.kernels import softmax as softmax
+    from wengert.kernels import special as special
+    from wengert.kernels import twister as twister
 else:
 
-    def __getattr__(name):
-        module = f"{__name__}.{name}"
-        try:
-            return _import_module(module)
-        except ModuleNotFoundError as error:
-            if error.name != module:
-                raise
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+    def on_first_use(package):
+        """A `__getattr__` that loads the modules of a package."""
+
+        def load(name):
+            module = f"{package}.{name}"
+            try:
+                return _import_module(module)
+            except ModuleNotFoundError as error:
+                if error.name != module:
+                    raise
+                raise AttributeError(f"module {package!r} has no attribute {name!r}") from None
+
+        return load
+
+    __getattr__ = on_first_use(__name__)

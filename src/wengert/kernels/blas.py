@@ -13,15 +13,18 @@ from typing import Any
 
 import numpy as np
 
+from wengert import kernels
 from wengert.kernels import _jit
-from wengert.kernels.gemm import WORTH_PIECES, gemm
-from wengert.kernels.openblas import holds
+
+# Multiplications that are worth a thread: some 45 microseconds.
+PIECE = 1 << 21
+WORTH_PIECES = 2 * PIECE
 
 
 def set_threads(count: int) -> None:
     """Let products and kernels use that many threads."""
     _jit.set_threads(count)
-    functions = holds()
+    functions = kernels.openblas.holds()
     if functions is not None:
         functions.threads(count)
 
@@ -29,7 +32,7 @@ def set_threads(count: int) -> None:
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Products inside run on the calling thread alone."""
-    functions = holds()
+    functions = kernels.openblas.holds()
     if functions is None:
         yield
         return
@@ -60,7 +63,7 @@ def dot(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None = None) -> Any:
     if work <= _ALONE or alone:
         out = a.dot(b)
     else:
-        made = gemm(a, b, bias)
+        made = kernels.gemm.gemm(a, b, bias)
         if made is not None:
             return made
         with threads_for(work):
@@ -73,7 +76,7 @@ def dot(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None = None) -> Any:
 def matmul(a: np.ndarray, b: np.ndarray) -> Any:
     """The products of batches of matrices, whose leading axes broadcast."""
     if large(a, b):
-        out = gemm(a, b)
+        out = kernels.gemm.gemm(a, b)
         if out is not None:
             return out
     return np.matmul(a, b)

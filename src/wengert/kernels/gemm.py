@@ -14,10 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.kernels import _jit, openblas
+from wengert.kernels.blas import PIECE, WORTH_PIECES
 
-# Multiplications that are worth a thread: some 45 microseconds.
-_PIECE = 1 << 21
-WORTH_PIECES = 2 * _PIECE
 # Rows or columns of a piece: a multiple of what the BLAS computes at once. Each piece arranges
 # all of one factor anew, so there are few.
 _STEP, _MOST = 16, 64
@@ -86,12 +84,12 @@ def gemm(
     pieces, work = 1, m * n * k
     if work >= WORTH_PIECES:
         most = min(max(min(4, across // 128), across // 256), _MOST // size)
-        part = _STEP * ceil(across / max(1, min(work // _PIECE, most)) / _STEP)
+        part = _STEP * ceil(across / max(1, min(work // PIECE, most)) / _STEP)
         pieces = ceil(across / part)
     calls.kernel(
         a, b, bias, into, calls.address, turned_a, turned_b, m, n, k,
         apart_a, apart_b, n, alpha, out is not None, down, part, pieces,
-        batch.inner, *batch.strides, size * pieces, _PIECE * pieces // work or 1,
+        batch.inner, *batch.strides, size * pieces, PIECE * pieces // work or 1,
     )  # fmt: skip
     return into
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from wengert import kernels
 from wengert.kernels.blas import dot, large, matmul
-from wengert.kernels.gemm import gemm
 from wengert.kernels.precision import HALF, widened
 from wengert.kernels.shapes import unbroadcast
 
@@ -60,7 +60,7 @@ def plus_product(
         if not row:
             out = np.empty((*a.shape[:-1], b.shape[-1]), a.dtype)
             np.multiply(input, beta, out=out)
-        done = gemm(a, b, input if row else None, out, alpha)
+        done = kernels.gemm.gemm(a, b, input if row else None, out, alpha)
         if done is not None:
             return done
     return _scaled_sum(input, product(a, b), beta, alpha)

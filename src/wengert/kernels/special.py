@@ -14,6 +14,8 @@ import math
 
 import numpy as np
 
+from wengert.kernels.precision import in_float64
+
 Array = np.ndarray
 
 # Cody's coefficients, lowest power first. erf(x) / x in x**2 on |x| <= 15/32,
@@ -262,3 +264,6 @@ def polygamma64(n: int, x: Array) -> Array:
 
 # Beyond this many unit steps from the positive axis polygamma is NaN, rather than slow.
 _MOST_STEPS = 10_000.0
+
+erfc, erfinv = in_float64(erfc64), in_float64(erfinv64)
+lgamma, digamma = in_float64(lgamma64), in_float64(digamma64)

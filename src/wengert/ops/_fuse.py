@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wengert.kernels import _jit
 from wengert.kernels._jit import LARGE
-from wengert.kernels._jit.operands import Plan, kinds_of, layout_of, plan_of
 from wengert.ops._operands import apply
 
 if TYPE_CHECKING:
+    from wengert.kernels._jit.operands import Plan
     from wengert.ops._declare import Op
 
 # Where one loop of NumPy is as fast until several threads have enough to do.
@@ -56,9 +57,9 @@ def forward_of(op: Op) -> Callable[..., Any]:
     plans: dict[Any, Plan | None] = {}
 
     def compute(inputs: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
-        kinds, layout = kinds_of(inputs), None
+        kinds, layout = _jit.operands.kinds_of(inputs), None
         if kinds is None:
-            layout = layout_of(inputs)
+            layout = _jit.operands.layout_of(inputs)
             if layout is None:
                 return apply(op.forward, op, inputs, params)
             kinds = layout.kinds
@@ -92,9 +93,9 @@ def pullback_of(op: Op, names: Sequence[str]) -> Callable[..., Any]:
             used = {n for i in inputs for n in op.wants[i]}
             reads = readers[wanted] = [k for k, n in enumerate(names) if n in used]
         arrays = (g, *[values[k] for k in reads])
-        kinds, layout = kinds_of(arrays), None
+        kinds, layout = _jit.operands.kinds_of(arrays), None
         if kinds is None:
-            layout = layout_of(arrays)
+            layout = _jit.operands.layout_of(arrays)
             if layout is None or layout.shape != g.shape:
                 return None
             kinds = layout.kinds
@@ -150,5 +151,5 @@ def _noted(
     if len(plans) >= _MOST_PLANS:
         plans.clear()
     # Numbers among the parameters are arguments of the kernel: another number needs no other.
-    plan = plans[key] = plan_of(functions, kinds, bool(params)) if plain else None
+    plan = plans[key] = _jit.operands.plan_of(functions, kinds, bool(params)) if plain else None
     return plan

@@ -9,21 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wengert import _dtypes
+from wengert import _dtypes, kernels
 from wengert._core import Tensor
 from wengert._dtypes import of_numpy
-from wengert.kernels import norm as kernels
-from wengert.kernels.norm_plan import Plan
 from wengert.kernels.precision import HALF
 from wengert.ops._batching import Batch
 from wengert.ops._declare import Value, primitive
 from wengert.ops.casting import convert
 from wengert.ops.expansion import expand
 from wengert.ops.reduction import mean_over, sum_to_shape
+
+if TYPE_CHECKING:
+    from wengert.kernels.norm_plan import Plan
 
 
 def _moments(input: Value, plan: Plan) -> tuple[Value, Value, Value]:
@@ -50,7 +51,7 @@ def _at_once(g: Value, input: Value, weight: Value, mean: Value, rstd: Value, pl
     """All three gradients, where a kernel computes them in one pass."""
     if _recorded(g, input):
         return None
-    return kernels.gradients(g, input, weight, mean, rstd, plan)
+    return kernels.norm.gradients(g, input, weight, mean, rstd, plan)
 
 
 def _input_vjp(
@@ -60,7 +61,7 @@ def _input_vjp(
     if shared is not None:
         return shared[0]
     if not _recorded(g, input):
-        return kernels.input_gradient(g, input, weight, mean, rstd, plan)
+        return kernels.norm.input_gradient(g, input, weight, mean, rstd, plan)
     out, scale = _normalised(input, plan, eps)
     g = g.reshape(plan.channels)
     g = (g if weight is None else g * weight.reshape(plan.affine)).reshape(plan.view)
@@ -77,7 +78,7 @@ def _weight_vjp(
     if shared is not None:
         return shared[1].reshape(weight_shape)
     if not _recorded(g, input):
-        return kernels.weight_gradient(g, input, mean, rstd, plan).reshape(weight_shape)
+        return kernels.norm.weight_gradient(g, input, mean, rstd, plan).reshape(weight_shape)
     out, _ = _normalised(input, plan, eps)
     return _channel_sum(out.reshape(plan.channels) * g.reshape(plan.channels), weight_shape, plan)
 
@@ -122,7 +123,7 @@ def _declared(name: str, label: str) -> Callable[..., Tensor]:
     """The operation under the name of one kind of normalisation: nodes say which they are."""
 
     def forward(input: Value, weight: Value, bias: Value, plan: Plan, eps: float) -> Value:
-        out, mean, _, rstd = kernels.normalise(input, weight, bias, plan, eps)
+        out, mean, _, rstd = kernels.norm.normalise(input, weight, bias, plan, eps)
         return out, mean, rstd
 
     forward.__name__ = name
@@ -139,7 +140,7 @@ def _declared_with_statistics(name: str, label: str) -> Callable[..., Tensor]:
         input: Value, weight: Value, bias: Value, running_mean: Value, running_var: Value,
         plan: Plan, eps: float, momentum: float,
     ) -> Value:  # fmt: skip
-        out, mean, variance, rstd = kernels.normalise(input, weight, bias, plan, eps)
+        out, mean, variance, rstd = kernels.norm.normalise(input, weight, bias, plan, eps)
         if running_mean is not None:
             _follow(running_mean, running_var, mean, variance, plan.size, momentum)
         return out, mean, rstd
@@ -208,14 +209,16 @@ def _fixed_sums(g: Value, input: Value, mean: Value, rstd: Value) -> Any:
         return None
     shape = input.shape
     view = (shape[0], shape[1], prod(shape[2:]))
-    return kernels.channel_sums(g, input, mean, rstd, Plan(view, (0, 2), view, (shape[1], 1)))
+    return kernels.norm.channel_sums(
+        g, input, mean, rstd, kernels.norm_plan.Plan(view, (0, 2), view, (shape[1], 1))
+    )
 
 
 def _fixed_input_vjp(g: Value, weight: Value, input_shape: Any, rstd: Value) -> Value:
     scale = rstd if weight is None else weight * rstd
     if _recorded(g, scale):
         return g * scale.reshape(-1, *(1,) * (len(input_shape) - 2))
-    return kernels.scaled(g, np.zeros_like(scale), scale, None)
+    return kernels.norm.scaled(g, np.zeros_like(scale), scale, None)
 
 
 def _fixed_weight_vjp(
@@ -263,7 +266,7 @@ def _batch_norm_by_running(
     input: Value, weight: Value, bias: Value, running_mean: Value, running_var: Value, eps: float
 ) -> Value:
     dtype = input.dtype
-    rstd = kernels.inverse_deviation(running_var, eps).astype(dtype)
+    rstd = kernels.norm.inverse_deviation(running_var, eps).astype(dtype)
     mean = running_mean.astype(dtype)  # a copy: the buffer may change before the backward pass
     scale = rstd if weight is None else weight * rstd
-    return kernels.scaled(input, mean, scale, bias), mean, rstd
+    return kernels.norm.scaled(input, mean, scale, bias), mean, rstd

@@ -11,7 +11,7 @@ import numpy as np
 from wengert import _dtypes
 from wengert._core import Tensor, Tracer, memory_of, tensors, wrap
 from wengert._dtypes import inexact
-from wengert.kernels._jit.tracing import Expression
+from wengert.kernels._jit import Written
 from wengert.kernels.shapes import unbroadcast
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def foreign(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
             dtype = found
         elif x is not None and (type(x) not in Number or type(x) is complex):
             differ = True  # a complex number may change the dtype of what is beside it
-    if not some and any(type(x) is Expression for x in inputs):
+    if not some and any(isinstance(x, Written) for x in inputs):
         return apply(op.scalar, op, inputs, params.values())
     if not some or (op.tensors and any(type(x) in Number for x in _of_tensors(op, inputs))):
         raise _refusal(op, inputs)

@@ -7,17 +7,20 @@ Where the result's dimensions are is as in `subscript.index`.
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wengert import kernels
 from wengert._core import Tensor
 from wengert._dtypes import int64
-from wengert.kernels.scatter import Key, integer_parts
 from wengert.ops._positions import from_start, out_of_bounds
 from wengert.ops.casting import convert
 from wengert.ops.indexing import index_select
 from wengert.ops.shape import inverse_of, permute, reshape
+
+if TYPE_CHECKING:
+    from wengert.kernels.scatter import Key
 
 Shape = tuple[int, ...]
 
@@ -32,7 +35,7 @@ class Picks:
     """
 
     def __init__(self, key: Key, shape: Shape) -> None:
-        indices, axes = integer_parts(key)
+        indices, axes = kernels.scatter.integer_parts(key)
         adjacent = axes[-1] - axes[0] == len(axes) - 1
         self.axis = axes[0] if adjacent else 0
         rest = [d for d in range(len(shape)) if d not in axes]

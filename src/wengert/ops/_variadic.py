@@ -31,7 +31,7 @@ from wengert._core import (
     tick,
     wrap,
 )
-from wengert.kernels._jit.tracing import ARRAYS
+from wengert.kernels._jit import ARRAYS
 from wengert.ops._operands import cast, innermost, show
 
 Array = np.ndarray

@@ -14,7 +14,6 @@ import numpy as np
 from wengert import _dtypes, kernels
 from wengert._core import Tensor, memory_of, shape_of, wrap
 from wengert._dtypes import of_numpy
-from wengert.kernels import softmax as kernel
 from wengert.kernels.precision import HALF
 from wengert.ops._batching import Batch
 from wengert.ops._declare import Value, primitive
@@ -190,7 +189,7 @@ def _masked_softmax_jvp(t_input: Value, t_mask: Value, out: Value) -> Value:
 def _masked_softmax(input: Value, mask: Value) -> Value:
     """The softmax of the sum along the last dimension; zeros where all are -inf."""
     try:
-        return kernel.masked_softmax(input, mask)
+        return kernels.softmax.masked_softmax(input, mask)
     except ValueError:
         raise _no_such_mask(mask.shape, input.shape) from None
 

@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _storage
+from wengert import _storage, kernels
 from wengert._core import Tensor, Tracer, caller, getframe, memory_of, wrap
 from wengert._dtypes import of_numpy
 from wengert.kernels.precision import narrowed, widened
-from wengert.kernels.scatter import sum_rows, take_rows
-from wengert.kernels.scatter_native import within
 from wengert.ops._batching import Batch, leading
 from wengert.ops._declare import Value, multilinear, primitive
 from wengert.ops._variadic import require_tensor
@@ -82,7 +80,7 @@ def _rows_added_in_batch(b: Batch) -> Any:
 def _embedding(
     input: Value, weight: Value, padding_idx: Padding = None, by_frequency: bool = False
 ) -> Value:
-    return take_rows(weight, input, 0)
+    return kernels.scatter.take_rows(weight, input, 0)
 
 
 @multilinear(
@@ -102,7 +100,7 @@ def add_rows(
     if by_frequency or isinstance(padding_idx, tuple):
         wide = _shared(wide, _shares(input, padding_idx, by_frequency))
         padding_idx = None
-    return narrowed(sum_rows(rows, input, wide, padding_idx), grad.dtype)
+    return narrowed(kernels.scatter.sum_rows(rows, input, wide, padding_idx), grad.dtype)
 
 
 @multilinear(
@@ -136,7 +134,7 @@ def _check_index(name: str, input: Any, weight: Any) -> None:
 def _check_range(input: Tensor, rows: int) -> None:
     """Raise IndexError for an index, in any sample of a batch, that names no row."""
     index = memory_of(input)
-    if not within(index, rows):
+    if not kernels.scatter_native.within(index, rows):
         wrong = index[(index < 0) | (index >= rows)].flat[0]
         raise IndexError(f"index out of range in self: {wrong} in a table of {rows} rows")
 

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 
-from wengert.kernels._jit.tracing import call
 from wengert.kernels.precision import in_float32
 from wengert.kernels.scan import logaddexp as logaddexp_of
 from wengert.ops._checks import require_kind
@@ -102,7 +101,7 @@ def _sigmoid(x: np.ndarray) -> np.ndarray:
 
 @elementwise(
     _sigmoid,
-    scalar=lambda input: call("sigmoid", 0.6, input),
+    scalar=lambda input: input.call("sigmoid", 0.6),
     floats=True,
     input=lambda g, out: g * conj((1.0 - out) * out),
 )

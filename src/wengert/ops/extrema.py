@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from wengert import kernels
 from wengert._core import Tensor
-from wengert.kernels import reduction, selection
+from wengert.kernels import reduction
 from wengert.kernels.axes import Dims, axes_of, axis_of, kept_shape
 from wengert.kernels.reduction import ties
 from wengert.ops._batching import Batch, along
@@ -34,7 +35,7 @@ from wengert.ops.shape import reshape
 )
 def take_along(input: Value, indices: Value, dim: int, unique: bool) -> Value:
     """The elements at `indices` along `dim`; `unique` promises that no index occurs twice."""
-    return selection.take_along(input, indices, axis_of(dim, input.ndim))
+    return kernels.selection.take_along(input, indices, axis_of(dim, input.ndim))
 
 
 @multilinear(
@@ -49,7 +50,7 @@ def add_along(
 ) -> Value:
     """The adjoint of `take_along`: zeros with the input added at `indices`."""
     axis = axis_of(dim, len(shape))
-    return selection.add_along(np.asarray(input), indices, shape, axis, unique)
+    return kernels.selection.add_along(np.asarray(input), indices, shape, axis, unique)
 
 
 @multilinear(
@@ -64,8 +65,10 @@ def add_along(
 )
 def _pick(input: Value, indices: Value, dim: int, keepdim: bool) -> Value:
     axis = axis_of(dim, input.ndim)
-    values = selection.take_along(input, selection.keep_axis(indices, axis, keepdim), axis)
-    return selection.drop_axis(values, axis, keepdim)
+    values = kernels.selection.take_along(
+        input, kernels.selection.keep_axis(indices, axis, keepdim), axis
+    )
+    return kernels.selection.drop_axis(values, axis, keepdim)
 
 
 @multilinear(
@@ -80,9 +83,10 @@ def _put_back(
 ) -> Value:
     axis = axis_of(dim, len(shape))
     g, indices = (
-        selection.keep_axis(np.asarray(x), axis, keepdim or not shape) for x in (input, indices)
+        kernels.selection.keep_axis(np.asarray(x), axis, keepdim or not shape)
+        for x in (input, indices)
     )
-    return selection.add_along(g, indices, shape, axis, True)
+    return kernels.selection.add_along(g, indices, shape, axis, True)
 
 
 def picked(name: str, input: Tensor, indices: Tensor, dim: int, keepdim: bool) -> ValuesIndices:
@@ -99,7 +103,7 @@ def argmax(input: Value, dim: int | None = None, keepdim: bool = False) -> Value
     >>> wengert.argmax(wengert.tensor([[1.0, 5.0, 2.0], [7.0, 0.0, 3.0]]), dim=1)
     tensor([1, 0])
     """
-    return selection.extreme_index(input, dim, keepdim, True, "argmax")
+    return kernels.selection.extreme_index(input, dim, keepdim, True, "argmax")
 
 
 @primitive(input=None, batch=over_one)
@@ -110,19 +114,19 @@ def argmin(input: Value, dim: int | None = None, keepdim: bool = False) -> Value
     >>> wengert.argmin(wengert.tensor([[1.0, 5.0, 2.0], [7.0, 0.0, 3.0]]), dim=1)
     tensor([0, 1])
     """
-    return selection.extreme_index(input, dim, keepdim, False, "argmin")
+    return kernels.selection.extreme_index(input, dim, keepdim, False, "argmin")
 
 
 @primitive(input=None, batch=along("dim"), name="max")
 def _place_of_max(input: Value, dim: int, keepdim: bool) -> Value:
     """As argmax, for what `max` accepts (booleans as well)."""
-    return selection.extreme_index(input, dim, keepdim, True, "max")
+    return kernels.selection.extreme_index(input, dim, keepdim, True, "max")
 
 
 @primitive(input=None, batch=along("dim"), name="min")
 def _place_of_min(input: Value, dim: int, keepdim: bool) -> Value:
     """As argmin, for what `min` accepts (booleans as well)."""
-    return selection.extreme_index(input, dim, keepdim, False, "min")
+    return kernels.selection.extreme_index(input, dim, keepdim, False, "min")
 
 
 def _share_in_batch(b: Batch) -> Any:
@@ -168,7 +172,7 @@ def _extreme(largest: bool, name: str, input: np.ndarray, dim: Dims, keepdim: bo
                 " Specify the reduction dim with the 'dim' argument."
             )
         for axis in axes:
-            selection.check_not_empty(input, axis, name)
+            kernels.selection.check_not_empty(input, axis, name)
     return reduction.extreme(input, axes, keepdim, largest)
 
 

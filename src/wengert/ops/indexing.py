@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wengert import kernels
 from wengert._core import Tensor, memory_of, wrap
 from wengert._dtypes import of_numpy
 from wengert.kernels.axes import axis_of
-from wengert.kernels.scatter import Key, along, sum_along, sum_at, take_along, take_rows
-from wengert.kernels.scatter_native import within
 from wengert.ops._batching import Batch, leading
 from wengert.ops._declare import Value, multilinear, primitive
 from wengert.ops._positions import (
@@ -28,6 +27,9 @@ from wengert.ops._variadic import require_tensor
 from wengert.ops.shape import movedim, reshape
 from wengert.ops.subscript import index as _index
 
+if TYPE_CHECKING:
+    from wengert.kernels.scatter import Key
+
 _INT32, _INT64 = np.dtype(np.int32), np.dtype(np.int64)
 
 
@@ -42,7 +44,7 @@ def require_index(name: str, index: Any, position: int) -> None:
 
 def check_bounds(index: np.ndarray, length: int, axis: int) -> None:
     """Raise RuntimeError for an index outside of [0, length)."""
-    if not within(index, length):
+    if not kernels.scatter_native.within(index, length):
         for i in (int(index.min()), int(index.max())):
             if not 0 <= i < length:
                 raise RuntimeError(
@@ -52,7 +54,7 @@ def check_bounds(index: np.ndarray, length: int, axis: int) -> None:
 
 def elementwise_key(name: str, array: np.ndarray, dim: int, index: Any) -> Key:
     """The checked key of scatter: an index for each element along one dimension."""
-    return along(*elementwise_index(name, array, dim, index))
+    return kernels.scatter.along(*elementwise_index(name, array, dim, index))
 
 
 def elementwise_index(name: str, array: np.ndarray, dim: int, index: Any) -> tuple[np.ndarray, int]:
@@ -130,7 +132,9 @@ def gather(input: Value, dim: int, index: Value, *, sparse_grad: bool = False) -
             [4]])
     """
     array = with_dims(input)
-    return take_along(array, *elementwise_index("gather", array, dim, index)).reshape(index.shape)
+    return kernels.scatter.take_along(
+        array, *elementwise_index("gather", array, dim, index)
+    ).reshape(index.shape)
 
 
 def _gather_adjoint_batch(b: Batch) -> Value:
@@ -155,7 +159,7 @@ def _gather_adjoint(g: Value, index: Value, shape: tuple[int, ...], dim: int) ->
     full = shape or (1,)
     rows = with_dims(index)
     values = np.asarray(g).reshape(rows.shape)
-    return sum_along(full, rows, dim % len(full), values).reshape(shape)
+    return kernels.scatter.sum_along(full, rows, dim % len(full), values).reshape(shape)
 
 
 def _index_select_batch(b: Batch) -> Value:
@@ -200,13 +204,13 @@ def index_select(input: Value, dim: int, index: Value) -> Value:
         raise RuntimeError(
             f"index_select(): Index to scalar can have only 1 value, got {rows.size} value(s)"
         )
-    if not within(rows, array.shape[axis]):
+    if not kernels.scatter_native.within(rows, array.shape[axis]):
         wrong = int(rows.min()) if rows.min() < 0 else int(rows.max())
         raise RuntimeError(
             f"INDICES element is out of DATA bounds, id={wrong} axis_dim={array.shape[axis]} in"
             " index_select()"
         )
-    out = take_rows(array, rows, axis)
+    out = kernels.scatter.take_rows(array, rows, axis)
     return out if input.ndim else out.reshape(())
 
 
@@ -235,7 +239,7 @@ def _index_select_adjoint(g: Value, index: Value, shape: tuple[int, ...], dim: i
     if not shape:
         return np.asarray(g)
     key = (*(slice(None),) * (dim % len(shape)), with_dims(index))
-    return sum_at(shape, key, g)
+    return kernels.scatter.sum_at(shape, key, g)
 
 
 def take(input: Tensor, index: Tensor) -> Tensor:

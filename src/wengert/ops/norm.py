@@ -7,16 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wengert import _dtypes
+from wengert import _dtypes, kernels
 from wengert._core import Tensor
 from wengert._dtypes import of_numpy
 from wengert._info import finfo
 from wengert._size import Size
-from wengert.kernels.norm_plan import Plan
 from wengert.kernels.precision import HALF
 from wengert.ops._checks import not_implemented
 from wengert.ops._norms import (
@@ -31,6 +30,9 @@ from wengert.ops._variadic import require_tensor
 from wengert.ops.casting import convert
 from wengert.ops.padding import pad
 from wengert.ops.pool import avg_pool2d
+
+if TYPE_CHECKING:
+    from wengert.kernels.norm_plan import Plan
 
 
 def _check_vector(name: str, what: str, vector: Tensor | None, channels: int) -> None:
@@ -72,7 +74,7 @@ def _is_half_beside_float(input: Tensor, *others: Tensor | None) -> bool:
 def _over_last(shape: tuple[int, ...], normalized: tuple[int, ...], centred: bool) -> Plan:
     size = prod(normalized)
     view = (prod(shape[: len(shape) - len(normalized)]), size)
-    return Plan(view, (1,), view, (size,), centred)
+    return kernels.norm_plan.Plan(view, (1,), view, (size,), centred)
 
 
 def _check_trailing(
@@ -185,7 +187,9 @@ def group_norm(
     size = prod(shape[1:]) // num_groups
     if shape[0] * size == 1:
         raise _too_few(shape)
-    plan = Plan((shape[0], num_groups, size), (2,), _by_channel(shape), (shape[1], 1))
+    plan = kernels.norm_plan.Plan(
+        (shape[0], num_groups, size), (2,), _by_channel(shape), (shape[1], 1)
+    )
     return _group_norm(input, weight, bias, plan, eps)
 
 
@@ -241,7 +245,7 @@ def batch_norm(
     if prod(shape) == shape[1]:
         raise _too_few(shape)
     view = _by_channel(shape)
-    plan = Plan(view, (0, 2), view, (shape[1], 1))
+    plan = kernels.norm_plan.Plan(view, (0, 2), view, (shape[1], 1))
     _check_both(running_mean, running_var)
     return _batch_norm(input, weight, bias, running_mean, running_var, plan, eps, momentum)
 
@@ -299,7 +303,7 @@ def instance_norm(
                     ("weight", weight), ("bias", bias)):  # fmt: skip
         _check_vector("instance_norm", what, x, shape[1])
     view = _by_channel(shape)
-    plan = Plan(view, (2,), view, (shape[1], 1))
+    plan = kernels.norm_plan.Plan(view, (2,), view, (shape[1], 1))
     _check_both(running_mean, running_var)
     return _instance_norm(input, weight, bias, running_mean, running_var, plan, eps, momentum)
 

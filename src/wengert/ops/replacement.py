@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wengert import kernels
 from wengert._core import Tensor, wrap
 from wengert._dtypes import of_numpy
 from wengert.kernels.axes import axis_of
-from wengert.kernels.scatter import Key, sum_at
 from wengert.ops._declare import Value, primitive
 from wengert.ops._operands import traced
 from wengert.ops._picking import Picks
@@ -32,6 +32,9 @@ from wengert.ops.selection import clamp_min, masked_fill, where
 from wengert.ops.shape import clone, reshape
 from wengert.ops.subscript import broadcasts, index_written, value_mismatch
 from wengert.ops.triangle import diagonal
+
+if TYPE_CHECKING:
+    from wengert.kernels.scatter import Key
 
 _INT32, _INT64 = np.dtype(np.int32), np.dtype(np.int64)
 
@@ -94,7 +97,7 @@ def index_add(input: Value, dim: int, index: Value, source: Value, *, alpha: com
     check_bounds(index, out.shape[axis], axis)
     # Python's numbers do not wrap around: -1 beside uint8 needs an array.
     scaled = source if alpha == 1 else (source * np.asarray(alpha)).astype(source.dtype)
-    out += sum_at(out.shape, _slices(axis, index), with_dims(scaled))
+    out += kernels.scatter.sum_at(out.shape, _slices(axis, index), with_dims(scaled))
     return out.reshape(input.shape)
 
 

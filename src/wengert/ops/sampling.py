@@ -10,13 +10,13 @@ import math
 
 import numpy as np
 
+from wengert import kernels
 from wengert._random import Generator
-from wengert.kernels import twister
 from wengert.ops._batching import leading
 from wengert.ops._declare import Value, primitive
 from wengert.ops.rounding import no_slope
 
-Generator.filler = staticmethod(twister.fill)
+Generator.filler = staticmethod(lambda bits, words: kernels.twister.fill(bits, words))
 
 
 @primitive(input=None, batch=leading, name="bernoulli")

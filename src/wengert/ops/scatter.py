@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wengert import kernels
 from wengert._core import Tensor, wrap
 from wengert._dtypes import of_numpy
 from wengert.kernels._jit import LARGE
 from wengert.kernels.axes import axis_of
-from wengert.kernels.scatter import Key, sum_at
-from wengert.kernels.scatter_native import add_elements
 from wengert.ops._batching import Batch
 from wengert.ops._declare import Value, primitive
 from wengert.ops._variadic import require_tensor
@@ -20,6 +19,9 @@ from wengert.ops.rounding import no_slope, or_zeros
 from wengert.ops.selection import clamp_min, drop, keep
 from wengert.ops.shape import reshape
 from wengert.ops.subscript import basic, basic_adjoint
+
+if TYPE_CHECKING:
+    from wengert.kernels.scatter import Key
 
 
 def _scatter_parts(
@@ -163,10 +165,12 @@ def scatter_add(input: Value, dim: int, index: Value, src: Value) -> Value:
     out, key, part = _scatter_parts("scatter_add", input, dim, index, src)
     if part.size >= LARGE:
         rows = with_dims(index)
-        if add_elements(out, rows, np.ascontiguousarray(part), axis_of(dim, out.ndim)):
+        if kernels.scatter_native.add_elements(
+            out, rows, np.ascontiguousarray(part), axis_of(dim, out.ndim)
+        ):
             return out.reshape(input.shape)
     if part.size:
-        out += sum_at(out.shape, key, part)
+        out += kernels.scatter.sum_at(out.shape, key, part)
     return out.reshape(input.shape)
 
 

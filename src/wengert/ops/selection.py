@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert import _dtypes
 from wengert._core import Tensor, wrap
-from wengert.kernels._jit.tracing import ARRAYS
+from wengert.kernels._jit import ARRAYS
 from wengert.kernels.masking import kept
 from wengert.ops import _operands
 from wengert.ops._batching import Batch

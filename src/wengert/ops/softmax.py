@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from wengert import _dtypes
+from wengert import _dtypes, kernels
 from wengert._core import Tensor
 from wengert._dtypes import dtype as DType
-from wengert.kernels import softmax as kernel
 from wengert.kernels.axes import Dims, axes_of, axis_of
 from wengert.ops._batching import along
 from wengert.ops._declare import Value, primitive
@@ -27,7 +26,7 @@ from wengert.ops.scan import sum_of
 )
 def _softmax(input: Value, dim: int) -> Value:
     _check_inexact("softmax", input)
-    return kernel.softmax(input, axis_of(dim, input.ndim))
+    return kernels.softmax.softmax(input, axis_of(dim, input.ndim))
 
 
 def _softmax_pullback_jvp(
@@ -54,7 +53,7 @@ def _softmax_pullback_output(h: Value, g: Value, output: Value, dim: int) -> Val
     name="softmax_backward",
 )
 def _softmax_pullback(input: Value, output: Value, dim: int) -> Value:
-    return kernel.softmax_pullback(input, output, axis_of(dim, output.ndim))
+    return kernels.softmax.softmax_pullback(input, output, axis_of(dim, output.ndim))
 
 
 @primitive(
@@ -65,7 +64,7 @@ def _softmax_pullback(input: Value, output: Value, dim: int) -> Value:
 )
 def _log_softmax(input: Value, dim: int) -> Value:
     _check_inexact("log_softmax", input)
-    return kernel.log_softmax(input, axis_of(dim, input.ndim))
+    return kernels.softmax.log_softmax(input, axis_of(dim, input.ndim))
 
 
 def _log_softmax_pullback_jvp(
@@ -87,7 +86,7 @@ def _log_softmax_pullback_jvp(
     name="log_softmax_backward",
 )
 def _log_softmax_pullback(input: Value, output: Value, dim: int) -> Value:
-    return kernel.log_softmax_pullback(input, output, axis_of(dim, output.ndim))
+    return kernels.softmax.log_softmax_pullback(input, output, axis_of(dim, output.ndim))
 
 
 def _check_inexact(name: str, array: np.ndarray) -> None:
@@ -149,7 +148,7 @@ def logsumexp(input: Value, dim: Dims, keepdim: bool = False) -> Value:
     """
     if dim is None:
         raise TypeError("logsumexp(): argument 'dim' must be tuple of ints, not NoneType")
-    return kernel.logsumexp(input, axes_of(dim, input.ndim), keepdim)
+    return kernels.softmax.logsumexp(input, axes_of(dim, input.ndim), keepdim)
 
 
 __all__ = ["log_softmax", "logsumexp", "softmax"]

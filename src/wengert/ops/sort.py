@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _dtypes
+from wengert import _dtypes, kernels
 from wengert._core import Tensor, memory_of, wrap
-from wengert.kernels import selection
 from wengert.kernels.axes import axis_of, length_of
 from wengert.kernels.precision import widened
 from wengert.ops._batching import Batch, along, leading
@@ -52,7 +51,7 @@ def _sorted_places(input: Value, dim: int, descending: bool) -> Value:
 
 def _order(input: np.ndarray, dim: int, descending: bool) -> Value:
     _check_ordered("sort", input)
-    return selection.order(input, axis_of(dim, input.ndim), descending)
+    return kernels.selection.order(input, axis_of(dim, input.ndim), descending)
 
 
 def _check_ordered(name: str, array: np.ndarray) -> None:
@@ -95,7 +94,7 @@ def _top_places(input: Value, k: int, dim: int, largest: bool) -> Value:
             f"selected index k out of range: topk() got k={k} for dimension {axis} of size"
             f" {length_of(input.shape, axis)}"
         )
-    return selection.top(input, k, axis, largest)
+    return kernels.selection.top(input, k, axis, largest)
 
 
 def topk(
@@ -121,7 +120,7 @@ def _kth_place(input: Value, k: int, dim: int, keepdim: bool) -> Value:
             f"kthvalue(): selected number k out of range for dimension {axis}: got k={k} for size"
             f" {length_of(input.shape, axis)}"
         )
-    return selection.drop_axis(selection.kth(input, k - 1, axis), axis, keepdim)
+    return kernels.selection.drop_axis(kernels.selection.kth(input, k - 1, axis), axis, keepdim)
 
 
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> ValuesIndices:

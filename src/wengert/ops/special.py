@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import math
 
-from wengert.kernels import special as kernels
-from wengert.kernels._jit.tracing import call
+from wengert import kernels
 from wengert.kernels.precision import in_float64
 from wengert.ops._checks import require_kind
 from wengert.ops._declare import Value, elementwise
 from wengert.ops.exponential import exp
 
-_erfc, _erfinv = in_float64(kernels.erfc64), in_float64(kernels.erfinv64)
-_lgamma, _digamma = in_float64(kernels.lgamma64), in_float64(kernels.digamma64)
 _TWO_OVER_ROOT_PI = 2.0 / math.sqrt(math.pi)
 
 
 @elementwise(
     floats=True,
     input=lambda g, input: g * exp(-(input * input)) * _TWO_OVER_ROOT_PI,
-    scalar=lambda input: call("erf", 0.5, input),
+    scalar=lambda input: input.call("erf", 0.5),
 )
 def erf(input: Value) -> Value:
     """The error function of each element.
@@ -29,13 +26,13 @@ def erf(input: Value) -> Value:
     tensor([0.0000, 0.8427])
     """
     require_kind("erf_vml_cpu", input, "f")
-    return kernels.erf(input)
+    return kernels.special.erf(input)
 
 
 @elementwise(
     floats=True,
     input=lambda g, input: g * exp(-(input * input)) * -_TWO_OVER_ROOT_PI,
-    scalar=lambda input: call("erfc", 1.5, input),
+    scalar=lambda input: input.call("erfc", 1.5),
 )
 def erfc(input: Value) -> Value:
     """``1 - erf(x)``, accurate for large x.
@@ -45,7 +42,7 @@ def erfc(input: Value) -> Value:
     tensor([1.0000, 0.1573])
     """
     require_kind("erfc_vml_cpu", input, "f")
-    return _erfc(input)
+    return kernels.special.erfc(input)
 
 
 @elementwise(floats=True, input=lambda g, out: g * exp(out * out) / _TWO_OVER_ROOT_PI)
@@ -57,7 +54,7 @@ def erfinv(input: Value) -> Value:
     tensor([0.0000, 0.4769])
     """
     require_kind("erfinv", input, "f")
-    return _erfinv(input)
+    return kernels.special.erfinv(input)
 
 
 @elementwise(floats=True, input=lambda g, input: g * digamma(input))
@@ -69,7 +66,7 @@ def lgamma(input: Value) -> Value:
     tensor([0.0000, 1.7918])
     """
     require_kind("lgamma", input, "f")
-    return _lgamma(input)
+    return kernels.special.lgamma(input)
 
 
 @elementwise(floats=True, input=lambda g, input: g * _polygamma(input, 1))
@@ -81,7 +78,7 @@ def digamma(input: Value) -> Value:
     tensor([-0.5772,  0.4228])
     """
     require_kind("digamma", input, "f")
-    return _digamma(input)
+    return kernels.special.digamma(input)
 
 
 @elementwise(
@@ -89,7 +86,7 @@ def digamma(input: Value) -> Value:
 )
 def _polygamma(input: Value, n: int) -> Value:
     require_kind("polygamma", input, "f")
-    return in_float64(lambda x: kernels.polygamma64(n, x))(input)
+    return in_float64(lambda x: kernels.special.polygamma64(n, x))(input)
 
 
 def polygamma(n: int, input: Value) -> Value:

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _dtypes
+from wengert import _dtypes, kernels
 from wengert._core import Tensor, memory_of, wrap
 from wengert.kernels import reduction as kernel
-from wengert.kernels import selection
 from wengert.kernels.axes import Dims, axis_of, count_of, kept_shape
 from wengert.ops._batching import Batch, along, one_by_one
 from wengert.ops._declare import Value, primitive
@@ -188,7 +187,7 @@ def _middle(array: np.ndarray, ignore_nan: bool) -> Any:
         return np.iinfo(array.dtype).min
     _check_ranked("median", array)
     flat = array.reshape(-1)
-    return flat[selection.median_index(flat, 0, ignore_nan)].reshape(())
+    return flat[kernels.selection.median_index(flat, 0, ignore_nan)].reshape(())
 
 
 def _check_ranked(name: str, array: np.ndarray) -> None:
@@ -238,13 +237,13 @@ def _nanmedian_place(input: Value, dim: int, keepdim: bool) -> Value:
 
 def _place_of_median(name: str, input: np.ndarray, dim: int, keepdim: bool) -> np.ndarray:
     axis = axis_of(dim, input.ndim)
-    selection.check_not_empty(input, axis, name)
+    kernels.selection.check_not_empty(input, axis, name)
     _check_ranked("median", input)
     if not input.size:
         indices = np.zeros(kept_shape(input.shape, axis), np.int64)
     else:
-        indices = selection.median_index(input, axis, name == "nanmedian")
-    return selection.drop_axis(indices, axis, keepdim)
+        indices = kernels.selection.median_index(input, axis, name == "nanmedian")
+    return kernels.selection.drop_axis(indices, axis, keepdim)
 
 
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor | ValuesIndices:
@@ -276,8 +275,8 @@ def nanmedian(
 @primitive(input=None, batch=along("dim"), name="mode")
 def _mode_place(input: Value, dim: int, keepdim: bool) -> Value:
     axis = axis_of(dim, input.ndim)
-    selection.check_not_empty(input, axis, "mode")
-    return selection.drop_axis(selection.mode_index(input, axis), axis, keepdim)
+    kernels.selection.check_not_empty(input, axis, "mode")
+    return kernels.selection.drop_axis(kernels.selection.mode_index(input, axis), axis, keepdim)
 
 
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> ValuesIndices:

@@ -7,17 +7,20 @@ the result's dimensions are NumPy's, which are PyTorch's.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wengert import kernels
 from wengert._core import Tensor
-from wengert.kernels.scatter import Key, sum_at, take_rows
 from wengert.ops._batching import Batch
 from wengert.ops._declare import Value, multilinear, primitive
 from wengert.ops._operands import sum_to
 from wengert.ops.rounding import or_zeros
 from wengert.ops.shape import movedim, padded
+
+if TYPE_CHECKING:
+    from wengert.kernels.scatter import Key
 
 Shape = tuple[int, ...]
 
@@ -136,7 +139,7 @@ def index(input: Value, key: Key) -> Value:
     """The elements at the indices of a key, as a copy."""
     try:
         if len(key) == 1 and key[0].dtype != bool:
-            return take_rows(input, key[0], 0)
+            return kernels.scatter.take_rows(input, key[0], 0)
         return input[key]
     except IndexError as error:
         raise in_torchs_words(error) from None
@@ -157,7 +160,7 @@ def _index_adjoint_batch(b: Batch) -> Value:
 @multilinear(g=lambda g, key: index(g, key), batch=_index_adjoint_batch, name="getitem_backward")
 def _index_adjoint(g: Value, shape: tuple[int, ...], key: Key) -> Value:
     """Zeros with `g` added at the indices of a key."""
-    return sum_at(shape, key, np.asarray(g))
+    return kernels.scatter.sum_at(shape, key, np.asarray(g))
 
 
 @multilinear(
@@ -205,7 +208,7 @@ def write_at(array: np.ndarray, values: np.ndarray, key: Key, accumulate: bool =
         shape = index(array, key).shape
         if not broadcasts(values.shape, shape):
             raise value_mismatch(values.shape, shape)
-        array += sum_at(array.shape, key, np.broadcast_to(values, shape))
+        array += kernels.scatter.sum_at(array.shape, key, np.broadcast_to(values, shape))
         return
     try:
         array[key] = values

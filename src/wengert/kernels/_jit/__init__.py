@@ -24,17 +24,34 @@ import os
 import sys
 from collections.abc import Callable
 from functools import cache, cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wengert.kernels import buffers
+
+if TYPE_CHECKING:
+    from wengert.kernels._jit import operands as operands
+else:
+    from wengert.kernels import on_first_use
+
+    __getattr__ = on_first_use(__name__)
 
 # Elements from which a call of a kernel is worth it, and those of a chunk for one thread.
 LARGE = 1 << 12
 CHUNK = 1 << 14
 
 _F32 = np.dtype(np.float32)
+
+
+class Written:
+    """What stands for an array while a function of it is written down: `tracing.Expression`."""
+
+    __slots__ = ()
+
+
+# What an operation's function computes with that is no Tensor.
+ARRAYS = (np.ndarray, np.generic, Written)
 
 
 class _Threads:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.kernels._jit import Written
 from wengert.kernels._jit.precise import WIDEST_ANGLE
 
 F32, BOOL = np.dtype(np.float32), np.dtype(np.bool_)
@@ -67,7 +68,7 @@ class Trace:
         return Expression(self, name, F32)
 
 
-class Expression:
+class Expression(Written):
     """One element of an array of float32 or bool."""
 
     __slots__ = ("dtype", "text", "trace")
@@ -107,6 +108,11 @@ class Expression:
         """Itself: it cannot be written to."""
         return self
 
+    def call(self, name: str, work: float, *others: Any) -> Expression:
+        """A function of `mathlib`, of this expression and others."""
+        values = ", ".join(_floats(self.trace, (self, *others)))
+        return self.trace.let(f"{name}({values})", F32, work)
+
     def __pow__(self, exponent: Any) -> Expression:
         return UFUNCS[np.power](self.trace, self, exponent)
 
@@ -120,10 +126,6 @@ class Expression:
         return UFUNCS[np.logical_not](self.trace, self)
 
     __hash__ = None  # type: ignore[assignment]
-
-
-# What an operation's function computes with that is no Tensor.
-ARRAYS = (np.ndarray, np.generic, Expression)
 
 
 def operand(trace: Trace, value: Any) -> Expression:
@@ -148,12 +150,6 @@ def _form(
 def form(template: str, work: float = 0.1, dtype: np.dtype[Any] = F32) -> Callable[..., Expression]:
     """What writes a template with the texts of its operands."""
     return partial(_form, template, work, dtype)
-
-
-def call(name: str, work: float, *values: Any) -> Expression:
-    """A function of `mathlib`, of expressions."""
-    trace = next(v.trace for v in values if isinstance(v, Expression))
-    return trace.let(f"{name}({', '.join(_floats(trace, values))})", F32, work)
 
 
 def _logic(template: str) -> Callable[..., Expression]:
@@ -204,7 +200,7 @@ def _power(trace: Trace, base: Any, exponent: Any) -> Expression:
             return UFUNCS[np.reciprocal](trace, base)
         if exponent == 0.5:
             return UFUNCS[np.sqrt](trace, base)
-    return call("pow", 1.5, *(operand(trace, v) for v in (base, exponent)))
+    return operand(trace, base).call("pow", 1.5, exponent)
 
 
 def _angle(name: str, trace: Trace, x: Any) -> Expression:
