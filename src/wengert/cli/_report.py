@@ -77,7 +77,9 @@ def _calls(calls: int, each: str) -> str:
 
 def _finding(finding: Finding) -> str:
     times = f" ({_count(finding.times, 'time')})" if finding.times > 1 else ""
-    return f"{short(finding.where)}: {finding.text}{times}"
+    facts = "".join(f"; {label}: {short(text)}" for label, text in finding.facts[:1])
+    remedy = f". Remedy: {finding.remedies[0]}" if finding.remedies else ""
+    return f"{short(finding.where)}: {finding.text}{facts}{times}{remedy}"
 
 
 def _place(line: Line) -> str:

@@ -57,7 +57,7 @@ def run(
         seen = None
         if watch is not None:
             seen = watch.stop()
-            found.findings += watch.findings()
+            found.findings = [*watch.findings(), *found.findings]
         done = Run(
             script=target[0], arguments=tuple(target[1:]), file=file, folder=folder, began=began,
             seconds=seconds, ending=ending, report=found, seen=seen,

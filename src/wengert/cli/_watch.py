@@ -8,6 +8,7 @@ import os
 import sys
 import traceback
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Lock
 from time import perf_counter
@@ -22,6 +23,7 @@ from wengert.graph._hotness import Hotness, Sampler
 from wengert.graph._memory import without_collecting
 from wengert.graph._nodes import alive, is_released
 from wengert.graph._unreached import Unreached
+from wengert.nn.modules.module import register_module_forward_hook
 
 _PROFILED = 30  # backward calls
 _FIRST_CENSUS = 32  # backward calls; the profile is through by then, which a census would disturb
@@ -71,6 +73,7 @@ class Watch:
     def start(self) -> None:
         """Begin to watch."""
         _engine.observers.append(self._observe)
+        self._hook = register_module_forward_hook(self._called)
         self._sampler.start()
 
     def stop(self) -> Seen:
@@ -97,14 +100,17 @@ class Watch:
         return found + self._unreached.findings()
 
     def _observe(self, walk: Walk, when: str) -> None:
+        self._safely(self._before if when == "before" else self._after, walk)
+
+    def _called(self, module: Any, inputs: Any, output: Any) -> None:
+        self._safely(self._unreached.forwards, module, inputs, output)
+
+    def _safely(self, note: Callable[..., None], *what: Any) -> None:
         if self._failed or os.getpid() != self._process:  # a fork may have copied a closed lock
             return
         try:
             with without_collecting(), self._lock:
-                if when == "before":
-                    self._before(walk)
-                else:
-                    self._after(walk)
+                note(*what)
         except Exception:
             self._failed = True
             print("wengert run: watching has failed and ends here:", file=sys.stderr)
@@ -132,6 +138,8 @@ class Watch:
         begin = perf_counter()
         things = gc.get_objects()
         self._unreached.look(things)
+        self._hook.remove()  # reasons are known by now
+        self._unreached.forwards.ended = True
         if self._any_is_old(things):  # who holds them is the slow part
             leaks: dict[str, tuple[int, list[Leak]]] = {}
             for leak in live().leaks():

@@ -119,12 +119,18 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something to look at: its kind, the line, how often, and a sentence about it."""
+    """Something to look at: its kind, the line, how often, and a sentence about it.
+
+    Of some kinds also what led to it, such as ``"cut off by"`` with the line that did it, and
+    remedies, the most likely first.
+    """
 
     kind: str
     where: str
     times: int
     text: str
+    facts: tuple[tuple[str, str], ...] = ()
+    remedies: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)

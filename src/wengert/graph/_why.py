@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import gc
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -218,7 +218,7 @@ def _no_grad(tensor: Tensor) -> Because:
         return Because(
             "grad() returns gradients, and leaves .grad as it is", tuple(facts), ("use its result",)
         )
-    return _not_reached(edge, facts)
+    return Traces(gc.get_objects()).because(edge, facts)
 
 
 def _no_leaf(edge: Node) -> Because:
@@ -261,43 +261,68 @@ def _parameters(owner: Any) -> Iterable[Any]:
     return () if isinstance(owner, Tensor) or owner is None else owner.parameters()
 
 
-def _not_reached(leaf: Leaf, facts: list[tuple[str, str]]) -> Because:
-    """Backward calls went by: was it used at all, was its use cut off?"""
-    tensors, nodes = alive(gc.get_objects())
-    uses = [n for n in nodes if any(edge is leaf for edge in n.edges)]
-    cuts = [Cut(*cut) for t in tensors if (cut := getattr(t, "_cut", None)) is not None]
-    cuts.sort(key=lambda cut: (cut.code.co_filename, cut.code.co_firstlineno, cut.lasti))
-    lost = [cut for cut in cuts if _comes_from(cut, leaf)]
-    if lost:
-        return Because(
-            "its values were used without its graph",
-            (*facts, *_lines(lost)),
-            ("let the tensor itself reach the loss in that line",),
-        )
-    if uses:
-        facts += [("used by", _errors.made(node)) for node in uses[-_LATEST:]]
-        return Because(
-            "it is used in a graph that no backward has gone through",
-            tuple(facts),
-            ("call backward() on a loss that is computed from what used it",),
-        )
-    return Because(
-        "no backward that has begun since it was made came to it: the losses do not depend on it",
-        (*facts, *_lines(filter(_on_purpose, cuts))),
-        (
-            "use it in what the loss is computed from (a module that forward() does not call, a"
-            " branch that is not taken)",
-            "look for what cuts between it and the loss: detach(), .data, no_grad, .item()",
-            "if it was copied (deepcopy, .to(dtype), Parameter(...)), look at the copy that the"
-            " model uses",
-        ),
-    )
+class Traces:
+    """What is alive of the uses of leaves: operations, and tensors that have lost their graph."""
 
+    def __init__(self, objects: Sequence[Any]) -> None:
+        tensors, nodes = alive(objects)
+        self._uses: dict[int, list[Node]] = {}
+        for node in nodes:
+            for edge in {id(e) for e in node.edges if type(e) is Leaf}:
+                self._uses.setdefault(edge, []).append(node)
+        cuts = [Cut(*cut) for t in tensors if (cut := getattr(t, "_cut", None)) is not None]
+        cuts += [Cut(*cut) for _, cut in escapes]
+        cuts.sort(key=lambda cut: (cut.code.co_filename, cut.code.co_firstlineno, cut.lasti))
+        self._cuts = cuts
+        self._below: dict[
+            int, set[int]
+        ] = {}  # the leaves from which values were cut, by references
 
-def _comes_from(cut: Cut, leaf: Leaf) -> bool:
-    """Whether what was cut off was computed from a leaf, as far as the graph is still there."""
-    node = None if cut.node is None else cut.node()
-    return node is not None and any(n is leaf for n in below([node]))
+    def lost(self, leaf: Leaf) -> list[Cut]:
+        """What was computed from a leaf and cut off, as far as the graph is still there."""
+        return [cut for cut in self._cuts if id(leaf) in self._leaves(cut)]
+
+    def _leaves(self, cut: Cut) -> set[int]:
+        node = None if cut.node is None else cut.node()
+        if node is None:
+            return set()
+        key = id(cut.node)
+        if key not in self._below:
+            self._below[key] = {id(n) for n in below([node]) if type(n) is Leaf}
+        return self._below[key]
+
+    def found(self, leaf: Leaf, facts: Sequence[tuple[str, str]] = ()) -> Because | None:
+        """Why backward calls went by, if something is alive that tells."""
+        lost = self.lost(leaf)
+        if lost:
+            return Because(
+                "its values were used without its graph",
+                (*facts, *_lines(lost)),
+                ("let the tensor itself reach the loss in that line",),
+            )
+        uses = self._uses.get(id(leaf))
+        if uses:
+            return Because(
+                "it is used in a graph that no backward has gone through",
+                (*facts, *(("used by", _errors.made(node)) for node in uses[-_LATEST:])),
+                ("call backward() on a loss that is computed from what used it",),
+            )
+        return None
+
+    def because(self, leaf: Leaf, facts: Sequence[tuple[str, str]]) -> Because:
+        """Why backward calls went by: was it used at all, was its use cut off?"""
+        return self.found(leaf, facts) or Because(
+            "no backward that has begun since it was made came to it: the losses do not depend"
+            " on it",
+            (*facts, *_lines(filter(_on_purpose, self._cuts))),
+            (
+                "use it in what the loss is computed from (a module that forward() does not call, a"
+                " branch that is not taken)",
+                "look for what cuts between it and the loss: detach(), .data, no_grad, .item()",
+                "if it was copied (deepcopy, .to(dtype), Parameter(...)), look at the copy that the"
+                " model uses",
+            ),
+        )
 
 
 def _on_purpose(cut: Cut) -> bool:

@@ -27,7 +27,7 @@ from wengert.graph import Finding, Leak, Line, Report, Timeline
 from wengert.graph._captures import Capture
 from wengert.graph._describe import LEAF, GraphReport, Group, NodeInfo
 from wengert.graph._drawing._drawing import drawing_of
-from wengert.graph._format import size
+from wengert.graph._format import short, size
 from wengert.graph._hotness import PHASES, Hotness, Phase
 from wengert.graph._profile.page import Fragment
 from wengert.ops._declare import REGISTRY
@@ -81,7 +81,22 @@ def _finding(found: Finding, places: Places) -> str:
         escape(_KINDS.get(found.kind, found.kind)) + _times(found.times),
         (places.link(found.where), code(places.text(found.where))),
         ("", escape(_sentence(found.text))),
+        *((escape(label), _fact(fact, places)) for label, fact in found.facts),
+        *(("" if k else _remedy(found), escape(r)) for k, r in enumerate(found.remedies)),
     )
+
+
+def _remedy(found: Finding) -> str:
+    return "remedies" if len(found.remedies) > 1 else "remedy"
+
+
+def _fact(fact: str, places: Places) -> str:
+    """``what  at file:line  code``, or what else happened."""
+    what, at, place = fact.partition("  at ")
+    if not at:
+        return escape(short(fact))
+    where, _, line = place.partition("  ")
+    return f"<code>{escape(what)}</code> at {places.link(where)} {code(line)}"
 
 
 def _card(title: str, *facts: tuple[str, str]) -> str:
