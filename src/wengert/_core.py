@@ -361,6 +361,11 @@ def wrap(array: Any, edge: Node | None = None) -> Tensor:
     return tensor
 
 
+def plain(value: Any, edge: Node | None) -> Any:
+    """Saved values as they are: what `pullback_to` is given where nothing is recorded."""
+    return value
+
+
 def cut_at(what: str, source: Tensor) -> RawCut | None:
     """The `_cut` of what a call makes of a tensor without recording it."""
     edge = source._edge

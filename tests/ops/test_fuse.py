@@ -277,6 +277,42 @@ def test_operations_on_one_tensor_twice_and_in_place() -> None:
     np.testing.assert_array_equal(y.numpy(), 4 * value * value)
 
 
+def to_be_fused(*arguments: Any) -> None:
+    raise AssertionError("NumPy computes what a kernel should")
+
+
+BINARY: dict[str, Any] = {
+    "mul": lambda x, y: x * y,
+    "div": lambda x, y: x / y,
+    "_huber": lambda x, y: wengert.nn.functional.huber_loss(x, y, reduction="none"),
+}
+
+
+@pytest.mark.parametrize("name", BINARY)
+@pytest.mark.parametrize("listening", [False, True])
+def test_grad_uses_the_kernels_of_backward(
+    name: str, listening: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also of some inputs only, and where a hook listens."""
+    rng = np.random.default_rng(5)
+    x, y = large(rng, 70, 80).requires_grad_(), large(rng, 70, 80).requires_grad_()
+    g = large(rng, 70, 80)
+    BINARY[name](x, y).backward(g)
+    wanted = {x: x.grad, y: y.grad}
+    out, heard = BINARY[name](x, y), []
+    scope = type(out.grad_fn).pullback_to.__globals__
+    for rule in ("vjp_input", "vjp_other", "vjp_target"):
+        if rule in scope:
+            monkeypatch.setitem(scope, rule, to_be_fused)
+    if listening:
+        out.register_hook(heard.append)
+    for inputs in ((x, y), (y,), (x,)):
+        found = wengert.autograd.grad(out, inputs, g, retain_graph=True)
+        for gradient, leaf in zip(found, inputs, strict=True):
+            np.testing.assert_array_equal(gradient.numpy(), wanted[leaf].numpy())
+    assert len(heard) == 3 * listening
+
+
 def test_gradients_of_broadcast_operands() -> None:
     rng = np.random.default_rng(5)
     x, scale, shift = large(rng, 300, 257), large(rng, 257), large(rng, 300, 1)

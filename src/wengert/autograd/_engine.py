@@ -34,6 +34,7 @@ from wengert._core import (
     getframe,
     memory_of,
     mode,
+    plain,
     tick,
     wrap,
 )
@@ -125,6 +126,7 @@ class Walk:
     targets: set[Node] | None = None  # None: the leaves
     stops: set[Node] | frozenset[Node] = frozenset()  # targets below which there is no other
     accumulates = False  # whether leaves are passed as nodes are, hooks and all
+    usual = True  # whether it goes to all leaves, and to nothing else
     listeners = False
     at: Node | None = None  # where a walk with listeners is
     nodes = 0
@@ -231,6 +233,8 @@ class Walk:
                 useful.add(node)
                 if not through:
                     stops.add(node)
+        whole = len(useful) == len(self.order) and not any(node.edges for node in targets)
+        self.usual = self.usual and whole
         self.mark.below.update(node for node in self.order if type(node) is Leaf)
         self.order = [node for node in self.order if node in useful]
         self.pending = dict.fromkeys(self.order)
@@ -319,7 +323,7 @@ class Walk:
                 self._run_in(mode.where, lift or lifted)
             elif self.listeners and lift is None and not any(map(_is_tensor, seeds)):
                 self._run_in(None, plain)
-            elif self.listeners or self.targets is not None or lift or anomaly.check:
+            elif lift or not self._is_usual(seeds):
                 self._run_general(lift or plain)
             else:
                 self._run_plain()
@@ -331,6 +335,12 @@ class Walk:
         self.pending, self.order, self.roots, self.stops = {}, [], (), frozenset()
         for observe in observers:
             observe(self, "after")
+
+    def _is_usual(self, seeds: Sequence[Any]) -> bool:
+        """Whether arrays go to all leaves and nobody listens."""
+        if self.listeners or not self.usual or anomaly.check:
+            return False
+        return self.targets is None or not any(map(_is_tensor, seeds))
 
     def _run_in(self, site: Site | None, lift: Lift) -> None:
         """Walk with grad mode on or off.
@@ -494,11 +504,6 @@ class Walk:
 
 def _is_tensor(value: Any) -> bool:
     return isinstance(value, Tensor)
-
-
-def plain(value: Any, edge: Node | None) -> Any:
-    """Saved values as they are."""
-    return value
 
 
 def lifted(value: Any, edge: Node | None) -> Any:

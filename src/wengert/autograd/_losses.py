@@ -88,6 +88,7 @@ def mapped(function: Callable[[Any], Any], value: Any) -> Any:
 class LossesWalk(Walk):
     """A walk that carries the cotangents of several losses apart."""
 
+    usual = False
     shared = passed = 0
     live = peak = 0
 

@@ -181,12 +181,14 @@ def {name}_release(node):
 
 # Large arrays: one kernel for all gradients. None where there is none.
 FUSED = """\
-    found = None if g.size < {least} else pull(g, ({edges},), ({values}), ({params}))
+    found = None if {small} else pull(g, ({edges},), ({values}), ({params}))
     if found is not None:
         {results}, = found
     else:
 {gradients}\
 """
+
+SMALL = f"g.size < {LARGE}"
 
 GRADIENT = """\
     g_{i} = vjp_{i}({args}) if {condition} else None
@@ -384,7 +386,7 @@ def pullback_source(op: Op, layout: Layout) -> str:
                 args.append((load if w in layout.arrays else "node.s_{w}").format(w=w))
         return ", ".join(args)
 
-    def gradients(condition: str, load: str, fused: bool = False) -> str:
+    def gradients(edge: str, condition: str, load: str, small: str) -> str:
         text = ""
         if op.shared is not None:
             text += f"    shared = vjp_shared({arguments(op.shared_takes, load)})"
@@ -395,8 +397,8 @@ def pullback_source(op: Op, layout: Layout) -> str:
         for i in diff:
             args = arguments(op.takes[i], load, i)
             text += GRADIENT.format(i=i, args=args, condition=condition.format(i=i))
-        if fused:
-            text = _fused_source(op, layout, text)
+        if _fuse.fuses_rules(op):
+            text = _fused_source(op, layout, text, edge, small, load)
         return text + _unbroadcast_source(op)
 
     saved = [f"node.s_{n}" for n in layout.arrays]
@@ -406,8 +408,13 @@ def pullback_source(op: Op, layout: Layout) -> str:
         edges=", ".join(edges),
         own_edges="".join(f"    e_{i} = node.e_{i}\n" for i in diff),
         results=", ".join(f"g_{i}" for i in diff),
-        gradients=gradients("e_{i} is not None", "node.s_{w}", _fuse.fuses_rules(op)),
-        gradients_to=gradients("e_{i} in wanted", "l_{w}"),
+        gradients=gradients("e_{i}", "e_{i} is not None", "node.s_{w}", SMALL),
+        gradients_to=gradients(
+            "e_{i} if e_{i} in wanted else None",
+            "e_{i} in wanted",
+            "l_{w}",
+            f"lift is not plain or type(g) is not ndarray or {SMALL}",
+        ),
         lifts="".join(
             f"    l_{n} = lift(node.s_{n}, {_edge_of(layout, n)})\n" for n in layout.arrays
         ),
@@ -422,13 +429,13 @@ def _unbroadcast_source(op: Op) -> str:
     return "".join(UNBROADCAST.format(i=i) for i in op.differentiable)
 
 
-def _fused_source(op: Op, layout: Layout, gradients: str) -> str:
+def _fused_source(op: Op, layout: Layout, gradients: str, edge: str, small: str, load: str) -> str:
     """All gradients by one kernel where they are large, or else as they are."""
     diff = layout.differentiable
     return FUSED.format(
-        least=LARGE,
-        edges=", ".join(f"e_{i}" for i in diff),
-        values=" ".join(f"node.s_{n}," for n in layout.arrays),
+        small=small,
+        edges=", ".join(edge.format(i=i) for i in diff),
+        values=" ".join(f"{load.format(w=n)}," for n in layout.arrays),
         params=" ".join(f"node.s_{n}," for n in op.keeps if n not in layout.arrays),
         results=", ".join(f"g_{i}" for i in diff),
         gradients=indent(gradients, "    "),
@@ -551,7 +558,7 @@ def _write(op: Op, scope: dict[str, Any], function: Any) -> None:
 
 _CORE_NAMES = (
     "Site", "Tensor", "tensors", "mode", "new", "tick", "getframe", "internal", "caller",
-    "cut_at",
+    "cut_at", "plain",
 )  # fmt: skip
 _OPERAND_NAMES = ("foreign", "mixed", "traced", "to_float", "explain", "show", "sum_to")
 

@@ -24,12 +24,13 @@ from wengert._core import (
     memory_of,
     mode,
     new,
+    plain,
     tensors,
 )
 from wengert._messages import more
 from wengert._storage import clock
 from wengert.autograd import _errors
-from wengert.autograd._engine import Walk, plain
+from wengert.autograd._engine import Walk
 from wengert.ops._operands import constants
 
 Pack = Callable[[Tensor], Any]
