@@ -313,6 +313,18 @@ def test_grad_uses_the_kernels_of_backward(
     assert len(heard) == 3 * listening
 
 
+def test_large_arrays_of_one_number() -> None:
+    x = wengert.ones(N, requires_grad=True)
+    (x * 2).sum().backward()
+    (given,) = wengert.autograd.grad((x * wengert.tensor(3.0)).sum(), x)
+    assert (x.grad == 2).all()
+    assert (given == 3).all()
+    wide = wengert.tensor([1.5]).expand(N)
+    assert (wide * 2 == 3).all()
+    assert (wide * wide == 2.25).all()
+    assert (wide.exp() == wengert.tensor(1.5).exp()).all()
+
+
 def test_gradients_of_broadcast_operands() -> None:
     rng = np.random.default_rng(5)
     x, scale, shift = large(rng, 300, 257), large(rng, 257), large(rng, 300, 1)

@@ -202,8 +202,11 @@ class Plan(NamedTuple):
 
 
 def plan_of(functions: Sequence[Callable[..., Any]], kinds: str, hoist: bool) -> Plan | None:
-    """Functions compiled for operands of these kinds; None where they cannot be traced."""
-    if not available():
+    """Functions compiled for operands of these kinds; None where they cannot be traced.
+
+    Nor where each is one number over and over: then no operand has the layout of the results.
+    """
+    if not available() or not set(kinds) - set("sn"):
         return None
     try:
         traced = Traced(functions, kinds, hoist)
