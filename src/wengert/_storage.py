@@ -30,6 +30,16 @@ def line_of(code: CodeType, lasti: int) -> int:
     return line or code.co_firstlineno
 
 
+def lines_of(code: CodeType) -> dict[int, int]:
+    """The line numbers of all instructions, for whoever asks for many of them."""
+    return {
+        at: line
+        for start, end, line in code.co_lines()
+        if line is not None
+        for at in range(start, end, 2)
+    }
+
+
 def text_of(code: CodeType, lasti: int) -> str:
     """The text of the line of an instruction, empty where it cannot be read."""
     return linecache.getline(code.co_filename, line_of(code, lasti)).strip()

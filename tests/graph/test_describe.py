@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import gc
 import json
+import os
+from typing import Any
 
 import pytest
 
 import wengert
 from wengert import nn
+from wengert._storage import line_of, lines_of, where_of
 from wengert.graph import describe
 from wengert.graph._format import text_table
 
@@ -101,7 +104,7 @@ def test_released_nodes_say_by_whom() -> None:
     assert "y.sum().backward()" in report.nodes[0].state
     assert report.nbytes == 0
     assert report.by_line()[0].released == 1
-    assert "1 are released" in str(report)
+    assert "keeps 0 B (and 0 B of parameters); backward frees 0 B; 1 is released" in str(report)
 
 
 def test_what_hooks_packed_counts_by_its_elements() -> None:
@@ -145,7 +148,7 @@ def test_what_has_no_graph_is_refused() -> None:
         describe(3)
     with pytest.raises(TypeError, match="at least one"):
         describe()
-    with pytest.raises(ValueError, match="'node', 'line' or 'module', and is 'op'"):
+    with pytest.raises(ValueError, match="'line', 'module' or 'node', and is 'op'"):
         describe(wengert.ones(1, requires_grad=True)).table("op")
 
 
@@ -213,3 +216,59 @@ def test_parameters_have_the_names_of_their_module() -> None:
     report = describe((model(wengert.ones(1, 2)) * free).sum())
     leaves = {node.name: node.shape for node in report.nodes if node.state == "leaf"}
     assert leaves == {"0.weight": (2, 2), "0.bias": (2,), "": (2,)}
+
+
+def test_tables_have_the_columns_that_say_something() -> None:
+    x = wengert.ones(2, 3, requires_grad=True)
+    report = describe((x * x).sum())
+    where = report.nodes[1].where.removeprefix(f"{os.getcwd()}{os.sep}")
+    assert report.table("node").splitlines() == [
+        f"bytes  frees  op   shape   {'line'.ljust(len(where))}  saves",
+        f"  0 B    0 B  mul  [2, 3]  {where}  other[2, 3] (parameter), self[2, 3] (parameter)",
+        f"  0 B    0 B  sum  []      {where}",
+    ]
+    head, *rows = report.table().splitlines()
+    assert head == "bytes  frees  nodes  line"
+    assert rows == [f"  0 B    0 B      2  {where}  {report.nodes[1].text}"]
+    model = nn.Sequential(nn.Tanh(), nn.Tanh())
+    loss = model(x).sum()
+    assert describe(loss).table("module").splitlines()[0] == "bytes  frees  nodes  module"
+    loss.backward()
+    report = describe(loss)
+    assert report.table("module").splitlines()[0] == "bytes  frees  nodes  released  module"
+    assert report.table("node").splitlines()[0].split() == [
+        "bytes", "frees", "op", "shape", "line", "saves", "state",
+    ]  # fmt: skip
+
+
+def test_printed_it_is_by_line() -> None:
+    x = wengert.ones(2, requires_grad=True)
+    report = describe(x.exp().sum())
+    assert str(report).splitlines() == [
+        "2 operations over 1 leaf keep 8 B (and 0 B of parameters); backward frees 8 B",
+        *report.table("line").splitlines(),
+    ]
+    assert str(describe(x)).startswith("0 operations over 1 leaf keep 0 B")
+
+
+def test_which_output_a_node_stands_for() -> None:
+    x = wengert.ones(4, 2, requires_grad=True)
+    first, second = x.split(2)
+    report = describe((first * second).sum())
+    assert [(n.op, n.output) for n in report.nodes] == [
+        ("AccumulateGrad", None), ("split", None), ("split", 0), ("split", 1), ("mul", None),
+        ("sum", None),
+    ]  # fmt: skip
+
+
+def test_lines_of_long_code_are_those_of_each_instruction() -> None:
+    body = "\n".join(f"    x = (x *\n        {k}.0).sin()" for k in range(50))
+    names: dict[str, Any] = {}
+    exec(compile(f"def f(x):\n{body}\n    return x\n", "long.py", "exec"), names)
+    code = names["f"].__code__
+    table = lines_of(code)
+    for at in range(0, len(code.co_code), 2):
+        assert table.get(at, line_of(code, at)) == line_of(code, at)
+    last = names["f"](wengert.ones(2, requires_grad=True))
+    node = last.grad_fn
+    assert describe(last).nodes[-1].where == where_of(node.code, node.lasti)

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import weakref
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -215,6 +216,92 @@ def test_released_operations_are_counted() -> None:
     assert {box.kind for box in drawing.boxes[1:]} == {"op"}  # what exp was computed from is gone
 
 
+def test_titles_are_whole_where_there_is_room() -> None:
+    model = nn.Sequential()
+    name = "a_module_whose_name_is_longer_than_its_box"
+    model.add_module(name, nn.Sequential(nn.Tanh(), nn.Tanh()))
+    model.append(nn.Tanh())
+    logits = model(wengert.ones(2, 1, requires_grad=True))
+    loss = nn.functional.binary_cross_entropy_with_logits(logits, wengert.ones(2, 1))
+    drawing = draw(loss)
+    inner, entropy = named(drawing, name), named(drawing, "binary_cross_entropy_with_logits")
+    assert inner.opened
+    assert inner.short.endswith("\N{HORIZONTAL ELLIPSIS}")
+    assert inner.heading > 300
+    assert entropy.short.endswith("\N{HORIZONTAL ELLIPSIS}")
+    svg = drawing.svg()
+    assert f">{name}<" in svg
+    assert f">{entropy.short}<" in svg
+    assert f">{entropy.title}<" not in svg
+    assert named(draw(loss, boxes=3), name).title == name
+
+
+def test_bodies_of_several_modules_are_named_from_first_to_last() -> None:
+    model = nn.Sequential(
+        *[make() for _ in range(10) for make in (partial(nn.Linear, 2, 2), nn.ReLU)]
+    )
+    drawing = draw(model(wengert.ones(1, 2)).sum())
+    repeat = next(box for box in drawing.boxes if box.kind == "repeat")
+    assert f"{repeat.title} {repeat.tag}" == "0\N{EN DASH}19 × 10"
+    assert titles(members(drawing, repeat)) == ["0\N{EN DASH}1", "2\N{EN DASH}19 × 9"]
+
+
+def test_several_outputs_have_no_shape_in_common() -> None:
+    x = wengert.ones(4, 2, requires_grad=True)
+    first, second = x.split(2)
+    drawing = draw((first * second).sum())
+    assert [(b.title, b.tag, b.shape) for b in drawing.boxes[2:5]] == [
+        ("split", "", None), ("split", "output 0", (2, 2)), ("split", "output 1", (2, 2)),
+    ]  # fmt: skip
+
+
+def test_steps_with_a_loss_each_repeat_too() -> None:
+    w, state, losses = wengert.ones(2, requires_grad=True), wengert.ones(2), []
+    for _ in range(30):
+        state = (w * state).tanh()
+        losses.append(state.square().sum())
+    drawing = draw(*losses)
+    assert "30" in next(box.tag for box in drawing.boxes if box.kind == "repeat")
+    assert drawing.title.count("\n") == 0
+    assert len(drawing.title) < 200
+    svg = drawing.svg()
+    assert "and 6 more" in svg
+    drawing = draw(*losses[:3])
+    assert "repeat" not in {box.kind for box in drawing.boxes}  # each has its own colours
+
+
+def test_a_parameter_that_was_asked_for_is_drawn() -> None:
+    model = nn.Linear(2, 2)
+    drawing = draw(model(wengert.ones(1, 2)).sum(), model.weight)
+    assert [b.nodes for b in drawing.boxes if b.kind == "leaf"] == [(drawing.roots[1],)]
+
+
+def test_a_graph_is_drawn_alike_in_every_process(tmp_path: Path) -> None:
+    text = """
+        import hashlib, pathlib, sys, torch, wengert, gpt
+        torch.manual_seed(0)
+        model = gpt.GPT(30)
+        logits = model(torch.zeros(2, 64, dtype=torch.int64))
+        a, b = logits.sum(), logits.square().mean()
+        a.backward(retain_graph="auto")
+        for name in ("a.html", "a.svg", "a.dot", "a.png"):
+            path = pathlib.Path(sys.argv[1], name)
+            wengert.graph.draw(a, b, path)
+            print(name, hashlib.sha256(path.read_bytes()).hexdigest())
+    """
+    path = script(tmp_path, text)
+    printed = []
+    for seed in ("1", "2"):
+        folders = [str(ROOT / "examples"), os.environ.get("PYTHONPATH", "")]
+        environment = ENVIRONMENT | {
+            "PYTHONPATH": os.pathsep.join(filter(None, folders)), "PYTHONHASHSEED": seed,
+        }  # fmt: skip
+        arguments = ("run", "--quiet", str(path), str(tmp_path))
+        printed.append(good(wengert_command(*arguments, env=environment)))
+    assert printed[0].count("\n") == 4
+    assert printed[0] == printed[1]
+
+
 def test_a_leaf_alone() -> None:
     w = wengert.ones(2, requires_grad=True)
     drawing = draw(w)
@@ -272,8 +359,12 @@ def test_what_cannot_be_drawn(tmp_path: Path) -> None:
         draw(loss, boxes=0)
     with pytest.raises(RuntimeError, match="does not require grad"):
         draw(wengert.ones(2))
-    with pytest.raises(TypeError, match="must be a Tensor, a Node or a GradientEdge, not list"):
-        draw([loss])  # type: ignore[arg-type]
+    for other in ([loss], None, nn.Linear(1, 1)):
+        kind = type(other).__name__
+        with pytest.raises(TypeError, match=f"a Tensor, a Node or a GradientEdge, not {kind}"):
+            draw(other)  # type: ignore[arg-type]
+    with pytest.raises(FileNotFoundError, match="no such folder"):
+        draw(loss, tmp_path / "no such folder" / "a.svg")
 
 
 def test_without_the_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import linecache
 import re
 import xml.etree.ElementTree as ElementTree
 
@@ -13,6 +14,7 @@ import wengert
 from tests.graph import drawn
 from wengert import nn
 from wengert.graph import Drawing, draw
+from wengert.graph._drawing._text import fit
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = '</script><script>alert("1")</script> & \\ \' <!-- ]]> é \x07'
@@ -173,3 +175,16 @@ def test_dot_has_the_visible_boxes_and_their_edges(drawing: Drawing) -> None:
         assert {source, target} <= visible
     joined = {k for edge in edges for k in edge}
     assert joined == visible or len(visible) == 1
+
+
+def test_long_lines_are_cut() -> None:
+    assert fit("ab" * 10_000, 10.0, 100.0) == "ab" * 7 + "\N{HORIZONTAL ELLIPSIS}"
+    assert fit("abc", 10.0, 0.0) == "\N{HORIZONTAL ELLIPSIS}"
+    names = {"wengert": wengert}
+    line = f"loss = wengert.ones(2, requires_grad=True).sum()  # {'long ' * 1000}"
+    exec(compile(line, "long.py", "exec"), names)
+    linecache.cache["long.py"] = (len(line), None, [line], "long.py")
+    drawing = draw(names["loss"], names["loss"])  # type: ignore[arg-type]
+    assert len(drawing.nodes[1].text) > 5000
+    assert len(drawing.svg()) < 25_000
+    del linecache.cache["long.py"]

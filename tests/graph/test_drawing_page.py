@@ -197,11 +197,71 @@ def test_keys_zoom_and_reach_every_box(shown: Opens) -> None:
         page.evaluate("[...state.placed.boxes.keys()]")
     ) - {0}
     page.focus("[data-box='1']")
-    page.keyboard.press("Enter")
-    assert page.inner_text("#panel h2") == "Sequential"
     page.keyboard.press(" ")
     assert 1 not in open_ones(page)
     assert page.evaluate("document.activeElement.dataset.box") == "1"
+
+
+def test_enter_goes_into_the_panel_and_escape_back(shown: Opens) -> None:
+    page = shown(drawn.mlp())
+    page.focus("[data-box='3']")
+    page.keyboard.press("Enter")
+    assert page.inner_text("#panel h2") == "linear"
+    assert page.evaluate("document.activeElement.id") == "panel"
+    page.focus("#panel .link >> nth=0")
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "panel"
+    selected = page.evaluate("state.selected")
+    page.keyboard.press("Escape")
+    assert page.locator("#panel").is_hidden()
+    assert page.evaluate("document.activeElement.dataset.box") == str(selected)
+
+
+def test_arrows_go_from_box_to_box_and_else_move_the_view(shown: Opens) -> None:
+    drawing = drawn.two_losses()
+    page = shown(drawing)
+    x, y = page.evaluate("[state.view.x, state.view.y]")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("[state.view.x, state.view.y]") == [x - 80, y - 80]
+
+    def focused() -> str:
+        return page.evaluate("document.activeElement.getAttribute('aria-label').split(',')[0]")
+
+    page.focus("[data-box='1']")
+    assert focused() == "Sequential"
+    seen = []
+    for key in ("Down", "Down", "Down", "Down", "Right", "Up", "Left"):
+        page.keyboard.press(f"Arrow{key}")
+        seen.append(focused())
+    assert seen[:3] == ["data", "linear", "tanh"]
+    assert set(seen[3:5]) == {"linear"}
+    assert seen[5] == "tanh"
+
+
+def test_from_far_away_frames_and_lines_are_left(shown: Opens) -> None:
+    page = shown(drawn.recurrent())
+    page.click("#open-all")
+    page.click("#fit")
+    assert page.evaluate("state.view.scale") < 0.02
+    assert page.locator("#world text").count() == 0
+    assert page.locator("#world .line").count() == 1
+    assert page.locator("[data-box]").count() < page.evaluate("state.placed.boxes.size") / 2
+    smallest = page.evaluate("state.view.scale")
+    page.keyboard.press("-")
+    assert page.evaluate("state.view.scale") == smallest
+    for _ in range(60):
+        page.keyboard.press("+")
+    assert page.locator("#world text").count() > 0
+
+
+def test_everything_fits_beside_the_legend(shown: Opens) -> None:
+    page = shown(drawn.two_losses())
+    page.set_viewport_size({"width": 500, "height": 700})
+    wait_until(page, "canvas.clientWidth === 500")
+    page.click("#fit")
+    bottom = page.evaluate("state.view.y + state.placed.height * state.view.scale")
+    assert bottom <= page.evaluate("legend.offsetTop") + 1e-6
 
 
 def test_wheel_and_drag_move_the_view(shown: Opens) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import linecache
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -14,7 +15,7 @@ import numpy as np
 from wengert import _dtypes
 from wengert._core import Leaf, Node, Tensor, memory_of
 from wengert._references import others
-from wengert._storage import owner, text_of, where_of
+from wengert._storage import lines_of, owner
 from wengert.autograd import _errors
 from wengert.autograd._edges import GradientEdge, node_at
 from wengert.autograd._saved.packing import arrays_in
@@ -74,6 +75,7 @@ class NodeInfo:
         calls: the calls of modules inside of which it ran, outermost first: the name that each
             adds to `module`, and a number that no other call in the report has.
         name: of a leaf that is a parameter: its name in the module that used it first.
+        output: of a node that only stands for one output of the operation below it: which.
     """
 
     index: int
@@ -91,6 +93,12 @@ class NodeInfo:
     roots: tuple[int, ...]
     calls: tuple[tuple[str, int], ...] = ()
     name: str = ""
+    output: int | None = None
+
+    @property
+    def released(self) -> bool:
+        """Whether a backward has let go of what it saved."""
+        return self.state not in (LEAF, LIVE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +147,8 @@ class GraphReport:
         """`to_dict` as JSON; the options are those of ``json.dumps``."""
         return json.dumps(self.to_dict(), **options)
 
-    def table(self, by: str = "node", rows: int = _ROWS) -> str:
-        """A table by ``"node"``, ``"line"`` or ``"module"``, of at most so many rows.
+    def table(self, by: str = "line", rows: int = _ROWS) -> str:
+        """A table by ``"line"``, ``"module"`` or ``"node"``, of at most so many rows.
 
         Raises ValueError for another `by`.
         """
@@ -233,6 +241,7 @@ class _Describer:
         self.sites = Sites()
         self.names = parameter_names(nodes)
         self.places: dict[tuple[int, int], tuple[str, str]] = {}
+        self.lines: dict[int, dict[int, int]] = {}  # of the instructions of each code, by its id
         self.parameters = {
             id(owner(memory_of(t)))
             for n in nodes
@@ -281,6 +290,7 @@ class _Describer:
             roots=self.above[id(node)],
             calls=calls,
             name=self.names.get(id(node), ""),
+            output=node.index,
         )
 
     def saved(self, node: Node) -> tuple[SavedInfo, ...]:
@@ -316,9 +326,14 @@ class _Describer:
         return self.addresses[id(base)]
 
     def line(self, node: Node) -> tuple[str, str]:
-        key = id(node.code), node.lasti
+        code = node.code
+        key = id(code), node.lasti
         if key not in self.places:
-            self.places[key] = where_of(node.code, node.lasti), text_of(node.code, node.lasti)
+            if id(code) not in self.lines:
+                self.lines[id(code)] = lines_of(code)
+            number = self.lines[id(code)].get(node.lasti, code.co_firstlineno)
+            text = linecache.getline(code.co_filename, number).strip()
+            self.places[key] = f"{code.co_filename}:{number}", text
         return self.places[key]
 
 
@@ -383,7 +398,7 @@ def _groups(nodes: Iterable[NodeInfo], key: Any) -> list[Group]:
             nodes=len(members),
             nbytes=sum(n.nbytes for n in members),
             frees=sum(n.frees for n in members),
-            released=sum(n.state != LIVE for n in members),
+            released=sum(n.released for n in members),
         )
         for (name, text), members in found.items()
     ]
@@ -394,43 +409,49 @@ def _summary(report: GraphReport) -> str:
     leaves = sum(n.state == LEAF for n in report.nodes)
     count = len(report.nodes) - leaves
     text = (
-        f"{count:,} operations over {leaves:,} leaves keep {_format.size(report.nbytes)}"
+        f"{_format.counted(count, 'operation')} over {_format.counted(leaves, 'leaf')}"
+        f" keep{'s' * (count == 1)} {_format.size(report.nbytes)}"
         f" (and {_format.size(report.parameter_bytes)} of parameters);"
         f" backward frees {_format.size(report.frees)}"
     )
-    gone = sum(n.state not in (LEAF, LIVE) for n in report.nodes)
-    return text + (f"; {gone:,} are released" if gone else "")
+    gone = sum(n.released for n in report.nodes)
+    return text + (f"; {gone:,} {'is' if gone == 1 else 'are'} released" if gone else "")
 
 
 def _table(report: GraphReport, by: str, most: int) -> Table:
+    """Numbers stand first, and what may be long last; columns that would be empty are left out."""
     whole = max(report.nbytes, 1)
+    some = any(node.released for node in report.nodes)
     if by == "node":
-        head = ["op", "shape", "saves", "bytes", "frees", "state", "line"]
         nodes = [node for node in report.nodes if node.state != LEAF]
-        rows = [Row(_node_row(n), n.nbytes / whole, n.state != LIVE) for n in nodes[:most]]
-        return Table(head, rows, len(nodes), {3, 4}, 3)
+        inside = any(node.module for node in nodes[:most])
+        head = ["bytes", "frees", "op", "shape", "line"]
+        head += ["module"] * inside + ["saves"] + ["state"] * some
+        rows = [Row(_node_row(n, inside, some), n.nbytes / whole, n.released) for n in nodes[:most]]
+        return Table(head, rows, len(nodes), {0, 1}, 0)
     if by not in ("line", "module"):
-        raise ValueError(f"by must be 'node', 'line' or 'module', and is {by!r}")
+        raise ValueError(f"by must be 'line', 'module' or 'node', and is {by!r}")
     groups = report.by_line() if by == "line" else report.by_module()
-    rows = [Row(_group_row(g), g.nbytes / whole, g.released == g.nodes) for g in groups[:most]]
-    head = [by, "nodes", "bytes", "frees", "released"]
-    return Table(head, rows, len(groups), {1, 2, 3, 4}, 2)
+    rows = [
+        Row(_group_row(g, some), g.nbytes / whole, g.released == g.nodes) for g in groups[:most]
+    ]
+    head = ["bytes", "frees", "nodes", *["released"] * some, by]
+    return Table(head, rows, len(groups), set(range(len(head) - 1)), 0)
 
 
-def _group_row(group: Group) -> list[str]:
+def _group_row(group: Group, some: bool) -> list[str]:
     return [
-        f"{_format.short(group.name)}  {group.text}".rstrip(), f"{group.nodes:,}",
-        _format.size(group.nbytes), _format.size(group.frees), f"{group.released:,}",
+        _format.size(group.nbytes), _format.size(group.frees), f"{group.nodes:,}",
+        *[f"{group.released:,}"] * some, f"{_format.short(group.name)}  {group.text}".rstrip(),
     ]  # fmt: skip
 
 
-def _node_row(node: NodeInfo) -> list[str]:
+def _node_row(node: NodeInfo, inside: bool, some: bool) -> list[str]:
     saves = ", ".join(
         f"{s.name}{'' if s.shape is None else list(s.shape)}{' (parameter)' * s.parameter}"
         for s in node.saved
     )
-    inside = f"{node.module}  " if node.module else ""
     return [
-        node.op, str(list(node.shape)), saves, _format.size(node.nbytes),
-        _format.size(node.frees), node.state, f"{inside}{_format.short(node.where)}  {node.text}",
+        _format.size(node.nbytes), _format.size(node.frees), node.op, str(list(node.shape)),
+        _format.short(node.where), *[node.module] * inside, saves, *[node.state] * some,
     ]  # fmt: skip

@@ -23,6 +23,12 @@ def duration(seconds: float) -> str:
     return f"{seconds * 1e3:.1f} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.0f} us"
 
 
+def counted(count: int, name: str) -> str:
+    """How many of something, by the name of one: ``"1 leaf"``, ``"1,200 operations"``."""
+    plural = "leaves" if name == "leaf" else f"{name}s"
+    return f"{count:,} {name if count == 1 else plural}"
+
+
 def short(where: str) -> str:
     """Text with ``file:line`` in it, relative to the current folder if the file lies inside."""
     return where.replace(os.path.join(os.getcwd(), ""), "", 1)

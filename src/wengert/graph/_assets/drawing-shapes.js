@@ -24,8 +24,8 @@ function barScale(drawing, placed, opened) {
   return scale;
 }
 
-/* All that is placed: `act` has isOpen(index), select(index) and toggle(index). */
-function drawAll(drawing, placed, { opened, scale }, act) {
+/* All that is placed. */
+function drawAll(drawing, placed, { opened, scale }) {
   const inOrder = [...placed.boxes.keys()].sort((a, b) => a - b);
   const visible = inOrder.map((index) => drawing.boxes[index]);
   const isOpen = (box) => opened.has(box.index) && box.members.length > 0;
@@ -37,9 +37,29 @@ function drawAll(drawing, placed, { opened, scale }, act) {
     ...visible
       .filter((box) => box.parent !== null)
       .map((box) => (isOpen(box)
-        ? heading(box, placed.boxes.get(box.index), act)
-        : closedBox(drawing, box, placed.boxes.get(box.index), scale, act))),
+        ? heading(box, placed.boxes.get(box.index))
+        : closedBox(drawing, box, placed.boxes.get(box.index), scale))),
   ];
+}
+
+/* The same from far away, where no text can be read: frames, and all lines in one path. What is
+   smaller than `least` is left out. */
+function drawFar(drawing, placed, opened, least) {
+  const frames = [...placed.boxes].sort(([a], [b]) => a - b)
+    .filter(([index, [, , , height]]) => index > 0 && height >= least)
+    .map(([index, [x, y, width, height]]) => {
+      const box = drawing.boxes[index];
+      const open = opened.has(index);
+      const classes = open ? `box open ${level(box.depth)}` : classesOf(drawing, box);
+      return svgElement("g", active(box, x, y, classes, open),
+        svgElement("title", {}, box.tip),
+        svgElement("rect", { class: "frame", width, height }));
+    });
+  const far = placed.lines.filter(({ points }) => points.at(-1)[1] - points[0][1] >= least);
+  const lines = svgElement("path", {
+    class: "line", d: far.map(({ points }) => course(points)).join(""),
+  });
+  return [...frames, lines];
 }
 
 /* Open boxes inside of each other have two colours in turn. */
@@ -53,33 +73,23 @@ function openFrame(box, [x, y, width, height]) {
 }
 
 /* What all boxes have that the keyboard and the pointer can reach. */
-function active(box, x, y, classes, act) {
+function active(box, x, y, classes, open) {
   return {
     class: classes,
     transform: `translate(${x} ${y})`,
     tabindex: 0,
     role: "button",
     "aria-label": [box.title, box.tag, box.detail, box.note].filter(Boolean).join(", "),
-    "aria-expanded": box.members.length > 0 ? String(act.isOpen(box.index)) : null,
+    "aria-expanded": box.members.length > 0 ? String(open) : null,
     "data-box": box.index,
-    click: () => act.select(box.index),
-    dblclick: () => act.toggle(box.index),
-    keydown: (event) => {
-      if (event.key === "Enter") {
-        act.select(box.index);
-      } else if (event.key === " ") {
-        event.preventDefault();
-        act.toggle(box.index);
-      }
-    },
   };
 }
 
-function heading(box, [x, y, width], act) {
+function heading(box, [x, y, width]) {
   const rest = [box.detail, box.note].filter(Boolean).join(" · ");
-  return svgElement("g", active(box, x, y, "box head", act),
+  return svgElement("g", active(box, x, y, "box head", true),
     svgElement("rect", { class: "grip", width, height: 34, rx: 10 }),
-    sign(box, 14, 13, false, act),
+    sign(14, 13, false),
     svgElement("text", { class: `heading ${level(box.depth)}`, x: 36, y: 24 },
       svgElement("tspan", { class: "title" }, box.title),
       svgElement("tspan", { class: "tag", dx: 8 }, box.tag),
@@ -87,23 +97,14 @@ function heading(box, [x, y, width], act) {
 }
 
 /* Plus or minus: a click on it opens or closes the box, and does not select it. */
-function sign(box, x, y, plus, act) {
-  const once = (event) => {
-    event.stopPropagation();
-    act.toggle(box.index);
-  };
-  return svgElement("g", {
-    class: "toggle",
-    transform: `translate(${x} ${y})`,
-    click: once,
-    dblclick: (event) => event.stopPropagation(),
-  },
-  svgElement("title", {}, plus ? "open" : "close"),
-  svgElement("rect", { x: -3, y: -3, width: 20, height: 20, rx: 5 }),
-  svgElement("path", { class: "sign", d: plus ? "M3 7h8M7 3v8" : "M3 7h8" }));
+function sign(x, y, plus) {
+  return svgElement("g", { class: "toggle", transform: `translate(${x} ${y})` },
+    svgElement("title", {}, plus ? "open" : "close"),
+    svgElement("rect", { x: -3, y: -3, width: 20, height: 20, rx: 5 }),
+    svgElement("path", { class: "sign", d: plus ? "M3 7h8M7 3v8" : "M3 7h8" }));
 }
 
-function closedBox(drawing, box, [x, y, width, height], scale, act) {
+function classesOf(drawing, box) {
   const part = box.members.length > 0;
   const names = ["box", part ? "part" : box.kind];
   if (box.released > 0 && box.released === box.count) {
@@ -112,7 +113,12 @@ function closedBox(drawing, box, [x, y, width, height], scale, act) {
   if (!part && box.nodes.some((node) => drawing.roots.includes(node))) {
     names.push("root");
   }
-  const made = svgElement("g", active(box, x, y, names.join(" "), act),
+  return names.join(" ");
+}
+
+function closedBox(drawing, box, [x, y, width, height], scale) {
+  const part = box.members.length > 0;
+  const made = svgElement("g", active(box, x, y, classesOf(drawing, box), false),
     svgElement("title", {}, box.tip));
   const pill = PILLS.includes(box.kind);
   if (box.kind === "repeat") {
@@ -122,20 +128,20 @@ function closedBox(drawing, box, [x, y, width, height], scale, act) {
   }
   made.append(svgElement("rect", { class: "frame", width, height, rx: pill ? 12 : 8 }));
   if (pill) {
-    made.append(svgElement("text", { class: "title middle", x: width / 2, y: 16 }, box.title));
+    made.append(svgElement("text", { class: "title middle", x: width / 2, y: 16 }, box.short));
     return made;
   }
   const left = part ? 36 : 14;
   made.append(
     ...strip(drawing, box),
-    svgElement("text", { class: "title", x: left, y: 19 }, box.title),
+    svgElement("text", { class: "title", x: left, y: 19 }, box.short),
     svgElement("text", { class: "tag end", x: width - 12, y: 19 }, box.tag),
     svgElement("text", { x: left, y: 34 }, box.detail),
     svgElement("text", { class: "end", x: width - 12, y: 34 }, box.note),
     ...bar(box, scale.get(part)),
   );
   if (part) {
-    made.append(sign(box, 15, 12, true, act));
+    made.append(sign(15, 12, true));
   }
   return made;
 }
@@ -145,11 +151,10 @@ function strip(drawing, box) {
   if (drawing.roots.length < 2) {
     return [];
   }
-  const height = 30 / Math.max(box.roots.length, 1);
-  return box.roots.map((root, k) => (
-    svgElement("rect", {
-      class: `root-${root % SERIES}`, x: 4, y: 8 + k * height, width: 4, height,
-    })
+  const colours = [...new Set(box.roots.map((root) => root % SERIES))].sort((a, b) => a - b);
+  const height = 30 / Math.max(colours.length, 1);
+  return colours.map((colour, k) => (
+    svgElement("rect", { class: `root-${colour}`, x: 4, y: 8 + k * height, width: 4, height })
   ));
 }
 

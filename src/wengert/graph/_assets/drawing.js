@@ -5,7 +5,7 @@
 const MANY = 400; // boxes; of more, only those near the view are drawn
 const EVERYTHING = [-Infinity, -Infinity, Infinity, Infinity];
 const NOTHING = [0, 0, 0, 0];
-const FAR = 0.2; // at less than this size texts cannot be read, and are left out
+const FAR = 0.2; // at less than this size texts cannot be read: frames and lines alone are drawn
 
 const drawing = prepared(readData("drawing"));
 const canvas = document.getElementById("canvas");
@@ -13,6 +13,7 @@ const world = document.getElementById("world");
 const panel = document.getElementById("panel");
 const search = document.getElementById("search");
 const found = document.getElementById("found");
+const legend = document.querySelector(".legend");
 
 const state = {
   opened: new Set(drawing.boxes.filter((box) => box.opened).map((box) => box.index)),
@@ -23,14 +24,13 @@ const state = {
   placed: null, // coordinates of everything visible
   scale: null, // of the bars
   first: false, // whether the view is the one that the page began with
-  area: NOTHING, // of the drawing, what is drawn
+  drawn: { area: NOTHING, scale: 0 }, // of the drawing, what is drawn, and for which size
 };
 
 const act = {
   isOpen: (index) => state.opened.has(index),
-  select,
   toggle,
-  close: () => select(null),
+  close: closePanel,
 };
 
 /* Nodes with their lines, and for boxes who uses them and what is inside. */
@@ -58,16 +58,19 @@ function prepared(data) {
 function arrange() {
   state.placed = place(drawing.boxes, state.opened);
   state.scale = barScale(drawing, state.placed, state.opened);
-  state.area = NOTHING;
+  state.drawn.area = NOTHING;
 }
 
 /* Draw all boxes, or, of many, those in the view and around it. */
 function draw() {
   const focused = document.activeElement?.dataset?.box;
   const all = state.placed.boxes.size <= MANY;
-  state.area = all ? EVERYTHING : around(inView());
-  const shown = all ? state.placed : within(state.placed, state.area);
-  world.replaceChildren(...drawAll(drawing, shown, state, act));
+  const { scale } = state.view;
+  state.drawn = { area: all ? EVERYTHING : around(inView()), scale };
+  const shown = all ? state.placed : within(state.placed, state.drawn.area);
+  world.replaceChildren(...(scale < FAR
+    ? drawFar(drawing, shown, state.opened, 1 / scale)
+    : drawAll(drawing, shown, state)));
   mark();
   if (focused !== undefined) {
     world.querySelector(`[data-box="${focused}"]`)?.focus({ preventScroll: true });
@@ -120,12 +123,26 @@ function select(index) {
     return;
   }
   state.selected = index;
+  const reading = panel.contains(document.activeElement);
   panel.hidden = index === null;
   if (index !== null) {
     panel.replaceChildren(...panelOf(drawing, drawing.boxes[index], act, go));
     panel.scrollTop = 0;
+    if (reading) {
+      panel.focus({ preventScroll: true });
+    }
   }
   mark();
+}
+
+/* Close the panel; who has read in it goes back to its box. */
+function closePanel() {
+  const index = state.selected;
+  const reading = panel.contains(document.activeElement);
+  select(null);
+  if (reading && index !== null) {
+    focusOn(index);
+  }
 }
 
 /* Open or close a box; its corner stays where it is on the screen. */
@@ -163,8 +180,7 @@ function go(index) {
   const [x, y, width, height] = state.placed.boxes.get(index);
   const { view } = state;
   view.scale = Math.max(view.scale, 0.7);
-  const free = canvas.clientWidth - (panel.hidden ? 0 : panel.clientWidth);
-  view.x = free / 2 - (x + width / 2) * view.scale;
+  view.x = freeWidth() / 2 - (x + width / 2) * view.scale;
   view.y = canvas.clientHeight / 2 - (y + Math.min(height, 200) / 2) * view.scale;
   show();
 }
@@ -182,34 +198,46 @@ function show() {
   state.first = false;
   const { x, y, scale } = state.view;
   world.setAttribute("transform", `translate(${x} ${y}) scale(${scale})`);
-  canvas.classList.toggle("far", scale < FAR);
   const [left, top, right, bottom] = inView();
-  const [x0, y0, x1, y1] = state.area;
-  const nearer = right - left < (x1 - x0) / 12; // most of what is drawn would be outside
+  const { area, scale: before } = state.drawn;
+  const [x0, y0, x1, y1] = area;
   const drawn = left >= x0 && top >= y0 && right <= x1 && bottom <= y1;
-  if (!drawn || (nearer && state.area !== EVERYTHING)) {
+  const nearer = area !== EVERYTHING && right - left < (x1 - x0) / 12; // most of it is outside
+  const far = scale < FAR;
+  if (!drawn || nearer || far !== (before < FAR) || (far && scale > 1.5 * before)) {
     draw();
   }
 }
 
+/* What the panel leaves of the width. */
+function freeWidth() {
+  const free = canvas.clientWidth - (panel.hidden ? 0 : panel.clientWidth);
+  return free > 100 ? free : canvas.clientWidth;
+}
+
 function zoom(factor, x = canvas.clientWidth / 2, y = canvas.clientHeight / 2) {
   const { view } = state;
-  const scale = Math.min(4, Math.max(0.02, view.scale * factor));
+  const scale = Math.min(4, Math.max(Math.min(0.02, whole(1).scale), view.scale * factor));
   view.x = x - ((x - view.x) * scale) / view.scale;
   view.y = y - ((y - view.y) * scale) / view.scale;
   view.scale = scale;
   show();
 }
 
-/* The view in which everything can be seen, at `most` times its size. */
+/* The view in which everything can be seen, at `most` times its size, above the legend if it
+   would be behind that. */
 function whole(most) {
+  const view = viewOf(canvas.clientHeight, most);
+  const behind = view.x < legend.offsetLeft + legend.offsetWidth
+    && view.y + state.placed.height * view.scale > legend.offsetTop;
+  return behind ? viewOf(legend.offsetTop, most) : view;
+}
+
+/* At most so much, in the middle of the free width and of so much height. */
+function viewOf(free, most) {
   const { width, height } = state.placed;
-  const scale = Math.min(canvas.clientWidth / width, canvas.clientHeight / height, most);
-  return {
-    scale,
-    x: (canvas.clientWidth - width * scale) / 2,
-    y: (canvas.clientHeight - height * scale) / 2,
-  };
+  const scale = Math.min(freeWidth() / width, free / height, most);
+  return { scale, x: (freeWidth() - width * scale) / 2, y: (free - height * scale) / 2 };
 }
 
 function fit() {
@@ -319,7 +347,69 @@ search.addEventListener("keydown", (event) => {
   }
 });
 
-/* ------------------------------------------------------------------ keys and buttons */
+/* ------------------------------------------------------------------ clicks, keys and buttons */
+
+const boxAt = (event) => Number(event.target.closest("[data-box]")?.dataset.box);
+
+world.addEventListener("click", (event) => {
+  const index = boxAt(event);
+  if (event.target.closest(".toggle")) {
+    toggle(index);
+  } else if (!Number.isNaN(index)) {
+    select(index);
+  }
+});
+world.addEventListener("dblclick", (event) => {
+  const index = boxAt(event);
+  if (!Number.isNaN(index) && !event.target.closest(".toggle")) {
+    toggle(index);
+  }
+});
+world.addEventListener("keydown", (event) => {
+  const index = boxAt(event);
+  if (event.key === "Enter") {
+    select(index);
+    panel.focus({ preventScroll: true });
+  } else if (event.key === " ") {
+    event.preventDefault();
+    toggle(index);
+  }
+});
+
+/* Arrow keys go from a box to the nearest one in their direction, or else move the view. */
+const arrows = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+
+function arrow(key) {
+  const [right, down] = arrows[key];
+  const from = document.activeElement?.dataset?.box;
+  if (from === undefined) {
+    state.view.x -= 80 * right;
+    state.view.y -= 80 * down;
+    show();
+    return;
+  }
+  const [x, y] = handle(Number(from));
+  let nearest = null;
+  let least = Infinity;
+  for (const index of state.placed.boxes.keys()) {
+    const [toX, toY] = handle(index);
+    const along = (toX - x) * right + (toY - y) * down;
+    const aside = Math.abs((toX - x) * down) + Math.abs((toY - y) * right);
+    const far = along + 2 * aside;
+    if (index > 0 && along > 0 && far < least) {
+      [nearest, least] = [index, far];
+    }
+  }
+  if (nearest !== null) {
+    focusOn(nearest);
+  }
+}
+
+/* The middle of a closed box, or of the upper border of an open one. */
+function handle(index) {
+  const [x, y, width, height] = state.placed.boxes.get(index);
+  return [x + width / 2, y + (state.opened.has(index) ? 20 : height / 2)];
+}
 
 const keys = {
   "+": () => zoom(1.25),
@@ -327,11 +417,13 @@ const keys = {
   "-": () => zoom(0.8),
   0: fit,
   "/": () => search.focus(),
-  Escape: () => select(null),
+  Escape: closePanel,
+  ...Object.fromEntries(Object.keys(arrows).map((key) => [key, () => arrow(key)])),
 };
 
 document.addEventListener("keydown", (event) => {
-  const typing = event.target === search;
+  const typing = event.target === search
+    || (Object.hasOwn(arrows, event.key) && panel.contains(event.target)); // and scrolling
   if (event.ctrlKey || event.metaKey || event.altKey || (typing && event.key !== "Escape")) {
     return;
   }
@@ -352,19 +444,28 @@ for (const [id, click] of Object.entries(buttons)) {
   document.getElementById(id).addEventListener("click", click);
 }
 
-/* Tab moves to boxes outside of the view: these are moved into it. */
-world.addEventListener("focusin", (event) => {
-  const index = Number(event.target.dataset?.box);
-  const at = state.placed.boxes.get(index);
-  if (at === undefined || !event.target.matches(":focus-visible")) {
-    return;
-  }
+/* Give a box, or the closed one that it is in, the focus; it is moved into the view. */
+function focusOn(index) {
+  const visible = visibleAround(index);
+  reveal(visible);
+  world.querySelector(`[data-box="${visible}"]`)?.focus({ preventScroll: true });
+}
+
+function reveal(index) {
   const { view } = state;
-  const [x, y] = [at[0] * view.scale + view.x, at[1] * view.scale + view.y];
-  if (x < 0 || y < 0 || x > canvas.clientWidth - 100 || y > canvas.clientHeight - 50) {
-    view.x += canvas.clientWidth / 2 - x;
+  const [left, top, width] = state.placed.boxes.get(index);
+  const [x, y] = [left * view.scale + view.x, top * view.scale + view.y];
+  if (x < 0 || y < 0 || x > freeWidth() - 100 || y > canvas.clientHeight - 50) {
+    view.x += freeWidth() / 2 - x - Math.min(width * view.scale, freeWidth()) / 2;
     view.y += canvas.clientHeight / 2 - y;
     show();
+  }
+}
+
+/* Tab moves to boxes outside of the view: these are moved into it. */
+world.addEventListener("focusin", (event) => {
+  if (event.target.matches("[data-box]:focus-visible")) {
+    reveal(Number(event.target.dataset.box));
   }
 });
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 from wengert.graph import _format
-from wengert.graph._describe import LIVE, GraphReport, NodeInfo
+from wengert.graph._describe import GraphReport, NodeInfo
 from wengert.graph._drawing._inputs import Numbered, with_inputs
 from wengert.graph._drawing._levels import Interior, coming_in, interior, turned
 from wengert.graph._drawing._text import fit, text_width
 from wengert.graph._drawing._tree import DATA, OP, PARAMETER, REPEAT, Part, lines_of, tree
 
 WIDTH, HEIGHT, PILL_HEIGHT = 208, 48, 24
+_LONG = 480  # the most width that a title takes
 _SIZE, _SMALL = 12.5, 11.0  # of titles and of everything else, as in drawing-boxes.css
 
 
@@ -26,7 +28,9 @@ class Box:
         kind: ``"op"``, ``"leaf"`` (a tensor that requires grad), ``"data"`` (one that does not),
             ``"module"``, ``"repeat"`` (equal parts in a row) or ``"section"`` (a stretch of code).
         title: the operation, the name of the module or of the variable.
-        tag: the module that the operation is all of; of a repetition, how many times.
+        short: as much of it as the closed box has room for.
+        tag: the module that the operation is all of, or which output of an operation it is; of a
+            repetition, how many times.
         detail: the line, or how much is inside.
         note: how many bytes are kept.
         parent: the box that it is in; None for the outermost one.
@@ -49,6 +53,7 @@ class Box:
     index: int
     kind: str
     title: str
+    short: str
     tag: str
     detail: str
     note: str
@@ -67,6 +72,11 @@ class Box:
     height: int
     heading: int
     interior: Interior | None
+
+    @property
+    def all_released(self) -> bool:
+        """Whether each of its operations is released."""
+        return 0 < self.released == len(self.nodes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +97,8 @@ def boxes_of(
 
     About `limit` boxes are visible at first.
     """
-    root = tree(report.nodes)
-    producers = with_inputs(root, report.nodes)
+    root = tree(report.nodes, len(report.roots))
+    producers = with_inputs(root, report)
     numbered = Numbered(root)
     edges = [
         (numbered.index[id(source)], numbered.index[id(target)])
@@ -138,18 +148,20 @@ def _interiors(numbered: Numbered, edges: Iterable[tuple[int, int]]) -> dict[int
             exits.setdefault(part, {})[source] = member
         for part, member in pairwise(end[depth:]):
             entries.setdefault(part, {}).setdefault(source, set()).add(member)
-    found = {}
+    found: dict[int, Interior] = {}
+    orders: dict[object, Any] = {}
     below = {
         k: [numbered.index[id(member)] for member in part.members]
         for k, part in enumerate(numbered.parts)
         if part.members
     }
     for k, members in below.items():
-        found[k] = interior(members, inner.get(k, {}), entries.get(k, {}), exits.get(k, {}))
+        found[k] = interior(members, inner.get(k, {}), entries.get(k, {}), exits.get(k, {}), orders)
     for k, members in below.items():  # outer ones first
+        places = coming_in(found[k])
         for v, member in enumerate(members):
             if member in found:
-                found[member] = turned(found[member], coming_in(found[k], v))
+                found[member] = turned(found[member], places[v])
     return found
 
 
@@ -160,12 +172,13 @@ def _box(numbered: Numbered, k: int, opened: bool, inside: Interior | None) -> B
     pill = part.kind in (PARAMETER, DATA)
     parameters = {s.storage: s.nbytes for n in ops for s in n.saved if s.parameter}
     nbytes = sum(n.nbytes for n in ops)
-    title, tag, detail = _title(part), _tag(part), _detail(part, ops)
+    title, tag, detail = fit(part.title, _SIZE, _LONG), _tag(part), _detail(part, ops)
     note = _format.size(nbytes) if nbytes else ""
     return Box(
         index=k,
         kind=part.kind,
         title=title,
+        short=_short(part),
         tag=tag,
         detail=detail,
         note=note,
@@ -177,7 +190,7 @@ def _box(numbered: Numbered, k: int, opened: bool, inside: Interior | None) -> B
         nbytes=nbytes,
         parameter_bytes=sum(parameters.values()),
         frees=sum(n.frees for n in ops),
-        released=sum(n.state != LIVE for n in ops),
+        released=sum(n.released for n in ops),
         roots=tuple(sorted({r for n in own for r in n.roots})),
         opened=opened,
         width=min(max(56, _even(text_width(part.title, _SIZE)) + 24), WIDTH) if pill else WIDTH,
@@ -192,7 +205,7 @@ def _even(width: float) -> int:
     return 2 * round(width / 2)
 
 
-def _title(part: Part) -> str:
+def _short(part: Part) -> str:
     if part.kind in (PARAMETER, DATA):
         return fit(part.title, _SIZE, WIDTH - 24)
     tag = 12 + text_width(_tag(part), _SMALL) if part.kind == REPEAT else 0.0
@@ -203,12 +216,15 @@ def _detail(part: Part, ops: Sequence[NodeInfo]) -> str:
     """The second line of a box."""
     if part.kind == OP:
         return fit(lines_of(ops), _SMALL, WIDTH - 84)
-    return f"{len(ops):,} operations" if ops else ""
+    return _format.counted(len(ops), "operation") if ops else ""
 
 
 def _tag(part: Part) -> str:
     """What stands at the right of the title, as far as there is room."""
     if part.kind == REPEAT:
         return f"\N{MULTIPLICATION SIGN} {part.count:,}"
+    label = part.label
+    if not label and part.node is not None and part.node.output is not None:
+        label = f"output {part.node.output}"
     room = WIDTH - 40 - text_width(part.title, _SIZE)
-    return fit(part.label, _SMALL, room) if part.label and room > 24 else ""
+    return fit(label, _SMALL, room) if label and room > 24 else ""

@@ -16,7 +16,7 @@ def dot_of(drawing: Plan, placed: Placed) -> str:
         '  edge [fontname="sans-serif" fontsize=9 color="#667085"];',
         *_members(drawing, drawing.boxes[0], placed, "  "),
     ]
-    shown = {k for k in placed.boxes if not (drawing.boxes[k].opened and drawing.boxes[k].members)}
+    shown = {k for k in placed.boxes if not drawing.boxes[k].opened}
     joined: dict[tuple[int, int], list[int]] = {}
     for source, target in drawing.edges:
         pair = _visible(drawing, source, shown), _visible(drawing, target, shown)
@@ -32,7 +32,7 @@ def _members(drawing: Plan, box: Box, placed: Placed, indent: str) -> list[str]:
     lines = []
     for k in box.members:
         member = drawing.boxes[k]
-        if member.opened and member.members:
+        if member.opened:
             lines += [
                 f"{indent}subgraph cluster_{k} {{",
                 f"{indent}  label={_quoted(f'{member.title} {member.tag}'.strip())};",
@@ -51,7 +51,7 @@ def _look(drawing: Plan, box: Box) -> str:
         look += " shape=oval"
     elif box.kind != OP:
         look += ' style="rounded,filled" fillcolor="#e9effc"'
-    if box.released and box.released == len(box.nodes):
+    if box.all_released:
         look += ' color="#9aa4b4" fontcolor="#9aa4b4"'
     return f"{look} tooltip={_quoted(tooltip(drawing, box))}"
 

@@ -21,6 +21,7 @@ from wengert.graph._drawing._png import png_of
 from wengert.graph._drawing._svg import svg_of
 
 _BOXES = 60
+_LINES = 4  # of these the title tells
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class Drawing(Plan):
     """A drawing of a graph, as data; a notebook shows it, with everything that can be clicked.
 
     Attributes:
-        title: the lines of the roots.
+        title: the lines of the roots, of many the first ones.
         nodes: those of the report, as `describe` gives them.
         roots: the indices of the nodes that were asked about.
         boxes: what is drawn, the outermost box first.
@@ -145,4 +146,6 @@ def _form(path: Path) -> str:
 
 def _title(report: GraphReport) -> str:
     tops = [report.nodes[index] for index in report.roots]
-    return ", ".join(f"{_format.short(n.where)} {n.text}".rstrip() for n in tops)
+    lines = list(dict.fromkeys(f"{_format.short(n.where)} {n.text}".rstrip() for n in tops))
+    more = [f"and {len(lines) - _LINES} more"] if len(lines) > _LINES else []
+    return ", ".join([*lines[:_LINES], *more])

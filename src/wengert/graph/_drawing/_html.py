@@ -11,14 +11,15 @@ from wengert.graph._describe import NodeInfo
 from wengert.graph._drawing import _place
 from wengert.graph._drawing._boxes import Box, Plan
 from wengert.graph._drawing._levels import Interior
-from wengert.graph._drawing._svg import SERIES, tooltip
+from wengert.graph._drawing._svg import root_names, tooltip
+from wengert.graph._drawing._tree import SERIES
 
 SCRIPTS = ("drawing-layout.js", "drawing-shapes.js", "drawing-panel.js", "drawing.js")
 _STYLES = ("drawing-boxes.css", "drawing.css")
 
 _BODY = """\
 <header class="bar">
-<h1>{title} <span class="muted">{summary}</span></h1>
+<h1 title="{title}\n{summary}">{title} <span class="muted">{summary}</span></h1>
 <div class="group">
 <input id="search" type="search" placeholder="operation, line, module" aria-label="Search">
 <span id="found" aria-live="polite"></span>
@@ -31,9 +32,11 @@ _BODY = """\
 </div>
 </header>
 <div class="work">
-<svg id="canvas" class="drawing" role="group" aria-label="The graph"><g id="world"></g></svg>
-<div class="legend">{roots}<details><summary>legend</summary>{marks}</details></div>
-<aside id="panel" aria-label="Details" hidden></aside>
+<svg id="canvas" class="drawing" role="group"
+aria-label="The graph: arrow keys go from box to box, Space opens one"><g id="world"></g></svg>
+<div class="legend" role="group" aria-label="Legend">
+{roots}<details><summary>legend</summary>{marks}</details></div>
+<aside id="panel" aria-label="Details" tabindex="-1" hidden></aside>
 </div>
 <noscript><p>Scripts in this file make the drawing, and they are switched off.</p></noscript>
 """
@@ -43,9 +46,9 @@ def html_of(drawing: Plan) -> str:
     """The page."""
     whole = drawing.boxes[0]
     summary = (
-        f"{whole.detail or 'nothing computed'} keep {_format.size(whole.nbytes)}"
-        f" (and {_format.size(whole.parameter_bytes)} of parameters);"
-        f" backward frees {_format.size(whole.frees)}"
+        f"{whole.detail or 'nothing computed'} · keeps {_format.size(whole.nbytes)}"
+        f" (and {_format.size(whole.parameter_bytes)} of parameters)"
+        f" · backward frees {_format.size(whole.frees)}"
     )
     body = _BODY.format(
         title=escape(drawing.title),
@@ -101,7 +104,7 @@ def _node(node: NodeInfo, places: dict[tuple[str, str], int]) -> dict[str, Any]:
 
 def _box(drawing: Plan, box: Box) -> dict[str, Any]:
     keys = (
-        "kind", "title", "tag", "detail", "note", "parent", "depth", "members", "shape",
+        "kind", "title", "short", "tag", "detail", "note", "parent", "depth", "members", "shape",
         "nbytes", "parameter_bytes", "frees", "released", "roots", "opened", "width", "height",
         "heading",
     )  # fmt: skip
@@ -123,12 +126,9 @@ def _interior(inside: Interior) -> dict[str, Any]:
 def _roots(drawing: Plan) -> Iterator[str]:
     """Which colour is which root, where there are several."""
     if len(drawing.roots) > 1:
-        for k, index in enumerate(drawing.roots):
-            node = drawing.nodes[index]
-            yield _entry(
-                f'<rect class="root-{k % SERIES}" width="12" height="12" rx="3"/>',
-                f"<code>{escape(_format.short(node.where))} {escape(node.text)}</code>",
-            )
+        for k, name in enumerate(root_names(drawing)):
+            mark = f'<rect class="root-{k % SERIES}" width="12" height="12" rx="3"/>'
+            yield _entry(mark, f'<code title="{escape(name)}">{escape(name)}</code>')
 
 
 def _marks() -> Iterator[str]:

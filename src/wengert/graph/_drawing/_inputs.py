@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-from wengert.graph._describe import LEAF, LIVE, NodeInfo, SavedInfo
+from wengert.graph._describe import LEAF, LIVE, GraphReport, NodeInfo, SavedInfo
 from wengert.graph._drawing._tree import DATA, OP, PARAMETER, Part
 
 _PILLS = 4  # with the same users; more are drawn as one
@@ -34,16 +33,16 @@ class Numbered:
         return found[::-1]
 
 
-def with_inputs(root: Part, nodes: Sequence[NodeInfo]) -> list[tuple[Part, list[Part]]]:
+def with_inputs(root: Part, report: GraphReport) -> list[tuple[Part, list[Part]]]:
     """Put what goes into the graph into the tree; return what each operation is computed from."""
     numbered = Numbered(root)
     ops = {part.node.index: part for part in numbered.parts if part.node is not None}
     given: dict[object, Part] = {}  # leaves by their index, data by their storage
     users: dict[int, list[Part]] = {}
     sources: list[tuple[Part, list[Part]]] = []
-    for node in nodes:
+    for node in report.nodes:
         if node.state == LEAF:
-            if not node.name:
+            if not node.name or node.index in report.roots:
                 given[node.index] = _leaf(node)
             continue
         target = ops[node.index]

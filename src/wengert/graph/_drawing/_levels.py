@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import pairwise
 
 from wengert.graph import _extra
@@ -53,6 +52,7 @@ def interior(
     inner: Mapping[tuple[int, int], Sequence[int]],
     entries: Mapping[int, Iterable[int]],
     exits: Mapping[int, int],
+    orders: dict[object, _Rows],
 ) -> Interior:
     """Put members in layers.
 
@@ -61,6 +61,7 @@ def interior(
         inner: for two members, whose results go from the first to the second.
         entries: for a box outside, the members that use its result.
         exits: for a box inside whose result is used outside, the member that it is in.
+        orders: remembers what was worked out: the steps of a loop have equal layers.
     """
     number = {member: k for k, member in enumerate(members)}
     ins, outs = _ports(entries), _ports(exits)
@@ -78,7 +79,10 @@ def interior(
     layers = _layers(len(members), len(ins), len(outs), edges)
     paths = _bent(layers, edges)
     ways = tuple(Way(path, tuple(edges[path[0], path[-1]])) for path in paths)
-    return Interior(_ordered(tuple(layers), tuple(paths)), ins, outs, ways)
+    key = tuple(layers), tuple(paths)
+    if key not in orders:
+        orders[key] = _ordered(layers, paths)
+    return Interior(orders[key], ins, outs, ways)
 
 
 def _ports(tensors: Mapping[int, object]) -> tuple[tuple[int, ...], ...]:
@@ -118,12 +122,8 @@ def _bent(layers: list[int], edges: Iterable[tuple[int, int]]) -> list[tuple[int
     return paths
 
 
-@lru_cache(maxsize=256)
-def _ordered(layers: tuple[int, ...], paths: tuple[tuple[int, ...], ...]) -> _Rows:
-    """The vertices of each layer from the left, so that few edges cross.
-
-    The steps of a loop have equal layers: these are worked out once.
-    """
+def _ordered(layers: Sequence[int], paths: Sequence[tuple[int, ...]]) -> _Rows:
+    """The vertices of each layer from the left, so that few edges cross."""
     count = max(layers, default=-1) + 1
     rows: list[list[int]] = [[] for _ in range(count)]
     for v, layer in enumerate(layers):
@@ -137,15 +137,13 @@ def _ordered(layers: tuple[int, ...], paths: tuple[tuple[int, ...], ...]) -> _Ro
     return tuple(map(tuple, rows))
 
 
-def coming_in(outer: Interior, v: int) -> dict[int, int]:
-    """For the tensors that come into a member, how far to the left they come from."""
+def coming_in(outer: Interior) -> dict[int, dict[int, int]]:
+    """For each vertex and the tensors that come into it, how far to the left they come from."""
     places = {u: place for row in outer.layers for place, u in enumerate(row)}
-    return {
-        tensor: places[way.path[-2]]
-        for way in outer.ways
-        if way.path[-1] == v
-        for tensor in way.tensors
-    }
+    found: dict[int, dict[int, int]] = {v: {} for v in places}
+    for way in outer.ways:
+        found[way.path[-1]] |= dict.fromkeys(way.tensors, places[way.path[-2]])
+    return found
 
 
 def turned(inside: Interior, places: Mapping[int, int]) -> Interior:

@@ -55,8 +55,7 @@ def place(boxes: Sequence[Box], opened: Collection[int]) -> Placed:
     placed = Placed()
     placed.width, placed.height = levels[0].width + 2 * MARGIN, levels[0].height + 2 * MARGIN
     waiting = [(0, MARGIN, MARGIN)]
-    while waiting:
-        index, x, y = waiting.pop(0)
+    for index, x, y in waiting:  # which grows
         level = levels.get(index)
         if level is None:
             placed.boxes[index] = (x, y, float(boxes[index].width), float(boxes[index].height))

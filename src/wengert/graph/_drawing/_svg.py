@@ -7,15 +7,17 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 from wengert.graph import _format
+from wengert.graph._describe import NodeInfo
 from wengert.graph._drawing._boxes import Box, Plan
 from wengert.graph._drawing._place import MARGIN, Line, Placed, Point
 from wengert.graph._drawing._text import escape, fit, shape_text
-from wengert.graph._drawing._tree import DATA, OP, PARAMETER, REPEAT
+from wengert.graph._drawing._tree import DATA, OP, PARAMETER, REPEAT, SERIES
 from wengert.graph._page import asset
 
-SERIES = 8  # colours for roots
 STACK = 3  # how far the boxes behind a repetition look out
 _BAR, _LEAST, _ROW = 180, 3, 22
+_TIP = 200  # characters of a line of a tooltip, at most
+_ROOTS = 24  # of these the legend of a picture tells
 
 
 def svg_of(drawing: Plan, placed: Placed, *, schemes: bool = True) -> str:
@@ -26,7 +28,7 @@ def svg_of(drawing: Plan, placed: Placed, *, schemes: bool = True) -> str:
     height = placed.height + top
     size = f'width="{width:g}" height="{height:g}" viewBox="0 0 {width:g} {height:g}"'
     visible = [drawing.boxes[k] for k in sorted(placed.boxes)]
-    closed = [box for box in visible if not _is_open(box)]
+    closed = [box for box in visible if not box.opened]
     scale = {  # operations are compared with operations, what can be opened with its like
         part: max(
             (b.nbytes + b.parameter_bytes for b in closed if bool(b.members) is part), default=0
@@ -34,9 +36,9 @@ def svg_of(drawing: Plan, placed: Placed, *, schemes: bool = True) -> str:
         for part in (False, True)
     }
     inner = [
-        *(_open(box, placed) for box in visible if _is_open(box)),
+        *(_open(box, placed) for box in visible if box.opened),
         *map(_line, placed.lines),
-        *(_heading(box, placed) for box in visible if _is_open(box)),
+        *(_heading(box, placed) for box in visible if box.opened),
         *_shapes(drawing, placed),
         *(_closed(drawing, box, placed, scale[bool(box.members)]) for box in closed),
     ]
@@ -79,14 +81,10 @@ def colours(dark: bool = False) -> dict[str, str]:
     return light | other if dark else light
 
 
-def _is_open(box: Box) -> bool:
-    return box.opened and bool(box.members)
-
-
 def _classes(drawing: Plan, box: Box) -> str:
     part = box.kind not in (OP, PARAMETER, DATA)
     names = ["box", "part" if part else box.kind]
-    if box.released and box.released == len(box.nodes):
+    if box.all_released:
         names.append("released")
     if not part and set(box.nodes) & set(drawing.roots):
         names.append("root")
@@ -128,7 +126,7 @@ def _closed(drawing: Plan, box: Box, placed: Placed, largest: int) -> str:
     if box.kind in (PARAMETER, DATA):
         return (
             f'{head}{tip}<rect class="frame" {frame} rx="12"/>'
-            f'<text class="title middle" x="{width / 2:g}" y="16">{escape(box.title)}</text></g>'
+            f'<text class="title middle" x="{width / 2:g}" y="16">{escape(box.short)}</text></g>'
         )
     behind = "".join(
         f'<rect class="frame" x="{k}" y="{k}" {frame} rx="8"/>'
@@ -136,7 +134,7 @@ def _closed(drawing: Plan, box: Box, placed: Placed, largest: int) -> str:
     )
     return (
         f'{head}{tip}{behind}<rect class="frame" {frame} rx="8"/>{_strip(drawing, box)}'
-        f'<text class="title" x="14" y="19">{escape(box.title)}</text>'
+        f'<text class="title" x="14" y="19">{escape(box.short)}</text>'
         f'<text class="tag end" x="{width - 12:g}" y="19">{escape(box.tag)}</text>'
         f'<text x="14" y="34">{escape(box.detail)}</text>'
         f'<text class="end" x="{width - 12:g}" y="34">{escape(box.note)}</text>'
@@ -148,11 +146,11 @@ def _strip(drawing: Plan, box: Box) -> str:
     """The colours of the roots that the box is a part of, where there are several roots."""
     if len(drawing.roots) < 2:
         return ""
-    high = 30 / max(len(box.roots), 1)
+    colours = sorted({root % SERIES for root in box.roots})
+    high = 30 / max(len(colours), 1)
     return "".join(
-        f'<rect class="root-{root % SERIES}" x="4" y="{8 + k * high:.6g}" width="4"'
-        f' height="{high:.6g}"/>'
-        for k, root in enumerate(box.roots)
+        f'<rect class="root-{colour}" x="4" y="{8 + k * high:.6g}" width="4" height="{high:.6g}"/>'
+        for k, colour in enumerate(colours)
     )
 
 
@@ -230,14 +228,27 @@ def _legend(drawing: Plan) -> Iterator[str]:
     """Which colour is which root, where there are several."""
     if len(drawing.roots) < 2:
         return
-    for k, index in enumerate(drawing.roots):
-        node = drawing.nodes[index]
+    names = root_names(drawing)
+    for k, name in enumerate(names[:_ROOTS]):
         y = MARGIN + k * _ROW
-        text = fit(f"{_format.short(node.where)}  {node.text}", 12.0, 500)
         yield (
             f'<rect class="root-{k % SERIES}" x="{MARGIN:g}" y="{y:g}" width="12" height="12"'
-            f' rx="3"/><text class="title" x="{MARGIN + 20:g}" y="{y + 10:g}">{escape(text)}</text>'
+            f' rx="3"/><text class="title" x="{MARGIN + 20:g}" y="{y + 10:g}">'
+            f"{escape(fit(name, 12.0, 500))}</text>"
         )
+    if len(names) > _ROOTS:
+        y = MARGIN + _ROOTS * _ROW + 10
+        yield f'<text x="{MARGIN + 20:g}" y="{y:g}">and {len(names) - _ROOTS:,} more</text>'
+
+
+def root_names(drawing: Plan) -> list[str]:
+    """The roots of a legend: numbered, since several may be of one line."""
+    tops = [drawing.nodes[index] for index in drawing.roots]
+    return [f"{k + 1}  {_line_of(node)}" for k, node in enumerate(tops)]
+
+
+def _line_of(node: NodeInfo) -> str:
+    return f"{_format.short(node.where)}  {node.text}".rstrip()
 
 
 def tooltip(drawing: Plan, box: Box) -> str:
@@ -247,9 +258,11 @@ def tooltip(drawing: Plan, box: Box) -> str:
         rows.append(shape_text(box.shape))
     if box.kind == OP:
         node = drawing.nodes[box.nodes[0]]
-        rows += [node.module, f"{_format.short(node.where)}  {node.text}", node.state]
+        rows += [node.module, _line_of(node), node.state]
     elif box.detail:
         rows.append(box.detail)
+    elif len(box.nodes) == 1:
+        rows.append(_line_of(drawing.nodes[box.nodes[0]]))
     if box.nbytes or box.parameter_bytes:
         rows.append(
             f"keeps {_format.size(box.nbytes)} (and {_format.size(box.parameter_bytes)} of"
@@ -257,4 +270,6 @@ def tooltip(drawing: Plan, box: Box) -> str:
         )
     if box.kind != OP and box.released:
         rows.append(f"{box.released:,} released")
-    return "\n".join(filter(None, rows))
+    return "\n".join(
+        row if len(row) <= _TIP else f"{row[:_TIP]}\N{HORIZONTAL ELLIPSIS}" for row in rows if row
+    )

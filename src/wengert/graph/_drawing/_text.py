@@ -6,6 +6,7 @@ import html
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import accumulate
 
 _NARROW, _WIDE = set("iljtfrI.,:;|!'`()[]{} /\\-"), set("mwMW@%")
 
@@ -30,9 +31,10 @@ def fit(text: str, size: float, width: float) -> str:
     text = printable(text)
     if text_width(text, size) <= width:
         return text
-    while text and text_width(text + "\N{HORIZONTAL ELLIPSIS}", size) > width:
-        text = text[:-1]
-    return text.rstrip() + "\N{HORIZONTAL ELLIPSIS}"
+    dots = "\N{HORIZONTAL ELLIPSIS}"
+    widths = accumulate(map(_em, text), initial=_em(dots))
+    room = sum(size * w <= width for w in widths) - 1
+    return text[: max(room, 0)].rstrip() + dots
 
 
 def printable(text: str) -> str:

@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from wengert.graph._describe import LEAF, LIVE, NodeInfo
+from wengert.graph._describe import LEAF, NodeInfo
 from wengert.graph._drawing._repeats import Run, runs
 
 OP, MODULE, REPEAT, SECTION, PARAMETER, DATA = "op", "module", "repeat", "section", "leaf", "data"
+SERIES = 8  # colours for roots
 _MANY = 40  # members of a level
 _NAME = 20  # characters of a name that is made of two
 _FEW = 20  # members of a repetition that is shown item by item
@@ -51,10 +52,10 @@ class Part:
         return next(self.ops())
 
 
-def tree(nodes: Sequence[NodeInfo]) -> Part:
-    """The tree of all operations; leaves are not in it yet."""
+def tree(nodes: Sequence[NodeInfo], roots: int) -> Part:
+    """The tree of all operations behind so many roots; leaves are not in it yet."""
     root = _nested([n for n in nodes if n.state != LEAF])
-    signs = _Signs()
+    signs = _Signs(coloured=roots <= SERIES)
     for part in _bottom_up(root):
         part.members = [_flat(member) for member in part.members]
         signs.put(part)
@@ -77,6 +78,7 @@ def _bottom_up(root: Part) -> list[Part]:
 def _nested(ops: Sequence[NodeInfo]) -> Part:
     root = Part(MODULE, "")
     around: list[tuple[tuple[str, int] | None, Part]] = [(None, root)]
+    made: dict[int | None, Part] = {}
     for node in ops:
         depth = 0
         while (
@@ -92,6 +94,9 @@ def _nested(ops: Sequence[NodeInfo]) -> Part:
         op = Part(OP, node.op)
         op.node, op.shape = node, node.shape
         around[-1][1].members.append(op)
+        made[node.index] = op
+        if node.output is not None and node.inputs:
+            made[node.inputs[0]].shape = None  # it computes several tensors
     return root
 
 
@@ -122,7 +127,8 @@ def _short(part: Part) -> Part:
 class _Signs:
     """Numbers for structures: equal ones have equal numbers."""
 
-    def __init__(self) -> None:
+    def __init__(self, coloured: bool) -> None:
+        self.coloured = coloured  # whether parts of different roots are different
         self.known: dict[object, int] = {}
 
     def put(self, part: Part) -> None:
@@ -140,7 +146,8 @@ class _Signs:
     def _put_op(self, part: Part) -> None:
         node = part.node
         assert node is not None
-        key = node.op, node.where, _without_numbers(part.label), node.state == LIVE, node.roots
+        roots = node.roots if self.coloured else ()
+        key = node.op, node.where, _without_numbers(part.label), node.released, roots
         part.sign = self._number((*key, node.shape)), self._number(key)
 
     def _number(self, key: object) -> int:
@@ -220,9 +227,10 @@ def _name(item: Part) -> str:
 def _span(items: Sequence[Part]) -> str:
     """A name for neighbours: of modules with numbers, of one name, or of their lines."""
     names = [_name(item) for item in items]
-    first, last = (re.fullmatch(r"(.*?)(\d+)", names[k]) for k in (0, -1))
+    # A name that ends in a number, or in a first and a last one: "layers.3", "0-1".
+    first, last = (re.fullmatch(r"(.*?)(\d+)(?:\N{EN DASH}(\d+))?", names[k]) for k in (0, -1))
     if first and last and first[1] == last[1] and names[0] != names[-1]:
-        return f"{names[0]}\N{EN DASH}{last[2]}"
+        return f"{first[1]}{first[2]}\N{EN DASH}{last[3] or last[2]}"
     if names[0] and len(set(names)) == 1:
         return names[0]
     ops = {item.title for item in items if item.kind == OP}

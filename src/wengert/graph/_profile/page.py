@@ -8,7 +8,7 @@ from html import escape
 from typing import Any
 
 from wengert.graph import _format, _page
-from wengert.graph._drawing._svg import SERIES
+from wengert.graph._drawing._tree import SERIES
 from wengert.graph._profile.timeline import OTHERS, BackwardCall, Band, Course, Holding, Share
 
 _ROWS = 100

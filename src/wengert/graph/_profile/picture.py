@@ -8,8 +8,9 @@ from os.path import basename
 
 from wengert.graph import _format
 from wengert.graph._drawing._png import png_of
-from wengert.graph._drawing._svg import SERIES, colours
+from wengert.graph._drawing._svg import colours
 from wengert.graph._drawing._text import escape, fit
+from wengert.graph._drawing._tree import SERIES
 from wengert.graph._profile.timeline import OTHERS, Band, Course
 
 _WIDTH, _PLOT = 960, 300
