@@ -59,7 +59,7 @@ def backward(
     walk = _walk("backward()", retain_graph, create_graph)
     walk.accumulates = True
     if transforming():
-        raise _errors.inside_transform(walk)
+        raise _errors.inside_transform(walk.call)
     roots = _places(tensors, "tensors")
     nodes, seeds = _start(walk, roots, _cotangents(grad_tensors, len(roots)))
     targets = None if inputs is None else _retaining(_places(inputs, "inputs"), nodes, walk)
@@ -153,7 +153,7 @@ def _check_reached(
         if materialize:
             _zeros(x)
         elif not unused:
-            raise _errors.unused(i, e, walk)
+            raise _errors.unused(i, e, walk.call)
 
 
 def _zeros(place: Place) -> Tensor:
@@ -213,14 +213,14 @@ def _start(
             node, dtype = node_at(root, nodes), None
             shape = node.shape
         elif isinstance(root, Tracer) and not isinstance(root, Dual):
-            raise _errors.inside_transform(walk)
+            raise _errors.inside_transform(walk.call)
         elif root._edge is None:
-            raise _errors.no_graph(i, root, walk)
+            raise _errors.no_graph(i, root, walk.call)
         else:
             node, shape, dtype = root._edge, root._array.shape, root._array.dtype
         if g is None:
             if prod(shape) != 1:
-                raise _errors.non_scalar(shape, node, walk)
+                raise _errors.non_scalar(shape, node, walk.call)
             g = _one(shape, dtype or dtype_below(node))
         elif not isinstance(g, Tensor) or g._array.shape != shape:
             raise _unfit(walk, i, g, shape, node)
@@ -282,7 +282,7 @@ def _targets(wanted: list[Place], nodes: tuple[Node, ...], walk: Walk) -> list[N
         if isinstance(x, GradientEdge):
             found.append(node_at(x, list(nodes)))
         elif x._edge is None:
-            raise _errors.input_without_grad(f"inputs[{i}]", x, walk)
+            raise _errors.input_without_grad(f"inputs[{i}]", x, walk.call)
         else:
             found.append(x._edge)
     return found
@@ -328,7 +328,7 @@ def _results(
         g = take(e, None)
         if g is None:
             if not (unused or materialize):  # a user's backward returned None
-                raise _errors.unused(i, e, walk)
+                raise _errors.unused(i, e, walk.call)
             results.append(_zeros(x) if materialize else None)
         elif isinstance(g, Tensor):
             results.append(g)

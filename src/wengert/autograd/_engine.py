@@ -41,6 +41,7 @@ from wengert._core import (
 from wengert._references import ALONE
 from wengert.autograd import _errors
 from wengert.autograd._hooks import outputs_of, run_posthooks, run_prehooks, run_tensor_hooks
+from wengert.autograd._released import Interrupted, released, warn_released
 from wengert.kernels import buffers
 from wengert.ops.subscript import Slices, alive
 
@@ -169,7 +170,7 @@ class Walk:
                 self.check()
                 for other, pending, stops in others:
                     if self._disturbs(other, pending, stops):
-                        raise _errors.contended(self, other)
+                        raise _errors.contended(self.call, other.call, other.thread == self.thread)
                 running.walks.add(self)
                 running.begun.append(self._begun())
             self.run(seeds, lift)
@@ -250,7 +251,7 @@ class Walk:
                 raise node.state.refusal()
             if node.state.released:
                 if node.saved or not compatibility.lenient:
-                    raise _errors.released(self, node)
+                    raise released(self.call, node, self.order)
                 passed.append(node)
         newest = _storage.clock.newest
         for node in self.order:
@@ -259,7 +260,7 @@ class Walk:
             if node.saved and node not in self.stops:
                 self._check_saved(node)
         for node in passed:
-            _errors.warn_released(self, node)
+            warn_released(self.call, node)
 
     def _check_hidden(self, targets: set[Node]) -> None:
         """Raise if a released node may hide a way to a target: part of a gradient would be lost.
@@ -277,7 +278,7 @@ class Walk:
             for target in targets:
                 inner = target.state is not None and target.state.released is state.released
                 if target in state.below or (inner and target.seq < node.seq):
-                    raise _errors.released(self, node)
+                    raise released(self.call, node, self.order)
 
     def _check_saved(self, node: Node) -> None:
         for slot, _ in node.saved:
@@ -288,7 +289,7 @@ class Walk:
                 if type(value) is np.ndarray:
                     write = _storage.write_after(value, node.seq)
                     if write is not None:
-                        raise _errors.overwritten(self, node, slot, value, write)
+                        raise _errors.overwritten(self.call, node, slot, value, write)
 
     def _disturbs(self, other: Walk, pending: dict[Any, Any], stops: Any) -> bool:
         """Whether this walk and one that has begun share a node that one of them releases."""
@@ -356,7 +357,7 @@ class Walk:
 
     def interrupted(self) -> None:
         """Have those who come to what this call has released know that it came to nothing."""
-        call = self.mark.released = _errors.Interrupted(*self.call)
+        call = self.mark.released = Interrupted(*self.call)
         for node in self.order:
             if node.state is not None and node.state.released is self.call:
                 node.state.released = call
@@ -391,7 +392,7 @@ class Walk:
                     self._release(node, 2)
             self.mark.below.update(self.final)  # type: ignore[arg-type]  # leaves all of them
         except Exception as error:
-            _errors.explain(self, node, error)
+            _errors.explain(self.call, node, error)
             raise
 
     def _run_general(self, lift: Lift) -> None:
@@ -416,7 +417,7 @@ class Walk:
                 else:
                     self._release(node, 3)
         except Exception as error:
-            _errors.explain(self, node, error)
+            _errors.explain(self.call, node, error)
             raise
         finally:
             current.walk = outside

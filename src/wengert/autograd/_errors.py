@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
-import gc
-import re
-import warnings
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from wengert._core import Call, Cut, Leaf, Node, RawCut, Tensor
 from wengert._messages import here, message, more
-from wengert._storage import Write, line_of, place, text_of
-
-if TYPE_CHECKING:
-    from wengert.autograd._engine import Walk
-
-
-_RELEASED = (
-    "Trying to backward through the graph a second time (or directly access saved tensors after"
-    " they have already been freed)."
-)
+from wengert._storage import Write, place
 
 
 class GraphError(RuntimeError):
@@ -69,12 +55,6 @@ class GradcheckError(RuntimeError):
     """What `gradcheck` and `gradgradcheck` raise for a derivative that is wrong."""
 
 
-class Interrupted(Call):
-    """A call that something ended before the gradients that it computed had arrived."""
-
-    __slots__ = ()
-
-
 def made(node: Node) -> str:
     """The op of a node, its module if it has one, and its line."""
     path = node.site.path()
@@ -85,12 +65,7 @@ def made(node: Node) -> str:
 def called(call: Call | None) -> str:
     """A call and its line."""
     assert call is not None
-    return f"{call.what}  at {_line(call)}"
-
-
-def _line(call: Call | None) -> str:
-    assert call is not None
-    return place(call.code, call.lasti)
+    return f"{call.what}  at {place(call.code, call.lasti)}"
 
 
 def name_of(node: Node) -> str:
@@ -109,156 +84,7 @@ def origin(node: Node) -> str:
     return made(node) if node.edges else f"a leaf ({place(node.code, node.lasti)})"
 
 
-def released(walk: Walk, node: Node) -> GraphReleasedError:
-    """The error of a second backward: who released the node, and what joins the two graphs."""
-    assert node.state is not None
-    earlier = node.state.released
-    facts = [
-        ("this call", called(walk.call)),
-        ("released by", called(earlier)),
-        ("reached", made(node)),
-    ]
-    if isinstance(earlier, Interrupted):
-        cause = (
-            "The call that released it was interrupted: no .grad has changed, but part of the"
-            " graph is gone."
-        )
-        remedies = ["compute the loss again before this call"]
-        return GraphReleasedError(message("walk-interrupted", _RELEASED, facts, remedies, cause))
-    consumer = next((n for n in walk.order if node in n.edges), None)
-    if consumer is None:
-        cause = ""
-        remedies = [
-            "several losses: sum them and call backward once",
-            "the same loss again: compute it again before this call",
-        ]
-    else:
-        name = _variable(node, consumer)
-        other = _other_use(node)
-        if _line(earlier) == _line(walk.call):
-            anew = any(n is not node and _same_line(n, node) for n in walk.order)
-            cause, remedies = _in_a_loop(name, anew)
-        else:
-            cause, remedies = _ways_apart(name)
-            if other is not None and made(other) != made(consumer):
-                facts.append(("used by", made(other)))
-                cause = (
-                    f"The last two lines use {name or 'the same value'}, and the earlier call"
-                    " released its graph."
-                )
-        facts.append(("joined by", made(consumer)))
-    keep = 'keep the graph (and its memory): retain_graph=True, or "auto", at the earlier call,'
-    remedies.append(f"{keep} {_line(earlier)}")
-    return GraphReleasedError(message("graph-released", _RELEASED, facts, remedies, cause))
-
-
-def _same_line(a: Node, b: Node) -> bool:
-    return a.code is b.code and a.lasti == b.lasti
-
-
-def _in_a_loop(name: str, anew: bool) -> tuple[str, list[str]]:
-    """What is wrong where one line calls backward again; `anew`: each turn makes the value."""
-    cut = f"{name}.detach() for {name}" if name else "value.detach()"
-    joint = (
-        "gradients are to pass through all turns: sum the losses, and call backward once, after"
-        " the loop"
-    )
-    if anew:
-        cause = (
-            f"The last line uses {name or 'a value'} from a turn of the loop whose backward is"
-            " through."
-        )
-        apart = f"it should not pass gradients on: use {cut} in that line (an RNN's state between"
-        return cause, [f"{apart} windows)", joint]
-    cause = f"The last line uses {name or 'a value'} again, and the first backward released it."
-    return cause, [
-        "it is trained: compute it anew before each backward, inside of the loop",
-        f"it is not to be trained: use {cut} in that line",
-        joint,
-    ]
-
-
-def _ways_apart(name: str) -> tuple[str, list[str]]:
-    """What is wrong where two losses share a value, and what to do about it."""
-    cut = f"{name}.detach() for {name}" if name else "value.detach()"
-    used = f"{name}, of the graph" if name else "a value of the graph"
-    return f"The last line uses {used} that the earlier call released.", [
-        "both losses are wanted: sum them, (loss_a + loss_b).backward(), once",
-        f"only one of the two should pass gradients on: use {cut} where the other uses it"
-        " (a GAN's fake batch in the discriminator's loss, an RNN's state between windows)",
-        "the value is to be differentiated again: compute it again before this call",
-    ]
-
-
-_ASSIGNMENT = re.compile(r"(?P<name>(?:self\.)?[^\W\d]\w*)(?:: [^=]+)? ?(?P<sign>[-+*/@]?)=(?!=)")
-
-
-def _variable(node: Node, consumer: Node) -> str:
-    """What the lines call the result of `node` that `consumer` uses, where they are that plain."""
-    found = _ASSIGNMENT.match(text_of(node.code, node.lasti))
-    if found is None or node.code is not consumer.code:
-        return ""
-    used, name = text_of(consumer.code, consumer.lasti), found["name"]
-    target = _ASSIGNMENT.match(used)
-    if target is not None and not target["sign"]:
-        used = used[target.end() :]
-    return name if re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", used) else ""
-
-
-def _other_use(node: Node) -> Node | None:
-    """Who used a released node in the graph it was released with, where that is still known.
-
-    Under the torch alias released nodes keep their edges. Nothing leads from a node to those
-    that used it, so the garbage collector is asked.
-    """
-    assert node.state is not None
-    earlier = node.state.released
-    for referrer in gc.get_referrers(node):
-        for user in gc.get_referrers(referrer) if type(referrer) is tuple else (referrer,):
-            if not issubclass(type(user), Node) or node not in user.edges:
-                continue
-            if user.state is not None and user.state.released is earlier:
-                return user
-    return None
-
-
-def released_value(node: Node, wanted: str) -> GraphReleasedError:
-    """The error of reading a saved value that a backward has let go of."""
-    assert node.state is not None
-    facts = [
-        ("wanted", f"{wanted} of {made(node)}"),
-        ("released by", called(node.state.released)),
-    ]
-    remedies = [
-        "read it before that call",
-        "keep the graph (and its memory): retain_graph=True in that call",
-    ]
-    return GraphReleasedError(message("graph-released", _RELEASED, facts, remedies))
-
-
-_warned: set[tuple[str, int]] = set()
-
-
-def warn_released(walk: Walk, node: Node) -> None:
-    """Under the torch alias: PyTorch would have passed here, so we do, and say so once a line."""
-    key = walk.call.code.co_filename, line_of(walk.call.code, walk.call.lasti)
-    if key in _warned:
-        return
-    _warned.add(key)
-    assert node.state is not None
-    earlier = node.state.released
-    warnings.warn_explicit(
-        f"this backward passes {made(node)}, which was released by"
-        f" {_line(earlier)}. It saved nothing, so PyTorch lets it pass and"
-        " the gradient is right; wengert without the torch alias raises GraphReleasedError."
-        " Sum the losses, or keep the graph with retain_graph=True in the earlier call.\n"
-        + more("second-backward-passed"),
-        UserWarning,
-        *key,
-    )
-
-
-def overwritten(walk: Walk, node: Node, slot: str, value: np.ndarray, write: Write) -> GraphError:
+def overwritten(call: Call, node: Node, slot: str, value: np.ndarray, write: Write) -> GraphError:
     """The error of an in-place write to a saved value: who saved it, which line wrote."""
     writer = f"{write.by}  at {place(write.code, write.lasti)}"
     facts = [("written by", writer)]
@@ -283,7 +109,7 @@ def overwritten(walk: Walk, node: Node, slot: str, value: np.ndarray, write: Wri
             _out_of_place(write.by),
             "call backward before the write",
         ]  # fmt: skip
-    return overwritten_by(walk, node, slot, value, facts, remedies)
+    return overwritten_by(call, node, slot, value, facts, remedies)
 
 
 _SIGNS = {"__iadd__": "+", "__isub__": "-", "__imul__": "*", "__itruediv__": "/", "__ipow__": "**"}
@@ -313,7 +139,7 @@ def _owner(node: Node, source: Node) -> str:
 
 
 def overwritten_by(
-    walk: Walk, node: Node, slot: str, value: np.ndarray,
+    call: Call, node: Node, slot: str, value: np.ndarray,
     writer: list[tuple[str, str]], remedies: list[str],
 ) -> GraphError:  # fmt: skip
     """The error of a saved value that has changed; `writer` says what is known of that."""
@@ -322,27 +148,27 @@ def overwritten_by(
         f" operation: {slot.removeprefix('s_')!r} of {name_of(node)}, {value.dtype.name}"
         f" {list(value.shape)}."
     )
-    facts = [("this call", called(walk.call)), ("saved by", made(node)), *writer]
+    facts = [("this call", called(call)), ("saved by", made(node)), *writer]
     return SavedTensorOverwrittenError(message("saved-tensor-overwritten", head, facts, remedies))
 
 
-def no_graph(index: int, tensor: Tensor, walk: Walk) -> NoGraphError:
+def no_graph(index: int, tensor: Tensor, call: Call) -> NoGraphError:
     """The error of a root that does not require grad: which operation cut it off, and where."""
     head = (
         f"element {index} of tensors does not require grad and does not have a grad_fn: nothing"
         f" recorded this tensor of shape {list(tensor._array.shape)} and dtype"
         f" {tensor._array.dtype.name}"
     )
-    call = ("this call", called(walk.call))
+    this = ("this call", called(call))
     if tensor._cut is not None:
         text, facts, remedies = cut_by(tensor._cut)
-        return NoGraphError(message("no-graph", f"{head}: {text}.", [call, *facts], remedies))
+        return NoGraphError(message("no-graph", f"{head}: {text}.", [this, *facts], remedies))
     remedies = [
         "some input must require grad: model parameters, or x.requires_grad_()",
         "nothing between it and here may cut the graph: .detach(), .item(), .numpy(),"
         " torch.tensor(x), no_grad, argmax or a cast to integers",
     ]
-    return NoGraphError(message("no-graph", f"{head}.", [call], remedies))
+    return NoGraphError(message("no-graph", f"{head}.", [this], remedies))
 
 
 _CUTS = {
@@ -378,18 +204,18 @@ def cut_by(raw: RawCut) -> tuple[str, list[tuple[str, str]], list[str]]:
     return f"{cut.what} has no derivative", [("cut off by", by), *of], [remedy]
 
 
-def inside_transform(walk: Walk) -> GraphError:
+def inside_transform(call: Call) -> GraphError:
     """The error of a backward inside a function that is being transformed."""
     head = (
         "You are attempting to call Tensor.backward() (or perhaps using some torch.autograd.* APIs)"
         " inside of a function being transformed by vmap or grad. This is unsupported."
     )
-    if walk.accumulates:
+    if call.what == "backward()":
         head = "backward() called inside a functorch transform. This is not supported."
     return GraphError(message(
         "inside-transform",
         head,
-        [("this call", called(walk.call))],
+        [("this call", called(call))],
         [
             "inside, use torch.func.grad, vjp, jacrev, jacfwd or hessian",
             "call backward() outside of the transformed function, on its result",
@@ -397,13 +223,13 @@ def inside_transform(walk: Walk) -> GraphError:
     ))  # fmt: skip
 
 
-def non_scalar(shape: tuple[int, ...], node: Node, walk: Walk) -> NonScalarRootError:
+def non_scalar(shape: tuple[int, ...], node: Node, call: Call) -> NonScalarRootError:
     """The error of a root with several elements and no `gradient=`."""
     return NonScalarRootError(message(
         "non-scalar-root",
         "grad can be implicitly created only for scalar outputs, and this one has shape"
         f" {list(shape)}.",
-        [("this call", called(walk.call)), ("made by", made(node))],
+        [("this call", called(call)), ("made by", made(node))],
         [
             "reduce it first: .sum().backward() or .mean().backward()",
             "give the cotangent: .backward(gradient=torch.ones_like(y))",
@@ -411,9 +237,12 @@ def non_scalar(shape: tuple[int, ...], node: Node, walk: Walk) -> NonScalarRootE
     ))  # fmt: skip
 
 
-def contended(walk: Walk, other: Walk) -> GraphInUseError:
-    """The error of a walk over nodes that another one is using, if one of them releases."""
-    if other.thread == walk.thread:
+def contended(call: Call, other: Call, inside: bool) -> GraphInUseError:
+    """The error of a walk over nodes that another uses, if one of them releases.
+
+    `inside` says that the other one waits for this one.
+    """
+    if inside:
         text = (
             "backward inside of a backward: this call would release nodes that the call around it"
             " still needs."
@@ -428,15 +257,15 @@ def contended(walk: Walk, other: Walk) -> GraphInUseError:
             "sum the losses and call backward once",
             "pass retain_graph=True to both calls, and keep the other until both are through",
         ]
-    facts = [("this call", called(walk.call)), ("the other", called(other.call))]
+    facts = [("this call", called(call)), ("the other", called(other))]
     return GraphInUseError(message("graph-in-use", text, facts, remedies))
 
 
-def explain(walk: Walk, node: Node, error: Exception) -> None:
+def explain(call: Call, node: Node, error: Exception) -> None:
     """Note on an exception where in the graph it came up."""
     if isinstance(error, NanGradientError):
         return  # says so itself
-    error.add_note(f"in the derivative of {made(node)}\n  of {called(walk.call)}")
+    error.add_note(f"in the derivative of {made(node)}\n  of {called(call)}")
 
 
 class UnusedInputError(GraphError):
@@ -445,12 +274,12 @@ class UnusedInputError(GraphError):
     __module__ = "wengert.autograd"
 
 
-def unused(index: int, node: Node, walk: Walk) -> UnusedInputError:
+def unused(index: int, node: Node, call: Call) -> UnusedInputError:
     """The error of an input that no path leads to."""
     return UnusedInputError(
         f"The differentiated Tensor at index {index} appears to not have been used in the graph."
         " Set allow_unused=True if this is the desired behavior.\n"
-        f"  this call: {called(walk.call)}\n"
+        f"  this call: {called(call)}\n"
         f"  unused:    inputs[{index}], shape {list(node.shape)},"
         f" {'a leaf made' if not node.edges else 'made by ' + name_of(node)}"
         f" at {place(node.code, node.lasti)}\n"
@@ -462,13 +291,13 @@ def unused(index: int, node: Node, walk: Walk) -> UnusedInputError:
     )
 
 
-def input_without_grad(what: str, tensor: Tensor, walk: Walk) -> RuntimeError:
+def input_without_grad(what: str, tensor: Tensor, call: Call) -> RuntimeError:
     """The error of an input of `grad` that requires no gradient."""
     return RuntimeError(message(
         "input-without-grad",
         f"One of the differentiated Tensors does not require grad: {what}, of shape"
         f" {list(tensor._array.shape)}.",
-        [("this call", called(walk.call))],
+        [("this call", called(call))],
         [
             "requires_grad_() on it before it is used",
             "it was cut off (detach(), no_grad, .data): differentiate with respect to the tensor"

@@ -198,9 +198,9 @@ def _root(k: int, loss: Any, walk: Walk) -> Node:
     if not isinstance(loss, Tensor):
         raise TypeError(f"jac(): losses[{k}] must be Tensor, not {type(loss).__name__}")
     if loss._edge is None:
-        raise _errors.no_graph(k, loss, walk)
+        raise _errors.no_graph(k, loss, walk.call)
     if loss._array.size != 1:
-        raise _errors.non_scalar(loss._array.shape, loss._edge, walk)
+        raise _errors.non_scalar(loss._array.shape, loss._edge, walk.call)
     return loss._edge
 
 
@@ -208,7 +208,7 @@ def _target(k: int, param: Any, walk: Walk) -> Node:
     if not isinstance(param, Tensor):
         raise TypeError(f"jac(): params[{k}] must be Tensor, not {type(param).__name__}")
     if param._edge is None:
-        raise _errors.input_without_grad(f"params[{k}]", param, walk)
+        raise _errors.input_without_grad(f"params[{k}]", param, walk.call)
     return param._edge
 
 

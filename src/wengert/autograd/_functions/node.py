@@ -25,6 +25,7 @@ from wengert.autograd._functions.ctx import FunctionCtx, Inner, OfOutput
 from wengert.autograd._history import rewritten
 from wengert.autograd._refused import refusing
 from wengert.autograd._saved.packing import Hooks, Packed, check_unwritten, packed, shown
+from wengert.autograd._saved.values import SavedTensor, check_kept
 from wengert.autograd._transforms.tree import flatten
 from wengert.ops._operands import cast, sum_to
 from wengert.ops._variadic import Output, Partial, output_of
@@ -186,14 +187,10 @@ class FunctionNode(Node):
 
     @property
     def _raw_saved_tensors(self) -> tuple[Any, ...]:
-        from wengert.autograd._saved.values import SavedTensor
-
         self._check_kept()
         return tuple([SavedTensor(self, "s_saved", k) for k in range(self.count)])
 
     def _check_kept(self) -> None:
-        from wengert.autograd._saved.values import check_kept
-
         check_kept(self, "s_saved")
 
     def present(self, index: int) -> Any:

@@ -16,11 +16,13 @@ import numpy as np
 
 from wengert import _storage
 from wengert._core import (
+    Call,
     Leaf,
     Node,
-    SavedSlot,
     Site,
     Tensor,
+    caller,
+    getframe,
     memory_of,
     mode,
     new,
@@ -30,7 +32,6 @@ from wengert._core import (
 from wengert._messages import more
 from wengert._storage import clock
 from wengert.autograd import _errors
-from wengert.autograd._engine import Walk
 from wengert.ops._operands import constants
 
 Pack = Callable[[Tensor], Any]
@@ -200,7 +201,7 @@ def check_unwritten(node: Node, slot: str, array: np.ndarray, what: str) -> None
     """Raise if the memory of a saved array was written since; `what` wants to have it."""
     write = _storage.write_after(array, node.seq)
     if write is not None:
-        raise _errors.overwritten(Walk(what, False, False), node, slot, array, write)
+        raise _errors.overwritten(Call(what, *caller(getframe(1))), node, slot, array, write)
 
 
 def packed(node: Node, array: np.ndarray, tensor: Tensor, hooks: Hooks) -> Packed:
@@ -353,12 +354,3 @@ def arrays_in(value: Any) -> Iterator[np.ndarray]:
             yield from arrays_in(item)
     elif isinstance(value, dict):
         yield from arrays_in(list(value.values()))
-
-
-def _read(node: Node, slot: str, raw: bool) -> Any:
-    from wengert.autograd._saved.values import SavedTensor, read
-
-    return SavedTensor(node, slot) if raw else read(node, slot)
-
-
-SavedSlot.read = staticmethod(_read)

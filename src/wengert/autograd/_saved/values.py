@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Node, Tensor, mode, wrap
+from wengert._core import Node, SavedSlot, Tensor, mode, wrap
 from wengert._messages import more
 from wengert.autograd import _errors
+from wengert.autograd._released import released_value
 from wengert.autograd._saved.packing import (
     Hooks,
     Packed,
@@ -52,7 +53,7 @@ def check_kept(node: Node, slot: str) -> None:
     if state.refusal is not None:
         raise state.refusal()
     if state.released is not None:
-        raise _errors.released_value(node, described(slot))
+        raise released_value(node, described(slot))
 
 
 def restored(node: Node, slot: str, value: Any, edge: Node | None) -> Any:
@@ -147,3 +148,10 @@ class SavedTensor:
         """The hook that brings the value back, if there is one."""
         value = self._get()
         return value.unpack if type(value) is Packed else None
+
+
+def _read(node: Node, slot: str, raw: bool) -> Any:
+    return SavedTensor(node, slot) if raw else read(node, slot)
+
+
+SavedSlot.read = staticmethod(_read)

@@ -125,7 +125,7 @@ def _error(walk: Walk, node: Node, key: Key, array: np.ndarray) -> _errors.Graph
     since, until = _bounds(walk, node, key, array)
     writer = "no operation on tensors, but NumPy or other code that shares the memory"
     facts = [("written by", writer), ("after", since), ("before", until)]
-    return _errors.overwritten_by(walk, node, key[0], array, facts, [
+    return _errors.overwritten_by(walk.call, node, key[0], array, facts, [
         "write to a copy: t.detach().numpy().copy(), torch.from_numpy(a.copy())",
         "give the operation that saved it a .clone()",
         "call backward before the write",

@@ -34,8 +34,8 @@ from wengert._core import (
     wrap,
 )
 from wengert._messages import more
+from wengert._storage import Write
 from wengert.autograd import _errors
-from wengert.autograd._engine import Walk
 from wengert.autograd._mode import enable_grad
 from wengert.autograd._saved.packing import (
     Absent,
@@ -183,8 +183,12 @@ class Arguments:
         write = _storage.write_after(array, self.node.seq)
         if write is not None:
             name = i if i < self.count else self.names[i - self.count]
-            walk = Walk("running a checkpointed function again", False, False)
-            raise _errors.overwritten(walk, self.node, f"argument {name}", array, write)
+            raise _overwritten(self.node, f"argument {name}", array, write)
+
+
+def _overwritten(node: Node, slot: str, array: np.ndarray, write: Write) -> _errors.GraphError:
+    again = Call("running a checkpointed function again", *caller(getframe(1)))
+    return _errors.overwritten(again, node, slot, array, write)
 
 
 class _Group(threading.local):
@@ -377,8 +381,7 @@ class SecondRun:
             )
         write = _storage.write_after(array, node.seq) if _storage.clock.newest > node.seq else None
         if write is not None:
-            walk = Walk("running a checkpointed function again", False, False)
-            return _errors.overwritten(walk, node, place[0], array, write)
+            return _overwritten(node, place[0], array, write)
         return array
 
 

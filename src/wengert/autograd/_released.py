@@ -1,0 +1,178 @@
+"""The error of a second backward: who released the graph, and what joins the two."""
+
+from __future__ import annotations
+
+import gc
+import re
+import warnings
+from collections.abc import Sequence
+
+from wengert._core import Call, Node
+from wengert._messages import message, more
+from wengert._storage import line_of, place, text_of
+from wengert.autograd._errors import GraphReleasedError, called, made
+
+_RELEASED = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after"
+    " they have already been freed)."
+)
+
+
+class Interrupted(Call):
+    """A call that something ended before the gradients that it computed had arrived."""
+
+    __slots__ = ()
+
+
+def _line(call: Call | None) -> str:
+    assert call is not None
+    return place(call.code, call.lasti)
+
+
+def released(call: Call, node: Node, order: Sequence[Node]) -> GraphReleasedError:
+    """The error of a second backward that comes to `node`, one of the nodes of its plan."""
+    assert node.state is not None
+    earlier = node.state.released
+    facts = [
+        ("this call", called(call)),
+        ("released by", called(earlier)),
+        ("reached", made(node)),
+    ]
+    if isinstance(earlier, Interrupted):
+        cause = (
+            "The call that released it was interrupted: no .grad has changed, but part of the"
+            " graph is gone."
+        )
+        remedies = ["compute the loss again before this call"]
+        return GraphReleasedError(message("walk-interrupted", _RELEASED, facts, remedies, cause))
+    consumer = next((n for n in order if node in n.edges), None)
+    if consumer is None:
+        cause = ""
+        remedies = [
+            "several losses: sum them and call backward once",
+            "the same loss again: compute it again before this call",
+        ]
+    else:
+        name = _variable(node, consumer)
+        other = _other_use(node)
+        if _line(earlier) == _line(call):
+            anew = any(n is not node and _same_line(n, node) for n in order)
+            cause, remedies = _in_a_loop(name, anew)
+        else:
+            cause, remedies = _ways_apart(name)
+            if other is not None and made(other) != made(consumer):
+                facts.append(("used by", made(other)))
+                cause = (
+                    f"The last two lines use {name or 'the same value'}, and the earlier call"
+                    " released its graph."
+                )
+        facts.append(("joined by", made(consumer)))
+    keep = 'keep the graph (and its memory): retain_graph=True, or "auto", at the earlier call,'
+    remedies.append(f"{keep} {_line(earlier)}")
+    return GraphReleasedError(message("graph-released", _RELEASED, facts, remedies, cause))
+
+
+def _same_line(a: Node, b: Node) -> bool:
+    return a.code is b.code and a.lasti == b.lasti
+
+
+def _in_a_loop(name: str, anew: bool) -> tuple[str, list[str]]:
+    """What is wrong where one line calls backward again; `anew`: each turn makes the value."""
+    cut = f"{name}.detach() for {name}" if name else "value.detach()"
+    joint = (
+        "gradients are to pass through all turns: sum the losses, and call backward once, after"
+        " the loop"
+    )
+    if anew:
+        cause = (
+            f"The last line uses {name or 'a value'} from a turn of the loop whose backward is"
+            " through."
+        )
+        apart = f"it should not pass gradients on: use {cut} in that line (an RNN's state between"
+        return cause, [f"{apart} windows)", joint]
+    cause = f"The last line uses {name or 'a value'} again, and the first backward released it."
+    return cause, [
+        "it is trained: compute it anew before each backward, inside of the loop",
+        f"it is not to be trained: use {cut} in that line",
+        joint,
+    ]
+
+
+def _ways_apart(name: str) -> tuple[str, list[str]]:
+    """What is wrong where two losses share a value, and what to do about it."""
+    cut = f"{name}.detach() for {name}" if name else "value.detach()"
+    used = f"{name}, of the graph" if name else "a value of the graph"
+    return f"The last line uses {used} that the earlier call released.", [
+        "both losses are wanted: sum them, (loss_a + loss_b).backward(), once",
+        f"only one of the two should pass gradients on: use {cut} where the other uses it"
+        " (a GAN's fake batch in the discriminator's loss, an RNN's state between windows)",
+        "the value is to be differentiated again: compute it again before this call",
+    ]
+
+
+_ASSIGNMENT = re.compile(r"(?P<name>(?:self\.)?[^\W\d]\w*)(?:: [^=]+)? ?(?P<sign>[-+*/@]?)=(?!=)")
+
+
+def _variable(node: Node, consumer: Node) -> str:
+    """What the lines call the result of `node` that `consumer` uses, where they are that plain."""
+    found = _ASSIGNMENT.match(text_of(node.code, node.lasti))
+    if found is None or node.code is not consumer.code:
+        return ""
+    used, name = text_of(consumer.code, consumer.lasti), found["name"]
+    target = _ASSIGNMENT.match(used)
+    if target is not None and not target["sign"]:
+        used = used[target.end() :]
+    return name if re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", used) else ""
+
+
+def _other_use(node: Node) -> Node | None:
+    """Who used a released node in the graph it was released with, where that is still known.
+
+    Under the torch alias released nodes keep their edges. Nothing leads from a node to those
+    that used it, so the garbage collector is asked.
+    """
+    assert node.state is not None
+    earlier = node.state.released
+    for referrer in gc.get_referrers(node):
+        for user in gc.get_referrers(referrer) if type(referrer) is tuple else (referrer,):
+            if not issubclass(type(user), Node) or node not in user.edges:
+                continue
+            if user.state is not None and user.state.released is earlier:
+                return user
+    return None
+
+
+def released_value(node: Node, wanted: str) -> GraphReleasedError:
+    """The error of reading a saved value that a backward has let go of."""
+    assert node.state is not None
+    facts = [
+        ("wanted", f"{wanted} of {made(node)}"),
+        ("released by", called(node.state.released)),
+    ]
+    remedies = [
+        "read it before that call",
+        "keep the graph (and its memory): retain_graph=True in that call",
+    ]
+    return GraphReleasedError(message("graph-released", _RELEASED, facts, remedies))
+
+
+_warned: set[tuple[str, int]] = set()
+
+
+def warn_released(call: Call, node: Node) -> None:
+    """Under the torch alias: PyTorch would have passed here, so we do, and say so once a line."""
+    key = call.code.co_filename, line_of(call.code, call.lasti)
+    if key in _warned:
+        return
+    _warned.add(key)
+    assert node.state is not None
+    earlier = node.state.released
+    warnings.warn_explicit(
+        f"this backward passes {made(node)}, which was released by"
+        f" {_line(earlier)}. It saved nothing, so PyTorch lets it pass and"
+        " the gradient is right; wengert without the torch alias raises GraphReleasedError."
+        " Sum the losses, or keep the graph with retain_graph=True in the earlier call.\n"
+        + more("second-backward-passed"),
+        UserWarning,
+        *key,
+    )
