@@ -105,6 +105,7 @@ def test_findings_have_line_and_remedy(gan, open_page):
     unreached = next(text for text in found if "no gradient" in text)
     assert f"gan.py:{line(gan, 'self.spare')}" in unreached
     assert "Critic.spare (weight, bias)" in unreached
+    assert "its module was never called" in unreached
     assert "requires_grad_(False)" in unreached
     assert len(found) == 2
 
@@ -239,6 +240,14 @@ def test_failing_script_has_its_report(tmp_path, open_page):
     ending = page.inner_text(".ending")
     assert "ValueError: wrong <b>number</b>" in ending
     assert "train.py:6" in ending
+    assert page.inner_text("#findings .calm").startswith("Nothing beside what ended the run")
+
+
+def test_script_that_cannot_be_compiled_is_told_with_its_line(tmp_path, open_page):
+    result = report(tmp_path, "import torch\nx = (\n")
+    assert result.returncode == 1
+    page = open_page(tmp_path / "out.html")
+    assert page.inner_text(".ending .where") == "train.py:2"
 
 
 def test_exit_status_is_told(tmp_path, open_page):
@@ -262,6 +271,63 @@ def test_script_without_backward(tmp_path, open_page):
     titles = page.locator("main > section > h2:first-child").all_inner_texts()
     assert not {"Findings", "Graphs", "Memory", "Releases"} & set(titles)
     assert "Source" in titles
+
+
+def test_graphs_without_any_backward_are_told(tmp_path, open_page):
+    text = """
+        import torch
+        model = torch.nn.Linear(10, 10)
+        outputs = [model(torch.ones(5, 10)).exp() for _ in range(3)]
+        """
+    good(report(tmp_path, text, "--report-json", "out.json"))
+    page = open_page(tmp_path / "out.html")
+    found = page.inner_text(".finding")
+    assert "at the end 3 graphs of 6 operations and 1.2 kB are kept" in found
+    assert "train.py:4" in found
+    assert "outputs[0], global of __main__" in found
+    (data,) = json.loads((tmp_path / "out.json").read_text())["findings"]
+    assert data["kind"] == "no-backward"
+
+
+def test_what_grows_is_told_once(tmp_path):
+    text = """
+        import torch
+        w, state = torch.ones(3, requires_grad=True), torch.ones(3)
+        for _ in range(20):
+            state = (state * w).tanh()
+            state.sum().backward(retain_graph=True)
+        """
+    good(report(tmp_path, text, "--report-json", "out.json"))
+    found = json.loads((tmp_path / "out.json").read_text())["findings"]
+    assert [(one["kind"], one["where"].rpartition(":")[2]) for one in found] == [("leak", "5")]
+
+
+def test_reasons_name_their_lines(tmp_path, open_page):
+    text = """
+        import torch
+        from torch import nn
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body, self.head = nn.Linear(3, 3), nn.Linear(3, 1)
+            def forward(self, x):
+                return self.head(self.body(x).detach())
+        net = Net()
+        net(torch.ones(2, 3)).sum().backward()
+        """
+    result = wengert(
+        "run", "--report", "out.html", str(script(tmp_path, text, "train.py")), cwd=tmp_path
+    )
+    good(result)
+    assert (
+        "train.py:7: no gradient reached Net.body (weight, bias), 12 numbers, in 1 backward call:"
+        " its values were cut off from the graph; cut off by: detach()  at train.py:9"
+    ) in result.stderr
+    page = open_page(tmp_path / "out.html")
+    assert "detach() at train.py:9 return self.head(self.body(x).detach())" in " ".join(
+        page.inner_text(".finding").split()
+    )
+    assert page.locator(".finding a.where").all_inner_texts() == ["train.py:7", "train.py:9"]
 
 
 def test_interrupted_script_has_its_report(tmp_path, open_page):
@@ -356,13 +422,20 @@ def test_hostile_names_are_text(tmp_path, open_page):
 def test_place_that_cannot_be_written_is_told_at_once_and_does_no_harm(tmp_path):
     text = "import sys\nprint('working', file=sys.stderr)\nsys.exit(4)\n"
     file = script(tmp_path, text)
-    result = wengert("run", "--quiet", "--report", "no/out.html", str(file), cwd=tmp_path)
+    result = wengert("run", "--quiet", "--report", f"{file}/out.html", str(file), cwd=tmp_path)
     assert result.returncode == 4
     before, _, after = result.stderr.partition("working\n")
-    assert before == (f"wengert run: cannot write the report: there is no folder '{tmp_path}/no'\n")
-    assert after.startswith("wengert run: cannot write the report: FileNotFoundError")
+    cannot = "wengert run: cannot write the report: "
+    assert before == f"{cannot}there is no folder '{file}', and none can be made there\n"
+    assert after.startswith(f"{cannot}NotADirectoryError")
     folder = wengert("run", "--quiet", "--report", ".", str(file), cwd=tmp_path)
     assert folder.stderr.startswith("wengert run: cannot write the report: '.' is a folder\n")
+
+
+def test_folder_of_the_report_is_made(tmp_path):
+    file = script(tmp_path, "print(1)\n")
+    good(wengert("run", "--quiet", "--report", "a/b ä/out.html", str(file), cwd=tmp_path))
+    assert (tmp_path / "a" / "b ä" / "out.html").is_file()
 
 
 def test_report_stays_where_it_was_asked_for(tmp_path):

@@ -222,6 +222,26 @@ def test_optimizer_and_data_have_phases_of_their_own(tmp_path):
 
 
 @linux
+def test_time_of_watching_is_no_lines(tmp_path):
+    names, _ = planted(
+        tmp_path,
+        """
+        import wengert
+        from wengert import graph
+
+        def work():
+            kept = [wengert.ones(2, requires_grad=True) * k for k in range(500)]
+            return graph.live()
+        """,
+    )
+    names["work"]()
+    hotness, _ = sampled(names["work"])
+    assert hotness.seconds["report"] > 0
+    assert all("report" not in hot.seconds for hot in hotness.lines)
+    assert hotness.of_script == pytest.approx(hotness.total - hotness.seconds["report"])
+    assert sum(hot.total for hot in hotness.lines) <= hotness.of_script + 1e-9
+
+
 def test_signal_is_given_back():
     assert signal.getsignal(signal.SIGPROF) is signal.SIG_DFL
     sampled(lambda: time.sleep(0.05))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import time
 from xml.etree import ElementTree
 
 import pytest
@@ -182,6 +183,35 @@ def test_fragments_share_a_page(timeline, tmp_path, open_page):
     (tmp_path / "two.html").write_text(text)
     chart = open_page(tmp_path / "two.html")
     assert chart.locator(".timeline svg").count() == 2
+
+
+def test_what_the_first_step_loads_is_out_of_sight_at_first(tmp_path, open_page):
+    x = wengert.ones(10, requires_grad=True)
+    with wengert.graph.profile() as memory:
+        for step in range(12):
+            (x * (step + 1)).exp().sum().backward()
+            if not step:
+                time.sleep(0.3)
+    second = memory.timeline.calls[1].begin
+    memory.save(tmp_path / "timeline.html")
+    page = open_page(tmp_path / "timeline.html")
+    shown = page.locator(".call").evaluate_all("found => found.map((call) => call.dataset.call)")
+    assert shown[0] == "1"
+    page.click("text=Show all")
+    assert page.locator(".call").first.get_attribute("data-call") == "0"
+    assert second > 0.3
+
+
+def test_what_is_left_is_told_by_lines(tmp_path, open_page):
+    x = wengert.ones(10, requires_grad=True)
+    with wengert.graph.profile() as memory:
+        kept = [(x * k).exp() for k in range(3)]
+    memory.save(tmp_path / "timeline.html")
+    page = open_page(tmp_path / "timeline.html")
+    (row,) = page.locator("h2:text('Still held') + .scroll tbody tr").all_inner_texts()
+    assert row.split()[:3] == ["132", "B", "6"]
+    assert "kept = [(x * k).exp() for k in range(3)]" in row
+    assert len(kept) == 3
 
 
 def test_long_runs_make_small_pages():

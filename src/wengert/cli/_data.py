@@ -104,6 +104,8 @@ def failed(error: BaseException) -> Ending:
     frames = [(f.f_code.co_filename, line) for f, line in traceback.walk_tb(error.__traceback__)]
     users = [place for place in frames if is_users(place[0])]
     where = "{}:{}".format(*(users or frames)[-1]) if frames else ""
+    if isinstance(error, SyntaxError) and error.filename and not users:
+        where = f"{error.filename}:{error.lineno}"
     if isinstance(error, KeyboardInterrupt):
         return Ending("interrupted", None, text, where)
     return Ending("failed", 1, text, where)

@@ -21,6 +21,7 @@ def _lines(report: Report, script: str, seconds: float) -> Iterator[str]:
     head = f"wengert: {os.path.basename(script)}, {seconds:.1f} s"
     if not report.backward_calls:
         yield f"{head}, no backward call"
+        yield from _by_line("look at", map(_finding, report.findings))
         return
     calls = _count(report.backward_calls, "backward call")
     yield f"{head}, {calls} through {_count(report.nodes, 'operation')}"

@@ -57,7 +57,7 @@ def run(
         seen = None
         if watch is not None:
             seen = watch.stop()
-            found.findings = [*watch.findings(), *found.findings]
+            found.findings = watch.findings(found.findings)
         done = Run(
             script=target[0], arguments=tuple(target[1:]), file=file, folder=folder, began=began,
             seconds=seconds, ending=ending, report=found, seen=seen,
@@ -91,11 +91,17 @@ def _output(file: str | None) -> str | None:
     folder = os.path.dirname(path)
     if os.path.isdir(path):
         _complain(f"{file!r} is a folder")
-    elif not os.path.isdir(folder):
-        _complain(f"there is no folder {folder!r}")
+    elif not _made(folder):
+        _complain(f"there is no folder {folder!r}, and none can be made there")
     elif not os.access(path if os.path.exists(path) else folder, os.W_OK):
         _complain(f"no permission to write {path!r}")
     return path
+
+
+def _made(folder: str) -> bool:
+    with contextlib.suppress(OSError):
+        os.makedirs(folder, exist_ok=True)
+    return os.path.isdir(folder)
 
 
 def _complain(what: object) -> None:

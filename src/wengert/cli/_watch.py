@@ -19,6 +19,7 @@ from wengert.autograd import _engine
 from wengert.autograd._engine import Walk
 from wengert.graph import Finding, Leak, Profile, Timeline, live, profile
 from wengert.graph._captures import Capture, Captures
+from wengert.graph._format import size
 from wengert.graph._hotness import Hotness, Sampler
 from wengert.graph._memory import without_collecting
 from wengert.graph._nodes import alive, is_released
@@ -27,7 +28,7 @@ from wengert.nn.modules.module import register_module_forward_hook
 
 _PROFILED = 30  # backward calls
 _FIRST_CENSUS = 32  # backward calls; the profile is through by then, which a census would disturb
-_OLD = 10  # backward calls, as of `Census.leaks`
+OLD = 10  # backward calls, as of `Census.leaks`
 _CENSUS_SHARE = 0.01  # of the time since the one before
 
 
@@ -65,8 +66,9 @@ class Watch:
         self._unreached = Unreached(wengert.nn.Module)
         self._profile: Profile | None = None
         self._leaks: dict[str, tuple[int, list[Leak]]] = {}  # by line: at which call, which
+        self._unused: list[Finding] = []
         self._calls, self._next_census = 0, _FIRST_CENSUS
-        self._marks: deque[int] = deque(maxlen=_OLD)  # the latest node of each of the last calls
+        self._marks: deque[int] = deque(maxlen=OLD)  # the latest node of each of the last calls
         self._rested = perf_counter()
         self._failed = False
 
@@ -83,6 +85,8 @@ class Watch:
         if self._profile is not None:
             self._profile.stop()
         self._take_census()
+        if not self._calls:
+            self._unused = _unused()
         leaks = [(calls, leak) for calls, of_line in self._leaks.values() for leak in of_line]
         leaks.sort(key=lambda pair: pair[1].nbytes, reverse=True)
         return Seen(
@@ -92,12 +96,14 @@ class Watch:
             hotness=self._sampler.hotness(),
         )
 
-    def findings(self) -> list[Finding]:
-        """Leaks, and parameters without a gradient."""
+    def findings(self, others: list[Finding]) -> list[Finding]:
+        """Leaks, parameters without a gradient, and what others have found."""
         leaks = [leak for _, of_line in self._leaks.values() for leak in of_line]
         leaks.sort(key=lambda leak: leak.nbytes, reverse=True)
+        if any(leak.kind in ("sum", "average", "state") for leak in leaks):  # says more of the same
+            others = [found for found in others if found.kind != "growing-graph"]
         found = [Finding("leak", leak.where, 1, leak.text) for leak in leaks]
-        return found + self._unreached.findings()
+        return [*found, *self._unreached.findings(), *self._unused, *others]
 
     def _observe(self, walk: Walk, when: str) -> None:
         self._safely(self._before if when == "before" else self._after, walk)
@@ -150,7 +156,27 @@ class Watch:
 
     def _any_is_old(self, things: list[Any]) -> bool:
         """Whether an operation that is not released was recorded many calls ago."""
-        if len(self._marks) < _OLD:
+        if len(self._marks) < OLD:
             return False
         _, nodes = alive(things)
         return any(node.seq <= self._marks[0] and not is_released(node) for node in nodes)
+
+
+def _unused() -> list[Finding]:
+    """The graphs that are there at the end of a program without a backward."""
+    census = live()
+    if not census.graphs:
+        return []
+    graph, count = census.graphs[0], len(census.graphs)
+    nodes = sum(g.nodes for g in census.graphs)
+    keep = "a graph of" if count == 1 else f"{count:,} graphs of"
+    text = (
+        f"no backward was called, and at the end {keep} {nodes:,} operations and"
+        f" {size(census.nbytes)} are kept"
+    )
+    held = tuple(("held by", str(holder)) for holder in graph.tops[0].holders[:1])
+    remedies = (
+        "compute under torch.no_grad() what needs no gradient",
+        "call backward() on a loss",
+    )
+    return [Finding("no-backward", graph.where, 1, text, held, remedies)]

@@ -43,8 +43,8 @@ class HotLine:
         samples: how often the run was seen there.
         seconds: the time that this stands for, by phase: ``"forward"`` is time inside of the
             package, ``"backward"`` below a backward call, ``"optimizer"`` and ``"data"`` inside
-            of ``torch.optim`` and ``torch.utils.data``, ``"report"`` is the cost of watching,
-            and ``"other"`` all the rest: Python, other packages, waiting.
+            of ``torch.optim`` and ``torch.utils.data``, and ``"other"`` all the rest: Python,
+            other packages, waiting. The cost of watching, ``"report"``, is no line's.
     """
 
     where: str
@@ -95,6 +95,11 @@ class Hotness:
     def total(self) -> float:
         """Seconds of all phases."""
         return sum(self.seconds.values())
+
+    @property
+    def of_script(self) -> float:
+        """Seconds of all phases but that of watching."""
+        return self.total - self.seconds["report"]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dicts, lists, strings and numbers."""
@@ -167,7 +172,7 @@ class Sampler:
                 phase = "forward" if phase == "other" else phase
                 op = op or (file[4:-1] if kind == "op" else None)
             frame = frame.f_back
-        if frame is not None:
+        if frame is not None and phase != "report":
             line = file, frame.f_lineno or 0
             phase = self._called_by(frame) or phase
             self._lines.setdefault(line, _Tally()).add(phase, seconds)
@@ -203,6 +208,7 @@ _PARTS: dict[str, Phase] = {
     os.path.join("optim", ""): "optimizer",
     os.path.join("utils", "data", ""): "data",
     os.path.join("graph", ""): "report",
+    os.path.join("cli", ""): "report",
 }
 
 

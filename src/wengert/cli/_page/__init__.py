@@ -85,13 +85,15 @@ def _head(run: Run, places: Places) -> str:
     colour, words = _ENDINGS[run.ending.kind]
     words = words.format(status=run.ending.status)
     report = run.report
-    command = shlex.join([run.script, *run.arguments])
+    command = (
+        "wengert run " + ("" if run.file else "-m ") + shlex.join([run.script, *run.arguments])
+    )
     facts = [("time", _sections.took(run.seconds), "")]
     if report.backward_calls:
         facts += [
             ("backward calls", f"{report.backward_calls:,}", ""),
             ("operations", f"{report.nodes:,}", ""),
-            ("peak of saved values", size(report.memory.peak), ""),
+            ("most saved for a backward", size(report.memory.peak), ""),
         ]
     names = " · ".join(f"{name} {version}" for name, version in versions().items())
     none = "" if report.backward_calls else '<p class="calm">The script made no backward call.</p>'

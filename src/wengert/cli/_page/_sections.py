@@ -23,6 +23,7 @@ from wengert.cli._page._parts import (
     text,
 )
 from wengert.cli._page._places import Places, anchor
+from wengert.cli._watch import OLD
 from wengert.graph import Finding, Leak, Line, Report, Timeline
 from wengert.graph._captures import Capture
 from wengert.graph._describe import LEAF, GraphReport, Group, NodeInfo
@@ -38,11 +39,17 @@ _KINDS = {
     "second-backward": "A second backward through a released graph",
     "leak": "A graph outlives its step",
     "no-gradient": "Parameters that no gradient reaches",
+    "no-backward": "Graphs that no backward goes through",
 }
 _NO_FINDINGS = (
-    "Nothing to look at: no graph grew or outlived its step, none was retained for nothing, and"
-    " every parameter that wants a gradient got one."
+    "no graph grew or outlived its step, none was retained for nothing, and every parameter that"
+    " wants a gradient got one."
 )
+_TOO_FEW = (
+    "no graph was retained for nothing, and every parameter that wants a gradient got one. What"
+    " outlives its step would show after some ten backward calls."
+)
+_SHARE = "of the time of the whole run, but for that of watching"
 _PHASES: dict[Phase, str] = {
     "forward": "forward: operations and modules",
     "backward": "backward calls",
@@ -55,14 +62,22 @@ _PHASES: dict[Phase, str] = {
 
 def findings(run: Run, places: Places) -> str:
     """What to look at, the line and the remedy."""
-    if not run.report.backward_calls:
-        return ""
     if not run.report.findings:
-        return f'<p class="calm">{_NO_FINDINGS}</p>'
+        return _calm(run)
     assert run.seen is not None
     leaks = [_leak(calls, leak, places) for calls, leak in run.seen.leaks]
     others = [_finding(found, places) for found in run.report.findings if found.kind != "leak"]
     return "".join(leaks + others)
+
+
+def _calm(run: Run) -> str:
+    if not run.report.backward_calls:
+        return ""
+    begin = (
+        "Nothing beside what ended the run" if run.ending.kind == "failed" else "Nothing to look at"
+    )
+    rest = _NO_FINDINGS if run.report.backward_calls >= OLD else _TOO_FEW
+    return f'<p class="calm">{begin}: {rest}</p>'
 
 
 def _leak(calls: int, leak: Leak, places: Places) -> str:
@@ -139,7 +154,7 @@ def lines(hotness: Hotness, saved: dict[str, int], places: Places) -> str:
     columns = [
         *_LINE,
         Column("phases", "to the scale of the hottest line", number=False),
-        Column("share", "of the time of the whole run"),
+        Column("share", _SHARE),
         Column("seconds"),
         Column("forward", "seconds inside of wengert"),
         Column("backward", "seconds below backward and grad calls"),
@@ -148,14 +163,14 @@ def lines(hotness: Hotness, saved: dict[str, int], places: Places) -> str:
         Column("saves", "bytes that the line's operations saved, in the graphs above"),
     ]
     most = max((line.total for line in hotness.lines), default=0.0)
-    rows = []
+    rows, whole = [], hotness.of_script
     for line in hotness.lines:
         parts = [(phase, line.seconds.get(phase, 0.0) / most) for phase in PHASES]
         forward, backward = (line.seconds.get(p, 0.0) for p in ("forward", "backward"))
         rows.append([
             *_line(line.where, line.text, places),
             Cell(_bar(parts), line.total),
-            share(line.total / hotness.total),
+            share(line.total / whole),
             seconds(line.total), seconds(forward), seconds(backward),
             seconds(line.total - forward - backward),
             count(line.samples), nbytes(saved.get(line.where, 0)),
@@ -178,7 +193,7 @@ def sources(hotness: Hotness, saved: dict[str, int], places: Places) -> str:
             rows.append(
                 f'<tr id="{anchor(k, number)}" style="--heat:{total / most:.3f}">'
                 f'<td class="no">{number}</td>'
-                f'<td class="number">{percent(total / hotness.total) if hot else ""}</td>'
+                f'<td class="number">{percent(total / hotness.of_script) if hot else ""}</td>'
                 f'<td class="number muted">{size(kept) if kept else ""}</td>'
                 f"<td><code>{escape(content.rstrip())}</code></td></tr>"
             )
@@ -298,15 +313,18 @@ def _shape(shape: Sequence[int] | None) -> str:
 def memory(
     report: Report, timeline: Timeline | None, chart: Fragment | None, places: Places
 ) -> str:
-    """The most bytes that graphs held in the run, and how they came and went in its first calls."""
+    """What backwards found held in the run, and how it came and went in its first calls."""
     if timeline is None or chart is None:
         return ""
     found, calls = report.memory, len(timeline.calls)
+    leaking = any(one.kind == "leak" for one in report.findings)
+    leaks = ' What <a href="#findings">outlives its step</a> comes on top.' if leaking else ""
     which = f"The first {calls:,} calls" if calls < report.backward_calls else "All calls"
     return (
-        f"<p>When a backward began, graphs held at most <strong>{size(found.peak)}</strong>, at"
-        f" {places.link(found.peak_at)}. After the last one they held {size(found.after)}."
-        f" {which} in detail:</p>{chart.body}"
+        f"<p>The graph of a backward, with those that earlier ones had kept, held at most"
+        f" <strong>{size(found.peak)}</strong>, at {places.link(found.peak_at)}; after the last one"
+        f" {size(found.after)}.{leaks} {which} in detail, with all that graphs held:</p>"
+        f"{chart.body}"
     )
 
 
@@ -371,7 +389,7 @@ def operations(report: Report, hotness: Hotness) -> str:
         Column("seconds"),
         Column("forward", "seconds in calls of the operation"),
         Column("backward", "seconds in its derivative"),
-        Column("share", "of the time of the whole run"),
+        Column("share", _SHARE),
     ]
     times: dict[str, tuple[float, float]] = {}
     for op in hotness.ops:
@@ -379,7 +397,7 @@ def operations(report: Report, hotness: Hotness) -> str:
         forward, backward = times.get(name, (0.0, 0.0))
         times[name] = forward + op.forward, backward + op.backward
     passed = _passed(report, times)
-    total = hotness.total or 1.0
+    total = hotness.of_script or 1.0
     rows = []
     for name in {**times, **passed}:
         forward, backward = times.get(name, (0.0, 0.0))

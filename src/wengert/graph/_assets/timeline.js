@@ -37,7 +37,7 @@ function lastUpTo(numbers, value) {
 }
 
 function drawTimeline(place, data) {
-  const view = { group: "line", low: 0, high: data.seconds || 1, band: null, call: null, at: null };
+  const view = { group: "line", low: data.low, high: data.seconds || 1, band: null, call: null, at: null };
   const calls = data.calls.map(([where, begin, end, nodes, before, after, released, flags], index) => {
     const [what, line, text] = data.places[where];
     const [retains, raised] = [(flags & 1) > 0, (flags & 2) > 0];

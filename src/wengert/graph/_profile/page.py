@@ -9,9 +9,18 @@ from typing import Any
 
 from wengert.graph import _format, _page
 from wengert.graph._drawing._tree import SERIES
-from wengert.graph._profile.timeline import OTHERS, BackwardCall, Band, Course, Holding, Share
+from wengert.graph._profile.timeline import (
+    OTHERS,
+    BackwardCall,
+    Band,
+    Course,
+    Holding,
+    Share,
+    shares,
+)
 
 _ROWS = 100
+_STEPS = 10  # calls from which on the first one may be left out of what is shown at first
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +57,7 @@ def fragment(timeline: Course, name: str = "timeline") -> Fragment:
         _calls(timeline),
     ]
     if timeline.left:
-        body += ["<h2>Still held at the end</h2>", _left(timeline)]
+        body += ["<h2>Still held at the end of the recording</h2>", _left(timeline)]
     return Fragment("\n".join(body), ("timeline.css",), ("timeline.js",), {name: _data(timeline)})
 
 
@@ -69,7 +78,7 @@ def _figures(timeline: Course) -> str:
     figures = [
         ("peak", _format.size(peak.nbytes)),
         ("of leaves, besides", _format.size(peak.leaf_bytes)),
-        ("at the end", _format.size(timeline.left_bytes)),
+        ("at its end", _format.size(timeline.left_bytes)),
         ("backward calls", f"{len(timeline.calls):,}"),
         ("recorded", _format.duration(timeline.seconds)),
     ]
@@ -133,17 +142,22 @@ def _nodes(timeline: Course, found: Sequence[Holding]) -> str:
 
 
 def _left(timeline: Course) -> str:
+    since: dict[tuple[str, str], float] = {}
+    for node in timeline.left:
+        key = node.where, node.text
+        since[key] = min(node.since, since.get(key, node.since))
+    found = shares((n.where, n.text, n) for n in timeline.left)
     rows = [
         [
-            _number(_format.size(node.nbytes)),
-            _node(node),
-            _code(node.where, node.text),
-            _number(_format.duration(node.since)),
+            _number(_format.size(share.nbytes)),
+            _number(f"{share.nodes:,}"),
+            _code(share.name, share.text),
+            _number(_format.duration(since[share.name, share.text])),
         ]
-        for node in timeline.left[:_ROWS]
+        for share in found[:_ROWS]
     ]
-    head = ["bytes", "node, module", "line", "since"]
-    return f'<div class="scroll">{_table(head, rows, {0, 3})}</div>{_more(len(timeline.left))}'
+    head = ["bytes", "nodes", "line", "since"]
+    return f'<div class="scroll">{_table(head, rows, {0, 1, 3})}</div>{_more(len(found))}'
 
 
 def _calls(timeline: Course) -> str:
@@ -230,6 +244,7 @@ def _data(timeline: Course) -> dict[str, Any]:
     ]  # fmt: skip
     return {
         "seconds": timeline.seconds,
+        "low": _low(timeline),
         "times": timeline.times,
         "total": timeline.total,
         "first": timeline.telling,
@@ -241,6 +256,20 @@ def _data(timeline: Course) -> dict[str, Any]:
         "calls": calls,
         "peak": {"at": timeline.peak.seconds, "bytes": timeline.peak.nbytes},
     }
+
+
+def _low(timeline: Course) -> float:
+    """From when on the chart is shown at first: what the first step loads may take most of it."""
+    if len(timeline.calls) < _STEPS:
+        return 0.0
+    second = timeline.calls[1].begin
+    later = max(
+        (held for at, held in zip(timeline.times, timeline.total, strict=True) if at >= second),
+        default=0,
+    )
+    if second < timeline.seconds / 2 or later < timeline.peak.nbytes:
+        return 0.0
+    return second - 0.2 * (timeline.seconds - second)
 
 
 def _band(band: Band) -> dict[str, Any]:
