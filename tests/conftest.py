@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import importlib.util
 import os
+import sys
 
 import pytest
 
@@ -12,6 +13,10 @@ from tests.browser import browser as browser
 from tests.browser import open_page as open_page
 
 PARITY = os.environ.get("PARITY", "1") != "0" and importlib.util.find_spec("torch") is not None
+
+# Bytecode is kept, whatever the shell says: hundreds of processes would compile the package anew.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
