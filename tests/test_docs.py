@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.cli.process import Result, forked
 from tests.source import ROOT, modules
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -20,10 +19,9 @@ def relative(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-def run(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run one of tools/ in a fresh interpreter: no torch in it, no settings of other tests."""
-    command = [sys.executable, f"tools/{script}", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+def run(script: str, *arguments: str) -> Result:
+    """Run one of tools/ in a process without torch and without settings of other tests."""
+    return forked("wengert", f"tools/{script}", *arguments)
 
 
 # The pages of errors are run by test_explanations.

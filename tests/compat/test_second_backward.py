@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 
 import pytest
 
@@ -32,9 +33,9 @@ def test_gradient_is_right_and_a_warning_names_the_lines(tmp_path):
 
 
 @pytest.mark.torch
-@pytest.mark.slow
-def test_pytorch_gives_the_same(tmp_path):
-    assert json.loads(good(python(str(script(tmp_path, SHARED))))) == EXPECTED
+def test_pytorch_gives_the_same(torch, capsys):
+    exec(textwrap.dedent(SHARED), {})
+    assert json.loads(capsys.readouterr().out) == EXPECTED
 
 
 def test_one_warning_for_each_line(tmp_path):

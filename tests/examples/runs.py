@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.cli.process import good, python, wengert
+from tests.cli.process import forked, good
 from tests.source import ROOT
 
 NUMBER = r"(-?[\d,]+(?:\.\d+)?(?:e[+-]\d+)?)"
@@ -14,7 +14,13 @@ NUMBER = r"(-?[\d,]+(?:\.\d+)?(?:e[+-]\d+)?)"
 
 def run(name: str, *arguments: str) -> str:
     """What an example prints on wengert."""
-    return good(wengert("run", "--quiet", str(ROOT / "examples" / name), *arguments))
+    command = ("-m", "wengert", "run", "--quiet")
+    return good(forked("wengert sklearn", *command, str(ROOT / "examples" / name), *arguments))
+
+
+def run_on_pytorch(name: str, *arguments: str) -> str:
+    """What an example prints on PyTorch."""
+    return good(forked("torch sklearn", str(ROOT / "examples" / name), *arguments))
 
 
 def after(label: str, output: str) -> list[float]:
@@ -29,6 +35,6 @@ def after(label: str, output: str) -> list[float]:
 
 def same_on_pytorch(name: str, *arguments: str, labels: tuple[str, ...], tolerance: float) -> None:
     """The numbers after these labels are those of the same script on PyTorch."""
-    ours, theirs = run(name, *arguments), good(python(str(ROOT / "examples" / name), *arguments))
+    ours, theirs = run(name, *arguments), run_on_pytorch(name, *arguments)
     for label in labels:
         assert after(label, ours) == pytest.approx(after(label, theirs), abs=tolerance), label

@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.process import good, python
-from tests.examples.runs import after, run, same_on_pytorch
-from tests.source import ROOT
+from tests.examples.runs import after, run, run_on_pytorch
 
 pytest.importorskip("sklearn")
 
@@ -32,14 +30,11 @@ def test_saves_and_loads(tmp_path: Path) -> None:
 
 
 @pytest.mark.torch
-def test_losses_are_pytorchs() -> None:
-    same_on_pytorch("inference.py", "--epochs", "1", *QUICK, labels=(": loss",), tolerance=1e-3)
-
-
-@pytest.mark.torch
-def test_pytorch_reads_the_weights(tmp_path: Path) -> None:
-    arguments = ("--weights", str(tmp_path / "digits.pt"), "--epochs", "1", *QUICK)
-    ours = run("inference.py", *arguments)
-    theirs = good(python(str(ROOT / "examples" / "inference.py"), *arguments))
-    assert "loss" not in theirs
-    assert after(ACCURACY, ours) == after(ACCURACY, theirs)
+def test_losses_are_pytorchs_and_it_reads_the_weights(tmp_path: Path) -> None:
+    training = ("--epochs", "1", *QUICK)
+    reading = ("--weights", str(tmp_path / "digits.pt"), *training)
+    ours = run("inference.py", *reading)
+    trained, loaded = (run_on_pytorch("inference.py", *a) for a in (training, reading))
+    assert after(": loss", ours) == pytest.approx(after(": loss", trained), abs=1e-3)
+    assert "loss" not in loaded
+    assert after(ACCURACY, ours) == after(ACCURACY, loaded)

@@ -7,9 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from tests.cli.process import good, python
-from tests.examples.runs import after, run
-from tests.source import ROOT
+from tests.examples.runs import after, run, run_on_pytorch
 
 pytest.importorskip("sklearn")
 
@@ -35,6 +33,6 @@ def test_learns() -> None:
 
 @pytest.mark.torch
 def test_losses_are_pytorchs() -> None:
-    theirs = good(python(str(ROOT / "examples" / "multitask.py"), "--epochs", "1"))
+    theirs = run_on_pytorch("multitask.py", "--epochs", "1")
     ours = run("multitask.py", "--epochs", "1")
     np.testing.assert_allclose(losses(ours), losses(theirs), rtol=1e-4, atol=2e-3)

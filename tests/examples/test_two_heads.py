@@ -7,7 +7,8 @@ import re
 
 import pytest
 
-from tests.cli.process import good, python, wengert
+from tests.cli.process import wengert
+from tests.examples.runs import run, run_on_pytorch
 from tests.source import ROOT
 
 pytest.importorskip("sklearn")
@@ -49,7 +50,7 @@ def test_one_epoch(tmp_path):
 
 @pytest.mark.slow
 def test_learns_on_wengert():
-    digit, odd = accuracies(good(wengert("run", "--quiet", str(SCRIPT))))
+    digit, odd = accuracies(run(SCRIPT.name))
     assert digit >= 97
     assert odd >= 97
 
@@ -57,6 +58,6 @@ def test_learns_on_wengert():
 @pytest.mark.slow
 @pytest.mark.torch
 def test_learns_on_pytorch():
-    digit, odd = accuracies(good(python(str(SCRIPT))))
+    digit, odd = accuracies(run_on_pytorch(SCRIPT.name))
     assert digit >= 97
     assert odd >= 97

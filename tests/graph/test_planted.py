@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.process import good, python
+from tests.cli.process import forked, good
 from tests.source import ROOT
 
 FOLDER = Path(__file__).parent
@@ -32,9 +32,9 @@ EXAMPLES = {
 }
 
 
-def watched(path: Path, *arguments: str) -> dict[str, Any]:
+def watched(path: Path, *arguments: str, libraries: str = "wengert") -> dict[str, Any]:
     """What the lint and the recorder made of a script, in its middle and at its end."""
-    output = good(python("-m", "tests.graph.watch", str(path), *arguments, cwd=ROOT))
+    output = good(forked(libraries, "-m", "tests.graph.watch", str(path), *arguments))
     return json.loads(output.splitlines()[-1])
 
 
@@ -69,7 +69,8 @@ def test_examples_are_sound(name: str, tmp_path: Path) -> None:
     written = {"style_transfer.py": ("--out", "out.png"), "inference.py": ("--weights", "w.pt")}
     option, file = written.get(name, ("", ""))
     more = (option, str(tmp_path / file)) if option else ()
-    seen = watched(ROOT / "examples" / name, *EXAMPLES[name].split(), *more)
+    script = ROOT / "examples" / name
+    seen = watched(script, *EXAMPLES[name].split(), *more, libraries="wengert sklearn")
     assert seen["middle"]
     assert [*seen["middle"].values(), seen["end"]] == [[]] * (len(seen["middle"]) + 1)
     assert seen["findings"] == []
