@@ -24,6 +24,7 @@ from wengert._core import (
     wrap,
 )
 from wengert._messages import message, more
+from wengert._signatures import signature
 from wengert.autograd import _errors
 from wengert.autograd._functions.ctx import FunctionCtx as FunctionCtx
 from wengert.autograd._functions.node import FunctionNode as FunctionNode
@@ -177,16 +178,16 @@ def _positional(
     forward, setup = function.forward, has_setup(function)
     known = function._signature
     if known is None or known[0] is not forward:
-        signature = inspect.signature(forward)
-        kinds = [p.kind for p in signature.parameters.values()]
+        found = signature(forward)
+        kinds = [p.kind for p in found.parameters.values()]
         simple = all(k is inspect.Parameter.POSITIONAL_OR_KEYWORD for k in kinds)
-        known = function._signature = forward, signature, len(kinds) if simple else -1
-    _, signature, count = known
+        known = function._signature = forward, found, len(kinds) if simple else -1
+    _, expected, count = known
     if len(args) == count and not kwargs and setup:
         return args
     context = () if setup else (None,)
     try:
-        bound = signature.bind(*context, *args, **kwargs)
+        bound = expected.bind(*context, *args, **kwargs)
     except TypeError as error:
         raise TypeError(f"{function.__name__}.apply(): forward() {error}") from None
     if bound.kwargs:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 from wengert import _random
+from wengert._signatures import signature
 from wengert.nn._module import Module
 
 
@@ -23,7 +23,7 @@ def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
     """
     if not issubclass(module_cls, Module):
         raise RuntimeError(f"Expected a Module; got {module_cls}")
-    if "device" not in inspect.signature(module_cls).parameters:
+    if "device" not in signature(module_cls).parameters:
         raise RuntimeError("Module must support a 'device' arg to skip initialization")
     state = _random.default_generator.get_state()
     try:
