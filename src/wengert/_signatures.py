@@ -13,8 +13,8 @@ def signature(function: Callable[..., Any]) -> inspect.Signature:
 
     Since Python 3.14 they are evaluated when somebody asks, and may name what does not exist.
     """
-    if sys.version_info < (3, 14):
-        return inspect.signature(function)
-    from annotationlib import Format
+    if sys.version_info >= (3, 14):
+        from annotationlib import Format
 
-    return inspect.signature(function, annotation_format=Format.STRING)
+        return inspect.signature(function, annotation_format=Format.STRING)
+    return inspect.signature(function)

@@ -6,6 +6,7 @@ Processes that are spawned import this module, and with it only the library they
 from __future__ import annotations
 
 import os
+import pickle
 import random
 import signal
 import time
@@ -99,6 +100,18 @@ def sleep() -> None:
 
 def unpicklable() -> Any:
     return lambda: None
+
+
+def _refusal() -> type[Exception]:
+    try:
+        pickle.dumps(unpicklable())
+    except (AttributeError, pickle.PicklingError) as error:
+        return type(error)
+    raise AssertionError
+
+
+# What `pickle` raises of a local function: another error since Python 3.14.
+UNPICKLED = _refusal()
 
 
 class Opened:

@@ -9,6 +9,7 @@ import signal
 import weakref
 from collections.abc import Iterator
 from contextlib import suppress
+from pickle import PicklingError
 from time import monotonic
 from typing import Any, NoReturn
 
@@ -17,6 +18,10 @@ from wengert.utils.data._transport import Slot
 
 _GRACE = 2.0  # seconds that workers have to end by themselves
 _LOOK = 5.0  # seconds between two looks at whether workers are alive
+_UNSENT = (
+    "The DataLoader's workers start by {!r}: its dataset and its functions have to be picklable."
+    " Define them in a module, or start by multiprocessing_context='fork', where there is that."
+)
 
 
 class Worker:
@@ -30,12 +35,15 @@ class Worker:
             self.slots += [Slot() for _ in range(prefetch)]
             self.free = list(range(prefetch))
             self.taken: dict[int, int] = {}
-            parent = os.getpid() if context.get_start_method() == "fork" else None
+            method = context.get_start_method()
+            parent = os.getpid() if method == "fork" else None
             job = job._replace(slots=self.slots, parent=parent)
             self.process = context.Process(target=_loop.run, args=(job, theirs), daemon=True)
             self.process.start()
-        except BaseException:
+        except BaseException as error:
             self.close()
+            if isinstance(error, (AttributeError, PicklingError, TypeError)):
+                error.add_note(_UNSENT.format(method))
             raise
         finally:
             theirs.close()
