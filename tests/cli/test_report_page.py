@@ -221,6 +221,26 @@ def test_data_are_those_of_the_page(gan):
     assert sum(data["hotness"]["seconds"].values()) == pytest.approx(data["seconds"], rel=0.3)
 
 
+def test_refused_backward_has_its_graph(tmp_path):
+    result = report(
+        tmp_path,
+        """
+        import torch
+        x = torch.ones(2, requires_grad=True)
+        y = (x * x).exp()
+        for k in range(3):
+            (y * k).sum().backward()
+        """,
+        "--report-json", "out.json",
+    )  # fmt: skip
+    assert result.returncode == 1
+    data = json.loads((tmp_path / "out.json").read_text())
+    assert [(c["call"], c["refused"]) for c in data["captures"]] == [(1, False), (2, True)]
+    operations = [node["op"] for node in data["captures"][1]["graph"]["nodes"]]
+    assert operations == ["AccumulateGrad", "mul", "exp", "mul", "sum"]
+    assert data["backward_calls"] == 1
+
+
 def test_failing_script_has_its_report(tmp_path, open_page):
     result = report(
         tmp_path,

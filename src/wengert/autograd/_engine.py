@@ -50,7 +50,8 @@ Lift = Callable[[Any, "Node | None"], Any]
 Grads = tuple[Any, ...]
 
 # Called with each walk before it starts and when it has ended, with "before", and "after" or
-# "raised": `wengert run` reports from here.
+# "raised"; with "refused" alone for one that its plan or its check forbids. `wengert run`
+# reports from here.
 observers: list[Callable[[Walk, str], None]] = []
 
 
@@ -159,23 +160,37 @@ class Walk:
         """Plan, check and walk. `accept` may raise once the plan is known."""
         buffers.enter()
         try:
-            with running.lock:
-                others = self._others() if running.walks else ()
-                self.plan(roots)
-                if targets is not None:
-                    self.restrict(targets)
-                    self._check_hidden(targets)
-                if accept is not None:
-                    accept()
-                self.check()
-                for other, pending, stops in others:
-                    if self._disturbs(other, pending, stops):
-                        raise _errors.contended(self.call, other.call, other.thread == self.thread)
-                running.walks.add(self)
-                running.begun.append(self._begun())
+            try:
+                with running.lock:
+                    self._begin(roots, targets, accept)
+            except Exception:
+                for observe in observers:
+                    observe(self, "refused")
+                raise
             self.run(seeds, lift)
         finally:
             running.walks.discard(self)
+
+    def _begin(
+        self,
+        roots: tuple[Node, ...],
+        targets: set[Node] | None,
+        accept: Callable[[], None] | None,
+    ) -> None:
+        """Plan, check, and be among the walks that have begun."""
+        others = self._others() if running.walks else ()
+        self.plan(roots)
+        if targets is not None:
+            self.restrict(targets)
+            self._check_hidden(targets)
+        if accept is not None:
+            accept()
+        self.check()
+        for other, pending, stops in others:
+            if self._disturbs(other, pending, stops):
+                raise _errors.contended(self.call, other.call, other.thread == self.thread)
+        running.walks.add(self)
+        running.begun.append(self._begun())
 
     def _begun(self) -> Begun:
         oldest = next((node.seq for node in self.order if type(node) is not Leaf), 0)

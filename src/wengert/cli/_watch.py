@@ -106,7 +106,8 @@ class Watch:
         return [*found, *self._unreached.findings(), *self._unused, *others]
 
     def _observe(self, walk: Walk, when: str) -> None:
-        self._safely(self._before if when == "before" else self._after, walk)
+        notes = {"before": self._before, "refused": self._captures.refused}
+        self._safely(notes.get(when, self._after), walk)
 
     def _called(self, module: Any, inputs: Any, output: Any) -> None:
         self._safely(self._unreached.forwards, module, inputs, output)

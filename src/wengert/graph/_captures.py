@@ -1,4 +1,7 @@
-"""The graphs of a run, as data: of each line that calls backward, the graph of its first call."""
+"""The graphs of a run, as data: of each line that calls backward, the graph of its first call.
+
+And that of the first call that was refused: of a second backward, for one.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +27,8 @@ class Capture:
         call: which of the run's backward calls it was, from 1.
         nodes: how many nodes it was to pass, leaves among them.
         graph: the graph before anything of it was released; None if it was too large.
+        refused: whether the call raised before it changed anything: a part of its graph was
+            released before, or a saved value overwritten.
     """
 
     where: str
@@ -32,6 +37,7 @@ class Capture:
     call: int
     nodes: int
     graph: GraphReport | None
+    refused: bool = False
 
 
 class Captures:
@@ -46,21 +52,33 @@ class Captures:
     def before(self, walk: Walk) -> None:
         """Look at a walk that is about to begin."""
         self._calls += 1
-        if len(self.found) == self._lines:
+        if len(self._known) == self._lines:
             return
-        what, code, lasti = walk.call
-        line = code.co_filename, line_of(code, lasti)
-        if line in self._known:
-            return
-        self._known.add(line)
+        line = _line(walk)
+        if line not in self._known:
+            self._known.add(line)
+            self._add(walk, line, self._calls)
+
+    def refused(self, walk: Walk) -> None:
+        """Look at a walk that will not begin."""
+        if walk.roots and not any(capture.refused for capture in self.found):
+            self._add(walk, _line(walk), self._calls + 1, refused=True)
+
+    def _add(self, walk: Walk, line: tuple[str, int], call: int, refused: bool = False) -> None:
         few = walk.nodes <= self._nodes
         self.found.append(
             Capture(
                 where=f"{line[0]}:{line[1]}",
                 text=linecache.getline(*line).strip(),
-                what=what,
-                call=self._calls,
+                what=walk.call.what,
+                call=call,
                 nodes=walk.nodes,
                 graph=describe(*walk.roots) if few else None,
+                refused=refused,
             )
         )
+
+
+def _line(walk: Walk) -> tuple[str, int]:
+    _, code, lasti = walk.call
+    return code.co_filename, line_of(code, lasti)
