@@ -239,6 +239,28 @@ def test_arrows_go_from_box_to_box_and_else_move_the_view(shown: Opens) -> None:
     assert seen[5] == "tanh"
 
 
+def test_the_panel_is_not_in_the_way_of_a_second_click(shown: Opens) -> None:
+    page = shown(drawn.resnet())
+    page.evaluate("openAll(false)")
+    page.evaluate("state.view = {x: canvas.clientWidth - 300, y: 50, scale: 1}; show()")
+    page.dblclick("[data-box] .title >> text=ResNet")
+    index = part(drawn.resnet(), "ResNet")
+    assert index in open_ones(page)
+    assert page.inner_text("#panel h2") == "ResNet"
+    panel, box = (
+        page.locator(name).bounding_box() for name in ("#panel", f"[data-box='{index}'] .toggle")
+    )
+    assert panel["x"] == 0
+    assert box["x"] > panel["width"]
+    page.click("#fit")
+    room = "[free().from, free().from + free().width]"
+    left, right = page.evaluate(room)
+    assert (left, right) == (panel["width"], page.viewport_size["width"])
+    x, width = page.evaluate("[state.view.x, state.placed.width * state.view.scale]")
+    assert left <= x + 1e-6
+    assert x + width <= right + 1e-6
+
+
 def test_from_far_away_frames_and_lines_are_left(shown: Opens) -> None:
     page = shown(drawn.recurrent())
     page.click("#open-all")

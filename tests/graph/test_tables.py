@@ -127,7 +127,9 @@ def test_a_notebook_shows_them(tmp_path: Path, open_page: Callable[..., Any], sc
     widths = [bar.bounding_box()["width"] for bar in bars]
     assert max(widths) > 20 > min(widths) == 0
     assert shown.locator("tr.dim:visible").count() > 0
-    assert shown.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    for width in (1280, 300):
+        shown.set_viewport_size({"width": width, "height": 600})
+        assert shown.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 @pytest.mark.usefixtures("alone")

@@ -453,5 +453,6 @@ def _node_row(node: NodeInfo, inside: bool, some: bool) -> list[str]:
     )
     return [
         _format.size(node.nbytes), _format.size(node.frees), node.op, str(list(node.shape)),
-        _format.short(node.where), *[node.module] * inside, saves, *[node.state] * some,
+        _format.short(node.where), *[node.module] * inside, saves,
+        *[_format.short(node.state)] * some,
     ]  # fmt: skip

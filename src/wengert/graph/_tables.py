@@ -19,7 +19,7 @@ _STYLE = """
 .wengert-table th,.wengert-table td{padding:.15em .8em .15em 0;vertical-align:top;
 background:none;text-align:left}
 .wengert-table td{font-family:ui-monospace,Menlo,Consolas,monospace;white-space:pre-wrap;
-overflow-wrap:break-word}
+overflow-wrap:anywhere}
 .wengert-table .n{text-align:right;font-variant-numeric:tabular-nums}
 .wengert-table .n,.wengert-table .s{white-space:nowrap}
 .wengert-table tr.dim{opacity:.55}
@@ -77,8 +77,8 @@ class Table:
         head = "".join(self._html_cells(self.head, "th", "<th></th>"))
         more = "".join([f"<p>{line}</p>" for line in self.left_out()])
         return (
-            f'<table class="wengert-table"><thead><tr>{head}</tr></thead>'
-            f"<tbody>{body}</tbody></table>{more}"
+            '<div style="overflow-x:auto"><table class="wengert-table">'
+            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>{more}"
         )
 
     def _html_row(self, row: Row) -> str:

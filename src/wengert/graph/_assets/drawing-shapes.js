@@ -3,7 +3,6 @@
 /* Boxes and lines as SVG: as _drawing/_svg.py draws them, and with what can be clicked. */
 
 const PILLS = ["leaf", "data"];
-const SERIES = 8;
 const STACK = 3;
 
 function shapeText(shape) {
@@ -148,13 +147,12 @@ function closedBox(drawing, box, [x, y, width, height], scale) {
 
 /* The colours of the roots that a box is a part of. */
 function strip(drawing, box) {
-  if (drawing.roots.length < 2) {
+  if (!drawing.coloured) {
     return [];
   }
-  const colours = [...new Set(box.roots.map((root) => root % SERIES))].sort((a, b) => a - b);
-  const height = 30 / Math.max(colours.length, 1);
-  return colours.map((colour, k) => (
-    svgElement("rect", { class: `root-${colour}`, x: 4, y: 8 + k * height, width: 4, height })
+  const height = 30 / Math.max(box.roots.length, 1);
+  return box.roots.map((root, k) => (
+    svgElement("rect", { class: `root-${root}`, x: 4, y: 8 + k * height, width: 4, height })
   ));
 }
 

@@ -66,6 +66,7 @@ function draw() {
   const focused = document.activeElement?.dataset?.box;
   const all = state.placed.boxes.size <= MANY;
   const { scale } = state.view;
+  canvas.classList.toggle("far", scale < FAR);
   state.drawn = { area: all ? EVERYTHING : around(inView()), scale };
   const shown = all ? state.placed : within(state.placed, state.drawn.area);
   world.replaceChildren(...(scale < FAR
@@ -180,7 +181,8 @@ function go(index) {
   const [x, y, width, height] = state.placed.boxes.get(index);
   const { view } = state;
   view.scale = Math.max(view.scale, 0.7);
-  view.x = freeWidth() / 2 - (x + width / 2) * view.scale;
+  const room = free();
+  view.x = room.from + room.width / 2 - (x + width / 2) * view.scale;
   view.y = canvas.clientHeight / 2 - (y + Math.min(height, 200) / 2) * view.scale;
   show();
 }
@@ -209,10 +211,13 @@ function show() {
   }
 }
 
-/* What the panel leaves of the width. */
-function freeWidth() {
-  const free = canvas.clientWidth - (panel.hidden ? 0 : panel.clientWidth);
-  return free > 100 ? free : canvas.clientWidth;
+/* What the panel leaves of the width: where that begins, and how much it is. */
+function free() {
+  const left = canvas.clientWidth - (panel.hidden ? 0 : panel.offsetWidth);
+  if (left < 100) {
+    return { from: 0, width: canvas.clientWidth };
+  }
+  return { from: panel.classList.contains("left") ? canvas.clientWidth - left : 0, width: left };
 }
 
 function zoom(factor, x = canvas.clientWidth / 2, y = canvas.clientHeight / 2) {
@@ -234,10 +239,15 @@ function whole(most) {
 }
 
 /* At most so much, in the middle of the free width and of so much height. */
-function viewOf(free, most) {
+function viewOf(high, most) {
   const { width, height } = state.placed;
-  const scale = Math.min(freeWidth() / width, free / height, most);
-  return { scale, x: (freeWidth() - width * scale) / 2, y: (free - height * scale) / 2 };
+  const room = free();
+  const scale = Math.min(room.width / width, high / height, most);
+  return {
+    scale,
+    x: room.from + (room.width - width * scale) / 2,
+    y: (high - height * scale) / 2,
+  };
 }
 
 function fit() {
@@ -356,7 +366,12 @@ world.addEventListener("click", (event) => {
   if (event.target.closest(".toggle")) {
     toggle(index);
   } else if (!Number.isNaN(index)) {
+    const before = panel.hidden;
     select(index);
+    if (before && !panel.hidden) { // not over the box, and not between two clicks
+      const [all, width] = [canvas.clientWidth, panel.offsetWidth];
+      panel.classList.toggle("left", event.clientX > all - width && all > 2 * width);
+    }
   }
 });
 world.addEventListener("dblclick", (event) => {
@@ -454,9 +469,11 @@ function focusOn(index) {
 function reveal(index) {
   const { view } = state;
   const [left, top, width] = state.placed.boxes.get(index);
+  const room = free();
   const [x, y] = [left * view.scale + view.x, top * view.scale + view.y];
-  if (x < 0 || y < 0 || x > freeWidth() - 100 || y > canvas.clientHeight - 50) {
-    view.x += freeWidth() / 2 - x - Math.min(width * view.scale, freeWidth()) / 2;
+  const aside = x - room.from;
+  if (aside < 0 || y < 0 || aside > room.width - 100 || y > canvas.clientHeight - 50) {
+    view.x += (room.width - Math.min(width * view.scale, room.width)) / 2 - aside;
     view.y += canvas.clientHeight / 2 - y;
     show();
   }

@@ -12,7 +12,16 @@ from wengert.graph._describe import GraphReport, NodeInfo
 from wengert.graph._drawing._inputs import Numbered, with_inputs
 from wengert.graph._drawing._levels import Interior, coming_in, interior, turned
 from wengert.graph._drawing._text import fit, text_width
-from wengert.graph._drawing._tree import DATA, OP, PARAMETER, REPEAT, Part, lines_of, tree
+from wengert.graph._drawing._tree import (
+    DATA,
+    OP,
+    PARAMETER,
+    REPEAT,
+    SERIES,
+    Part,
+    lines_of,
+    tree,
+)
 
 WIDTH, HEIGHT, PILL_HEIGHT = 208, 48, 24
 _LONG = 480  # the most width that a title takes
@@ -88,6 +97,11 @@ class Plan:
     roots: tuple[int, ...]
     boxes: tuple[Box, ...]
     edges: tuple[tuple[int, int], ...]
+
+    @property
+    def coloured(self) -> bool:
+        """Whether each root has a colour: there are several, and no more than colours."""
+        return 1 < len(self.roots) <= SERIES
 
 
 def boxes_of(

@@ -12,7 +12,6 @@ from wengert.graph._drawing import _place
 from wengert.graph._drawing._boxes import Box, Plan
 from wengert.graph._drawing._levels import Interior
 from wengert.graph._drawing._svg import root_names, tooltip
-from wengert.graph._drawing._tree import SERIES
 
 SCRIPTS = ("drawing-layout.js", "drawing-shapes.js", "drawing-panel.js", "drawing.js")
 _STYLES = ("drawing-boxes.css", "drawing.css")
@@ -84,6 +83,7 @@ def _data(drawing: Plan) -> dict[str, Any]:
     nodes = [_node(node, places) for node in drawing.nodes]
     return {
         "roots": drawing.roots,
+        "coloured": drawing.coloured,
         "places": list(places),
         "nodes": nodes,
         "boxes": [_box(drawing, box) for box in drawing.boxes],
@@ -124,11 +124,10 @@ def _interior(inside: Interior) -> dict[str, Any]:
 
 
 def _roots(drawing: Plan) -> Iterator[str]:
-    """Which colour is which root, where there are several."""
-    if len(drawing.roots) > 1:
-        for k, name in enumerate(root_names(drawing)):
-            mark = f'<rect class="root-{k % SERIES}" width="12" height="12" rx="3"/>'
-            yield _entry(mark, f'<code title="{escape(name)}">{escape(name)}</code>')
+    """Which colour is which root."""
+    for k, name in enumerate(root_names(drawing)):
+        mark = f'<rect class="root-{k}" width="12" height="12" rx="3"/>'
+        yield _entry(mark, f'<code title="{escape(name)}">{escape(name)}</code>')
 
 
 def _marks() -> Iterator[str]:

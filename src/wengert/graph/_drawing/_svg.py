@@ -11,13 +11,12 @@ from wengert.graph._describe import NodeInfo
 from wengert.graph._drawing._boxes import Box, Plan
 from wengert.graph._drawing._place import MARGIN, Line, Placed, Point
 from wengert.graph._drawing._text import escape, fit, shape_text
-from wengert.graph._drawing._tree import DATA, OP, PARAMETER, REPEAT, SERIES
+from wengert.graph._drawing._tree import DATA, OP, PARAMETER, REPEAT
 from wengert.graph._page import asset
 
 STACK = 3  # how far the boxes behind a repetition look out
 _BAR, _LEAST, _ROW = 180, 3, 22
 _TIP = 200  # characters of a line of a tooltip, at most
-_ROOTS = 24  # of these the legend of a picture tells
 
 
 def svg_of(drawing: Plan, placed: Placed, *, schemes: bool = True) -> str:
@@ -143,14 +142,13 @@ def _closed(drawing: Plan, box: Box, placed: Placed, largest: int) -> str:
 
 
 def _strip(drawing: Plan, box: Box) -> str:
-    """The colours of the roots that the box is a part of, where there are several roots."""
-    if len(drawing.roots) < 2:
+    """The colours of the roots that the box is a part of."""
+    if not drawing.coloured:
         return ""
-    colours = sorted({root % SERIES for root in box.roots})
-    high = 30 / max(len(colours), 1)
+    high = 30 / max(len(box.roots), 1)
     return "".join(
-        f'<rect class="root-{colour}" x="4" y="{8 + k * high:.6g}" width="4" height="{high:.6g}"/>'
-        for k, colour in enumerate(colours)
+        f'<rect class="root-{root}" x="4" y="{8 + k * high:.6g}" width="4" height="{high:.6g}"/>'
+        for k, root in enumerate(box.roots)
     )
 
 
@@ -225,25 +223,19 @@ def leaving_text(drawing: Plan, tensors: Iterable[int]) -> str:
 
 
 def _legend(drawing: Plan) -> Iterator[str]:
-    """Which colour is which root, where there are several."""
-    if len(drawing.roots) < 2:
-        return
-    names = root_names(drawing)
-    for k, name in enumerate(names[:_ROOTS]):
+    """Which colour is which root."""
+    for k, name in enumerate(root_names(drawing)):
         y = MARGIN + k * _ROW
         yield (
-            f'<rect class="root-{k % SERIES}" x="{MARGIN:g}" y="{y:g}" width="12" height="12"'
+            f'<rect class="root-{k}" x="{MARGIN:g}" y="{y:g}" width="12" height="12"'
             f' rx="3"/><text class="title" x="{MARGIN + 20:g}" y="{y + 10:g}">'
             f"{escape(fit(name, 12.0, 500))}</text>"
         )
-    if len(names) > _ROOTS:
-        y = MARGIN + _ROOTS * _ROW + 10
-        yield f'<text x="{MARGIN + 20:g}" y="{y:g}">and {len(names) - _ROOTS:,} more</text>'
 
 
 def root_names(drawing: Plan) -> list[str]:
-    """The roots of a legend: numbered, since several may be of one line."""
-    tops = [drawing.nodes[index] for index in drawing.roots]
+    """The roots that have colours: numbered, since several may be of one line."""
+    tops = [drawing.nodes[index] for index in drawing.roots] if drawing.coloured else []
     return [f"{k + 1}  {_line_of(node)}" for k, node in enumerate(tops)]
 
 
