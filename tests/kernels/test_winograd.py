@@ -6,6 +6,7 @@ import subprocess
 import sys
 from fractions import Fraction
 from itertools import product
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -118,6 +119,31 @@ def test_results_do_not_depend_on_the_number_of_threads(m: int) -> None:
         set_threads(before)
     for one, several in zip(*found, strict=True):
         np.testing.assert_array_equal(one, several)
+
+
+@needs_jit
+@pytest.mark.parametrize("m", [2, 4])
+def test_transforms_read_no_memory_as_it_was_found(m: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Subnormal numbers in it would make them ten times as slow on some processors."""
+    found: list[np.ndarray] = []
+
+    def empty(*arguments: Any) -> np.ndarray:
+        array = np.empty(*arguments)
+        array.fill(np.float32(1e-40))
+        found.append(array)
+        return array
+
+    monkeypatch.setattr(winograd, "np", SimpleNamespace(**vars(np) | {"empty": empty}))
+    x, weight, g = floats(1, 20, 28, 28), floats(24, 20, 3, 3), floats(1, 24, 28, 28)
+    for run in (
+        lambda: tiled_convolution(x, weight, EVEN, m),
+        lambda: tiled_correlation(g, x, EVEN, m),
+    ):
+        found.clear()
+        run()
+        scratch = [a for a in found if a.ndim == 1 and len(a) % get_threads() == 0]
+        ends = [a.reshape(get_threads(), -1)[:, -3 * m * winograd.lanes() :] for a in scratch]
+        assert any((end != np.float32(1e-40)).all() for end in ends)
 
 
 @needs_jit
