@@ -15,6 +15,7 @@ import contextlib
 import difflib
 import io
 import linecache
+import multiprocessing
 import re
 import sys
 import warnings
@@ -65,6 +66,8 @@ def main() -> None:
     check = "--check" in sys.argv[1:]
     warnings.simplefilter("error")
     warnings.filterwarnings("ignore", category=RuntimeWarning, module="wengert")
+    if "fork" in multiprocessing.get_all_start_methods():
+        multiprocessing.set_start_method("fork")  # no other process could import a page's code
     failed = False
     for path in map(Path, (a for a in sys.argv[1:] if a != "--check")):
         before = path.read_text()
