@@ -439,6 +439,19 @@ def test_hostile_names_are_text(tmp_path, open_page):
     assert HOSTILE in page.inner_text("#graphs")
 
 
+def test_long_lines_fit_and_graphs_without_modules_have_no_table_of_them(tmp_path, open_page):
+    text = """
+        import torch
+        long_name = torch.ones(3, requires_grad=True)
+        torch.autograd.backward([(long_name * 2).sum()], [torch.ones(())], retain_graph=False)
+        """
+    good(report(tmp_path, text))
+    page = open_page(tmp_path / "out.html", viewport={"width": 500, "height": 900})
+    assert page.evaluate("document.documentElement.scrollWidth") == 500
+    tabs = page.locator("#graphs [role=tab]").all_inner_texts()[1:]
+    assert tabs == ["by line", "by node"]
+
+
 def test_place_that_cannot_be_written_is_told_at_once_and_does_no_harm(tmp_path):
     text = "import sys\nprint('working', file=sys.stderr)\nsys.exit(4)\n"
     file = script(tmp_path, text)

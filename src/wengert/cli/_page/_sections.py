@@ -230,8 +230,8 @@ def _graph(capture: Capture, name: str, places: Places) -> str:
         ("parameters saved", size(graph.parameter_bytes), ""),
         ("backward frees", size(graph.frees), ""),
     )
-    panels = [
-        ("by module", _modules(graph)),
+    panels = [("by module", _modules(graph))] if any(n.module for n in graph.nodes) else []
+    panels += [
         ("by line", _lines(graph, places)),
         ("by node", _nodes([node for node in graph.nodes if node.state != LEAF], places)),
     ]
@@ -245,9 +245,11 @@ def _drawing(graph: GraphReport, title: str) -> str:
         page = replace(drawing_of(graph), title=title).html()
     except ImportError as error:
         return f'<p class="calm">{escape(_sentence(str(error)))}</p>'
+    # In single quotes: of double ones its data are full.
+    quoted = page.replace("&", "&amp;").replace("'", "&#39;")
     return (
-        f'<iframe class="drawing" title="Drawing of the graph" sandbox="allow-scripts"'
-        f' data-page="{escape(page)}"></iframe>'
+        '<iframe class="drawing" title="Drawing of the graph" sandbox="allow-scripts"'
+        f" data-page='{quoted}'></iframe>"
     )
 
 
