@@ -1,6 +1,6 @@
 """What a run remembers for whoever asks afterwards why a gradient is missing.
 
-The latest numbers that left a graph, and the latest gradients that were dropped. Both are few
+The latest values that left a graph, and the latest gradients that were dropped. Both are few
 and hold no tensor.
 """
 
@@ -9,6 +9,8 @@ from __future__ import annotations
 import weakref
 from collections import deque
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from wengert._core import RawCut, Tensor, caller, cut_at, getframe, tick
 
@@ -21,8 +23,17 @@ class Drop(NamedTuple):
     cut: RawCut
 
 
-# Numbers that were in a graph (None for several of them), and where they left it.
-escapes: deque[tuple[Any, RawCut]] = deque(maxlen=64)
+class Escape(NamedTuple):
+    """Values that left a graph: how many, the first of them, their memory, and at which line."""
+
+    size: int
+    first: tuple[Any, ...]
+    memory: weakref.ref[np.ndarray]
+    cut: RawCut
+
+
+FIRST = 4
+escapes: deque[Escape] = deque(maxlen=64)
 drops: deque[Drop] = deque(maxlen=64)
 
 
@@ -31,7 +42,8 @@ def escaped(what: str, tensor: Tensor) -> None:
     cut = tensor._cut if tensor._edge is None else cut_at(what, tensor)
     if cut is not None:
         array = tensor._array
-        escapes.append((array.item() if array.size == 1 else None, cut))
+        first = (array.item(),) if array.size == 1 else tuple(array.flat[:FIRST].tolist())
+        escapes.append(Escape(array.size, first, weakref.ref(array), cut))
 
 
 def dropped(what: str, owner: Any) -> None:

@@ -153,7 +153,9 @@ def _check_reached(
         if materialize:
             _zeros(x)
         elif not unused:
-            raise _errors.unused(i, e, walk.call)
+            from wengert.autograd import _reasons
+
+            raise _errors.unused(i, e, walk.call, *_reasons.of_unused(e, walk.roots))
 
 
 def _zeros(place: Place) -> Tensor:
@@ -318,6 +320,9 @@ def _run_post_hook(hook: Callable[[Tensor], Any], tensor: Tensor) -> None:
         )
 
 
+_NO_GRADIENT = "The outputs depend on it, but a backward() on the way returned None for it."
+
+
 def _results(
     walk: Walk, wanted: list[Place], edges: list[Node], unused: bool | None, materialize: bool
 ) -> tuple[Tensor | None, ...]:
@@ -327,8 +332,8 @@ def _results(
     for i, (x, e) in enumerate(zip(wanted, edges, strict=True)):
         g = take(e, None)
         if g is None:
-            if not (unused or materialize):  # a user's backward returned None
-                raise _errors.unused(i, e, walk.call)
+            if not (unused or materialize):
+                raise _errors.unused(i, e, walk.call, (), _NO_GRADIENT)
             results.append(_zeros(x) if materialize else None)
         elif isinstance(g, Tensor):
             results.append(g)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from wengert._core import Call, Cut, Leaf, Node, RawCut, Tensor
-from wengert._messages import here, message, more
+from wengert._messages import here, message
 from wengert._storage import Write, place
 
 
@@ -62,7 +64,7 @@ def made(node: Node) -> str:
     return f"{name_of(node)}{inside} ({place(node.code, node.lasti)})"
 
 
-def called(call: Call | None) -> str:
+def called(call: Call | Cut | None) -> str:
     """A call and its line."""
     assert call is not None
     return f"{call.what}  at {place(call.code, call.lasti)}"
@@ -91,7 +93,7 @@ def overwritten(call: Call, node: Node, slot: str, value: np.ndarray, write: Wri
     owner = dict(node.saved).get(slot)
     source = node.edges[owner] if owner is not None and 0 <= owner < len(node.edges) else None
     if source is not None:
-        facts.insert(0, ("changed", _owner(node, source)))
+        facts.insert(0, ("changed", _owner(source)))
     if type(source) is Leaf or write.by.endswith(".step()"):
         by = write.by if write.by.endswith(")") else f"{write.by}()"
         remedies = [
@@ -125,17 +127,22 @@ def _out_of_place(name: str) -> str:
     return f"use the out-of-place form in the writing line: y = y.{plain}(...) for y.{name}(...)"
 
 
-def _owner(node: Node, source: Node) -> str:
+def _owner(source: Node) -> str:
     """Whose value a node saved: that of a parameter, by name, or of another operation."""
-    if type(source) is not Leaf:
-        return f"the result of {made(source)}"
-    module, tensor = node.site.outermost(), source.variable
-    if module is not None and tensor is not None:
-        for name, parameter in module.named_parameters():
-            if parameter is tensor:
-                where = place(source.code, source.lasti)
-                return f"parameter {type(module).__name__}.{name} ({where})"
-    return origin(source)
+    return _named(source) if type(source) is Leaf else f"the result of {made(source)}"
+
+
+def _named(node: Node) -> str:
+    """Where a tensor comes from, and if it is a parameter, what its modules call it."""
+    return _parameter(node) or origin(node)
+
+
+def _parameter(node: Node) -> str:
+    """A parameter by the name that its modules have for it, and its line; nothing for others."""
+    from wengert.autograd._living import parameter_name
+
+    name = parameter_name(node.tensor()) if type(node) is Leaf else ""
+    return f"parameter {name} ({place(node.code, node.lasti)})" if name else ""
 
 
 def overwritten_by(
@@ -163,12 +170,19 @@ def no_graph(index: int, tensor: Tensor, call: Call) -> NoGraphError:
     if tensor._cut is not None:
         text, facts, remedies = cut_by(tensor._cut)
         return NoGraphError(message("no-graph", f"{head}: {text}.", [this, *facts], remedies))
+    from wengert.autograd import _reasons
+
+    escape = _reasons.escape_of(tensor)
+    if escape is not None:
+        text, facts, remedy = escape
+        return NoGraphError(message("no-graph", f"{head}: {text}.", [this, *facts], [remedy]))
     remedies = [
         "some input must require grad: model parameters, or x.requires_grad_()",
         "nothing between it and here may cut the graph: .detach(), .item(), .numpy(),"
         " torch.tensor(x), no_grad, argmax or a cast to integers",
     ]
-    return NoGraphError(message("no-graph", f"{head}.", [this], remedies))
+    facts = [this, *_reasons.latest_escape()]
+    return NoGraphError(message("no-graph", f"{head}.", facts, remedies))
 
 
 _CUTS = {
@@ -274,30 +288,46 @@ class UnusedInputError(GraphError):
     __module__ = "wengert.autograd"
 
 
-def unused(index: int, node: Node, call: Call) -> UnusedInputError:
-    """The error of an input that no path leads to."""
-    return UnusedInputError(
+def unused(
+    index: int, node: Node, call: Call, lines: Sequence[tuple[str, str]], cause: str
+) -> UnusedInputError:
+    """The error of an input that no gradient came to; `lines` and `cause` say why."""
+    return UnusedInputError(message(
+        "unused-input",
         f"The differentiated Tensor at index {index} appears to not have been used in the graph."
-        " Set allow_unused=True if this is the desired behavior.\n"
-        f"  this call: {called(call)}\n"
-        f"  unused:    inputs[{index}], shape {list(node.shape)},"
-        f" {'a leaf made' if not node.edges else 'made by ' + name_of(node)}"
-        f" at {place(node.code, node.lasti)}\n"
-        "  Remedies:\n"
-        "    1. differentiate with respect to the tensor that the outputs were computed from"
-        " (not a copy, a view made later, or the value before an in-place operation)\n"
-        "    2. allow_unused=True gives None for it, materialize_grads=True gives zeros\n"
-        + more("unused-input")
-    )
+        " Set allow_unused=True if this is the desired behavior.",
+        [
+            ("this call", called(call)),
+            ("unused", f"inputs[{index}], shape {list(node.shape)}, {_named(node)}"),
+            *lines,
+        ],
+        [
+            "differentiate with respect to the tensor that the outputs were computed from"
+            " (not a copy, a view made later, or the value before an in-place operation)",
+            "allow_unused=True gives None for it, materialize_grads=True gives zeros",
+        ],
+        cause,
+    ))  # fmt: skip
 
 
 def input_without_grad(what: str, tensor: Tensor, call: Call) -> RuntimeError:
     """The error of an input of `grad` that requires no gradient."""
+    from wengert.autograd._living import parameter_name
+
+    head = f"One of the differentiated Tensors does not require grad: {what}"
+    name = parameter_name(tensor)
+    if name:
+        head += f", the parameter {name}"
+    head += f", of shape {list(tensor._array.shape)}"
+    facts = [("this call", called(call))]
+    if tensor._cut is not None:
+        text, lines, _ = cut_by(tensor._cut)
+        head += f": {text}"
+        facts += lines
     return RuntimeError(message(
         "input-without-grad",
-        f"One of the differentiated Tensors does not require grad: {what}, of shape"
-        f" {list(tensor._array.shape)}.",
-        [("this call", called(call))],
+        f"{head}.",
+        facts,
         [
             "requires_grad_() on it before it is used",
             "it was cut off (detach(), no_grad, .data): differentiate with respect to the tensor"
@@ -309,10 +339,11 @@ def input_without_grad(what: str, tensor: Tensor, call: Call) -> RuntimeError:
 def leaf_written(leaf: Node, name: str, view: bool = False, verb: str = "is being") -> RuntimeError:
     """The error of an in-place operation on a leaf that requires grad, or on a view of one."""
     what = "a view of a leaf" if view else "a leaf"
+    where = place(leaf.code, leaf.lasti)
     return RuntimeError(message(
         "view-of-leaf-in-place" if view else "leaf-in-place",
         f"{what} Variable that requires grad {verb} used in an in-place operation.",
-        [("this call", here(f"{name}()")), ("the leaf", place(leaf.code, leaf.lasti))],
+        [("this call", here(f"{name}()")), ("the leaf", _parameter(leaf) or where)],
         [
             "its values are to change (initialisation, a step of your own): write under"
             " torch.no_grad()",

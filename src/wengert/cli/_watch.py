@@ -17,12 +17,13 @@ from typing import Any
 import wengert
 from wengert.autograd import _engine
 from wengert.autograd._engine import Walk
+from wengert.autograd._living import alive
 from wengert.graph import Finding, Leak, Profile, Timeline, live, profile
 from wengert.graph._captures import Capture, Captures
 from wengert.graph._format import size
 from wengert.graph._hotness import Hotness, Sampler
 from wengert.graph._memory import without_collecting
-from wengert.graph._nodes import alive, is_released
+from wengert.graph._nodes import is_released
 from wengert.graph._unreached import Unreached
 from wengert.nn.modules.module import register_module_forward_hook
 

@@ -18,10 +18,10 @@ from wengert._references import others
 from wengert._storage import lines_of, owner
 from wengert.autograd import _errors
 from wengert.autograd._edges import GradientEdge, node_at
+from wengert.autograd._living import below
 from wengert.autograd._saved.packing import arrays_in
 from wengert.graph import _format, _tables
 from wengert.graph._memory import without_collecting
-from wengert.graph._nodes import below
 from wengert.graph._saved import kept_by, size_of_packed
 from wengert.graph._sites import Sites, parameter_names
 from wengert.graph._tables import Row, Table

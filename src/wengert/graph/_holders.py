@@ -17,10 +17,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from wengert import _parts
 from wengert._core import Node, State, internal
-from wengert.graph import _parts
-from wengert.graph._format import short
-from wengert.graph._parts import (
+from wengert._parts import (
     CACHED,
     CONTAINERS,
     GENERATORS,
@@ -30,6 +29,7 @@ from wengert.graph._parts import (
     is_a,
     joined,
 )
+from wengert.graph._format import short
 
 _LEVELS = 12  # of referrers that are looked at
 _REFERRERS = 12  # of one object

@@ -16,12 +16,13 @@ from wengert._core import Node, Tensor
 from wengert._storage import place, text_of, where_of
 from wengert.autograd import _engine, _errors
 from wengert.autograd._engine import by_seq
+from wengert.autograd._living import alive
 from wengert.graph import _format, _tables
 from wengert.graph._graphs import HeldBy, LiveGraph, LiveTensor
 from wengert.graph._holders import Holder, Search
 from wengert.graph._leaks import Leak, leaks_of
 from wengert.graph._memory import without_collecting
-from wengert.graph._nodes import alive, bytes_of, edge_of, is_released
+from wengert.graph._nodes import bytes_of, edge_of, is_released
 from wengert.graph._sites import Sites
 from wengert.graph._stores import Stores
 from wengert.graph._tables import Row, Table

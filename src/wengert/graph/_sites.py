@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from wengert._core import Leaf, Node, Site
+from wengert._parts import namespace_of
 from wengert.autograd._saved.packing import SaverSite
-from wengert.graph._parts import namespace_of
 
 Calls = tuple[tuple[str, int], ...]
 

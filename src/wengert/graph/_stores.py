@@ -15,11 +15,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
+from wengert import _parts
 from wengert._core import Node, internal
+from wengert._parts import AS_KEY, Step
 from wengert._storage import line_of
-from wengert.graph import _parts
 from wengert.graph._holders import Store, Way
-from wengert.graph._parts import AS_KEY, Step
 from wengert.graph._remedies import Put, remedy, writes
 from wengert.graph._source import Source, contains, simple_statements, source_of, spans
 

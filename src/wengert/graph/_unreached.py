@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from wengert._core import Leaf, Tensor, shape_of
+from wengert._parts import namespace_of
 from wengert._storage import where_of
 from wengert.autograd._engine import Walk
 from wengert.graph._forwards import Forwards
 from wengert.graph._memory import Finding
-from wengert.graph._parts import namespace_of
 from wengert.graph._why import Because, Traces
 
 _NAMED = 4  # modules of one line that a finding names

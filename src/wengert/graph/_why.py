@@ -16,9 +16,11 @@ from wengert._storage import place
 from wengert._trail import drops, escapes
 from wengert.autograd import _engine, _errors
 from wengert.autograd._engine import by_seq
+from wengert.autograd._living import alive, below, cuts_of, parameter_name
+from wengert.autograd._reasons import escape_of, latest_escape, lines_of, on_purpose
 from wengert.graph import _format
 from wengert.graph._holders import Holder, Search
-from wengert.graph._nodes import alive, below, bytes_of, edge_of, is_released
+from wengert.graph._nodes import bytes_of, edge_of, is_released
 
 _LATEST = 3  # backward calls, uses and the like that are named
 _KEEPERS = 8
@@ -140,7 +142,9 @@ def _what(tensor: Tensor) -> str:
     if edge is None:
         return f"a tensor without a graph, {text}"
     if type(edge) is Leaf:
-        return f"a leaf, {text} ({place(edge.code, edge.lasti)})"
+        name = parameter_name(tensor)
+        leaf = f"parameter {name}" if name else "a leaf"
+        return f"{leaf}, {text} ({place(edge.code, edge.lasti)})"
     return f"{_errors.made(edge)}, {text}"
 
 
@@ -160,34 +164,19 @@ def _no_graph(tensor: Tensor) -> Because:
             (),
             ("compute in a floating point dtype: x.float()",),
         )
-    escape = _escape(tensor)
+    escape = escape_of(tensor)
     if escape is not None:
-        return escape
+        text, facts, remedy = escape
+        return Because(text, tuple(facts), (remedy,))
     return Because(
         "nothing that it was computed from requires grad",
-        (),
+        tuple(latest_escape()),
         (
             "a tensor that you made, to ask for its gradient: x.requires_grad_()",
             "a result: some input has to require grad; parameters do unless they are frozen,"
             " data do not",
         ),
     )
-
-
-def _escape(tensor: Tensor) -> Because | None:
-    """The number that a tensor was made of, if a graph has lost it."""
-    array = memory_of(tensor)
-    if array.size != 1:
-        return None
-    value = array.item()
-    for escaped, (what, *line, _) in reversed(escapes):
-        if escaped is not None and escaped == value:
-            return Because(
-                "its value is a number that was taken out of a graph",
-                (("taken by", f"{what}  at {place(*line)}"),),
-                ("compute with the tensor itself, not with its number",),
-            )
-    return None
 
 
 # Without a gradient
@@ -270,13 +259,9 @@ class Traces:
         for node in nodes:
             for edge in {id(e) for e in node.edges if type(e) is Leaf}:
                 self._uses.setdefault(edge, []).append(node)
-        cuts = [Cut(*cut) for t in tensors if (cut := getattr(t, "_cut", None)) is not None]
-        cuts += [Cut(*cut) for _, cut in escapes]
-        cuts.sort(key=lambda cut: (cut.code.co_filename, cut.code.co_firstlineno, cut.lasti))
-        self._cuts = cuts
-        self._below: dict[
-            int, set[int]
-        ] = {}  # the leaves from which values were cut, by references
+        self._cuts = cuts_of(tensors, [escape.cut for escape in escapes])
+        # The leaves from which values were cut, by the references to what they were cut off from.
+        self._below: dict[int, set[int]] = {}
 
     def lost(self, leaf: Leaf) -> list[Cut]:
         """What was computed from a leaf and cut off, as far as the graph is still there."""
@@ -297,7 +282,7 @@ class Traces:
         if lost:
             return Because(
                 "its values were used without its graph",
-                (*facts, *_lines(lost)),
+                (*facts, *lines_of(lost)),
                 ("let the tensor itself reach the loss in that line",),
             )
         uses = self._uses.get(id(leaf))
@@ -314,7 +299,7 @@ class Traces:
         return self.found(leaf, facts) or Because(
             "no backward that has begun since it was made came to it: the losses do not depend"
             " on it",
-            (*facts, *_lines(filter(_on_purpose, self._cuts))),
+            (*facts, *lines_of(filter(on_purpose, self._cuts))),
             (
                 "use it in what the loss is computed from (a module that forward() does not call, a"
                 " branch that is not taken)",
@@ -323,17 +308,6 @@ class Traces:
                 " model uses",
             ),
         )
-
-
-def _on_purpose(cut: Cut) -> bool:
-    """Whether a call cut what is gone by now off, and no operation without a derivative."""
-    gone = cut.node is not None and cut.node() is None
-    return gone and cut.what.endswith(("()", ".data"))
-
-
-def _lines(cuts: Iterable[Cut]) -> list[tuple[str, str]]:
-    texts = dict.fromkeys(f"{cut.what}  at {place(cut.code, cut.lasti)}" for cut in cuts)
-    return [("cut off by", text) for text in texts][-_LATEST:]
 
 
 # Kept alive

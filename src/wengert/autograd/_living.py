@@ -1,0 +1,98 @@
+"""What is alive of graphs, for whoever asks the garbage collector: tensors, nodes, modules."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+from wengert._core import Cut, Leaf, Node, RawCut, Tensor
+from wengert._parts import bases_of, is_a, module_of, name_of, namespace_of
+from wengert.autograd._engine import by_seq
+
+
+def below(roots: Sequence[Node]) -> list[Node]:
+    """Nodes and all that are below them, each behind those of its inputs."""
+    found: dict[int, Node] = {}
+    waiting = list(roots)
+    while waiting:
+        node = waiting.pop()
+        if id(node) not in found:
+            found[id(node)] = node
+            waiting += [edge for edge in node.edges if edge is not None]
+    # A leaf is made when it is first used, and nodes that only stand for one output of the
+    # operation below them are younger than it.
+    return sorted(found.values(), key=by_seq)
+
+
+def alive(objects: Sequence[Any]) -> tuple[list[Tensor], list[Node]]:
+    """The tensors and the operations, oldest first, among objects; none is asked for its class."""
+    kinds = {kind for kind in set(map(type, objects)) if issubclass(kind, (Tensor, Node))}
+    found = [thing for thing in objects if type(thing) in kinds]
+    tensors = [thing for thing in found if issubclass(type(thing), Tensor)]
+    operations = [n for n in found if issubclass(type(n), Node) and type(n) is not Leaf]
+    # One that another thread is just making has no number yet: it is in no graph.
+    nodes = [node for node in operations if hasattr(node, "seq")]
+    return tensors, sorted(nodes, key=by_seq)
+
+
+def cuts_of(tensors: Iterable[Tensor], more: Iterable[RawCut] = ()) -> list[Cut]:
+    """Where tensors lost their graph, past whatever their classes do, in the order of lines."""
+    cuts = [Cut(*raw) for raw in more]
+    for tensor in tensors:
+        with suppress(AttributeError):  # it has a graph, or is a tracer
+            raw = _CUT.__get__(tensor)
+            cuts += [] if raw is None else [Cut(*raw)]
+    cuts.sort(key=lambda cut: (cut.code.co_filename, cut.code.co_firstlineno, cut.lasti))
+    return cuts
+
+
+_CUT = Tensor.__dict__["_cut"]
+
+
+def parameter_name(tensor: Tensor | None) -> str:
+    """What the modules that are alive call a tensor: ``Net.encoder.0.weight``, or nothing.
+
+    No method of theirs is called. Of several names it is the shortest.
+    """
+    modules = _modules(gc.get_objects())
+    inner = {id(child) for module in modules for _, child in _part(module, "_modules")}
+    roots = [module for module in modules if id(module) not in inner]
+    names = [
+        f"{name_of(type(root))}.{path}"
+        for root in roots
+        for path, parameter in _parameters(root)
+        if parameter is tensor is not None
+    ]
+    return min(names, key=lambda name: (name.count("."), name), default="")
+
+
+def _modules(objects: Sequence[Any]) -> list[Any]:
+    kinds = {kind for kind in set(map(type, objects)) if _is_of_modules(kind)}
+    return [thing for thing in objects if type(thing) in kinds]
+
+
+def _is_of_modules(kind: type) -> bool:
+    return any(
+        name_of(base) == "Module" and module_of(base).startswith("wengert.nn.")
+        for base in bases_of(kind)
+    )
+
+
+def _part(module: Any, name: str) -> list[tuple[str, Any]]:
+    """What a module has in one of its dicts."""
+    part: Any = (namespace_of(module) or {}).get(name)
+    return list(dict.items(part)) if is_a(part, dict) else []
+
+
+def _parameters(root: Any) -> Iterator[tuple[str, Any]]:
+    met: set[int] = set()
+    waiting = [("", root)]
+    while waiting:
+        prefix, module = waiting.pop()
+        if id(module) not in met:
+            met.add(id(module))
+            for kind in ("_parameters", "_buffers"):
+                yield from ((f"{prefix}{name}", value) for name, value in _part(module, kind))
+            waiting += [(f"{prefix}{name}.", child) for name, child in _part(module, "_modules")]
