@@ -17,10 +17,13 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator
+from sys import getrefcount
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+from wengert._references import ALONE
 
 if TYPE_CHECKING:
     # Methods are bound when the package is imported: tools/stubs.py writes down which.
@@ -236,6 +239,16 @@ class Node:
         """The gradients of the inputs that want one, None for the others."""
         raise NotImplementedError
 
+    def send(self, g: Any, pending: dict[Any, Any]) -> None:
+        """Add the gradients of the inputs to those on their way: `pullback`, where they arrive.
+
+        An operation's nodes do both in one function, and have no `pullback`.
+        """
+        for e, ge in zip(self.edges, self.pullback(g)):  # noqa: B905 (a keyword costs here)
+            if ge is not None:
+                here = pending[e]
+                pending[e] = ge if here is None else added(here, ge)
+
     def pullback_to(self, g: Any, wanted: Any, lift: Any) -> tuple[Any, ...]:
         """As `pullback`, for inputs in `wanted` only, with saved values passed through `lift`."""
         raise NotImplementedError
@@ -276,6 +289,31 @@ class Node:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"
+
+
+def added(here: Any, more: Any) -> Any:
+    """The sum of two cotangents: in the memory of the first, if nothing else refers to it.
+
+    To be called with what `pending` holds, by whoever has looked it up.
+    """
+    if (
+        type(here) is np.ndarray
+        and here.size >= _WORTH_MEMORY
+        and getrefcount(here) <= _PENDING
+        and type(more) is np.ndarray
+        and here.shape == more.shape
+        and here.dtype == more.dtype
+        and here.base is None
+        and here.flags.writeable
+    ):
+        here += more
+        return here
+    return here + more
+
+
+_PENDING = ALONE + 1  # and the table of cotangents
+# Elements from which the memory of a sum is worth looking for.
+_WORTH_MEMORY = 1 << 12
 
 
 def saved_name(inputs: list[str], slot: str) -> str:

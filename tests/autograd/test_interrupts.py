@@ -225,11 +225,11 @@ def test_the_error_tells_that_the_call_was_interrupted(monkeypatch: pytest.Monke
     middle = x.exp()
     loss = middle.sin().sum()
 
-    def stop(node: Any, g: Any) -> Any:
+    def stop(node: Any, g: Any, pending: Any) -> Any:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(type(middle.grad_fn), "pullback", stop)
+        patch.setattr(type(middle.grad_fn), "send", stop)
         with pytest.raises(KeyboardInterrupt):
             loss.backward()
     with pytest.raises(GraphReleasedError) as caught:
@@ -248,10 +248,10 @@ def test_an_exception_of_a_rule_names_its_line(monkeypatch: pytest.MonkeyPatch) 
     y = x.exp()  # this line
     loss = y.sum()
 
-    def fail(node: Any, g: Any) -> Any:
+    def fail(node: Any, g: Any, pending: Any) -> Any:
         raise MemoryError("no room")
 
-    monkeypatch.setattr(type(y.grad_fn), "pullback", fail)
+    monkeypatch.setattr(type(y.grad_fn), "send", fail)
     with pytest.raises(MemoryError) as caught:
         loss.backward()
     assert str(caught.value) == "no room"

@@ -23,7 +23,7 @@ def test_shows_source_and_what_is_saved(capsys, name):
     assert "# saves other if input wants a gradient" in out
     assert "# saves input if other wants a gradient" in out
     assert "def mul(input, other" in out
-    assert "def mul_pullback(node, g)" in out
+    assert "def mul_send(node, g, pending)" in out
     compile(out, "<shown>", "exec")
 
 

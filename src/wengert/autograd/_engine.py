@@ -30,6 +30,7 @@ from wengert._core import (
     Site,
     State,
     Tensor,
+    added,
     caller,
     getframe,
     memory_of,
@@ -377,7 +378,7 @@ class Walk:
             if node.state is not None and node.state.released is self.call:
                 node.state.released = call
 
-    def _run_plain(self) -> None:  # noqa: C901 (one loop: a call for each node would cost)
+    def _run_plain(self) -> None:
         """The usual walk: arrays, every leaf, nobody listening. All time goes here."""
         pending, mark = self.pending, self.mark
         releasing = self.retain is False and not compatibility.lenient
@@ -385,25 +386,20 @@ class Walk:
             for node in reversed(self.order):
                 g = pending[node]
                 pending[node] = None
-                edges = node.edges
                 if g is None:
                     continue
                 if alive and type(g) is Slices:
                     g = g.dense()
                 if node.state is not None:
                     self._retain(node.state, node, g)
-                if not edges:
+                if type(node) is Leaf:
                     self.final[node] = g
                     continue
-                for e, ge in zip(edges, node.pullback(g)):  # noqa: B905 (a keyword costs here)
-                    if ge is not None:
-                        here = pending[e]
-                        pending[e] = ge if here is None else _added(here, ge)
+                node.send(g, pending)
                 if releasing and node.state is None:
                     node.state = mark  # first: an interrupted release is one
                     node.release()
                 elif self.retain is not True:
-                    del e, edges  # references that `_release` would count
                     self._release(node, 2)
             self.mark.below.update(self.final)  # type: ignore[arg-type]  # leaves all of them
         except Exception as error:
@@ -471,7 +467,7 @@ class Walk:
             if ge is not None:
                 assert e is not None
                 here = pending[e]
-                pending[e] = ge if here is None else _added(here, ge)
+                pending[e] = ge if here is None else added(here, ge)
         return True
 
     def _arrive(self, node: Node, state: State, g: Any) -> Any:
@@ -529,28 +525,3 @@ def lifted(value: Any, edge: Node | None) -> Any:
     if type(value) is list:
         return [lifted(v, None) for v in value]
     return value
-
-
-def _added(here: Any, more: Any) -> Any:
-    """The sum of two cotangents: in the memory of the first, if nothing else refers to it.
-
-    To be called with what `pending` holds, by whoever has looked it up.
-    """
-    if (
-        type(here) is np.ndarray
-        and here.size >= _WORTH_MEMORY
-        and getrefcount(here) <= _PENDING
-        and type(more) is np.ndarray
-        and here.shape == more.shape
-        and here.dtype == more.dtype
-        and here.base is None
-        and here.flags.writeable
-    ):
-        here += more
-        return here
-    return here + more
-
-
-_PENDING = ALONE + 1  # and the table of cotangents
-# Elements from which the memory of a sum is worth looking for.
-_WORTH_MEMORY = 1 << 12

@@ -1,10 +1,10 @@
 """Write, for one op, the functions that one would write by hand, and keep their source.
 
 `apply` is what the user calls: unwrap, compute, and record if some input wants a gradient.
-`pullback` is what the engine calls: one gradient for each edge that wants one.
-`pullback_to` is its general form: chosen inputs only, and saved values lifted to Tensors
-when the derivative is itself recorded. Tracebacks, profilers and `wengert show OP` find
-the text through `linecache`.
+`send` is what the engine calls: it adds a gradient for each edge that wants one to those on
+their way. `pullback_to` is its general form, which returns them: for chosen inputs only, and
+with saved values lifted to Tensors when the derivative is itself recorded. Tracebacks,
+profilers and `wengert show OP` find the text through `linecache`.
 """
 
 from __future__ import annotations
@@ -60,7 +60,17 @@ ASK = """\
 CUT = "{i}._cut"
 
 # An operation without a derivative cuts by itself.
-CUT_HERE = "{i}._cut if {i}._edge is None else cut_at({called!r}, {i})"
+CUT_HERE = "({i}._cut if {i}._edge is None else cut_at({called!r}, {i}))"
+
+# One of two inputs is a Tensor: what needed no unwrapping is none.
+PAIR_CUT = """\
+if v_{a} is {a}:
+    cut = {cut_b}
+elif v_{b} is {b}:
+    cut = {cut_a}
+else:
+    cut = {cut_a} or {cut_b}
+"""
 
 NEXT_CUT = """\
 if cut is None and v_{i} is not {i}:
@@ -161,9 +171,8 @@ def {name}_edges(node):
     return {edges},
 
 
-def {name}_pullback(node, g):
-{own_edges}{gradients}\
-    return {results},
+def {name}_send(node, g, pending):
+{own_edges}{gradients}{sent}\
 
 
 def {name}_pullback_to(node, g, wanted, lift):
@@ -197,6 +206,19 @@ GRADIENT = """\
 UNBROADCAST = """\
     if g_{i} is not None and g_{i}.shape != e_{i}.shape:
         g_{i} = sum_to(g_{i}, e_{i}.shape)
+"""
+
+
+SENT = """\
+    if g_{i} is not None:
+{fitted}\
+        here = pending[e_{i}]
+        pending[e_{i}] = g_{i} if here is None else added(here, g_{i})
+"""
+
+FITTED = """\
+        if g_{i}.shape != e_{i}.shape:
+            g_{i} = sum_to(g_{i}, e_{i}.shape)
 """
 
 
@@ -267,13 +289,15 @@ def apply_source(op: Op, layout: Layout) -> str:
 
 def _cuts(op: Op, cut: str, margin: str) -> str:
     """Look where the inputs were cut off a graph; the first of them that was counts."""
+    cuts = {i: cut.format(i=i, called=op.called) for i in op.inputs}
+    if len(cuts) == 2:
+        (a, cut_a), (b, cut_b) = cuts.items()
+        return indent(PAIR_CUT.format(a=a, b=b, cut_a=cut_a, cut_b=cut_b), margin)
     first, *others = op.inputs
-    text = cut.format(i=first, called=op.called)
-    if others:
-        text = f"None if v_{first} is {first} else {text}"
+    text = f"None if v_{first} is {first} else {cuts[first]}" if others else cuts[first]
     text = f"cut = {text}\n"
     for i in others:
-        text += NEXT_CUT.format(i=i, cut=cut.format(i=i, called=op.called))
+        text += NEXT_CUT.format(i=i, cut=cuts[i])
     return indent(text, margin)
 
 
@@ -399,8 +423,10 @@ def pullback_source(op: Op, layout: Layout) -> str:
             text += GRADIENT.format(i=i, args=args, condition=condition.format(i=i))
         if _fuse.fuses_rules(op):
             text = _fused_source(op, layout, text, edge, small, load)
-        return text + _unbroadcast_source(op)
+        return text
 
+    broadcasts = op.kind == "elementwise" and len(op.inputs) > 1
+    fitted = {i: FITTED.format(i=i) if broadcasts else "" for i in diff}
     saved = [f"node.s_{n}" for n in layout.arrays]
     edges = [f"node.e_{i}" for i in diff]
     return PULLBACKS.format(
@@ -409,24 +435,20 @@ def pullback_source(op: Op, layout: Layout) -> str:
         own_edges="".join(f"    e_{i} = node.e_{i}\n" for i in diff),
         results=", ".join(f"g_{i}" for i in diff),
         gradients=gradients("e_{i}", "e_{i} is not None", "node.s_{w}", SMALL),
+        sent="".join(SENT.format(i=i, fitted=fitted[i]) for i in diff),
         gradients_to=gradients(
             "e_{i} if e_{i} in wanted else None",
             "e_{i} in wanted",
             "l_{w}",
             f"lift is not plain or type(g) is not ndarray or {SMALL}",
-        ),
+        )
+        + "".join(UNBROADCAST.format(i=i) for i in diff if broadcasts),
         lifts="".join(
             f"    l_{n} = lift(node.s_{n}, {_edge_of(layout, n)})\n" for n in layout.arrays
         ),
         cleared=" = ".join([*saved, "None"]),
         released=" = ".join([*saved, *edges, "None"]),
     )
-
-
-def _unbroadcast_source(op: Op) -> str:
-    if op.kind != "elementwise" or len(op.inputs) == 1:
-        return ""
-    return "".join(UNBROADCAST.format(i=i) for i in op.differentiable)
 
 
 def _fused_source(op: Op, layout: Layout, gradients: str, edge: str, small: str, load: str) -> str:
@@ -546,7 +568,7 @@ def _write(op: Op, scope: dict[str, Any], function: Any) -> None:
     exec(compile(source, file, "exec"), scope)
     linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
     _core.internal.add(file)
-    for method in ("pullback", "pullback_to", "clear", "release") if op.differentiable else ():
+    for method in ("send", "pullback_to", "clear", "release") if op.differentiable else ():
         setattr(op.node, method, scope[f"{op.name}_{method}"])
     if op.differentiable:
         setattr(op.node, "edges", property(scope[f"{op.name}_edges"]))  # noqa: B010
@@ -558,7 +580,7 @@ def _write(op: Op, scope: dict[str, Any], function: Any) -> None:
 
 _CORE_NAMES = (
     "Site", "Tensor", "tensors", "mode", "new", "tick", "getframe", "internal", "caller",
-    "cut_at", "plain",
+    "cut_at", "plain", "added",
 )  # fmt: skip
 _OPERAND_NAMES = ("foreign", "mixed", "traced", "to_float", "explain", "show", "sum_to")
 

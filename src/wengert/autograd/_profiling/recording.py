@@ -17,7 +17,7 @@ from wengert._core import Tensor, caller
 from wengert._storage import line_of
 from wengert.autograd._profiling.events import FunctionEvent
 
-_PULLBACKS = ("_pullback", "_pullback_to")
+_PULLBACKS = ("_send", "_pullback_to")
 _QUIET = ("<module>", "_edges", "_release", "_clear")  # bookkeeping of a backward
 
 current: Recording | None = None

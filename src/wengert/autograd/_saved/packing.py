@@ -286,17 +286,17 @@ class Unpacking(Node):
     operation: ClassVar[type[Node]]
     slots: ClassVar[tuple[tuple[str, Any, Any], ...]]  # their names, and how to read and write them
 
-    def pullback(self, g: Any) -> tuple[Any, ...]:
+    def send(self, g: Any, pending: dict[Any, Any]) -> None:
         """As that of the operation. The unpack hooks run with nothing recorded."""
         site, mode.site = mode.site, None
         try:
             node = _unpacked(self)
         finally:
             mode.site = site
-        return node.pullback(g)
+        node.send(g, pending)
 
     def pullback_to(self, g: Any, wanted: Any, lift: Any) -> tuple[Any, ...]:
-        """As `pullback`; what the hooks do is recorded where the derivative is."""
+        """As `send`; what the hooks do is recorded where the derivative is."""
         site = mode.site
         if lift is plain:
             mode.site = None
