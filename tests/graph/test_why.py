@@ -7,6 +7,7 @@ import inspect
 import json
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -136,6 +137,22 @@ def test_the_line_that_cut_goes_with_the_values(make: Callable[[], Tensor], afte
         f"{CUTS[make]}  at {__file__}:{line_of(make, '# here')}" in f for _, f in found.facts
     )
     assert found.remedies
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [wengert.no_grad, wengert.inference_mode, lambda: wengert.set_grad_enabled(False)],
+    ids=["no_grad", "inference_mode", "set_grad_enabled"],
+)
+def test_a_block_that_is_through_has_turned_nothing_off(inner: Callable[[], Any]) -> None:
+    def make() -> Tensor:
+        with wengert.no_grad():  # here
+            with inner():
+                pass
+            return x * 2
+
+    line = line_of(make, "# here")
+    assert f"no_grad()  at {__file__}:{line}" in cut(make()).facts[0][1]
 
 
 def test_what_was_frozen() -> None:

@@ -35,9 +35,12 @@ def mul(input, other):
         return forward(v_input, v_other) if v_input.size < 65536 else fused((v_input, v_other,), ())
     if e_input is None and e_other is None:
         site = None
-        cut = None if v_input is input else input._cut
-        if cut is None and v_other is not other:
+        if v_input is input:
             cut = other._cut
+        elif v_other is other:
+            cut = input._cut
+        else:
+            cut = input._cut or other._cut
     else:
         site = mode.site
         if site is None:

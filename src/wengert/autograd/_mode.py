@@ -36,10 +36,14 @@ class _GradMode:
 
     def __enter__(self) -> None:
         self._before = mode.site is not None
+        if not self._before:
+            self._off = mode.off
         _set(self.enabled, self.what)
 
     def __exit__(self, *exception: object) -> None:
         _set(self._before)
+        if not self._before:
+            mode.off = self._off  # the block around this one has turned recording off
 
     def _fresh(self) -> _GradMode:
         return type(self)()
@@ -137,8 +141,7 @@ class set_grad_enabled(_GradMode):  # noqa: N801
 
     def __init__(self, mode: bool) -> None:
         self.enabled = bool(mode)
-        self._before = is_grad_enabled()
-        _set(self.enabled, self.what)
+        super().__enter__()
 
     def __enter__(self) -> None:
         _set(self.enabled, self.what)
@@ -147,7 +150,7 @@ class set_grad_enabled(_GradMode):  # noqa: N801
         return set_grad_enabled(self.enabled)
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        _set(self._before)  # as a decorator it has no effect outside the function
+        self.__exit__()  # as a decorator it has no effect outside the function
         return super().__call__(function)
 
 
