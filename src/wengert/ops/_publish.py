@@ -294,8 +294,7 @@ def _cuts(op: Op, cut: str, margin: str) -> str:
         (a, cut_a), (b, cut_b) = cuts.items()
         return indent(PAIR_CUT.format(a=a, b=b, cut_a=cut_a, cut_b=cut_b), margin)
     first, *others = op.inputs
-    text = f"None if v_{first} is {first} else {cuts[first]}" if others else cuts[first]
-    text = f"cut = {text}\n"
+    text = f"cut = {f'None if v_{first} is {first} else ' if others else ''}{cuts[first]}\n"
     for i in others:
         text += NEXT_CUT.format(i=i, cut=cuts[i])
     return indent(text, margin)
@@ -425,8 +424,7 @@ def pullback_source(op: Op, layout: Layout) -> str:
             text = _fused_source(op, layout, text, edge, small, load)
         return text
 
-    broadcasts = op.kind == "elementwise" and len(op.inputs) > 1
-    fitted = {i: FITTED.format(i=i) if broadcasts else "" for i in diff}
+    fitted = FITTED if op.kind == "elementwise" and len(op.inputs) > 1 else ""
     saved = [f"node.s_{n}" for n in layout.arrays]
     edges = [f"node.e_{i}" for i in diff]
     return PULLBACKS.format(
@@ -435,14 +433,14 @@ def pullback_source(op: Op, layout: Layout) -> str:
         own_edges="".join(f"    e_{i} = node.e_{i}\n" for i in diff),
         results=", ".join(f"g_{i}" for i in diff),
         gradients=gradients("e_{i}", "e_{i} is not None", "node.s_{w}", SMALL),
-        sent="".join(SENT.format(i=i, fitted=fitted[i]) for i in diff),
+        sent="".join(SENT.format(i=i, fitted=fitted.format(i=i)) for i in diff),
         gradients_to=gradients(
             "e_{i} if e_{i} in wanted else None",
             "e_{i} in wanted",
             "l_{w}",
             f"lift is not plain or type(g) is not ndarray or {SMALL}",
         )
-        + "".join(UNBROADCAST.format(i=i) for i in diff if broadcasts),
+        + "".join(UNBROADCAST.format(i=i) for i in diff if fitted),
         lifts="".join(
             f"    l_{n} = lift(node.s_{n}, {_edge_of(layout, n)})\n" for n in layout.arrays
         ),
