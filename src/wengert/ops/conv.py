@@ -7,6 +7,7 @@ exact, and a frozen weight or an input without gradient saves nothing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -322,6 +323,52 @@ def _convolve(
     if input._array.ndim == n + 1:
         return _convolution(input.unsqueeze(0), weight, geometry, bias).squeeze(0)
     return _convolution(input, weight, geometry, bias)
+
+
+def input_gradient(
+    n: int, input_size: Sequence[int], weight: Tensor, grad_output: Tensor,
+    stride: Ints, padding: Ints | str, dilation: Ints, groups: int,
+) -> Tensor:  # fmt: skip
+    """The gradient of a convolution's input, of the given shape, from that of its output."""
+    name, size = f"conv{n}d_input", tuple(input_size)
+    geometry = _fitting(name, n, size, weight._array.shape, grad_output, stride, padding, dilation,
+                        groups)  # fmt: skip
+    return _transposed_convolution(grad_output, conj(weight), size[2:], geometry)
+
+
+def weight_gradient(
+    n: int, input: Tensor, weight_size: Sequence[int], grad_output: Tensor,
+    stride: Ints, padding: Ints | str, dilation: Ints, groups: int,
+) -> Tensor:  # fmt: skip
+    """The gradient of a convolution's weight, of the given shape, from that of its output."""
+    name, shape = f"conv{n}d_weight", tuple(weight_size)
+    geometry = _fitting(name, n, input._array.shape, shape, grad_output, stride, padding, dilation,
+                        groups)  # fmt: skip
+    return _convolution_weight(grad_output, conj(input), shape[2:], geometry)
+
+
+def _fitting(
+    name: str, n: int, size: Shape, shape: Shape, grad_output: Tensor,
+    stride: Ints, padding: Ints | str, dilation: Ints, groups: int,
+) -> Geometry:  # fmt: skip
+    """The geometry of a convolution; RuntimeError unless its output is shaped as `grad_output`."""
+    given, rank = grad_output._array.shape, n + 2
+    if len(size) != rank or len(shape) != rank or size[1] != shape[1] * groups:
+        raise RuntimeError(
+            f"{name}(): expected {rank}-dimensional sizes of input and weight with"
+            f" input_size[1] == weight_size[1] * groups, got {list(size)}, {list(shape)} and"
+            f" groups={groups}"
+        )
+    geometry = _geometry(
+        name, shape[2:], _hashable(stride), _hashable(padding), _hashable(dilation), groups
+    )
+    out = (size[0], shape[0], *geometry.out_size(size[2:], shape[2:]))
+    if given != out:
+        raise RuntimeError(
+            f"{name}(): argument 'grad_output' has shape {list(given)}, expected the shape of the"
+            f" output, {list(out)}"
+        )
+    return geometry
 
 
 def _too_small(size: Shape, kernel: Shape, geometry: Geometry) -> str:
