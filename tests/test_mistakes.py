@@ -6,10 +6,11 @@ import importlib.util
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
-from tests.cli.process import good, python, wengert
+from tests.cli.process import python, wengert
 from tests.source import ROOT
 
 pytestmark = [pytest.mark.torch, pytest.mark.slow]
@@ -28,17 +29,28 @@ def tool() -> ModuleType:
     return module
 
 
-def test_the_page_shows_what_both_print() -> None:
-    """It could not be written if a corrected program failed, or printed different things."""
-    done = python(str(TOOL), "--check")
-    assert done.returncode == 0, done.stdout + done.stderr
+@pytest.fixture(scope="module")
+def mistakes(tool: ModuleType) -> dict[str, Any]:
+    """What both say of every mistake.
+
+    There would be an error if a corrected program failed, or printed different things.
+    """
+    return {mistake.name: mistake for mistake in tool.look_at(tool.in_order(tool.PAGE.read_text()))}
 
 
-def test_programs_print_what_they_print_by_themselves(tool: ModuleType, tmp_path: Path) -> None:
+def test_the_page_shows_what_both_print(tool: ModuleType, mistakes: dict[str, Any]) -> None:
+    page = tool.PAGE.read_text()
+    now = tool.updated(page, list(mistakes.values()))
+    assert tool.without_figures(now) == tool.without_figures(page)
+
+
+def test_programs_print_what_they_print_by_themselves(
+    tool: ModuleType, mistakes: dict[str, Any], tmp_path: Path
+) -> None:
     """The tool imports a library once and forks; nobody else runs a program like that."""
     file = tmp_path / "saved_overwritten.py"
     file.write_text((tool.FOLDER / file.name).read_text())
-    (mistake,) = tool.look_at([file.stem])
+    mistake = mistakes[file.stem]
     for run, alone in zip(
         mistake.said, (python(str(file)), wengert("run", "--quiet", str(file))), strict=True
     ):
@@ -46,8 +58,8 @@ def test_programs_print_what_they_print_by_themselves(tool: ModuleType, tmp_path
         assert run.code == alone.returncode == 1
 
 
-def test_kept_losses_take_memory_from_both(tool: ModuleType) -> None:
-    (mistake,) = tool.look_at(["losses_kept"])
+def test_kept_losses_take_memory_from_both(mistakes: dict[str, Any]) -> None:
+    mistake = mistakes["losses_kept"]
     assert min(mistake.growth) >= 50
     assert mistake.ours != mistake.theirs
 
@@ -65,7 +77,7 @@ def test_lines_and_frames_of_the_program_only(tool: ModuleType) -> None:
     assert tool.named("p", shown) == [3, 7]
 
 
-def test_every_program_is_plain_pytorch(tool: ModuleType) -> None:
+def test_every_program_is_plain_pytorch(tool: ModuleType, mistakes: dict[str, Any]) -> None:
     assert len(tool.NAMES) >= 10
     for name in tool.NAMES:
         for path in (tool.FOLDER / f"{name}.py", tool.FOLDER / f"{name}_fixed.py"):
@@ -73,4 +85,4 @@ def test_every_program_is_plain_pytorch(tool: ModuleType) -> None:
             assert "import torch\n" in text
             assert "wengert" not in text
         assert tool.corrected(name)[0]
-    assert good(python(str(tool.FOLDER / "losses_kept_fixed.py"))).startswith("validation")
+    assert mistakes["losses_kept"].fixed[0].text.startswith("validation")

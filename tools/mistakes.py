@@ -275,7 +275,19 @@ def written(page: str, name: str, text: str) -> str:
     return head + mark + text + end + tail
 
 
-def _without_figures(page: str) -> str:
+def updated(page: str, mistakes: list[Mistake]) -> str:
+    """The page with what is said of these mistakes now."""
+    for mistake in mistakes:
+        page = written(page, mistake.name, section(mistake))
+    return written(page, "summary", summary(mistakes))
+
+
+def in_order(page: str) -> list[str]:
+    """The mistakes as the page has them."""
+    return sorted(NAMES, key=lambda name: page.find(f"<!-- {name} -->"))
+
+
+def without_figures(page: str) -> str:
     """The page without what is measured, and differs from run to run."""
     return re.sub(r"\d+ MB more", "MB more", page)
 
@@ -284,14 +296,11 @@ def main() -> None:
     """Write or check the page."""
     if "--host" in sys.argv[1:]:
         return host(sys.argv[2], sys.argv[3:])
-    before = page = PAGE.read_text()
-    mistakes = look_at(sorted(NAMES, key=lambda name: page.find(f"<!-- {name} -->")))
-    for mistake in mistakes:
-        page = written(page, mistake.name, section(mistake))
-    page = written(page, "summary", summary(mistakes))
+    before = PAGE.read_text()
+    page = updated(before, look_at(in_order(before)))
     if "--check" not in sys.argv[1:]:
         PAGE.write_text(page)
-    elif _without_figures(page) != _without_figures(before):
+    elif without_figures(page) != without_figures(before):
         lines = (before.splitlines(keepends=True), page.splitlines(keepends=True))
         sys.stdout.writelines(difflib.unified_diff(*lines, "written", "printed now"))
         sys.exit(1)
