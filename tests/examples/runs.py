@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 
 import pytest
@@ -10,6 +11,12 @@ from tests.cli.process import forked, good
 from tests.source import ROOT
 
 NUMBER = r"(-?[\d,]+(?:\.\d+)?(?:e[+-]\d+)?)"
+
+
+def needs(*modules: str) -> pytest.MarkDecorator:
+    """Skips what an example cannot run without; imports nothing, the example does."""
+    missing = [module for module in modules if importlib.util.find_spec(module) is None]
+    return pytest.mark.skipif(bool(missing), reason=f"not installed: {missing}")
 
 
 def run(name: str, *arguments: str) -> str:

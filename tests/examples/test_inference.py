@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.examples.runs import after, run, run_on_pytorch
+from tests.examples.runs import after, needs, run, run_on_pytorch
 
-pytest.importorskip("sklearn")
+pytestmark = needs("sklearn")
 
 QUICK = ("--threads", "1", "--batches", "1", "64", "--seconds", "0.05")
 ACCURACY = "test accuracy:"

@@ -7,9 +7,9 @@ import re
 import numpy as np
 import pytest
 
-from tests.examples.runs import after, run, run_on_pytorch
+from tests.examples.runs import after, needs, run, run_on_pytorch
 
-pytest.importorskip("sklearn")
+pytestmark = needs("sklearn")
 
 
 def losses(output: str) -> np.ndarray:

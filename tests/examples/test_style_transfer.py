@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 import wengert
-from tests.examples.runs import after, run, same_on_pytorch
+from tests.examples.runs import after, needs, run, same_on_pytorch
 
-pytest.importorskip("sklearn")
-Image = pytest.importorskip("PIL.Image")
+pytestmark = needs("sklearn", "PIL")
 
 QUICK = ("--size", "24", "--steps", "3", "--iterations", "3")
 
@@ -22,6 +21,8 @@ def test_style_comes_closer(tmp_path: Path) -> None:
     assert content[0] < 0.01  # the picture begins as the content
     assert content[0] < content[-1] < 1
     assert style[0] > style[1] > style[2]
+    from PIL import Image
+
     with Image.open(out) as picture:
         assert picture.size == (36, 24)
 

@@ -8,11 +8,10 @@ import re
 import pytest
 
 from tests.cli.process import wengert
-from tests.examples.runs import run, run_on_pytorch
+from tests.examples.runs import needs, run, run_on_pytorch
 from tests.source import ROOT
 
-pytest.importorskip("sklearn")
-pytest.importorskip("tqdm")
+pytestmark = needs("sklearn", "tqdm")
 
 SCRIPT = ROOT / "examples" / "two_heads.py"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.examples.runs import after, run, same_on_pytorch
+from tests.examples.runs import after, needs, run, same_on_pytorch
 
-pytest.importorskip("sklearn")
+pytestmark = needs("sklearn")
 
 QUICK = ("--width", "64", "--report", "1")
 

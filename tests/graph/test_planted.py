@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.cli.process import forked, good
+from tests.examples.runs import needs
 from tests.source import ROOT
 
 FOLDER = Path(__file__).parent
@@ -62,10 +63,9 @@ def test_what_is_sound_is_let_be(path: Path) -> None:
 
 
 @pytest.mark.slow
+@needs("sklearn", "tqdm", "PIL")
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_examples_are_sound(name: str, tmp_path: Path) -> None:
-    for library in ("sklearn", "tqdm", "PIL"):
-        pytest.importorskip(library)
     written = {"style_transfer.py": ("--out", "out.png"), "inference.py": ("--weights", "w.pt")}
     option, file = written.get(name, ("", ""))
     more = (option, str(tmp_path / file)) if option else ()
