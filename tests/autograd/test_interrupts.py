@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -154,14 +155,16 @@ def test_signals_between_many_leaves() -> None:
     before = signal.signal(signal.SIGALRM, interrupt)
     outcomes = set()
     wengert.stack(leaves).sum().backward()  # the first compiles
-    start = perf_counter()
-    wengert.stack(leaves).sum().backward()
-    takes, done = perf_counter() - start, 2.0
+    times = [perf_counter()]
+    for _ in range(5):
+        wengert.stack(leaves).sum().backward()
+        times.append(perf_counter())
+    takes, done = min(b - a for a, b in pairwise(times)), 6.0
     try:
         for k in range(150):
             loss = wengert.stack(leaves).sum()
             try:
-                signal.setitimer(signal.ITIMER_REAL, takes * (0.1 + k / 100))
+                signal.setitimer(signal.ITIMER_REAL, takes * (0.1 + k / 50))
                 loss.backward()
                 signal.setitimer(signal.ITIMER_REAL, 0)
             except KeyboardInterrupt:
@@ -173,7 +176,7 @@ def test_signals_between_many_leaves() -> None:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-    assert done > 2
+    assert done > 6
     assert outcomes == {"interrupted"}
 
 

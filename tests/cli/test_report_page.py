@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -217,8 +216,9 @@ def test_data_are_those_of_the_page(gan):
     ]  # fmt: skip
     seconds = {hot["where"]: sum(hot["seconds"].values()) for hot in data["hotness"]["lines"]}
     slow, quick = (seconds[f"{gan}/gan.py:{line(gan, f'time.sleep({n})')}"] for n in (0.06, 0.015))
-    assert 2 < slow / quick < 8
-    assert sum(data["hotness"]["seconds"].values()) == pytest.approx(data["seconds"], rel=0.3)
+    assert slow > 0.5  # of ten calls; more where the machine is busy
+    assert quick > 0.1
+    assert slow + quick < sum(data["hotness"]["seconds"].values()) < 1.1 * data["seconds"]
 
 
 def test_refused_backward_has_its_graph(tmp_path):
@@ -351,19 +351,19 @@ def test_reasons_name_their_lines(tmp_path, open_page):
 
 
 def test_interrupted_script_has_its_report(tmp_path, open_page):
-    file = script(tmp_path, "import time\nprint('ready', flush=True)\ntime.sleep(60)\n")
+    text = "import time\ntime.sleep(0.1)\nprint('ready', flush=True)\ntime.sleep(60)\n"
+    file = script(tmp_path, text)
     out = tmp_path / "out.html"
     command = [sys.executable, "-m", "wengert", "run", "--report", str(out), str(file)]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=ENVIRONMENT) as process:
         assert process.stdout.readline() == "ready\n"
-        time.sleep(0.2)
         process.send_signal(signal.SIGINT)
         process.communicate()
     assert process.returncode == -signal.SIGINT
     page = open_page(out)
     assert page.inner_text(".status") == "interrupted"
-    assert "time.sleep(60)" in page.inner_text("#time")
+    assert "time.sleep(0.1)" in page.inner_text("#time")
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGCHLD"), reason="no fork")

@@ -6,7 +6,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -135,7 +134,6 @@ def test_interrupt_from_the_keyboard(tmp_path):
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=ENVIRONMENT) as process:
         assert process.stdout.readline() == "ready\n"
-        time.sleep(0.1)
         process.send_signal(signal.SIGINT)
         errors = process.communicate()[1]
     assert process.returncode == -signal.SIGINT  # a shell shows 130

@@ -249,15 +249,15 @@ def test_install_refuses_beside_pytorch(monkeypatch):
     assert not compat.installed()
 
 
-def test_import_is_fast():
+def test_import_loads_nothing_further():
     """The alias adds nothing to speak of to the time of `import wengert`."""
     out = run_in_alias("""
-        import time
-        start = time.perf_counter()
+        import sys
+        before = set(sys.modules)
         import torch
-        print(time.perf_counter() - start < 0.05)
+        print(*set(sys.modules) - before)
     """)
-    assert out.split() == ["True"]
+    assert out.split() == ["torch"]
 
 
 def test_an_error_inside_a_module_of_wengert_passes_through(tmp_path):
