@@ -22,7 +22,6 @@ import numpy as np
 
 from wengert import _core
 from wengert._dtypes import inexact
-from wengert.kernels._jit import LARGE
 from wengert.ops import _fuse, _numpy_names, _operands
 
 if TYPE_CHECKING:
@@ -196,8 +195,6 @@ FUSED = """\
     else:
 {gradients}\
 """
-
-SMALL = f"g.size < {LARGE}"
 
 GRADIENT = """\
     g_{i} = vjp_{i}({args}) if {condition} else None
@@ -425,6 +422,7 @@ def pullback_source(op: Op, layout: Layout) -> str:
         return text
 
     fitted = FITTED if op.kind == "elementwise" and len(op.inputs) > 1 else ""
+    small = f"g.size < {_fuse.least_of_rules(op)}"
     saved = [f"node.s_{n}" for n in layout.arrays]
     edges = [f"node.e_{i}" for i in diff]
     return PULLBACKS.format(
@@ -432,13 +430,13 @@ def pullback_source(op: Op, layout: Layout) -> str:
         edges=", ".join(edges),
         own_edges="".join(f"    e_{i} = node.e_{i}\n" for i in diff),
         results=", ".join(f"g_{i}" for i in diff),
-        gradients=gradients("e_{i}", "e_{i} is not None", "node.s_{w}", SMALL),
+        gradients=gradients("e_{i}", "e_{i} is not None", "node.s_{w}", small),
         sent="".join(SENT.format(i=i, fitted=fitted.format(i=i)) for i in diff),
         gradients_to=gradients(
             "e_{i} if e_{i} in wanted else None",
             "e_{i} in wanted",
             "l_{w}",
-            f"lift is not plain or type(g) is not ndarray or {SMALL}",
+            f"lift is not plain or type(g) is not ndarray or {small}",
         )
         + "".join(UNBROADCAST.format(i=i) for i in diff if fitted),
         lifts="".join(
