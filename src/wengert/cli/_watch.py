@@ -10,7 +10,7 @@ import traceback
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from threading import Lock
+from threading import RLock
 from time import perf_counter
 from typing import Any
 
@@ -61,7 +61,10 @@ class Watch:
     """
 
     def __init__(self) -> None:
-        self._process, self._lock = os.getpid(), Lock()
+        self._process, self._lock = (
+            os.getpid(),
+            RLock(),
+        )  # a module may call others for its parameters
         self._sampler = Sampler()
         self._captures = Captures()
         self._unreached = Unreached(wengert.nn.Module)

@@ -30,7 +30,7 @@ from wengert.autograd._saved.packing import arrays_in
 from wengert.graph._memory import without_collecting
 
 INTERVAL = 0.025  # seconds between two looks of the thread
-MOST = 1_000_000  # entries of the log: some 200 MB
+MOST = 1_000_000  # entries of the log: some 250 MB
 _YOUNG = 20_000  # young objects from which looks are rationed
 _GAP = 16  # nodes that a walk may have left unreleased before one that it has released
 
