@@ -56,6 +56,8 @@ def parameter_name(tensor: Tensor | None) -> str:
 
     No method of theirs is called. Of several names it is the shortest.
     """
+    if tensor is None or type(tensor) is Tensor:
+        return ""  # parameters are of a class of their own
     modules = _modules(gc.get_objects())
     inner = {id(child) for module in modules for _, child in _part(module, "_modules")}
     roots = [module for module in modules if id(module) not in inner]
@@ -63,7 +65,7 @@ def parameter_name(tensor: Tensor | None) -> str:
         f"{name_of(type(root))}.{path}"
         for root in roots
         for path, parameter in _parameters(root)
-        if parameter is tensor is not None
+        if parameter is tensor
     ]
     return min(names, key=lambda name: (name.count("."), name), default="")
 
@@ -93,6 +95,6 @@ def _parameters(root: Any) -> Iterator[tuple[str, Any]]:
         prefix, module = waiting.pop()
         if id(module) not in met:
             met.add(id(module))
-            for kind in ("_parameters", "_buffers"):
-                yield from ((f"{prefix}{name}", value) for name, value in _part(module, kind))
+            own = _part(module, "_parameters")
+            yield from ((f"{prefix}{name}", value) for name, value in own)
             waiting += [(f"{prefix}{name}.", child) for name, child in _part(module, "_modules")]
