@@ -14,9 +14,9 @@ import wengert
 from wengert import nn
 from wengert._core import Node
 from wengert._storage import owner
+from wengert.autograd._living import below
 from wengert.graph import describe
 from wengert.graph._describe import _arrays
-from wengert.graph._live import below
 
 # What a program builds: a loss, and what it goes on holding.
 Built = tuple[wengert.Tensor, Any]
