@@ -28,6 +28,10 @@ def order(name: str) -> tuple[Any, ...]:
     return kind, [int(p) if p.isdigit() else p for p in re.split(r"(\d+)", name)]
 
 
+def test_what_is_loaded_when_it_is_named_is_listed() -> None:
+    assert {"save", "vmap", "nn", "exp_", "Tensor"} <= set(dir(wengert))
+
+
 @pytest.mark.parametrize("name", LISTED)
 def test_all_is_sorted_and_true(name: str) -> None:
     module = LISTED[name]

@@ -84,7 +84,7 @@ def test_sections_and_head(gan, open_page):
     page = open_page(gan / "out.html")
     assert page.title() == "gan.py: wengert run"
     assert page.inner_text("h1") == "gan.py"
-    assert page.inner_text(".command") == "gan.py --width 'a b'"
+    assert page.inner_text(".command") == "wengert run gan.py --width 'a b'"
     assert page.inner_text(".status") == "finished"
     sections = ["Findings", "Graphs", "Memory", "Time", "Source", "Releases", "Operations"]
     assert page.locator("main > section > h2:first-child").all_inner_texts() == sections
@@ -236,6 +236,9 @@ def test_refused_backward_has_its_graph(tmp_path):
     assert result.returncode == 1
     data = json.loads((tmp_path / "out.json").read_text())
     assert [(c["call"], c["refused"]) for c in data["captures"]] == [(1, False), (2, True)]
+    page = (tmp_path / "out.html").read_text()
+    assert page.count(" (refused)</button>") == 1
+    assert page.count("backward call 2 of the run, which was refused") == 1
     operations = [node["op"] for node in data["captures"][1]["graph"]["nodes"]]
     assert operations == ["AccumulateGrad", "mul", "exp", "mul", "sum"]
     assert data["backward_calls"] == 1
@@ -397,7 +400,7 @@ def test_module_with_arguments(tmp_path, open_page):
     options = ["--quiet", "--report", "out.html", "-m", "package", "--report"]
     good(wengert("run", *options, cwd=tmp_path))
     page = open_page(tmp_path / "out.html")
-    assert page.inner_text(".command") == "package --report"
+    assert page.inner_text(".command") == "wengert run -m package --report"
     assert "package/__main__.py" in page.inner_text("#source")
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dis
 import inspect
+import subprocess
+import sys
 import traceback
 from typing import Any
 
@@ -151,3 +153,20 @@ def test_shared_is_computed_only_for_rules_that_need_it() -> None:
     assert "shared = vjp_shared(" in source_of(REGISTRY["lstm_layer"])
     assert REGISTRY["_layer_norm"].sharers == ["input"]
     assert REGISTRY["_layer_norm"].wants["bias"] == ["bias_shape", "plan"]
+
+
+def test_an_operation_is_written_while_another_is() -> None:
+    """A finalizer may compute something at any time."""
+    code = """
+import wengert
+from wengert.ops import _publish
+x, real, seen = wengert.ones(2), _publish.source_of, []
+def source_of(op):
+    if op.name == "tanh":
+        seen.append(x.sin())
+    return real(op)
+_publish.source_of = source_of
+x.tanh()
+assert len(seen) == 1
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

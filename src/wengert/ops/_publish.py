@@ -14,7 +14,7 @@ import linecache
 from functools import partial
 from inspect import Parameter
 from textwrap import indent
-from threading import Lock
+from threading import RLock
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -536,7 +536,8 @@ def _stub(*args, **kwargs):  # type: ignore[no-untyped-def]
 
 
 _STUB = _stub.__code__
-_writing = Lock()
+# Entered again where an object that is finalized meanwhile computes something.
+_writing = RLock()
 
 
 def _first_call(op: Op, scope: dict[str, Any], args: Any, kwargs: Any) -> Any:

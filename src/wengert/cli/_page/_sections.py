@@ -210,15 +210,19 @@ def graphs(captures: Sequence[Capture], places: Places) -> str:
     for k, capture in enumerate(captures):
         alone = capture.text and texts.count(capture.text) == 1
         title = capture.text if alone else f"{capture.what}  {places.name(capture.where)}"
+        title += " (refused)" * capture.refused
         panels.append((title, _graph(capture, f"graph-{k}", places)))
     return tabs("graph", "Backward calls", panels) if panels else ""
 
 
 def _graph(capture: Capture, name: str, places: Places) -> str:
     graph = capture.graph
+    which = f"backward call {capture.call:,} of the run"
+    if capture.refused:
+        which += ", which was refused: it raised, and changed nothing"
     head = (
         f'<p class="at">{places.link(capture.where)} {code(capture.text)}'
-        f' <span class="muted">backward call {capture.call:,} of the run</span></p>'
+        f' <span class="muted">{which}</span></p>'
     )
     if graph is None:
         return head + f'<p class="muted">{capture.nodes:,} nodes are too many to be shown.</p>'
