@@ -26,7 +26,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(skip)
 
 
-def pytest_collection_finish() -> None:
+@pytest.fixture(scope="module", autouse=True)
+def _set_aside() -> None:
     """The collector leaves out the suite itself: each collection would look through millions."""
     gc.collect()
     gc.freeze()

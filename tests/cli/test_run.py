@@ -203,6 +203,7 @@ def test_help_without_a_command():
 
 def test_unwritable_report_does_no_harm(tmp_path):
     file = script(tmp_path, "print('fine')\n")
+    (tmp_path / "no").touch()
     result = wengert("run", "--quiet", "--report-json", str(tmp_path / "no" / "x.json"), str(file))
     assert good(result) == "fine\n"
     assert "cannot write the report" in result.stderr

@@ -25,7 +25,7 @@ SIZE = 3
 SHARED = [r for r in ROWS if not r.options.get("max_norm")]
 # In training these write running statistics.
 STATISTICS = ("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "InstanceNorm1d", "InstanceNorm2d",
-              "InstanceNorm3d")  # fmt: skip
+              "InstanceNorm3d", "SyncBatchNorm")  # fmt: skip
 
 
 @pytest.fixture(autouse=True)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import linecache
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 import wengert
 from wengert import nn
 from wengert.graph import Leak, live
+
+Result = TypeVar("Result")
 
 model = nn.Linear(6, 6)
 
@@ -58,3 +63,9 @@ def found_as_told(program: Callable[[], list[Leak]], steps: int) -> None:
     assert leak.calls in (steps, steps - 1)
     assert leak.remedy in leak.text
     assert leak.remedy in str(leak)
+
+
+def result_of(coroutine: Coroutine[Any, Any, Result]) -> Result:
+    """What a coroutine returns, in a thread: a browser's tests may have a loop on this one."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, coroutine).result()

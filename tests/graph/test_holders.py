@@ -12,7 +12,6 @@ import time
 import weakref
 from collections import OrderedDict, deque, namedtuple
 from collections.abc import AsyncIterator, Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, ClassVar, NoReturn
@@ -21,6 +20,7 @@ import numpy as np
 import pytest
 
 import wengert
+from tests.graph.steps import result_of
 from wengert import nn
 from wengert.graph import live
 
@@ -193,8 +193,7 @@ def test_generators_and_coroutines(kept: Kept) -> None:
         await task
         await parts.aclose()  # type: ignore[attr-defined]
 
-    with ThreadPoolExecutor(1) as pool:  # a browser's tests may have a loop on this thread
-        pool.submit(asyncio.run, main()).result()
+    result_of(main())
 
 
 def contextmanager_like(function: Callable[[], Iterator[None]]) -> Callable[[], Iterator[None]]:
@@ -360,7 +359,7 @@ def test_the_result_of_a_task(kept: Kept) -> None:
         found = kept.holders()
         return found if tasks else []
 
-    paths = [(holder.path, holder.scope) for holder in asyncio.run(run())]
+    paths = [(holder.path, holder.scope) for holder in result_of(run())]
     assert ("tasks[0] (in a Task)", "local of run") in paths
 
 

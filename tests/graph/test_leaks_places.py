@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import wengert
-from tests.graph.steps import a_loss, batch, found, found_as_told, model, train
+from tests.graph.steps import a_loss, batch, found, found_as_told, model, result_of, train
 from wengert.graph import Leak
 
 STEPS = 20
@@ -202,7 +202,7 @@ def tasks() -> list[Leak]:
             train()
         return found()
 
-    return asyncio.run(run())
+    return result_of(run())
 
 
 def a_pair_of_which_one_is_a_number() -> list[Leak]:
