@@ -284,8 +284,13 @@ def parsed(command: list[str]) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     families = ", ".join((*FAMILIES, *FRESH))
-    parser.add_argument("--only", nargs="+", default=[], metavar="NAME",
-                        help=f"families ({families}), or parts of rows' names")  # fmt: skip
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help=f"families ({families}), or parts of rows' names; nothing is saved",
+    )
     parser.add_argument("--peers", help=f"some of {','.join(PEERS)}")
     parser.add_argument("--rounds", type=int, help="turns of each library that count")
     parser.add_argument("--busy", action="store_true",
@@ -320,8 +325,9 @@ def main(command: list[str]) -> int:
     for row in found:
         for peer, reason in row.reasons.items():
             print(f"no figure of {peer} for {row.name}: {reason}")
-    save(__file__, {"rows": [asdict(row) | {"ratios": row.ratios} for row in found],
-                    "means": means})  # fmt: skip
+    if not arguments.only:  # those of all rows stay
+        save(__file__, {"rows": [asdict(row) | {"ratios": row.ratios} for row in found],
+                        "means": means})  # fmt: skip
     return int(any(row.disagreeing or "wengert" in row.reasons for row in found))
 
 
