@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
 
 import pytest
+
+from wengert.autograd._engine import running
 
 
 @pytest.fixture
@@ -12,3 +15,12 @@ def alone() -> None:
     """The collector knows what the test makes, and nothing that was there before."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture
+def clean() -> Iterator[None]:
+    """No graphs and no backward calls of other tests."""
+    gc.collect()
+    running.begun.clear()
+    yield
+    gc.collect()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import queue
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
@@ -21,15 +20,11 @@ Program = Callable[[], list[Leak]]
 
 
 @pytest.fixture(autouse=True)
-def clean() -> Iterator[None]:
-    """No graphs and no backward calls of other tests."""
+def _kept(clean: None) -> Iterator[None]:
     global kept
     kept = []  # a new one, which the collector knows
-    gc.collect()
-    wengert.autograd._engine.running.begun.clear()
     yield
     kept = []
-    gc.collect()
 
 
 kept: list[Any]

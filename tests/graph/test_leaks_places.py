@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import heapq
 import sys
 from collections import Counter
@@ -22,13 +21,7 @@ STEPS = 20
 Program = Callable[[], list[Leak]]
 
 
-@pytest.fixture(autouse=True)
-def clean() -> Iterator[None]:
-    """No graphs and no backward calls of other tests."""
-    gc.collect()
-    wengert.autograd._engine.running.begun.clear()
-    yield
-    gc.collect()
+pytestmark = pytest.mark.usefixtures("clean")
 
 
 def written_into_a_tensor() -> list[Leak]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -14,14 +13,7 @@ from tests.graph.steps import a_loss, batch, fails, found, model, train
 from wengert import nn
 from wengert.graph import Leak
 
-
-@pytest.fixture(autouse=True)
-def clean() -> Iterator[None]:
-    """No graphs and no backward calls of other tests."""
-    gc.collect()
-    wengert.autograd._engine.running.begun.clear()
-    yield
-    gc.collect()
+pytestmark = pytest.mark.usefixtures("clean")
 
 
 # Each says at some points what the lint makes of it.
