@@ -103,8 +103,12 @@ def _used_elsewhere(node: Node, nodes: Sequence[Node]) -> Reason | None:
     uses = [n for n in nodes if any(edge is node for edge in n.edges)]
     if not uses:
         return None
-    facts = [("used by", _errors.made(use)) for use in uses[-_LATEST:]]
-    return facts, "It was used, but not for these outputs."
+    return users_of(uses), "It was used, but not for these outputs."
+
+
+def users_of(uses: Sequence[Node]) -> Facts:
+    """The latest of the operations that used something."""
+    return [("used by", _errors.made(use)) for use in uses[-_LATEST:]]
 
 
 def escape_of(tensor: Tensor) -> tuple[str, Facts, str] | None:

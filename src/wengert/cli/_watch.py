@@ -61,10 +61,8 @@ class Watch:
     """
 
     def __init__(self) -> None:
-        self._process, self._lock = (
-            os.getpid(),
-            RLock(),
-        )  # a module may call others for its parameters
+        self._process = os.getpid()
+        self._lock = RLock()  # a module may call others for its parameters
         self._sampler = Sampler()
         self._captures = Captures()
         self._unreached = Unreached(wengert.nn.Module)

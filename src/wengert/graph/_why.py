@@ -17,12 +17,12 @@ from wengert._trail import drops, escapes
 from wengert.autograd import _engine, _errors
 from wengert.autograd._engine import by_seq
 from wengert.autograd._living import alive, below, cuts_of, parameter_name
-from wengert.autograd._reasons import escape_of, latest_escape, lines_of, on_purpose
+from wengert.autograd._reasons import escape_of, latest_escape, lines_of, on_purpose, users_of
 from wengert.graph import _format
 from wengert.graph._holders import Holder, Search
 from wengert.graph._nodes import bytes_of, edge_of, is_released
 
-_LATEST = 3  # backward calls, uses and the like that are named
+_LATEST = 3  # backward calls that are named
 _KEEPERS = 8
 
 
@@ -289,7 +289,7 @@ class Traces:
         if uses:
             return Because(
                 "it is used in a graph that no backward has gone through",
-                (*facts, *(("used by", _errors.made(node)) for node in uses[-_LATEST:])),
+                (*facts, *users_of(uses)),
                 ("call backward() on a loss that is computed from what used it",),
             )
         return None
