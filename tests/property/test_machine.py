@@ -27,7 +27,7 @@ torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
 
 VIEWS: dict[str, Callable[[Any], Any]] = {
-    "first": lambda a: a[0] if a.dim() else a.view(1),
+    "first": lambda a: a[0] if a.dim() and len(a) else a.unsqueeze(0),
     "head": lambda a: a[:2] if a.dim() else a.expand(2).clone(),
     "tail": lambda a: a[1:] if a.dim() else a.unsqueeze(0),
     "t": lambda a: a.t() if a.dim() == 2 else a.unsqueeze(-1),
