@@ -20,6 +20,7 @@ from wengert.kernels.axes import Dims
 from wengert.ops import _numpy_names
 from wengert.ops._matrices import (
     LinAlgError,
+    by_columns,
     check_inexact,
     check_matrix,
     check_square,
@@ -154,7 +155,7 @@ def householder_product(input: Tensor, tau: Tensor) -> Tensor:
     for i in reversed(range(k)):
         v = vectors[..., i : i + 1]
         product = product - tau[..., i, None, None] * (v @ (mH(v) @ product))
-    return product
+    return by_columns(product)
 
 
 # Inverses, determinants and equations

@@ -47,12 +47,14 @@ def arrays_of(value: Any) -> list[np.ndarray]:
     return []
 
 
-def call(library: Any, row: Row, args: tuple[Any, ...], grad: bool) -> tuple[Any, list[Any]]:
+def call(
+    library: Any, row: Row, args: tuple[Any, ...], grad: bool, copied: bool = True
+) -> tuple[Any, list[Any]]:
     """The result and the leaves. In-place rows (``Tensor.add_``) write to a copy of the leaf."""
     leaves: list[Any] = []
 
     def leaf(array: np.ndarray) -> Any:
-        t = library.from_numpy(array.copy())
+        t = library.from_numpy(array.copy() if copied else array)
         if grad and array.dtype.kind in "fc":
             leaves.append(t.requires_grad_())
         return t

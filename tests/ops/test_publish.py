@@ -48,6 +48,7 @@ def mul(input, other):
         if site is None:
             cut = mode.off
     wide = v_input
+    known = 1
     if v_other is other:
         if type(other) is complex:
             return foreign(op, (input, other), {})
@@ -55,6 +56,7 @@ def mul(input, other):
             v_other = constants[other, v_input.dtype]
         except (KeyError, TypeError):
             return foreign(op, (input, other), {})
+        known = 2
 """
 
 

@@ -142,13 +142,16 @@ def test_a_product_with_a_frozen_factor_keeps_that_factor_alone(frozen: int) -> 
         assert kept[0] is (a, b)[frozen]._array
 
 
-def test_the_transpose_of_einsum_is_a_view() -> None:
+def test_transposes_and_diagonals_of_einsum_are_views() -> None:
     x = wengert.zeros(2, 3)
-    y = wengert.einsum("ij->ji", x)
-    y.add_(1)
+    wengert.einsum("ij->ji", x).add_(1)
     np.testing.assert_array_equal(x.numpy(), np.ones((2, 3)))
-    diagonal = wengert.einsum("ii->i", wengert.zeros(3, 3))
-    assert diagonal._array.flags.owndata
+    x = wengert.zeros(3, 3, requires_grad=True)
+    y = x * 1
+    wengert.einsum("ii->i", y).add_(2).mul_(3)
+    np.testing.assert_array_equal(y.detach().numpy(), np.eye(3) * 6)
+    y.sum().backward()
+    np.testing.assert_array_equal(x.grad.numpy(), np.ones((3, 3)) + np.eye(3) * 2)
 
 
 def test_the_sum_of_a_view_of_zero_size_is_zero() -> None:

@@ -120,8 +120,10 @@ def test_channels_last_strides_are_recognised() -> None:
     x = wengert.from_numpy(np.zeros((2, 4, 5, 3)).transpose(0, 3, 1, 2))
     assert x.is_contiguous(memory_format=wengert.channels_last)
     assert not x.is_contiguous()
-    with pytest.raises(RuntimeError, match="memory format"):
-        x.is_contiguous(memory_format=wengert.preserve_format)
+    assert not x.is_contiguous(memory_format=wengert.preserve_format)
+    assert not x.is_contiguous(memory_format=wengert.channels_last_3d)
+    with pytest.raises(TypeError, match=r"must be torch\.memory_format, not str"):
+        x.is_contiguous(memory_format="channels_last")
 
 
 def test_size_is_a_tuple_that_stays_one_of_its_kind() -> None:

@@ -106,13 +106,9 @@ def test_a_view_that_would_have_to_copy_is_refused(torch: Any) -> None:
     for lib in (wengert, torch):
         with pytest.raises(RuntimeError, match="view size is not compatible"):
             lib.zeros(2, 3).t().view(-1)
+        with pytest.raises(RuntimeError, match="view size is not compatible"):
+            (lib.zeros(2, 3).t() * 2).view(-1)  # results keep the order of their inputs
         assert tuple(lib.zeros(2, 3).t().view(3, 1, 2).shape) == (3, 1, 2)
-
-
-def test_a_result_in_another_memory_order_can_be_viewed() -> None:
-    x = wengert.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
-    y = x.t() * 1.0  # keeps the order of its input's memory
-    assert y.view(-1).tolist() == [1.0, 3.0, 2.0, 4.0]
 
 
 def test_contiguous_is_the_tensor_itself_where_nothing_is_to_do() -> None:
@@ -124,8 +120,8 @@ def test_contiguous_is_the_tensor_itself_where_nothing_is_to_do() -> None:
 def test_clone_keeps_dense_strides() -> None:
     x = wengert.zeros(2, 3).t()
     assert x.clone()._array.strides == x._array.strides
-    assert x.clone(memory_format="contiguous_format")._array.flags.c_contiguous
-    images = wengert.zeros(2, 3, 4, 5).clone(memory_format="channels_last")
+    assert x.clone(memory_format=wengert.contiguous_format)._array.flags.c_contiguous
+    images = wengert.zeros(2, 3, 4, 5).clone(memory_format=wengert.channels_last)
     assert images._array.transpose(0, 2, 3, 1).flags.c_contiguous
 
 

@@ -338,6 +338,8 @@ def _results(
         elif isinstance(g, Tensor):
             results.append(g)
         else:
-            dtype = g.dtype if isinstance(x, GradientEdge) else x._array.dtype
-            results.append(wrap(owned(g, dtype)))
+            place = None if isinstance(x, GradientEdge) else x._array
+            # As its tensor lies, if it was computed so; contiguous otherwise.
+            like = place if place is not None and place.strides == g.strides else None
+            results.append(wrap(owned(g, g.dtype if place is None else place.dtype, like)))
     return tuple(results)

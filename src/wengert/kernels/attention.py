@@ -21,6 +21,7 @@ import numpy as np
 from wengert.kernels._jit import LARGE, available, kernel
 from wengert.kernels._jit.builtins import apart, at, given, i64, i64s, inline, local, real, reals
 from wengert.kernels._jit.mathlib import exp_bounded, log
+from wengert.kernels.layout import empty, order_of
 from wengert.kernels.softmax import masked_softmax, softmax
 from wengert.kernels.tiles import COLUMNS, move, multiply, transpose
 
@@ -395,6 +396,19 @@ def _zeros(x: Array) -> Array:
     return _new(np.zeros, (*others, -width % COLUMNS + width), x)
 
 
+def _order_of_rows(q: Array) -> tuple[int, ...]:
+    """How the rows of the queries lie in memory, if their elements lie side by side."""
+    if q.strides[-1] != q.itemsize:
+        return 0, 1, 2, 3
+    return (*[d for d in order_of(q.shape, ((q.shape, q.strides),)) if d != 3], 3)
+
+
+def _ordered_as(q: Array, out: Array) -> Array:
+    ordered = empty(out.shape, out.dtype, _order_of_rows(q))
+    ordered[...] = out
+    return ordered
+
+
 def _layout(q: Array, k: Array, v: Array, mask: Array | None, *rows: Array) -> Array:
     """Sizes, and strides in elements; rows have no gaps, but those of a mask."""
     sizes = [q.shape[1], q.shape[2], k.shape[2], q.shape[3], v.shape[3]]
@@ -435,11 +449,12 @@ def attend(
     """Attention, and what its derivative needs: the weights, or the logarithms of their sums."""
     if not native(q, k, v, mask):
         found = weights(q, k, mask, factor, causal)
-        return np.matmul(found, v), found
+        out = np.matmul(found, v)
+        return out if q.ndim != 4 or q.flags.c_contiguous else _ordered_as(q, out), found
     shape, mask = (*q.shape[:-1], v.shape[-1]), _shade(q, k, mask)
     q, k, v = _rows(q), _rows(k), _rows(v)
     batch, heads, length, width = q.shape
-    out = _new(np.empty, (batch, heads, length, v.shape[-1]), q)
+    out = empty((batch, heads, length, v.shape[-1]), np.float32, _order_of_rows(q))
     sums = np.empty(q.shape[:-1], np.float32)
     work = min(length, _BLOCK) * k.shape[2] * (width + v.shape[3])
     tasks = batch * heads * (-(-length // _BLOCK))

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from wengert.kernels.layout import arranged
 from wengert.kernels.matmul import product
 from wengert.kernels.reduction import total
 
@@ -23,11 +24,12 @@ def contract(a: np.ndarray, b: np.ndarray, la: Labels, lb: Labels, lo: Labels) -
 
     No label repeats within an array, and a label of one array alone occurs in `lo`.
     """
-    shared = [x for x in la if x in lb]
-    batch = [x for x in shared if x in lo]
-    summed = [x for x in shared if x not in lo]
-    left = [x for x in la if x not in lb]
-    right = [x for x in lb if x not in la]
+    batch = [x for x in lo if x in la and x in lb]
+    summed = [x for x in la if x in lb and x not in lo]
+    left = [x for x in lo if x not in lb]
+    right = [x for x in lo if x not in la]
+    if left and right and lo.index(right[-1]) < lo.index(left[0]):
+        return contract(b, a, lb, la, lo)  # whose result lies in the order of `lo`
     sizes = dict(zip(la + lb, a.shape + b.shape, strict=True))
     if all(sizes[x] == 1 for x in summed):  # NumPy is slow at batches of products of inner size 1
         (a, la), (b, lb) = (_without(x, labels, summed) for x, labels in ((a, la), (b, lb)))
@@ -36,7 +38,8 @@ def contract(a: np.ndarray, b: np.ndarray, la: Labels, lb: Labels, lo: Labels) -
     many = tuple(sizes[x] for x in batch)
     x = _arranged(a, la, batch + left + summed).reshape(*many, m, k)
     y = _arranged(b, lb, batch + summed + right).reshape(*many, k, n)
-    out = product(x, y).reshape(tuple(sizes[x] for x in batch + left + right))
+    out = np.ascontiguousarray(product(x, y))
+    out = out.reshape(tuple(sizes[x] for x in batch + left + right))
     return _arranged(out, tuple(batch + left + right), list(lo))
 
 
@@ -57,7 +60,21 @@ def _outer(a: np.ndarray, b: np.ndarray, la: Labels, lb: Labels, lo: Labels) -> 
         array = _arranged(array, labels, [x for x in lo if x in labels])
         return array[tuple(slice(None) if x in labels else None for x in lo)]
 
-    return aligned(a, la) * aligned(b, lb)
+    x, y = aligned(a, la), aligned(b, lb)
+    return arranged(np.asarray(x * y), (x, y))
+
+
+def _diagonals(array: np.ndarray, labels: Labels) -> tuple[np.ndarray, Labels]:
+    """A view with each label once, which NumPy knows to be one of the array."""
+    writeable = array.flags.writeable
+    for label in dict.fromkeys(labels):
+        while labels.count(label) > 1:
+            first = labels.index(label)
+            second = labels.index(label, first + 1)
+            array = array.diagonal(0, first, second)  # whose axis comes last
+            labels = (*(x for d, x in enumerate(labels) if d not in (first, second)), label)
+    array.flags.writeable = writeable
+    return array, labels
 
 
 def _diagonal_view(array: np.ndarray, labels: Labels) -> tuple[np.ndarray, Labels]:
@@ -73,8 +90,7 @@ def _diagonal_view(array: np.ndarray, labels: Labels) -> tuple[np.ndarray, Label
 def rearrange(array: np.ndarray, source: Labels, target: Labels) -> np.ndarray:
     """Diagonals of repeated labels, sums over those that `target` lacks, axes in its order."""
     if len(set(source)) < len(source):
-        view, source = _diagonal_view(array, source)
-        array = view.copy()
+        array, source = _diagonals(array, source)
     dropped = tuple(d for d, x in enumerate(source) if x not in target)
     if dropped:
         array = np.asarray(total(array, dropped)).astype(array.dtype, copy=False)

@@ -26,6 +26,7 @@ Batch = Callable[[Any], Any]
 # What ops take and return: arrays inside an op, Tensors (and numbers) outside.
 Value = Any
 P = ParamSpec("P")
+Layout = str | tuple[str, ...] | None
 
 
 class Declare(Protocol):
@@ -53,6 +54,9 @@ class Op:
         wants: the names of values that each rule reads, after `g`, itself or through `shared`.
         aux: names of what the forward returns beside its output (never differentiated).
         view: whether the output may share memory with the first input.
+        layout: the order of the output's dimensions in memory: "contiguous", "columns" (of
+            matrices, one by one), or the inputs by which it goes, the first to decide first
+            ("operands" for all of them); None for what the forward returns.
         floats: whether integer inputs are first converted to the default dtype.
         mixed: whether inputs of different dtypes are first converted to a common one.
         batch: how `vmap` computes it for a batch at once (see `_batching`).
@@ -75,6 +79,7 @@ class Op:
         ufunc: Callable[..., Any] | None = None,
         aux: tuple[str, ...] = (),
         view: bool = False,
+        layout: Layout = None,
         floats: bool = False,
         label: str | None = None,
         mixed: bool = True,
@@ -94,6 +99,7 @@ class Op:
         self.aux, self.view, self.floats, self.mixed = aux, view, floats, mixed
         self.batch, self.jvp, self.reference, self.shared = batch, jvp, reference, shared
         self.tensors = tensors
+        self.layout = layout
         self.scalar = self.forward if scalar is None and kind == "elementwise" else scalar
         self.label = label or _label(self.name)
         _check_names(self)
@@ -245,6 +251,7 @@ def elementwise(
     label: str | None = None,
     name: str | None = None,
     tensors: tuple[str, ...] = (),
+    layout: Layout = "operands",
     scalar: Callable[..., Any] | None = None,
     **rules: Rule | None,
 ) -> Declare:
@@ -252,14 +259,16 @@ def elementwise(
 
     With `ufunc` that is the forward, and the decorated body is its docstring alone. `name`,
     here and below, is the public function that an op of another name speaks for in errors.
-    `tensors` names the inputs that may not be Python numbers, as PyTorch has it.
+    `tensors` names the inputs that may not be Python numbers, as PyTorch has it, and `layout`
+    those that decide how the output lies in memory, where it is not all of them in order (a
+    forward that does not keep NumPy's order says so, too).
     Batches and forward-mode derivatives follow from the kind, and kernels for large arrays from
     the forward and the rules; `scalar` is what they are made of where the forward cannot be read
     (see `_fuse`).
     """
     options = {
         "ufunc": ufunc, "floats": floats, "label": label, "name": name, "tensors": tensors,
-        "scalar": scalar,
+        "layout": layout, "scalar": scalar,
     }  # fmt: skip
     return _decorator("elementwise", rules, options)
 
@@ -267,6 +276,7 @@ def elementwise(
 def multilinear(
     *,
     view: bool = False,
+    layout: Layout = None,
     mixed: bool = True,
     batch: Batch | None = None,
     label: str | None = None,
@@ -282,8 +292,8 @@ def multilinear(
     element where it is the same for all (see `_fuse`).
     """
     options = {
-        "view": view, "mixed": mixed, "batch": batch, "label": label, "name": name,
-        "scalar": scalar,
+        "view": view, "layout": layout, "mixed": mixed, "batch": batch, "label": label,
+        "name": name, "scalar": scalar,
     }  # fmt: skip
     return _decorator("multilinear", rules, options)
 
@@ -291,6 +301,7 @@ def multilinear(
 def primitive(
     *,
     aux: tuple[str, ...] = (),
+    layout: Layout = None,
     floats: bool = False,
     mixed: bool = True,
     batch: Batch | None = None,
@@ -314,7 +325,7 @@ def primitive(
     `scalar` as for `multilinear`.
     """
     options = {
-        "aux": aux, "floats": floats, "mixed": mixed, "batch": batch, "jvp": jvp,
+        "aux": aux, "layout": layout, "floats": floats, "mixed": mixed, "batch": batch, "jvp": jvp,
         "reference": reference, "shared": shared, "label": label, "name": name, "scalar": scalar,
     }  # fmt: skip
     return _decorator("primitive", rules, options)

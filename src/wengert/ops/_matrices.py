@@ -148,6 +148,11 @@ def differences(values: Value) -> Value:
     return gaps + identity(values.shape[-1], values)
 
 
+def by_columns(x: Tensor) -> Tensor:
+    """The same matrices, with each column's elements side by side in memory."""
+    return transpose(contiguous(transpose(x, -2, -1)), -2, -1)
+
+
 def real_part(x: Value) -> Value:
     """Numbers that are real, out of what is complex for the sake of others."""
     return contiguous(real(x)) if isinstance(x, Tensor) else real(x)
@@ -188,8 +193,9 @@ def parts(whole: Value, *shapes: Shape) -> list[Value]:
     name="linalg",
 )
 def _part(whole: Value, start: int, shape: Shape) -> Value:
-    """One of the results, in memory of its own."""
-    return whole[..., start : start + prod(shape)].reshape((*whole.shape[:-1], *shape)).copy()
+    """One of the results, in memory of its own; matrices as LAPACK leaves them."""
+    found = whole[..., start : start + prod(shape)].reshape((*whole.shape[:-1], *shape))
+    return found.copy() if len(shape) < 2 else found.swapaxes(-1, -2).copy().swapaxes(-1, -2)
 
 
 @multilinear(

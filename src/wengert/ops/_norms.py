@@ -16,6 +16,7 @@ import numpy as np
 from wengert import _dtypes, kernels
 from wengert._core import Tensor
 from wengert._dtypes import of_numpy
+from wengert.kernels.layout import as_images
 from wengert.kernels.precision import HALF
 from wengert.ops._batching import Batch
 from wengert.ops._declare import Value, primitive
@@ -25,6 +26,9 @@ from wengert.ops.reduction import mean_over, sum_to_shape
 
 if TYPE_CHECKING:
     from wengert.kernels.norm_plan import Plan
+
+# How the output lies in memory: from the output as computed, and the input.
+Arrange = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 def _moments(input: Value, plan: Plan) -> tuple[Value, Value, Value]:
@@ -119,12 +123,12 @@ _RULES: dict[str, Any] = {
 }
 
 
-def _declared(name: str, label: str) -> Callable[..., Tensor]:
+def _declared(name: str, label: str, arrange: Arrange) -> Callable[..., Tensor]:
     """The operation under the name of one kind of normalisation: nodes say which they are."""
 
     def forward(input: Value, weight: Value, bias: Value, plan: Plan, eps: float) -> Value:
         out, mean, _, rstd = kernels.norm.normalise(input, weight, bias, plan, eps)
-        return out, mean, rstd
+        return arrange(out, input), mean, rstd
 
     forward.__name__ = name
     return primitive(
@@ -133,7 +137,7 @@ def _declared(name: str, label: str) -> Callable[..., Tensor]:
     )(forward)  # fmt: skip
 
 
-def _declared_with_statistics(name: str, label: str) -> Callable[..., Tensor]:
+def _declared_with_statistics(name: str, label: str, arrange: Arrange) -> Callable[..., Tensor]:
     """As `_declared`; running statistics, if there are, move towards those of the input."""
 
     def forward(
@@ -143,7 +147,7 @@ def _declared_with_statistics(name: str, label: str) -> Callable[..., Tensor]:
         out, mean, variance, rstd = kernels.norm.normalise(input, weight, bias, plan, eps)
         if running_mean is not None:
             _follow(running_mean, running_var, mean, variance, plan.size, momentum)
-        return out, mean, rstd
+        return arrange(out, input), mean, rstd
 
     def reference(
         input: Value, weight: Value, bias: Value, running_mean: Value, running_var: Value,
@@ -196,11 +200,15 @@ def _moved(running: Value, now: Value, momentum: Value = 0.1) -> Value:
     return running
 
 
-_layer_norm = _declared("_layer_norm", "NativeLayerNormBackward0")
-_rms_norm = _declared("_rms_norm", "RmsNormBackward0")
-_group_norm = _declared("_group_norm", "NativeGroupNormBackward0")
-_batch_norm = _declared_with_statistics("_batch_norm", "NativeBatchNormBackward0")
-_instance_norm = _declared_with_statistics("_instance_norm", "InstanceNormBackward0")
+def _contiguous(out: np.ndarray, input: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(out)
+
+
+_layer_norm = _declared("_layer_norm", "NativeLayerNormBackward0", _contiguous)
+_rms_norm = _declared("_rms_norm", "RmsNormBackward0", as_images)
+_group_norm = _declared("_group_norm", "NativeGroupNormBackward0", as_images)
+_batch_norm = _declared_with_statistics("_batch_norm", "NativeBatchNormBackward0", as_images)
+_instance_norm = _declared_with_statistics("_instance_norm", "InstanceNormBackward0", _contiguous)
 
 
 def _fixed_sums(g: Value, input: Value, mean: Value, rstd: Value) -> Any:
@@ -269,4 +277,5 @@ def _batch_norm_by_running(
     rstd = kernels.norm.inverse_deviation(running_var, eps).astype(dtype)
     mean = running_mean.astype(dtype)  # a copy: the buffer may change before the backward pass
     scale = rstd if weight is None else weight * rstd
-    return kernels.norm.scaled(input, mean, scale, bias), mean, rstd
+    out = kernels.norm.scaled(input, mean, scale, bias)
+    return as_images(out, input), mean, rstd

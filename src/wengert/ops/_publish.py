@@ -22,7 +22,9 @@ import numpy as np
 
 from wengert import _core
 from wengert._dtypes import inexact
-from wengert.ops import _fuse, _numpy_names, _operands
+from wengert.kernels.layout import arranged, by_columns
+from wengert.ops import _fuse, _numpy_names, _operands, _snippets
+from wengert.ops._snippets import is_pair, required
 
 if TYPE_CHECKING:
     from wengert.ops._declare import Op
@@ -41,6 +43,7 @@ def {name}({signature}):
         raise explain(op, error, ({inputs},)) from error
     if type(out) is not ndarray:
         out = asarray(out)
+{arrange}\
     result = new(Tensor)
     result._array = out
 {view}{record}"""
@@ -54,26 +57,6 @@ ASK = """\
         site = mode.site
         if site is None:
             cut = mode.off
-"""
-
-CUT = "{i}._cut"
-
-# An operation without a derivative cuts by itself.
-CUT_HERE = "({i}._cut if {i}._edge is None else cut_at({called!r}, {i}))"
-
-# One of two inputs is a Tensor: what needed no unwrapping is none.
-PAIR_CUT = """\
-if v_{a} is {a}:
-    cut = {cut_b}
-elif v_{b} is {b}:
-    cut = {cut_a}
-else:
-    cut = {cut_a} or {cut_b}
-"""
-
-NEXT_CUT = """\
-if cut is None and v_{i} is not {i}:
-    cut = {cut}
 """
 
 WATCH = """\
@@ -126,6 +109,7 @@ UNWRAP_VALUE = """\
 # 1 and 1+0j are one key. What is no number says whether there is enough for a kernel.
 MIXED_PAIR = """\
     wide = v_{a}
+    known = 1
     if v_{b} is {b}:
 {b_number}\
     elif v_{a} is {a}:
@@ -141,6 +125,7 @@ NUMBER = """\
             v_{i} = constants[{i}, v_{other}.dtype]
         except (KeyError, TypeError):
             return foreign(op, ({inputs}), {{{params}}})
+        known = 2
 {wide}"""
 
 NO_NUMBER = """\
@@ -262,18 +247,19 @@ def apply_source(op: Op, layout: Layout) -> str:
         else "",
         unwrap="".join((UNWRAP if i in diff else UNWRAP_VALUE).format(i=i) for i in op.inputs),
         only_arrays=" and ".join(f"v_{i} is {i}" for i in op.inputs),
-        all_arrays=" and ".join(f"isinstance({i}, array_like)" for i in _required(op)),
+        all_arrays=" and ".join(f"isinstance({i}, array_like)" for i in required(op)),
         inputs=", ".join(op.inputs),
         params=_given(op),
-        compute=_compute(op, "wide" if _is_pair(op) else f"v_{op.inputs[0]}"),
+        compute=_compute(op, "wide" if is_pair(op) else f"v_{op.inputs[0]}"),
         compute_arrays=_compute(op, f"v_{op.inputs[0]}"),
         first="[0]" if op.aux else "",
         mixed=_mixed_source(op) + _to_float_source(op, no_edge or "True"),
         aux="".join(f", {name}" for name in op.aux),
+        arrange=_snippets.arrangement(op),
         view=f"    show(result, {op.inputs[0]})\n" if op.view else "",
-        ask=ASK.format(no_edge=no_edge, cuts=_cuts(op, CUT, "        "))
+        ask=ASK.format(no_edge=no_edge, cuts=_snippets.cuts(op))
         if diff
-        else _cuts(op, CUT_HERE, "    "),
+        else _snippets.cuts_here(op),
         watch=WATCH.format(inputs=", ".join(op.inputs), params=_given(op)) if diff else "",
         record=RECORD.format(
             edges="".join(f"    node.e_{i} = e_{i}\n" for i in diff),
@@ -282,19 +268,6 @@ def apply_source(op: Op, layout: Layout) -> str:
         if diff
         else NO_RECORD,
     )
-
-
-def _cuts(op: Op, cut: str, margin: str) -> str:
-    """Look where the inputs were cut off a graph; the first of them that was counts."""
-    cuts = {i: cut.format(i=i, called=op.called) for i in op.inputs}
-    if len(cuts) == 2:
-        (a, cut_a), (b, cut_b) = cuts.items()
-        return indent(PAIR_CUT.format(a=a, b=b, cut_a=cut_a, cut_b=cut_b), margin)
-    first, *others = op.inputs
-    text = f"cut = {f'None if v_{first} is {first} else ' if others else ''}{cuts[first]}\n"
-    for i in others:
-        text += NEXT_CUT.format(i=i, cut=cuts[i])
-    return indent(text, margin)
 
 
 def _signature(op: Op) -> str:
@@ -321,12 +294,6 @@ def _defaults(op: Op) -> dict[str, Any]:
     return {n: ... if p.default is Parameter.empty else p.default for n, p in parameters}
 
 
-def _required(op: Op) -> list[str]:
-    """Inputs without a default: those must be arrays when no Tensor came."""
-    parameters = op.signature.parameters
-    return [i for i in op.inputs if parameters[i].default is Parameter.empty]
-
-
 def _call(op: Op, value: str = "v_{i}") -> str:
     parts = []
     for name, p in op.signature.parameters.items():
@@ -345,10 +312,6 @@ def _compute(op: Op, wide: str) -> str:
     return f"forward({_call(op)}) if {wide}.size < {least} else {fused}"
 
 
-def _is_pair(op: Op) -> bool:
-    return op.mixed and len(op.inputs) == 2 and len(_required(op)) == 2
-
-
 def _given(op: Op) -> str:
     """The parameters as the items of a dict."""
     return ", ".join(f"{p!r}: {p}" for p in op.params)
@@ -361,7 +324,7 @@ def _mixed_source(op: Op) -> str:
     if not op.mixed:
         foreign = " or ".join(f"v_{i} is {i}" for i in op.inputs)
         return UNMIXED.format(foreign=foreign, inputs=inputs, params=_given(op))
-    if _is_pair(op):
+    if is_pair(op):
         a, b = op.inputs
         given = {"inputs": inputs, "params": _given(op)}
         numbers = {
@@ -583,6 +546,8 @@ _OPERAND_NAMES = ("foreign", "mixed", "traced", "to_float", "explain", "show", "
 
 # What the text of every op refers to.
 _SCOPE: dict[str, Any] = {
+    "arranged": arranged,
+    "by_columns": by_columns,
     "array_like": (np.ndarray, np.generic),
     "ndarray": np.ndarray,
     "asarray": np.asarray,
@@ -594,6 +559,6 @@ _SCOPE: dict[str, Any] = {
 # Names that `apply` uses beside those of the op: no argument may hide one of them.
 TAKEN = frozenset({
     *_SCOPE, "op", "forward", "defaults", "constants", "Recorded",
-    "fused", "pull", "found", "wide", "site", "cut", "error", "out", "result", "frame", "code",
-    "node", "type", "isinstance", "complex", "Exception", "KeyError", "TypeError",
+    "fused", "pull", "found", "wide", "known", "site", "cut", "error", "out", "result", "frame",
+    "code", "node", "type", "isinstance", "complex", "Exception", "KeyError", "TypeError",
 })  # fmt: skip

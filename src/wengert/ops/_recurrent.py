@@ -396,6 +396,7 @@ def _gru_step_flow(
     product=lambda g, shared: shared.from_state,
     before=lambda g, shared: shared.h0,
     name="gru_cell",
+    layout=("before",),
 )  # fmt: skip
 def gru_step(x: Value, product: Value, before: Value) -> Value:
     """The state after a step."""

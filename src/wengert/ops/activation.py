@@ -20,6 +20,7 @@ from wengert.ops._variadic import require_tensor
 from wengert.ops.complexes import conj
 from wengert.ops.exponential import exp, sigmoid
 from wengert.ops.selection import drop, keep, where
+from wengert.ops.shape import contiguous
 from wengert.ops.special import erf
 from wengert.ops.trigonometry import tanh
 
@@ -61,6 +62,7 @@ def _gelu(
 @elementwise(
     input=lambda g, input, approximate: _gelu_slope(g, input, approximate),
     scalar=lambda input, approximate: _gelu(input, approximate, erf),
+    layout=("input",),
 )
 def gelu(input: Value, *, approximate: str = "none") -> Value:
     """x times the normal distribution function of x; ``approximate="tanh"`` is cheaper.
@@ -203,15 +205,19 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
 
 @elementwise(input=lambda g, input: g * sigmoid(-input), label="LogSigmoidBackward0")
 @in_float32
-def logsigmoid(input: Value) -> Value:
+def _logsigmoid(input: Value) -> Value:
+    require_kind("log_sigmoid_cpu", input, "f")
+    return -_softplus_of(-input)
+
+
+def logsigmoid(input: Tensor) -> Tensor:
     """``log(sigmoid(x))``.
 
     >>> import wengert
     >>> wengert.nn.functional.logsigmoid(wengert.tensor([-1.0, 2.0]))
     tensor([-1.3133, -0.1269])
     """
-    require_kind("log_sigmoid_cpu", input, "f")
-    return -_softplus_of(-input)
+    return contiguous(_logsigmoid(input))
 
 
 def tanhshrink(input: Tensor) -> Tensor:

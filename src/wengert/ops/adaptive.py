@@ -24,6 +24,7 @@ from wengert.ops.pool import (
     unpool,
     window_mean,
 )
+from wengert.ops.shape import contiguous
 
 
 def _out_size(name: str, output_size: Any, size: Shape) -> Shape:
@@ -65,12 +66,13 @@ def _adaptive_avg(name: str, n: int, input: Tensor, output_size: Any) -> Tensor:
     size = _space_of(name, input, n, output_size)
     out = _out_size(name, output_size, size)
     require_kind(name, input._array, "fc")
+    input = contiguous(input) if n == 3 else input  # as PyTorch has it
     first = input._array.ndim - n
     windows = _even_windows(size, out)
     if windows is not None:
         return batched(window_mean, input, n, windows, float(np.prod(windows.kernel)))
     taps = [area_taps(first + d, m, o) for d, (m, o) in enumerate(zip(size, out, strict=True))]
-    return resample(input, tuple(taps))
+    return resample(input, tuple(taps), lines=True)
 
 
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
@@ -107,6 +109,7 @@ def _adaptive_max(name: str, n: int, input: Tensor, output_size: Any, return_ind
     size = _space_of(name, input, n, output_size)
     out = _out_size(name, output_size, size)
     windows = _even_windows(size, out)
+    input = contiguous(input) if n == 3 else input
     if windows is not None and not return_indices:
         return batched(maxima, input, n, windows)
     indices = region_max_positions(input, out) if windows is None else max_positions(input, windows)

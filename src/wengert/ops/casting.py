@@ -11,14 +11,18 @@ from wengert.ops._declare import Value, elementwise, multilinear
 
 
 @multilinear(
-    input=lambda g, source: _back(g, source), batch=leading, label="ToCopyBackward0", name="to"
+    input=lambda g, source: _back(g, source),
+    batch=leading,
+    label="ToCopyBackward0",
+    name="to",
+    layout=("input",),
 )
 def _cast(input: Value, to: np.dtype, source: np.dtype) -> Value:
     with np.errstate(all="ignore"):  # out-of-range values convert as C does
         return input.astype(to)
 
 
-@elementwise(input=None, name="to")
+@elementwise(input=None, name="to", layout=("input",))
 def _discrete(input: Value, to: np.dtype) -> Value:
     """The input as integers or booleans."""
     if to.kind == "b":

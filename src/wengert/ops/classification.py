@@ -62,6 +62,7 @@ def _cross_entropy_reference(
     input=_cross_entropy_vjp,
     index=None,
     share=None,
+    layout="contiguous",
 )
 def _cross_entropy(
     input: Value, index: Value, share: Value, axis: int, reduced: bool, smoothing: float = 0.0
@@ -107,6 +108,7 @@ def _put_in_batch(b: Batch) -> Any:
     index=None,
     share=None,
     name="nll_loss",
+    layout="contiguous",
 )
 def _weighed_pick(input: Value, index: Value, share: Value, axis: int, reduced: bool) -> Value:
     loss = kernels.classification.weighed(kernels.classification.pick(input, index, axis), share)

@@ -178,7 +178,7 @@ def _infinite(name: str, input: np.ndarray, limit: float) -> np.ndarray:
     return np.equal(input, input.dtype.type(limit))
 
 
-@elementwise(input=None)
+@elementwise(input=None, layout=("input",))
 def isposinf(input: Value) -> Value:
     """Whether each element is plus infinity.
 
@@ -189,7 +189,7 @@ def isposinf(input: Value) -> Value:
     return _infinite("isposinf", input, np.inf)
 
 
-@elementwise(input=None)
+@elementwise(input=None, layout=("input",))
 def isneginf(input: Value) -> Value:
     """Whether each element is minus infinity.
 

@@ -16,6 +16,7 @@ from wengert._dtypes import of_numpy
 from wengert.ops._batching import leading
 from wengert.ops._declare import Value, elementwise, multilinear
 from wengert.ops._variadic import require_tensor
+from wengert.ops.shape import contiguous
 
 _COMPLEX: dict[np.dtype, np.dtype] = {
     np.dtype("float32"): np.dtype("complex64"),
@@ -136,7 +137,7 @@ def angle(input: Tensor) -> Tensor:
     tensor([0.0000, 3.1416])
     """
     require_tensor("angle", "input", input)
-    return _angle(input) if _dtype(input).kind == "c" else _angle_of_real(input)
+    return contiguous(_angle(input)) if _dtype(input).kind == "c" else _angle_of_real(input)
 
 
 def _abs_squared(z: Value) -> Value:

@@ -17,6 +17,7 @@ from wengert import kernels
 from wengert._core import Tensor
 from wengert._dtypes import of_numpy
 from wengert.kernels.geometry import Geometry, Shape
+from wengert.kernels.layout import as_images
 from wengert.kernels.precision import narrowed, widened
 from wengert.ops._batching import Batch, Rule, folded
 from wengert.ops._declare import Value, multilinear, primitive
@@ -171,7 +172,19 @@ def _transposed_jvp(
 )
 def _convolution(input: Value, weight: Value, geometry: Geometry, bias: Value = None) -> Value:
     x, w = widened(input), widened(weight)
-    return narrowed(kernels.conv.convolve(x, w, geometry, bias), input.dtype)
+    return _arranged(narrowed(kernels.conv.convolve(x, w, geometry, bias), input.dtype), x, w)
+
+
+def _arranged(out: Value, input: Value, weight: Value) -> Value:
+    """With channels last, if the input or the weight has them last.
+
+    Of volumes only those of float32; of lines the weight alone decides.
+    """
+    if out.ndim == 4:
+        return as_images(out, input, weight)
+    if out.ndim == 5 and out.dtype == np.float32:
+        return as_images(out, input, weight)
+    return as_images(out, weight, lines=True) if out.ndim == 3 else np.ascontiguousarray(out)
 
 
 @primitive(
@@ -192,7 +205,7 @@ def _transposed_convolution(
     input: Value, weight: Value, size: Shape, geometry: Geometry, bias: Value = None
 ) -> Value:
     x, w = widened(input), widened(weight)
-    return narrowed(kernels.conv.spread(x, w, size, geometry, bias), input.dtype)
+    return _arranged(narrowed(kernels.conv.spread(x, w, size, geometry, bias), input.dtype), x, w)
 
 
 @multilinear(

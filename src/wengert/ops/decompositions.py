@@ -12,6 +12,7 @@ from wengert._core import Tensor
 from wengert.ops._batching import leading
 from wengert.ops._declare import Value, primitive
 from wengert.ops._matrices import (
+    by_columns,
     check_inexact,
     check_matrix,
     check_square,
@@ -56,7 +57,13 @@ _NOT_POSITIVE = (
 )
 
 
-@primitive(A=_cholesky_vjp, batch=leading, label="LinalgCholeskyExBackward0", name="cholesky")
+@primitive(
+    A=_cholesky_vjp,
+    batch=leading,
+    label="LinalgCholeskyExBackward0",
+    name="cholesky",
+    layout="columns",
+)
 def _cholesky(A: Value, called: str | None) -> Value:
     """The lower factor; `called` is the function that refuses what has none."""
     out, info = kernels.factorizations.cholesky(A)
@@ -75,7 +82,7 @@ def cholesky_factor(A: Tensor, upper: bool, called: str | None) -> Tensor:
     """The lower or upper factor of Hermitian matrices."""
     check_square(called or "linalg.cholesky_ex", A)
     check_inexact(called or "linalg.cholesky_ex", A, "cholesky_cpu")
-    return mH(_cholesky(mH(A), called)) if upper else _cholesky(A, called)
+    return by_columns(mH(_cholesky(mH(A), called))) if upper else _cholesky(A, called)
 
 
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
@@ -151,7 +158,7 @@ def _lu(A: Value, called: str | None) -> Value:
     return joined(A.shape[:-2], out, pivots.astype(A.dtype), info.astype(A.dtype))
 
 
-@primitive(pivots=None, batch=leading, name="lu_unpack")
+@primitive(pivots=None, batch=leading, name="lu_unpack", layout="contiguous")
 def permutation_matrix(pivots: Value, n: int, dtype: np.dtype) -> Value:
     """The matrices that bring rows back to where they were before they were exchanged."""
     order = kernels.factorizations.permutation(pivots.real, n)
@@ -419,7 +426,7 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     s = svdvals(input)
     m, n = input.shape[-2:]
     zeros = [input.new_zeros((*input.shape[:-2], k, k)) for k in (m, n)]
-    return result_of("svd", zeros[0], s, zeros[1])
+    return result_of("svd", zeros[0], s, mH(zeros[1]))
 
 
 __all__ = ["cholesky", "geqrf", "lu_unpack", "qr", "svd"]

@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor, wrap
+from wengert._core import Tensor, Tracer, wrap
 from wengert._random import default_generator, drawn
+from wengert.kernels.layout import order_of
 from wengert.kernels.precision import narrowed
 from wengert.ops._batching import Batch, leading
 from wengert.ops._declare import Value, multilinear, primitive
 from wengert.ops._variadic import require_tensor
+from wengert.ops.shape import inverse_of, permute
 
 # What a dropped element of self-normalising networks becomes: SELU's limit at minus infinity.
 _SELU_FLOOR = -1.7580993408473766
@@ -29,6 +31,7 @@ def _masked_batch(b: Batch) -> Value:
     input=lambda g, mask, scale: _masked(g, mask, scale),
     mask=None,
     name="dropout",
+    layout=("input",),
     scalar=lambda input, mask, scale: input * mask * scale,
 )
 def _masked(input: Value, mask: Value, scale: float) -> Value:
@@ -60,7 +63,14 @@ def _keep(
         shape = (*shape[:leading], *(1,) * (len(shape) - leading))
     if p == 1:
         return wrap(np.zeros((1,) * len(shape), bool))
-    return drawn(lambda s: default_generator.bernoulli(s, 1 - p), shape)
+
+    def draw(shape: tuple[int, ...]) -> np.ndarray:
+        return default_generator.bernoulli(shape, 1 - p)
+
+    if leading is not None or isinstance(input, Tracer) or input._array.flags.c_contiguous:
+        return drawn(draw, shape)
+    order = order_of(shape, ((shape, input._array.strides),))  # that of memory
+    return permute(drawn(draw, tuple([shape[d] for d in order])), inverse_of(order))
 
 
 def _dropped(

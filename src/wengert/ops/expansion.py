@@ -13,15 +13,17 @@ import numpy as np
 
 from wengert._core import Tensor, wrap
 from wengert._dtypes import of_numpy
+from wengert._layout import contiguous_format
 from wengert._size import Size
 from wengert.kernels.axes import axis_of
+from wengert.kernels.layout import as_images
 from wengert.ops._batching import Batch, along
 from wengert.ops._declare import Value, multilinear
 from wengert.ops._operands import sum_to
 from wengert.ops._variadic import as_sequence, require_tensor
 from wengert.ops.indexing import elements, index_select
 from wengert.ops.joining import stack
-from wengert.ops.shape import padded, reshape, transpose
+from wengert.ops.shape import clone, padded, reshape, transpose
 
 Shape = tuple[int, ...]
 
@@ -172,7 +174,9 @@ def _repeat_batch(b: Batch) -> Value:
 
 
 @multilinear(
-    input=lambda g, input_shape, repeats: _unrepeat(g, input_shape, repeats), batch=_repeat_batch
+    input=lambda g, input_shape, repeats: _unrepeat(g, input_shape, repeats),
+    batch=_repeat_batch,
+    layout="contiguous",
 )
 def repeat(input: Value, repeats: Sequence[int]) -> Value:
     """Copies of the input side by side, so many along each dimension; new dimensions come first."""
@@ -280,7 +284,7 @@ def _distinct(dims: int | Sequence[int], ndim: int) -> tuple[int, ...]:
     return axes if ndim else ()
 
 
-@multilinear(input=lambda g, dims: flip(g, dims), batch=along("dims"))
+@multilinear(input=lambda g, dims: flip(g, dims), batch=along("dims"), layout=("input",))
 def flip(input: Value, dims: int | Sequence[int]) -> Value:
     """A copy with the order of the elements reversed along each of `dims`.
 
@@ -327,7 +331,10 @@ def _roll_batch(b: Batch) -> Value:
 _roll_along = along("dims")
 
 
-@multilinear(input=lambda g, shifts, dims: roll(g, _negated(shifts), dims), batch=_roll_batch)
+@multilinear(
+    input=lambda g, shifts, dims: roll(g, _negated(shifts), dims),
+    batch=_roll_batch,
+)
 def roll(
     input: Value, shifts: int | Sequence[int], dims: int | Sequence[int] | None = None
 ) -> Value:
@@ -340,14 +347,14 @@ def roll(
     by = (shifts,) if isinstance(shifts, int) else tuple(shifts)
     along = () if dims is None else (dims,) if isinstance(dims, int) else tuple(dims)
     if not along and len(by) == 1:
-        return np.roll(input, by[0])
+        return as_images(np.roll(input, by[0]), input)
     if not by or len(by) != len(along):
         raise RuntimeError(
             f"shifts and dimensions must align. shifts: {len(by)}, dims:{len(along)}"
         )
     if not input.ndim:
         raise IndexError(f"Dimension specified as {along[0]} but tensor has no dimensions")
-    return np.roll(input, by, [axis_of(d, input.ndim) for d in along])
+    return as_images(np.roll(input, by, [axis_of(d, input.ndim) for d in along]), input)
 
 
 def _negated(shifts: int | Sequence[int]) -> Any:
@@ -377,7 +384,7 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     if turns == 2:
         return flip(input, (a, b))
     if turns == 0:
-        return flip(input, ())
+        return clone(input, memory_format=contiguous_format)
     return transpose(flip(input, (b if turns == 1 else a,)), a, b)
 
 

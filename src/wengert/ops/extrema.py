@@ -32,6 +32,7 @@ from wengert.ops.shape import reshape
     batch=at_places,
     label="GatherBackward0",
     name="gather",
+    layout=("indices",),
 )
 def take_along(input: Value, indices: Value, dim: int, unique: bool) -> Value:
     """The elements at `indices` along `dim`; `unique` promises that no index occurs twice."""
@@ -176,7 +177,7 @@ def _extreme(largest: bool, name: str, input: np.ndarray, dim: Dims, keepdim: bo
     return reduction.extreme(input, axes, keepdim, largest)
 
 
-@primitive(input=_shared_vjp, jvp=_shared_jvp, batch=over)
+@primitive(input=_shared_vjp, jvp=_shared_jvp, batch=over, layout="contiguous")
 def amax(input: Value, dim: Dims = (), keepdim: bool = False) -> Value:
     """Largest elements over `dim`, or over everything. Ties share the gradient.
 
@@ -187,7 +188,7 @@ def amax(input: Value, dim: Dims = (), keepdim: bool = False) -> Value:
     return _extreme(True, "amax", input, dim, keepdim)
 
 
-@primitive(input=_shared_vjp, jvp=_shared_jvp, batch=over)
+@primitive(input=_shared_vjp, jvp=_shared_jvp, batch=over, layout="contiguous")
 def amin(input: Value, dim: Dims = (), keepdim: bool = False) -> Value:
     """Smallest elements over `dim`, or over everything. Ties share the gradient.
 

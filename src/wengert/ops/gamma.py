@@ -11,6 +11,7 @@ from wengert.ops._checks import require_kind
 from wengert.ops._declare import Value, elementwise
 from wengert.ops._variadic import require_tensor
 from wengert.ops.exponential import exp, log
+from wengert.ops.shape import contiguous
 from wengert.ops.special import lgamma
 
 
@@ -71,7 +72,7 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     total = lgamma(input)
     for j in range(1, p):
         total = total + lgamma(input - 0.5 * j)
-    return total + p * (p - 1) / 4 * math.log(math.pi)
+    return contiguous(total + p * (p - 1) / 4 * math.log(math.pi))
 
 
 __all__ = ["igamma", "igammac", "mvlgamma"]

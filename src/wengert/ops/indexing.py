@@ -118,6 +118,7 @@ def elementwise_batch(b: Batch, like: str) -> Value:
     index=None,
     mixed=False,
     batch=lambda b: elementwise_batch(b, like="index"),
+    layout="contiguous",
 )
 def gather(input: Value, dim: int, index: Value, *, sparse_grad: bool = False) -> Value:
     """For each element of `index`, the input's element at that place along `dim`.
@@ -339,7 +340,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     require_tensor("nonzero", "input", input)
     array = elements("nonzero", input)
     if as_tuple:
-        return tuple([wrap(i) for i in with_dims(array).nonzero()])
+        return tuple([wrap(i.copy()) for i in with_dims(array).nonzero()])
     return wrap(np.argwhere(array))
 
 
@@ -387,6 +388,8 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
     >>> wengert.unravel_index(wengert.tensor([3, 7]), (2, 5))
     (tensor([0, 1]), tensor([3, 2]))
     """
+    from wengert.ops.splitting import stack, unbind  # which need indexing
+
     require_tensor("unravel_index", "indices", indices)
     if memory_of(indices).dtype.kind not in "iu":
         raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
@@ -401,7 +404,7 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
     places = indices.long()
     if not memory_of(places).size:  # no place; a size may be 0
         return (places,) * len(sizes)
-    return tuple([places // prod(sizes[d + 1 :]) % n for d, n in enumerate(sizes)])
+    return unbind(stack([places // prod(sizes[d + 1 :]) % n for d, n in enumerate(sizes)], -1), -1)
 
 
 __all__ = [

@@ -14,11 +14,14 @@ import numpy as np
 
 from wengert import _dtypes, kernels
 from wengert._core import Tensor, memory_of
+from wengert.kernels.layout import as_images
 from wengert.kernels.precision import narrowed, widened
+from wengert.ops import _formats
 from wengert.ops._batching import Batch
 from wengert.ops._declare import Value, multilinear
 from wengert.ops._variadic import require_tensor
 from wengert.ops.casting import convert
+from wengert.ops.shape import clone, contiguous
 
 if TYPE_CHECKING:
     from wengert.kernels.resample import Taps
@@ -31,24 +34,30 @@ def _one_axis_on(b: Batch) -> Value:
     return b(taps=tuple([t._replace(axis=t.axis + 1) for t in b.params["taps"]]))
 
 
-@multilinear(batch=_one_axis_on, input=lambda g, taps: resample_back(g, taps), name="interpolate")
-def resample(input: Value, taps: tuple[Taps, ...]) -> Value:
-    """The input resized along the axis of each of the taps."""
+@multilinear(
+    batch=_one_axis_on,
+    input=lambda g, taps, lines: resample_back(g, taps, lines),
+    name="interpolate",
+)
+def resample(input: Value, taps: tuple[Taps, ...], lines: bool = False) -> Value:
+    """The input resized along the axis of each of the taps; `lines` as in `as_images`."""
     x = widened(input)
     for along in taps:
         x = kernels.resample.gather(x, along)
-    return narrowed(x, input.dtype)
+    return as_images(narrowed(x, input.dtype), input, lines=lines)
 
 
 @multilinear(
-    batch=_one_axis_on, input=lambda g, taps: resample(g, taps), name="interpolate_backward"
+    batch=_one_axis_on,
+    input=lambda g, taps, lines: resample(g, taps, lines),
+    name="interpolate_backward",
 )
-def resample_back(input: Value, taps: tuple[Taps, ...]) -> Value:
+def resample_back(input: Value, taps: tuple[Taps, ...], lines: bool = False) -> Value:
     """The adjoint of `resample`."""
     x = widened(input)
     for along in reversed(taps):
         x = kernels.resample.scatter(x, along)
-    return narrowed(x, input.dtype)
+    return as_images(narrowed(x, input.dtype), input, lines=lines)
 
 
 def _nearest(size: int, out: int, ratio: float, shift: float) -> tuple[Positions, None]:
@@ -169,13 +178,15 @@ def interpolate(
             ratio = n / o if factor is None else 1 / factor
         if n != o or ratio not in (0.0, 1.0):
             taps.append(_taps(mode, d + 2, n, o, ratio, align, antialias))
+    if mode == "area" and len(space) == 3:
+        input = contiguous(input)
     if not taps:
-        return input.clone()
+        return clone(input, memory_format=_formats.suggested(input._array))
     if memory_of(input).dtype == np.uint8 and mode in ("bilinear", "bicubic"):
         # Images: computed in float32 and rounded once.
         image = resample(convert(input, _dtypes.float32), tuple(taps))
         return convert(image.round().clamp(0, 255), _dtypes.uint8)
-    return resample(input, tuple(taps))
+    return resample(input, tuple(taps), mode == "area")
 
 
 def _check_mode(mode: str, rank: int, align_corners: bool | None, antialias: bool) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from wengert._core import Tensor
 from wengert.kernels.axes import axis_of
+from wengert.kernels.layout import as_images, is_channels_last
 from wengert.ops._variadic import as_sequence, of_list
 from wengert.ops.shape import atleast_1d, atleast_2d, atleast_3d, reshape
 from wengert.ops.subscript import basic
@@ -41,7 +42,13 @@ def _cat(arrays: list[Array], dim: int, lead: int) -> tuple[Array, Any]:
     if len(used) < len(arrays):
         skipped = [k for k, a in enumerate(arrays) if a.shape == nothing]
     ends = [*accumulate([0 if a.shape == nothing else a.shape[axis] for a in arrays])]
-    return np.concatenate(used, axis), (ends, axis, skipped, lead)
+    return _joined(used, axis), (ends, axis, skipped, lead)
+
+
+def _joined(arrays: list[Array], axis: int) -> Array:
+    """Channels last where all arrays have them last, and contiguous otherwise."""
+    out = np.concatenate(arrays, axis)
+    return as_images(out, out) if all(map(is_channels_last, arrays)) else np.ascontiguousarray(out)
 
 
 def _check_cat(arrays: list[Array], expected: tuple[int, ...], dim: int, lead: int) -> int:
@@ -118,7 +125,11 @@ def _stack(arrays: list[Array], dim: int) -> tuple[Array, Any]:
                 f" {list(a.shape)} at entry {k}"
             )
     axis = axis_of(dim, len(shape) + 1)
-    return np.stack(arrays, axis), axis
+    if axis == len(shape):
+        return np.ascontiguousarray(np.stack(arrays, axis)), axis
+    # Along a dimension that there is, and then apart: as PyTorch, which may join channels last.
+    joined = _joined(arrays, axis)
+    return joined.reshape((*shape[:axis], len(arrays), *shape[axis:])), axis
 
 
 def stack(tensors: Several, dim: int = 0) -> Tensor:

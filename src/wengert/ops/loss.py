@@ -14,10 +14,11 @@ from wengert._dtypes import of_numpy
 from wengert.ops._checks import require_kind
 from wengert.ops._declare import Value, elementwise
 from wengert.ops._variadic import require_tensor
-from wengert.ops.activation import logsigmoid
+from wengert.ops.activation import _logsigmoid, logsigmoid
 from wengert.ops.distance import pairwise_distance
 from wengert.ops.exponential import log, sigmoid, xlogy
 from wengert.ops.reduction import mean_over, sum_over
+from wengert.ops.selection import where
 
 
 def check_reduction(reduction: str) -> None:
@@ -222,6 +223,7 @@ def binary_cross_entropy(
     target=lambda g, input: -g * input,
     label="BinaryCrossEntropyWithLogitsBackward0",
     name="binary_cross_entropy_with_logits",
+    layout=("target",),
 )
 def _logits_loss(input: Value, target: Value) -> Value:
     # log(1 + exp(-|x|)) + max(x, 0) - x t
@@ -336,9 +338,7 @@ def hinge_embedding_loss(
     require_tensor("hinge_embedding_loss", "target", target, 2)
     check_reduction(reduction)
     short = (margin - input).clamp_min(0)
-    loss = (input * 0 + short).masked_fill(target == 1, 0) + (input + target * 0).masked_fill(
-        target == -1, 0
-    )
+    loss = where(target != 1, short, 0.0) + where(target != -1, input, 0.0)
     return reduced(loss, reduction)
 
 
@@ -502,7 +502,7 @@ def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> 
     """
     require_tensor("soft_margin_loss", "input", input)
     require_tensor("soft_margin_loss", "target", target, 2)
-    return reduced(-logsigmoid(target * input), reduction)
+    return reduced(-_logsigmoid(target * input), reduction)
 
 
 def multilabel_soft_margin_loss(

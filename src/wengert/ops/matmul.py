@@ -85,6 +85,7 @@ _MATRICES = in_batches("nk", "km")
     batch=_matmul_in_batch,
     input=_matmul_left,
     other=_matmul_right,
+    layout="contiguous",
 )
 def matmul(input: Value, other: Value) -> Value:
     """Matrix product over the last two dimensions; the leading ones broadcast.
@@ -155,6 +156,7 @@ def _mm_in_batch(b: Batch) -> Any:
     batch=_mm_in_batch,
     input=lambda g, mat2, input_shape: left_vjp(g, mat2, input_shape),
     mat2=lambda g, input, mat2_shape: right_vjp(g, input, mat2_shape),
+    layout="contiguous",
 )
 def mm(input: Value, mat2: Value) -> Value:
     """Product of two matrices of the same dtype.
@@ -186,6 +188,7 @@ def _bmm_in_batch(b: Batch) -> Any:
     batch=_bmm_in_batch,
     input=lambda g, mat2, input_shape: left_vjp(g, mat2, input_shape),
     mat2=lambda g, input, mat2_shape: right_vjp(g, input, mat2_shape),
+    layout="contiguous",
 )
 def bmm(input: Value, mat2: Value) -> Value:
     """Products of the matrices of two batches of equal length.

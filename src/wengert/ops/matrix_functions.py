@@ -9,6 +9,7 @@ from wengert import kernels
 from wengert._core import Tensor
 from wengert._dtypes import dtype as DType
 from wengert._dtypes import of_numpy
+from wengert._layout import contiguous_format
 from wengert.kernels.axes import axis_of
 from wengert.kernels.precision import widened
 from wengert.ops._batching import leading
@@ -22,7 +23,7 @@ from wengert.ops.matmul import matmul
 from wengert.ops.reduction import norm as p_norm
 from wengert.ops.reduction import ones_like, sum
 from wengert.ops.selection import where
-from wengert.ops.shape import clone, dtype_of, movedim, unsqueeze
+from wengert.ops.shape import clone, contiguous, dtype_of, movedim, unsqueeze
 from wengert.ops.solving import inverse
 
 Pair = tuple[int, int]
@@ -77,7 +78,7 @@ def power(A: Tensor, n: int) -> Tensor:
         base = matmul(base, base)
         if left & 1:
             result = matmul(result, base)
-    return clone(result) if result is A else result
+    return clone(result, memory_format=contiguous_format) if result is A else result
 
 
 def matrix_power(input: Tensor, n: int) -> Tensor:
@@ -250,7 +251,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     others = tuple(d for d in range(input.ndim) if d != axis)
     norms = p_norm(input, p, others, True)
     factor = where(norms > maxnorm, maxnorm / (norms + 1e-7), ones_like(norms))
-    return input * factor
+    return contiguous(input * factor)
 
 
 __all__ = ["chain_matmul", "matrix_exp", "matrix_power", "renorm"]

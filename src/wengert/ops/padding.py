@@ -9,10 +9,12 @@ import numpy as np
 
 from wengert import kernels
 from wengert._core import Tensor
+from wengert.kernels.layout import as_images
 from wengert.ops._batching import leading
 from wengert.ops._declare import Value, primitive
 from wengert.ops._variadic import require_tensor
 from wengert.ops.interpolate import resample
+from wengert.ops.shape import contiguous
 
 if TYPE_CHECKING:
     from wengert.kernels.resample import Taps
@@ -39,7 +41,7 @@ def _constant_pad(input: Value, pad: Pads, value: float) -> Value:
     place = [slice(max(low, 0), max(low, 0) + n)
              for n, (low, _) in zip(inner.shape[lead:], sides, strict=True)]  # fmt: skip
     out[(slice(None),) * lead + tuple(place)] = inner
-    return out
+    return as_images(out, input)
 
 
 @lru_cache(maxsize=512)
@@ -71,6 +73,8 @@ def pad(
     """
     require_tensor("pad", "input", input)
     pads = _checked(input, pad, mode, value)
+    if mode == "constant" and not any(pads):
+        return input.clone()
     if mode == "constant":
         return _constant_pad(input, pads, 0.0 if value is None else value)
     taps = []
@@ -78,6 +82,8 @@ def pad(
         axis = input._array.ndim - 1 - i // 2
         if pads[i] or pads[i + 1]:
             taps.append(_taps(mode, axis, input._array.shape[axis], pads[i], pads[i + 1]))
+    if mode == "circular":
+        input = contiguous(input)
     return resample(input, tuple(taps)) if taps else input.clone()
 
 

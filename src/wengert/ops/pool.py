@@ -16,10 +16,12 @@ import numpy as np
 from wengert import kernels
 from wengert._core import Tensor
 from wengert.kernels.geometry import Geometry, Shape
+from wengert.kernels.layout import as_images
 from wengert.kernels.precision import narrowed, widened
 from wengert.ops._batching import folded, leading
 from wengert.ops._declare import Value, multilinear, primitive
 from wengert.ops._variadic import require_tensor
+from wengert.ops.shape import contiguous
 
 Ints = int | tuple[int, ...] | list[int]
 
@@ -42,16 +44,23 @@ def _in_batches(find: Callable[..., np.ndarray], x: np.ndarray, n: int, *args: A
     return found.reshape(*lead, *found.shape[2:])
 
 
+def _as_images(out: np.ndarray, like: np.ndarray, n: int) -> np.ndarray:
+    """As images with a batch dimension; without one, contiguous."""
+    return as_images(out, like, lines=True) if out.ndim == n + 2 else np.ascontiguousarray(out)
+
+
 @primitive(input=None, batch=leading, name="max_pool")
 def max_positions(input: Value, windows: Windows) -> Value:
     """Where the maximum of each window stands: flat positions of the last dimensions."""
-    return _in_batches(kernels.pool.max_positions, input, len(windows.kernel), *windows)
+    out = _in_batches(kernels.pool.max_positions, input, len(windows.kernel), *windows)
+    return _as_images(out, input, len(windows.kernel))
 
 
 @primitive(input=None, batch=leading, name="adaptive_max_pool")
 def region_max_positions(input: Value, size: Shape) -> Value:
     """`max_positions` of as many windows as an adaptive pooling's output of that size has."""
-    return _in_batches(kernels.pool.region_max_positions, input, len(size), size)
+    out = _in_batches(kernels.pool.region_max_positions, input, len(size), size)
+    return _as_images(out, input, len(size))
 
 
 @multilinear(
@@ -66,7 +75,7 @@ def region_max_positions(input: Value, size: Shape) -> Value:
 )
 def take_positions(input: Value, indices: Value, n: int) -> Value:
     """The values at flat positions of the last `n` dimensions."""
-    return kernels.pool.take_positions(input, indices, n)
+    return _as_images(kernels.pool.take_positions(input, indices, n), indices, n)
 
 
 @multilinear(
@@ -78,7 +87,8 @@ def take_positions(input: Value, indices: Value, n: int) -> Value:
 )
 def _add_positions(grad: Value, indices: Value, size: Shape) -> Value:
     wide = widened(grad)
-    return narrowed(kernels.pool.add_positions(wide, indices, size), grad.dtype)
+    out = narrowed(kernels.pool.add_positions(wide, indices, size), grad.dtype)
+    return _as_images(out, indices, len(size))
 
 
 @multilinear(
@@ -97,7 +107,8 @@ def unpool(input: Value, indices: Value, size: Shape) -> Value:
             f"Found an invalid max index: {wrong[0]} (output volumes are of size"
             f" {'x'.join(map(str, size))})"
         )
-    return kernels.pool.put_positions(input, indices, size)
+    out = kernels.pool.put_positions(input, indices, size)
+    return _as_images(out, input, 2) if len(size) == 2 else out
 
 
 def _max_pool_reference(input: Value, windows: Windows) -> Value:
@@ -116,7 +127,13 @@ def _max_pool_reference(input: Value, windows: Windows) -> Value:
 )
 def maxima(input: Value, windows: Windows) -> Value:
     """The maximum of each window, of an input with a batch dimension."""
-    return kernels.pool.max_pool(input, *windows)
+    out, indices = kernels.pool.max_pool(input, *windows)
+    return as_images(out, input, lines=True), as_images(indices, input, lines=True)
+
+
+def _as_pictures(out: np.ndarray, input: np.ndarray) -> np.ndarray:
+    """As images, but volumes contiguous."""
+    return np.ascontiguousarray(out) if out.ndim == 5 else as_images(out, input, lines=True)
 
 
 @multilinear(
@@ -130,7 +147,8 @@ def maxima(input: Value, windows: Windows) -> Value:
 def window_mean(input: Value, windows: Windows, divisor: Any) -> Value:
     """The sum of each window divided by `divisor`, a number or counts by position."""
     wide = widened(input)
-    return narrowed(kernels.pool.window_sum(wide, *windows) / divisor, input.dtype)
+    out = narrowed(kernels.pool.window_sum(wide, *windows) / divisor, input.dtype)
+    return _as_pictures(out, input)
 
 
 @multilinear(
@@ -141,7 +159,7 @@ def window_mean(input: Value, windows: Windows, divisor: Any) -> Value:
 def _window_spread(input: Value, size: Shape, windows: Windows, divisor: Any) -> Value:
     wide = widened(input)
     spread = kernels.pool.window_spread(wide / divisor, windows.kernel, size, windows.geometry)
-    return narrowed(spread, input.dtype)
+    return _as_pictures(narrowed(spread, input.dtype), input)
 
 
 def ints_of(name: str, what: str, value: Any, n: int) -> Shape:
@@ -246,7 +264,9 @@ def _max_pool(
         hashable(dilation), ceil_mode,
     )  # fmt: skip
     if not return_indices:
-        return batched(maxima, input, n, windows)
+        found = batched(maxima, input, n, windows)
+        # PyTorch takes another way where no gradient is wanted.
+        return contiguous(found) if n == 1 and found._edge is None else found
     indices = max_positions(input, windows)
     return take_positions(input, indices, n), indices
 

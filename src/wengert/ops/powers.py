@@ -16,6 +16,7 @@ from wengert.ops.complexes import conj
 from wengert.ops.exponential import log
 from wengert.ops.rounding import no_slope
 from wengert.ops.selection import drop
+from wengert.ops.shape import contiguous
 
 
 @elementwise(
@@ -91,6 +92,8 @@ def _pow(input: Any, exponent: Any) -> Tensor:
             )
     elif isinstance(input, np.ndarray | np.generic) and not isinstance(exponent, Tensor):
         return np.power(input, exponent)
+    elif isinstance(input, int | float | complex) and isinstance(exponent, Tensor):
+        exponent = contiguous(exponent)  # so PyTorch has powers of a number
     return _pow_tensor(input, exponent)
 
 

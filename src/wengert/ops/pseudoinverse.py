@@ -12,6 +12,7 @@ from wengert.ops._batching import leading
 from wengert.ops._declare import Value, primitive
 from wengert.ops._matrices import (
     broadcast_lead,
+    by_columns,
     check_inexact,
     check_matrix,
     check_same_dtype,
@@ -157,7 +158,7 @@ def least_squares(A: Tensor, B: Tensor, rcond: float | None, driver: str | None)
         )
     lead = broadcast_lead(name, A.shape, matrix.shape)
     A, matrix = led(A, lead), led(matrix, lead)
-    solution = matmul(pseudoinverse(A, 0.0, rcond, False), matrix)
+    solution = by_columns(matmul(pseudoinverse(A, 0.0, rcond, False), matrix))
     residuals = real(solution).flatten()[:0]
     rank, values = residuals.to(_dtypes.int64), residuals.detach()
     if driver != "gels":

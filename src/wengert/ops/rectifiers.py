@@ -16,7 +16,7 @@ from wengert.ops._checks import require_kind
 from wengert.ops._declare import Value, elementwise
 from wengert.ops.exponential import exp
 from wengert.ops.selection import drop, where
-from wengert.ops.shape import reshape
+from wengert.ops.shape import contiguous, reshape
 
 # The constants of SELU (Klambauer et al., 2017).
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
@@ -230,6 +230,8 @@ def rrelu(
             "Lower bound should be less than or equal to the upper bound, and lower="
             f"{lower}, upper={upper}"
         )
+    if not inplace:
+        input = contiguous(input)
     if not training:
         return leaky_relu(input, (lower + upper) / 2, inplace)
     require_kind("rrelu_with_noise_out_cpu", input._array, "f")

@@ -29,7 +29,12 @@ from wengert.ops.scan import exclusive_prod, has_zeros
 from wengert.ops.shape import reshape
 
 
-@multilinear(input=lambda g, input_shape: expand_to(g, input_shape), batch=whole_shape, name="sum")
+@multilinear(
+    input=lambda g, input_shape: expand_to(g, input_shape),
+    batch=whole_shape,
+    name="sum",
+    layout="contiguous",
+)
 def sum_to_shape(input: Value, shape: tuple[int, ...]) -> Value:
     """The sum down to a shape that broadcasts to the input's."""
     return unbroadcast(input, shape)
@@ -67,6 +72,7 @@ def expand_back(input: Value, shape: tuple[int, ...], dim: Dims, keepdim: bool) 
     batch=over,
     label="SumBackward0",
     name="sum",
+    layout="contiguous",
 )
 def sum_over(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:
     """`sum` in the input's own dtype."""
@@ -99,6 +105,7 @@ def unreduced(x: Value, shape: tuple[int, ...], dim: Dims, keepdim: bool) -> Val
     batch=over,
     label="MeanBackward0",
     name="mean",
+    layout="contiguous",
 )
 def mean_over(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:
     """`mean` in the input's own dtype."""
@@ -196,6 +203,7 @@ def _prod_vjp(g: Value, input: Value, out: Value, dim: int | None, keepdim: bool
     ),
     batch=over_one,
     label="ProdBackward0",
+    layout="contiguous",
 )
 def _prod(input: Value, dim: int | None, keepdim: bool) -> Value:
     return kernel.product(input, dim, keepdim)
@@ -270,6 +278,7 @@ def _ratio_power(base: Value, exponent: float) -> Value:
     batch=over,
     label="LinalgVectorNormBackward0",
     name="norm",
+    layout="contiguous",
 )
 def vector_norm(input: Value, p: float = 2, dim: Dims = None, keepdim: bool = False) -> Value:
     """The p-norm of a real tensor (p=2: also of a complex one) over `dim`."""
@@ -288,6 +297,7 @@ def vector_norm(input: Value, p: float = 2, dim: Dims = None, keepdim: bool = Fa
     jvp=lambda t, out: out * 0,
     batch=over,
     name="norm",
+    layout="contiguous",
 )
 def _nonzero_norm(input: Value, dim: Dims, keepdim: bool) -> Value:
     return kernel.p_norm(input, 0, dim, keepdim)
@@ -360,7 +370,7 @@ def _truth(reduce: Callable[..., Any], array: np.ndarray, dim: Dims, keepdim: bo
     return out.astype(np.uint8) if array.dtype == np.uint8 else out
 
 
-@primitive(input=None, batch=over)
+@primitive(input=None, batch=over, layout="contiguous")
 def all(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:
     """Whether all elements over `dim` are non-zero: bool, or uint8 for uint8.
 
@@ -371,7 +381,7 @@ def all(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:
     return _truth(np.logical_and.reduce, input, dim, keepdim)
 
 
-@primitive(input=None, batch=over)
+@primitive(input=None, batch=over, layout="contiguous")
 def any(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:
     """Whether any element over `dim` is non-zero: bool, or uint8 for uint8.
 
@@ -382,7 +392,7 @@ def any(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:
     return _truth(np.logical_or.reduce, input, dim, keepdim)
 
 
-@primitive(input=None, batch=over)
+@primitive(input=None, batch=over, layout="contiguous")
 def count_nonzero(input: Value, dim: Dims = None) -> Value:
     """The number of elements over `dim` that are not zero, in int64.
 

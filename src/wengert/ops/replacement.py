@@ -11,6 +11,8 @@ import numpy as np
 from wengert import kernels
 from wengert._core import Tensor, wrap
 from wengert._dtypes import of_numpy
+from wengert._layout import contiguous_format
+from wengert.kernels import layout
 from wengert.kernels.axes import axis_of
 from wengert.ops._declare import Value, primitive
 from wengert.ops._operands import traced
@@ -28,8 +30,8 @@ from wengert.ops.indexing import (
 from wengert.ops.rounding import or_zeros
 from wengert.ops.scan import cumsum
 from wengert.ops.scatter import scatter_reduce
-from wengert.ops.selection import clamp_min, masked_fill, where
-from wengert.ops.shape import clone, reshape
+from wengert.ops.selection import clamp_min, filling, where
+from wengert.ops.shape import clone, contiguous, in_order_of, reshape
 from wengert.ops.subscript import broadcasts, index_written, value_mismatch
 from wengert.ops.triangle import diagonal
 
@@ -176,11 +178,12 @@ def _check_copied(input: np.ndarray, axis: int, index: np.ndarray, source: np.nd
     jvp=lambda d_input, dim, index: _fill_rows(d_input, dim, index, 0),
     label="IndexFillBackward0",
     name="index_fill",
+    layout=("input",),
 )
 def _fill_rows(input: Value, dim: int, index: Value, value: complex) -> Value:
-    out = np.array(with_dims(np.asarray(input)))
-    out[_slices(axis_of(dim, input.ndim), index)] = value
-    return out.reshape(input.shape)
+    out = layout.copy(np.asarray(input))
+    with_dims(out)[_slices(axis_of(dim, input.ndim), index)] = value
+    return out
 
 
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
@@ -204,13 +207,10 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     n = array.shape[axis] if array.ndim else 1
     index = from_start(index, -n, n, out_of_bounds(axis, n))
     if isinstance(value, Tensor):
-        if value._array.ndim:
-            raise RuntimeError(
-                "index_fill_ only supports a 0-dimensional value tensor, but got tensor with"
-                f" {value._array.ndim} dimension(s)."
-            )
-        nowhere = wrap(np.zeros(array.shape, np.bool_))
-        return masked_fill(input, _fill_rows(nowhere, dim, index, True), value)
+        value = filling("index_fill", value, input)
+        nowhere = wrap(layout.zeros_like(array, np.bool_))
+        filled: Tensor = where(_fill_rows(nowhere, dim, index, True), value, input)
+        return filled
     if isinstance(value, complex) and array.dtype.kind != "c":
         raise RuntimeError(
             "index_fill_(): Converting complex Scalar to non-complex type is not supported"
@@ -245,11 +245,11 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     count = cumsum(reshape(mask, (-1,)), 0)
     _check_enough(source, count)
     if not source._array.size:
-        return clone(data)
+        return clone(data, memory_format=contiguous_format)
     # The k-th place where the mask is true takes the k-th element; the others look anywhere.
     places = clamp_min(count - 1, 0)
     taken = index_select(reshape(source, (-1,)), 0, places)
-    return where(mask, reshape(taken, mask.shape), data)
+    return contiguous(where(mask, reshape(taken, mask.shape), data))
 
 
 def _check_enough(source: Tensor, count: Tensor) -> None:
@@ -375,7 +375,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
         )
     put_rows = index_add if accumulate else index_copy
     flat = put_rows(reshape(input, (-1,)), 0, places, reshape(source, (-1,)))
-    return reshape(flat, input._array.shape)
+    return in_order_of(reshape(flat, input._array.shape), input)
 
 
 def index_reduce(
@@ -469,7 +469,7 @@ def diagonal_scatter(
         )
     values = reshape(src.to(input.dtype), (-1,))
     flat = index_copy(reshape(input, (-1,)), 0, wrap(np.array(places).reshape(-1)), values)
-    return reshape(flat, shape)
+    return in_order_of(reshape(flat, shape), input)
 
 
 __all__ = [

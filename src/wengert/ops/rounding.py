@@ -89,7 +89,7 @@ def _round_to(input: np.ndarray, decimals: int) -> np.ndarray:
     return np.rint(input * ten) / ten if decimals > 0 else np.rint(input / ten) * ten
 
 
-@elementwise(input=lambda g: no_slope(g))
+@elementwise(input=lambda g: no_slope(g), layout=("input",))
 def round(input: Value, *, decimals: int = 0) -> Value:
     """The nearest integer, or multiple of ``10 ** -decimals``; halves go to the even neighbour.
 

@@ -14,6 +14,7 @@ import numpy as np
 from wengert import _dtypes
 from wengert._core import Tensor, memory_of
 from wengert._dtypes import dtype as DType
+from wengert._layout import contiguous_format
 from wengert.kernels import scan as kernel
 from wengert.kernels.axes import axis_of
 from wengert.ops._batching import Batch, along
@@ -23,12 +24,14 @@ from wengert.ops._variadic import require_tensor
 from wengert.ops.casting import convert
 from wengert.ops.complexes import conj
 from wengert.ops.extrema import take_along
+from wengert.ops.shape import clone
 
 
 @multilinear(
     input=lambda g, dim, reverse: _cumsum(g, dim, not reverse),
     batch=along("dim"),
     label="CumsumBackward0",
+    layout="contiguous",
 )
 def _cumsum(input: Value, dim: int, reverse: bool = False) -> Value:
     return kernel.running(np.add, input, dim, reverse)
@@ -116,6 +119,7 @@ def has_zeros(x: Value) -> bool:
     ),
     batch=along("dim"),
     label="CumprodBackward0",
+    layout="contiguous",
 )
 def _cumprod(input: Value, dim: int, reverse: bool = False) -> Value:
     return kernel.running(np.multiply, input, dim, reverse)
@@ -168,7 +172,7 @@ def _logcumsumexp_jvp(t: Value, input: Value, out: Value, dim: int) -> Value:
     return _recurrence(exp(input - out) * t, growth, dim, False)
 
 
-@primitive(input=_logcumsumexp_vjp, jvp=_logcumsumexp_jvp, batch=along("dim"))
+@primitive(input=_logcumsumexp_vjp, jvp=_logcumsumexp_jvp, batch=along("dim"), layout="contiguous")
 def logcumsumexp(input: Value, dim: int) -> Value:
     """Logarithm of the running sum of exponentials along `dim`.
 
@@ -183,12 +187,12 @@ def logcumsumexp(input: Value, dim: int) -> Value:
     return kernel.running_logsumexp(input, dim)
 
 
-@primitive(input=None, batch=along("dim"), name="cummax")
+@primitive(input=None, batch=along("dim"), name="cummax", layout="contiguous")
 def _running_place_of_max(input: Value, dim: int) -> Value:
     return kernel.running_extreme_index(input, dim, True)
 
 
-@primitive(input=None, batch=along("dim"), name="cummin")
+@primitive(input=None, batch=along("dim"), name="cummin", layout="contiguous")
 def _running_place_of_min(input: Value, dim: int) -> Value:
     return kernel.running_extreme_index(input, dim, False)
 
@@ -221,6 +225,7 @@ def cummin(input: Tensor, dim: int) -> ValuesIndices:
     input=lambda g, input_shape, dim: _differences_adjoint(g, input_shape, dim),
     batch=along("dim"),
     name="diff",
+    layout=("input",),
 )
 def _differences(input: Value, dim: int) -> Value:
     return kernel.differences(input, axis_of(dim, input.ndim))
@@ -354,7 +359,8 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
         raise RuntimeError(f"N must be non-negative, got {n}")
     column = x.unsqueeze(1)
     powers = cumprod(cat([column.new_ones((x.shape[0], 1)), column.expand(-1, n)], 1), 1)
-    return powers.narrow(1, 0, n) if increasing else powers.narrow(1, 0, n).flip(1)
+    powers = powers.narrow(1, 0, n)
+    return clone(powers, memory_format=contiguous_format) if increasing else powers.flip(1)
 
 
 __all__ = [

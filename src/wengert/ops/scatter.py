@@ -79,6 +79,7 @@ def _padded(found: Any, shape: tuple[int, ...]) -> Any:
         or_zeros(d_input, input), dim, index, or_zeros(d_src, src)
     ),
     label="ScatterBackward0",
+    layout="contiguous",
 )
 def _scatter(input: Value, dim: int, index: Value, src: Value) -> Value:
     out, key, part = _scatter_parts("scatter", input, dim, index, src)
@@ -94,6 +95,7 @@ def _scatter(input: Value, dim: int, index: Value, src: Value) -> Value:
     jvp=lambda d_input, dim, index: _scatter_number(d_input, dim, index, 0),
     label="ScatterBackward1",
     name="scatter",
+    layout="contiguous",
 )
 def _scatter_number(input: Value, dim: int, index: Value, value: Any) -> Value:
     out = np.array(with_dims(np.asarray(input)))
@@ -153,6 +155,7 @@ def _filled(index: Tensor, value: Any, like: Tensor) -> Any:
     jvp=lambda d_input, d_src, input, dim, index, src: scatter_add(
         or_zeros(d_input, input), dim, index, or_zeros(d_src, src)
     ),
+    layout="contiguous",
 )
 def scatter_add(input: Value, dim: int, index: Value, src: Value) -> Value:
     """As `scatter`, adding the elements of `src`; places that come twice get both.
@@ -237,6 +240,7 @@ def scatter_reduce(
     batch=_batch,
     label="ScatterReduceBackward0",
     name="scatter_reduce",
+    layout="contiguous",
 )
 def _scatter_combined(
     input: Value, dim: int, index: Value, src: Value, reduce: str, include_self: bool

@@ -73,6 +73,7 @@ def drop(input: Value, mask: Value) -> Value:
         or_zeros(d_input, input), or_zeros(d_other, other), condition
     ),
     scalar=lambda input, other, condition: np.where(condition, input, other),
+    layout=("condition", "input", "other"),
 )
 def _where(input: Value, other: Value, condition: Value) -> Value:
     try:
@@ -146,6 +147,7 @@ def _as_mask(condition: Tensor) -> Tensor:
         or_zeros(d_input, input), mask, or_zeros(d_value, value)
     ),
     scalar=lambda input, mask, value: np.where(mask, value, input),
+    layout="contiguous",
 )
 def _masked_fill(input: Value, mask: Value, value: Value) -> Value:
     try:
@@ -176,11 +178,16 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
             "masked_fill_ only supports boolean masks, but got mask with dtype"
             f" {_dtypes.of_numpy[mask._array.dtype]}"
         )
+    return _masked_fill(input, mask, filling("masked_fill", value, input))
+
+
+def filling(name: str, value: Any, input: Tensor) -> Tensor:
+    """The value that fills elements of the input, as a 0-d tensor of its dtype."""
     dtype = _dtypes.of_numpy[input._array.dtype]
     if isinstance(value, Tensor):
         if value._array.ndim:
             raise RuntimeError(
-                "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with"
+                f"{name}_ only supports a 0-dimensional value tensor, but got tensor with"
                 f" {value._array.ndim} dimension(s)."
             )
         given = _dtypes.of_numpy[value._array.dtype]
@@ -191,14 +198,14 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
         value = wrap(np.asarray(value).astype(dtype.np))
     else:
         raise TypeError(
-            "masked_fill(): argument 'value' (position 3) must be Number or Tensor, not"
+            f"{name}(): argument 'value' (position 3) must be Number or Tensor, not"
             f" {type(value).__name__}"
         )
     if given.category == _dtypes.COMPLEX != dtype.category:
         raise RuntimeError(
             f"value cannot be converted to type {dtype} without overflow: it is {given}"
         )
-    return _masked_fill(input, mask, value)
+    return value
 
 
 def _require_real(name: str, *arrays: np.ndarray) -> None:

@@ -12,10 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor, memory_of
+from wengert._core import Tensor, Tracer, memory_of
 from wengert._dtypes import dtype as DType
 from wengert._dtypes import of_numpy
+from wengert._layout import contiguous_format
 from wengert.kernels.axes import axis_of
+from wengert.kernels.layout import order_of
+from wengert.ops import _formats
 from wengert.ops._batching import Batch, along
 from wengert.ops._declare import Value, multilinear
 from wengert.ops._variadic import require_tensor
@@ -451,7 +454,13 @@ def hermitian(input: Tensor) -> Tensor:
     return _conjugate(t(input))
 
 
-@multilinear(input=lambda g: g, batch=lambda b: b(memory_format=None))
+def _cloned_batch(b: Batch) -> Value:
+    """A batch has a dimension too many for the other formats."""
+    wanted = b.params["memory_format"]
+    return b(memory_format=wanted if wanted is contiguous_format else None)
+
+
+@multilinear(input=lambda g: g, batch=_cloned_batch)
 def clone(input: Value, *, memory_format: Any = None) -> Value:
     """A copy of the input; gradients pass through it.
 
@@ -463,17 +472,16 @@ def clone(input: Value, *, memory_format: Any = None) -> Value:
     >>> x
     tensor([1., 2.])
     """
-    return _in_format(input, memory_format)
+    return _formats.copied(input, _formats.checked("clone", memory_format))
 
 
-def _in_format(array: np.ndarray, memory_format: Any) -> np.ndarray:
-    wanted = str(memory_format).rpartition(".")[2]
-    if wanted in ("None", "preserve_format"):
-        return array.copy(order="K")
-    if not wanted.startswith("channels_last"):
-        return array.copy(order="C")
-    order = (0, *range(2, array.ndim), 1)
-    return array.transpose(order).copy().transpose(inverse_of(order))
+def in_order_of(input: Tensor, like: Tensor) -> Tensor:
+    """The input, which is contiguous, or a copy in the order in which `like` lies in memory."""
+    array = like._array
+    if isinstance(like, Tracer) or array.flags.c_contiguous:
+        return input
+    order = order_of(array.shape, ((array.shape, array.strides),))
+    return permute(clone(permute(input, order), memory_format=contiguous_format), inverse_of(order))
 
 
 def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
@@ -483,12 +491,13 @@ def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
     >>> wengert.zeros(2, 3).t().contiguous().shape
     torch.Size([3, 2])
     """
-    wanted = str(memory_format).rpartition(".")[2]
-    if wanted.startswith("channels_last"):
-        seen = input._array.transpose((0, *range(2, input.ndim), 1))
-    else:
-        seen, memory_format = memory_of(input), "contiguous_format"
-    return input if seen.flags.c_contiguous else clone(input, memory_format=memory_format)
+    wanted = _formats.checked("contiguous", memory_format, contiguous_format)
+    seen = memory_of(input) if isinstance(input, Tracer) else input._array
+    if _formats.lies_in(seen, wanted):
+        return input
+    if wanted is _formats.preserve_format:
+        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+    return clone(input, memory_format=wanted)
 
 
 def _at_least(inputs: tuple[Any, ...], shaped: Any) -> Any:

@@ -23,6 +23,7 @@ from wengert.ops.scan import sum_of
     jvp=lambda t, out, dim: _softmax_pullback(t, out, dim),  # its Jacobian is symmetric
     batch=along("dim"),
     label="SoftmaxBackward0",
+    layout="contiguous",
 )
 def _softmax(input: Value, dim: int) -> Value:
     _check_inexact("softmax", input)
@@ -61,6 +62,7 @@ def _softmax_pullback(input: Value, output: Value, dim: int) -> Value:
     jvp=lambda t, out, dim: t - sum_over(t * exp(out), dim, True),
     batch=along("dim"),
     label="LogSoftmaxBackward0",
+    layout="contiguous",
 )
 def _log_softmax(input: Value, dim: int) -> Value:
     _check_inexact("log_softmax", input)
@@ -138,6 +140,7 @@ def _logsumexp_vjp(g: Value, input: Value, out: Value, dim: Dims, keepdim: bool)
     ),
     batch=over,
     floats=True,
+    layout="contiguous",
 )
 def logsumexp(input: Value, dim: Dims, keepdim: bool = False) -> Value:
     """Logarithm of the sum of exponentials over `dim`, computed without overflow.

@@ -13,6 +13,7 @@ from wengert.ops._declare import Value, primitive
 from wengert.ops._matrices import (
     SINGULAR,
     broadcast_lead,
+    by_columns,
     check_inexact,
     check_matrix,
     check_same_dtype,
@@ -34,7 +35,7 @@ from wengert.ops.expansion import expand
 from wengert.ops.matmul import matmul
 from wengert.ops.scan import exclusive_prod, has_zeros
 from wengert.ops.selection import where
-from wengert.ops.shape import dtype_of, squeeze, transpose, unsqueeze
+from wengert.ops.shape import contiguous, dtype_of, squeeze, transpose, unsqueeze
 from wengert.ops.triangular import triangular
 
 # Inverses
@@ -45,6 +46,7 @@ from wengert.ops.triangular import triangular
     batch=leading,
     label="LinalgInvExBackward0",
     name="linalg.inv",
+    layout="columns",
 )
 def _inv(A: Value, called: str | None) -> Value:
     """The inverse; `called` is the function that refuses singular matrices."""
@@ -181,6 +183,7 @@ def logdet(input: Tensor) -> Tensor:
     batch=leading,
     label="LinalgSolveExBackward0",
     name="linalg.solve",
+    layout="columns",
 )
 def solve_matrices(A: Value, B: Value, called: str | None) -> Value:
     """X of A @ X = B for matrices with equal leading dimensions."""
@@ -219,7 +222,7 @@ def solved(name: str, A: Tensor, B: Tensor, left: bool, called: str | None) -> T
     lead = broadcast_lead(name, A.shape, matrix.shape)
     X = solve_matrices(led(A, lead), led(matrix, lead), called)
     if vector:
-        return squeeze(X, -1)
+        return by_columns(squeeze(X, -1)) if B.ndim > 1 else squeeze(X, -1)
     return X if left else transpose(X, -2, -1)
 
 
@@ -277,7 +280,7 @@ def solved_with_lu(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: b
             f" got shapes {list(pivots.shape)} and {list(LU.shape)}"
         )
     if not left:  # X @ A = B is A^H @ X^H = B^H
-        return mH(solved_with_lu(LU, pivots, mH(B), True, not adjoint))
+        return contiguous(mH(solved_with_lu(LU, pivots, mH(B), True, not adjoint)))
     if LU.shape[-1] != B.shape[-2]:
         raise RuntimeError(
             f"{name}: Incompatible shapes of A and B for the equation AX = B ({list(LU.shape)} and"
@@ -288,7 +291,9 @@ def solved_with_lu(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: b
     lead = broadcast_lead(name, LU.shape, B.shape)
     L, U, P, B = (led(x, lead) for x in (L, U, P, B))
     if adjoint:
-        return matmul(P, triangular(mH(L), triangular(mH(U), B, False, False), True, True))
+        return by_columns(
+            matmul(P, triangular(mH(L), triangular(mH(U), B, False, False), True, True))
+        )
     return triangular(U, triangular(L, matmul(transpose(P, -2, -1), B), False, True), True, False)
 
 
@@ -331,7 +336,7 @@ def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
     lower = mH(input) if upper else input
     ones = np.eye(input.shape[-1], dtype=dtype_of(input))
     half = triangular(lower, expand(ones, tuple(input.shape)), False, False)
-    return matmul(mH(half), half)
+    return by_columns(matmul(mH(half), half))
 
 
 __all__ = [

@@ -33,7 +33,7 @@ def _require_tensor(name: str, **arguments: Any) -> None:
             )
 
 
-@primitive(input=None, batch=along("dim"))
+@primitive(input=None, batch=along("dim"), layout=("input",))
 def argsort(input: Value, dim: int = -1, descending: bool = False, stable: bool = False) -> Value:
     """The indices that sort the input along `dim`. Always stable; nan counts as the largest.
 
@@ -44,7 +44,7 @@ def argsort(input: Value, dim: int = -1, descending: bool = False, stable: bool 
     return _order(input, dim, descending)
 
 
-@primitive(input=None, batch=along("dim"), name="sort")
+@primitive(input=None, batch=along("dim"), name="sort", layout=("input",))
 def _sorted_places(input: Value, dim: int, descending: bool) -> Value:
     return _order(input, dim, descending)
 
@@ -85,7 +85,7 @@ def msort(input: Tensor) -> Tensor:
     return sort(input, 0).values
 
 
-@primitive(input=None, batch=along("dim"), name="topk")
+@primitive(input=None, batch=along("dim"), name="topk", layout="contiguous")
 def _top_places(input: Value, k: int, dim: int, largest: bool) -> Value:
     _check_ordered("topk", input)
     axis = axis_of(dim, input.ndim)
@@ -111,7 +111,7 @@ def topk(
     return result
 
 
-@primitive(input=None, batch=along("dim"), name="kthvalue")
+@primitive(input=None, batch=along("dim"), name="kthvalue", layout="contiguous")
 def _kth_place(input: Value, k: int, dim: int, keepdim: bool) -> Value:
     _check_ordered("kthvalue", input)
     axis = axis_of(dim, input.ndim)
@@ -200,7 +200,7 @@ def unique_consecutive(
     if dim is None:
         inverse = inverse.reshape(array.shape)
     return _with_extras(
-        np.moveaxis(rows[starts], 0, axis).copy(),
+        np.moveaxis(rows[starts], 0, axis),
         inverse.astype(np.int64) if return_inverse else None,
         np.diff(np.append(starts, n)) if return_counts else None,
     )

@@ -17,6 +17,7 @@ _TWO_OVER_ROOT_PI = 2.0 / math.sqrt(math.pi)
     floats=True,
     input=lambda g, input: g * exp(-(input * input)) * _TWO_OVER_ROOT_PI,
     scalar=lambda input: input.call("erf", 0.5),
+    layout=("input",),
 )
 def erf(input: Value) -> Value:
     """The error function of each element.
@@ -33,6 +34,7 @@ def erf(input: Value) -> Value:
     floats=True,
     input=lambda g, input: g * exp(-(input * input)) * -_TWO_OVER_ROOT_PI,
     scalar=lambda input: input.call("erfc", 1.5),
+    layout=("input",),
 )
 def erfc(input: Value) -> Value:
     """``1 - erf(x)``, accurate for large x.
@@ -45,7 +47,11 @@ def erfc(input: Value) -> Value:
     return kernels.special.erfc(input)
 
 
-@elementwise(floats=True, input=lambda g, out: g * exp(out * out) / _TWO_OVER_ROOT_PI)
+@elementwise(
+    floats=True,
+    input=lambda g, out: g * exp(out * out) / _TWO_OVER_ROOT_PI,
+    layout=("input",),
+)
 def erfinv(input: Value) -> Value:
     """The inverse of `erf`: infinite at -1 and 1, NaN beyond.
 
@@ -57,7 +63,7 @@ def erfinv(input: Value) -> Value:
     return kernels.special.erfinv(input)
 
 
-@elementwise(floats=True, input=lambda g, input: g * digamma(input))
+@elementwise(floats=True, input=lambda g, input: g * digamma(input), layout=("input",))
 def lgamma(input: Value) -> Value:
     """The logarithm of the absolute value of the gamma function.
 
@@ -69,7 +75,7 @@ def lgamma(input: Value) -> Value:
     return kernels.special.lgamma(input)
 
 
-@elementwise(floats=True, input=lambda g, input: g * _polygamma(input, 1))
+@elementwise(floats=True, input=lambda g, input: g * _polygamma(input, 1), layout=("input",))
 def digamma(input: Value) -> Value:
     """The derivative of `lgamma`.
 
@@ -82,7 +88,10 @@ def digamma(input: Value) -> Value:
 
 
 @elementwise(
-    floats=True, input=lambda g, input, n: g * _polygamma(input, n + 1), label="PolygammaBackward0"
+    floats=True,
+    input=lambda g, input, n: g * _polygamma(input, n + 1),
+    label="PolygammaBackward0",
+    layout=("input",),
 )
 def _polygamma(input: Value, n: int) -> Value:
     require_kind("polygamma", input, "f")

@@ -12,6 +12,7 @@ import numpy as np
 
 from wengert._core import Tensor
 from wengert.kernels.axes import axis_of
+from wengert.kernels.layout import copy_with_gaps
 from wengert.ops._declare import Value, multilinear, primitive
 from wengert.ops._variadic import require_tensor, with_outputs
 from wengert.ops.joining import cat, stack
@@ -345,7 +346,7 @@ def _placed(name: str, input: Tensor, src: Tensor, place: Tensor, key: Key) -> T
 )
 def with_part(input: Value, src: Value, key: Key) -> Value:
     """A copy of the input with `src`, which has its shape, in the place of a part."""
-    out = input.copy()
+    out = copy_with_gaps(input)
     out[key] = src
     return out
 

@@ -21,6 +21,7 @@ from wengert.ops.comparison import isnan
 from wengert.ops.complexes import complex
 from wengert.ops.extrema import picked, share_of_ties, take_along
 from wengert.ops.selection import where
+from wengert.ops.shape import contiguous
 from wengert.ops.sort import argsort
 
 
@@ -61,7 +62,7 @@ def _var_jvp(
     return pushed(gradient, t, out, dim, keepdim)
 
 
-@primitive(input=_var_vjp, jvp=_var_jvp, batch=over, label="VarBackward0")
+@primitive(input=_var_vjp, jvp=_var_jvp, batch=over, label="VarBackward0", layout="contiguous")
 def _var(input: Value, dim: Dims, correction: float, keepdim: bool) -> Value:
     return _variance("var", input, dim, correction, keepdim)
 
@@ -83,7 +84,7 @@ def _std_jvp(
     return slope * _var_jvp(t, input, out, dim, correction, keepdim)
 
 
-@primitive(input=_std_vjp, jvp=_std_jvp, batch=over, label="StdBackward0")
+@primitive(input=_std_vjp, jvp=_std_jvp, batch=over, label="StdBackward0", layout="contiguous")
 def _std(input: Value, dim: Dims, correction: float, keepdim: bool) -> Value:
     return np.sqrt(_variance("std", input, dim, correction, keepdim))
 
@@ -225,12 +226,12 @@ def _nanmedian_of_all(input: Value) -> Value:
     return _middle(input, True)
 
 
-@primitive(input=None, batch=along("dim"), name="median")
+@primitive(input=None, batch=along("dim"), name="median", layout="contiguous")
 def _median_place(input: Value, dim: int, keepdim: bool) -> Value:
     return _place_of_median("median", input, dim, keepdim)
 
 
-@primitive(input=None, batch=along("dim"), name="nanmedian")
+@primitive(input=None, batch=along("dim"), name="nanmedian", layout="contiguous")
 def _nanmedian_place(input: Value, dim: int, keepdim: bool) -> Value:
     return _place_of_median("nanmedian", input, dim, keepdim)
 
@@ -272,7 +273,7 @@ def nanmedian(
     return picked("nanmedian", input, _nanmedian_place(input, dim, keepdim), dim, keepdim)
 
 
-@primitive(input=None, batch=along("dim"), name="mode")
+@primitive(input=None, batch=along("dim"), name="mode", layout="contiguous")
 def _mode_place(input: Value, dim: int, keepdim: bool) -> Value:
     axis = axis_of(dim, input.ndim)
     kernels.selection.check_not_empty(input, axis, "mode")
@@ -351,8 +352,9 @@ def _quantile(
         out = below + (above - below) * (rank - low)
     else:
         out = below + (above - below) * 0.5 if interpolation == "midpoint" else below
-    if dim is not None and axis and len(shape) > 1:
-        out = out.movedim(axis, 0)
+    if dim is not None and len(shape) > 1:
+        # The levels side by side in memory, as PyTorch has them.
+        out = contiguous(out.movedim(axis, -1)).movedim(-1, 0)
     rest = kept if keepdim else () if dim is None else kept[:axis] + kept[axis + 1 :]
     return out.reshape((*levels.shape, *rest))
 

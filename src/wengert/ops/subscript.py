@@ -7,12 +7,14 @@ the result's dimensions are NumPy's, which are PyTorch's.
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wengert import kernels
 from wengert._core import Tensor
+from wengert.kernels import layout
 from wengert.ops._batching import Batch
 from wengert.ops._declare import Value, multilinear, primitive
 from wengert.ops._operands import sum_to
@@ -139,10 +141,38 @@ def index(input: Value, key: Key) -> Value:
     """The elements at the indices of a key, as a copy."""
     try:
         if len(key) == 1 and key[0].dtype != bool:
-            return kernels.scatter.take_rows(input, key[0], 0)
-        return input[key]
+            out = kernels.scatter.take_rows(input, key[0], 0)
+        else:
+            out = input[key]
     except IndexError as error:
         raise in_torchs_words(error) from None
+    if out.ndim < 2:
+        return out
+    arrays = (input, out, *[item for item in key if not isinstance(item, slice)])
+    if all(a.flags.c_contiguous for a in arrays):
+        return out
+    return layout.arranged_by(out, _outlines(input, key, out.shape))
+
+
+def _outlines(input: np.ndarray, key: Key, shape: Shape) -> tuple[layout.Outline, ...]:
+    """What decides how picked elements lie: the dimensions that no index takes, then the indices.
+
+    As the result has them: the dimensions of the indices stand where the first index does, or
+    first of all where slices part them.
+    """
+    places = [k for k, item in enumerate(key) if not isinstance(item, slice)]
+    lead = places[0] if places[-1] - places[0] == len(places) - 1 else 0
+    rank = max(_index_rank(key[k]) for k in places)
+    widths = [item.ndim if k in places and item.dtype == bool else 1 for k, item in enumerate(key)]
+    ends = [*accumulate(widths)]
+    steps = [input.strides[end - 1] for k, end in enumerate(ends) if k not in places]
+    steps += input.strides[ends[-1] :]
+    behind = len(shape) - lead - rank
+    indices = [key[k] for k in places if key[k].dtype != bool]
+    return (
+        (shape, (*steps[:lead], *(0,) * rank, *steps[lead:])),
+        *[((*a.shape, *(1,) * behind), (*a.strides, *(0,) * behind)) for a in indices],
+    )
 
 
 def in_torchs_words(error: IndexError) -> IndexError:
@@ -197,7 +227,7 @@ def _written_batch(b: Batch) -> Value:
 )
 def index_written(input: Value, values: Value, key: Key, accumulate: bool) -> Value:
     """A copy of the input with `values`, broadcast, at the indices of a key or added there."""
-    out = input.copy()
+    out = layout.copy(input)
     write_at(out, values, key, accumulate)
     return out
 

@@ -133,6 +133,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     other=lambda g, input, other_shape, dim: fitted(_cross(g, conj(input), dim), other_shape),
     batch=along("dim"),
     label="LinalgCrossBackward0",
+    layout="contiguous",
 )
 def _cross(input: Value, other: Value, dim: int) -> Value:
     a, b = np.moveaxis(input, dim, 0), np.moveaxis(other, dim, 0)

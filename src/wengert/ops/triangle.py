@@ -61,6 +61,7 @@ def _diagonal_adjoint(g: Value, shape: tuple[int, ...], offset: int, dim1: int, 
 @multilinear(
     input=lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2),
     batch=lambda b: b(**_shifted_dims(b, b.rank("input") + 1)),
+    layout="contiguous",
 )
 def diag_embed(input: Value, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Value:
     """Square matrices of zeros with the input's last dimension as their diagonals.
@@ -126,7 +127,7 @@ def _matrices(b: Batch) -> Value:
     return leading(b)
 
 
-@multilinear(input=lambda g, diagonal: tril(g, diagonal), batch=_matrices)
+@multilinear(input=lambda g, diagonal: tril(g, diagonal), batch=_matrices, layout="contiguous")
 def tril(input: Value, diagonal: int = 0) -> Value:
     """The lower triangle of each matrix, up to a diagonal; zeros above.
 
@@ -139,7 +140,7 @@ def tril(input: Value, diagonal: int = 0) -> Value:
     return np.tril(input, diagonal)
 
 
-@multilinear(input=lambda g, diagonal: triu(g, diagonal), batch=_matrices)
+@multilinear(input=lambda g, diagonal: triu(g, diagonal), batch=_matrices, layout="contiguous")
 def triu(input: Value, diagonal: int = 0) -> Value:
     """The upper triangle of each matrix, from a diagonal on; zeros below.
 

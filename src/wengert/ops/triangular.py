@@ -10,6 +10,7 @@ from wengert.ops._batching import leading
 from wengert.ops._declare import Value, primitive
 from wengert.ops._matrices import (
     broadcast_lead,
+    by_columns,
     check_inexact,
     check_matrix,
     check_same_dtype,
@@ -58,7 +59,7 @@ def solve_triangular(
     if left:
         return triangular(A, B, upper, unitriangular)
     flipped = transpose(A, -2, -1), transpose(B, -2, -1)
-    return transpose(triangular(*flipped, not upper, unitriangular), -2, -1)
+    return by_columns(transpose(triangular(*flipped, not upper, unitriangular), -2, -1))
 
 
 def _checked(name: str, A: Tensor, B: Tensor, left: bool = True) -> tuple[Tensor, Tensor]:
@@ -101,7 +102,7 @@ def triangular_solve(
     A, input = _checked(name, A, input)
     matrix = A.mT if transpose else A
     solution = triangular(matrix, input, upper is not transpose, unitriangular)
-    return result_of("triangular_solve", solution, clone(A))
+    return result_of("triangular_solve", solution, by_columns(clone(A)))
 
 
 __all__ = ["triangular_solve"]

@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 
 from wengert import kernels
-from wengert._core import Tensor
+from wengert._core import Tensor, Tracer
+from wengert._layout import contiguous_format
 from wengert.kernels.geometry import Geometry, Shape, padded, windows
+from wengert.kernels.layout import is_channels_last
 from wengert.kernels.precision import narrowed, widened
 from wengert.ops._batching import folded
 from wengert.ops._declare import Value, multilinear
 from wengert.ops._variadic import require_tensor
+from wengert.ops.shape import clone
 
 
 def _check_rank(name: str, input: Tensor) -> None:
@@ -44,8 +47,8 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
             f" of upscale_factor, but input.size(-3)={channels} is not divisible by {r * r}"
         )
     parts = input.reshape(prod(lead), channels // (r * r), r, r, height, width)
-    mixed = parts.permute(0, 1, 4, 2, 5, 3)
-    return mixed.reshape(*lead, channels // (r * r), height * r, width * r)
+    shape = (*lead, channels // (r * r), height * r, width * r)
+    return _merged(input, parts.permute(0, 1, 4, 2, 5, 3), 2, shape)
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
@@ -67,9 +70,9 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
                 f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but"
                 f" input.size({d})={n} is not divisible by {r}"
             )
-    parts = input.reshape(-1, channels, height // r, r, width // r, r)
-    mixed = parts.permute(0, 1, 3, 5, 2, 4)
-    return mixed.reshape(*lead, channels * r * r, height // r, width // r)
+    parts = input.reshape(prod(lead), channels, height // r, r, width // r, r)
+    shape = (*lead, channels * r * r, height // r, width // r)
+    return _merged(input, parts.permute(0, 1, 3, 5, 2, 4), 4, shape)
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
@@ -88,7 +91,21 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
             f" groups={groups} and {channels} channels"
         )
     parts = input.reshape(batch, groups, channels // groups, *space)
-    return parts.transpose(1, 2).reshape(batch, channels, *space)
+    return _merged(input, parts.transpose(1, 2), 3, (batch, channels, *space))
+
+
+def _merged(input: Tensor, parts: Tensor, space: int, shape: tuple[int, ...]) -> Tensor:
+    """A copy of the parts in another shape; their dimensions from `space` on are those of space.
+
+    Channels last, if the input is.
+    """
+    if isinstance(input, Tracer) or not is_channels_last(input._array):
+        return clone(parts, memory_format=contiguous_format).view(shape)
+    channels_last = (0, *range(space, parts.ndim), *range(1, space))
+    batch, channels, *sizes = shape
+    mixed = clone(parts.permute(channels_last), memory_format=contiguous_format)
+    merged = mixed.view(batch, *sizes, channels)
+    return merged.permute(0, merged.ndim - 1, *range(1, merged.ndim - 1))
 
 
 @multilinear(

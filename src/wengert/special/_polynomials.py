@@ -44,6 +44,7 @@ _FAMILIES: dict[str, Family] = {
     input=lambda g, family: refused(f"special_{family}: input"),
     n=lambda g, family: refused(f"special_{family}: n"),
     name="polynomial",
+    layout=("input", "n"),
 )
 def _polynomial(input: Value, n: Value, family: str) -> Value:
     require_kind(f"{family}_cpu", input, "f")

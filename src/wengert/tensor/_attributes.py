@@ -13,6 +13,7 @@ from wengert._device import cpu
 from wengert._dtypes import of_numpy
 from wengert._size import Size
 from wengert._storage import owner
+from wengert.ops._formats import checked, lies_in
 from wengert.ops.complexes import imag, real
 from wengert.tensor._arguments import require_tensor
 
@@ -139,14 +140,7 @@ def is_contiguous(self: Tensor, memory_format: Any = _layout.contiguous_format) 
     array = self._array
     if memory_format is _layout.contiguous_format:
         return array.flags.c_contiguous
-    order = {
-        _layout.channels_last: (4, (0, 2, 3, 1)),
-        _layout.channels_last_3d: (5, (0, 2, 3, 4, 1)),
-    }
-    if memory_format not in order:
-        raise RuntimeError(f"unsupported memory format {memory_format!r} in is_contiguous()")
-    rank, axes = order[memory_format]
-    return array.ndim == rank and array.transpose(axes).flags.c_contiguous
+    return lies_in(array, checked("is_contiguous", memory_format))
 
 
 def is_signed(self: Tensor) -> bool:

@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _device, _dtypes, _layout
-from wengert._core import Leaf, Tensor, leaf_of, new, wrap
+from wengert import _device, _dtypes
+from wengert._core import Leaf, Tensor, Tracer, leaf_of, new, wrap
 from wengert._dtypes import of_numpy
+from wengert._layout import memory_format, preserve_format
 from wengert._messages import here, message
 from wengert._trail import escaped
 from wengert.autograd import _errors
+from wengert.ops._formats import checked, lies_in, suggested
 from wengert.ops.casting import convert
 from wengert.ops.shape import clone
 from wengert.tensor._arguments import require_tensor
@@ -126,8 +128,8 @@ def _format(self: Tensor, spec: str) -> str:
 def to(self: Tensor, *args: Any, **options: Any) -> Tensor:
     """``to(dtype)``, ``to(device)``, ``to(device, dtype)``, ``to(other)``.
 
-    Itself where nothing changes, unless `copy` is true. `non_blocking` and `memory_format`
-    are accepted.
+    Itself where nothing changes, unless `copy` is true. `memory_format` asks for an order of
+    dimensions in memory; `non_blocking` is accepted.
 
     >>> import wengert
     >>> wengert.tensor([1.5, 2.5]).to(wengert.int64)
@@ -135,8 +137,22 @@ def to(self: Tensor, *args: Any, **options: Any) -> Tensor:
     """
     dtype, device, copied = _target(args, options)
     _device.on_cpu(device)
-    result = self if dtype is None else convert(self, dtype)
-    return clone(result) if copied and result is self else result
+    wanted = checked("to", options.get("memory_format"))
+    return _converted(self, dtype or of_numpy[self._array.dtype], wanted, copied)
+
+
+def _converted(
+    self: Tensor, dtype: _dtypes.dtype, wanted: memory_format, copied: bool = False
+) -> Tensor:
+    """In another dtype and memory format; itself if it is so already, and no copy is asked for."""
+    result = convert(self, dtype)
+    if wanted is preserve_format or isinstance(self, Tracer):
+        return clone(result) if copied and result is self else result
+    if result is not self:
+        return result if lies_in(result._array, wanted) else clone(result, memory_format=wanted)
+    if not copied and suggested(self._array) is wanted:
+        return self
+    return clone(self, memory_format=wanted)
 
 
 _TO = frozenset({"dtype", "device", "other", "non_blocking", "copy", "memory_format"})
@@ -176,7 +192,10 @@ def _target(args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, Any, b
     return None if dtype is None else _dtypes.of_argument("to", dtype), device, copied
 
 
-def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+def type_(
+    self: Tensor, dtype: Any = None, non_blocking: bool = False,
+    *, memory_format: Any = preserve_format,
+) -> Any:  # fmt: skip
     """The name of the tensor's old type; or the tensor converted to a dtype or type.
 
     >>> import wengert
@@ -190,7 +209,7 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     named = isinstance(dtype, _dtypes.dtype | str | tensortype) or dtype is Tensor
     if not named and dtype in (float, int, bool, complex):
         raise ValueError(f"invalid type: '{dtype.__name__}'")
-    return convert(self, dtype_of_type(dtype))
+    return _converted(self, dtype_of_type(dtype), checked("type", memory_format))
 
 
 def type_as(self: Tensor, other: Tensor) -> Tensor:
@@ -205,8 +224,10 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 
 
 def _converter(name: str, kind: _dtypes.dtype) -> Callable[..., Tensor]:
-    def method(self: Tensor, memory_format: Any = _layout.preserve_format) -> Tensor:
-        return convert(self, kind)
+    def method(self: Tensor, memory_format: Any = preserve_format) -> Tensor:
+        if memory_format is preserve_format:
+            return convert(self, kind)
+        return _converted(self, kind, checked(name, memory_format))
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"""This tensor as {kind}; itself where it already is.
@@ -218,15 +239,17 @@ def _converter(name: str, kind: _dtypes.dtype) -> Callable[..., Tensor]:
     return method
 
 
-def cpu(self: Tensor, memory_format: Any = _layout.preserve_format) -> Tensor:
-    """The tensor itself: all are on the CPU.
+def cpu(self: Tensor, memory_format: Any = preserve_format) -> Tensor:
+    """The tensor itself: all are on the CPU. With `memory_format` a copy, if it lies otherwise.
 
     >>> import wengert
     >>> x = wengert.zeros(2)
     >>> x.cpu() is x
     True
     """
-    return self
+    if memory_format is preserve_format:
+        return self
+    return _converted(self, of_numpy[self._array.dtype], checked("cpu", memory_format))
 
 
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False,

@@ -11,7 +11,10 @@ from wengert import _dtypes
 from wengert._core import Tensor, Tracer, wrap
 from wengert._device import on_cpu
 from wengert._dtypes import of_numpy
+from wengert._layout import contiguous_format, preserve_format
 from wengert.autograd._transforms.levels import beside
+from wengert.kernels import layout
+from wengert.ops import _formats
 from wengert.ops.casting import convert
 from wengert.tensor import _data
 from wengert.tensor._arguments import (
@@ -179,7 +182,14 @@ def empty(*size: Size, out: Tensor | None = None, memory_format: Any = None,
     >>> wengert.empty(2, 3).shape
     torch.Size([2, 3])
     """
-    return _sized("empty", np.empty, size, out, options)
+    wanted = _formats.checked("empty", memory_format, contiguous_format)
+    if wanted is preserve_format:
+        raise RuntimeError("empty(): unsupported memory format torch.preserve_format")
+
+    def make(shape: Any, dtype: Any) -> np.ndarray:
+        return layout.empty(shape, dtype, _formats.order_in(wanted, len(shape)))
+
+    return _sized("empty", np.empty if wanted is contiguous_format else make, size, out, options)
 
 
 def _sized(name: str, make: Any, size: Any, out: Tensor | None, options: Any) -> Tensor:
@@ -225,18 +235,18 @@ def _fill_number(name: str, value: Any) -> Any:
 def _like(name: str, input: Any, fill: Any, options: Any) -> Tensor:
     """A tensor as `input`, in memory too; `fill` is a number, or None for any elements."""
     require_tensor(name, "input", input)
-    if not options and fill == 0 and type(input) is Tensor:
+    if not options and fill == 0 and type(input) is Tensor and input._array.flags.c_contiguous:
         return wrap(np.zeros_like(input._array))
-    options.pop("memory_format", None)
+    wanted = _formats.checked(name, options.pop("memory_format", None))
     dtype = dtype_of(name, options, of_numpy[input._array.dtype])
     value = None if fill is None else _dtypes.scalar_array(fill, dtype, name)
 
     def make(lead: tuple[int, ...]) -> Tensor:
         like = input._array
-        traced = isinstance(input, Tracer)
-        array = (
-            np.empty((*lead, *like.shape), dtype.np) if traced else np.empty_like(like, dtype.np)
-        )
+        if isinstance(input, Tracer):
+            array = np.empty((*lead, *like.shape), dtype.np)
+        else:
+            array = _formats.empty(like, wanted, dtype.np)
         if value is not None:
             array[...] = value
         return finish(name, array, options)

@@ -5,7 +5,9 @@ The streams are those of `wengert._random`: PyTorch's, seed by seed.
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable
 from typing import Any, Unpack
 
 import numpy as np
@@ -15,6 +17,8 @@ from wengert._core import Tensor, Tracer, memory_of, wrap
 from wengert._dtypes import of_numpy
 from wengert._random import Draw, Generator, default_generator, drawn
 from wengert.autograd._transforms.randomness import vmaps
+from wengert.kernels.layout import order_of
+from wengert.ops import _formats
 from wengert.ops.casting import convert
 from wengert.ops.expansion import broadcast_shapes, expand
 from wengert.ops.sampling import (
@@ -28,6 +32,7 @@ from wengert.ops.sampling import (
     with_replacement,
     without_replacement,
 )
+from wengert.ops.shape import contiguous
 from wengert.tensor._arguments import (
     Options,
     allocate,
@@ -178,12 +183,23 @@ def _refuse_out(out: Tensor | None) -> None:
         )
 
 
-def _like(name: str, function: Any, input: Any, options: Any) -> Tensor:
+def _like(
+    name: str, input: Any, draw: Callable[..., Tensor], fill: str, bounds: Any, options: Any
+) -> Tensor:
+    """What `draw` makes of a shape; where the result is not contiguous, what `fill` draws for it.
+
+    Numbers are drawn in the order of memory.
+    """
     require_tensor(name, "input", input)
-    options.pop("memory_format", None)
+    wanted = _formats.checked(name, options.pop("memory_format", None))
     if options.get("dtype") is None:
         options["dtype"] = of_numpy[input._array.dtype]
-    return function(input._array.shape, **options)
+    if not isinstance(input, Tracer) and not vmaps():
+        made = wrap(_formats.empty(input._array, wanted, dtype_of(name, options).np))
+        if not made._array.flags.c_contiguous:
+            getattr(made, fill)(*bounds, generator=options.pop("generator", None))
+            return finish(name, made._array, options)
+    return draw(input._array.shape, **options)
 
 
 def rand_like(input: Tensor, **options: Any) -> Tensor:
@@ -193,7 +209,7 @@ def rand_like(input: Tensor, **options: Any) -> Tensor:
     >>> wengert.rand_like(wengert.zeros(2, 3)).shape
     torch.Size([2, 3])
     """
-    return _like("rand_like", rand, input, options)
+    return _like("rand_like", input, rand, "uniform_", (), options)
 
 
 def randn_like(input: Tensor, **options: Any) -> Tensor:
@@ -203,7 +219,7 @@ def randn_like(input: Tensor, **options: Any) -> Tensor:
     >>> wengert.randn_like(wengert.zeros(2, 3)).shape
     torch.Size([2, 3])
     """
-    return _like("randn_like", randn, input, options)
+    return _like("randn_like", input, randn, "normal_", (), options)
 
 
 def randint_like(input: Tensor, *bounds: Any, low: int = 0, high: int | None = None,
@@ -218,7 +234,8 @@ def randint_like(input: Tensor, *bounds: Any, low: int = 0, high: int | None = N
         low, high = bounds
     elif bounds:
         low, high = (low, bounds[0]) if high is None else (bounds[0], high)
-    return _like("randint_like", lambda size, **o: randint(low, high, size, **o), input, options)
+    draw = functools.partial(randint, low, high)
+    return _like("randint_like", input, draw, "random_", (low, high), options)
 
 
 def randint(*args: Any, low: int = 0, high: int | None = None, size: Any = None,
@@ -423,11 +440,19 @@ def multinomial(
         draws = drawn(uniforms(source, np.dtype(np.float64)), shape, (input,))
         result = with_replacement(input, draws)
     else:
+        turned = not isinstance(input, Tracer) and weights.ndim > 1 and _stands(weights)
         draws = drawn(
-            lambda s: source.exponential(math.prod(s)).reshape(s), weights.shape, (input,)
+            lambda s: source.exponential(math.prod(s)).reshape(s),
+            weights.shape[::-1] if turned else weights.shape,
+            (input,),
         )
-        result = without_replacement(input, draws, num_samples)
-    return _placed("multinomial", result, {}, out)
+        result = without_replacement(input, draws.t() if turned else draws, num_samples)
+    return _placed("multinomial", contiguous(result), {}, out)
+
+
+def _stands(matrix: np.ndarray) -> bool:
+    """Whether a matrix lies in memory column by column: numbers are drawn in that order."""
+    return order_of(matrix.shape, ((matrix.shape, matrix.strides),)) == (1, 0)
 
 
 def _check_sizes(weights: np.ndarray, n: int, replacement: bool) -> None:

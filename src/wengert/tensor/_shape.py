@@ -53,9 +53,7 @@ def _of_sizes(function: Callable[..., Tensor], parameter: str) -> Callable[..., 
 def view(self: Tensor, *given: Any, size: Any = None, dtype: DType | None = None) -> Tensor:
     """The same memory in another shape, or as elements of another dtype.
 
-    RuntimeError where the strides do not allow that shape without a copy. What an operation
-    returned may lie in another order than its shape (a convolution's output): such a tensor,
-    which is no view itself, is copied.
+    RuntimeError where the strides do not allow that shape without a copy.
 
     >>> import wengert
     >>> wengert.tensor([1, 2, 3, 4]).view(2, -1)
@@ -70,8 +68,6 @@ def view(self: Tensor, *given: Any, size: Any = None, dtype: DType | None = None
             dtype = size
     if dtype is not None:
         return reinterpreted(self, dtype)
-    if not self._array.flags.c_contiguous and not hasattr(self, "_root"):
-        return reshape(self, size)
     return _view(self, size)
 
 

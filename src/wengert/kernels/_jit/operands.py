@@ -11,6 +11,7 @@ import numpy as np
 
 from wengert.kernels._jit import LARGE, available
 from wengert.kernels._jit.tracing import BOOL, F32, Traced
+from wengert.kernels.layout import order_of
 
 Arrays = Sequence["np.ndarray | None"]
 
@@ -90,9 +91,7 @@ def _layout(outlines: tuple[Any, ...]) -> Layout | None:
     steps = [_steps(o, ndim) for o in found]
     if total < LARGE or None in steps:
         return None
-    whole = [s for s, o in zip(steps, found, strict=True) if prod(o[0]) == total and s]
-    reference = whole[0] if whole else tuple(range(ndim, 0, -1))
-    order = tuple(sorted(range(ndim), key=lambda d: -abs(reference[d])))
+    order = order_of(shape, tuple([o[:2] for o in found]))
     lengths, merged = _merged(shape, order, steps)
     if len(lengths) > 3 or lengths[-1] < _SHORTEST:
         return None

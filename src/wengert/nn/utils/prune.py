@@ -12,6 +12,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from wengert._core import Tensor
+from wengert._layout import contiguous_format
 from wengert.nn._module import Module
 from wengert.ops.joining import cat
 from wengert.tensor._creation import ones_like, zeros_like
@@ -259,7 +260,8 @@ class RandomUnstructured(_ByAmount):
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
         """A mask without `amount` of the elements."""
-        count, mask = self._count(t.numel()), default_mask.clone()
+        count = self._count(t.numel())
+        mask = default_mask.clone(memory_format=contiguous_format)
         if count:
             drawn = t.new_empty(t.shape).uniform_().view(-1)
             mask.view(-1)[drawn.topk(count).indices] = 0
@@ -279,7 +281,8 @@ class L1Unstructured(_ByAmount):
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
         """A mask without the `amount` smallest."""
-        count, mask = self._count(t.numel()), default_mask.clone()
+        count = self._count(t.numel())
+        mask = default_mask.clone(memory_format=contiguous_format)
         if count:
             smallest = t.detach().abs().reshape(-1).topk(count, largest=False)
             mask.view(-1)[smallest.indices] = 0

@@ -1,0 +1,172 @@
+"""The order in which the elements of a result lie in memory: PyTorch's.
+
+What is computed element by element lies as its operands do, without their gaps; where these
+disagree about two dimensions, the first that tells them apart decides. Programs can see that:
+strides say whether `view()` works, and whether `reshape()` and `contiguous()` copy. NumPy has
+other rules: C order wins where operands disagree, and repeated dimensions of what is copied lie
+innermost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+Sizes = tuple[int, ...]
+Outline = tuple[Sizes, Sizes]  # shape and strides
+
+# The order of the dimensions of images and volumes whose channels lie side by side, by rank.
+CHANNELS_LAST = {4: (0, 2, 3, 1), 5: (0, 2, 3, 4, 1)}
+
+
+def is_channels_last(array: np.ndarray) -> bool:
+    """Whether the strides, gaps or not, are in the order of images whose channels lie side by side.
+
+    Strides of dimensions of length 1 count: they say what a single channel is meant to be.
+    """
+    return array.ndim in CHANNELS_LAST and _stands_last(array)
+
+
+def _stands_last(array: np.ndarray) -> bool:
+    shape, strides, least = array.shape, array.strides, 0
+    if not array.size or (array.flags.c_contiguous and 1 not in shape):
+        return False
+    for d in (1, *range(array.ndim - 1, 1, -1), 0):
+        if strides[d] < least or not strides[1]:
+            return False
+        if not d and least == strides[1]:
+            return False  # all strides are equal, which says nothing
+        least = strides[d] * shape[d]
+    return True
+
+
+def as_images(out: np.ndarray, *inputs: np.ndarray, lines: bool = False) -> np.ndarray:
+    """`out`, or a copy, as PyTorch's layers for images arrange what they make of these inputs.
+
+    That is with channels last where one of the inputs has them last, and contiguous otherwise.
+    With `lines` three dimensions are an image of one line.
+    """
+    known = out.ndim in CHANNELS_LAST or (lines and out.ndim == 3)
+    if not known or not any(map(_stands_last, inputs)):
+        return np.ascontiguousarray(out)
+    last = (0, *range(2, out.ndim), 1)
+    if out.transpose(last).flags.c_contiguous:
+        return out
+    images = empty(out.shape, out.dtype, last)
+    images[...] = out
+    return images
+
+
+def empty(shape: Sequence[int], dtype: Any, order: Sequence[int]) -> np.ndarray:
+    """A new array whose dimensions lie in memory in that order, widest stride first."""
+    dtype = np.dtype(dtype)
+    strides, step = [0] * len(order), dtype.itemsize
+    for d in reversed(order):
+        strides[d] = step
+        step *= shape[d]
+    return np.ndarray(shape, dtype, strides=strides)
+
+
+def empty_like(array: np.ndarray, dtype: Any = None) -> np.ndarray:
+    """A new array of the same shape, in the order of the array."""
+    dtype = array.dtype if dtype is None else dtype
+    if array.flags.c_contiguous:
+        return np.empty(array.shape, dtype)
+    return empty(array.shape, dtype, order_of(array.shape, ((array.shape, array.strides),)))
+
+
+def zeros_like(array: np.ndarray, dtype: Any = None) -> np.ndarray:
+    """Zeros of the same shape, in the order of the array."""
+    out = empty_like(array, dtype)
+    out[...] = 0
+    return out
+
+
+def copy(array: np.ndarray) -> np.ndarray:
+    """A copy in the order of the array."""
+    if array.flags.c_contiguous:
+        return array.copy()
+    out = empty_like(array)
+    out[...] = array
+    return out
+
+
+def copy_with_gaps(array: np.ndarray) -> np.ndarray:
+    """A copy with the same strides, or a dense one where elements are repeated."""
+    if array.flags.c_contiguous:
+        return array.copy()
+    steps = [(s, n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1]
+    if not array.size or any(s == 0 for s, _ in steps):
+        return copy(array)
+    memory = np.empty(sum(s * (n - 1) for s, n in steps) + array.itemsize, np.uint8)
+    out = np.ndarray(array.shape, array.dtype, memory, strides=array.strides)
+    out[...] = array
+    return out
+
+
+def by_columns(matrices: np.ndarray) -> np.ndarray:
+    """Matrices, or copies of them, column by column, as LAPACK writes them."""
+    return np.ascontiguousarray(matrices.swapaxes(-1, -2)).swapaxes(-1, -2)
+
+
+def arranged(out: np.ndarray, operands: Sequence[np.ndarray | None]) -> np.ndarray:
+    """`out`, or a copy of it, in the order of what is computed from these operands."""
+    return arranged_by(out, tuple([(a.shape, a.strides) for a in operands if a is not None]))
+
+
+def arranged_by(out: np.ndarray, outlines: tuple[Outline, ...]) -> np.ndarray:
+    """As `arranged`, for operands of these shapes and strides."""
+    shape, strides = out.shape, out.strides
+    if outlines[0] == (shape, strides) or not out.size:
+        return out
+    order = order_of(shape, outlines)
+    step = out.itemsize
+    for d in reversed(order):
+        if shape[d] != 1:
+            if strides[d] != step:
+                break
+            step *= shape[d]
+    else:
+        return out
+    arranged = empty(shape, out.dtype, order)
+    arranged[...] = out
+    return arranged
+
+
+@lru_cache(4096)
+def order_of(shape: Sizes, outlines: tuple[Outline, ...]) -> Sizes:
+    """The dimensions of a result, widest stride first, for operands of these shapes and strides."""
+    steps = [_steps(shape, *outline) for outline in outlines]
+    inner = list(range(len(shape) - 1, -1, -1))
+    for k in range(1, len(inner)):
+        at = k
+        for other in range(k - 1, -1, -1):
+            sign = _compared(inner[other], inner[at], shape, steps)
+            if sign > 0:
+                inner[other], inner[at] = inner[at], inner[other]
+                at = other
+            elif sign < 0:
+                break
+    return tuple(reversed(inner))
+
+
+def _steps(shape: Sizes, own: Sizes, strides: Sizes) -> Sizes:
+    """An operand's strides along the dimensions of the result, 0 where it is repeated."""
+    lead = len(shape) - len(own)
+    sizes = zip(own, shape[lead:], strides, strict=True)
+    return (*(0,) * lead, *(0 if n == 1 != m else s for n, m, s in sizes))
+
+
+def _compared(a: int, b: int, shape: Sizes, steps: Sequence[Sizes]) -> int:
+    """Positive where dimension `a` lies outside of `b`, negative where inside, 0 if none tells."""
+    for strides in steps:
+        x, y = strides[a], strides[b]
+        if x and y:
+            if x != y:
+                return 1 if x > y else -1
+            if shape[a] > shape[b]:
+                return 1
+    return 0

@@ -1,0 +1,113 @@
+"""Text that the written functions have in common: how a result lies, where a graph was cut."""
+
+from __future__ import annotations
+
+from inspect import Parameter
+from textwrap import indent
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from wengert.ops._declare import Op
+
+# How the result of an operation lies in memory. NumPy's order is PyTorch's for one array of up to
+# two dimensions, and for several of one; `known` says how many dimensions need no look.
+ARRANGE = {
+    "one": """\
+    elif out.ndim > 2 and not v_{first}.flags.c_contiguous:
+        out = arranged(out, (v_{first},))
+""",
+    "pair": """\
+    elif out.ndim > known and not (
+        v_{first}.flags.c_contiguous and (out.ndim < 3 or v_{last}.flags.c_contiguous)
+    ):
+        out = arranged(out, (v_{first}, v_{last}))
+""",
+    "several": """\
+    elif out.ndim > 1 and not ({in_order}):
+        out = arranged(out, ({values},))
+""",
+    "contiguous": """\
+    elif not out.flags.c_contiguous:
+        out = out.copy()
+""",
+    "columns": """\
+    else:
+        out = by_columns(out)
+""",
+}
+
+CUT = "{i}._cut"
+
+# An operation without a derivative cuts by itself.
+CUT_HERE = "({i}._cut if {i}._edge is None else cut_at({called!r}, {i}))"
+
+# One of two inputs is a Tensor: what needed no unwrapping is none.
+PAIR_CUT = """\
+if v_{a} is {a}:
+    cut = {cut_b}
+elif v_{b} is {b}:
+    cut = {cut_a}
+else:
+    cut = {cut_a} or {cut_b}
+"""
+
+NEXT_CUT = """\
+if cut is None and v_{i} is not {i}:
+    cut = {cut}
+"""
+
+
+def required(op: Op) -> list[str]:
+    """Inputs without a default: those must be arrays when no Tensor came."""
+    parameters = op.signature.parameters
+    return [i for i in op.inputs if parameters[i].default is Parameter.empty]
+
+
+def is_pair(op: Op) -> bool:
+    """Whether an op has two inputs of one dtype, both of which have to be there."""
+    return op.mixed and len(op.inputs) == 2 and len(required(op)) == 2
+
+
+def arrangement(op: Op) -> str:
+    """Bring the result into the order in memory that the op declares."""
+    if op.layout is None:
+        return ""
+    if op.layout in ("contiguous", "columns"):
+        return ARRANGE[op.layout]
+    first, *others = deciding = op.inputs if op.layout == "operands" else op.layout
+    kind = "several"
+    if op.layout == "operands" and op.kind == "elementwise":
+        kind = "pair" if is_pair(op) else "several" if others else "one"
+    there = {i: f"v_{i}.flags.c_contiguous" for i in deciding}
+    maybe = {i: f"(v_{i} is None or {there[i]})" for i in deciding if i not in required(op)}
+    checks = [*(there | maybe).values()]
+    if op.kind != "elementwise" or op.layout != "operands":  # its forward may have another order
+        checks.append("out.flags.c_contiguous")
+    return ARRANGE[kind].format(
+        first=first,
+        last=deciding[-1],
+        values=", ".join(f"v_{i}" for i in deciding),
+        in_order=" and ".join(checks),
+    )
+
+
+def cuts(op: Op) -> str:
+    """Look where the inputs were cut off a graph; the first of them that was counts."""
+    return _cuts(op, CUT, "        ")
+
+
+def cuts_here(op: Op) -> str:
+    """As `cuts`, for an operation that cuts its inputs off itself."""
+    return _cuts(op, CUT_HERE, "    ")
+
+
+def _cuts(op: Op, cut: str, margin: str) -> str:
+    cuts = {i: cut.format(i=i, called=op.called) for i in op.inputs}
+    if len(cuts) == 2:
+        (a, cut_a), (b, cut_b) = cuts.items()
+        return indent(PAIR_CUT.format(a=a, b=b, cut_a=cut_a, cut_b=cut_b), margin)
+    first, *others = op.inputs
+    text = f"cut = {f'None if v_{first} is {first} else ' if others else ''}{cuts[first]}\n"
+    for i in others:
+        text += NEXT_CUT.format(i=i, cut=cuts[i])
+    return indent(text, margin)
