@@ -353,7 +353,7 @@ class TensorMethods:
     def cov(self, *, correction: _int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
         """Covariances of the rows of a matrix, whose columns are observations."""
     def cpu(self, memory_format: Any = ...) -> Tensor:
-        """The tensor itself: all are on the CPU."""
+        """The tensor itself: all are on the CPU. With `memory_format` a copy, if it lies otherwise."""
     def cross(self, other: Tensor, dim: _int | None = None) -> Tensor:
         """Vector product along `dim`, of length 3; the others broadcast."""
     def cuda(self, device: Any = None, non_blocking: _bool = False, memory_format: Any = None) -> Tensor:
@@ -1154,7 +1154,7 @@ class TensorMethods:
         """Each element without its fractional part."""
     def trunc_(self) -> Tensor:
         """In-place form of `trunc`."""
-    def type(self, dtype: Any = None, non_blocking: _bool = False) -> Any:
+    def type(self, dtype: Any = None, non_blocking: _bool = False, *, memory_format: Any = ...) -> Any:
         """The name of the tensor's old type; or the tensor converted to a dtype or type."""
     def type_as(self, other: Tensor) -> Tensor:
         """This tensor in the dtype of another."""

@@ -311,8 +311,12 @@ def repeated_memory(lib: Any) -> None:
     lib.zeros(3).expand(2, 3).add_(1)
 
 
-def repeated_memory_item(lib: Any) -> None:
-    lib.zeros(3).expand(2, 3)[0, 0] = 1
+def repeated_memory_rows(lib: Any) -> None:
+    lib.zeros(3).expand(2, 3)[:, 0] = lib.ones(2)
+
+
+def repeated_memory_recorded(lib: Any) -> None:
+    (lib.zeros(3, requires_grad=True) * 2).expand(2, 3).masked_fill_(lib.tensor(True), 1.0)
 
 
 def wrong_size(lib: Any) -> None:
@@ -339,7 +343,8 @@ REFUSED = [
     (larger_result, RuntimeError, r"output with shape \[3\] doesn't match the broadcast shape"),
     (float_into_integers, RuntimeError, "result type Float can't be cast to the desired output"),
     (repeated_memory, RuntimeError, "more than one element of the written-to tensor"),
-    (repeated_memory_item, None, "memory is read-only"),
+    (repeated_memory_rows, RuntimeError, "more than one element of the written-to tensor"),
+    (repeated_memory_recorded, None, "more than one element of the written-to tensor"),
     (wrong_size, RuntimeError, "must match the existing size"),
     (no_tensor, TypeError, "must be Tensor, not list"),
     (no_overflow, None, "without overflow"),

@@ -19,6 +19,7 @@ import numpy as np
 
 from wengert._core import Leaf, Node, Tensor, wrap
 from wengert._references import ALONE
+from wengert.kernels.layout import repeats
 from wengert.ops.shape import clone
 
 _set_grad = Tensor.__dict__["_grad"].__set__
@@ -59,7 +60,7 @@ def commit(gradients: dict[Node, Any]) -> None:
             elif isinstance(g, Tensor) or before._edge is not None:
                 earlier.append(before)
                 made[id(tensor)] = tensor, before + (g if isinstance(g, Tensor) else wrap(g))
-            elif (into := before._array).flags.writeable and into.shape == g.shape:
+            elif (into := before._array).shape == g.shape and _takes_sums(into):
                 adds.append((into, g if g.dtype == into.dtype else g.astype(into.dtype), into))
             else:
                 earlier.append(before)
@@ -70,6 +71,12 @@ def commit(gradients: dict[Node, Any]) -> None:
             )
         else:
             deque(starmap(_set_grad, made.values()), 0)
+
+
+def _takes_sums(array: np.ndarray) -> bool:
+    """Whether each element may be added to: none is repeated."""
+    flags = array.flags
+    return flags.writeable and (flags.c_contiguous or not repeats(array))
 
 
 def _holder(node: Node) -> Tensor | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from wengert._core import Node, State, Tensor, state_of, tensors, wrap
 from wengert._messages import more
+from wengert.kernels.layout import writable
 from wengert.ops._variadic import Partial
 from wengert.ops.subscript import Slices
 
@@ -104,7 +105,7 @@ def shown(g: Any) -> Any:
     """A gradient as hooks see it: a Tensor, or None where nothing arrived."""
     if type(g) is Slices:
         g = g.dense()
-    return g if g is None or isinstance(g, Tensor) else wrap(g)
+    return g if g is None or isinstance(g, Tensor) else wrap(writable(g))
 
 
 def _carried(value: Any, before: Any) -> Any:

@@ -60,6 +60,23 @@ def as_images(out: np.ndarray, *inputs: np.ndarray, lines: bool = False) -> np.n
     return images
 
 
+def repeats(array: np.ndarray) -> bool:
+    """Whether several indices name one element, as where a dimension was expanded."""
+    if array.flags.c_contiguous:
+        return False
+    return any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True))
+
+
+def writable(array: np.ndarray) -> np.ndarray:
+    """The array, or a copy that may be written and repeats elements as it does."""
+    if array.flags.writeable:
+        return array
+    once = [slice(0, 1) if s == 0 else slice(None) for s in array.strides]
+    out = np.broadcast_to(array[tuple(once)].copy(), array.shape)
+    out.flags.writeable = True
+    return out
+
+
 def empty(shape: Sequence[int], dtype: Any, order: Sequence[int]) -> np.ndarray:
     """A new array whose dimensions lie in memory in that order, widest stride first."""
     dtype = np.dtype(dtype)
@@ -98,9 +115,9 @@ def copy_with_gaps(array: np.ndarray) -> np.ndarray:
     """A copy with the same strides, or a dense one where elements are repeated."""
     if array.flags.c_contiguous:
         return array.copy()
-    steps = [(s, n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1]
-    if not array.size or any(s == 0 for s, _ in steps):
+    if not array.size or repeats(array):
         return copy(array)
+    steps = [(s, n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1]
     memory = np.empty(sum(s * (n - 1) for s, n in steps) + array.itemsize, np.uint8)
     out = np.ndarray(array.shape, array.dtype, memory, strides=array.strides)
     out[...] = array

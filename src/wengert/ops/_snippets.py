@@ -74,7 +74,8 @@ def arrangement(op: Op) -> str:
         return ""
     if op.layout in ("contiguous", "columns"):
         return ARRANGE[op.layout]
-    first, *others = deciding = op.inputs if op.layout == "operands" else op.layout
+    deciding = op.inputs if op.layout == "operands" else tuple(op.layout)
+    first, *others = deciding
     kind = "several"
     if op.layout == "operands" and op.kind == "elementwise":
         kind = "pair" if is_pair(op) else "several" if others else "one"

@@ -40,8 +40,10 @@ def expand(input: Value, size: Sequence[int], *, implicit: bool = False) -> Valu
     size = _completed(input.shape, tuple(size))
     check_expandable(input.shape, size)
     if prod(size) == input.size:
-        return input.reshape(size)  # nothing repeats, so it stays writable
-    return np.broadcast_to(input, size)
+        return input.reshape(size)
+    out = np.broadcast_to(input, size)
+    out.flags.writeable = input.flags.writeable
+    return out
 
 
 def _completed(shape: Shape, size: Shape) -> Shape:

@@ -24,6 +24,7 @@ from wengert.ops._positions import (
     vectors,
 )
 from wengert.ops._variadic import require_tensor
+from wengert.ops.joining import stack
 from wengert.ops.shape import movedim, reshape
 from wengert.ops.subscript import index as _index
 
@@ -388,7 +389,7 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
     >>> wengert.unravel_index(wengert.tensor([3, 7]), (2, 5))
     (tensor([0, 1]), tensor([3, 2]))
     """
-    from wengert.ops.splitting import stack, unbind  # which need indexing
+    from wengert.ops.splitting import unbind  # which needs indexing
 
     require_tensor("unravel_index", "indices", indices)
     if memory_of(indices).dtype.kind not in "iu":

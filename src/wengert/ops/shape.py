@@ -15,7 +15,7 @@ import numpy as np
 from wengert._core import Tensor, Tracer, memory_of
 from wengert._dtypes import dtype as DType
 from wengert._dtypes import of_numpy
-from wengert._layout import contiguous_format
+from wengert._layout import contiguous_format, preserve_format
 from wengert.kernels.axes import axis_of
 from wengert.kernels.layout import order_of
 from wengert.ops import _formats
@@ -495,7 +495,7 @@ def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
     seen = memory_of(input) if isinstance(input, Tracer) else input._array
     if _formats.lies_in(seen, wanted):
         return input
-    if wanted is _formats.preserve_format:
+    if wanted is preserve_format:
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
     return clone(input, memory_format=wanted)
 

@@ -339,7 +339,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
         )
     number = value.item() if isinstance(value, np.generic) else value
     number = _dtypes.scalar_array(number, of_numpy[self._array.dtype], "fill_")
-    return overwrite(self, wrap(number), "fill_")
+    return overwrite(self, wrap(number), "fill_", one_value=True)
 
 
 def zero_(self: Tensor) -> Tensor:
@@ -349,7 +349,7 @@ def zero_(self: Tensor) -> Tensor:
     >>> wengert.ones(2).zero_()
     tensor([0., 0.])
     """
-    return overwrite(self, wrap(np.zeros((), self._array.dtype)), "zero_")
+    return overwrite(self, wrap(np.zeros((), self._array.dtype)), "zero_", one_value=True)
 
 
 def fill(input: Tensor, value: Any) -> Tensor:

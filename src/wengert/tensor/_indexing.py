@@ -88,7 +88,7 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
         _set_recorded(self, view, picks, value)
         return
     part = self._array if view is None else self._array[view]
-    check_memory(part, "__setitem__")
+    check_memory(part, "__setitem__", picks is not None)
     if picks is not None:
         write_at(part, value._array, picks)
     else:

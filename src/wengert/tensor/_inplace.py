@@ -33,12 +33,12 @@ from wengert._dtypes import of_numpy, scalar_array
 from wengert.autograd import _errors
 from wengert.autograd._history import rewritten, set_edge
 from wengert.autograd._saved.packing import stack
+from wengert.kernels.layout import repeats
 from wengert.ops._declare import Value, multilinear, primitive
 from wengert.ops._operands import Number, innermost, sum_to
 from wengert.ops.casting import convert
 from wengert.ops.expansion import check_expandable, expand
 from wengert.ops.shape import clone
-from wengert.ops.strided import whole
 
 
 def inplace(function: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -98,22 +98,29 @@ def check_writable(target: Tensor, name: str) -> None:
         raise _errors.lost_view_written(root._edge, name)
 
 
-def check_memory(array: np.ndarray, name: str) -> None:
-    """Before a write: raise where the elements of an array cannot be written one by one."""
-    if array.flags.writeable:
-        if _storage.guards:
-            _storage.before_write(array)
-        return
-    if not whole(array).overlaps():
+def check_memory(array: np.ndarray, name: str, one_value: bool = False) -> bool:
+    """Before a write: raise where the elements of an array cannot be written one by one.
+
+    With `one_value`, where all that are written become the same, some may be one element; says
+    whether they are.
+    """
+    flags = array.flags
+    if not flags.writeable:
         raise RuntimeError(
-            f"{name}(): the tensor's memory is read-only (a read-only NumPy array, or an"
-            " expanded tensor); call .clone() first"
+            f"{name}(): the tensor's memory is read-only, as the NumPy array that it came from;"
+            " call .clone() first"
         )
-    raise RuntimeError(
-        "unsupported operation: more than one element of the written-to tensor refers to a single"
-        " memory location. Please clone() the tensor before performing the operation."
-        f" {name}() got a tensor of shape {list(array.shape)} with strides {array.strides} bytes."
-    )
+    repeated = not flags.c_contiguous and repeats(array)
+    if repeated and not one_value:
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a"
+            " single memory location. Please clone() the tensor before performing the operation."
+            f" {name}() got a tensor of shape {list(array.shape)} with strides"
+            f" {array.strides} bytes."
+        )
+    if _storage.guards:
+        _storage.before_write(array)
+    return repeated
 
 
 def write(target: Tensor, result: Tensor, name: str) -> Tensor:
@@ -132,14 +139,44 @@ def write(target: Tensor, result: Tensor, name: str) -> Tensor:
     if traced:
         innermost((target, result)).write(target, result, lambda t, r: write(t, r, name))
         return target
-    check_memory(array, name)
-    np.copyto(array, value, casting="unsafe")
+    if check_memory(array, name, name in _OF_ONE_VALUE):
+        _write_repeated(target, result, name)
+    else:
+        np.copyto(array, value, casting="unsafe")
     touch(target, name)
     if mode.site is not None:
         rebase(target, result)
     if target._edge is None:
         target._cut = cut_from((result,))
     return target
+
+
+# What writes the same to all elements that it writes at all, and may do so where they repeat.
+_OF_ONE_VALUE = frozenset({
+    "__setitem__", "_threshold_", "fill_", "index_fill_", "index_put_", "masked_fill_", "tril_",
+    "triu_", "zero_",
+})  # fmt: skip
+
+
+def _write_repeated(target: Tensor, result: Tensor, name: str) -> None:
+    """Write what differs to a tensor that repeats elements; RuntimeError if that is recorded.
+
+    An element that one index overwrites and another keeps has no derivative.
+    """
+    array, value = target._array, result._array
+    root = getattr(target, "_root", target)
+    if mode.site is not None and (result._edge is not None or root._edge is not None):
+        check_memory(array, name)
+    with np.errstate(all="ignore"):
+        value = value.astype(array.dtype)
+    differs = (_bytes(value) != _bytes(array)).any(-1)
+    np.copyto(array, value, where=differs)
+
+
+def _bytes(array: np.ndarray) -> np.ndarray:
+    """The bytes of each element along a new last dimension; unlike values, 0. and -0. differ."""
+    size = array.itemsize
+    return np.ascontiguousarray(array).view(np.uint8).reshape(*array.shape, size)
 
 
 def touch(target: Tensor, name: str) -> None:
@@ -224,10 +261,11 @@ def _overwritten(input: Value, src: Value) -> Value:
     return np.broadcast_to(src, input.shape)
 
 
-def overwrite(target: Tensor, src: Any, name: str) -> Tensor:
+def overwrite(target: Tensor, src: Any, name: str, one_value: bool = False) -> Tensor:
     """Copy `src`, a tensor that broadcasts or a number, over all elements of `target`.
 
-    Dtypes convert as they do in assignments: to the dtype of `target`, whatever it is.
+    Dtypes convert as they do in assignments: to the dtype of `target`, whatever it is. With
+    `one_value` the target may repeat elements.
     """
     check_writable(target, name)
     array = target._array
@@ -237,7 +275,7 @@ def overwrite(target: Tensor, src: Any, name: str) -> Tensor:
         return write(
             target, value if value.shape == array.shape else expand(value, array.shape), name
         )
-    check_memory(array, name)
+    check_memory(array, name, one_value)
     if mode.site is None or (target._edge is None and value._edge is None):
         assign(array, value._array)
         touch(target, name)

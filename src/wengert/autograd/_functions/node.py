@@ -27,6 +27,7 @@ from wengert.autograd._refused import refusing
 from wengert.autograd._saved.packing import Hooks, Packed, check_unwritten, packed, shown
 from wengert.autograd._saved.values import SavedTensor, check_kept
 from wengert.autograd._transforms.tree import flatten
+from wengert.kernels.layout import writable
 from wengert.ops._operands import cast, sum_to
 from wengert.ops._variadic import Output, Partial, output_of
 
@@ -244,7 +245,7 @@ class FunctionNode(Node):
         ctx, function = self.ctx, self._forward_cls
         if len(self.shapes) == 1 and g is not None:
             traced = isinstance(g, Tensor)
-            cotangents = [g if traced else wrap(g)]
+            cotangents = [g if traced else wrap(writable(g))]
         else:
             parts = g.parts if type(g) is Partial else {0: g}
             traced = any([isinstance(v, Tensor) for v in parts.values()])
@@ -272,7 +273,7 @@ class FunctionNode(Node):
             if described is None or self.ctx is None or not self.ctx.materialize_grads:
                 return None
             return wrap(np.zeros(*described))
-        return g if isinstance(g, Tensor) else wrap(g)
+        return g if isinstance(g, Tensor) else wrap(writable(g))
 
     def clear(self) -> None:
         """Let go of the saved values and of what the user put on the context."""
