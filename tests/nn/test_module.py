@@ -216,6 +216,28 @@ def test_requires_grad_and_zero_grad() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.torch
+def test_memory_formats(torch: Any) -> None:
+    def strides(lib: Any) -> Any:
+        net = lib.nn.Sequential(lib.nn.Conv2d(3, 4, 2), lib.nn.BatchNorm2d(4), lib.nn.Linear(2, 2))
+        volumes = lib.nn.Conv3d(3, 4, 2).to(memory_format=lib.channels_last_3d)
+        net.to(lib.float64, memory_format=lib.channels_last).float()
+        net[0](lib.ones(2, 3, 4, 4)).sum().backward()
+        last = net[0].weight.stride(), net[0].weight.grad.stride()
+        copied = copy.deepcopy(net)
+        net.to(memory_format=lib.contiguous_format)
+        return [last, volumes.weight.stride()], [
+            [p.stride() for p in module.parameters()] for module in (net, copied)
+        ]
+
+    assert strides(wengert) == strides(torch)
+    for lib in (wengert, torch):
+        with pytest.raises(TypeError):
+            lib.nn.Linear(2, 2).to(memory_format="channels_last")
+        with pytest.raises(RuntimeError, match="required rank 4"):
+            lib.nn.Conv3d(3, 4, 2).to(memory_format=lib.channels_last)
+
+
 def test_conversion_keeps_parameters_and_converts_gradients() -> None:
     net = Net()
     net.register_buffer("count", wengert.tensor([1]))

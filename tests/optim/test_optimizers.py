@@ -361,6 +361,27 @@ def test_zero_grad() -> None:
     assert w.grad is None
 
 
+def test_zero_grad_writes_into_the_gradients_memory() -> None:
+    w, net = weight(), wengert.nn.Linear(2, 1, bias=False)
+    flat = wengert.full((4,), float("nan"))
+    w.grad, net.weight.grad = flat[:2], flat[2:].view(1, 2)
+    g = w.grad
+    optim.SGD([w]).zero_grad(set_to_none=False)
+    net.zero_grad(set_to_none=False)
+    assert flat.tolist() == [0, 0, 0, 0]
+    assert w.grad is g
+
+
+def test_zero_grad_of_a_gradient_with_a_graph() -> None:
+    w = weight()
+    (w * w).sum().backward(create_graph=True)
+    g = w.grad
+    optim.SGD([w]).zero_grad(set_to_none=False)
+    assert w.grad is g
+    assert not g.requires_grad
+    assert g.tolist() == [0, 0]
+
+
 def test_closure_computes_with_gradients() -> None:
     w = weight()
     optimizer = optim.SGD([w], lr=0.5)

@@ -12,6 +12,7 @@ from wengert import _dtypes
 from wengert._core import Tensor, caller, getframe, wrap
 from wengert._storage import before_write, before_writes, stamp, stamp_all
 from wengert.autograd._mode import enable_grad
+from wengert.kernels import layout
 from wengert.kernels._jit.formulas import Formula
 from wengert.optim.optimizer import Group, Optimizer
 
@@ -175,7 +176,7 @@ def scalar(value: float) -> Tensor:
 
 def zeros_like(p: np.ndarray) -> Tensor:
     """Zeros in the shape, dtype and layout of a parameter."""
-    return wrap(np.zeros_like(p))
+    return wrap(layout.zeros_like(p))
 
 
 def number(value: Any) -> Any:

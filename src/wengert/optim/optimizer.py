@@ -10,13 +10,12 @@ from copy import deepcopy
 from itertools import chain
 from typing import Any
 
-import numpy as np
-
 from wengert._core import Leaf, Tensor, wrap
 from wengert._messages import here, message
 from wengert._trail import dropped
 from wengert.autograd._errors import made
 from wengert.autograd._hooks import RemovableHandle, registered
+from wengert.tensor._autograd import clear_grad
 
 Hooks = dict[int, Callable[..., Any]]
 Group = dict[str, Any]
@@ -149,9 +148,7 @@ class Optimizer:
             dropped("zero_grad()", self)
         for group in self.param_groups:
             for p in group["params"]:
-                g = getattr(p, "_grad", None)
-                if g is not None:
-                    p._grad = None if set_to_none else wrap(np.zeros_like(g._array))
+                clear_grad(p, set_to_none)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update the parameters from their gradients.

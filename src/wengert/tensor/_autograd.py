@@ -97,6 +97,19 @@ def _set_grad(self: Tensor, value: Tensor | None) -> None:
     self._grad = value
 
 
+def clear_grad(tensor: Tensor, set_to_none: bool) -> None:
+    """Drop a tensor's gradient, or write zeros into the memory of it, which others may show."""
+    g = getattr(tensor, "_grad", None)
+    if g is None:
+        return
+    if set_to_none:
+        tensor._grad = None  # type: ignore[assignment]
+        return
+    if g._edge is not None:
+        g = tensor._grad = g.detach() if hasattr(g, "_root") else g.detach_()
+    g.zero_()
+
+
 def _get_data(self: Tensor) -> Tensor:
     cut = wrap(self._array)
     cut._cut = cut_at(".data", self)

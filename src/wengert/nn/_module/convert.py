@@ -6,11 +6,13 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from wengert import _dtypes
-from wengert._core import Tensor, wrap
+from wengert._core import Tensor
 from wengert._trail import dropped
 from wengert.nn._module.tree import Tree
 from wengert.nn.parameter import _convert_lazy, is_lazy
+from wengert.ops import _formats
 from wengert.ops.casting import convert
+from wengert.tensor._autograd import clear_grad
 
 M = TypeVar("M", bound="Conversion")
 
@@ -59,8 +61,8 @@ class Conversion(Tree):
     def to(self: M, *args: Any, **kwargs: Any) -> M:
         """Convert floating-point tensors to a dtype, or move all to a device.
 
-        Takes a dtype, a device, both, or a tensor to take them from; the result is this
-        module, changed in place.
+        Takes a dtype, a device, both, or a tensor to take them from; and `memory_format`, for
+        parameters and buffers of rank 4 and 5. The result is this module, changed in place.
 
         >>> import wengert
         >>> wengert.nn.Linear(2, 1).to(wengert.float64).weight.dtype
@@ -73,11 +75,14 @@ class Conversion(Tree):
                 f" dtype={dtype}"
             )
 
+        wanted = _formats.checked("to", kwargs.get("memory_format"))
+
         def moved(t: Tensor) -> Tensor:
             if device is not None:
                 t = t.to(device)
-            is_inexact = t._array.dtype in _dtypes.inexact
-            return convert(t, dtype) if dtype is not None and is_inexact else t
+            if dtype is not None and t._array.dtype in _dtypes.inexact:
+                t = convert(t, dtype)
+            return t.to(memory_format=wanted) if t.ndim in (4, 5) else t
 
         return self._apply(moved)
 
@@ -141,9 +146,7 @@ class Conversion(Tree):
         if set_to_none:
             dropped("zero_grad()", self)
         for parameter in self.parameters():
-            g = getattr(parameter, "_grad", None)
-            if g is not None:
-                parameter._grad = None if set_to_none else wrap(g._array * 0)
+            clear_grad(parameter, set_to_none)
 
 
 def _target_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
