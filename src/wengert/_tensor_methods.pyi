@@ -933,7 +933,7 @@ class TensorMethods:
     def random_(self, *bounds: _int, generator: Generator | None = None, **named: _int) -> Tensor:
         """Fill with integers: ``random_()``, ``random_(to)``, ``random_(from, to)``."""
     def ravel(self) -> Tensor:
-        """The elements in one dimension."""
+        """The elements in one dimension, side by side: a view of what is contiguous, else a copy."""
     @property
     def real(self) -> Tensor: ...
     @real.setter
@@ -972,10 +972,10 @@ class TensorMethods:
         """The elements in another shape, as `wengert.reshape`; a view where that is possible."""
     def reshape_as(self, other: Tensor) -> Tensor:
         """The input reshaped to the shape of `other`."""
-    def resize_(self, *size: Any, memory_format: Any = ...) -> Tensor:
+    def resize_(self, *size: Any, memory_format: Any = None) -> Tensor:
         """Give the tensor another shape; its memory stays, or if it is too small is replaced."""
-    def resize_as_(self, the_template: Tensor, *, memory_format: Any = ...) -> Tensor:
-        """`resize_` to the shape of another tensor."""
+    def resize_as_(self, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
+        """`resize_` to the shape of another tensor, and with `preserve_format` to its order in memory."""
     def resolve_conj(self) -> Tensor:
         """The tensor itself: no conjugation is ever put off here."""
     def resolve_neg(self) -> Tensor:

@@ -22,6 +22,7 @@ from wengert.autograd._hooks import run_posthooks, shown
 from wengert.autograd._mode import enable_grad
 from wengert.autograd._transforms.dual import Dual
 from wengert.autograd._transforms.levels import transforming
+from wengert.kernels import layout
 from wengert.ops._operands import cast
 
 Place = Tensor | GradientEdge
@@ -163,7 +164,7 @@ def _zeros(place: Place) -> Tensor:
         raise RuntimeError(
             "materialize_grads cannot be used when the given input is a GradientEdge"
         )
-    return wrap(np.zeros_like(place._array))
+    return wrap(layout.zeros_like(place._array))
 
 
 def _deprecated(text: str) -> None:

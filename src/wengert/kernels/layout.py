@@ -67,6 +67,12 @@ def repeats(array: np.ndarray) -> bool:
     return any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True))
 
 
+def is_dense(array: np.ndarray) -> bool:
+    """Whether the elements lie side by side, each once, whatever their order."""
+    order = sorted(range(array.ndim), key=lambda d: -array.strides[d])
+    return array.transpose(order).flags.c_contiguous
+
+
 def writable(array: np.ndarray) -> np.ndarray:
     """The array, or a copy that may be written and repeats elements as it does."""
     if array.flags.writeable:

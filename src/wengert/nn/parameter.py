@@ -16,6 +16,7 @@ from wengert._device import on_cpu
 from wengert._dtypes import canonical, defaults, inexact, of_numpy
 from wengert._dtypes import dtype as dtype_type
 from wengert.autograd._errors import integer
+from wengert.kernels import layout
 
 
 class Parameter(Tensor):
@@ -54,7 +55,8 @@ class Parameter(Tensor):
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         known = memo.get(id(self))
         if known is None:
-            known = memo[id(self)] = _rebuild(type(self), self._array.copy("K"), self.requires_grad)
+            array = layout.copy(self._array)
+            known = memo[id(self)] = _rebuild(type(self), array, self.requires_grad)
         return known
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:

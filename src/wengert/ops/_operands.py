@@ -255,6 +255,20 @@ def show(view: Tensor, source: Any) -> None:
         views[:] = [v for v in views if v() is not None]
 
 
+def leave(tensor: Tensor) -> None:
+    """Before a tensor shows other memory: what it showed is its root's and its views' alone."""
+    root = getattr(tensor, "_root", None)
+    if root is not None:
+        root._views[:] = [v for v in root._views if v() is not None and v() is not tensor]
+        del tensor._root
+    views = [v for r in getattr(tensor, "_views", ()) if (v := r()) is not None]
+    if views:
+        former = wrap(tensor._array, tensor._edge)
+        former._views, tensor._views = tensor._views, []
+        for view in views:
+            view._root = former
+
+
 def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
     """A cotangent summed down to the shape that was broadcast."""
     if isinstance(g, Tensor):

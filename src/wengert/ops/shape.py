@@ -186,13 +186,13 @@ def flatten(input: Value, start_dim: int = 0, end_dim: int = -1) -> Value:
 
 
 def ravel(input: Tensor) -> Tensor:
-    """The elements in one dimension.
+    """The elements in one dimension, side by side: a view of what is contiguous, else a copy.
 
     >>> import wengert
     >>> wengert.ravel(wengert.tensor([[1, 2], [3, 4]]))
     tensor([1, 2, 3, 4])
     """
-    return reshape(input, (-1,))
+    return reshape(contiguous(input), (-1,))
 
 
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:

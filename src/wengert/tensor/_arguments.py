@@ -123,7 +123,7 @@ def into(name: str, out: Tensor, array: np.ndarray) -> Tensor:
         raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic"
                            " differentiation, but one of the arguments requires grad.")  # fmt: skip
     if out._array.shape != array.shape:
-        out._array = np.empty(array.shape, out._array.dtype)
+        out.resize_(array.shape)
     check_memory(out._array, name)
     np.copyto(out._array, array, casting="unsafe")
     touch(out, name)

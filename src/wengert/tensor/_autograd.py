@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 import weakref
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,8 @@ from wengert.autograd import _errors
 from wengert.autograd._backward import backward as _backward
 from wengert.autograd._errors import made
 from wengert.autograd._hooks import RemovableHandle, registered
-from wengert.ops._operands import show
+from wengert.autograd._refused import refusing
+from wengert.ops._operands import leave, show
 from wengert.ops.shape import view_as
 
 
@@ -57,6 +59,8 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
 
 
 def _set_requires_grad(self: Tensor, value: bool) -> None:
+    if value and not _is_leaf(self):
+        raise RuntimeError("you can only change requires_grad flags of leaf variables.")
     requires_grad_(self, value)
 
 
@@ -119,9 +123,27 @@ def _get_data(self: Tensor) -> Tensor:
 def _set_data(self: Tensor, value: Tensor) -> None:
     if not isinstance(value, Tensor):
         raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
-    self._array = value._array
-    if self._edge is not None and not self._edge.edges:
+    if self._edge is not None and value._array.dtype not in inexact:
+        raise RuntimeError(_errors.integer(
+            "data set to a tensor that requires gradients must be floating point or complex dtype,"
+            " and this one is",
+            of_numpy[value._array.dtype], "data = ...",
+        ))  # fmt: skip
+    leave(self)
+    before, self._array = self._array, value._array
+    if type(self._edge) is Leaf:
         self._edge.shape = value._array.shape
+    elif self._edge is not None and value._array.shape != before.shape:
+        reshaped = partial(_reshaped, before.shape, value._array.shape)
+        self._edge = refusing(self._edge, (self._edge,), reshaped)
+
+
+def _reshaped(before: tuple[int, ...], after: tuple[int, ...]) -> Exception:
+    """A gradient in the shape of what was assigned to `.data` is none of what was computed."""
+    return _errors.GraphError(
+        f"an operation made a tensor of shape {list(before)}, to whose .data one of shape"
+        f" {list(after)} was assigned: what is computed from that has no gradient in its inputs"
+    )
 
 
 def detach(self: Tensor) -> Tensor:

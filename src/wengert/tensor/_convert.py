@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _device, _dtypes
+from wengert import _device, _dtypes, _storage
 from wengert._core import Leaf, Tensor, Tracer, leaf_of, new, wrap
 from wengert._dtypes import of_numpy
 from wengert._layout import memory_format, preserve_format
 from wengert._messages import here, message
 from wengert._trail import escaped
 from wengert.autograd import _errors
+from wengert.kernels import layout
 from wengert.ops._formats import checked, lies_in, suggested
 from wengert.ops.casting import convert
 from wengert.ops.shape import clone
@@ -428,7 +429,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     known = memo.get(id(self))
     if known is not None:
         return known
-    result = _rebuild(type(self), self._array.copy("K"), self._edge is not None)
+    result = _rebuild(type(self), _copied(self._array, memo), self._edge is not None)
     memo[id(self)] = result
     g = getattr(self, "_grad", None)
     if g is not None:
@@ -436,6 +437,16 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     if self.__dict__:
         result.__dict__.update(copy.deepcopy(self.__dict__, memo))
     return result
+
+
+def _copied(array: np.ndarray, memo: dict[int, Any]) -> np.ndarray:
+    """A copy of an array in a copy of all of its memory, which others of that memory then show."""
+    memory = _storage.owner(array)
+    if not layout.is_dense(memory):
+        return layout.copy(array)
+    start = array.__array_interface__["data"][0] - memory.__array_interface__["data"][0]
+    flat = copy.deepcopy(memory, memo).ravel("K").view(np.uint8)
+    return np.ndarray(array.shape, array.dtype, flat, start, array.strides)
 
 
 def _rebuild(cls: type[Tensor], array: np.ndarray, requires_grad: bool,

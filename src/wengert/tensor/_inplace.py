@@ -32,8 +32,9 @@ from wengert._core import (
 from wengert._dtypes import of_numpy, scalar_array
 from wengert.autograd import _errors
 from wengert.autograd._history import rewritten, set_edge
+from wengert.autograd._mode import enable_grad
 from wengert.autograd._saved.packing import stack
-from wengert.kernels.layout import repeats
+from wengert.kernels.layout import copy, repeats
 from wengert.ops._declare import Value, multilinear, primitive
 from wengert.ops._operands import Number, innermost, sum_to
 from wengert.ops.casting import convert
@@ -63,7 +64,7 @@ def _original(target: Tensor) -> Tensor:
     site = mode.site
     if type(site) is Site or site is None or type(target) not in tensors:
         return target
-    return wrap(target._array.copy(order="K"), target._edge)
+    return wrap(copy(target._array), target._edge)
 
 
 def reshaped_inplace(function: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -72,12 +73,17 @@ def reshaped_inplace(function: Callable[..., Any], name: str) -> Callable[..., A
     @wraps(function)
     def method(self: Tensor, *args: Any, **options: Any) -> Tensor:
         check_writable(self, name)
-        result = function(self, *args, **options)
+        leaf = self._edge if type(self._edge) is Leaf else None
+        with enable_grad():  # no element is written: the history goes on
+            result = function(self, *args, **options)
         if isinstance(self, Tracer):
             self.level.adopt(self, result)
             return self
         self._array = result._array
-        set_edge(self, result._edge)
+        if leaf is not None:
+            leaf.shape = self._array.shape
+        else:
+            set_edge(self, result._edge)
         return self
 
     method.__name__ = method.__qualname__ = name
@@ -89,13 +95,20 @@ def check_writable(target: Tensor, name: str) -> None:
     """Raise where an in-place write would break the graph before it began."""
     if mode.site is None:
         return
+    edge = target._edge
+    if type(edge) is Leaf:
+        raise _errors.leaf_written(edge, name)
     root = getattr(target, "_root", target)
-    if type(target._edge) is Leaf:
-        raise _errors.leaf_written(target._edge, name)
+    if root is target:
+        return
     if type(root._edge) is Leaf:
         raise _errors.leaf_written(root._edge, name, view=True)
-    if target._edge is None and root._edge is not None:
+    if edge is None and root._edge is not None:
         raise _errors.lost_view_written(root._edge, name)
+    if edge is not None and root._edge is None:
+        for leaf in [v._edge for r in root._views if (v := r()) is not None]:
+            if type(leaf) is Leaf:
+                raise _errors.leaf_written(leaf, name, view=True)
 
 
 def check_memory(array: np.ndarray, name: str, one_value: bool = False) -> bool:

@@ -7,20 +7,27 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _layout
-from wengert._core import Tensor, wrap
+from wengert._core import Leaf, Tensor, mode, wrap
+from wengert._layout import contiguous_format, preserve_format
 from wengert._messages import here, message
+from wengert._references import others
+from wengert.autograd import _errors
 from wengert.autograd._errors import origin
-from wengert.ops._operands import show
+from wengert.autograd._history import set_edge
+from wengert.autograd._refused import refusing
+from wengert.ops import _formats
+from wengert.ops._operands import leave, show
 from wengert.ops.strided import as_strided
 from wengert.tensor._arguments import require_tensor, size_of
+from wengert.tensor._inplace import check_writable
 from wengert.tensor._storages import TypedStorage, UntypedStorage, elements_of
 
 
-def resize_(self: Tensor, *size: Any, memory_format: Any = _layout.contiguous_format) -> Tensor:
+def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
     """Give the tensor another shape; its memory stays, or if it is too small is replaced.
 
-    The elements that were in memory keep their places, new ones are zero.
+    The elements that were in memory keep their places, new ones are zero. RuntimeError for a
+    tensor that requires grad, and where more memory would part a view from the rest.
 
     >>> import wengert
     >>> wengert.tensor([1, 2, 3, 4]).resize_(2, 2)
@@ -30,17 +37,34 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = _layout.contiguous_fo
     shape = size_of("resize_", size)
     if self.requires_grad:
         raise _resizing("cannot resize variables that require grad", self, "resize_()")
+    wanted = _formats.checked("resize_", memory_format, contiguous_format)
+    if wanted is preserve_format:
+        raise RuntimeError("resize_(): unsupported memory format torch.preserve_format")
     array = self._array
-    if shape == array.shape:
+    if shape == array.shape and memory_format is None:
         return self
-    offset, count = self.storage_offset(), prod(shape)
+    order, offset, count = _formats.order_in(wanted, len(shape)), self.storage_offset(), prod(shape)
     there = elements_of(array)[offset:]
     if there.size < count:
+        _check_alone(self)
         larger = np.zeros(count, array.dtype)
         larger[: there.size] = there
         there = larger
-    self._array = there[:count].reshape(shape)
+        leave(self)
+    lines = there[:count].reshape([shape[d] for d in order])
+    self._array = lines.transpose(np.argsort(order))
     return self
+
+
+def _check_alone(tensor: Tensor) -> None:
+    """Raise where a tensor that gets other memory would part from others that show the same."""
+    root = getattr(tensor, "_root", tensor)
+    views = {id(v) for r in getattr(root, "_views", ()) if (v := r()) is not None}
+    if views - {id(tensor)} or (root is not tensor and others(root) > 1):
+        raise RuntimeError(
+            "resize_(): the memory is too small for the new shape, and other tensors show it, a"
+            " view or what this is a view of: they would part ways; clone() it first"
+        )
 
 
 def _resizing(head: str, tensor: Tensor, call: str) -> RuntimeError:
@@ -56,10 +80,8 @@ def _resizing(head: str, tensor: Tensor, call: str) -> RuntimeError:
     ))  # fmt: skip
 
 
-def resize_as_(
-    self: Tensor, the_template: Tensor, *, memory_format: Any = _layout.contiguous_format
-) -> Tensor:
-    """`resize_` to the shape of another tensor.
+def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
+    """`resize_` to the shape of another tensor, and with `preserve_format` to its order in memory.
 
     >>> import wengert
     >>> wengert.tensor([1, 2, 3, 4]).resize_as_(wengert.zeros(2, 1))
@@ -67,7 +89,9 @@ def resize_as_(
             [2]])
     """
     require_tensor("resize_as_", "the_template", the_template)
-    return resize_(self, the_template.shape)
+    if memory_format is preserve_format:
+        memory_format = _formats.suggested(the_template._array)
+    return resize_(self, the_template.shape, memory_format=memory_format)
 
 
 def set_(
@@ -76,6 +100,9 @@ def set_(
 ) -> Tensor:  # fmt: skip
     """Let the tensor show the memory of another, or of a storage, from now on.
 
+    No gradient flows through that: what is computed from the tensor, if it or the source requires
+    grad, has no derivative. Under `no_grad()` a leaf is one still.
+
     >>> import wengert
     >>> x, y = wengert.zeros(2), wengert.ones(3)
     >>> _ = x.set_(y)
@@ -83,13 +110,11 @@ def set_(
     >>> x
     tensor([5., 1., 1.])
     """
-    if self.requires_grad:
-        what = "set_(): the tensor requires grad, and its history would be lost"
-        raise _resizing(what, self, "set_()")
+    check_writable(self, "set_")
     if source is None:
-        self._array = np.empty(0, self._array.dtype)
-        return self
-    shown = _shown(source, self._array.dtype)
+        shown = wrap(np.empty(0, self._array.dtype))
+    else:
+        shown = _shown(source, self._array.dtype)
     if shown._array.dtype != self._array.dtype:
         raise RuntimeError(
             f"Could not set tensor of type {self.dtype} to a tensor of type {shown.dtype}"
@@ -98,9 +123,20 @@ def set_(
         length = tuple(size)
         steps = tuple(stride) if stride is not None else _dense(length)
         shown = as_strided(wrap(elements_of(shown._array)), length, steps, storage_offset)
+    leave(self)
     self._array = shown._array
-    show(self, source)
+    history = self._edge or (getattr(source, "_edge", None) if mode.site is not None else None)
+    if type(history) is Leaf and history is self._edge:
+        history.shape = self._array.shape
+    elif history is not None:
+        set_edge(self, refusing(history, (history,), _underivable))
+    if self._edge is None:
+        show(self, source)
     return self
+
+
+def _underivable() -> Exception:
+    return _errors.GraphError("derivative for set_ is not implemented: it replaces the memory")
 
 
 def _shown(source: Any, to: np.dtype[Any]) -> Tensor:
