@@ -129,6 +129,10 @@ class Tensor(TensorMethods):
     # NumPy's operators give way to the reflected ones here.
     __array_priority__ = 1000
 
+    def __dir__(self) -> list[str]:
+        unset = [n for n in Tensor.__slots__ if not n.startswith("__") and not hasattr(self, n)]
+        return [name for name in super().__dir__() if name not in unset]
+
     def __init_subclass__(cls, *, unwrapped: bool = True, **options: Any) -> None:
         super().__init_subclass__(**options)
         if unwrapped:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -92,6 +93,23 @@ ATTRIBUTES = expressions("""
 @pytest.mark.parametrize("expression", ATTRIBUTES)
 def test_attribute_equals_torch(expression: str, torch: Any) -> None:
     assert_same(torch, expression)
+
+
+def test_dir_lists_what_is_there() -> None:
+    x = wengert.ones(2, 2, requires_grad=True)
+    x.sum().backward()
+    for tensor in (x, x[0], x * 2, wengert.nn.Parameter()):
+        with warnings.catch_warnings(action="ignore"):
+            assert [name for name in dir(tensor) if not shown(tensor, name)] == []
+    assert {"_grad", "_views", "grad", "sum"} < {*dir(x)}
+    assert "_root" in dir(x[0])
+
+
+def shown(tensor: Any, name: str) -> bool:
+    try:
+        return hasattr(tensor, name)
+    except RuntimeError:  # `imag` of real values, `H` of what is no matrix
+        return True
 
 
 def test_data_ptr_is_the_address_of_the_first_element() -> None:
