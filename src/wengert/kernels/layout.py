@@ -22,6 +22,22 @@ Outline = tuple[Sizes, Sizes]  # shape and strides
 CHANNELS_LAST = {4: (0, 2, 3, 1), 5: (0, 2, 3, 4, 1)}
 
 
+def strides_of(array: np.ndarray) -> Sizes:
+    """The strides in bytes; a new dimension, to which NumPy gives the stride 0, steps as PyTorch's.
+
+    That is over the whole of the next dimension.
+    """
+    strides = array.strides
+    if 0 not in strides or 1 not in array.shape:
+        return strides
+    steps, width = list(strides), array.itemsize
+    for d in range(array.ndim - 1, -1, -1):
+        if not steps[d] and array.shape[d] == 1:
+            steps[d] = width
+        width = steps[d] * array.shape[d]
+    return tuple(steps)
+
+
 def is_channels_last(array: np.ndarray) -> bool:
     """Whether the strides, gaps or not, are in the order of images whose channels lie side by side.
 
@@ -31,7 +47,7 @@ def is_channels_last(array: np.ndarray) -> bool:
 
 
 def _stands_last(array: np.ndarray) -> bool:
-    shape, strides, least = array.shape, array.strides, 0
+    shape, strides, least = array.shape, strides_of(array), 0
     if not array.size or (array.flags.c_contiguous and 1 not in shape):
         return False
     for d in (1, *range(array.ndim - 1, 1, -1), 0):
@@ -51,13 +67,16 @@ def as_images(out: np.ndarray, *inputs: np.ndarray, lines: bool = False) -> np.n
     """
     known = out.ndim in CHANNELS_LAST or (lines and out.ndim == 3)
     if not known or not any(map(_stands_last, inputs)):
-        return np.ascontiguousarray(out)
-    last = (0, *range(2, out.ndim), 1)
-    if out.transpose(last).flags.c_contiguous:
-        return out
-    images = empty(out.shape, out.dtype, last)
-    images[...] = out
-    return images
+        return _plain(out)
+    n = out.ndim
+    return _plain(out.transpose(0, *range(2, n), 1)).transpose(0, n - 1, *range(1, n - 1))
+
+
+def _plain(array: np.ndarray) -> np.ndarray:
+    """The array in C order; also the strides of dimensions of length 1 are as in a new array."""
+    if 1 in array.shape and array.flags.c_contiguous:
+        return array.ravel().reshape(array.shape)
+    return np.ascontiguousarray(array)
 
 
 def repeats(array: np.ndarray) -> bool:

@@ -48,7 +48,7 @@ def _cat(arrays: list[Array], dim: int, lead: int) -> tuple[Array, Any]:
 def _joined(arrays: list[Array], axis: int) -> Array:
     """Channels last where all arrays have them last, and contiguous otherwise."""
     out = np.concatenate(arrays, axis)
-    return as_images(out, out) if all(map(is_channels_last, arrays)) else np.ascontiguousarray(out)
+    return as_images(out, *arrays[: all(map(is_channels_last, arrays))])
 
 
 def _check_cat(arrays: list[Array], expected: tuple[int, ...], dim: int, lead: int) -> int:

@@ -17,7 +17,7 @@ from wengert._dtypes import dtype as DType
 from wengert._dtypes import of_numpy
 from wengert._layout import contiguous_format, preserve_format
 from wengert.kernels.axes import axis_of
-from wengert.kernels.layout import order_of
+from wengert.kernels.layout import order_of, strides_of
 from wengert.ops import _formats
 from wengert.ops._batching import Batch, along
 from wengert.ops._declare import Value, multilinear
@@ -120,7 +120,7 @@ def reinterpreted(input: Value, dtype: DType) -> Value:
         sizes = f"to view {a.short} as {b.short} (different element sizes)"
         if not input.ndim:
             raise RuntimeError(f"self.dim() cannot be 0 {sizes}")
-        stride = input.strides[-1] // a.itemsize
+        stride = strides_of(input)[-1] // a.itemsize
         if stride != 1 and input.size:
             raise RuntimeError(f"self.stride(-1) must be 1 {sizes}, but got {stride}")
         ratio = b.itemsize // a.itemsize
@@ -128,6 +128,8 @@ def reinterpreted(input: Value, dtype: DType) -> Value:
             raise RuntimeError(
                 f"self.size(-1) must be divisible by {ratio} {sizes}, but got {input.shape[-1]}"
             )
+        if input.size and not input.strides[-1]:  # new, which NumPy does not take for dense
+            input = input[..., 0].reshape(input.shape)
     return input.view(b.np)
 
 
@@ -204,6 +206,8 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     """
     require_tensor("unflatten", "input", input)
     shape = input.shape
+    if not shape:
+        raise RuntimeError("unflatten(): the tensor has no dimension to split")
     d, sizes = axis_of(dim, len(shape)), tuple(sizes)
     if not sizes:
         raise RuntimeError("unflatten: sizes must be non-empty")

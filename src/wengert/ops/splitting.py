@@ -15,6 +15,7 @@ from wengert.kernels.axes import axis_of
 from wengert.kernels.layout import copy_with_gaps
 from wengert.ops._declare import Value, multilinear, primitive
 from wengert.ops._variadic import require_tensor, with_outputs
+from wengert.ops.casting import convert
 from wengert.ops.joining import cat, stack
 from wengert.ops.rounding import or_zeros
 from wengert.ops.shape import dtype_of
@@ -329,7 +330,7 @@ def _placed(name: str, input: Tensor, src: Tensor, place: Tensor, key: Key) -> T
             f"expected src to have a size equal to the slice of self: {name}() got src of shape"
             f" {list(src.shape)} for a slice of shape {list(place.shape)}"
         )
-    return with_part(input, src, key)
+    return with_part(input, convert(src, input.dtype), key)
 
 
 @primitive(

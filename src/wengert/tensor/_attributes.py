@@ -13,6 +13,7 @@ from wengert._device import cpu
 from wengert._dtypes import of_numpy
 from wengert._size import Size
 from wengert._storage import owner
+from wengert.kernels.layout import strides_of
 from wengert.ops._formats import checked, lies_in
 from wengert.ops.complexes import imag, real
 from wengert.tensor._arguments import require_tensor
@@ -54,7 +55,7 @@ def _strides(array: np.ndarray) -> tuple[int, ...]:
             strides.append(step)
             step *= max(n, 1)
         return tuple(reversed(strides))
-    return tuple(s // array.itemsize for s in array.strides)
+    return tuple([s // array.itemsize for s in strides_of(array)])
 
 
 def _checked_dim(self: Tensor, name: str, dim: Any) -> int:
