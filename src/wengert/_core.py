@@ -16,7 +16,8 @@ import os
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import attrgetter
 from sys import getrefcount
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -291,6 +292,23 @@ class Node:
         return f"<{type(self).__name__} object at {id(self):#x}>"
 
 
+by_seq = attrgetter("seq")
+
+
+def below(roots: Sequence[Node]) -> list[Node]:
+    """Nodes and all that are below them, each behind those of its inputs."""
+    seen: dict[int, Node] = {}
+    waiting = list(roots)
+    while waiting:
+        node = waiting.pop()
+        if id(node) not in seen:
+            seen[id(node)] = node
+            waiting += [edge for edge in node.edges if edge is not None]
+    # A leaf is made when it is first used, and nodes that only stand for one output of the
+    # operation below them are younger than it.
+    return sorted(seen.values(), key=by_seq)
+
+
 def added(here: Any, more: Any) -> Any:
     """The sum of two cotangents: in the memory of the first, if nothing else refers to it.
 
@@ -429,8 +447,12 @@ def cut_from(inputs: Iterable[Any]) -> RawCut | None:
 def state_of(node: Node) -> State:
     """The node's own state, made on first use."""
     state = node.state
-    if state is None or state.shared:
-        state = node.state = State(None if state is None else state.released)
+    if state is None:
+        state = node.state = State()
+    elif state.shared:
+        released = state
+        state = node.state = State(released.released)
+        state.below = released.below  # the set itself: the walk may not have filled it yet
     return state
 
 

@@ -12,9 +12,8 @@ import pytest
 
 import wengert
 from wengert import nn
-from wengert._core import Node
+from wengert._core import Node, below
 from wengert._storage import owner
-from wengert.autograd._living import below
 from wengert.graph import describe
 from wengert.graph._describe import _arrays
 

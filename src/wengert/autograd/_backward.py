@@ -14,9 +14,10 @@ import numpy as np
 from wengert._core import Leaf, Node, Tensor, Tracer, state_of, tensors, wrap
 from wengert._dtypes import of_numpy
 from wengert._messages import message, more
+from wengert._size import Size
 from wengert.autograd import _errors
 from wengert.autograd._commit import commit, owned
-from wengert.autograd._edges import GradientEdge, dtype_below, node_at
+from wengert.autograd._edges import GradientEdge, dtype_below, node_at, references_of
 from wengert.autograd._engine import Walk
 from wengert.autograd._hooks import run_posthooks, shown
 from wengert.autograd._mode import enable_grad
@@ -210,6 +211,8 @@ def _start(
     """The node of each root, and the gradient that the walk begins with there."""
     nodes: list[Node] = []
     seeds = []
+    if walk.retain == "auto":
+        walk.own = references_of(roots)
     for i, (root, g) in enumerate(zip(roots, cotangents, strict=True)):
         if isinstance(root, GradientEdge):
             node, dtype = node_at(root, nodes), None
@@ -254,8 +257,8 @@ def _unfit(walk: Walk, i: int, g: Any, shape: tuple[int, ...], node: Node) -> Ex
         )
     return RuntimeError(message(
         "gradient-shape",
-        f"Mismatch in shape: grad_output[{i}] has a shape of {list(g._array.shape)} and"
-        f" output[{i}] has a shape of {list(shape)}.",
+        f"Mismatch in shape: grad_output[{i}] has a shape of {Size(g._array.shape)} and"
+        f" output[{i}] has a shape of {Size(shape)}.",
         [("this call", _errors.called(walk.call)), ("made by", _errors.origin(node))],
         [
             "give a gradient of the shape of the output: torch.ones_like(y), or weights for it",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert._core import Leaf, Node
+from wengert._core import Leaf, Node, Tensor, below
 from wengert.autograd._functions.function import FunctionNode
 from wengert.ops._variadic import Output, SeveralNode, output_of
 
@@ -35,10 +37,17 @@ def edge_of_node(node: Node) -> GradientEdge:
     return GradientEdge(whole, index, None if whole is node else node)
 
 
-def node_at(edge: GradientEdge, below: list[Node]) -> Node:
+def references_of(roots: Iterable[Tensor | GradientEdge]) -> Counter[int]:
+    """How often the roots of a walk refer to a node themselves, by the node's id."""
+    distinct = {id(root): root for root in roots}.values()
+    held = [r if isinstance(r, GradientEdge) else (r._edge,) for r in distinct]
+    return Counter(id(node) for nodes in held for node in nodes if isinstance(node, Node))
+
+
+def node_at(edge: GradientEdge, roots: list[Node]) -> Node:
     """The node of an edge, as the walk knows it: an output of several has a node of its own.
 
-    `below` are nodes of the graph that leads to it; without any it gets a new one.
+    It is looked for below the roots; where it is not, it gets a new one.
     """
     node, index, token = edge
     if not isinstance(node, Node):
@@ -54,7 +63,7 @@ def node_at(edge: GradientEdge, below: list[Node]) -> Node:
         )
     if shapes is None:
         return node
-    return _find(node, index, below) or output_of(Output, node, index, shapes[index])
+    return _find(node, index, roots) or output_of(Output, node, index, shapes[index])
 
 
 def _shapes(node: Node) -> list[tuple[int, ...]] | None:
@@ -66,29 +75,14 @@ def _shapes(node: Node) -> list[tuple[int, ...]] | None:
     return None
 
 
-def _find(node: Node, index: int, below: list[Node]) -> Node | None:
+def _find(node: Node, index: int, roots: list[Node]) -> Node | None:
     """The node of one output, found from its consumers."""
-    seen, todo = set(below), list(below)
-    while todo:
-        found = todo.pop()
-        if isinstance(found, Output) and found.output() == (node, index):
-            return found
-        for e in found.edges:
-            if e is not None and e not in seen:
-                seen.add(e)
-                todo.append(e)
-    return None
+    outputs = (n for n in below(roots) if isinstance(n, Output))
+    return next((n for n in outputs if n.output() == (node, index)), None)
 
 
 def dtype_below(node: Node) -> np.dtype[Any]:
     """The dtype of the leaves below a node, for a gradient that starts there."""
-    seen, todo, found = {node}, [node], []
-    while todo:
-        current = todo.pop()
-        if isinstance(current, Leaf) and current.variable is not None:
-            found.append(current.variable._array.dtype)
-        for e in current.edges:
-            if e is not None and e not in seen:
-                seen.add(e)
-                todo.append(e)
-    return np.result_type(*found) if found else np.dtype(np.float32)
+    leaves = [n.variable for n in below([node]) if isinstance(n, Leaf)]
+    dtypes = [leaf._array.dtype for leaf in leaves if leaf is not None]
+    return np.result_type(*dtypes) if dtypes else np.dtype(np.float32)

@@ -13,10 +13,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from operator import attrgetter
 from sys import getrefcount
 from typing import Any, NamedTuple
 
@@ -31,6 +30,7 @@ from wengert._core import (
     State,
     Tensor,
     added,
+    by_seq,
     caller,
     getframe,
     memory_of,
@@ -42,11 +42,10 @@ from wengert._core import (
 from wengert._references import ALONE
 from wengert.autograd import _errors
 from wengert.autograd._hooks import outputs_of, run_posthooks, run_prehooks, run_tensor_hooks
-from wengert.autograd._released import Interrupted, released, warn_released
+from wengert.autograd._released import AutoCall, Interrupted, graph_released, warn_released
 from wengert.kernels import buffers
 from wengert.ops.subscript import Slices, alive
 
-by_seq = attrgetter("seq")
 Lift = Callable[[Any, "Node | None"], Any]
 Grads = tuple[Any, ...]
 
@@ -124,6 +123,7 @@ current = Current()
 class Walk:
     """One backward call: its line, its plan, and what it came to."""
 
+    call: Call
     # What most walks leave as it is stands here, and costs them nothing.
     roots: tuple[Node, ...] = ()
     targets: set[Node] | None = None  # None: the leaves
@@ -133,10 +133,15 @@ class Walk:
     listeners = False
     at: Node | None = None  # where a walk with listeners is
     nodes = 0
+    # With retain_graph="auto": references that are not another tensor's, by the node's id.
+    own: Counter[int]
 
     def __init__(self, what: str, retain: bool | str, create_graph: bool) -> None:
         self.retain, self.create_graph = retain, create_graph
-        self.call = Call(what, *caller(getframe(1)))
+        if retain == "auto":
+            self.call, self.own = AutoCall(what, *caller(getframe(1))), Counter()
+        else:
+            self.call = Call(what, *caller(getframe(1)))
         self.mark = State(self.call, shared=True)  # of the nodes that it releases
         self.thread = threading.get_ident()
         self.order: list[Node] = []  # oldest first; the walk goes from its end
@@ -211,6 +216,8 @@ class Walk:
     def plan(self, roots: tuple[Node, ...]) -> None:
         """Collect every node below the roots, oldest first."""
         self.roots = roots
+        if self.retain == "auto":
+            self.own.update(map(id, roots))
         pending = self.pending = dict.fromkeys(roots)
         order = self.order = list(pending)
         special = self.special = []
@@ -266,8 +273,8 @@ class Walk:
             if node.state.refusal is not None:
                 raise node.state.refusal()
             if node.state.released:
-                if node.saved or not compatibility.lenient:
-                    raise released(self.call, node, self.order)
+                if node.saved or not compatibility.lenient or _is_severed(node):
+                    raise graph_released(self.call, node, self.roots)
                 passed.append(node)
         newest = _storage.clock.newest
         for node in self.order:
@@ -283,18 +290,19 @@ class Walk:
 
         A released node lets go of its edges. Which leaves the call that released it had below
         it is known; an inner target that it had below it was released with it. Under the torch
-        alias released nodes keep their edges, and hide nothing.
+        alias released nodes keep their edges and hide nothing, unless `retain_graph="auto"`
+        released them.
         """
-        if compatibility.lenient:
-            return
         for node in self.special:
             state = node.state
             if state is None or not state.released or node in self.stops or node in targets:
                 continue
+            if not _is_severed(node):
+                continue
             for target in targets:
                 inner = target.state is not None and target.state.released is state.released
                 if target in state.below or (inner and target.seq < node.seq):
-                    raise released(self.call, node, self.order)
+                    raise graph_released(self.call, node, self.roots)
 
     def _check_saved(self, node: Node) -> None:
         for slot, _ in node.saved:
@@ -330,10 +338,7 @@ class Walk:
         """
         for observe in observers:
             observe(self, "before")
-        for root, g in zip(self.roots, seeds, strict=True):
-            if root in self.pending:
-                here = self.pending[root]
-                self.pending[root] = g if here is None else here + g
+        self._seed(seeds)
         self.special = []  # references that `_release` would count
         try:
             if self.create_graph:
@@ -352,6 +357,13 @@ class Walk:
         self.pending, self.order, self.roots, self.stops = {}, [], (), frozenset()
         for observe in observers:
             observe(self, "after")
+
+    def _seed(self, seeds: Sequence[Any]) -> None:
+        """Put the cotangents at the roots."""
+        for root, g in zip(self.roots, seeds, strict=True):
+            if root in self.pending:
+                earlier = self.pending[root]
+                self.pending[root] = g if earlier is None else earlier + g
 
     def _is_usual(self, seeds: Sequence[Any]) -> bool:
         """Whether arrays go to all leaves and nobody listens."""
@@ -499,12 +511,13 @@ class Walk:
         """Let go of what a node saved and of what is below it.
 
         With `retain_graph="auto"` only if nothing else refers to it: its consumers in this
-        walk, if released, no longer do. `known` counts the walk's own references.
+        walk, if released, no longer do, and a root's own tensor does not count. `known` counts
+        the walk's own references.
         """
         auto = self.retain == "auto"
-        if auto and getrefcount(node) > ALONE + known and node not in self.roots:
+        if auto and getrefcount(node) > ALONE + known + self.own[id(node)]:
             return
-        if node.state is None:
+        if node.state is None or node.state.shared:
             node.state = self.mark
         else:
             node.state.released, node.state.below = self.call, self.mark.below
@@ -512,6 +525,11 @@ class Walk:
             node.release()
         else:
             node.clear()
+
+
+def _is_severed(node: Node) -> bool:
+    """Whether a released node has let go of what was below it."""
+    return all(e is None for e in node.edges)
 
 
 def _is_tensor(value: Any) -> bool:

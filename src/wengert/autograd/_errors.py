@@ -225,7 +225,11 @@ def inside_transform(call: Call) -> GraphError:
         " inside of a function being transformed by vmap or grad. This is unsupported."
     )
     if call.what == "backward()":
-        head = "backward() called inside a functorch transform. This is not supported."
+        head = (
+            "backward() called inside a functorch transform. This is not supported, please use"
+            " functorch.grad or functorch.vjp instead or call backward() outside of functorch"
+            " transforms."
+        )
     return GraphError(message(
         "inside-transform",
         head,
@@ -356,8 +360,11 @@ def lost_view_written(edge: Node, name: str) -> RuntimeError:
     """The error of a write through a view that does not know what its memory depends on."""
     return RuntimeError(message(
         "view-made-in-no-grad",
-        "A view was created in no_grad mode and is being modified inplace with grad mode enabled:"
-        " its memory has a history, and the view has none.",
+        "A view was created in no_grad mode and is being modified inplace with grad mode enabled."
+        " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify"
+        " your code by moving both the view and the inplace either both inside the no_grad block"
+        " (if you don't want the inplace to be tracked) or both outside (if you want the inplace"
+        " to be tracked).",
         [("this call", here(f"{name}()")), ("its memory", origin(edge))],
         [
             "the write is to be recorded: make the view outside of no_grad()",

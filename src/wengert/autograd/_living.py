@@ -7,23 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
-from wengert._core import Cut, Leaf, Node, RawCut, Tensor
+from wengert._core import Cut, Leaf, Node, RawCut, Tensor, by_seq
 from wengert._parts import bases_of, is_a, module_of, name_of, namespace_of
-from wengert.autograd._engine import by_seq
-
-
-def below(roots: Sequence[Node]) -> list[Node]:
-    """Nodes and all that are below them, each behind those of its inputs."""
-    found: dict[int, Node] = {}
-    waiting = list(roots)
-    while waiting:
-        node = waiting.pop()
-        if id(node) not in found:
-            found[id(node)] = node
-            waiting += [edge for edge in node.edges if edge is not None]
-    # A leaf is made when it is first used, and nodes that only stand for one output of the
-    # operation below them are younger than it.
-    return sorted(found.values(), key=by_seq)
 
 
 def alive(objects: Sequence[Any]) -> tuple[list[Tensor], list[Node]]:

@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 
 from wengert import _dtypes
-from wengert._core import Leaf, Node, Tensor, memory_of
+from wengert._core import Leaf, Node, Tensor, below, memory_of
 from wengert._references import others
 from wengert._storage import lines_of, owner
 from wengert.autograd import _errors
 from wengert.autograd._edges import GradientEdge, node_at
-from wengert.autograd._living import below
 from wengert.autograd._saved.packing import arrays_in
 from wengert.graph import _format, _tables
 from wengert.graph._memory import without_collecting

@@ -12,10 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from wengert._core import Node, Tensor
+from wengert._core import Node, Tensor, by_seq
 from wengert._storage import place, text_of, where_of
 from wengert.autograd import _engine, _errors
-from wengert.autograd._engine import by_seq
 from wengert.autograd._living import alive
 from wengert.graph import _format, _tables
 from wengert.graph._graphs import HeldBy, LiveGraph, LiveTensor

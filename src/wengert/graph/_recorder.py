@@ -14,10 +14,10 @@ from threading import Lock
 from types import CodeType
 from weakref import WeakKeyDictionary, ref
 
-from wengert._core import Leaf, Node
+from wengert._core import Leaf, Node, by_seq
 from wengert._storage import text_of, where_of
 from wengert.autograd import _engine
-from wengert.autograd._engine import Walk, by_seq
+from wengert.autograd._engine import Walk
 from wengert.autograd._errors import name_of
 from wengert.graph._memory import Finding, Line, Memory, Report, held_by, without_collecting
 from wengert.graph._nodes import is_released

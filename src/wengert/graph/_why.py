@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from wengert import _messages
-from wengert._core import Cut, Leaf, Node, Tensor, memory_of
+from wengert._core import Cut, Leaf, Node, Tensor, below, by_seq, memory_of
 from wengert._dtypes import inexact, of_numpy
 from wengert._storage import place
 from wengert._trail import drops, escapes
 from wengert.autograd import _engine, _errors
-from wengert.autograd._engine import by_seq
-from wengert.autograd._living import alive, below, cuts_of, parameter_name
+from wengert.autograd._living import alive, cuts_of, parameter_name
 from wengert.autograd._reasons import escape_of, latest_escape, lines_of, on_purpose, users_of
 from wengert.graph import _format
 from wengert.graph._holders import Holder, Search

@@ -135,8 +135,7 @@ def detach_(self: Tensor) -> Tensor:
     if hasattr(self, "_root"):
         raise RuntimeError(message(
             "detach-view",
-            "Can't detach views in-place. Use detach() instead. If you are using"
-            " DistributedDataParallel, you should use detach() too.",
+            "Can't detach views in-place. Use detach() instead.",
             [("this call", here("detach_()"))],
             [
                 "give the name to a detached tensor: y = y.detach()",
