@@ -91,6 +91,9 @@ class Cut(NamedTuple):
     node: weakref.ref[Node] | None = None
 
 
+# The states of a thread: a backward that goes on in another thread takes them along.
+thread_states: list[threading.local] = []
+
 RawCut = tuple[str, CodeType, int, "weakref.ref[Node] | None"]
 
 
@@ -107,6 +110,7 @@ class Mode(threading.local):
 
 
 mode = Mode()
+thread_states.append(mode)
 
 
 class Tensor(TensorMethods):

@@ -175,16 +175,16 @@ def _late(node: Node, tensors: list[Tensor], what: str) -> None:
 LATE = ["metadata", "prehook", "hook", "retain_grad", "tensor hook"]
 
 
-def _outcome(leaf: Tensor, root: Tensor, call: str) -> Any:
+def _outcome(target: Tensor, root: Tensor, call: str) -> Any:
     """What a second call comes to: a gradient, None, or the class of an error."""
     ones = wengert.ones_like(root)
     try:
         if call == "grad":
-            (g,) = grad(root, leaf, ones, allow_unused=True, retain_graph=True)
+            (g,) = grad(root, target, ones, allow_unused=True, retain_graph=True)
         else:
-            leaf.grad = None
-            root.backward(ones, inputs=[leaf] if call == "inputs" else None, retain_graph=True)
-            g = leaf.grad
+            target.grad = None
+            root.backward(ones, inputs=[target] if call == "inputs" else None, retain_graph=True)
+            g = target.grad
     except RuntimeError as error:
         return type(error)
     return None if g is None else g.tolist()
@@ -204,6 +204,9 @@ def test_listeners_that_come_late_hide_no_release(
         for i, what in listeners if late else []:
             _late(nodes[i % len(nodes)], results, what)
         outcomes.append(
-            [_outcome(leaf, r, call) for r in results for call in ("grad", "inputs", "backward")]
+            [
+                *[_outcome(leaf, r, call) for r in results for call in ("inputs", "backward")],
+                *[_outcome(target, r, "grad") for r in results for target in (leaf, *results)],
+            ]
         )
     assert outcomes[0] == outcomes[1]

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any
 
 from wengert import _dtypes
-from wengert._core import Tensor
+from wengert._core import Tensor, thread_states
 from wengert._device import device
 from wengert._dtypes import dtype as dtype_
 
@@ -35,6 +35,7 @@ class _State(threading.local):
 
 
 _state = _State()
+thread_states.append(_state)
 
 
 def is_autocast_available(device_type: str) -> bool:

@@ -15,7 +15,7 @@ import os
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from sys import getrefcount
 from typing import Any, NamedTuple
 
@@ -36,12 +36,14 @@ from wengert._core import (
     memory_of,
     mode,
     plain,
+    thread_states,
     tick,
     wrap,
 )
 from wengert._references import ALONE
 from wengert.autograd import _errors
 from wengert.autograd._hooks import outputs_of, run_posthooks, run_prehooks, run_tensor_hooks
+from wengert.autograd._relay import in_a_fresh_thread, is_deep, this_thread
 from wengert.autograd._released import AutoCall, Interrupted, graph_released, warn_released
 from wengert.kernels import buffers
 from wengert.ops.subscript import Slices, alive
@@ -118,6 +120,7 @@ class Current(threading.local):
 
 
 current = Current()
+thread_states.append(current)
 
 
 class Walk:
@@ -143,7 +146,7 @@ class Walk:
         else:
             self.call = Call(what, *caller(getframe(1)))
         self.mark = State(self.call, shared=True)  # of the nodes that it releases
-        self.thread = threading.get_ident()
+        self.thread = this_thread()
         self.order: list[Node] = []  # oldest first; the walk goes from its end
         self.pending: dict[Any, Any] = {}  # gradients on their way; its keys are the plan
         self.special: list[Node] = []  # nodes of the plan with a state: hooks, releases
@@ -173,7 +176,10 @@ class Walk:
                 for observe in observers:
                     observe(self, "refused")
                 raise
-            self.run(seeds, lift)
+            if current.walk is not None and is_deep():
+                in_a_fresh_thread(partial(self.run, seeds, lift))
+            else:
+                self.run(seeds, lift)
         finally:
             running.walks.discard(self)
 
@@ -257,7 +263,7 @@ class Walk:
                 useful.add(node)
                 if not through:
                     stops.add(node)
-        whole = len(useful) == len(self.order) and not any(node.edges for node in targets)
+        whole = len(useful) == len(self.order) and all(type(node) is Leaf for node in targets)
         self.usual = self.usual and whole
         self.mark.below.update(node for node in self.order if type(node) is Leaf)
         self.order = [node for node in self.order if node in useful]
@@ -319,6 +325,8 @@ class Walk:
         """Whether this walk and one that has begun share a node that one of them releases."""
         inside = other.thread == self.thread  # then the other waits until this one is through
         if self.retain is not False if inside else self.retain is True is other.retain:
+            return False
+        if pending.keys().isdisjoint(self.order):
             return False
         passed = other.at.seq if inside and other.at is not None else float("inf")
         return any(

@@ -83,7 +83,7 @@ def name_of_kind(kind: type[Node]) -> str:
 
 def origin(node: Node) -> str:
     """Where a tensor comes from: the operation that made it, or the line that made a leaf."""
-    return made(node) if node.edges else f"a leaf ({place(node.code, node.lasti)})"
+    return made(node) if type(node) is not Leaf else f"a leaf ({place(node.code, node.lasti)})"
 
 
 def overwritten(call: Call, node: Node, slot: str, value: np.ndarray, write: Write) -> GraphError:

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from wengert._core import caller, getframe, mode
+from wengert._core import caller, getframe, mode, thread_states
 
 
 def is_grad_enabled() -> bool:
@@ -161,6 +161,7 @@ class Inference(threading.local):
 
 
 inference = Inference()
+thread_states.append(inference)
 
 
 def is_inference_mode_enabled() -> bool:

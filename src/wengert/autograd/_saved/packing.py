@@ -28,6 +28,7 @@ from wengert._core import (
     new,
     plain,
     tensors,
+    thread_states,
 )
 from wengert._messages import more
 from wengert._storage import clock
@@ -55,6 +56,7 @@ class Stack(threading.local):
 
 
 stack = Stack()
+thread_states.append(stack)
 
 # Called, on any thread, with each node that a saver has had, and with None when the values that
 # a checkpoint left out have come back to memory.

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from wengert._core import Tensor, Tracer, new
+from wengert._core import Tensor, Tracer, new, thread_states
 from wengert._messages import more
 
 Shape = tuple[int, ...]
@@ -29,6 +29,7 @@ class Running(threading.local):
 
 
 running = Running()
+thread_states.append(running)
 
 
 def transforming() -> bool:

@@ -25,6 +25,7 @@ from wengert._core import Call, Leaf, Node, Site, memory_of, tick
 from wengert._storage import owner
 from wengert.autograd import _engine, _errors
 from wengert.autograd._engine import Walk
+from wengert.autograd._relay import this_thread
 from wengert.autograd._saved import packing
 from wengert.autograd._saved.packing import arrays_in
 from wengert.graph._memory import without_collecting
@@ -240,7 +241,7 @@ class Recording:
         if not self.running:
             return
         with without_collecting(), self._lock:
-            self._pin(threading.get_ident())
+            self._pin(this_thread())
             if node is None:
                 self._brought_back()
             else:
@@ -289,7 +290,7 @@ class Recording:
         return True
 
     def _counted_elsewhere(self) -> bool:
-        here = threading.get_ident()
+        here = this_thread()
         return any(w.retain == "auto" and w.thread != here for w in list(_engine.running.walks))
 
     # Nodes.
@@ -438,7 +439,7 @@ class Recording:
     # Walks.
 
     def _begin(self, walk: Walk) -> None:
-        self._pin(threading.get_ident())
+        self._pin(this_thread())
         kinds, live = self.kinds, self._live
         found = [
             n for n in walk.order if (r := kinds[type(n)]) and (r is LEAF or n.seq not in live)
@@ -486,7 +487,7 @@ class Recording:
     def _brought_back(self) -> None:
         """Write down what packed values hold now that a checkpoint's function ran again."""
         for opened in self.open.values():
-            if opened.thread != threading.get_ident():
+            if opened.thread != this_thread():
                 continue
             for node in reversed(opened.order):
                 if isinstance(node, packing.Unpacking):

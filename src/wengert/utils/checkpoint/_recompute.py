@@ -31,6 +31,7 @@ from wengert._core import (
     mode,
     new,
     tensors,
+    thread_states,
     wrap,
 )
 from wengert._messages import more
@@ -198,6 +199,7 @@ class _Group(threading.local):
 
 
 group = _Group()
+thread_states.append(group)
 
 
 class Frame:
