@@ -243,14 +243,12 @@ class Frame:
 
     def array(self, index: int) -> np.ndarray:
         """A value that a node saved; given out once, so that it goes as the walk goes on."""
-        found = self.found.pop(index, None)
-        if found is None:
+        if index not in self.found:
             self._enter_group()
             self._run_again()
-            found = self.found.pop(index)
-        if isinstance(found, Exception):
-            raise found
-        array: np.ndarray = found
+        if isinstance(self.found[index], Exception):
+            raise self.found.pop(index)  # in no variable of this frame, which its traceback holds
+        array: np.ndarray = self.found.pop(index)
         return array
 
     def _enter_group(self) -> None:
