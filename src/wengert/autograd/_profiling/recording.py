@@ -86,8 +86,7 @@ class Recording:
             len(self.events) + 1, name, self.thread, perf_counter_ns() / 1e3, annotation
         )
         if self._open:
-            event.cpu_parent = self._open[-1][1]
-            event.cpu_parent.cpu_children.append(event)
+            self._open[-1][1].add_child(event)
         self.events.append(event)
         self._open.append((by, event))
         return event
