@@ -38,7 +38,7 @@ def {name}({signature}):
     try:
         out{aux} = {compute}
     except Exception as error:
-        raise explain(op, error, ({inputs},)) from error
+        raise explain(op, error, ({inputs},))
     if type(out) is not ndarray:
         out = asarray(out)
     result = new(Tensor)
