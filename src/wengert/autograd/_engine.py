@@ -15,7 +15,6 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from operator import attrgetter
 from sys import getrefcount
 from typing import Any, NamedTuple
@@ -39,6 +38,7 @@ from wengert._core import (
     tick,
     wrap,
 )
+from wengert._forks import cached_property
 from wengert._references import ALONE
 from wengert.autograd import _errors
 from wengert.autograd._hooks import outputs_of, run_posthooks, run_prehooks, run_tensor_hooks
