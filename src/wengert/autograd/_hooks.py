@@ -10,6 +10,7 @@ from weakref import ref
 
 from wengert._core import Hooks, Node, State, Tensor, state_of, tensors, wrap
 from wengert._messages import more
+from wengert._signals import heedless, surely
 from wengert.ops._variadic import Partial
 from wengert.ops.subscript import Slices
 
@@ -58,8 +59,9 @@ class RemovableHandle:
     def __enter__(self) -> RemovableHandle:
         return self
 
+    @heedless
     def __exit__(self, *exception: object) -> None:
-        self.remove()
+        surely(self.remove)
 
 
 def registered(

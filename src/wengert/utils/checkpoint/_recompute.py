@@ -14,7 +14,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,7 @@ from wengert._core import (
     wrap,
 )
 from wengert._messages import more
+from wengert._signals import contextmanager, surely
 from wengert._storage import Write
 from wengert.autograd import _errors
 from wengert.autograd._mode import enable_grad
@@ -389,7 +390,7 @@ def _saver(saver: Frame | SecondRun) -> Iterator[None]:
     try:
         yield
     finally:
-        leave()
+        surely(leave, saver)
 
 
 def first_run(
