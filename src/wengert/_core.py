@@ -16,6 +16,7 @@ import os
 import sys
 import threading
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import attrgetter
 from sys import getrefcount
@@ -348,6 +349,11 @@ def saved_name(inputs: list[str], slot: str) -> str:
     return "result" if name == "out" else name
 
 
+# By id, in the order in which they run. Ordered as in PyTorch, and because the handles of hooks
+# refer weakly to the table.
+Hooks = OrderedDict[int, Any]
+
+
 class Call(NamedTuple):
     """A call of the user's: its name and its line."""
 
@@ -368,10 +374,10 @@ class State:
     )  # fmt: skip
 
     def __init__(self, released: Call | None = None, shared: bool = False) -> None:
-        self.hooks: dict[int, Any] | None = None  # of the tensor, on the gradient that arrives
-        self.node_prehooks: dict[int, Any] | None = None  # of the node, before its rules run
-        self.node_hooks: dict[int, Any] | None = None  # of the node, after its rules ran
-        self.post_hooks: dict[int, Any] | None = None  # of a leaf, after its `.grad` is done
+        self.hooks: Hooks | None = None  # of the tensor, on the gradient that arrives
+        self.node_prehooks: Hooks | None = None  # of the node, before its rules run
+        self.node_hooks: Hooks | None = None  # of the node, after its rules ran
+        self.post_hooks: Hooks | None = None  # of a leaf, after its `.grad` is done
         self.metadata: dict[Any, Any] | None = None
         self.retain: weakref.ref[Tensor] | None = None
         self.released = released  # by which backward call

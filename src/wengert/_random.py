@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import os
-import sys
 from collections.abc import Callable, Sequence
 from threading import RLock
 from typing import Any, ClassVar
@@ -18,6 +17,7 @@ import numpy as np
 
 from wengert._core import Tensor, wrap
 from wengert._device import cpu, device
+from wengert._forks import held_by_forks
 
 Shape = Sequence[int]
 Draw = Callable[[tuple[int, ...]], np.ndarray]
@@ -61,7 +61,8 @@ class Generator:
     def __init__(self, device: Any = cpu) -> None:
         _check_device(device)
         self._made: tuple[Any, Any] | None = None
-        self._lock = RLock()
+        # A process is not forked while another thread draws: the copy's lock would never open.
+        self._lock = held_by_forks(RLock())
         self.manual_seed(_FIRST_SEED)
 
     def _twister(self) -> tuple[Any, Any]:
@@ -330,13 +331,6 @@ def _check_device(where: Any) -> None:
 
 default_generator = Generator()
 default_generator.seed()
-if sys.platform != "win32":
-    # A process is not forked while another thread draws: the copy's lock would never open.
-    os.register_at_fork(
-        before=default_generator._lock.acquire,
-        after_in_parent=default_generator._lock.release,
-        after_in_child=default_generator._lock.release,
-    )
 
 
 def _once(

@@ -15,7 +15,7 @@ import os
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+from functools import partial
 from sys import getrefcount
 from typing import Any, NamedTuple
 
@@ -40,6 +40,7 @@ from wengert._core import (
     tick,
     wrap,
 )
+from wengert._forks import cached_property
 from wengert._references import ALONE
 from wengert.autograd import _errors
 from wengert.autograd._hooks import outputs_of, run_posthooks, run_prehooks, run_tensor_hooks

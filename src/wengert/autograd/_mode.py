@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert._core import caller, getframe, mode, thread_states
+from wengert._signals import heedless
 
 
 def is_grad_enabled() -> bool:
@@ -22,12 +23,6 @@ def is_grad_enabled() -> bool:
     return mode.site is not None
 
 
-def _set(enabled: bool, what: str = "") -> None:
-    mode.site = mode.where if enabled else None
-    if not enabled and what:  # for whoever asks later why something has no graph
-        mode.off = (what, *caller(getframe(2)), None)
-
-
 class _GradMode:
     """A context that is also a decorator; around a generator it covers each of its steps."""
 
@@ -35,14 +30,22 @@ class _GradMode:
     what: str  # as the program wrote it
 
     def __enter__(self) -> None:
+        here = caller(getframe(1))
+        # No call from here on: a signal would come in between.
         self._before = mode.site is not None
-        if not self._before:
-            self._off = mode.off
-        _set(self.enabled, self.what)
+        self._off = mode.off
+        if self.enabled:
+            mode.site = mode.where
+        else:
+            mode.off = self.what, *here, None  # for whoever asks later why there is no graph
+            mode.site = None
 
+    @heedless
     def __exit__(self, *exception: object) -> None:
-        _set(self._before)
-        if not self._before:
+        if self._before:
+            mode.site = mode.where
+        else:
+            mode.site = None
             mode.off = self._off  # the block around this one has turned recording off
 
     def _fresh(self) -> _GradMode:
@@ -144,7 +147,9 @@ class set_grad_enabled(_GradMode):  # noqa: N801
         super().__enter__()
 
     def __enter__(self) -> None:
-        _set(self.enabled, self.what)
+        before, off = self._before, self._off
+        super().__enter__()
+        self._before, self._off = before, off
 
     def _fresh(self) -> _GradMode:
         return set_grad_enabled(self.enabled)
@@ -199,12 +204,14 @@ class inference_mode(_GradMode):  # noqa: N801
         self._before = True
 
     def __enter__(self) -> None:
+        self._outside = inference.enabled
         super().__enter__()
-        self._outside, inference.enabled = inference.enabled, self._wanted
+        inference.enabled = self._wanted
 
+    @heedless
     def __exit__(self, *exception: object) -> None:
         inference.enabled = self._outside
-        super().__exit__(*exception)
+        _GradMode.__exit__(self)  # not by super(), which is a call of C
 
     def _fresh(self) -> _GradMode:
         return inference_mode(self._wanted)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert._core import Leaf, Node, memory_of
+from wengert._signals import heedless
 from wengert._storage import owner
 from wengert.autograd._saved.packing import arrays_in
 
@@ -22,8 +23,13 @@ class without_collecting:  # noqa: N801
 
     def __enter__(self) -> None:
         self._enabled = gc.isenabled()
-        gc.disable()
+        try:
+            gc.disable()
+        except BaseException:  # of a signal, which came after that
+            self.__exit__()
+            raise
 
+    @heedless
     def __exit__(self, *_: object) -> None:
         if self._enabled:
             gc.enable()

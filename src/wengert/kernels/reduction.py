@@ -16,6 +16,7 @@ import numpy as np
 from wengert import _dtypes
 from wengert.kernels._jit import LARGE
 from wengert.kernels.axes import Dims, axes_of, count_of
+from wengert.kernels.blas import inner
 from wengert.kernels.columns import column_sums
 from wengert.kernels.precision import HALF, widened
 
@@ -130,7 +131,7 @@ def p_norm(array: np.ndarray, p: float, dim: Dims, keepdim: bool = False) -> Any
     axes = axes_of(dim, array.ndim)
     if p == 2 and axes is None and not keepdim and wide.flags.c_contiguous:
         flat = wide.reshape(-1)
-        out = np.sqrt(np.vdot(flat, flat).real)
+        out = np.sqrt(inner(flat, flat).real)
     elif p == 2:
         squares = wide.real**2 + wide.imag**2 if wide.dtype.kind == "c" else wide * wide
         out = np.sqrt(total(squares, dim, keepdim))

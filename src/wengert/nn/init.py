@@ -13,6 +13,7 @@ import numpy as np
 
 from wengert import _storage
 from wengert._core import Tensor, caller, getframe, wrap
+from wengert._forks import uncut
 from wengert._random import default_generator
 from wengert.autograd._mode import no_grad
 
@@ -313,7 +314,8 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     flat = wrap(np.empty((rows, array.size // rows), array.dtype))
     matrix = normal_(flat, 0, 1, generator)._array
     wide = rows < matrix.shape[1]
-    q, r = np.linalg.qr(matrix.T if wide else matrix)
+    with uncut():
+        q, r = np.linalg.qr(matrix.T if wide else matrix)
     q = q * np.sign(np.diagonal(r))  # makes the distribution uniform
     return _write(tensor, ((q.T if wide else q) * gain).reshape(array.shape), "orthogonal_")
 

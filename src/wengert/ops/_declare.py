@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any, ParamSpec, Protocol
 
 from wengert._core import Node, Tensor, memory_of, shape_of
+from wengert._forks import cached_property
 from wengert.ops import _publish
 from wengert.ops._operands import Number, constant
 

@@ -12,9 +12,10 @@ import __future__
 
 from collections.abc import Iterable
 from functools import partial
-from threading import RLock
 from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
+
+from wengert._forks import making
 
 if TYPE_CHECKING:
     import ast
@@ -108,9 +109,6 @@ def _stub(*args: Any, **kwargs: Any) -> Any:
     return first(args, kwargs)
 
 
-_compiling = RLock()
-
-
 def _defer(function: FunctionType) -> None:
     """Leave a stub in a function's place until it is called: an import has 60 of them."""
     written = FunctionType(
@@ -126,7 +124,7 @@ def _defer(function: FunctionType) -> None:
 
 
 def _first_call(function: FunctionType, written: FunctionType, args: Any, kwargs: Any) -> Any:
-    with _compiling:
+    with making:
         if function.__code__.co_filename == _stub.__code__.co_filename:
             _compile(function, written)
     return function(*args, **kwargs)

@@ -198,7 +198,18 @@ def _wrong_type(op: Op, inputs: tuple[Any, ...], x: Any) -> TypeError:
 
 
 def explain(op: Op, error: Exception, inputs: tuple[Any, ...]) -> Exception:
-    """The exception that PyTorch's users expect in the place of NumPy's."""
+    """The exception that PyTorch's users expect in the place of NumPy's, which is its cause.
+
+    Never its own cause: that would be a cycle, which keeps the frames of the call and all that
+    they hold.
+    """
+    explained = _explained(op, error, inputs)
+    if explained is not error:
+        explained.__cause__ = error
+    return explained
+
+
+def _explained(op: Op, error: Exception, inputs: tuple[Any, ...]) -> Exception:
     values = [x._array if isinstance(x, Tensor) else x for x in inputs]
     shapes = [v.shape for v in values if isinstance(v, np.ndarray)]
     if isinstance(error, np.exceptions.AxisError):

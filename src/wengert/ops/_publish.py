@@ -14,7 +14,6 @@ import linecache
 from functools import partial
 from inspect import Parameter
 from textwrap import indent
-from threading import RLock
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +21,7 @@ import numpy as np
 
 from wengert import _core
 from wengert._dtypes import inexact
+from wengert._forks import making
 from wengert.ops import _fuse, _numpy_names, _operands
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def {name}({signature}):
     try:
         out{aux} = {compute}
     except Exception as error:
-        raise explain(op, error, ({inputs},)) from error
+        raise explain(op, error, ({inputs},))
     if type(out) is not ndarray:
         out = asarray(out)
     result = new(Tensor)
@@ -536,14 +536,12 @@ def _stub(*args, **kwargs):  # type: ignore[no-untyped-def]
 
 
 _STUB = _stub.__code__
-# Entered again where an object that is finalized meanwhile computes something.
-_writing = RLock()
 
 
 def _first_call(op: Op, scope: dict[str, Any], args: Any, kwargs: Any) -> Any:
     """Write the op's functions, give the stub its real body, and call that."""
     function = scope["published"]
-    with _writing:
+    with making:  # entered again where an object that is finalized meanwhile computes something
         if function.__code__ is _STUB:
             _write(op, scope, function)
     return function(*args, **kwargs)

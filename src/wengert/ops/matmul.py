@@ -8,6 +8,7 @@ import numpy as np
 
 from wengert import _dtypes
 from wengert._core import Tensor
+from wengert._forks import uncut
 from wengert.kernels import matmul as kernel
 from wengert.kernels.precision import widened
 from wengert.ops import _operands
@@ -272,7 +273,8 @@ def dot(input: Value, tensor: Value) -> Value:
     tensor(11.)
     """
     _check_dot("dot", input, tensor)
-    return widened(input).dot(widened(tensor)).astype(input.dtype)
+    with uncut():
+        return widened(input).dot(widened(tensor)).astype(input.dtype)
 
 
 def vdot(input: Tensor, other: Tensor) -> Tensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from itertools import chain
@@ -12,13 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Leaf, Tensor, wrap
+from wengert._core import Hooks, Leaf, Tensor, wrap
 from wengert._messages import here, message
 from wengert._trail import dropped
 from wengert.autograd._errors import made
 from wengert.autograd._hooks import RemovableHandle, registered
 
-Hooks = dict[int, Callable[..., Any]]
 Group = dict[str, Any]
 ParamsT = Iterable[Tensor] | Iterable[Group] | Iterable[tuple[str, Tensor]]
 
@@ -79,12 +78,12 @@ class Optimizer:
 
     def _init_hooks(self) -> None:
         self._opt_called = False
-        self._optimizer_step_pre_hooks: Hooks = {}
-        self._optimizer_step_post_hooks: Hooks = {}
-        self._optimizer_state_dict_pre_hooks: Hooks = {}
-        self._optimizer_state_dict_post_hooks: Hooks = {}
-        self._optimizer_load_state_dict_pre_hooks: Hooks = {}
-        self._optimizer_load_state_dict_post_hooks: Hooks = {}
+        self._optimizer_step_pre_hooks: Hooks = OrderedDict()
+        self._optimizer_step_post_hooks: Hooks = OrderedDict()
+        self._optimizer_state_dict_pre_hooks: Hooks = OrderedDict()
+        self._optimizer_state_dict_post_hooks: Hooks = OrderedDict()
+        self._optimizer_load_state_dict_pre_hooks: Hooks = OrderedDict()
+        self._optimizer_load_state_dict_post_hooks: Hooks = OrderedDict()
 
     def __getstate__(self) -> dict[str, Any]:
         return {n: getattr(self, n) for n in ("defaults", "state", "param_groups")}
@@ -240,8 +239,8 @@ class Optimizer:
 
 
 # Hooks around the steps of all optimizers.
-_step_pre_hooks: Hooks = {}
-_step_post_hooks: Hooks = {}
+_step_pre_hooks: Hooks = OrderedDict()
+_step_post_hooks: Hooks = OrderedDict()
 
 
 def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:

@@ -20,6 +20,7 @@ import numpy as np
 
 from wengert import nn, ops, optim
 from wengert._core import Tensor
+from wengert._signals import heedless, surely
 from wengert.nn._module import Module
 from wengert.optim.optimizer import Optimizer
 from wengert.serialization._names import (
@@ -99,9 +100,17 @@ class safe_globals:  # noqa: N801 (PyTorch's name)
 
     def __enter__(self) -> None:
         self._new = [value for value in self._added if value not in _safe]
-        add_safe_globals(self._added)
+        try:
+            add_safe_globals(self._added)
+        except BaseException:
+            self._remove()
+            raise
 
+    @heedless
     def __exit__(self, *exception: object) -> None:
+        surely(self._remove)
+
+    def _remove(self) -> None:
         for value in self._new:
             _safe.pop(value, None)
 

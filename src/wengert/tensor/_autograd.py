@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -235,7 +236,7 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Remo
         raise _errors.hook_without_graph("register_hook()")
     state = state_of(self._edge)
     if state.hooks is None:
-        state.hooks = {}
+        state.hooks = OrderedDict()
     return registered(state.hooks, hook)
 
 
@@ -267,7 +268,7 @@ def register_post_accumulate_grad_hook(
         ))  # fmt: skip
     state = state_of(self._edge)
     if state.post_hooks is None:
-        state.post_hooks = {}
+        state.post_hooks = OrderedDict()
     return registered(state.post_hooks, hook)
 
 

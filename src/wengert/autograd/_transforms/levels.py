@@ -15,6 +15,7 @@ from typing import Any
 
 from wengert._core import Tensor, Tracer, new, thread_states
 from wengert._messages import more
+from wengert._signals import heedless, surely
 
 Shape = tuple[int, ...]
 
@@ -46,13 +47,18 @@ class Level:
     eager = False  # whether it follows code as it stands: Functions need no `setup_context` then
 
     def __enter__(self) -> Any:
-        running.levels.append(self)
-        self.depth = len(running.levels)
+        self.depth = len(running.levels) + 1
+        running.levels += [self]  # no call: a signal would come after it
         return self
 
+    @heedless
     def __exit__(self, *exception: object) -> None:
-        running.levels.remove(self)
+        surely(self._end)
+
+    def _end(self) -> None:
         self.depth = 0
+        if self in running.levels:
+            running.levels.remove(self)
 
     def owns(self, value: Any) -> bool:
         """Whether a value is a tracer of this level."""

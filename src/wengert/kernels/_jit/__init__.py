@@ -23,11 +23,12 @@ import ast
 import os
 import sys
 from collections.abc import Callable
-from functools import cache, cached_property
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wengert._forks import cached_property, once
 from wengert.kernels import buffers
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ def compiled(source: str) -> Callable[..., Any]:
     return compiler.load(tree.name, kinds, text, source)
 
 
-@cache
+@once
 def available() -> bool:
     """Whether kernels can be compiled here; asking loads llvmlite."""
     if os.environ.get("WENGERT_JIT", "1") == "0":

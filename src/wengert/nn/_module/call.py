@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import warnings
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref
 
-from wengert._core import Site, Tensor, mode, new
-from wengert.autograd._hooks import RemovableHandle, registered
+from wengert._core import Hooks, Site, Tensor, mode, new
+from wengert.autograd._hooks import Flags, RemovableHandle, registered
 from wengert.nn._module.backward import BackwardCall
 
 if TYPE_CHECKING:
     from wengert.nn._module import Module
-
-Hooks = dict[int, Callable[..., Any]]
 
 
 class Everywhere(NamedTuple):
@@ -26,7 +25,7 @@ class Everywhere(NamedTuple):
     always_call: bool = False
 
 
-everywhere: dict[int, Everywhere] = {}
+everywhere: OrderedDict[int, Everywhere] = OrderedDict()
 
 
 class Calls:
@@ -37,9 +36,9 @@ class Calls:
     _backward_pre_hooks: Hooks
     _backward_hooks: Hooks
     # Ids of hooks that also take keyword arguments, or that run after an exception too.
-    _forward_pre_hooks_with_kwargs: set[int]
-    _forward_hooks_with_kwargs: set[int]
-    _forward_hooks_always_called: set[int]
+    _forward_pre_hooks_with_kwargs: Flags
+    _forward_hooks_with_kwargs: Flags
+    _forward_hooks_always_called: Flags
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         # Operations note the site that they run at; `mode.site` is None where none records.
@@ -87,10 +86,8 @@ class Calls:
             prepend: run before the hooks that are there already.
             with_kwargs: pass the keyword arguments as well.
         """
-        handle = registered(self._forward_pre_hooks, hook, prepend)
-        if with_kwargs:
-            self._forward_pre_hooks_with_kwargs.add(handle.id)
-        return handle
+        options = [self._forward_pre_hooks_with_kwargs] if with_kwargs else []
+        return registered(self._forward_pre_hooks, hook, prepend, options)
 
     def register_forward_hook(
         self,
@@ -114,12 +111,10 @@ class Calls:
         >>> layer(wengert.ones(2))
         tensor([2., 2.])
         """
-        handle = registered(self._forward_hooks, hook, prepend)
-        if with_kwargs:
-            self._forward_hooks_with_kwargs.add(handle.id)
+        options = [self._forward_hooks_with_kwargs] if with_kwargs else []
         if always_call:
-            self._forward_hooks_always_called.add(handle.id)
-        return handle
+            options.append(self._forward_hooks_always_called)
+        return registered(self._forward_hooks, hook, prepend, options)
 
     def register_full_backward_hook(
         self, hook: Callable[..., Any], prepend: bool = False

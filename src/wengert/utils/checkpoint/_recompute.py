@@ -14,7 +14,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,7 @@ from wengert._core import (
     wrap,
 )
 from wengert._messages import more
+from wengert._signals import contextmanager, surely
 from wengert._storage import Write
 from wengert.autograd import _errors
 from wengert.autograd._mode import enable_grad
@@ -245,14 +246,12 @@ class Frame:
 
     def array(self, index: int) -> np.ndarray:
         """A value that a node saved; given out once, so that it goes as the walk goes on."""
-        found = self.found.pop(index, None)
-        if found is None:
+        if index not in self.found:
             self._enter_group()
             self._run_again()
-            found = self.found.pop(index)
-        if isinstance(found, Exception):
-            raise found
-        array: np.ndarray = found
+        if isinstance(self.found[index], Exception):
+            raise self.found.pop(index)  # in no variable of this frame, which its traceback holds
+        array: np.ndarray = self.found.pop(index)
         return array
 
     def _enter_group(self) -> None:
@@ -393,7 +392,7 @@ def _saver(saver: Frame | SecondRun) -> Iterator[None]:
     try:
         yield
     finally:
-        leave()
+        surely(leave, saver)
 
 
 def first_run(
