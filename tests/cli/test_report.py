@@ -39,7 +39,7 @@ def test_summary_reads_well(run):
     lines = [re.sub(r"\d+\.\d s", "0.1 s", line) for line in run[1].splitlines()]
     assert lines == [
         "wengert: train.py, 0.1 s, 60 backward calls through 240 operations",
-        "  operations    Mul 90, Tanh 60, Sum 60, Add 30",
+        "  operations    mul 90, tanh 60, sum 60, add 30",
         "  graph memory  peak 32 B of saved values at train.py:8, 16 B after the last backward",
         "  released by   train.py:9  b.sum().backward(): 30 calls, 4 operations, 16 B each",
         "  retained by   train.py:8  a.sum().backward(retain_graph=True): 30 calls,"
@@ -53,7 +53,7 @@ def test_json_has_the_data(run):
     assert data["seconds"] > 0
     assert data["backward_calls"] == 60
     assert data["nodes"] == 240
-    assert data["ops"] == {"Mul": 90, "Tanh": 60, "Sum": 60, "Add": 30}
+    assert data["ops"] == {"mul": 90, "tanh": 60, "sum": 60, "add": 30}
     assert data["memory"]["peak"] == 32
     assert data["memory"]["after"] == 16
     retaining, releasing = data["lines"]

@@ -29,6 +29,7 @@ from wengert._parts import (
     is_a,
     joined,
 )
+from wengert.autograd._errors import name_of
 from wengert.graph._format import short
 
 _LEVELS = 12  # of referrers that are looked at
@@ -457,7 +458,7 @@ def _of_node(node: Node, climb: _Climb) -> list[Way]:
     """What a node's context keeps beside what was saved with it."""
     if climb.thing is not getattr(node, "ctx", None):
         return []
-    return _of_code("ctx", f"of a {node.name()}", node.code, climb.steps)
+    return _of_code("ctx", f"of a call of {name_of(node)}", node.code, climb.steps)
 
 
 def _candidates(level: dict[int, Any], objects: list[Any]) -> list[Any]:

@@ -19,6 +19,7 @@ from typing import Any, Literal, get_args
 
 from wengert import _core
 from wengert.graph import _ticks
+from wengert.ops._declare import REGISTRY
 
 Phase = Literal["forward", "backward", "optimizer", "data", "report", "other"]
 PHASES: tuple[Phase, ...] = get_args(Phase)
@@ -60,7 +61,10 @@ class HotLine:
 
 @dataclass(frozen=True, slots=True)
 class HotOp:
-    """The time of one operation: its samples, seconds of its calls, seconds of its derivative."""
+    """The time of one operation: its samples, seconds of its calls, seconds of its derivative.
+
+    Operations that only compute a derivative count for the one whose derivative that is.
+    """
 
     name: str
     samples: int
@@ -141,9 +145,17 @@ class Sampler:
             HotLine(f"{file}:{line}", linecache.getline(file, line).strip(), t.samples, t.seconds)
             for (file, line), t in self._lines.items()
         ]
+        tallies: dict[str, list[_Tally]] = {}
+        for own, tally in self._ops.items():
+            tallies.setdefault(_public_name(own), []).append(tally)
         ops = [
-            HotOp(name, t.samples, t.seconds.get("forward", 0.0), t.seconds.get("backward", 0.0))
-            for name, t in self._ops.items()
+            HotOp(
+                name=name,
+                samples=sum(t.samples for t in several),
+                forward=sum(t.seconds.get("forward", 0.0) for t in several),
+                backward=sum(t.seconds.get("backward", 0.0) for t in several),
+            )
+            for name, several in tallies.items()
         ]
         return Hotness(
             interval=self.interval,
@@ -197,6 +209,12 @@ class Sampler:
     def _kind(self, file: str) -> Kind:
         kind = self._kinds[file] = _kind_of(file)
         return kind
+
+
+def _public_name(op: str) -> str:
+    """The public function that an operation belongs to, by the name of its own."""
+    called = REGISTRY[op].called if op in REGISTRY else op
+    return called.removesuffix("_backward")
 
 
 _PACKAGE = os.path.join(os.path.dirname(_core.__file__), "")

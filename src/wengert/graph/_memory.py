@@ -135,7 +135,7 @@ class Finding:
 
 @dataclass(slots=True)
 class Report:
-    """What was seen of a run; `ops` counts by the names of nodes, such as "Mul"."""
+    """What was seen of a run; `ops` counts operations by their public names, such as "mul"."""
 
     backward_calls: int = 0
     nodes: int = 0

@@ -18,7 +18,7 @@ from wengert._core import Leaf, Node
 from wengert._storage import text_of, where_of
 from wengert.autograd import _engine
 from wengert.autograd._engine import Walk, by_seq
-from wengert.autograd._errors import name_of
+from wengert.autograd._errors import OF_IMAGES, name_of, name_of_kind
 from wengert.graph._memory import Finding, Line, Memory, Report, held_by, without_collecting
 from wengert.graph._nodes import is_released
 
@@ -67,12 +67,13 @@ class Recorder:
     >>> x.exp().sum().backward()
     >>> recorder.stop()
     >>> recorder.report().ops
-    {'Exp': 1, 'Sum': 1}
+    {'exp': 1, 'sum': 1}
     """
 
     def __init__(self) -> None:
         self._lock, self._process = Lock(), os.getpid()
-        self._kinds: Counter[type[Node]] = Counter()
+        self._ops: Counter[str] = Counter()
+        self._names: dict[type[Node], str] = {}
         self._memory = Memory()
         # By id: to hash a code object is to hash its bytecode. The code is kept alive beside.
         self._places: dict[tuple[int, int], tuple[CodeType, Line]] = {}
@@ -104,9 +105,7 @@ class Recorder:
 
     def _before(self, walk: Walk) -> None:
         line, order = self._line(walk), walk.order
-        kinds = list(map(type, order))
-        self._kinds.update(kinds)
-        count = len(order) - kinds.count(Leaf)
+        count = self._count(order)
         line.calls += 1
         line.nodes += count
         line.retaining += walk.retain is True and not walk.create_graph
@@ -137,6 +136,18 @@ class Recorder:
             self._note_retained(line, kept)
         self._memory.after = held_by(chain(kept, self._still_retained())).graph
         line.released_bytes += max(0, opened.held - self._memory.after)
+
+    def _count(self, order: list[Node]) -> int:
+        """Count operations by their names; returns how many there are."""
+        names, kinds = self._names, Counter(map(type, order))
+        leaves = kinds.pop(Leaf, 0)
+        for kind, count in kinds.items():
+            name = names.get(kind) or names.setdefault(kind, name_of_kind(kind))
+            if name in OF_IMAGES:
+                self._ops.update(name_of(node) for node in order if type(node) is kind)
+            else:
+                self._ops[name] += count
+        return len(order) - leaves
 
     def _line(self, walk: Walk) -> Line:
         what, code, lasti = walk.call
@@ -187,15 +198,11 @@ class Recorder:
     def report(self) -> Report:
         """What was seen so far."""
         with self._lock:
-            ops: Counter[str] = Counter()
-            for kind, count in self._kinds.items():
-                if kind is not Leaf:
-                    ops[kind.__name__.removesuffix("Backward0")] += count
             lines = list(self._lines.values())
             return Report(
                 backward_calls=sum(line.calls for line in lines),
                 nodes=sum(line.nodes for line in lines),
-                ops=dict(ops.most_common()),
+                ops=dict(self._ops.most_common()),
                 memory=self._memory,
                 lines=lines,
                 findings=[*self._lenient.values(), *self._unneeded(lines), *self._grown(lines)],

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from html import escape
 
+from wengert.autograd._errors import OF_IMAGES
 from wengert.cli._data import Run
 from wengert.cli._page._parts import (
     Cell,
@@ -31,7 +32,6 @@ from wengert.graph._drawing._drawing import drawing_of
 from wengert.graph._format import short, size
 from wengert.graph._hotness import PHASES, Hotness, Phase
 from wengert.graph._profile.page import Fragment
-from wengert.ops._declare import REGISTRY
 
 _KINDS = {
     "growing-graph": "The graph grows from call to call",
@@ -397,39 +397,24 @@ def operations(report: Report, hotness: Hotness) -> str:
         Column("backward", "seconds in its derivative"),
         Column("share", _SHARE),
     ]
-    times: dict[str, tuple[float, float]] = {}
-    for op in hotness.ops:
-        name = REGISTRY[op.name].called if op.name in REGISTRY else op.name
-        forward, backward = times.get(name, (0.0, 0.0))
-        times[name] = forward + op.forward, backward + op.backward
-    passed = _passed(report, times)
+    times = {_of_images(op.name, report.ops): (op.forward, op.backward) for op in hotness.ops}
     total = hotness.of_script or 1.0
     rows = []
-    for name in {**times, **passed}:
+    for name in {**times, **report.ops}:
         forward, backward = times.get(name, (0.0, 0.0))
         both = forward + backward
         rows.append([
-            text(name), count(passed.get(name, 0)), seconds(both), seconds(forward),
+            text(name), count(report.ops.get(name, 0)), seconds(both), seconds(forward),
             seconds(backward), share(both / total),
         ])  # fmt: skip
     rows.sort(key=lambda row: (row[2].key, row[1].key), reverse=True)
     return table(columns, rows) if rows else ""
 
 
-def _passed(report: Report, times: Collection[str]) -> dict[str, int]:
-    """The nodes that backward passed, by operations. Several may share the name of a node."""
-    named: dict[str, list[str]] = {}
-    for op in REGISTRY.values():
-        named.setdefault(op.label.removesuffix("Backward0"), []).append(op.called)
-    passed: dict[str, int] = {}
-    for kind, number in report.ops.items():
-        own = kind.lower()
-        name = max(
-            named.get(kind, [kind]),
-            key=lambda name: (name in times, name.replace("_", "") == own),
-        )
-        passed[name] = passed.get(name, 0) + number
-    return passed
+def _of_images(name: str, ops: Collection[str]) -> str:
+    """The name of an operation with its dimensions, if the run has it with no others."""
+    known = [full for d in (1, 2, 3) if name in OF_IMAGES and (full := f"{name}{d}d") in ops]
+    return known[0] if len(known) == 1 else name
 
 
 def saved_by_line(captures: Iterable[Capture]) -> dict[str, int]:

@@ -30,10 +30,10 @@ function aboutNode(drawing, node, go) {
     element("td", {}, saved.shape === null ? "?" : shapeText(saved.shape), " ", saved.dtype ?? ""),
     element("td", { class: "number" }, formatSize(saved.nbytes), saved.parameter ? " *" : "")));
   return [
-    element("p", { class: "muted mono" }, node.kind),
     facts([
       ["module", node.module],
       ["shape", shapeText(node.shape)],
+      ["grad_fn", node.kind],
       ["state", node.state],
       ["keeps", formatSize(node.nbytes)],
       ["backward frees", formatSize(node.frees)],
