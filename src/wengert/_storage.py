@@ -98,9 +98,13 @@ _writes: dict[int, Written] = {}
 
 
 def owner(array: np.ndarray) -> np.ndarray:
-    """The array at the bottom of a chain of views."""
-    while isinstance(array.base, np.ndarray):
-        array = array.base
+    """The array at the bottom of a chain of views, those of NumPy's stride tricks too."""
+    while (base := array.base) is not None:
+        if not isinstance(base, np.ndarray):
+            base = getattr(base, "base", None)  # what `as_strided` has put between has one
+            if not isinstance(base, np.ndarray):
+                break
+        array = base
     return array
 
 
@@ -134,7 +138,7 @@ def stamp_all(arrays: Iterable[np.ndarray], by: str, code: CodeType, lasti: int)
         entry.count += 1
         regions = entry.regions
         if array is not base:
-            region = (_address(array) - _address(base), array.shape, array.strides)
+            region = (address_of(array) - address_of(base), array.shape, array.strides)
             regions.pop(region, None)
             if len(regions) < _MOST_REGIONS:
                 regions[region] = Write(*whole, *region, array.dtype)
@@ -144,7 +148,8 @@ def stamp_all(arrays: Iterable[np.ndarray], by: str, code: CodeType, lasti: int)
         entry.whole = whole
 
 
-def _address(array: np.ndarray) -> int:
+def address_of(array: np.ndarray) -> int:
+    """Where an array's first element is in memory."""
     address: int = array.__array_interface__["data"][0]
     return address
 

@@ -39,7 +39,7 @@ def test_bytes_are_those_of_the_arrays() -> None:
     report = describe(model(x).sum())
     hidden, inputs, weight = 32 * 50 * 4, 32 * 100 * 4, 50 * 10 * 4
     assert report.nbytes == hidden + inputs  # the second layer's input is the ReLU's output
-    assert report.parameter_bytes == weight  # the first one's is not read: x wants no gradient
+    assert report.leaf_bytes == weight  # the first one's is not read: x wants no gradient
     assert [n.nbytes for n in report.nodes if n.op == "relu"] == [hidden]
 
 
@@ -104,7 +104,7 @@ def test_released_nodes_say_by_whom() -> None:
     assert "y.sum().backward()" in report.nodes[0].state
     assert report.nbytes == 0
     assert report.by_line()[0].released == 1
-    assert "keeps 0 B (and 0 B of parameters); backward frees 0 B; 1 is released" in str(report)
+    assert "keeps 0 B; backward frees 0 B; 1 is released" in str(report)
 
 
 def test_what_hooks_packed_counts_by_its_elements() -> None:
@@ -224,7 +224,7 @@ def test_tables_have_the_columns_that_say_something() -> None:
     where = report.nodes[1].where.removeprefix(f"{os.getcwd()}{os.sep}")
     assert report.table("node").splitlines() == [
         f"bytes  frees  op   shape   {'line'.ljust(len(where))}  saves",
-        f"  0 B    0 B  mul  [2, 3]  {where}  other[2, 3] (parameter), self[2, 3] (parameter)",
+        f"  0 B    0 B  mul  [2, 3]  {where}  other[2, 3] (leaf), self[2, 3] (leaf)",
         f"  0 B    0 B  sum  []      {where}",
     ]
     head, *rows = report.table().splitlines()
@@ -245,7 +245,7 @@ def test_printed_it_is_by_line() -> None:
     x = wengert.ones(2, requires_grad=True)
     report = describe(x.exp().sum())
     assert str(report).splitlines() == [
-        "2 operations over 1 leaf keep 8 B (and 0 B of parameters); backward frees 8 B",
+        "2 operations over 1 leaf keep 8 B; backward frees 8 B",
         *report.table("line").splitlines(),
     ]
     assert str(describe(x)).startswith("0 operations over 1 leaf keep 0 B")

@@ -53,7 +53,7 @@ def test_boxes_add_up_to_the_report(drawing: Drawing) -> None:
             for what in ("nbytes", "frees", "released"):
                 assert getattr(box, what) == sum(getattr(b, what) for b in ops), box
             assert [k for b in ops for k in b.nodes] == list(box.nodes)
-            assert box.parameter_bytes <= sum(b.parameter_bytes for b in ops)
+            assert box.leaf_bytes <= sum(b.leaf_bytes for b in ops)
 
 
 def test_boxes_are_a_tree(drawing: Drawing) -> None:

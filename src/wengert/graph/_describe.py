@@ -41,7 +41,8 @@ class SavedInfo:
         dtype: its dtype, if it is known.
         nbytes: bytes of the storage that it is in, however much of that it shows.
         storage: the address of that storage, None for what a hook packed.
-        parameter: whether the storage is that of a leaf, which exists without the graph too.
+        leaf: whether the storage is that of a leaf (a parameter, mostly), which exists without the
+            graph too.
     """
 
     name: str
@@ -50,7 +51,7 @@ class SavedInfo:
     dtype: str | None
     nbytes: int
     storage: int | None
-    parameter: bool
+    leaf: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ class NodeInfo:
         inputs: the indices of the nodes of its inputs; None for an input without one.
         saved: the tensors that it keeps.
         nbytes: bytes of their storages, of those that no earlier node of the report keeps and
-            that are no parameter's.
+            that are no leaf's.
         frees: as much of that as a backward gives back, because nothing else holds it.
         state: ``"leaf"``, ``"live"``, or the call and the line that released it.
         roots: from which of the roots a backward gets here: positions in the report's `roots`.
@@ -120,15 +121,15 @@ class GraphReport:
     Attributes:
         nodes: all nodes, leaves among them, inputs first.
         roots: the indices of the nodes that were asked about, in their order.
-        nbytes: bytes that the graph keeps; each storage once, parameters apart.
-        parameter_bytes: bytes of saved storages that are parameters'.
+        nbytes: bytes that the graph keeps; each storage once, leaves apart.
+        leaf_bytes: bytes of saved storages that are those of leaves.
         frees: what a backward gives back of `nbytes`.
     """
 
     nodes: tuple[NodeInfo, ...]
     roots: tuple[int, ...]
     nbytes: int
-    parameter_bytes: int
+    leaf_bytes: int
     frees: int
 
     def by_line(self) -> list[Group]:
@@ -242,25 +243,25 @@ class _Describer:
         self.names = parameter_names(nodes)
         self.places: dict[tuple[int, int], tuple[str, str]] = {}
         self.lines: dict[int, dict[int, int]] = {}  # of the instructions of each code, by its id
-        self.parameters = {
+        self.of_leaves = {
             id(owner(memory_of(t)))
             for n in nodes
             if type(n) is Leaf and (t := n.tensor()) is not None
         }
         self.arrays = [_arrays(node) for node in nodes]
         self.held = _held_elsewhere(self.arrays)
-        self.counted = set(self.parameters)  # storages, by their ids
+        self.counted = set(self.of_leaves)  # storages, by their ids
         self.dtypes: dict[np.dtype[Any], str] = {}
         self.addresses: dict[int, int] = {}  # of storages, by their ids
 
     def report(self) -> GraphReport:
         infos = tuple([self.info(k, node) for k, node in enumerate(self.nodes)])
-        of_parameters = {s.storage: s.nbytes for info in infos for s in info.saved if s.parameter}
+        of_leaves = {s.storage: s.nbytes for info in infos for s in info.saved if s.leaf}
         return GraphReport(
             nodes=infos,
             roots=tuple(self.index[id(root)] for root in self.roots),
             nbytes=sum(info.nbytes for info in infos),
-            parameter_bytes=sum(of_parameters.values()),
+            leaf_bytes=sum(of_leaves.values()),
             frees=sum(info.frees for info in infos),
         )
 
@@ -307,7 +308,7 @@ class _Describer:
             value = memory_of(value)
         if isinstance(value, np.ndarray):
             base = owner(value)
-            of_leaf = id(base) in self.parameters
+            of_leaf = id(base) in self.of_leaves
             dtype = self.dtype(value.dtype)
             return SavedInfo(name, of, value.shape, dtype, base.nbytes, self.address(base), of_leaf)
         packed = size_of_packed(value)
@@ -363,7 +364,7 @@ def _held_elsewhere(saved: list[list[np.ndarray]]) -> set[int]:
     """
     slots: dict[int, int] = {}
     arrays: dict[int, np.ndarray] = {}
-    array = base = None  # the loops' variables would count as holders
+    array = base = under = None  # the loops' variables would count as holders
     for array in chain.from_iterable(saved):
         slots[id(array)] = slots.get(id(array), 0) + 1
         arrays[id(array)] = array
@@ -371,10 +372,12 @@ def _held_elsewhere(saved: list[list[np.ndarray]]) -> set[int]:
     bases: dict[int, np.ndarray] = {}
     for array in arrays.values():
         base = array.base
-        if isinstance(base, np.ndarray):
+        if base is not None and not isinstance(base, np.ndarray):
+            base = None if (under := owner(array)) is array else under
+        if base is not None:
             views[id(base)] = views.get(id(base), 0) + 1
             bases[id(base)] = base
-    array = base = None
+    array = base = under = None
     held = set()
     for key in list({**arrays, **bases}):
         kept = arrays.get(key)
@@ -410,8 +413,7 @@ def _summary(report: GraphReport) -> str:
     count = len(report.nodes) - leaves
     text = (
         f"{_format.counted(count, 'operation')} over {_format.counted(leaves, 'leaf')}"
-        f" keep{'s' * (count == 1)} {_format.size(report.nbytes)}"
-        f" (and {_format.size(report.parameter_bytes)} of parameters);"
+        f" keep{'s' * (count == 1)} {_format.kept(report.nbytes, report.leaf_bytes)};"
         f" backward frees {_format.size(report.frees)}"
     )
     gone = sum(n.released for n in report.nodes)
@@ -448,7 +450,7 @@ def _group_row(group: Group, some: bool) -> list[str]:
 
 def _node_row(node: NodeInfo, inside: bool, some: bool) -> list[str]:
     saves = ", ".join(
-        f"{s.name}{'' if s.shape is None else list(s.shape)}{' (parameter)' * s.parameter}"
+        f"{s.name}{'' if s.shape is None else list(s.shape)}{' (leaf)' * s.leaf}"
         for s in node.saved
     )
     return [

@@ -16,6 +16,11 @@ def size(count: float) -> str:
     return f"{count / dict(_UNITS)[unit]:.1f} {unit}"
 
 
+def kept(nbytes: float, leaf_bytes: float) -> str:
+    """Bytes that graphs keep, and those of leaves: ``"3.4 MB (and 12 B of leaves)"``."""
+    return size(nbytes) + (f" (and {size(leaf_bytes)} of leaves)" if leaf_bytes else "")
+
+
 def duration(seconds: float) -> str:
     """Seconds for people: ``"1.25 s"``, ``"3.4 ms"``."""
     if seconds >= 1 or not seconds:

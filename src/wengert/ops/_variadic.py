@@ -253,7 +253,7 @@ def with_outputs(
 
     def declare(forward: Callable[..., tuple[list[Array], Any]]) -> Callable[..., Any]:
         body = {"__slots__": (), "called": forward.__name__.strip("_")}
-        whole = type(label, (SeveralNode,), body | {"rule": staticmethod(rule)})
+        whole: type[Any] = type(label, (SeveralNode,), body | {"rule": staticmethod(rule)})
         whole.part = part = type(label, (Output,), body)
         op = SeveralOp(forward, whole, part, batch)
 

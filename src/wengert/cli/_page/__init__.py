@@ -93,7 +93,7 @@ def _head(run: Run, places: Places) -> str:
         facts += [
             ("backward calls", f"{report.backward_calls:,}", ""),
             ("operations", f"{report.nodes:,}", ""),
-            ("most saved for a backward", size(report.memory.peak), ""),
+            ("most held by graphs", size(report.memory.peak), ""),
         ]
     names = " · ".join(f"{name} {version}" for name, version in versions().items())
     none = "" if report.backward_calls else '<p class="calm">The script made no backward call.</p>'

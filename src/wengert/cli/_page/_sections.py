@@ -29,7 +29,7 @@ from wengert.graph import Finding, Leak, Line, Report, Timeline
 from wengert.graph._captures import Capture
 from wengert.graph._describe import LEAF, GraphReport, Group, NodeInfo
 from wengert.graph._drawing._drawing import drawing_of
-from wengert.graph._format import short, size
+from wengert.graph._format import kept, short, size
 from wengert.graph._hotness import PHASES, Hotness, Phase
 from wengert.graph._profile.page import Fragment
 
@@ -189,12 +189,12 @@ def sources(hotness: Hotness, saved: dict[str, int], places: Places) -> str:
             where = f"{source.path}:{number}"
             hot = heat.get(where)
             total = hot.total if hot else 0.0
-            kept = saved.get(where, 0)
+            saves = saved.get(where, 0)
             rows.append(
                 f'<tr id="{anchor(k, number)}" style="--heat:{total / most:.3f}">'
                 f'<td class="no">{number}</td>'
                 f'<td class="number">{percent(total / hotness.of_script) if hot else ""}</td>'
-                f'<td class="number muted">{size(kept) if kept else ""}</td>'
+                f'<td class="number muted">{size(saves) if saves else ""}</td>'
                 f"<td><code>{escape(content.rstrip())}</code></td></tr>"
             )
         head = "<thead><tr><th></th><th>time</th><th>saves</th><th></th></tr></thead>"
@@ -231,7 +231,7 @@ def _graph(capture: Capture, name: str, places: Places) -> str:
         ("operations", f"{len(graph.nodes) - leaves:,}", ""),
         ("leaves", f"{leaves:,}", ""),
         ("saved", size(graph.nbytes), ""),
-        ("parameters saved", size(graph.parameter_bytes), ""),
+        ("leaves saved", size(graph.leaf_bytes), ""),
         ("backward frees", size(graph.frees), ""),
     )
     panels = [("by module", _modules(graph))] if any(n.module for n in graph.nodes) else []
@@ -319,18 +319,15 @@ def _shape(shape: Sequence[int] | None) -> str:
 def memory(
     report: Report, timeline: Timeline | None, chart: Fragment | None, places: Places
 ) -> str:
-    """What backwards found held in the run, and how it came and went in its first calls."""
+    """What graphs held in the run, and how it came and went in its first calls."""
     if timeline is None or chart is None:
         return ""
     found, calls = report.memory, len(timeline.calls)
-    leaking = any(one.kind == "leak" for one in report.findings)
-    leaks = ' What <a href="#findings">outlives its step</a> comes on top.' if leaking else ""
+    at = places.link(found.peak_at) if found.peak_at else "the end"
     which = f"The first {calls:,} calls" if calls < report.backward_calls else "All calls"
     return (
-        f"<p>The graph of a backward, with those that earlier ones had kept, held at most"
-        f" <strong>{size(found.peak)}</strong>, at {places.link(found.peak_at)}; after the last one"
-        f" {size(found.after)}.{leaks} {which} in detail, with all that graphs held:</p>"
-        f"{chart.body}"
+        f"<p>Graphs held at most <strong>{kept(found.peak, found.peak_leaves)}</strong>, at {at},"
+        f" and {size(found.after)} after the last backward. {which} in detail:</p>{chart.body}"
     )
 
 

@@ -28,7 +28,7 @@ function aboutNode(drawing, node, go) {
   const rows = node.saved.map((saved) => element("tr", {},
     element("td", {}, `${saved.name} `, element("span", { class: "muted" }, saved.of)),
     element("td", {}, saved.shape === null ? "?" : shapeText(saved.shape), " ", saved.dtype ?? ""),
-    element("td", { class: "number" }, formatSize(saved.nbytes), saved.parameter ? " *" : "")));
+    element("td", { class: "number" }, formatSize(saved.nbytes), saved.leaf ? " *" : "")));
   return [
     facts([
       ["module", node.module],
@@ -41,8 +41,8 @@ function aboutNode(drawing, node, go) {
     element("pre", {}, `${node.where}\n${node.text}`),
     rows.length > 0 ? element("h3", {}, "saved for backward") : null,
     rows.length > 0 ? element("table", {}, element("tbody", {}, ...rows)) : null,
-    node.saved.some((saved) => saved.parameter)
-      ? element("p", { class: "muted" }, "* a parameter's own memory, not counted") : null,
+    node.saved.some((saved) => saved.leaf)
+      ? element("p", { class: "muted" }, "* the memory of a leaf, which is not counted") : null,
   ];
 }
 
@@ -68,7 +68,7 @@ function aboutPart(drawing, box, act, go) {
       ["operations", formatCount(box.count)],
       ["released", box.released > 0 ? formatCount(box.released) : ""],
       ["keeps", formatSize(box.nbytes)],
-      ["of parameters", formatSize(box.parameter_bytes)],
+      ["of leaves", formatSize(box.leaf_bytes)],
       ["backward frees", formatSize(box.frees)],
     ]),
     element("p", { class: "after" }, element("button", { class: "toggle-part", click: () => act.toggle(box.index) },

@@ -17,7 +17,7 @@ function barScale(drawing, placed, opened) {
     const box = drawing.boxes[index];
     const part = box.members.length > 0;
     if (!part || !opened.has(index)) {
-      scale.set(part, Math.max(scale.get(part), box.nbytes + box.parameter_bytes));
+      scale.set(part, Math.max(scale.get(part), box.nbytes + box.leaf_bytes));
     }
   }
   return scale;
@@ -157,12 +157,12 @@ function strip(drawing, box) {
 }
 
 function bar(box, largest) {
-  const [own, parameters] = [box.nbytes, box.parameter_bytes]
+  const [own, leaves] = [box.nbytes, box.leaf_bytes]
     .map((count) => (count > 0 ? Math.max((180 * count) / largest, 3) : 0));
-  const at = { x: 14.5 + own, y: 40.5, width: parameters, height: 3 };
+  const at = { x: 14.5 + own, y: 40.5, width: leaves, height: 3 };
   return [
     own > 0 ? svgElement("rect", { class: "bytes", x: 14, y: 40, width: own, height: 4 }) : null,
-    parameters > 0 ? svgElement("rect", { class: "parameters", ...at }) : null,
+    leaves > 0 ? svgElement("rect", { class: "leaves", ...at }) : null,
   ].filter(Boolean);
 }
 

@@ -45,8 +45,8 @@ def html_of(drawing: Plan) -> str:
     """The page."""
     whole = drawing.boxes[0]
     summary = (
-        f"{whole.detail or 'nothing computed'} · keeps {_format.size(whole.nbytes)}"
-        f" (and {_format.size(whole.parameter_bytes)} of parameters)"
+        f"{whole.detail or 'nothing computed'} · keeps"
+        f" {_format.kept(whole.nbytes, whole.leaf_bytes)}"
         f" · backward frees {_format.size(whole.frees)}"
     )
     body = _BODY.format(
@@ -94,7 +94,7 @@ def _data(drawing: Plan) -> dict[str, Any]:
 def _node(node: NodeInfo, places: dict[tuple[str, str], int]) -> dict[str, Any]:
     place = places.setdefault((_format.short(node.where), node.text), len(places))
     keys = ("op", "kind", "module", "shape", "inputs", "nbytes", "frees", "state", "name")
-    saved = ("name", "of", "shape", "dtype", "nbytes", "parameter")
+    saved = ("name", "of", "shape", "dtype", "nbytes", "leaf")
     return {
         **{key: getattr(node, key) for key in keys},
         "place": place,
@@ -105,7 +105,7 @@ def _node(node: NodeInfo, places: dict[tuple[str, str], int]) -> dict[str, Any]:
 def _box(drawing: Plan, box: Box) -> dict[str, Any]:
     keys = (
         "kind", "title", "short", "tag", "detail", "note", "parent", "depth", "members", "shape",
-        "nbytes", "parameter_bytes", "frees", "released", "roots", "opened", "width", "height",
+        "nbytes", "leaf_bytes", "frees", "released", "roots", "opened", "width", "height",
         "heading",
     )  # fmt: skip
     return {
@@ -134,7 +134,7 @@ def _marks() -> Iterator[str]:
     """What bars and borders mean."""
     rect = '<rect class="{}" x="1" y="{}" width="22" height="{}" rx="{}"/>'
     yield _entry(rect.format("bytes", 5, 3, 0), "bytes that it keeps for backward")
-    yield _entry(rect.format("parameters", 5, 3, 0), "and bytes of parameters")
+    yield _entry(rect.format("leaves", 5, 3, 0), "and bytes of leaves, such as parameters")
     for kind, text in (
         ("root", "what was asked about"),
         ("leaf", "a tensor that requires grad"),
