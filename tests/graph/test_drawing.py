@@ -146,7 +146,7 @@ def test_blocks_of_a_residual_network() -> None:
     drawing = drawn.resnet()
     net = named(drawing, "ResNet")
     inside = titles(members(drawing, net))
-    assert inside == ["data", "conv stem", "stages", "mean", "linear head"]
+    assert inside == ["data", "conv2d stem", "stages", "mean", "linear head"]
     first, second = members(drawing, named(drawing, "stages"))
     assert titles([first, second]) == ["0.0–2 × 3", "1"]
     assert titles(members(drawing, second)) == ["0", "1–4 × 4"]

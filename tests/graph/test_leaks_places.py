@@ -231,6 +231,8 @@ def test_what_ipython_has_shown(monkeypatch: pytest.MonkeyPatch) -> None:
         shell.Out[cell] = a_loss()
         train()
     (leak,) = found()
-    assert (leak.kind, leak.held, leak.scope) == ("container", "Out[*]", "global of shell")
+    assert (leak.kind, leak.held, leak.scope) == (
+        "container", "Out[*]", "kept by IPython because it was shown"
+    )  # fmt: skip
     assert leak.remedy.startswith("IPython keeps each result that it shows")
     assert leak.where == leak.made.partition("(")[2].partition("  ")[0]

@@ -15,7 +15,7 @@ import numpy as np
 from wengert import _dtypes
 from wengert._core import Leaf, Node, Tensor, memory_of
 from wengert._references import others
-from wengert._storage import lines_of, owner
+from wengert._storage import lines_of, owner, where
 from wengert.autograd import _errors
 from wengert.autograd._edges import GradientEdge, node_at
 from wengert.autograd._living import below
@@ -62,7 +62,7 @@ class NodeInfo:
         index: its place in the report, inputs before what is computed from them.
         op: the operation, as it was called.
         kind: the name of the node, such as ``MulBackward0``.
-        where: ``file:line``.
+        where: ``file:line``, or in a notebook ``cell [2], line 3``.
         text: that line.
         module: the module inside of which it ran, such as ``Net.features.3``, or nothing.
         shape: of what it computed.
@@ -266,7 +266,7 @@ class _Describer:
         )
 
     def info(self, index: int, node: Node) -> NodeInfo:
-        where, text = self.line(node)
+        place, text = self.line(node)
         module, calls = self.sites.read(node.site)
         nbytes = frees = 0
         for array in self.arrays[index]:
@@ -279,7 +279,7 @@ class _Describer:
             index=index,
             op=_errors.name_of(node),
             kind=node.name(),
-            where=where,
+            where=place,
             text=text,
             module=module,
             shape=tuple(node.shape),
@@ -334,7 +334,7 @@ class _Describer:
                 self.lines[id(code)] = lines_of(code)
             number = self.lines[id(code)].get(node.lasti, code.co_firstlineno)
             text = linecache.getline(code.co_filename, number).strip()
-            self.places[key] = f"{code.co_filename}:{number}", text
+            self.places[key] = where(code.co_filename, number), text
         return self.places[key]
 
 
