@@ -19,7 +19,7 @@ from tests.cli.process import wengert as wengert_command
 from tests.graph import drawn
 from tests.source import ROOT
 from wengert import nn
-from wengert.graph import Box, Drawing, describe, draw
+from wengert.graph import Box, Drawing, Flops, describe, draw
 
 
 @pytest.fixture(scope="module", params=drawn.ALL)
@@ -381,7 +381,7 @@ def test_without_the_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
 def test_boxes_asks_for_more_or_less(drawing: Drawing) -> None:
     from wengert.graph._drawing._boxes import boxes_of
 
-    report: Any = wengert.graph.GraphReport(drawing.nodes, drawing.roots, 0, 0, 0)
+    report: Any = wengert.graph.GraphReport(drawing.nodes, drawing.roots, 0, 0, 0, Flops())
     small, _ = boxes_of(report, 10)
     large, _ = boxes_of(report, 10_000)
     assert sum(box.opened for box in small) <= sum(box.opened for box in drawing.boxes)

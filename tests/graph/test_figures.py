@@ -25,6 +25,7 @@ from wengert.autograd.graph import saved_tensors_hooks
 from wengert.graph import GraphReport, Recorder, Timeline, describe, held_by, live, profile, why
 from wengert.graph._describe import _arrays
 from wengert.graph._drawing._boxes import boxes_of
+from wengert.graph._flops import summed
 from wengert.utils.checkpoint import checkpoint
 
 STEPS = (
@@ -139,16 +140,16 @@ def address(array: Any) -> int:
 def described(tensor: wengert.Tensor) -> GraphReport:
     """The report on a graph, whose parts sum up."""
     report = describe(tensor)
-    nodes = report.nodes
+    nodes, whole = report.nodes, boxes_of(report, 60)[0][0]
     for groups in (report.by_line(), report.by_module(), nodes):
         assert sum(group.nbytes for group in groups) == report.nbytes
         assert sum(group.frees for group in groups) == report.frees
+        assert summed(group.flops for group in groups) == report.flops == whole.flops
     operations = [node for node in nodes if node.state != "leaf"]
     for groups in (report.by_line(), report.by_module()):
         assert sum(group.nodes for group in groups) == len(operations)
         assert sum(group.released for group in groups) == sum(n.released for n in nodes)
     assert tensor._edge is not None
-    whole = boxes_of(report, 60)[0][0]
     both = held_by(below([tensor._edge]))
     assert (whole.nbytes, whole.leaf_bytes, whole.frees) == (
         report.nbytes, report.leaf_bytes, report.frees

@@ -21,6 +21,7 @@ from wengert.autograd._edges import GradientEdge, node_at
 from wengert.autograd._living import below
 from wengert.autograd._saved.packing import arrays_in
 from wengert.graph import _format, _tables
+from wengert.graph._flops import Flops, flops_of, summed
 from wengert.graph._memory import without_collecting
 from wengert.graph._saved import kept_by, size_of_packed
 from wengert.graph._sites import Sites, parameter_names
@@ -77,6 +78,8 @@ class NodeInfo:
             adds to `module`, and a number that no other call in the report has.
         name: of a leaf that is a parameter: its name in the module that used it first.
         output: of a node that only stands for one output of the operation below it: which.
+        flops: floating-point operations of the call and of its derivative; None where they are
+            not known, as of a released node.
     """
 
     index: int
@@ -95,6 +98,7 @@ class NodeInfo:
     calls: tuple[tuple[str, int], ...] = ()
     name: str = ""
     output: int | None = None
+    flops: Flops | None = None
 
     @property
     def released(self) -> bool:
@@ -104,7 +108,7 @@ class NodeInfo:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The nodes of one line, or of one module: how many, and their bytes."""
+    """The nodes of one line, or of one module: how many, their bytes, what they compute."""
 
     name: str
     text: str
@@ -112,6 +116,7 @@ class Group:
     nbytes: int
     frees: int
     released: int
+    flops: Flops
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +129,7 @@ class GraphReport:
         nbytes: bytes that the graph keeps; each storage once, leaves apart.
         leaf_bytes: bytes of saved storages that are those of leaves.
         frees: what a backward gives back of `nbytes`.
+        flops: floating-point operations of the calls and of a backward, as far as they are known.
     """
 
     nodes: tuple[NodeInfo, ...]
@@ -131,6 +137,7 @@ class GraphReport:
     nbytes: int
     leaf_bytes: int
     frees: int
+    flops: Flops
 
     def by_line(self) -> list[Group]:
         """The nodes by their line of code, the most bytes first."""
@@ -263,6 +270,7 @@ class _Describer:
             nbytes=sum(info.nbytes for info in infos),
             leaf_bytes=sum(of_leaves.values()),
             frees=sum(info.frees for info in infos),
+            flops=summed(info.flops for info in infos),
         )
 
     def info(self, index: int, node: Node) -> NodeInfo:
@@ -292,6 +300,7 @@ class _Describer:
             calls=calls,
             name=self.names.get(id(node), ""),
             output=node.index,
+            flops=flops_of(node),
         )
 
     def saved(self, node: Node) -> tuple[SavedInfo, ...]:
@@ -402,6 +411,7 @@ def _groups(nodes: Iterable[NodeInfo], key: Any) -> list[Group]:
             nbytes=sum(n.nbytes for n in members),
             frees=sum(n.frees for n in members),
             released=sum(n.released for n in members),
+            flops=summed(n.flops for n in members),
         )
         for (name, text), members in found.items()
     ]
@@ -417,35 +427,56 @@ def _summary(report: GraphReport) -> str:
         f" backward frees {_format.size(report.frees)}"
     )
     gone = sum(n.released for n in report.nodes)
-    return text + (f"; {gone:,} {'is' if gone == 1 else 'are'} released" if gone else "")
+    text += f"; {gone:,} {'is' if gone == 1 else 'are'} released" if gone else ""
+    forward, backward = map(_format.flops, report.flops)
+    return f"{text}; {forward} forward, {backward} backward" if any(report.flops) else text
 
 
 def _table(report: GraphReport, by: str, most: int) -> Table:
     """Numbers stand first, and what may be long last; columns that would be empty are left out."""
     whole = max(report.nbytes, 1)
-    some = any(node.released for node in report.nodes)
+    some, computed = any(node.released for node in report.nodes), any(report.flops)
+    numbers = ["bytes", "frees", *["forward", "backward"] * computed]
     if by == "node":
         nodes = [node for node in report.nodes if node.state != LEAF]
         inside = any(node.module for node in nodes[:most])
-        head = ["bytes", "frees", "op", "shape", "line"]
+        head = [*numbers, "op", "shape", "line"]
         head += ["module"] * inside + ["saves"] + ["state"] * some
-        rows = [Row(_node_row(n, inside, some), n.nbytes / whole, n.released) for n in nodes[:most]]
-        return Table(head, rows, len(nodes), {0, 1}, 0)
+        rows = [
+            Row(
+                [*_numbers(n, computed), *_node_row(n, inside, some)],
+                n.nbytes / whole,
+                n.released,
+            )
+            for n in nodes[:most]
+        ]
+        return Table(head, rows, len(nodes), set(range(len(numbers))), 0)
     if by not in ("line", "module"):
         raise ValueError(f"by must be 'line', 'module' or 'node', and is {by!r}")
     groups = report.by_line() if by == "line" else report.by_module()
     rows = [
-        Row(_group_row(g, some), g.nbytes / whole, g.released == g.nodes) for g in groups[:most]
+        Row(
+            [*_numbers(g, computed), *_group_row(g, some)],
+            g.nbytes / whole,
+            g.released == g.nodes,
+        )
+        for g in groups[:most]
     ]
-    head = ["bytes", "frees", "nodes", *["released"] * some, by]
+    head = [*numbers, "nodes", *["released"] * some, by]
     return Table(head, rows, len(groups), set(range(len(head) - 1)), 0)
+
+
+def _numbers(part: NodeInfo | Group, computed: bool) -> list[str]:
+    flops = [_format.flops(count) for count in part.flops] if part.flops else ["", ""]
+    return [_format.size(part.nbytes), _format.size(part.frees), *flops * computed]
 
 
 def _group_row(group: Group, some: bool) -> list[str]:
     return [
-        _format.size(group.nbytes), _format.size(group.frees), f"{group.nodes:,}",
-        *[f"{group.released:,}"] * some, f"{_format.short(group.name)}  {group.text}".rstrip(),
-    ]  # fmt: skip
+        f"{group.nodes:,}",
+        *[f"{group.released:,}"] * some,
+        f"{_format.short(group.name)}  {group.text}".rstrip(),
+    ]
 
 
 def _node_row(node: NodeInfo, inside: bool, some: bool) -> list[str]:
@@ -454,7 +485,6 @@ def _node_row(node: NodeInfo, inside: bool, some: bool) -> list[str]:
         for s in node.saved
     )
     return [
-        _format.size(node.nbytes), _format.size(node.frees), node.op, str(list(node.shape)),
-        _format.short(node.where), *[node.module] * inside, saves,
+        node.op, str(list(node.shape)), _format.short(node.where), *[node.module] * inside, saves,
         *[_format.short(node.state)] * some,
     ]  # fmt: skip

@@ -22,6 +22,7 @@ from wengert.graph._drawing._tree import (
     lines_of,
     tree,
 )
+from wengert.graph._flops import Flops, summed
 
 WIDTH, HEIGHT, PILL_HEIGHT = 208, 48, 24
 _LONG = 480  # the most width that a title takes
@@ -50,6 +51,7 @@ class Box:
         nbytes: bytes that its operations keep, as in `NodeInfo`.
         leaf_bytes: bytes of leaves that they keep, each storage once.
         frees: bytes that a backward gives back.
+        flops: floating-point operations of its calls and of their derivatives.
         released: how many of its operations are released.
         roots: of which roots it is a part: positions in the report's `roots`.
         opened: whether the first view shows its members.
@@ -74,6 +76,7 @@ class Box:
     nbytes: int
     leaf_bytes: int
     frees: int
+    flops: Flops
     released: int
     roots: tuple[int, ...]
     opened: bool
@@ -204,6 +207,7 @@ def _box(numbered: Numbered, k: int, opened: bool, inside: Interior | None) -> B
         nbytes=nbytes,
         leaf_bytes=sum(of_leaves.values()),
         frees=sum(n.frees for n in ops),
+        flops=summed(n.flops for n in ops),
         released=sum(n.released for n in ops),
         roots=tuple(sorted({r for n in own for r in n.roots})),
         opened=opened,
