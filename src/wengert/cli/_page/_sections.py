@@ -324,10 +324,13 @@ def memory(
         return ""
     found, calls = report.memory, len(timeline.calls)
     at = places.link(found.peak_at) if found.peak_at else "the end"
-    which = f"The first {calls:,} calls" if calls < report.backward_calls else "All calls"
+    which = "All calls in detail:"
+    if calls < report.backward_calls:
+        most = size(timeline.peak.nbytes)
+        which = f"The first {calls:,} calls, in which they held at most {most}, in detail:"
     return (
         f"<p>Graphs held at most <strong>{kept(found.peak, found.peak_leaves)}</strong>, at {at},"
-        f" and {size(found.after)} after the last backward. {which} in detail:</p>{chart.body}"
+        f" and {size(found.after)} after the last backward. {which}</p>{chart.body}"
     )
 
 

@@ -18,6 +18,11 @@ function panelOf(drawing, box, act, go) {
   ].filter(Boolean);
 }
 
+/* What a node, or a part, computes; nothing for what only moves numbers. */
+function flopsOf({ flops }) {
+  return ["forward", "backward"].map((name, k) => [name, flops?.[k] ? formatFlops(flops[k]) : ""]);
+}
+
 function facts(rows) {
   return element("dl", {}, ...rows
     .filter(([, value]) => value !== null && value !== "")
@@ -37,6 +42,7 @@ function aboutNode(drawing, node, go) {
       ["state", node.state],
       ["keeps", formatSize(node.nbytes)],
       ["backward frees", formatSize(node.frees)],
+      ...flopsOf(node),
     ]),
     element("pre", {}, `${node.where}\n${node.text}`),
     rows.length > 0 ? element("h3", {}, "saved for backward") : null,
@@ -70,6 +76,8 @@ function aboutPart(drawing, box, act, go) {
       ["keeps", formatSize(box.nbytes)],
       ["of leaves", formatSize(box.leaf_bytes)],
       ["backward frees", formatSize(box.frees)],
+      ...flopsOf(box),
+      ["time in the run", formatSeconds(box.seconds)],
     ]),
     element("p", { class: "after" }, element("button", { class: "toggle-part", click: () => act.toggle(box.index) },
       act.isOpen(box.index) ? "close" : "open")),

@@ -257,6 +257,8 @@ def tooltip(drawing: Plan, box: Box) -> str:
             f"keeps {_format.kept(box.nbytes, box.leaf_bytes)}; backward frees"
             f" {_format.size(box.frees)}"
         )
+    if any(box.flops):
+        rows.append("{} forward, {} backward".format(*map(_format.flops, box.flops)))
     if box.kind != OP and box.released:
         rows.append(f"{box.released:,} released")
     return "\n".join(
