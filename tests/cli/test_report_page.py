@@ -197,6 +197,22 @@ def test_tables_are_sorted_by_a_click(gan, open_page):
     assert head.all_inner_texts() == ["passed"]
 
 
+def test_graphs_have_the_time_of_modules_and_their_flops(gan, open_page):
+    pytest.importorskip("igraph")
+    page = open_page(gan / "out.html", viewport={"width": 1280, "height": 900})
+    page.locator("#graph-0-tab-0").click()
+    heads = page.locator("#graph-0-0 th").all_inner_texts()
+    assert heads == ["module", "nodes", "bytes", "frees", "forward", "backward"]
+    (layer,) = page.locator("#graph-0-0 tr", has_text="Critic.layers.0").all()
+    assert layer.locator("td").all_inner_texts()[4:] == ["8.2 kFLOP", "8.2 kFLOP"]
+    tree = page.frame_locator("#graph-0 iframe").locator("#overview")
+    tree.locator(".choice >> text=FLOP").click()
+    assert "Critic" in tree.locator("[role=tree]").inner_text()
+    page.locator("#hot-tab-1").click()
+    modules = page.locator("#hot-1 tbody tr td:first-child").all_inner_texts()
+    assert all(name.split(".")[0] in ("Critic", "Linear") for name in modules)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_page_fits_its_window(gan, open_page, scheme, size):

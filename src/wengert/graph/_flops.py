@@ -32,8 +32,12 @@ class Flops(NamedTuple):
 
 def summed(counts: Iterable[Flops | None]) -> Flops:
     """The sum of counts, as far as they are known."""
-    known = [count for count in counts if count is not None]
-    return Flops(sum([count[0] for count in known]), sum([count[1] for count in known]))
+    forward = backward = 0
+    for count in counts:
+        if count is not None:
+            forward += count[0]
+            backward += count[1]
+    return Flops(forward, backward)
 
 
 def flops_of(node: Node) -> Flops | None:

@@ -8,7 +8,7 @@ from html import escape
 
 from wengert.cli._data import Ending, Run, versions
 from wengert.cli._page import _sections
-from wengert.cli._page._parts import code
+from wengert.cli._page._parts import code, tabs
 from wengert.cli._page._places import Places
 from wengert.graph import _page
 from wengert.graph._drawing import _html
@@ -36,7 +36,7 @@ def page(run: Run) -> str:
     chart = None if timeline is None else fragment(timeline)
     sections = {
         "findings": ("Findings", _sections.findings(run, places)),
-        "graphs": ("Graphs", _sections.graphs(captures, places)),
+        "graphs": ("Graphs", _sections.graphs(captures, hotness, places)),
         "memory": ("Memory", _sections.memory(report, timeline, chart, places)),
         "time": ("Time", _time(run, saved, places)),
         "source": ("Source", _sections.sources(hotness, saved, places)),
@@ -78,7 +78,11 @@ def _time(run: Run, saved: dict[str, int], places: Places) -> str:
     hotness = run.seen.hotness
     if not hotness.samples:
         return ""
-    return _sections.phases(hotness) + _sections.lines(hotness, saved, places)
+    lines, modules = _sections.lines(hotness, saved, places), _sections.modules(hotness)
+    if not modules:
+        return _sections.phases(hotness) + lines
+    panels = [("by line", lines), ("by module", modules)]
+    return _sections.phases(hotness) + tabs("hot", "Time", panels, "small")
 
 
 def _head(run: Run, places: Places) -> str:

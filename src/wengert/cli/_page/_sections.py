@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from html import escape
 
@@ -29,7 +29,8 @@ from wengert.graph import Finding, Leak, Line, Report, Timeline
 from wengert.graph._captures import Capture
 from wengert.graph._describe import LEAF, GraphReport, Group, NodeInfo
 from wengert.graph._drawing._drawing import drawing_of
-from wengert.graph._format import kept, short, size
+from wengert.graph._drawing._html import html_of
+from wengert.graph._format import flops, kept, short, size
 from wengert.graph._hotness import PHASES, Hotness, Phase
 from wengert.graph._profile.page import Fragment
 
@@ -159,7 +160,7 @@ def lines(hotness: Hotness, saved: dict[str, int], places: Places) -> str:
         Column("forward", "seconds inside of wengert"),
         Column("backward", "seconds below backward and grad calls"),
         Column("other", "seconds of all the rest"),
-        Column("samples", f"looks, one every {1000 * hotness.interval:.0f} ms"),
+        Column("samples", _looks(hotness)),
         Column("saves", "bytes that the line's operations saved, in the graphs above"),
     ]
     most = max((line.total for line in hotness.lines), default=0.0)
@@ -176,6 +177,31 @@ def lines(hotness: Hotness, saved: dict[str, int], places: Places) -> str:
             count(line.samples), nbytes(saved.get(line.where, 0)),
         ])  # fmt: skip
     return table(columns, rows, "lines")
+
+
+def modules(hotness: Hotness) -> str:
+    """The modules by their time."""
+    columns = [
+        Column("module", number=False),
+        Column("share", _SHARE),
+        Column("seconds", "without those of the modules inside"),
+        Column("forward", "seconds of its calls"),
+        Column("backward", "seconds in the derivatives of what it computed"),
+        Column("samples", _looks(hotness)),
+    ]
+    whole = hotness.of_script
+    rows = [
+        [
+            text(module.name), share(module.total / whole), seconds(module.total),
+            seconds(module.forward), seconds(module.backward), count(module.samples),
+        ]
+        for module in hotness.modules
+    ]  # fmt: skip
+    return table(columns, rows) if rows else ""
+
+
+def _looks(hotness: Hotness) -> str:
+    return f"looks, one every {1000 * hotness.interval:.0f} ms"
 
 
 def sources(hotness: Hotness, saved: dict[str, int], places: Places) -> str:
@@ -203,19 +229,20 @@ def sources(hotness: Hotness, saved: dict[str, int], places: Places) -> str:
     return tabs("source", "Files", panels) if panels else ""
 
 
-def graphs(captures: Sequence[Capture], places: Places) -> str:
+def graphs(captures: Sequence[Capture], hotness: Hotness, places: Places) -> str:
     """The graphs of the first calls: each one's picture and tables."""
+    seconds = {module.name: module.total for module in hotness.modules}
     texts = [capture.text for capture in captures]
     panels = []
     for k, capture in enumerate(captures):
         alone = capture.text and texts.count(capture.text) == 1
         title = capture.text if alone else f"{capture.what}  {places.name(capture.where)}"
         title += " (refused)" * capture.refused
-        panels.append((title, _graph(capture, f"graph-{k}", places)))
+        panels.append((title, _graph(capture, f"graph-{k}", seconds, places)))
     return tabs("graph", "Backward calls", panels) if panels else ""
 
 
-def _graph(capture: Capture, name: str, places: Places) -> str:
+def _graph(capture: Capture, name: str, seconds: Mapping[str, float], places: Places) -> str:
     graph = capture.graph
     which = f"backward call {capture.call:,} of the run"
     if capture.refused:
@@ -226,34 +253,40 @@ def _graph(capture: Capture, name: str, places: Places) -> str:
     )
     if graph is None:
         return head + f'<p class="muted">{capture.nodes:,} nodes are too many to be shown.</p>'
-    leaves = sum(node.state == LEAF for node in graph.nodes)
-    facts = figures(
-        ("operations", f"{len(graph.nodes) - leaves:,}", ""),
-        ("leaves", f"{leaves:,}", ""),
-        ("saved", size(graph.nbytes), ""),
-        ("leaves saved", size(graph.leaf_bytes), ""),
-        ("backward frees", size(graph.frees), ""),
-    )
     panels = [("by module", _modules(graph))] if any(n.module for n in graph.nodes) else []
     panels += [
         ("by line", _lines(graph, places)),
         ("by node", _nodes([node for node in graph.nodes if node.state != LEAF], places)),
     ]
-    picture = _drawing(graph, f"{places.name(capture.where)}  {capture.text}")
-    return head + facts + picture + tabs(name, "Tables", panels, "small")
+    picture = _drawing(graph, f"{places.name(capture.where)}  {capture.text}", seconds)
+    return head + picture + tabs(name, "Tables", panels, "small")
 
 
-def _drawing(graph: GraphReport, title: str) -> str:
+def _drawing(graph: GraphReport, title: str, seconds: Mapping[str, float]) -> str:
     """The drawing's page in a frame, which is filled when it is first seen."""
     try:
-        page = replace(drawing_of(graph), title=title).html()
+        page = html_of(replace(drawing_of(graph), title=title), seconds)
     except ImportError as error:
-        return f'<p class="calm">{escape(_sentence(str(error)))}</p>'
+        return f'{_figures(graph)}<p class="calm">{escape(_sentence(str(error)))}</p>'
     # In single quotes: of double ones its data are full.
     quoted = page.replace("&", "&amp;").replace("'", "&#39;")
     return (
         '<iframe class="drawing" title="Drawing of the graph" sandbox="allow-scripts"'
         f" data-page='{quoted}'></iframe>"
+    )
+
+
+def _figures(graph: GraphReport) -> str:
+    """What a drawing says of the whole, where there is none."""
+    leaves = sum(node.state == LEAF for node in graph.nodes)
+    return figures(
+        ("operations", f"{len(graph.nodes) - leaves:,}", ""),
+        ("leaves", f"{leaves:,}", ""),
+        ("keeps", size(graph.nbytes), ""),
+        ("of leaves", size(graph.leaf_bytes), ""),
+        ("backward frees", size(graph.frees), ""),
+        ("forward", flops(graph.flops.forward), ""),
+        ("backward", flops(graph.flops.backward), ""),
     )
 
 
@@ -266,28 +299,38 @@ def figures(*facts: tuple[str, str, str]) -> str:
     return f'<dl class="figures">{items}</dl>'
 
 
-_BYTES = (
+_FLOPS = (
+    Column("forward", "floating-point operations of the calls"),
+    Column("backward", "floating-point operations of their derivatives"),
+)
+_NUMBERS = (
     Column("nodes"),
     Column("bytes", "that the graph keeps alive, each storage at the first node that saved it"),
     Column("frees", "what a backward gives back of that"),
+    *_FLOPS,
     Column("released", "nodes that an earlier backward has passed"),
 )
 
 
-def _bytes(group: Group) -> tuple[Cell, ...]:
-    """The cells of `_BYTES`."""
+def _numbers(group: Group) -> tuple[Cell, ...]:
+    """The cells of `_NUMBERS`."""
     sizes = nbytes(group.nbytes), nbytes(group.frees)
-    return count(group.nodes), *sizes, count(group.released)
+    return count(group.nodes), *sizes, *_flops(group), count(group.released)
+
+
+def _flops(part: Group | NodeInfo) -> tuple[Cell, ...]:
+    """The cells of `_FLOPS`."""
+    return tuple(Cell(flops(n) if n else "", n) for n in part.flops or (0, 0))
 
 
 def _modules(graph: GraphReport) -> str:
-    rows = [[text(group.name), *_bytes(group)] for group in graph.by_module()]
-    return table([Column("module", number=False), *_BYTES], rows)
+    rows = [[text(group.name), *_numbers(group)] for group in graph.by_module()]
+    return table([Column("module", number=False), *_NUMBERS], rows)
 
 
 def _lines(graph: GraphReport, places: Places) -> str:
-    rows = [[*_line(g.name, g.text, places), *_bytes(g)] for g in graph.by_line()]
-    return table([*_LINE, *_BYTES], rows)
+    rows = [[*_line(g.name, g.text, places), *_numbers(g)] for g in graph.by_line()]
+    return table([*_LINE, *_NUMBERS], rows)
 
 
 def _nodes(nodes: list[NodeInfo], places: Places) -> str:
@@ -297,6 +340,7 @@ def _nodes(nodes: list[NodeInfo], places: Places) -> str:
         Column("saves", number=False),
         Column("bytes"),
         Column("frees"),
+        *_FLOPS,
         Column("module", number=False),
         Column("line", number=False),
     ]
@@ -304,7 +348,7 @@ def _nodes(nodes: list[NodeInfo], places: Places) -> str:
         [
             text(node.op), text(_shape(node.shape)),
             text(", ".join(f"{saved.name} {_shape(saved.shape)}" for saved in node.saved)),
-            nbytes(node.nbytes), nbytes(node.frees), text(node.module),
+            nbytes(node.nbytes), nbytes(node.frees), *_flops(node), text(node.module),
             Cell(places.link(node.where)),
         ]
         for node in nodes

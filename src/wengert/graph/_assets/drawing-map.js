@@ -25,7 +25,7 @@ class Minimap {
   /* `seen`: left, top, right, bottom of what is in view. */
   show(placed, opened, [left, top, right, bottom]) {
     const { canvas } = this;
-    const all = left <= 0 && top <= 0 && right >= placed.width && bottom >= placed.height;
+    const all = left <= 1 && top <= 1 && right >= placed.width - 1 && bottom >= placed.height - 1;
     canvas.hidden = all;
     if (all) {
       return;

@@ -207,7 +207,7 @@ def _box(numbered: Numbered, k: int, opened: bool, inside: Interior | None) -> B
         nbytes=nbytes,
         leaf_bytes=sum(of_leaves.values()),
         frees=sum(n.frees for n in ops),
-        flops=summed(n.flops for n in ops),
+        flops=summed([n.flops for n in ops]),
         released=sum(n.released for n in ops),
         roots=tuple(sorted({r for n in own for r in n.roots})),
         opened=opened,
