@@ -6,7 +6,7 @@ import os
 import shlex
 from html import escape
 
-from wengert.cli._data import Ending, Run, versions
+from wengert.cli._data import Ending, Run, text_at, versions
 from wengert.cli._page import _sections
 from wengert.cli._page._parts import code, tabs
 from wengert.cli._page._places import Places
@@ -117,5 +117,5 @@ def _ending(ending: Ending, places: Places) -> str:
         return ""
     at = ""
     if ending.where:
-        at = f"<p class='at'>{places.link(ending.where)} {code(places.text(ending.where))}</p>"
+        at = f"<p class='at'>{places.link(ending.where)} {code(text_at(ending.where))}</p>"
     return f'<div class="card ending">{at}<pre>{escape(ending.text)}</pre></div>'

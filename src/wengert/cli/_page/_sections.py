@@ -7,7 +7,7 @@ from dataclasses import replace
 from html import escape
 
 from wengert.autograd._errors import OF_IMAGES
-from wengert.cli._data import Run
+from wengert.cli._data import Run, text_at
 from wengert.cli._page._parts import (
     Cell,
     Column,
@@ -34,7 +34,7 @@ from wengert.graph._format import flops, kept, short, size
 from wengert.graph._hotness import PHASES, Hotness, Phase
 from wengert.graph._profile.page import Fragment
 
-_KINDS = {
+KINDS = {
     "growing-graph": "The graph grows from call to call",
     "needless-retain": "A graph is retained for nothing",
     "second-backward": "A second backward through a released graph",
@@ -84,8 +84,8 @@ def _calm(run: Run) -> str:
 def _leak(calls: int, leak: Leak, places: Places) -> str:
     what = str(leak).partition("\n")[0].removeprefix(leak.held)
     remedy = code(leak.remedy) if is_code(leak.remedy) else escape(leak.remedy)
-    return _card(
-        f'{_KINDS["leak"]} <span class="muted">seen after {calls:,} backward calls</span>',
+    return card(
+        f'{KINDS["leak"]} <span class="muted">seen after {calls:,} backward calls</span>',
         (places.link(leak.where), code(leak.line)),
         ("instead", remedy),
         ("", f"<code>{escape(leak.held)}</code>{escape(what)}."),
@@ -93,9 +93,9 @@ def _leak(calls: int, leak: Leak, places: Places) -> str:
 
 
 def _finding(found: Finding, places: Places) -> str:
-    return _card(
-        escape(_KINDS.get(found.kind, found.kind)) + _times(found.times),
-        (places.link(found.where), code(places.text(found.where))),
+    return card(
+        escape(KINDS.get(found.kind, found.kind)) + _times(found.times),
+        (places.link(found.where), code(text_at(found.where))),
         ("", escape(_sentence(found.text))),
         *((escape(label), _fact(fact, places)) for label, fact in found.facts),
         *(("" if k else _remedy(found), escape(r)) for k, r in enumerate(found.remedies)),
@@ -115,7 +115,7 @@ def _fact(fact: str, places: Places) -> str:
     return f"<code>{escape(what)}</code> at {places.link(where)} {code(line)}"
 
 
-def _card(title: str, *facts: tuple[str, str]) -> str:
+def card(title: str, *facts: tuple[str, str]) -> str:
     rows = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in facts)
     return f'<article class="card finding"><h3>{title}</h3><dl>{rows}</dl></article>'
 
