@@ -117,7 +117,7 @@ class Watch:
         leaks.sort(key=lambda leak: leak.nbytes, reverse=True)
         if any(leak.kind in ("sum", "average", "state") for leak in leaks):  # says more of the same
             others = [found for found in others if found.kind != "growing-graph"]
-        found = [Finding("leak", leak.where, 1, leak.text) for leak in leaks]
+        found = [_leak(leak) for leak in leaks]
         return [*found, *self._unreached.findings(), *self._unused, *others]
 
     def _observe(self, walk: Walk, when: str) -> None:
@@ -177,6 +177,12 @@ class Watch:
             return False
         _, nodes = alive(things)
         return any(node.seq <= self._marks[0] and not is_released(node) for node in nodes)
+
+
+def _leak(leak: Leak) -> Finding:
+    """A leak beside other findings; where it was stored stands there already."""
+    text, *_ = str(leak).partition("\n")
+    return Finding("leak", leak.where, 1, text, remedies=(leak.remedy,))
 
 
 def _unused() -> list[Finding]:
