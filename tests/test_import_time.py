@@ -74,6 +74,7 @@ def test_run_loads_what_counts_operations_and_no_other_view_of_graphs(tmp_path: 
     found = set(done.stdout.split())
     assert {n for n in found if n.startswith("wengert.graph.")} == {
         "wengert.graph._format",
+        "wengert.graph._looks",
         "wengert.graph._memory",
         "wengert.graph._nodes",
         "wengert.graph._recorder",

@@ -54,25 +54,24 @@ def node_at(edge: GradientEdge, roots: list[Node]) -> Node:
         raise TypeError(f"GradientEdge: expected a node, but got {type(node).__name__}")
     if isinstance(token, Output) and token.output() == (node, index):
         return token
-    shapes = _shapes(node)
-    count = 1 if shapes is None else len(shapes)
-    if not 0 <= index < count:
+    part, shapes = _outputs(node)
+    if not 0 <= index < len(shapes):
         raise IndexError(
             f"GradientEdge: output_nr {index} is out of range for {node.name()}, which has"
-            f" {count} output(s)"
+            f" {len(shapes)} output(s)"
         )
-    if shapes is None:
+    if part is None:
         return node
-    return _find(node, index, roots) or output_of(Output, node, index, shapes[index])
+    return _find(node, index, roots) or output_of(part, node, index, shapes[index])
 
 
-def _shapes(node: Node) -> list[tuple[int, ...]] | None:
-    """The shapes of the outputs, if each of them has a node of its own."""
+def _outputs(node: Node) -> tuple[type[Output] | None, list[tuple[int, ...]]]:
+    """The class of the nodes of the outputs, if they have some of their own, and their shapes."""
     if isinstance(node, SeveralNode):
-        return node.shapes
+        return node.part, node.shapes
     if isinstance(node, FunctionNode) and len(node.shapes) > 1:
-        return [() if described is None else described[0] for described in node.shapes]
-    return None
+        return node.part, [() if one is None else one[0] for one in node.shapes]
+    return None, [node.shape]
 
 
 def _find(node: Node, index: int, roots: list[Node]) -> Node | None:

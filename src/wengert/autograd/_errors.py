@@ -71,14 +71,21 @@ def called(call: Call | Cut | None) -> str:
 
 
 def name_of(node: Node) -> str:
-    """The name of a node's operation, as it was called."""
-    return name_of_kind(type(node))
+    """The public name of a node's operation: that of the function that was called."""
+    name = name_of_kind(type(node))
+    return f"{name}{len(node.shape) - 2}d" if name in OF_IMAGES else name
 
 
 def name_of_kind(kind: type[Node]) -> str:
-    """The name of the operation whose nodes are of a class."""
-    named = getattr(kind, "op", kind)
-    return getattr(named, "called", "") or kind.__name__.removesuffix("Backward0")
+    """The name of the operation whose nodes are of a class; of a Function that of its class."""
+    named = getattr(kind, "op", None) or kind
+    return getattr(named, "called", "") or kind.__name__.removesuffix("Backward")
+
+
+# Operations for any number of dimensions, which is a part of their public names.
+OF_IMAGES = frozenset(
+    ("adaptive_max_pool", "avg_pool", "conv", "conv_transpose", "max_pool", "max_unpool")
+)
 
 
 def origin(node: Node) -> str:

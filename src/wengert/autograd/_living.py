@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
@@ -16,10 +17,18 @@ def alive(objects: Sequence[Any]) -> tuple[list[Tensor], list[Node]]:
     kinds = {kind for kind in set(map(type, objects)) if issubclass(kind, (Tensor, Node))}
     found = [thing for thing in objects if type(thing) in kinds]
     tensors = [thing for thing in found if issubclass(type(thing), Tensor)]
-    operations = [n for n in found if issubclass(type(n), Node) and type(n) is not Leaf]
-    # One that another thread is just making has no number yet: it is in no graph.
-    nodes = [node for node in operations if hasattr(node, "seq")]
-    return tensors, sorted(nodes, key=by_seq)
+    nodes = [n for n in found if issubclass(type(n), Node) and type(n) is not Leaf]
+    return tensors, sorted(whole_ones(nodes), key=by_seq)
+
+
+def whole_ones(nodes: Iterable[Node]) -> list[Node]:
+    """Nodes without those that another thread is just making: these are in no graph yet."""
+    return list(filter(_is_whole, nodes) if threading.active_count() > 1 else nodes)
+
+
+def _is_whole(node: Node) -> bool:
+    names = ("seq", "edges", "state", *[slot for slot, _ in node.saved])
+    return all(hasattr(node, name) for name in names)
 
 
 def cuts_of(tensors: Iterable[Tensor], more: Iterable[RawCut] = ()) -> list[Cut]:

@@ -1,4 +1,4 @@
-"""The command line: ``wengert run``, ``wengert show``, ``wengert explain``."""
+"""The command line: ``wengert run``, ``wengert compare``, ``wengert show``, ``wengert explain``."""
 
 from __future__ import annotations
 
@@ -31,6 +31,12 @@ def _dispatch(parser: argparse.ArgumentParser, options: argparse.Namespace) -> i
         from wengert.cli._explain import explain
 
         status = explain(options.id)
+        sys.stdout.flush()
+        return status
+    if options.command == "compare":
+        from wengert.cli._compare import compare
+
+        status = compare(options.before, options.after, options.report)
         sys.stdout.flush()
         return status
     if options.command == "run":
@@ -70,6 +76,17 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--report-json", metavar="FILE", help="write the same as data")
     run.add_argument("target", nargs=argparse.REMAINDER, metavar="SCRIPT", help="and its arguments")
     run.set_defaults(parser=run)
+
+    compare = commands.add_parser(
+        "compare",
+        help="compare two runs",
+        description="Print what has changed between two runs whose data `wengert run --report-json`"
+        " wrote: time, memory and floating-point operations by line and module, and which findings"
+        " are new or gone.",
+    )
+    compare.add_argument("before", metavar="BEFORE", help="the data of the earlier run")
+    compare.add_argument("after", metavar="AFTER", help="the data of the later run")
+    compare.add_argument("--report", metavar="FILE", help="write it all to an HTML page")
 
     show = commands.add_parser(
         "show",

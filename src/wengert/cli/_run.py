@@ -40,8 +40,8 @@ def run(
     """Run a script or module with its arguments; returns 0, or leaves as the script left."""
     compat.install()
     report, report_json = _output(report), _output(report_json)
-    watch = _watch() if report or report_json else None
     recorder = Recorder()
+    watch = _watch(recorder) if report or report_json else None
     recorder.start()
     started, process = time.perf_counter(), os.getpid()
     began, folder = time.strftime("%Y-%m-%d %H:%M:%S"), _folder(target[0], module)
@@ -53,10 +53,9 @@ def run(
     if os.getpid() == process:  # not in a child that the script forked
         recorder.stop()
         seconds = time.perf_counter() - started
+        seen = None if watch is None else watch.stop()
         found = recorder.report()
-        seen = None
         if watch is not None:
-            seen = watch.stop()
             found.findings = watch.findings(found.findings)
         done = Run(
             script=target[0], arguments=tuple(target[1:]), file=file, folder=folder, began=began,
@@ -77,10 +76,10 @@ def _folder(target: str, module: bool) -> str:
     return path if os.path.isdir(path) else os.path.dirname(path)
 
 
-def _watch() -> Watch:
+def _watch(recorder: Recorder) -> Watch:
     from wengert.cli._watch import Watch
 
-    return Watch()
+    return Watch(recorder)
 
 
 def _output(file: str | None) -> str | None:

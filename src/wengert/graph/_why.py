@@ -53,7 +53,7 @@ class Keeper:
         made: the operation that made it, its module and its line.
         shape: its shape.
         nodes: how many of the graph's operations it keeps.
-        nbytes: the bytes that those keep, parameters apart.
+        nbytes: the bytes that those keep, leaves apart.
         holders: the names through which the program holds it.
     """
 
@@ -316,7 +316,7 @@ def _keepers(root: Node) -> list[Keeper]:
     """The tensors from which the operations below a node are reached, and who holds them."""
     if is_released(root):
         return []
-    graph = [node for node in below([root]) if type(node) is not Leaf]
+    graph = [n for n in below([root]) if type(n) is not Leaf and not is_released(n)]
     tensors, nodes = alive(gc.get_objects())
     reaching = {id(node) for node in graph}
     for node in nodes:
@@ -330,7 +330,7 @@ def _keepers(root: Node) -> list[Keeper]:
     things.sort(key=lambda thing: by_seq(thing[1]))
     search = Search([thing for thing, _ in things])
     found = [_keeper(thing, node, graph, search) for thing, node in things]
-    return sorted(found, key=lambda k: k.nbytes, reverse=True)[:_KEEPERS]
+    return sorted(found, key=lambda k: (k.nbytes, k.nodes), reverse=True)[:_KEEPERS]
 
 
 def _keeper(thing: Any, node: Node, graph: list[Node], search: Search) -> Keeper:

@@ -209,6 +209,7 @@ class SeveralNode(Node):
     kept: Any
     shapes: list[tuple[int, ...]]
     rule: Callable[[list[Any], Any], Any]
+    part: type[Output]
 
     def pullback(self, g: Partial) -> tuple[Any, ...]:
         """The gradient of the input from those of the outputs; missing ones are zeros."""
@@ -252,8 +253,8 @@ def with_outputs(
 
     def declare(forward: Callable[..., tuple[list[Array], Any]]) -> Callable[..., Any]:
         body = {"__slots__": (), "called": forward.__name__.strip("_")}
-        whole = type(label, (SeveralNode,), body | {"rule": staticmethod(rule)})
-        part = type(label, (Output,), body)
+        whole: type[Any] = type(label, (SeveralNode,), body | {"rule": staticmethod(rule)})
+        whole.part = part = type(label, (Output,), body)
         op = SeveralOp(forward, whole, part, batch)
 
         @wraps(forward)

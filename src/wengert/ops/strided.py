@@ -177,6 +177,7 @@ class CopySlices(Node):
 
     __slots__ = ("layout", "window")
 
+    called = "copy_"
     layout: Window
     window: Window
 

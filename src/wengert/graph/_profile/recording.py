@@ -37,14 +37,15 @@ _GAP = 16  # nodes that a walk may have left unreleased before one that it has r
 
 
 class Reading(NamedTuple):
-    """How nodes of a class are read: the number of the class, and what gets its saved values."""
+    """How nodes of a class are read: the number of its name, and what gets its saved values."""
 
     kind: int
     read: Callable[[Any], Any]
     one: bool  # whether that is a single value, not a tuple
+    of_images: bool  # whether it has three names, for one, two and three dimensions
 
 
-LEAF = Reading(-1, attrgetter("tensor"), True)
+LEAF = Reading(-1, attrgetter("tensor"), True, False)
 
 
 class Kinds(dict[type, "Reading | None"]):
@@ -60,8 +61,10 @@ class Kinds(dict[type, "Reading | None"]):
             reading = LEAF
         elif issubclass(kind, Node) and kind.saved:
             slots = [slot for slot, _ in kind.saved]
-            reading = Reading(len(self.names), attrgetter(*slots), len(slots) == 1)
-            self.names.append(_errors.name_of_kind(kind))
+            name = _errors.name_of_kind(kind)
+            of_images = name in _errors.OF_IMAGES
+            reading = Reading(len(self.names), attrgetter(*slots), len(slots) == 1, of_images)
+            self.names += [f"{name}{d}d" for d in (1, 2, 3)] if of_images else [name]
         self[kind] = reading
         return reading
 
@@ -357,7 +360,8 @@ class Recording:
 
     def _entry(self, number: int, node: Node, reading: Reading, module: int) -> bool:
         """Write down what a node holds; whether it holds anything."""
-        kind, read, one = reading
+        kind, read, one, of_images = reading
+        kind += of_images and len(node.shape) - 3
         value = read(node)
         if one and type(value) is np.ndarray and value.base is None:  # most nodes
             self.log.append((number, node.code, node.lasti, module, kind, id(value), value.nbytes))

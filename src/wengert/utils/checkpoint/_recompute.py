@@ -126,6 +126,7 @@ class Inputs(Node):
 
     __slots__ = ("inner", "s_tensors")
 
+    called = "checkpoint"
     saved = (("s_tensors", None),)
     inner: list[Node | None]
     s_tensors: list[Any]

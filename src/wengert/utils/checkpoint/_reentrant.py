@@ -127,4 +127,6 @@ class _OfWholeWalks(FunctionNode):
 
 
 _node = CheckpointFunction._backward_cls
-CheckpointFunction._backward_cls = type(_node.__name__, (_OfWholeWalks, _node), {"__slots__": ()})
+CheckpointFunction._backward_cls = type(
+    _node.__name__, (_OfWholeWalks, _node), {"__slots__": (), "called": "checkpoint"}
+)
