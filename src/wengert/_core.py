@@ -166,7 +166,13 @@ class Tracer(Tensor, unwrapped=False):
         cut: Tensor = self.level.detach(self)
         return cut
 
-    data = property(detach)
+    def _replace_memory(self, value: Any) -> None:
+        raise RuntimeError(
+            "inside of a function that is being transformed, the memory of a tensor cannot be"
+            " replaced (.data =, resize_(), set_()): make a new tensor, or write to its elements"
+        )
+
+    data = property(detach, _replace_memory)
 
 
 def shape_of(tensor: Tensor) -> tuple[int, ...]:

@@ -21,7 +21,6 @@ from wengert.autograd._edges import GradientEdge, dtype_below, node_at, referenc
 from wengert.autograd._engine import Walk
 from wengert.autograd._hooks import run_posthooks, shown
 from wengert.autograd._mode import enable_grad
-from wengert.autograd._transforms.dual import Dual
 from wengert.autograd._transforms.levels import transforming
 from wengert.ops._operands import cast
 
@@ -217,7 +216,7 @@ def _start(
         if isinstance(root, GradientEdge):
             node, dtype = node_at(root, nodes), None
             shape = node.shape
-        elif isinstance(root, Tracer) and not isinstance(root, Dual):
+        elif isinstance(root, Tracer) and not root.level.eager:
             raise _errors.inside_transform(walk.call)
         elif root._edge is None:
             raise _errors.no_graph(i, root, walk.call)

@@ -248,6 +248,22 @@ def inside_transform(call: Call) -> GraphError:
     ))  # fmt: skip
 
 
+def asked_inside_transform(what: str) -> GraphError:
+    """The error of a tensor that is to be a leaf inside a function that is being transformed."""
+    return GraphError(message(
+        "inside-transform",
+        f"You are attempting to call Tensor.{what} (or perhaps using torch.autograd.functional.*"
+        " APIs) inside of a function being transformed by a functorch transform. This is"
+        " unsupported: the transform's derivatives would not pass that tensor.",
+        [("this call", here(what))],
+        [
+            "inside, use torch.func.grad, vjp, jacrev, jacfwd or hessian",
+            "of torch.autograd.functional, use the functions with create_graph=True",
+            f"call {what} outside of the transformed function",
+        ],
+    ))  # fmt: skip
+
+
 def non_scalar(shape: tuple[int, ...], node: Node, call: Call) -> NonScalarRootError:
     """The error of a root with several elements and no `gradient=`."""
     return NonScalarRootError(message(

@@ -11,6 +11,7 @@ import numpy as np
 from wengert import _dtypes
 from wengert._core import Tensor, Tracer, memory_of, tensors, wrap
 from wengert._dtypes import inexact
+from wengert._storage import owner as _owner
 from wengert.kernels._jit import Written
 from wengert.kernels.shapes import unbroadcast
 
@@ -55,9 +56,17 @@ def foreign(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
         return op(operands(op, *inputs) if op.mixed and len(inputs) > 1 else inputs, params)
     if op.mixed and differ and len(inputs) > 1:
         inputs = tuple(operands(op, *inputs))
+    return _at_level(level, op, inputs, params)
+
+
+def _at_level(level: Any, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """A call with tracers among its inputs, on operands of one dtype."""
     if op.floats and not any(memory_of(x).dtype in inexact for x in inputs if _is_tensor(x)):
         inputs = tuple(to_float(*inputs))
-    return level.apply(op, inputs, params)
+    result = level.apply(op, inputs, params)
+    if op.view:
+        show(result, inputs[0])
+    return result
 
 
 def apply(function: Any, op: Op, inputs: Iterable[Any], params: Iterable[Any]) -> Any:
@@ -249,13 +258,14 @@ def _broadcast_message(name: str, shapes: list[tuple[int, ...]]) -> str | None:
 
 def show(view: Tensor, source: Any) -> None:
     """Note that `view` may show the memory of `source`, so that in-place writes reach both."""
-    if type(source) not in tensors:
-        return
     root = getattr(source, "_root", source)
-    base = root._array.base
-    owner = base if isinstance(base, np.ndarray) else root._array
-    if view._array.base is not owner and view._array is not root._array:
-        return  # the operation had to copy
+    if type(source) in tensors:
+        base = root._array.base
+        owner = base if isinstance(base, np.ndarray) else root._array
+        if view._array.base is not owner and view._array is not root._array:
+            return  # the operation had to copy
+    elif not _shown_by_tracer(view, source):
+        return
     view._root = root
     views = getattr(root, "_views", None)
     if views is None:
@@ -264,6 +274,13 @@ def show(view: Tensor, source: Any) -> None:
     views.append(weakref.ref(view))
     if len(views) & (len(views) - 1) == 0:  # a power of two: time to drop the dead
         views[:] = [v for v in views if v() is not None]
+
+
+def _shown_by_tracer(view: Any, source: Any) -> bool:
+    """Whether both are tracers of one level, and show the same memory."""
+    if not (isinstance(view, Tracer) and isinstance(source, Tracer)) or view is source:
+        return False
+    return view.level is source.level and _owner(memory_of(view)) is _owner(memory_of(source))
 
 
 def sum_to(g: Any, shape: tuple[int, ...]) -> Any:

@@ -262,6 +262,8 @@ def with_outputs(
             if type(input) not in tensors:
                 if isinstance(input, Tracer):
                     several: tuple[Any, ...] = input.level.apply_several(op, input, params)
+                    for output in several:
+                        show(output, input)
                     return several
                 return tuple(forward(input, *params)[0])
             arrays, kept = forward(input._array, *params)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
+from math import prod
+from operator import mul
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wengert import kernels
-from wengert._core import Tensor, wrap
+from wengert._core import Tensor, memory_of, wrap
 from wengert._dtypes import of_numpy
 from wengert.kernels._jit import LARGE
 from wengert.kernels.axes import axis_of
 from wengert.ops._batching import Batch
 from wengert.ops._declare import Value, primitive
 from wengert.ops._variadic import require_tensor
+from wengert.ops.complexes import conj
 from wengert.ops.indexing import elementwise_batch, elementwise_key, gather, with_dims
 from wengert.ops.rounding import no_slope, or_zeros
 from wengert.ops.selection import clamp_min, drop, keep
@@ -259,7 +263,7 @@ def _own_gradient(
     if not include_self:
         return _scatter_number(g, dim, index, 0)
     if reduce == "prod":
-        return g * _scatter_combined(_ones(input), dim, index, src, "prod", True)
+        return g * conj(_scatter_combined(_ones(input), dim, index, src, "prod", True))
     own, _, reached = _reached(input, dim, index, src, out, include_self)
     return keep(g / reached, own)
 
@@ -308,16 +312,58 @@ def _used(src: Any, index: Any) -> Any:
 def _product_gradient(
     g: Any, input: Any, dim: int, index: Any, src: Any, out: Any, include_self: bool
 ) -> Any:
-    """The product of the other factors; where one alone is zero, without dividing by it."""
+    """The product of the other factors; to zeros without dividing by them."""
     used = _used(src, index)
-    ones, none = _ones(used), no_slope(out)
+    ones = _ones(used)
     zero = used == 0
-    zeros = scatter_add(none, dim, index, keep(ones, zero))
-    single = zero & (gather(zeros, dim, index) == 1)
-    without = used + keep(ones, zero)
-    others = _scatter_combined(input, dim, index, used + keep(ones, single), "prod", include_self)
-    direct = keep(gather(g * others, dim, index), single)
-    return direct + drop(gather(g * out, dim, index) / without, zero)
+    nonzero = drop(used, zero) + keep(ones, zero)
+    rest = _scatter_combined(input, dim, index, nonzero, "prod", include_self)
+    others = gather(rest, dim, index) * _other_zeros(used, zero, dim, index, no_slope(out))
+    back = gather(g, dim, index)
+    return keep(back * conj(others), zero) + drop(
+        back * conj(gather(out, dim, index) / nonzero), zero
+    )
+
+
+def _other_zeros(used: Any, zero: Any, dim: int, index: Any, none: Any) -> Any:
+    """For each zero the product of the other zeros that come to its place.
+
+    It is 0 or 1, but its derivatives are not those of a constant: place by place the zeros are
+    counted, and those of one count are a factor of their own.
+    """
+    ones = _ones(used)
+    counts = scatter_add(none, dim, index, keep(ones, zero))
+    most = int(_values(counts).max(initial=0).real)
+    if not isinstance(used, Tensor) or most < 2:
+        return keep(ones, gather(counts, dim, index) == 1)
+    factors, firsts = [], []
+    for _ in range(most):
+        first = _first_of_each(zero, dim, index, none)
+        one_there = scatter_add(none, dim, index, keep(ones, first))
+        factors.append(scatter_add(none, dim, index, keep(used, first)) + (1 - one_there))
+        firsts.append(first)
+        zero = zero & ~first
+    before = [none + 1, *accumulate(factors[:-1], mul)]
+    after = [none + 1, *accumulate(factors[:0:-1], mul)]
+    return sum(
+        keep(gather(b * a, dim, index), first)
+        for b, a, first in zip(before, reversed(after), firsts, strict=True)
+    )
+
+
+def _first_of_each(mask: Any, dim: int, index: Any, like: Any) -> Any:
+    """The first of the elements of a mask that come to each place."""
+    size = prod(mask.shape)
+    order = wrap(np.arange(size).reshape(tuple(mask.shape)))
+    numbers = order + size * (~mask)
+    lowest = _scatter_combined(
+        wrap(np.full(tuple(like.shape), size)), dim, index, numbers, "amin", True
+    )
+    return mask & (gather(lowest, dim, index) == order)
+
+
+def _values(value: Any) -> np.ndarray:
+    return memory_of(value) if isinstance(value, Tensor) else value
 
 
 __all__ = ["scatter", "scatter_add", "scatter_reduce"]

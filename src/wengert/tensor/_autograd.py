@@ -19,6 +19,7 @@ from wengert.autograd import _errors
 from wengert.autograd._backward import backward as _backward
 from wengert.autograd._errors import made
 from wengert.autograd._hooks import RemovableHandle, registered
+from wengert.autograd._transforms.levels import transforming
 from wengert.ops._operands import show
 from wengert.ops.shape import view_as
 
@@ -26,10 +27,22 @@ from wengert.ops.shape import view_as
 def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
     """Ask for this leaf's gradient, or stop asking; returns the tensor.
 
+    RuntimeError inside of a function that `wengert.func` or `vmap` transforms, whose derivatives
+    would not know of it.
+
     >>> import wengert
     >>> wengert.zeros(2).requires_grad_().requires_grad
     True
     """
+    if transforming():
+        raise _errors.asked_inside_transform("requires_grad_()")
+    _set_requires_grad(self, requires_grad)
+    return self
+
+
+def _set_requires_grad(self: Tensor, requires_grad: bool) -> None:
+    if isinstance(self, Tracer) and not self.level.eager and requires_grad != self.requires_grad:
+        raise _errors.asked_inside_transform("requires_grad_()")
     if not requires_grad:
         if self._edge is not None and self._edge.edges:
             raise RuntimeError(message(
@@ -54,11 +67,6 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
                 of_numpy[self._array.dtype], "requires_grad = True",
             ))  # fmt: skip
         self._edge = leaf_of(self)
-    return self
-
-
-def _set_requires_grad(self: Tensor, value: bool) -> None:
-    requires_grad_(self, value)
 
 
 def _is_leaf(self: Tensor) -> bool:
@@ -143,6 +151,9 @@ def detach_(self: Tensor) -> Tensor:
                 "detach the tensor that it is a view of, before the view is made",
             ],
         ))  # fmt: skip
+    if isinstance(self, Tracer):
+        self.level.cut(self)
+        return self
     self._cut = cut_at("detach_()", self)
     self._edge = None
     return self
@@ -211,6 +222,8 @@ def retain_grad(self: Tensor) -> None:
                 "a result: some input must require grad, and no detach() or no_grad come between",
             ],
         ))  # fmt: skip
+    if transforming():
+        raise _errors.asked_inside_transform("retain_grad()")
     if not _is_leaf(self):
         state_of(self._edge).retain = weakref.ref(self)
 
