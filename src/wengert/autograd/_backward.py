@@ -69,12 +69,12 @@ def backward(
         if walk.retained:
             walk.final |= walk.retained
             walk.retained.clear()
-        commit(walk.final)
+        _commit(walk, walk.final)
     except BaseException:
         walk.interrupted()
         raise
-    for run in after:  # all gradients are in place, should one of these raise
-        run()
+    if after:  # all gradients are in place, should one of these raise
+        walk.call_recording(_run_all, after)
 
 
 def grad(
@@ -129,7 +129,7 @@ def grad(
     try:
         walk.go(nodes, seeds, set(edges), accept)
         if walk.retained:
-            commit(walk.retained)
+            _commit(walk, walk.retained)
     except BaseException:
         walk.interrupted()
         raise
@@ -311,6 +311,18 @@ def _post_hooks(walk: Walk) -> list[Callable[[], Any]]:
         if state.node_hooks:
             after.append(partial(run_posthooks, state, (), (shown(g),)))
     return after
+
+
+def _commit(walk: Walk, gradients: dict[Node, Any]) -> None:
+    if walk.create_graph:  # the sums with what is in `.grad` are recorded, too
+        walk.call_recording(commit, gradients)
+    else:
+        commit(gradients)
+
+
+def _run_all(after: list[Callable[[], Any]]) -> None:
+    for run in after:
+        run()
 
 
 def _run_post_hook(hook: Callable[[Tensor], Any], tensor: Tensor) -> None:
