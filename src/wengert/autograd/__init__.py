@@ -23,6 +23,7 @@ from wengert.autograd._mode import set_grad_enabled as set_grad_enabled
 from wengert.autograd.gradcheck import gradcheck as gradcheck
 from wengert.autograd.gradcheck import gradgradcheck as gradgradcheck
 from wengert.autograd.variable import Variable as Variable
+from wengert.autograd.variable import variable as variable
 
 # Loaded when first named.
 _LAZY_MODULES = frozenset({

@@ -34,4 +34,17 @@ class Variable(metaclass=_VariableMeta):
         return result
 
 
-__all__ = ["Variable"]
+def variable(*args: Any, **kwargs: Any) -> Any:
+    """RuntimeError: `wengert.tensor` makes tensors.
+
+    >>> import wengert
+    >>> try:
+    ...     wengert.autograd.variable([1.0])
+    ... except RuntimeError as error:
+    ...     print(error)
+    torch.autograd.variable(...) is deprecated, use torch.tensor(...) instead
+    """
+    raise RuntimeError("torch.autograd.variable(...) is deprecated, use torch.tensor(...) instead")
+
+
+__all__ = ["Variable", "variable"]
