@@ -221,6 +221,7 @@ class Node:
 
     register_hook: Any  # these two by `autograd._hooks`
     register_prehook: Any
+    _derivative: Any  # by `autograd._node_calls`
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Name what an operation's nodes keep as PyTorch does: `node._saved_other`."""
@@ -234,6 +235,19 @@ class Node:
                 setattr(cls, f"_saved_{name}", SavedSlot(slot, raw=False))
                 if slot in arrays:
                     setattr(cls, f"_raw_saved_{name}", SavedSlot(slot, raw=True))
+
+    def __call__(self, *grad_outputs: Any) -> Any:
+        """The gradients of the inputs from one for each output, apart from any walk.
+
+        None for an input without one; not in a tuple if there is one input only. Recorded where
+        operations are; no hook runs, and saved values stay. `AccumulateGrad` adds to ``.grad``.
+
+        >>> import wengert
+        >>> x = wengert.tensor([1.0, 2.0], requires_grad=True)
+        >>> (x * 3).grad_fn(wengert.ones(2))
+        (tensor([3., 3.]), None)
+        """
+        return self._derivative(*grad_outputs)
 
     def pullback(self, g: Any) -> tuple[Any, ...]:
         """The gradients of the inputs that want one, None for the others."""

@@ -893,7 +893,7 @@ class TensorMethods:
     def numel(self) -> _int:
         """The number of elements."""
     def numpy(self, *, force: _bool = False) -> np.ndarray:
-        """The tensor's memory as a NumPy array; with `force`, whatever the tensor requires."""
+        """The tensor's memory as a NumPy array."""
     def outer(self, vec2: Operand) -> Tensor:
         """Products of each element of one 1-D tensor with each of another."""
     @property

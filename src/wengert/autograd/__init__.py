@@ -3,6 +3,7 @@
 from importlib import import_module as _import_module
 from typing import Any as _Any
 
+from wengert.autograd import _node_calls as _node_calls
 from wengert.autograd._backward import backward as backward
 from wengert.autograd._backward import grad as grad
 from wengert.autograd._errors import GraphError as GraphError
