@@ -22,7 +22,7 @@ import numpy as np
 
 from wengert import _core
 from wengert._dtypes import inexact
-from wengert.ops import _fuse, _numpy_names, _operands
+from wengert.ops import _fuse, _numpy_names, _older, _operands
 
 if TYPE_CHECKING:
     from wengert.ops._declare import Op
@@ -257,9 +257,8 @@ def apply_source(op: Op, layout: Layout) -> str:
     return APPLY.format(
         name=op.name,
         signature=_signature(op),
-        guard=indent(_numpy_names.guard(op.called, _defaults(op)), "    ")
-        if op.numpy_names
-        else "",
+        guard=_older.guard(op)
+        + (indent(_numpy_names.guard(op.called, _defaults(op)), "    ") if op.numpy_names else ""),
         unwrap="".join((UNWRAP if i in diff else UNWRAP_VALUE).format(i=i) for i in op.inputs),
         only_arrays=" and ".join(f"v_{i} is {i}" for i in op.inputs),
         all_arrays=" and ".join(f"isinstance({i}, array_like)" for i in _required(op)),
@@ -306,7 +305,7 @@ def _signature(op: Op) -> str:
     starred = False
     for name, p in op.signature.parameters.items():
         if p.kind is Parameter.KEYWORD_ONLY and not starred:
-            parts += [*behind, "*"]
+            parts += [*behind, "*older" if op.older else "*"]
             starred = True
         if name in late:
             parts.append(f"{name}=...")
@@ -587,6 +586,7 @@ _SCOPE: dict[str, Any] = {
     "ndarray": np.ndarray,
     "asarray": np.asarray,
     "inexact": inexact,
+    "reordered": _older.reordered,
     "watched": watched,
     **{n: getattr(_core, n) for n in _CORE_NAMES},
     **{n: getattr(_operands, n) for n in _OPERAND_NAMES},
@@ -594,6 +594,6 @@ _SCOPE: dict[str, Any] = {
 # Names that `apply` uses beside those of the op: no argument may hide one of them.
 TAKEN = frozenset({
     *_SCOPE, "op", "forward", "defaults", "constants", "Recorded",
-    "fused", "pull", "found", "wide", "site", "cut", "error", "out", "result", "frame", "code",
-    "node", "type", "isinstance", "complex", "Exception", "KeyError", "TypeError",
+    "fused", "older", "pull", "found", "wide", "site", "cut", "error", "out", "result", "frame",
+    "code", "node", "type", "isinstance", "complex", "Exception", "KeyError", "TypeError",
 })  # fmt: skip

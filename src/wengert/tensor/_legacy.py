@@ -11,6 +11,7 @@ from wengert._core import Tensor, new
 from wengert._device import cpu, device, on_cpu
 from wengert._dtypes import of_numpy
 from wengert._layout import strided
+from wengert._messages import warn
 from wengert.tensor import _data
 from wengert.tensor._arguments import size_of
 
@@ -123,7 +124,7 @@ def set_default_tensor_type(t: Any) -> None:
     >>> with warnings.catch_warnings(action="ignore"):
     ...     wengert.set_default_tensor_type(wengert.FloatTensor)
     """
-    _data.warn(
+    warn(
         "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use"
         " torch.set_default_dtype() and torch.set_default_device() as alternatives."
     )
