@@ -108,6 +108,27 @@ class Mode(threading.local):
 mode = Mode()
 
 
+class Block:
+    """A stretch of inference mode: alive as long as it, or a tensor that was made in it."""
+
+    __slots__ = ("__weakref__", "cut")
+
+    cut: RawCut | None  # where it began
+
+
+class Inference(threading.local):
+    """The inference mode of a thread."""
+
+    block: Block | None = None  # None outside of it
+    grad = False  # what `is_grad_enabled` says inside, where nothing is recorded in any case
+
+
+inference = Inference()
+
+# The blocks that are alive. While there are none no tensor is of one, and nobody has to look.
+inferences: set[weakref.ref[Block]] = set()
+
+
 class Tensor(TensorMethods):
     """An array that knows the operation which made it.
 
@@ -117,9 +138,12 @@ class Tensor(TensorMethods):
     tensor([3., 6.], grad_fn=<MulBackward0>)
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_array", "_cut", "_edge", "_grad", "_root", "_views")
+    __slots__ = (
+        "__dict__", "__weakref__", "_array", "_block", "_cut", "_edge", "_grad", "_root", "_views",
+    )  # fmt: skip
 
     _array: np.ndarray
+    _block: Block | None  # may be missing: the inference mode that the tensor was made in
     _edge: Node | None
     _cut: RawCut | None  # set on every tensor without an edge: where its values left a graph
     _grad: Tensor | None
@@ -410,7 +434,14 @@ def wrap(array: Any, edge: Node | None = None) -> Tensor:
     tensor._array = array if type(array) is np.ndarray else np.asarray(array)
     tensor._edge = edge
     tensor._cut = None
+    if inferences:
+        tensor._block = inference.block
     return tensor
+
+
+def is_inference(tensor: Tensor) -> bool:
+    """Whether a tensor was made in inference mode, or shows the memory of one that was."""
+    return getattr(tensor, "_block", None) is not None
 
 
 def plain(value: Any, edge: Node | None) -> Any:

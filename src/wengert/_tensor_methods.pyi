@@ -115,7 +115,7 @@ class TensorMethods:
     def _silu_(self) -> Tensor: ...
     def _threshold_(self, threshold: _float, value: _float) -> Tensor: ...
     @property
-    def _version(self) -> Any: ...
+    def _version(self) -> _int: ...
     def abs(self) -> Tensor:
         """The absolute value of each element; real for complex tensors."""
     def abs_(self) -> Tensor:
@@ -621,7 +621,7 @@ class TensorMethods:
     def is_floating_point(self) -> builtins.bool:
         """Whether the dtype is a real floating-point one."""
     def is_inference(self) -> _bool:
-        """False: tensors made in inference mode are like others."""
+        """Whether the tensor was made in `inference_mode`, or is a view of one that was."""
     @property
     def is_leaf(self) -> _bool: ...
     @property

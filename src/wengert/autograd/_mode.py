@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 import inspect
-import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
-from wengert._core import caller, getframe, mode
+from wengert._core import Block, caller, getframe, inference, inferences, mode
 
 
 def is_grad_enabled() -> bool:
@@ -19,10 +19,12 @@ def is_grad_enabled() -> bool:
     ...     wengert.is_grad_enabled()
     False
     """
-    return mode.site is not None
+    return mode.site is not None or (inference.block is not None and inference.grad)
 
 
 def _set(enabled: bool, what: str = "") -> None:
+    if inferences and inference.block is not None:  # nothing is recorded in any case
+        inference.grad, enabled = enabled, False
     mode.site = mode.where if enabled else None
     if not enabled and what:  # for whoever asks later why something has no graph
         mode.off = (what, *caller(getframe(2)), None)
@@ -37,12 +39,12 @@ class _GradMode:
     def __enter__(self) -> None:
         self._before = mode.site is not None
         if not self._before:
-            self._off = mode.off
+            self._before, self._off = is_grad_enabled(), mode.off
         _set(self.enabled, self.what)
 
     def __exit__(self, *exception: object) -> None:
         _set(self._before)
-        if not self._before:
+        if mode.site is None:
             mode.off = self._off  # the block around this one has turned recording off
 
     def _fresh(self) -> _GradMode:
@@ -154,15 +156,6 @@ class set_grad_enabled(_GradMode):  # noqa: N801
         return super().__call__(function)
 
 
-class Inference(threading.local):
-    """Whether an `inference_mode` is on."""
-
-    enabled = False
-
-
-inference = Inference()
-
-
 def is_inference_mode_enabled() -> bool:
     """Whether the program is in an `inference_mode` on this thread.
 
@@ -171,16 +164,21 @@ def is_inference_mode_enabled() -> bool:
     ...     wengert.is_inference_mode_enabled()
     True
     """
-    return inference.enabled
+    return inference.block is not None
 
 
 class inference_mode(_GradMode):  # noqa: N801
-    """As `no_grad`. Tensors made inside are ordinary ones (PyTorch forbids them to autograd).
+    """As `no_grad`; what is made inside is no part of any graph later on, either.
+
+    Outside, such a tensor is not saved for backward, not written in place, and cannot require
+    grad: RuntimeError. A `clone()` of it is an ordinary tensor. With `mode=False` operations are
+    recorded again, and tensors are ordinary ones.
 
     >>> import wengert
     >>> with wengert.inference_mode():
-    ...     wengert.is_grad_enabled()
-    False
+    ...     x = wengert.ones(2)
+    >>> x.is_inference(), x.clone().is_inference()
+    (True, False)
     """
 
     what = "inference_mode()"
@@ -198,12 +196,22 @@ class inference_mode(_GradMode):  # noqa: N801
         self._before = True
 
     def __enter__(self) -> None:
-        super().__enter__()
-        self._outside, inference.enabled = inference.enabled, self._wanted
+        self._outside = inference.block
+        self._before, self._off = is_grad_enabled(), mode.off
+        block = inference.block = (inference.block or _block()) if self._wanted else None
+        _set(self.enabled, self.what)
+        if block is not self._outside and block is not None:
+            block.cut = mode.off
 
     def __exit__(self, *exception: object) -> None:
-        inference.enabled = self._outside
+        inference.block = self._outside
         super().__exit__(*exception)
 
     def _fresh(self) -> _GradMode:
         return inference_mode(self._wanted)
+
+
+def _block() -> Block:
+    block = Block()
+    inferences.add(weakref.ref(block, inferences.discard))
+    return block

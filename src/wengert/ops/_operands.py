@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wengert import _dtypes
-from wengert._core import Tensor, Tracer, memory_of, tensors, wrap
+from wengert._core import Tensor, Tracer, inferences, memory_of, tensors, wrap
 from wengert._dtypes import inexact
+from wengert._inference import inherit
 from wengert.kernels._jit import Written
 from wengert.kernels.shapes import unbroadcast
 
@@ -245,6 +246,8 @@ def show(view: Tensor, source: Any) -> None:
     owner = base if isinstance(base, np.ndarray) else root._array
     if view._array.base is not owner and view._array is not root._array:
         return  # the operation had to copy
+    if inferences:
+        inherit(view, source)
     view._root = root
     views = getattr(root, "_views", None)
     if views is None:

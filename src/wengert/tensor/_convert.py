@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from wengert import _device, _dtypes, _layout
-from wengert._core import Leaf, Tensor, leaf_of, mode, new, wrap
+from wengert._core import Leaf, Tensor, inferences, leaf_of, mode, new, wrap
 from wengert._dtypes import of_numpy
+from wengert._inference import mark
 from wengert._messages import here, message
 from wengert._trail import escaped
 from wengert.autograd import _errors
@@ -423,6 +424,8 @@ def _rebuild(cls: type[Tensor], array: np.ndarray, requires_grad: bool,
     result._array = _dtypes.canonical(array)
     result._edge = leaf_of(result) if requires_grad else None
     result._cut = None
+    if inferences:
+        mark(result)
     if attributes:
         result.__dict__.update(attributes)
     return result

@@ -19,12 +19,14 @@ from wengert._core import (
     Tracer,
     caller,
     getframe,
+    inferences,
     mode,
     new,
     tensors,
     tick,
     wrap,
 )
+from wengert._inference import unrecorded
 from wengert._messages import message, more
 from wengert._signatures import signature
 from wengert.autograd import _errors
@@ -242,6 +244,9 @@ def called(
     result = _computed(function, ctx, args)
     outputs = list(result) if isinstance(result, tuple) else [result]
     recording = site is not None and bool(edges)
+    if inferences and recording:
+        saved = ctx._to_save
+        recording = unrecorded(function.__name__, args, saved, saved) is None
     if ctx._dirty:
         _check_dirty(ctx, args, outputs, site is not None)
     _own(outputs, args, ctx, recording)

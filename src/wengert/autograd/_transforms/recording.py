@@ -11,7 +11,7 @@ import numpy as np
 from wengert._core import Leaf, Tensor, Tracer, leaf_of, mode, wrap
 from wengert.autograd._edges import in_dtype
 from wengert.autograd._engine import Walk
-from wengert.autograd._mode import enable_grad
+from wengert.autograd._mode import inference_mode
 from wengert.autograd._transforms.graded import GradLevel
 from wengert.autograd._transforms.levels import running
 from wengert.ops.shape import view_as
@@ -31,7 +31,7 @@ class Recording:
 
     def run(self, function: Callable[..., Any], primals: Sequence[Any]) -> Any:
         """Call a function of tensors and record what it does."""
-        with self.level or nullcontext(), enable_grad():
+        with self.level or nullcontext(), inference_mode(False):
             self.inputs = [self._input(x) for x in primals]
             running.recordings += 1
             try:
