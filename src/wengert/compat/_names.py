@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from pathlib import Path
+import os
 from typing import Any
 
 from wengert import compiler
@@ -106,8 +106,8 @@ def _listed() -> dict[str, str]:
 
     The file is written by tools/torch_names.py.
     """
-    lines = Path(__file__).with_name("names.txt").read_text().splitlines()
-    pairs = (line.split(": ", 1) for line in lines if not line.startswith("#"))
+    with open(os.path.join(os.path.dirname(__file__), "names.txt"), encoding="utf-8") as file:
+        pairs = [line.split(": ", 1) for line in file if line[0] != "#"]
     return {module: names for module, names in pairs}
 
 
