@@ -11,7 +11,7 @@ from tests.source import imports_of, modules
 LAYERS = {
     "core": (
         "_core _device _dtypes _inference _info _layout _messages _parts _random _references"
-        " _signatures _size _storage _trail"
+        " _signatures _size _storage _tracebacks _trail"
     ),
     "kernels": "kernels",
     # What scripts ask about the machine, and the few settings that they change.
