@@ -41,11 +41,11 @@ def built(peer: str, workload: Workload) -> Step:
         step = workload.jax()
         wait = import_module("jax").block_until_ready
         return lambda: wait(step())
+    if peer == "compile" and workload.compiled:
+        raise MissingStepError(workload.compiled)
     library = import_module(PEERS[peer])
     compiled: Compile = lambda function: function  # noqa: E731
     if peer == "compile":
-        if workload.compiled:
-            raise MissingStepError(workload.compiled)
         compiled = library.compile
     return workload.make(library, compiled)
 

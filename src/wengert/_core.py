@@ -114,6 +114,28 @@ mode = Mode()
 thread_states.append(mode)
 
 
+class Block:
+    """A stretch of inference mode: alive as long as it, or a tensor that was made in it."""
+
+    __slots__ = ("__weakref__", "cut")
+
+    cut: RawCut | None  # where it began
+
+
+class Inference(threading.local):
+    """The inference mode of a thread."""
+
+    block: Block | None = None  # None outside of it
+    grad = False  # what `is_grad_enabled` says inside, where nothing is recorded in any case
+
+
+inference = Inference()
+thread_states.append(inference)
+
+# The blocks that are alive. While there are none no tensor is of one, and nobody has to look.
+inferences: set[weakref.ref[Block]] = set()
+
+
 class Tensor(TensorMethods):
     """An array that knows the operation which made it.
 
@@ -123,9 +145,12 @@ class Tensor(TensorMethods):
     tensor([3., 6.], grad_fn=<MulBackward0>)
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_array", "_cut", "_edge", "_grad", "_root", "_views")
+    __slots__ = (
+        "__dict__", "__weakref__", "_array", "_block", "_cut", "_edge", "_grad", "_root", "_views",
+    )  # fmt: skip
 
     _array: np.ndarray
+    _block: Block | None  # may be missing: the inference mode that the tensor was made in
     _edge: Node | None
     _cut: RawCut | None  # set on every tensor without an edge: where its values left a graph
     _grad: Tensor | None
@@ -233,6 +258,7 @@ class Node:
 
     register_hook: Any  # these two by `autograd._hooks`
     register_prehook: Any
+    _derivative: Any  # by `autograd._node_calls`
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Name what an operation's nodes keep as PyTorch does: `node._saved_other`."""
@@ -246,6 +272,19 @@ class Node:
                 setattr(cls, f"_saved_{name}", SavedSlot(slot, raw=False))
                 if slot in arrays:
                     setattr(cls, f"_raw_saved_{name}", SavedSlot(slot, raw=True))
+
+    def __call__(self, *grad_outputs: Any) -> Any:
+        """The gradients of the inputs from one for each output, apart from any walk.
+
+        None for an input without one; not in a tuple if there is one input only. Recorded where
+        operations are; no hook runs, and saved values stay. `AccumulateGrad` adds to ``.grad``.
+
+        >>> import wengert
+        >>> x = wengert.tensor([1.0, 2.0], requires_grad=True)
+        >>> (x * 3).grad_fn(wengert.ones(2))
+        (tensor([3., 3.]), None)
+        """
+        return self._derivative(*grad_outputs)
 
     def pullback(self, g: Any) -> tuple[Any, ...]:
         """The gradients of the inputs that want one, None for the others."""
@@ -430,7 +469,14 @@ def wrap(array: Any, edge: Node | None = None) -> Tensor:
     tensor._array = array if type(array) is np.ndarray else np.asarray(array)
     tensor._edge = edge
     tensor._cut = None
+    if inferences:
+        tensor._block = inference.block
     return tensor
+
+
+def is_inference(tensor: Tensor) -> bool:
+    """Whether a tensor was made in inference mode, or shows the memory of one that was."""
+    return getattr(tensor, "_block", None) is not None
 
 
 def plain(value: Any, edge: Node | None) -> Any:

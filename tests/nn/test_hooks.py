@@ -13,6 +13,7 @@ import pytest
 
 import wengert
 from tests.garbage import garbage_of
+from tests.nn.both import agree, batch, layer
 from tests.nn.parity import array
 from wengert import nn
 
@@ -324,3 +325,46 @@ def test_lazy_layers_leave_no_cycles() -> None:
         nn.LazyLinear(3).load_state_dict(nn.Linear(2, 3).state_dict())
 
     assert garbage_of(use) == Counter()
+
+
+def tanh_after_linear(lib: Any) -> Any:
+    return lib.nn.Sequential(layer(lib, "Linear", 3, 2), lib.nn.Tanh())
+
+
+def penalised(lib: Any) -> Any:
+    return lib.nn.Sequential(
+        layer(lib, "Linear", 3, 4), lib.nn.Softplus(), layer(lib, "Linear", 4, 1)
+    )
+
+
+@both
+@pytest.mark.parametrize("make", [lambda lib: lib.nn.Tanh(), tanh_after_linear, penalised])
+def test_hooks_of_every_layer_and_second_derivatives(torch: Any, make: Any) -> None:
+    """A derivative of the derivative may pass a module's inputs without its outputs."""
+
+    def answers(lib: Any) -> list[Any]:
+        net, seen = make(lib), []
+        for m in net.modules():
+            name = type(m).__name__
+            m.register_full_backward_hook(lambda m, i, o, n=name: seen.extend([n, *i, *o]))
+            m.register_full_backward_pre_hook(lambda m, o, n=name: seen.extend([n, *o]))
+        x = batch(lib).requires_grad_()
+        y = net(x)
+        (g,) = lib.autograd.grad(y.sum(), x, create_graph=True)
+        ((g.norm(dim=1) - 1) ** 2).mean().backward()
+        return [*seen, x.grad, *(p.grad for p in net.parameters() if p.grad is not None)]
+
+    agree(torch, answers)
+
+
+@both
+def test_hooks_that_replace_gradients_see_second_derivatives(torch: Any) -> None:
+    def answers(lib: Any) -> list[Any]:
+        m = lib.nn.Tanh()
+        m.register_full_backward_hook(lambda m, i, o: (i[0] * 2,))
+        m.register_full_backward_pre_hook(lambda m, o: (o[0] * 3,))
+        x = lib.tensor([0.5], requires_grad=True)
+        (g,) = lib.autograd.grad(m(x).sum(), x, create_graph=True)
+        return [g, *lib.autograd.grad(g.sum(), x)]
+
+    agree(torch, answers)

@@ -8,8 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert._core import Leaf, Node, Tensor, below
+from wengert._core import Leaf, Node, Tensor, below, memory_of
+from wengert._dtypes import inexact, of_numpy
+from wengert._messages import more
 from wengert.autograd._functions.function import FunctionNode
+from wengert.autograd._mode import enable_grad
+from wengert.ops._operands import cast
 from wengert.ops._variadic import Output, SeveralNode, output_of
 
 
@@ -54,7 +58,7 @@ def node_at(edge: GradientEdge, roots: list[Node]) -> Node:
         raise TypeError(f"GradientEdge: expected a node, but got {type(node).__name__}")
     if isinstance(token, Output) and token.output() == (node, index):
         return token
-    part, shapes = _outputs(node)
+    part, shapes = kind_of_outputs(node)
     if not 0 <= index < len(shapes):
         raise IndexError(
             f"GradientEdge: output_nr {index} is out of range for {node.name()}, which has"
@@ -65,7 +69,7 @@ def node_at(edge: GradientEdge, roots: list[Node]) -> Node:
     return _find(node, index, roots) or output_of(part, node, index, shapes[index])
 
 
-def _outputs(node: Node) -> tuple[type[Output] | None, list[tuple[int, ...]]]:
+def kind_of_outputs(node: Node) -> tuple[type[Output] | None, list[tuple[int, ...]]]:
     """The class of the nodes of the outputs, if they have some of their own, and their shapes."""
     if isinstance(node, SeveralNode):
         return node.part, node.shapes
@@ -80,8 +84,73 @@ def _find(node: Node, index: int, roots: list[Node]) -> Node | None:
     return next((n for n in outputs if n.output() == (node, index)), None)
 
 
-def dtype_below(node: Node) -> np.dtype[Any]:
-    """The dtype of the leaves below a node, for a gradient that starts there."""
-    leaves = [n.variable for n in below([node]) if isinstance(n, Leaf)]
-    dtypes = [leaf._array.dtype for leaf in leaves if leaf is not None]
-    return np.result_type(*dtypes) if dtypes else np.dtype(np.float32)
+_OUTPUT = -1  # whose value a slot has, in `Node.saved`
+# Operations whose result is real where their input may be complex, and the other way round.
+_REAL = frozenset({
+    "_angle", "_eigvalsh", "_imag", "_nonzero_norm", "_real", "_split", "_svdvals", "_var", "abs",
+    "half_to_real",
+})  # fmt: skip
+_COMPLEX = frozenset({"_complex", "_join", "_r2c", "real_to_half"})
+
+
+def dtype_of(node: Node) -> np.dtype[Any]:
+    """The dtype of what a node stands for: no node keeps it, what it saved and what is below tell.
+
+    A gradient that starts there without a tensor has to have it, for compiled rules read memory.
+    """
+    seen, todo = {node}, [(node, "")]
+    while todo:
+        current, kind = todo.pop()
+        kind = kind or _kind_of(current)
+        dtype = _known(current)
+        if dtype is not None:
+            return _as_kind(dtype, kind)
+        below = [e for e in reversed(current.edges) if e is not None and e not in seen]
+        seen.update(below)
+        todo += [(e, kind) for e in below]
+    return np.dtype(np.float32)
+
+
+def _kind_of(node: Node) -> str:
+    """The kind of a node's result, "f" or "c", if it may be another than that of its input."""
+    name = getattr(getattr(node, "op", None), "name", "")
+    return "f" if name in _REAL else "c" if name in _COMPLEX else ""
+
+
+def _known(node: Node) -> np.dtype[Any] | None:
+    """The dtype that a node's memory has, as far as the node itself tells."""
+    if isinstance(node, Leaf):
+        return None if node.variable is None else node.variable._array.dtype
+    whole, index = node.output()
+    if isinstance(whole, FunctionNode):
+        described = whole.shapes[index]
+        return None if described is None else described[1]
+    to = getattr(node, "s_to", None)  # of a conversion
+    if isinstance(to, np.dtype):
+        return to
+    for slot, owner in sorted(node.saved, key=lambda saved: saved[1] != _OUTPUT):
+        kept = getattr(node, slot)
+        for value in kept if type(kept) is list else (kept,):
+            array = memory_of(value) if isinstance(value, Tensor) else value
+            if owner is not None and getattr(array, "dtype", None) in inexact:
+                return np.dtype(array.dtype)
+    return None
+
+
+def _as_kind(dtype: np.dtype[Any], kind: str) -> np.dtype[Any]:
+    """The real or complex dtype of the same precision."""
+    known = of_numpy[dtype]
+    return (known.to_complex() if kind == "c" else known.to_real() if kind == "f" else known).np
+
+
+def in_dtype(i: int, g: Tensor, dtype: np.dtype[Any]) -> Tensor:
+    """A cotangent in the dtype of its root."""
+    given = g._array.dtype
+    if (given.kind == "c") != (dtype.kind == "c"):
+        raise RuntimeError(
+            "For complex Tensors, both grad_output and output are required to have the same"
+            f" dtype. Mismatch in dtype: grad_output[{i}] has a dtype of {of_numpy[given]} and"
+            f" output[{i}] has a dtype of {of_numpy[dtype]}.\n{more('gradient-shape')}"
+        )
+    with enable_grad():
+        return cast(g, dtype)

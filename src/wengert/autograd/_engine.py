@@ -26,7 +26,6 @@ from wengert._core import (
     Call,
     Leaf,
     Node,
-    Site,
     State,
     Tensor,
     added,
@@ -351,9 +350,9 @@ class Walk:
         self.special = []  # references that `_release` would count
         try:
             if self.create_graph:
-                self._run_in(mode.where, lift or lifted)
+                self.call_recording(self._run_general, lift or lifted)
             elif self.listeners and lift is None and not any(map(_is_tensor, seeds)):
-                self._run_in(None, plain)
+                self.call_recording(self._run_general, plain)
             elif lift or not self._is_usual(seeds):
                 self._run_general(lift or plain)
             else:
@@ -380,17 +379,22 @@ class Walk:
             return False
         return self.targets is None or not any(map(_is_tensor, seeds))
 
-    def _run_in(self, site: Site | None, lift: Lift) -> None:
-        """Walk with grad mode on or off.
+    def call_recording(self, function: Callable[..., Any], *args: Any) -> None:
+        """Call a function, which may call hooks, with grad mode on only under `create_graph`.
 
         Not a `with`: a signal may come before the first line of an `__exit__`.
         """
-        before = mode.site
+        before = mode.site, mode.off
         try:
-            mode.site = site
-            self._run_general(lift)
+            if self.create_graph:
+                mode.site = mode.where
+            else:
+                what, code, lasti = self.call
+                mode.site = None
+                mode.off = f"{what} without create_graph", code, lasti, None
+            function(*args)
         finally:
-            mode.site = before
+            mode.site, mode.off = before
 
     def interrupted(self) -> None:
         """Have those who come to what this call has released know that it came to nothing."""

@@ -204,6 +204,8 @@ _CUTS = {
     "Buffer()": "assign the tensor to the module as a plain attribute",
 }
 _OFF = ("no_grad()", "inference_mode()", "set_grad_enabled(False)")
+_UNRECORDED = " without create_graph"
+_FORWARD = ".forward()"
 
 
 def cut_by(raw: RawCut) -> tuple[str, list[tuple[str, str]], list[str]]:
@@ -215,6 +217,12 @@ def cut_by(raw: RawCut) -> tuple[str, list[tuple[str, str]], list[str]]:
     if cut.what.startswith(_OFF):
         text = "it was computed where recording is off"
         return text, [("turned off", by)], ["compute it outside of that"]
+    if cut.what.endswith(_UNRECORDED):
+        text = "it was computed during a backward that is not recorded itself"
+        return text, [("computed by", by)], ["pass create_graph=True there"]
+    if cut.what.endswith(_FORWARD):
+        text = "it was computed by the forward of a Function, which is not recorded"
+        return text, [("computed by", by)], ["return it from forward()", "compute it outside"]
     if cut.what == "requires_grad_(False)":
         remedy = "leave something to train: requires_grad_() on some of the parameters"
         return "what it was computed from was frozen", [("frozen by", by)], [remedy]

@@ -50,6 +50,7 @@ def _dispatch(parser: argparse.ArgumentParser, options: argparse.Namespace) -> i
             quiet=options.quiet,
             report=options.report,
             report_json=options.report_json,
+            full_traceback=options.full_traceback,
         )
     parser.print_help()
     return 0
@@ -67,13 +68,16 @@ def _parser() -> argparse.ArgumentParser:
         help="run a PyTorch script on wengert",
         description="Run a script with `import torch` giving wengert; then say on stderr what"
         " its backward calls did: operations, memory, which line released the graph.",
-        usage="wengert run [--quiet] [--report FILE] [--report-json FILE]"
+        usage="wengert run [--quiet] [--report FILE] [--report-json FILE] [--full-traceback]"
         " (SCRIPT | -m MODULE) [ARGS ...]",
     )
     run.add_argument("-m", dest="module", action="store_true", help="run a module, as python -m")
     run.add_argument("--quiet", action="store_true", help="print no summary")
     run.add_argument("--report", metavar="FILE", help="write all about the run to an HTML page")
     run.add_argument("--report-json", metavar="FILE", help="write the same as data")
+    run.add_argument(
+        "--full-traceback", action="store_true", help="show frames inside wengert in tracebacks"
+    )
     run.add_argument("target", nargs=argparse.REMAINDER, metavar="SCRIPT", help="and its arguments")
     run.set_defaults(parser=run)
 

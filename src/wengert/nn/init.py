@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from wengert import _storage
-from wengert._core import Tensor, caller, getframe, wrap
+from wengert._core import Tensor, caller, getframe, inferences, wrap
 from wengert._forks import uncut
+from wengert._inference import check_written
 from wengert._random import default_generator
 from wengert.autograd._mode import no_grad
 
@@ -133,6 +134,8 @@ def _truncated_by_rejection(
 
 
 def _write(tensor: Tensor, values: Any, name: str) -> Tensor:
+    if inferences:
+        check_written((tensor,), name)
     _storage.before_write(tensor._array)
     np.copyto(tensor._array, values, casting="unsafe")
     _storage.stamp(tensor._array, name, *caller(getframe(1)))

@@ -59,6 +59,7 @@ class Op:
         jvp: its forward-mode derivative, where the kind does not say it.
         reference: the same from ordinary operations, for transforms that cannot use the forward.
         tensors: inputs that may not be Python numbers.
+        older: parameters that once stood among the inputs (see `_older`).
         scalar: the forward on single elements, as kernels are made of it (see `_fuse`): itself
             for those of kind "elementwise", None for others that do not declare it.
         function: what users call.
@@ -84,6 +85,7 @@ class Op:
         reference: Callable[..., Any] | None = None,
         shared: Rule | None = None,
         tensors: tuple[str, ...] = (),
+        older: tuple[str, ...] = (),
         scalar: Callable[..., Any] | None = None,
     ) -> None:
         self.name = forward.__name__
@@ -93,7 +95,7 @@ class Op:
         self.kind, self.rules = kind, rules
         self.aux, self.view, self.floats, self.mixed = aux, view, floats, mixed
         self.batch, self.jvp, self.reference, self.shared = batch, jvp, reference, shared
-        self.tensors = tensors
+        self.tensors, self.older = tensors, older
         self.scalar = self.forward if scalar is None and kind == "elementwise" else scalar
         self.label = label or _label(self.name)
         _check_names(self)
@@ -245,6 +247,7 @@ def elementwise(
     label: str | None = None,
     name: str | None = None,
     tensors: tuple[str, ...] = (),
+    older: tuple[str, ...] = (),
     scalar: Callable[..., Any] | None = None,
     **rules: Rule | None,
 ) -> Declare:
@@ -252,14 +255,15 @@ def elementwise(
 
     With `ufunc` that is the forward, and the decorated body is its docstring alone. `name`,
     here and below, is the public function that an op of another name speaks for in errors.
-    `tensors` names the inputs that may not be Python numbers, as PyTorch has it.
+    `tensors` names the inputs that may not be Python numbers, as PyTorch has it; `older` the
+    parameters that it once took among the inputs.
     Batches and forward-mode derivatives follow from the kind, and kernels for large arrays from
     the forward and the rules; `scalar` is what they are made of where the forward cannot be read
     (see `_fuse`).
     """
     options = {
         "ufunc": ufunc, "floats": floats, "label": label, "name": name, "tensors": tensors,
-        "scalar": scalar,
+        "older": older, "scalar": scalar,
     }  # fmt: skip
     return _decorator("elementwise", rules, options)
 
@@ -299,6 +303,7 @@ def primitive(
     shared: Rule | None = None,
     label: str | None = None,
     name: str | None = None,
+    older: tuple[str, ...] = (),
     scalar: Callable[..., Any] | None = None,
     **rules: Rule | None,
 ) -> Declare:
@@ -311,10 +316,11 @@ def primitive(
     the rules are transposed. `shared` is a rule whose result other rules may read by that name:
     it is computed once for all of them. A rule that gives `shared` a default (None) keeps nothing
     for its sake, and has it where another rule needs it. An op that has one also has a `reference`.
-    `scalar` as for `multilinear`.
+    `older` as for `elementwise`, `scalar` as for `multilinear`.
     """
     options = {
         "aux": aux, "floats": floats, "mixed": mixed, "batch": batch, "jvp": jvp,
-        "reference": reference, "shared": shared, "label": label, "name": name, "scalar": scalar,
+        "reference": reference, "shared": shared, "label": label, "name": name, "older": older,
+        "scalar": scalar,
     }  # fmt: skip
     return _decorator("primitive", rules, options)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wengert import _dtypes
-from wengert._core import Tensor, Tracer, memory_of, tensors, wrap
+from wengert._core import Tensor, Tracer, inferences, memory_of, tensors, wrap
 from wengert._dtypes import inexact
+from wengert._inference import inherit
 from wengert._storage import owner as _owner
 from wengert.kernels._jit import Written
 from wengert.kernels.shapes import unbroadcast
@@ -266,6 +267,8 @@ def show(view: Tensor, source: Any) -> None:
             return  # the operation had to copy
     elif not _shown_by_tracer(view, source):
         return
+    if inferences:
+        inherit(view, source)
     view._root = root
     views = getattr(root, "_views", None)
     if views is None:

@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wengert import _core
+from wengert import _core, _inference
 from wengert._dtypes import inexact
 from wengert._forks import making
-from wengert.ops import _fuse, _numpy_names, _operands
+from wengert.ops import _fuse, _numpy_names, _older, _operands
+from wengert.ops._mixing import is_pair, mixed_source, parameters_of, required, to_float_source
 
 if TYPE_CHECKING:
     from wengert.ops._declare import Op
@@ -85,6 +86,8 @@ RECORD = """\
     if site is None:
         result._edge = None
         result._cut = cut
+        if inferences:
+            mark(result)
         return result
     frame = getframe(1)
     code = frame.f_code
@@ -106,7 +109,18 @@ RECORD = """\
 NO_RECORD = """\
     result._edge = None
     result._cut = cut
+    if inferences:
+        mark(result)
     return result
+"""
+
+# What is computed from tensors of inference mode alone is not recorded; they are not saved.
+INFERENCE = """\
+    if inferences:
+        cut = unrecorded({called!r}, ({inputs},), ({saved}), ({slots}))
+        if cut is not None:
+            result._edge, result._cut = None, cut
+            return result
 """
 
 UNWRAP = """\
@@ -120,47 +134,6 @@ UNWRAP = """\
 
 UNWRAP_VALUE = """\
     v_{i} = {i}._array if type({i}) in tensors else {i}
-"""
-
-# Two inputs: a Python number takes its neighbour's dtype from a cache of 0-d arrays, where
-# 1 and 1+0j are one key. What is no number says whether there is enough for a kernel.
-MIXED_PAIR = """\
-    wide = v_{a}
-    if v_{b} is {b}:
-{b_number}\
-    elif v_{a} is {a}:
-{a_number}\
-    elif v_{a}.dtype is not v_{b}.dtype:
-        return foreign(op, ({a}, {b}), {{{params}}})
-"""
-
-NUMBER = """\
-        if type({i}) is complex:
-            return foreign(op, ({inputs}), {{{params}}})
-        try:
-            v_{i} = constants[{i}, v_{other}.dtype]
-        except (KeyError, TypeError):
-            return foreign(op, ({inputs}), {{{params}}})
-{wide}"""
-
-NO_NUMBER = """\
-        return foreign(op, ({inputs}), {{{params}}})
-"""
-
-MIXED_MANY = """\
-    if mixed(({values},)):
-        return foreign(op, ({inputs},), {{{params}}})
-"""
-
-# Inputs of several dtypes that stay as they are: only a tracer among Tensors is foreign.
-UNMIXED = """\
-    if ({foreign}) and traced(({inputs},)):
-        return foreign(op, ({inputs},), {{{params}}})
-"""
-
-TO_FLOAT = """\
-    if {no_edge} and v_{i}.dtype not in inexact:
-        return {name}(*to_float({inputs}){again})
 """
 
 PULLBACKS = """\
@@ -257,27 +230,27 @@ def apply_source(op: Op, layout: Layout) -> str:
     return APPLY.format(
         name=op.name,
         signature=_signature(op),
-        guard=indent(_numpy_names.guard(op.called, _defaults(op)), "    ")
-        if op.numpy_names
-        else "",
+        guard=_older.guard(op)
+        + (indent(_numpy_names.guard(op.called, _defaults(op)), "    ") if op.numpy_names else ""),
         unwrap="".join((UNWRAP if i in diff else UNWRAP_VALUE).format(i=i) for i in op.inputs),
         only_arrays=" and ".join(f"v_{i} is {i}" for i in op.inputs),
-        all_arrays=" and ".join(f"isinstance({i}, array_like)" for i in _required(op)),
+        all_arrays=" and ".join(f"isinstance({i}, array_like)" for i in required(op)),
         inputs=", ".join(op.inputs),
-        params=_given(op),
-        compute=_compute(op, "wide" if _is_pair(op) else f"v_{op.inputs[0]}"),
+        params=parameters_of(op),
+        compute=_compute(op, "wide" if is_pair(op) else f"v_{op.inputs[0]}"),
         compute_arrays=_compute(op, f"v_{op.inputs[0]}"),
         first="[0]" if op.aux else "",
-        mixed=_mixed_source(op) + _to_float_source(op, no_edge or "True"),
+        mixed=mixed_source(op) + to_float_source(op, no_edge or "True"),
         aux="".join(f", {name}" for name in op.aux),
         view=f"    show(result, {op.inputs[0]})\n" if op.view else "",
         ask=ASK.format(no_edge=no_edge, cuts=_cuts(op, CUT, "        "))
         if diff
         else _cuts(op, CUT_HERE, "    "),
-        watch=WATCH.format(inputs=", ".join(op.inputs), params=_given(op)) if diff else "",
+        watch=WATCH.format(inputs=", ".join(op.inputs), params=parameters_of(op)) if diff else "",
         record=RECORD.format(
             edges="".join(f"    node.e_{i} = e_{i}\n" for i in diff),
-            saves="".join(f"    node.s_{n} = {_kept(layout, n)}\n" for n in layout.readers),
+            saves="".join(f"    node.s_{n} = {_kept(layout, n)}\n" for n in layout.readers)
+            + _inference_source(layout),
         )
         if diff
         else NO_RECORD,
@@ -306,7 +279,7 @@ def _signature(op: Op) -> str:
     starred = False
     for name, p in op.signature.parameters.items():
         if p.kind is Parameter.KEYWORD_ONLY and not starred:
-            parts += [*behind, "*"]
+            parts += [*behind, "*older" if op.older else "*"]
             starred = True
         if name in late:
             parts.append(f"{name}=...")
@@ -319,12 +292,6 @@ def _defaults(op: Op) -> dict[str, Any]:
     """The default of each argument, `...` where there is none."""
     parameters = op.signature.parameters.items()
     return {n: ... if p.default is Parameter.empty else p.default for n, p in parameters}
-
-
-def _required(op: Op) -> list[str]:
-    """Inputs without a default: those must be arrays when no Tensor came."""
-    parameters = op.signature.parameters
-    return [i for i in op.inputs if parameters[i].default is Parameter.empty]
 
 
 def _call(op: Op, value: str = "v_{i}") -> str:
@@ -345,51 +312,22 @@ def _compute(op: Op, wide: str) -> str:
     return f"forward({_call(op)}) if {wide}.size < {least} else {fused}"
 
 
-def _is_pair(op: Op) -> bool:
-    return op.mixed and len(op.inputs) == 2 and len(_required(op)) == 2
-
-
-def _given(op: Op) -> str:
-    """The parameters as the items of a dict."""
-    return ", ".join(f"{p!r}: {p}" for p in op.params)
-
-
-def _mixed_source(op: Op) -> str:
-    if len(op.inputs) < 2:
-        return ""
-    inputs = ", ".join(op.inputs)
-    if not op.mixed:
-        foreign = " or ".join(f"v_{i} is {i}" for i in op.inputs)
-        return UNMIXED.format(foreign=foreign, inputs=inputs, params=_given(op))
-    if _is_pair(op):
-        a, b = op.inputs
-        given = {"inputs": inputs, "params": _given(op)}
-        numbers = {
-            f"{name}_number": (NO_NUMBER if i in op.tensors else NUMBER).format(
-                i=i, other=other, wide=f"        wide = v_{b}\n" if i == a else "", **given
-            )
-            for name, i, other in (("a", a, b), ("b", b, a))
-        }
-        return MIXED_PAIR.format(a=a, b=b, params=_given(op), **numbers)
-    values = ", ".join(f"v_{i}" for i in op.inputs)
-    return MIXED_MANY.format(values=values, inputs=inputs, params=_given(op))
-
-
-def _to_float_source(op: Op, no_edge: str) -> str:
-    if not op.floats:
-        return ""
-    again, inputs = "".join(f", {p}={p}" for p in op.params), ", ".join(op.inputs)
-    return TO_FLOAT.format(
-        name=op.name, no_edge=no_edge, i=op.inputs[0], inputs=inputs, again=again
-    )
-
-
 def _kept(layout: Layout, name: str) -> str:
     """What a node keeps under a name: nothing if no input whose rule reads it wants a gradient."""
     value, readers = layout.value(name), layout.readers[name]
     needed = len(layout.differentiable) > len(readers) and name not in layout.op.params
     condition = " or ".join(f"e_{i} is not None" for i in readers)
     return value + (f" if {condition} else None" if needed else "")
+
+
+def _inference_source(layout: Layout) -> str:
+    saved = [name for name in layout.readers if name in layout.op.inputs]
+    return INFERENCE.format(
+        called=layout.op.called,
+        inputs=", ".join(layout.op.inputs),
+        saved="".join(f"{name}, " for name in saved),
+        slots="".join(f"node.s_{name}, " for name in saved),
+    )
 
 
 def pullback_source(op: Op, layout: Layout) -> str:
@@ -575,7 +513,7 @@ def _write(op: Op, scope: dict[str, Any], function: Any) -> None:
 
 _CORE_NAMES = (
     "Site", "Tensor", "tensors", "mode", "new", "tick", "getframe", "internal", "caller",
-    "cut_at", "plain", "added",
+    "cut_at", "plain", "added", "inferences",
 )  # fmt: skip
 _OPERAND_NAMES = ("foreign", "mixed", "traced", "to_float", "explain", "show", "sum_to")
 
@@ -585,6 +523,9 @@ _SCOPE: dict[str, Any] = {
     "ndarray": np.ndarray,
     "asarray": np.asarray,
     "inexact": inexact,
+    "reordered": _older.reordered,
+    "unrecorded": _inference.unrecorded,
+    "mark": _inference.mark,
     "watched": watched,
     **{n: getattr(_core, n) for n in _CORE_NAMES},
     **{n: getattr(_operands, n) for n in _OPERAND_NAMES},
@@ -592,6 +533,6 @@ _SCOPE: dict[str, Any] = {
 # Names that `apply` uses beside those of the op: no argument may hide one of them.
 TAKEN = frozenset({
     *_SCOPE, "op", "forward", "defaults", "constants", "Recorded",
-    "fused", "pull", "found", "wide", "site", "cut", "error", "out", "result", "frame", "code",
-    "node", "type", "isinstance", "complex", "Exception", "KeyError", "TypeError",
+    "fused", "older", "pull", "found", "wide", "site", "cut", "error", "out", "result", "frame",
+    "code", "node", "type", "isinstance", "complex", "Exception", "KeyError", "TypeError",
 })  # fmt: skip

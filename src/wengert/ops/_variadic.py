@@ -25,12 +25,14 @@ from wengert._core import (
     caller,
     cut_from,
     getframe,
+    inferences,
     mode,
     new,
     tensors,
     tick,
     wrap,
 )
+from wengert._inference import unrecorded
 from wengert.kernels._jit import ARRAYS
 from wengert.ops._operands import cast, innermost, show
 
@@ -108,9 +110,11 @@ def of_list(
             result = wrap(out)
             site = mode.site
             if site is not None and any(e is not None for e in edges):
-                node = record(kind, edges, out.shape, site)
-                node.kept = kept
-                result._edge = node
+                result._cut = unrecorded(name, inputs) if inferences else None
+                if result._cut is None:
+                    node = record(kind, edges, out.shape, site)
+                    node.kept = kept
+                    result._edge = node
             else:
                 result._cut = cut_from(inputs)
             return result
@@ -271,13 +275,14 @@ def with_outputs(
             for output in outputs:
                 show(output, input)
             site = mode.site
-            if site is not None and input._edge is not None:
+            cut = None if site is None or not inferences else unrecorded(forward.__name__, (input,))
+            if site is not None and input._edge is not None and cut is None:
                 node = record(whole, (input._edge,), input._array.shape, site)
                 node.kept, node.shapes = kept, [a.shape for a in arrays]
                 for k, output in enumerate(outputs):
                     output._edge = output_of(part, node, k, output._array.shape)
             else:
-                cut = cut_from((input,))
+                cut = cut or cut_from((input,))
                 for output in outputs:
                     output._cut = cut
             return outputs

@@ -10,6 +10,7 @@ from wengert import _dtypes
 from wengert._core import Tensor, wrap
 from wengert.ops._checks import not_implemented, require_kind
 from wengert.ops._declare import Value, elementwise
+from wengert.ops._older import reordered
 from wengert.ops._operands import constant
 from wengert.ops.complexes import conj
 from wengert.ops.rounding import no_slope, sgn
@@ -20,13 +21,15 @@ def _add(input: Value, other: Value) -> Value:
     """`add` without `alpha`, the operator ``+``."""
 
 
-def add(input: Tensor, other: Any, *, alpha: complex = 1) -> Tensor:
+def add(input: Tensor, other: Any, *older: Any, alpha: complex = 1) -> Tensor:
     """``input + alpha * other``, element by element, with broadcasting.
 
     >>> import wengert
     >>> wengert.add(wengert.tensor([1.0, 2.0]), wengert.tensor([10.0]), alpha=2)
     tensor([21., 22.])
     """
+    if older:
+        return reordered(add, (input, other, *older), {"alpha": alpha})
     if alpha == 1 and type(alpha) is int:
         return _add(input, other)
     return _add(input, _scaled(input, other, alpha))
@@ -70,13 +73,15 @@ def _sub(input: Value, other: Value) -> Value:
         ) from None
 
 
-def sub(input: Tensor, other: Any, *, alpha: complex = 1) -> Tensor:
+def sub(input: Tensor, other: Any, *older: Any, alpha: complex = 1) -> Tensor:
     """``input - alpha * other``, element by element, with broadcasting.
 
     >>> import wengert
     >>> wengert.sub(wengert.tensor([1.0, 2.0]), 3.0)
     tensor([-2., -1.])
     """
+    if older:
+        return reordered(sub, (input, other, *older), {"alpha": alpha})
     if alpha == 1 and type(alpha) is int:
         return _sub(input, other)
     return _sub(input, _scaled(input, other, alpha))
@@ -288,6 +293,7 @@ absolute = abs
 
 
 @elementwise(
+    older=("value",),
     input=lambda g: g,
     tensor1=lambda g, tensor2, value: g * conj(tensor2 * value),
     tensor2=lambda g, tensor1, value: g * conj(tensor1 * value),
@@ -304,6 +310,7 @@ def addcmul(input: Value, tensor1: Value, tensor2: Value, *, value: complex = 1)
 
 
 @elementwise(
+    older=("value",),
     input=lambda g: g,
     tensor1=lambda g, tensor2, value: g * conj(value / tensor2),
     tensor2=lambda g, tensor1, tensor2, value: -g * conj(tensor1 * value / (tensor2 * tensor2)),

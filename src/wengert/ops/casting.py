@@ -11,7 +11,11 @@ from wengert.ops._declare import Value, elementwise, multilinear
 
 
 @multilinear(
-    input=lambda g, source: _back(g, source), batch=leading, label="ToCopyBackward0", name="to"
+    # `to` tells whoever asks a node for its dtype.
+    input=lambda g, source, to: _back(g, source),
+    batch=leading,
+    label="ToCopyBackward0",
+    name="to",
 )
 def _cast(input: Value, to: np.dtype, source: np.dtype) -> Value:
     with np.errstate(all="ignore"):  # out-of-range values convert as C does

@@ -29,7 +29,7 @@ from wengert.ops._matrices import (
 from wengert.ops._results import result_of
 from wengert.ops._variadic import require_tensor
 from wengert.ops.complexes import conj, imag, real
-from wengert.ops.decompositions import permutation_matrix, svd_factors, triangles
+from wengert.ops.decompositions import lu_parts, permutation_matrix, svd_factors, triangles
 from wengert.ops.expansion import expand
 from wengert.ops.matmul import matmul
 from wengert.ops.scan import exclusive_prod, has_zeros
@@ -248,6 +248,18 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
     return result_of("linalg_solve_ex", X, _zero_pivots(A))
 
 
+def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple[Tensor, ...]:
+    """`linalg.lu_factor` under its old name; with `get_infos`, `linalg.lu_factor_ex`.
+
+    >>> import wengert
+    >>> LU, pivots = wengert.lu(wengert.tensor([[0.0, 2.0], [4.0, 6.0]]))
+    >>> pivots
+    tensor([2, 2], dtype=torch.int32)
+    """
+    parts = lu_parts("torch.lu", A, pivot, None if get_infos else "torch.lu")
+    return tuple(parts if get_infos else parts[:2])
+
+
 def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """X of A @ X = input, for what `linalg.lu_factor` made of A.
 
@@ -335,7 +347,7 @@ def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
 
 
 __all__ = [
-    "cholesky_inverse", "cholesky_solve", "det", "inverse", "logdet", "lu_solve", "slogdet",
+    "cholesky_inverse", "cholesky_solve", "det", "inverse", "logdet", "lu", "lu_solve", "slogdet",
 ]  # fmt: skip
 FUNCTIONAL: tuple[str, ...] = ()
 METHODS = tuple(__all__)

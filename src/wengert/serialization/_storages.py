@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert import _dtypes
-from wengert._core import Tensor, leaf_of, new
+from wengert._core import Tensor, leaf_of, wrap
 from wengert._storage import owner
 from wengert.tensor._storages import UntypedStorage
 
@@ -74,7 +74,7 @@ def shown(array: np.ndarray) -> Shown:
     ):
         base, begin = np.ascontiguousarray(array), 0
         array = base.reshape(array.shape)
-    strides = Tensor.stride(_plain(array))
+    strides = Tensor.stride(wrap(array))
     return Shown(base, begin // size, strides)
 
 
@@ -86,12 +86,6 @@ def _dense(array: np.ndarray) -> bool:
             return False
         step *= n
     return True
-
-
-def _plain(array: np.ndarray) -> Tensor:
-    tensor = new(Tensor)
-    tensor._array, tensor._edge, tensor._cut = array, None, None
-    return tensor
 
 
 def rebuilt(
@@ -126,7 +120,7 @@ def rebuilt(
             f" of {dtype} does"
         )
     try:
-        tensor = _plain(_view(memory, dtype.np, begin, shape, steps))
+        tensor = wrap(_view(memory, dtype.np, begin, shape, steps))
     except ValueError as error:  # more dimensions or elements than an array can have
         raise RuntimeError(f"a tensor of shape {list(shape)} cannot be made: {error}") from None
     if requires_grad:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _dtypes, _layout
+from wengert import _core, _dtypes, _layout
 from wengert._core import Tensor
 from wengert._device import cpu
 from wengert._dtypes import of_numpy
@@ -236,13 +236,13 @@ def is_neg(self: Tensor) -> bool:
 
 
 def is_inference(self: Tensor) -> bool:
-    """False: tensors made in inference mode are like others.
+    """Whether the tensor was made in `inference_mode`, or is a view of one that was.
 
     >>> import wengert
     >>> wengert.zeros(2).is_inference()
     False
     """
-    return False
+    return _core.is_inference(self)
 
 
 def is_pinned(self: Tensor, device: Any = None) -> bool:

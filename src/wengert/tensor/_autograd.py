@@ -11,8 +11,21 @@ from typing import Any
 import numpy as np
 
 from wengert import _storage
-from wengert._core import Leaf, Node, Tensor, Tracer, cut_at, leaf_of, new, state_of, wrap
+from wengert._core import (
+    Leaf,
+    Node,
+    Tensor,
+    Tracer,
+    cut_at,
+    inferences,
+    is_inference,
+    leaf_of,
+    new,
+    state_of,
+    wrap,
+)
 from wengert._dtypes import inexact, of_numpy
+from wengert._inference import check_differentiable, inherit, no_version
 from wengert._messages import here, message, more
 from wengert._trail import dropped
 from wengert.autograd import _errors
@@ -61,6 +74,8 @@ def _set_requires_grad(self: Tensor, requires_grad: bool) -> None:
             self._cut = cut_at("requires_grad_(False)", self)
         self._edge = None
     elif self._edge is None:
+        if inferences:
+            check_differentiable(self)
         if self._array.dtype not in inexact:
             raise RuntimeError(_errors.integer(
                 "only Tensors of floating point dtype can require gradients, and this one is",
@@ -109,6 +124,8 @@ def _set_grad(self: Tensor, value: Tensor | None) -> None:
 def _get_data(self: Tensor) -> Tensor:
     cut = wrap(self._array)
     cut._cut = cut_at(".data", self)
+    if inferences:
+        inherit(cut, self)
     return cut
 
 
@@ -116,6 +133,8 @@ def _set_data(self: Tensor, value: Tensor) -> None:
     if not isinstance(value, Tensor):
         raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
     self._array = value._array
+    if inferences:
+        inherit(self, value)
     if self._edge is not None and not self._edge.edges:
         self._edge.shape = value._array.shape
 
@@ -130,6 +149,8 @@ def detach(self: Tensor) -> Tensor:
     """
     cut = wrap(self._array)
     cut._cut = cut_at("detach()", self)
+    if inferences:
+        inherit(cut, self)
     return cut
 
 
@@ -329,6 +350,12 @@ def _output_nr(self: Tensor) -> int:
     return 0 if self._edge is None else self._edge.output()[1]
 
 
+def _version(self: Tensor) -> int:
+    if is_inference(self):
+        raise no_version()
+    return _storage.versions(self._array)
+
+
 def bind() -> None:
     """Give Tensor what this module is about."""
     define: Any = Tensor
@@ -345,4 +372,4 @@ def bind() -> None:
     define.retains_grad = property(_retains_grad)
     define._base = property(lambda self: getattr(self, "_root", None))
     define._is_view = lambda self: hasattr(self, "_root")
-    define._version = property(lambda self: _storage.versions(self._array))
+    define._version = property(_version)

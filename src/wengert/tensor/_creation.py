@@ -11,6 +11,7 @@ from wengert import _dtypes
 from wengert._core import Tensor, Tracer, wrap
 from wengert._device import on_cpu
 from wengert._dtypes import of_numpy
+from wengert._messages import warn
 from wengert.autograd._transforms.levels import beside
 from wengert.ops.casting import convert
 from wengert.tensor import _data
@@ -39,7 +40,7 @@ def tensor(data: Any, **options: Unpack[Options]) -> Tensor:
             [3, 4]])
     """
     if isinstance(data, Tensor):
-        _data.warn(
+        warn(
             "To copy construct from a tensor, it is recommended to use"
             " sourceTensor.detach().clone() or sourceTensor.detach().clone().requires_grad_(True),"
             " rather than torch.tensor(sourceTensor)."

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from wengert import _storage
-from wengert._core import Tensor, Tracer, caller, cut_from, getframe, mode, wrap
+from wengert._core import Tensor, Tracer, caller, cut_from, getframe, inferences, mode, wrap
 from wengert._dtypes import of_numpy, scalar_array
+from wengert._inference import check_written
 from wengert.ops._operands import Number, traced
 from wengert.ops._picking import picked
 from wengert.ops.casting import convert
@@ -78,6 +79,8 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     value = _checked_value(self, value)
     if key is False:
         return
+    if inferences:
+        check_written((self,), "__setitem__")
     view, picks = parse(key, self._array.shape)
     if picks is not None:
         value = _in_dtype_of(self, picks, value)

@@ -23,6 +23,7 @@ from wengert._core import (
     caller,
     cut_from,
     getframe,
+    inferences,
     memory_of,
     mode,
     tensors,
@@ -30,6 +31,7 @@ from wengert._core import (
     wrap,
 )
 from wengert._dtypes import of_numpy, scalar_array
+from wengert._inference import check_written
 from wengert.autograd import _errors
 from wengert.autograd._history import rewritten, set_edge
 from wengert.autograd._saved.packing import stack
@@ -92,6 +94,8 @@ def reshaped_inplace(function: Callable[..., Any], name: str) -> Callable[..., A
 
 def check_writable(target: Tensor, name: str) -> None:
     """Raise where an in-place write would break the graph before it began."""
+    if inferences:
+        check_written((target,), name)
     if mode.site is None:
         return
     root = getattr(target, "_root", target)

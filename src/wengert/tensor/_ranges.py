@@ -9,8 +9,8 @@ import numpy as np
 
 from wengert import _dtypes
 from wengert._core import Tensor
+from wengert._messages import warn
 from wengert.tensor._arguments import Options, dtype_of, finish, require_int
-from wengert.tensor._data import warn
 
 
 def arange(*args: Any, out: Tensor | None = None, start: Any = None, end: Any = None,
@@ -76,7 +76,7 @@ def _check_range(first: Any, last: Any, by: Any) -> None:
         )
 
 
-def range(start: Any, end: Any = None, step: Any = 1, *, out: Tensor | None = None,
+def range(start: Any, end: Any, step: Any = 1, *, out: Tensor | None = None,
           **options: Unpack[Options]) -> Tensor:  # fmt: skip
     """From `start` to `end`, which is included. Deprecated in favour of `arange`.
 
@@ -90,8 +90,6 @@ def range(start: Any, end: Any = None, step: Any = 1, *, out: Tensor | None = No
         " is inconsistent with Python's range builtin. Instead, use torch.arange, which produces"
         " values in [start, end)."
     )
-    if end is None:
-        start, end = 0, start
     first, last, by = (_number("range", n, v)
                        for n, v in (("start", start), ("end", end), ("step", step)))  # fmt: skip
     _check_range(first, last, by)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from wengert import _layout
-from wengert._core import Tensor, wrap
+from wengert._core import Tensor, inferences, wrap
+from wengert._inference import check_written
 from wengert._messages import here, message
 from wengert.autograd._errors import origin
 from wengert.ops._operands import show
@@ -28,6 +29,8 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = _layout.contiguous_fo
             [3, 4]])
     """
     shape = size_of("resize_", size)
+    if inferences:
+        check_written((self,), "resize_")
     if self.requires_grad:
         raise _resizing("cannot resize variables that require grad", self, "resize_()")
     array = self._array
@@ -83,6 +86,8 @@ def set_(
     >>> x
     tensor([5., 1., 1.])
     """
+    if inferences:
+        check_written((self,), "set_")
     if self.requires_grad:
         what = "set_(): the tensor requires grad, and its history would be lost"
         raise _resizing(what, self, "set_()")

@@ -274,6 +274,11 @@ class FunctionNode(Node):
             return wrap(np.zeros(*described))
         return g if isinstance(g, Tensor) else wrap(g)
 
+    def apply(self, *grad_outputs: Any) -> Any:
+        """What the user's backward returns for gradients of the outputs."""
+        self._check_kept()
+        return rule_of(self._forward_cls)(self.ctx, *grad_outputs)
+
     def clear(self) -> None:
         """Let go of the saved values and of what the user put on the context."""
         self.s_saved = self.ctx = None

@@ -147,12 +147,7 @@ class BackwardCall:
 
     def _on_grad_input(self, grads: list[Any]) -> list[Any]:
         if self.grad_output is None:
-            raise RuntimeError(
-                "Module backward hook for grad_input is called before the grad_output one. This"
-                " happens because the gradient in your nn.Module flows to the Module's input"
-                " without passing through the Module's output. Make sure that the output depends"
-                " on the input and that the loss is computed based on the output."
-            )
+            return grads  # of a derivative of the derivative, which has not passed the output
         grad_input = tuple(map(_or_zeros, grads, self.input_kinds))
         for hook in self.hooks:
             answer = hook(self.module, grad_input, self.grad_output)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref
 
@@ -63,6 +64,9 @@ class Calls:
             ):
                 return _call_with_hooks(self, args, kwargs)
             return self.forward(*args, **kwargs)
+        except Exception as error:
+            _name_module(error, site, self)
+            raise
         finally:
             # A set_grad_enabled() inside forward outlives it, as it would in a function.
             mode.where = outer
@@ -134,6 +138,19 @@ class Calls:
         What it returns, unless None, replaces `grad_output`.
         """
         return registered(self._backward_pre_hooks, hook, prepend)
+
+
+_IN_MODULE = "in the module "
+
+
+def _name_module(error: Exception, site: Any, module: Any) -> None:
+    """Note in which module an error came up, unless a module further in has done so."""
+    if any(note.startswith(_IN_MODULE) for note in getattr(error, "__notes__", ())):
+        return
+    with suppress(Exception):  # extra_repr() is user code
+        extra = module.extra_repr()
+        what = f"{type(module).__name__}({extra if extra.isprintable() else ''})"
+        error.add_note(f"{_IN_MODULE}{site.path()}: {what}")
 
 
 def _call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert import _storage
-from wengert._core import Hooks, Tensor, caller, getframe
+from wengert._core import Hooks, Tensor, caller, getframe, inferences
+from wengert._inference import check_written
 from wengert._size import Size
 from wengert.autograd._hooks import RemovableHandle, registered
 from wengert.nn.parameter import Parameter, is_lazy
@@ -339,6 +340,8 @@ def _mismatch(key: str, target: Tensor, source: Any) -> str | None:
 
 def _copying(module: Any, name: str, target: Tensor, source: Tensor) -> Callable[[], None]:
     where = caller(getframe(1))
+    if inferences:
+        check_written((target,), "load_state_dict")
 
     def copy() -> None:
         if is_lazy(source):

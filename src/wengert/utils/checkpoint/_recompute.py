@@ -38,7 +38,7 @@ from wengert._messages import more
 from wengert._signals import contextmanager, surely
 from wengert._storage import Write
 from wengert.autograd import _errors
-from wengert.autograd._mode import enable_grad
+from wengert.autograd._mode import inference_mode
 from wengert.autograd._saved.packing import (
     Absent,
     Hooks,
@@ -290,7 +290,7 @@ class Frame:
         before = mode.site, mode.where
         mode.where = self.site
         try:
-            with enable_grad(), _saver(run), random_state(self.state), self.context:
+            with inference_mode(False), _saver(run), random_state(self.state), self.context:
                 yield
         finally:
             mode.site, mode.where = before
