@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from wengert.kernels import recurrent as recurrent
     from wengert.kernels import recurrent_steps as recurrent_steps
     from wengert.kernels import resample as resample
+    from wengert.kernels import sampling as sampling
     from wengert.kernels import scatter as scatter
     from wengert.kernels import scatter_native as scatter_native
     from wengert.kernels import scipy_special as scipy_special

@@ -88,8 +88,8 @@ def get_threads() -> int:
 class Kernel:
     """A function in the kernel language, compiled for the float types that are asked for."""
 
-    def __init__(self, function: Callable[..., None]) -> None:
-        self.python = function
+    def __init__(self, function: Callable[..., None], exact: bool = False) -> None:
+        self.python, self.exact = function, exact
         self.__name__, self.__doc__ = function.__name__, function.__doc__
 
     @cached_property
@@ -109,7 +109,7 @@ class Kernel:
         kinds = language.kinds_of(language.signature_of(self.python, real))
 
         def text() -> str:
-            unit = language.Unit(real)
+            unit = language.Unit(real, exact="all" if self.exact else "")
             unit.add(self.python, inline=False)
             return unit.text()
 
@@ -129,6 +129,11 @@ def kernel(function: Callable[..., None]) -> Kernel:
     return Kernel(function)
 
 
+def exact_kernel(function: Callable[..., None]) -> Kernel:
+    """As `kernel`, with all its arithmetic rounded step by step: it computes what Python does."""
+    return Kernel(function, exact=True)
+
+
 @cache
 def compiled(source: str) -> Callable[..., Any]:
     """A kernel for float32 whose text was made by a program; it may call all of `mathlib`
@@ -139,7 +144,7 @@ def compiled(source: str) -> Callable[..., Any]:
     assert isinstance(tree, ast.FunctionDef)
 
     def text() -> str:
-        unit = language.Unit("f32", exact=True)
+        unit = language.Unit("f32", exact="kernel")
         unit.add_tree(tree, vars(mathlib) | vars(precise), inline=False)
         return unit.text()
 

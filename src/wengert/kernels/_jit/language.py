@@ -12,9 +12,9 @@ A kernel is a function whose arguments are annotated with the names of machine t
   and what is LLVM's text already (a `Microkernel`).
 
 A sum into a name (`t += y`) may be computed in any order, which lets LLVM use vectors; all other
-arithmetic is IEEE's, but that `a * b + c` may be rounded once. Nothing is checked: indices out of
-bounds read and write other memory. Types are never mixed silently, but that integers convert to
-the float that they meet.
+arithmetic is IEEE's, but that `a * b + c` may be rounded once where it need not be exact. Nothing
+is checked: indices out of bounds read and write other memory. Types are never mixed silently, but
+that integers convert to the float that they meet.
 """
 
 from __future__ import annotations
@@ -82,10 +82,10 @@ def float_text(value: float, type: str) -> str:
 class Unit:
     """One module of LLVM: a kernel and the functions that it calls, for one `real` type.
 
-    With `exact` the arithmetic of the kernel itself is rounded step by step, as NumPy's is.
+    What is `exact`, the "kernel" itself or "all", is rounded step by step, as NumPy does it.
     """
 
-    def __init__(self, real: str, exact: bool = False) -> None:
+    def __init__(self, real: str, exact: str = "") -> None:
         self.real, self.exact = real, exact
         self.done: dict[str, Signature] = {}
         self.parts: list[str] = []
@@ -164,7 +164,8 @@ class _Function:
     ) -> None:  # fmt: skip
         self.unit, self.tree, self.signature = unit, tree, signature
         self.scope, self.inline = scope, inline
-        self.flags = "" if unit.exact and not inline else _CONTRACT
+        step_by_step = unit.exact == "all" or (unit.exact == "kernel" and not inline)
+        self.flags = "" if step_by_step else _CONTRACT
         self.slots: list[str] = []
         self.lines: list[str] = []
         self.names: dict[str, Term] = {}
