@@ -236,7 +236,8 @@ def _share(input: Value, extreme: Value) -> Value:
     return kernel.ties(input, extreme).astype(input.dtype)
 
 
-def _norm_vjp(g: Value, input: Value, out: Value, p: float, dim: Dims, keepdim: bool) -> Value:
+def norm_vjp(g: Value, input: Value, out: Value, p: float, dim: Dims, keepdim: bool) -> Value:
+    """The cotangent of the input of a norm, of that of its output."""
     shape = input.shape
     g, out = unreduced(g, shape, dim, keepdim), unreduced(out, shape, dim, keepdim)
     if p == 2:
@@ -263,9 +264,9 @@ def _ratio_power(base: Value, exponent: float) -> Value:
 
 
 @primitive(
-    input=_norm_vjp,
+    input=norm_vjp,
     jvp=lambda t, input, out, p, dim, keepdim: pushed(
-        _norm_vjp(ones_like(out), input, out, p, dim, keepdim), t, out, dim, keepdim
+        norm_vjp(ones_like(out), input, out, p, dim, keepdim), t, out, dim, keepdim
     ),
     batch=over,
     label="LinalgVectorNormBackward0",
