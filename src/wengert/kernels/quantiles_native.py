@@ -19,7 +19,13 @@ from wengert.kernels._jit.builtins import (
     minimum,
     sqrt,
 )
-from wengert.kernels._jit.mathlib64 import digamma_64, exp_64, expm1_64, log1p_64, log_64
+from wengert.kernels._jit.mathlib64 import (
+    digamma_double,
+    exp_double,
+    expm1_double,
+    log1p_double,
+    log_double,
+)
 
 LANES = 16
 
@@ -39,7 +45,7 @@ def _nodes(ends: f64s, widths: f64s, low: f64, step: f64, size: i64) -> i64:
     largest = f64(8.0)
     for r in range(LANES):
         largest = maximum(largest, minimum(ends[r] / widths[r], 1e300))
-    return min(size, i64((log_64(largest) - low) / step) + 2)
+    return min(size, i64((log_double(largest) - low) / step) + 2)
 
 
 @inline
@@ -70,10 +76,10 @@ def gamma_slopes(
         for r in range(LANES):
             b = shapes[r]
             z = xs[r]
-            offsets[r] = log_64(z) - digamma_64(b)
+            offsets[r] = log_double(z) - digamma_double(b)
             below = offsets[r] < _margin(b)
             narrow = 1.0 / (fabs(b - z) + sqrt(z))
-            above = log1p_64(narrow)
+            above = log1p_double(narrow)
             signs[r] = f64(-1.0) if below else f64(1.0)
             widths[r] = narrow if below else above
             # Below, the integrand is less than exp(x - a y); above, it falls as fast as anywhere.
@@ -84,8 +90,8 @@ def gamma_slopes(
             weight = weights[j]
             for r in range(LANES):
                 y = signs[r] * widths[r] * node
-                power = shapes[r] * y - xs[r] * expm1_64(y)
-                sums[r] = sums[r] + weight * (exp_64(power) * (offsets[r] + y))
+                power = shapes[r] * y - xs[r] * expm1_double(y)
+                sums[r] = sums[r] + weight * (exp_double(power) * (offsets[r] + y))
         for r in range(count):
             out[first + r] = signs[r] * xs[r] * widths[r] * sums[r]
 
@@ -117,7 +123,7 @@ def beta_slopes(
             z = odds[r]
             p = near[r]
             q = other[r]
-            offsets[r] = log_64(z) - (digamma_64(p) - digamma_64(p + q))
+            offsets[r] = log_double(z) - (digamma_double(p) - digamma_double(p + q))
             below = offsets[r] < (_margin(p) if z < 0.5 else f64(0.0))
             rest = (1.0 - z) if below else z
             z = z if below else 1.0 - z
@@ -129,15 +135,15 @@ def beta_slopes(
             factors[r] = -odds[r] * widths[r] if below else widths[r]
             signs[r] = f64(1.0) if below else f64(0.0)
             # The other power is at most this.
-            ends[r] = (far + maximum(-other[r] * log_64(rest), 0.0)) / near[r]
+            ends[r] = (far + maximum(-other[r] * log_double(rest), 0.0)) / near[r]
             sums[r] = 0.0
         for j in range(_nodes(ends, widths, low, step, size)):
             node = nodes[j]
             weight = weights[j]
             for r in range(LANES):
                 y = widths[r] * node
-                ratio = log1p_64(-odds[r] * expm1_64(-y))
-                value = exp_64(other[r] * ratio - near[r] * y)
+                ratio = log1p_double(-odds[r] * expm1_double(-y))
+                value = exp_double(other[r] * ratio - near[r] * y)
                 change = ratio - signs[r] * (ratio + y)
                 sums[r] = sums[r] + weight * (value * (offsets[r] + change))
         for r in range(count):

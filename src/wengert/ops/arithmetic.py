@@ -207,7 +207,10 @@ def remainder(input: Value, other: Value) -> Value:
     if input.dtype.kind in "bc":
         raise not_implemented("remainder_cpu", input)
     _require_nonzero(other)
-    return np.remainder(input, other)
+    if input.dtype.kind != "f":
+        return np.remainder(input, other)
+    rest = np.fmod(input, other)
+    return np.where((rest != 0) & ((rest < 0) ^ (other < 0)), rest + other, rest)
 
 
 @elementwise(

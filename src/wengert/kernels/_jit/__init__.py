@@ -136,16 +136,17 @@ def exact_kernel(function: Callable[..., None]) -> Kernel:
 
 @cache
 def compiled(source: str) -> Callable[..., Any]:
-    """A kernel for float32 whose text was made by a program; it may call all of `mathlib`
-    and `precise`."""
-    from wengert.kernels._jit import compiler, language, mathlib, precise
+    """A kernel for float32 whose text was made by a program; it may call all of `mathlib`,
+    `precise` and `special`."""
+    from wengert.kernels._jit import compiler, language, mathlib, precise, special
 
     tree = ast.parse(source).body[0]
     assert isinstance(tree, ast.FunctionDef)
 
     def text() -> str:
         unit = language.Unit("f32", exact="kernel")
-        unit.add_tree(tree, vars(mathlib) | vars(precise), inline=False)
+        scope = vars(special) | vars(mathlib) | vars(precise)
+        unit.add_tree(tree, scope, inline=False)
         return unit.text()
 
     kinds = language.kinds_of(language.signature_of(tree, "f32"))

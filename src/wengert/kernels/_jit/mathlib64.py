@@ -41,7 +41,7 @@ def _turned(x: f64, n: f64) -> f64:
 
 
 @inline
-def exp_64(x: f64) -> f64:
+def exp_double(x: f64) -> f64:
     """e to the power of x; 1 ulp. Below -708 as at -708: 3e-308; above 709 as at 709."""
     c = f64(-708.0) if x < -708.0 else x
     c = f64(709.0) if c > 709.0 else c
@@ -52,8 +52,8 @@ def exp_64(x: f64) -> f64:
 
 
 @inline
-def expm1_64(x: f64) -> f64:
-    """exp(x) - 1, accurate near zero; 2 ulp. Bounds as of `exp_64`."""
+def expm1_double(x: f64) -> f64:
+    """exp(x) - 1, accurate near zero; 2 ulp. Bounds as of `exp_double`."""
     c = f64(-708.0) if x < -708.0 else x
     c = f64(709.0) if c > 709.0 else c
     n = rint(c * 1.4426950408889634)
@@ -79,7 +79,7 @@ def _log_ratio(s: f64) -> f64:
 
 
 @inline
-def log_64(x: f64) -> f64:
+def log_double(x: f64) -> f64:
     """The natural logarithm of a normal number; 2 ulp."""
     # Mantissas between the root of a half and that of two.
     e = (bits64(x) - 4604544271217802189) >> 52
@@ -90,7 +90,7 @@ def log_64(x: f64) -> f64:
 
 
 @inline
-def log1p_64(x: f64) -> f64:
+def log1p_double(x: f64) -> f64:
     """log(1 + x) for x > -1 up to 1e300, accurate near zero; 3 ulp."""
     e = (bits64(1.0 + x) - 4604544271217802189) >> 52
     scale = from_bits64((1023 - e) << 52)
@@ -101,7 +101,7 @@ def log1p_64(x: f64) -> f64:
 
 
 @inline
-def digamma_64(x: f64) -> f64:
+def digamma_double(x: f64) -> f64:
     """The derivative of log gamma for x > 0; NaN otherwise. By recurrence, and a series from 8 on.
 
     (Abramowitz and Stegun, 6.3.5 and 6.3.18.)
@@ -123,5 +123,5 @@ def digamma_64(x: f64) -> f64:
     p = p * s + 0.003968253968253968
     p = p * s - 0.008333333333333333
     p = p * s + 0.08333333333333333
-    value = log_64(y) - 0.5 / y - s * p - top / bottom
+    value = log_double(y) - 0.5 / y - s * p - top / bottom
     return value if x > 0.0 else math.nan
