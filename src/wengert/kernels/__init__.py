@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from wengert.kernels import classification as classification
     from wengert.kernels import contraction as contraction
     from wengert.kernels import conv as conv
+    from wengert.kernels import ctc as ctc
     from wengert.kernels import distance as distance
     from wengert.kernels import factorizations as factorizations
     from wengert.kernels import fourier as fourier
