@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from wengert.kernels import conv as conv
     from wengert.kernels import ctc as ctc
     from wengert.kernels import distance as distance
+    from wengert.kernels import distinct as distinct
     from wengert.kernels import factorizations as factorizations
     from wengert.kernels import fourier as fourier
     from wengert.kernels import gemm as gemm
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from wengert.kernels import openblas as openblas
     from wengert.kernels import pool as pool
     from wengert.kernels import quantiles as quantiles
+    from wengert.kernels import ranking as ranking
     from wengert.kernels import recurrent as recurrent
     from wengert.kernels import recurrent_steps as recurrent_steps
     from wengert.kernels import resample as resample
