@@ -102,12 +102,15 @@ class Step:
         """What the sample computes."""
         return self.call(self.library, *self.inputs)
 
-    def gradients(self, result: Any) -> Any:
-        """What backward computes, of the outputs that have any."""
+    def differentiate(self, result: Any) -> None:
+        """Backward from the outputs that have a graph: gradients of inputs and parameters.
+
+        They are arrays of their own in both libraries, as in training.
+        """
         outputs = [x for x in flat(result) if x.requires_grad]
         if self.cotangents is None:
             self.cotangents = [self.cotangent(x) for x in outputs]
-        return self.library.autograd.grad(outputs, self.wanted, self.cotangents, allow_unused=True)
+        self.library.autograd.backward(outputs, self.cotangents)
 
     def cotangent(self, output: Any) -> Any:
         """Normal numbers in the output's shape."""
@@ -127,9 +130,10 @@ class Step:
             middle = now()
             forward += middle - start
             if self.backward:
-                gradients = self.gradients(result)
+                self.differentiate(result)
                 backward += now() - middle
-                del gradients
+                for x in self.wanted:
+                    x.grad = None
             del result
         return [forward / count, backward / count] if self.backward else [forward / count]
 
@@ -139,7 +143,10 @@ class Step:
         result = self.forward()
         found = [*flat(result)]
         if self.backward:
-            found += [x for x in flat(self.gradients(result)) if x is not None]
+            self.differentiate(result)
+            found += [x.grad for x in self.wanted if x.grad is not None]
+            for x in self.wanted:
+                x.grad = None
         return [_peer.numbers(self.real(x)) for x in found]
 
     def real(self, x: Any) -> Any:

@@ -137,6 +137,17 @@ def ones_like(x: Value) -> Value:
     return wrap(np.ones(tuple(x.shape), x._array.dtype))
 
 
+def _nansum_vjp(g: Value, input: Value, dim: Dims, keepdim: bool) -> Value:
+    from wengert.ops.selection import keep  # it needs reductions
+
+    return keep(expand_back(g, tuple(input.shape), dim, keepdim), _known(input))
+
+
+@primitive(input=_nansum_vjp, batch=over, label="NansumBackward0", name="nansum")
+def _nansum(input: Value, dim: Dims, keepdim: bool) -> Value:
+    return kernel.total_of_known(input, dim, keepdim)
+
+
 def nansum(
     input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None
 ) -> Tensor:
@@ -147,11 +158,9 @@ def nansum(
     tensor(3.)
     """
     require_tensor("nansum", "input", input)
-    if input._array.dtype in _dtypes.inexact:
-        from wengert.ops.selection import keep  # it needs reductions
-
-        input = keep(input, _known(input))
-    return sum(input, dim, keepdim, dtype=dtype)
+    if input._array.dtype not in _dtypes.inexact:
+        return sum(input, dim, keepdim, dtype=dtype)
+    return _nansum(input if dtype is None else convert(input, dtype, "nansum"), dim, keepdim)
 
 
 def nanmean(
