@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from wengert.kernels import fourier as fourier
     from wengert.kernels import gemm as gemm
     from wengert.kernels import grid as grid
+    from wengert.kernels import halves as halves
     from wengert.kernels import norm as norm
     from wengert.kernels import norm_plan as norm_plan
     from wengert.kernels import openblas as openblas
