@@ -7,34 +7,17 @@ from typing import Any
 import numpy as np
 
 from wengert import _dtypes
-from wengert.kernels import reduction
-from wengert.kernels import scatter_native as native
-from wengert.kernels._jit import LARGE
+from wengert.kernels import reduction, scatter
 from wengert.kernels.axes import axis_of, length_of
 from wengert.kernels.ranking import kth, order
 from wengert.kernels.reduction import add_reduce
 
 
-def _along(shape: tuple[int, ...], axis: int, indices: np.ndarray) -> tuple[Any, ...]:
-    """The index that picks `indices` along one axis and all the rest of `shape` in order."""
-    rank = len(shape)
-    return tuple(
-        indices if d == axis else np.arange(n).reshape((n,) + (1,) * (rank - d - 1))
-        for d, n in enumerate(shape)
-    )
-
-
 def take_along(array: np.ndarray, indices: np.ndarray, axis: int) -> Any:
     """The elements at `indices` along an axis; both have the same rank."""
-    if array.ndim == 1:
-        return array[indices]
     if array.ndim == 0:
         return np.broadcast_to(array, indices.shape).copy()
-    if indices.size >= LARGE:
-        found = native.take_elements(array, indices, axis)
-        if found is not None:
-            return found
-    return array[_along(array.shape, axis, indices)]
+    return scatter.take_along(array, indices, axis)
 
 
 def add_along(
@@ -44,14 +27,10 @@ def add_along(
     out = np.zeros(shape, g.dtype)
     if not shape:
         out[...] = g.sum()
-        return out
-    if indices.size >= LARGE and native.add_elements(out, indices, g, axis):
-        return out
-    index = _along(shape, axis, indices)
-    if unique:
-        out[index] = g
+    elif unique:
+        scatter.put_along(out, indices, axis, g)
     else:
-        np.add.at(out, index, g)
+        scatter.add_along(out, indices, axis, g)
     return out
 
 
