@@ -281,15 +281,16 @@ class Generator:
     def _normal_blocks(self, n: int, to: np.dtype[Any]) -> np.ndarray:
         draw = self.doubles if to == np.float64 else self.singles
         tail = n % _BLOCK
+        if not tail:
+            drawn = draw(n)
+            _box_muller(drawn)
+            return drawn
         with self._lock:
             # A ragged end redoes the last block. Half precision does not draw the end twice.
             drawn = draw(n if to.itemsize >= 4 else n - tail)
-            last = draw(_BLOCK) if tail else None
-        _box_muller(drawn[: n - tail])
-        if last is None:
-            return drawn
-        _box_muller(last)
-        return np.concatenate([drawn[: n - _BLOCK], last])
+            drawn = np.concatenate([drawn[: n - tail], draw(_BLOCK)])
+        _box_muller(drawn)
+        return np.concatenate([drawn[: n - _BLOCK], drawn[-_BLOCK:]])
 
     def normal_sequence(self, n: int) -> np.ndarray:
         """`n` float64 normals one after the other; the unused half of a pair is kept."""
