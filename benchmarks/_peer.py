@@ -112,7 +112,11 @@ class Server:
 def serve(peer: str, answers: TextIO) -> None:
     """Answer until the input ends."""
     import_module(PEERS[peer])
-    server = Server(peer)
+    answer_all(Server(peer), answers)
+
+
+def answer_all(server: Any, answers: TextIO) -> None:
+    """Let a server answer until the input ends."""
     for line in sys.stdin:
         print(json.dumps(server.answer(json.loads(line))), file=answers, flush=True)
 

@@ -136,11 +136,26 @@ def _require_nonzero(divisor: np.ndarray) -> None:
         raise RuntimeError("ZeroDivisionError")
 
 
+def _floored(input: Value, other: Value) -> Value:
+    """The floor of a quotient of floats: from what it leaves, which is exact."""
+    rest = np.fmod(input, other)
+    quotient = (input - rest) / other
+    quotient = np.where(
+        (rest != 0) & ((rest < 0) ^ (other < 0)), quotient - np.float32(1), quotient
+    )
+    near = np.floor(quotient)
+    near = np.where(quotient - near > 0.5, near + np.float32(1), near)
+    plain = input / other
+    near = np.where(quotient != 0, near, np.copysign(np.float32(0), plain))
+    return np.where(other == 0, plain, near)
+
+
 @elementwise(
     input=lambda g: no_slope(g),
     other=lambda g: no_slope(g),
     label="DivBackward2",
     name="floor_divide",
+    scalar=_floored,
 )
 def _div_floor(input: Value, other: Value) -> Value:
     if input.dtype.kind in "bc":
@@ -212,7 +227,10 @@ def remainder(input: Value, other: Value) -> Value:
     if input.dtype.kind in "bc":
         raise not_implemented("remainder_cpu", input)
     _require_nonzero(other)
-    return np.remainder(input, other)
+    if input.dtype.kind != "f":
+        return np.remainder(input, other)
+    rest = np.fmod(input, other)
+    return np.where((rest != 0) & ((rest < 0) ^ (other < 0)), rest + other, rest)
 
 
 @elementwise(

@@ -6,6 +6,7 @@ import numpy as np
 
 from wengert import _dtypes
 from wengert._core import Tensor
+from wengert.kernels.precision import HALF, converted
 from wengert.ops._batching import leading
 from wengert.ops._declare import Value, elementwise, multilinear
 
@@ -19,6 +20,8 @@ from wengert.ops._declare import Value, elementwise, multilinear
 )
 def _cast(input: Value, to: np.dtype, source: np.dtype) -> Value:
     with np.errstate(all="ignore"):  # out-of-range values convert as C does
+        if input.dtype in HALF or to in HALF:
+            return converted(input, to)
         return input.astype(to)
 
 

@@ -5,42 +5,48 @@ from __future__ import annotations
 from itertools import accumulate
 from math import prod
 from operator import mul
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from wengert import kernels
 from wengert._core import Tensor, memory_of, wrap
 from wengert._dtypes import of_numpy
-from wengert.kernels._jit import LARGE
 from wengert.kernels.axes import axis_of
+from wengert.kernels.chunks import plain
 from wengert.ops._batching import Batch
 from wengert.ops._declare import Value, primitive
 from wengert.ops._variadic import require_tensor
 from wengert.ops.complexes import conj
-from wengert.ops.indexing import elementwise_batch, elementwise_key, gather, with_dims
+from wengert.ops.indexing import (
+    elementwise_batch,
+    elementwise_index,
+    elementwise_key,
+    gather,
+    with_dims,
+)
 from wengert.ops.rounding import no_slope, or_zeros
 from wengert.ops.selection import clamp_min, drop, keep
 from wengert.ops.shape import reshape
 from wengert.ops.subscript import basic, basic_adjoint
 
-if TYPE_CHECKING:
-    from wengert.kernels.scatter import Key
-
 
 def _scatter_parts(
     name: str, input: np.ndarray, dim: int, index: Any, src: np.ndarray
-) -> tuple[np.ndarray, Key, np.ndarray]:
-    """A copy of the input, the checked key, and the part of `src` that belongs to it."""
+) -> tuple[np.ndarray, np.ndarray, int, np.ndarray]:
+    """A copy of the input, the checked index, its axis, and the part of `src` that belongs to it.
+
+    They lie as the functions of `kernels.scatter` need them.
+    """
     out = with_dims(input).copy()
-    key = elementwise_key(name, out, dim, index)
+    places, axis = elementwise_index(name, out, dim, index)
     if src.dtype != input.dtype:
         raise RuntimeError(
             f"{name}(): Expected self.dtype to be equal to src.dtype, got"
             f" {of_numpy[input.dtype]} and {of_numpy[src.dtype]}"
         )
     if not index.size:
-        return out, key, np.zeros((0,) * out.ndim, src.dtype)
+        return out, places, axis, np.zeros((0,) * out.ndim, src.dtype)
     shape = with_dims(index).shape
     src = with_dims(src)
     if src.ndim != len(shape):
@@ -53,7 +59,8 @@ def _scatter_parts(
             f"Expected index {list(shape)} to be no larger than self {list(input.shape)} apart from"
             f" dimension {dim} and to be no larger size than src {list(src.shape)}"
         )
-    return out, key, src[tuple(slice(n) for n in shape)]
+    part = src[tuple(slice(n) for n in shape)]
+    return out, plain(places.astype(np.int64, copy=False)), axis, plain(part)
 
 
 def _batch(b: Batch) -> Any:
@@ -85,8 +92,9 @@ def _padded(found: Any, shape: tuple[int, ...]) -> Any:
     label="ScatterBackward0",
 )
 def _scatter(input: Value, dim: int, index: Value, src: Value) -> Value:
-    out, key, part = _scatter_parts("scatter", input, dim, index, src)
-    out[key] = part
+    out, places, axis, part = _scatter_parts("scatter", input, dim, index, src)
+    if part.size:
+        kernels.scatter.put_along(out, places, axis, part)
     return out.reshape(input.shape)
 
 
@@ -166,15 +174,9 @@ def scatter_add(input: Value, dim: int, index: Value, src: Value) -> Value:
     >>> wengert.scatter_add(wengert.zeros(2), 0, index, wengert.tensor([1.0, 2.0, 3.0]))
     tensor([3., 3.])
     """
-    out, key, part = _scatter_parts("scatter_add", input, dim, index, src)
-    if part.size >= LARGE:
-        rows = with_dims(index)
-        if kernels.scatter_native.add_elements(
-            out, rows, np.ascontiguousarray(part), axis_of(dim, out.ndim)
-        ):
-            return out.reshape(input.shape)
+    out, places, axis, part = _scatter_parts("scatter_add", input, dim, index, src)
     if part.size:
-        out += kernels.scatter.sum_at(out.shape, key, part)
+        kernels.scatter.add_along(out, places, axis, part)
     return out.reshape(input.shape)
 
 
@@ -246,11 +248,11 @@ def _scatter_combined(
     input: Value, dim: int, index: Value, src: Value, reduce: str, include_self: bool
 ) -> Value:
     """The product or an extreme of what comes to one place."""
-    out, key, part = _scatter_parts("scatter_reduce", input, dim, index, src)
+    out, places, axis, part = _scatter_parts("scatter_reduce", input, dim, index, src)
     if part.size:
         if not include_self:
-            out[key] = _identity(reduce, out.dtype)
-        _COMBINE[reduce].at(out, key, part)
+            out[kernels.scatter.along(places, axis)] = _identity(reduce, out.dtype)
+        kernels.scatter.combine_along(_COMBINE[reduce], out, places, axis, part)
     return out.reshape(input.shape)
 
 

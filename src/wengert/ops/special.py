@@ -45,7 +45,11 @@ def erfc(input: Value) -> Value:
     return kernels.special.erfc(input)
 
 
-@elementwise(floats=True, input=lambda g, out: g * exp(out * out) / _TWO_OVER_ROOT_PI)
+@elementwise(
+    floats=True,
+    input=lambda g, out: g * exp(out * out) / _TWO_OVER_ROOT_PI,
+    scalar=lambda input: input.call("erfinv", 3.0),
+)
 def erfinv(input: Value) -> Value:
     """The inverse of `erf`: infinite at -1 and 1, NaN beyond.
 
@@ -57,7 +61,11 @@ def erfinv(input: Value) -> Value:
     return kernels.special.erfinv(input)
 
 
-@elementwise(floats=True, input=lambda g, input: g * digamma(input))
+@elementwise(
+    floats=True,
+    input=lambda g, input: g * digamma(input),
+    scalar=lambda input: input.call("lgamma", 6.0),
+)
 def lgamma(input: Value) -> Value:
     """The logarithm of the absolute value of the gamma function.
 
@@ -69,7 +77,11 @@ def lgamma(input: Value) -> Value:
     return kernels.special.lgamma(input)
 
 
-@elementwise(floats=True, input=lambda g, input: g * _polygamma(input, 1))
+@elementwise(
+    floats=True,
+    input=lambda g, input: g * _polygamma(input, 1),
+    scalar=lambda input: input.call("digamma", 5.0),
+)
 def digamma(input: Value) -> Value:
     """The derivative of `lgamma`.
 
@@ -81,8 +93,17 @@ def digamma(input: Value) -> Value:
     return kernels.special.digamma(input)
 
 
+def _scalar_polygamma(input: Value, n: int) -> Value:
+    if n != 1:
+        raise NotImplementedError(f"no kernel has the polygamma function of order {n}")
+    return input.call("trigamma", 5.0)
+
+
 @elementwise(
-    floats=True, input=lambda g, input, n: g * _polygamma(input, n + 1), label="PolygammaBackward0"
+    floats=True,
+    input=lambda g, input, n: g * _polygamma(input, n + 1),
+    label="PolygammaBackward0",
+    scalar=_scalar_polygamma,
 )
 def _polygamma(input: Value, n: int) -> Value:
     require_kind("polygamma", input, "f")
