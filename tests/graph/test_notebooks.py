@@ -120,6 +120,17 @@ def test_a_container_comes_before_what_was_shown(shell: Shell) -> None:
     assert paths == {"kept[0]", "kept[1]", "kept[2]"}
 
 
+def test_leaks_have_the_line_of_their_cell(shell: Shell, clean: None) -> None:
+    shell.run("layer, total = wengert.nn.Linear(3, 1), 0")
+    text = "for _ in range(15):\n    loss = layer(wengert.ones(2, 3)).exp().mean()\n"
+    shell.run(text + "    loss.backward(retain_graph=True)\n    total = total + loss\n")
+    (leak,) = live().leaks()
+    assert (leak.kind, leak.where, leak.line) == (
+        "sum", "cell [2], line 4", "total = total + loss"
+    )  # fmt: skip
+    assert leak.remedy == "total += loss.item()"
+
+
 def test_what_was_shown_and_has_no_name(shell: Shell) -> None:
     shell.run("x = wengert.ones(3, requires_grad=True)", shown="x.exp()")
     (graph,) = live().graphs

@@ -91,10 +91,8 @@ class Watch:
         self._take_census()
         if not self._calls:
             self._unused = _unused()
-        leaks = [(calls, leak) for calls, of_line in self._leaks.values() for leak in of_line]
-        leaks.sort(key=lambda pair: pair[1].nbytes, reverse=True)
         return Seen(
-            leaks=tuple(leaks),
+            leaks=tuple(self._leaks_found()),
             captures=tuple(self._captures.found),
             timeline=timeline,
             hotness=self._sampler.hotness(),
@@ -111,13 +109,24 @@ class Watch:
         self._recorder.note_peak(Held(peak.nbytes, peak.leaf_bytes), where)
         return timeline
 
+    def _leaks_found(self) -> list[tuple[int, Leak]]:
+        """The leaks, each with the call at which it was seen, those with the most bytes first."""
+        leaks = [(calls, leak) for calls, of_line in self._leaks.values() for leak in of_line]
+        return sorted(leaks, key=lambda pair: pair[1].nbytes, reverse=True)
+
+    def _finding(self, calls: int, leak: Leak) -> Finding:
+        """A leak beside other findings; where it was stored stands there already."""
+        text, *_ = str(leak).partition("\n")
+        if calls < self._calls:  # who held it was gone at the end
+            text += f", as seen after {calls:,} of {self._calls:,}"
+        return Finding("leak", leak.where, 1, text, remedies=(leak.remedy,))
+
     def findings(self, others: list[Finding]) -> list[Finding]:
         """Leaks, parameters without a gradient, and what others have found."""
-        leaks = [leak for _, of_line in self._leaks.values() for leak in of_line]
-        leaks.sort(key=lambda leak: leak.nbytes, reverse=True)
-        if any(leak.kind in ("sum", "average", "state") for leak in leaks):  # says more of the same
-            others = [found for found in others if found.kind != "growing-graph"]
-        found = [_leak(leak) for leak in leaks]
+        leaks = self._leaks_found()
+        if any(leak.kind in ("sum", "average", "state") for _, leak in leaks):
+            others = [found for found in others if found.kind != "growing-graph"]  # the same again
+        found = [self._finding(calls, leak) for calls, leak in leaks]
         return [*found, *self._unreached.findings(), *self._unused, *others]
 
     def _observe(self, walk: Walk, when: str) -> None:
@@ -177,12 +186,6 @@ class Watch:
             return False
         _, nodes = alive(things)
         return any(node.seq <= self._marks[0] and not is_released(node) for node in nodes)
-
-
-def _leak(leak: Leak) -> Finding:
-    """A leak beside other findings; where it was stored stands there already."""
-    text, *_ = str(leak).partition("\n")
-    return Finding("leak", leak.where, 1, text, remedies=(leak.remedy,))
 
 
 def _unused() -> list[Finding]:

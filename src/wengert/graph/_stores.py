@@ -89,6 +89,9 @@ class Stores:
         if way.root.shown:
             return Store("", "", "container", _UNSHOWN)
         made = _Made(node.code.co_filename, line_of(node.code, node.lasti), scalar)
+        if not way.root.file and way.root.scope.startswith("global of"):
+            # Of a session: cells store its variables, most likely the one that made the value.
+            way = replace(way, root=replace(way.root, file=made.file))
         found = [likely for place in _places(way) if (likely := self._likeliest(place, made))]
         if not found:
             return None

@@ -66,7 +66,8 @@ def findings(run: Run, places: Places) -> str:
     if not run.report.findings:
         return _calm(run)
     assert run.seen is not None
-    leaks = [_leak(calls, leak, places) for calls, leak in run.seen.leaks]
+    whole = run.report.backward_calls
+    leaks = [_leak(leak, _seen(calls, whole), places) for calls, leak in run.seen.leaks]
     others = [_finding(found, places) for found in run.report.findings if found.kind != "leak"]
     return "".join(leaks + others)
 
@@ -81,11 +82,16 @@ def _calm(run: Run) -> str:
     return f'<p class="calm">{begin}: {rest}</p>'
 
 
-def _leak(calls: int, leak: Leak, places: Places) -> str:
+def _seen(calls: int, whole: int) -> str:
+    """When something was seen that was not there at the end."""
+    return f"seen after {calls:,} of {whole:,} backward calls" if calls < whole else ""
+
+
+def _leak(leak: Leak, seen: str, places: Places) -> str:
     what = str(leak).partition("\n")[0].removeprefix(leak.held)
     remedy = code(leak.remedy) if is_code(leak.remedy) else escape(leak.remedy)
     return card(
-        f'{KINDS["leak"]} <span class="muted">seen after {calls:,} backward calls</span>',
+        f'{KINDS["leak"]} <span class="muted">{seen}</span>',
         (places.link(leak.where), code(leak.line)),
         ("instead", remedy),
         ("", f"<code>{escape(leak.held)}</code>{escape(what)}."),

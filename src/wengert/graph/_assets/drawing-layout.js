@@ -245,24 +245,29 @@ class Level {
       const [first, last] = [way.path[0], way.path.at(-1)];
       for (const [start, stop] of this.ends[w]) {
         const points = [];
+        let [lastX, lastY] = [NaN, NaN];
+        const add = (across, along) => {
+          const atX = x + (this.sideways ? along : across);
+          const atY = y + (this.sideways ? across : along);
+          if (atX !== lastX || atY !== lastY) {
+            points.push([atX, atY]);
+            [lastX, lastY] = [atX, atY];
+          }
+        };
         way.path.forEach((v, k) => {
           const at = this.centres[v] + (v === first ? start : v === last ? stop : 0);
           const [begin, end] = this.bands[layer.get(v)];
           if (k > 0) {
-            points.push([at, begin], [at, this.starts[v]]);
+            add(at, begin);
+            add(at, this.starts[v]);
           }
           if (k < way.path.length - 1) {
-            points.push([at, this.starts[v] + this.deep[v]], [at, end]);
+            add(at, this.starts[v] + this.deep[v]);
+            add(at, end);
           }
         });
         lines.push({
-          source: this.endOf(first),
-          target: this.endOf(last),
-          tensors: way.tensors,
-          points: points
-            .filter(([a, b], k) => k === 0 || a !== points[k - 1][0] || b !== points[k - 1][1])
-            .map(([at, along]) => this.point(at, along))
-            .map(([aside, down]) => [x + aside, y + down]),
+          source: this.endOf(first), target: this.endOf(last), tensors: way.tensors, points,
         });
       }
     });
