@@ -239,3 +239,16 @@ def test_a_function_defined_anew_in_a_checkpoint_is_the_same_operation(torch: An
         return [x.grad]
 
     agree(torch, answers)
+
+
+@pytest.mark.torch
+def test_what_a_hook_of_an_accumulated_gradient_may_return(torch: Any) -> None:
+    def answers(lib: Any) -> list[Any]:
+        found = []
+        for answer in (None, (None,), lib.ones(2)):
+            x = lib.ones(2, requires_grad=True)
+            x.register_post_accumulate_grad_hook(lambda p, a=answer: a)
+            found.append(error(x.sum().backward))
+        return found
+
+    agree(torch, answers)

@@ -322,7 +322,13 @@ def _run_all(after: list[Callable[[], Any]]) -> None:
 
 
 def _run_post_hook(hook: Callable[[Tensor], Any], tensor: Tensor) -> None:
-    if hook(tensor) is not None:
+    answer = hook(tensor)
+    if answer is not None and not isinstance(answer, Tensor):
+        raise TypeError(
+            f"expected Variable, but hook returned '{type(answer).__name__}': hooks of accumulated"
+            f" gradients should return None\n{more('hook-result')}"
+        )
+    if answer is not None:
         raise RuntimeError(
             f"Tensor post accumulate grad hooks should return None.\n{more('hook-result')}"
         )

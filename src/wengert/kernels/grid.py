@@ -34,7 +34,8 @@ def _coordinate(x: np.ndarray, n: int, align_corners: bool) -> tuple[np.ndarray,
     """Where a point of [-1, 1] lies among `n` elements, and the derivative of that."""
     if align_corners:
         return (x + 1) / 2 * (n - 1), (n - 1) / 2
-    return ((x + 1) * n - 1) / 2, n / 2
+    at = np.multiply(x + 1, n, dtype=np.float64) - 1  # of float32, it is rounded only once
+    return at.astype(x.dtype, copy=False) / 2, n / 2
 
 
 def _reflected(x: np.ndarray, n: int, align_corners: bool) -> tuple[np.ndarray, np.ndarray]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from wengert.kernels._jit import exact_kernel, kernel
 from wengert.kernels._jit.builtins import (
     at,
+    f64,
     fabs,
     floor,
     given,
@@ -176,7 +177,7 @@ def _along(
 ) -> None:  # fmt: skip
     """The taps along one axis."""
     c = coordinate + 1.0
-    x = c / 2.0 * real(n - 1) if align != 0 else (c * real(n) - 1.0) / 2.0
+    x = c / 2.0 * real(n - 1) if align != 0 else real(f64(c) * f64(n) - 1.0) / 2.0
     if mode == 4:
         _cubic(x, n, padding, align, shares, places, moved)
     else:

@@ -69,7 +69,7 @@ def combine_along(
 
 def _places(shape: tuple[int, ...], index: np.ndarray, axis: int) -> np.ndarray:
     """The places of such elements in the order of memory."""
-    if index.ndim == 1:
+    if index.ndim < 2:
         return index
     inner = prod(shape[axis + 1 :])
     found: np.ndarray = index.astype(np.int64) * inner + _other_places(shape, index.shape, axis)

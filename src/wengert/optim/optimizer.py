@@ -172,7 +172,8 @@ class Optimizer:
         for p in everyone:
             number.setdefault(p, len(number))
         groups = [
-            {k: [number[p] for p in v] if k == "params" else v for k, v in group.items()}
+            {k: v for k, v in group.items() if k != "params"}
+            | {"params": [number[p] for p in group["params"]]}
             for group in self.param_groups
         ]
         state = {number[k] if isinstance(k, Tensor) else k: v for k, v in self.state.items()}
@@ -281,12 +282,18 @@ def _or(answer: Any, value: Any) -> Any:
     return value if answer is None else answer
 
 
+def _own(optimizer: Optimizer, kind: str) -> Iterable[Callable[..., Any]]:
+    """An optimizer's hooks; none in one that wraps another and did not call the constructor."""
+    hooks: dict[int, Callable[..., Any]] = vars(optimizer).get(kind, {})
+    return hooks.values()
+
+
 def _with_hooks(function: Callable[..., Any]) -> Callable[..., Any]:
     """`step` with the hooks around it."""
 
     @functools.wraps(function)
     def step(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
-        for hook in [*_step_pre_hooks.values(), *self._optimizer_step_pre_hooks.values()]:
+        for hook in [*_step_pre_hooks.values(), *_own(self, "_optimizer_step_pre_hooks")]:
             answer = hook(self, args, kwargs)
             if answer is not None:
                 if not isinstance(answer, tuple) or len(answer) != 2:
@@ -297,7 +304,7 @@ def _with_hooks(function: Callable[..., Any]) -> Callable[..., Any]:
                 args, kwargs = answer
         self._opt_called = True
         result = function(self, *args, **kwargs)
-        for hook in [*self._optimizer_step_post_hooks.values(), *_step_post_hooks.values()]:
+        for hook in [*_own(self, "_optimizer_step_post_hooks"), *_step_post_hooks.values()]:
             hook(self, args, kwargs)
         return result
 

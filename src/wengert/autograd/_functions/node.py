@@ -309,6 +309,9 @@ class FunctionNode(Node):
         """Of each edge: the argument's position, its shape and dtype."""
         return [(k, *known) for k, known in enumerate(self.given) if isinstance(known, tuple)]
 
+    def __repr__(self) -> str:
+        return f"<torch.autograd.function.{type(self).__name__} object at {id(self):#x}>"
+
     def __getattr__(self, name: str) -> Any:
         """As PyTorch's node, which is the context, has what the user put on that."""
         ctx = None if name.startswith("_") or name == "ctx" else self.ctx
