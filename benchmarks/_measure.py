@@ -45,7 +45,7 @@ class Row:
 
 
 def turns(
-    contenders: dict[str, Callable[[], Iterable[float]]], rounds: int
+    contenders: dict[str, Callable[[], Iterable[float]]], rounds: int, warming: int = 2
 ) -> dict[str, list[tuple[float, ...]]]:
     """Run the contenders in turns; what each returns in every round, by contender.
 
@@ -54,10 +54,10 @@ def turns(
     """
     samples: dict[str, list[tuple[float, ...]]] = {name: [] for name in contenders}
     names = list(contenders)
-    for turn in range(rounds + 2):
+    for turn in range(rounds + warming):
         for name in names if turn % 2 else reversed(names):
             sample = tuple(contenders[name]())
-            if turn >= 2:  # the first turns warm up: first calls, caches, thread pools
+            if turn >= warming:  # the first turns warm up: first calls, caches, thread pools
                 samples[name].append(sample)
     return samples
 

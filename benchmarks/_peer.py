@@ -41,11 +41,11 @@ def built(peer: str, workload: Workload) -> Step:
         step = workload.jax()
         wait = import_module("jax").block_until_ready
         return lambda: wait(step())
+    if peer == "compile" and workload.compiled:
+        raise MissingStepError(workload.compiled)
     library = import_module(PEERS[peer])
     compiled: Compile = lambda function: function  # noqa: E731
     if peer == "compile":
-        if workload.compiled:
-            raise MissingStepError(workload.compiled)
         compiled = library.compile
     return workload.make(library, compiled)
 
@@ -112,7 +112,11 @@ class Server:
 def serve(peer: str, answers: TextIO) -> None:
     """Answer until the input ends."""
     import_module(PEERS[peer])
-    server = Server(peer)
+    answer_all(Server(peer), answers)
+
+
+def answer_all(server: Any, answers: TextIO) -> None:
+    """Let a server answer until the input ends."""
     for line in sys.stdin:
         print(json.dumps(server.answer(json.loads(line))), file=answers, flush=True)
 

@@ -20,7 +20,7 @@ import numpy as np
 import scipy.special
 
 from wengert.kernels import _jit
-from wengert.kernels._jit import language, mathlib, precise
+from wengert.kernels._jit import language, mathlib, precise, special
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "kernels.md"
 BEGIN, END = "<!-- accuracy: begin -->", "<!-- accuracy: end -->"
@@ -28,17 +28,38 @@ BLOCK = 1 << 20
 
 Array = np.ndarray[Any, Any]
 Reference = Callable[..., Array]
+
+
+def _lgamma(x: Array) -> Array:
+    """SciPy's, but for -inf, where it has the limit of no sequence."""
+    return np.where(np.isneginf(x), np.inf, scipy.special.gammaln(x))
+
+
+def _erfinv(x: Array) -> Array:
+    """SciPy's, but for the sign of zero."""
+    return np.copysign(scipy.special.erfinv(x), x)
+
+
 REFERENCES: dict[str, Reference] = {
     "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log2": np.log2,
     "log10": np.log10, "log1p": np.log1p, "pow": np.power, "hypot": np.hypot, "sin": np.sin,
     "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
     "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh, "acosh": np.arccosh,
     "atanh": np.arctanh, "erf": scipy.special.erf, "erfc": scipy.special.erfc,
-    "sigmoid": scipy.special.expit,
+    "sigmoid": scipy.special.expit, "erfinv": _erfinv, "lgamma": _lgamma,
+    "digamma": scipy.special.psi, "trigamma": lambda x: scipy.special.polygamma(1, x),
+    "i0": scipy.special.i0, "i1": scipy.special.i1, "i0e": scipy.special.i0e,
+    "i1e": scipy.special.i1e, "logaddexp": np.logaddexp, "logaddexp2": np.logaddexp2,
 }  # fmt: skip
+# Functions of two arguments.
+TWO = ("pow", "hypot", "logaddexp", "logaddexp2")
 # Functions for a part of the floats; the bounds of |x|, or of x.
 ANGLES = (-precise.WIDEST_ANGLE, precise.WIDEST_ANGLE)
-DOMAINS = {"sin": ANGLES, "cos": ANGLES, "tan": ANGLES}
+POSITIVE = (0.0, np.inf)  # left of 0 there are zeros between poles
+DOMAINS = {
+    "sin": ANGLES, "cos": ANGLES, "tan": ANGLES, "lgamma": POSITIVE, "digamma": POSITIVE,
+    "trigamma": POSITIVE,
+}  # fmt: skip
 
 
 def compiled(name: str, arguments: int) -> Callable[..., Any]:
@@ -73,7 +94,7 @@ def arguments_of(name: str, step: int) -> Iterator[tuple[Array, ...]]:
     """Blocks of arguments: all patterns, and for two arguments each with some other one."""
     low, high = DOMAINS.get(name, (-np.inf, np.inf))
     for x in patterns(step):
-        if name in ("pow", "hypot"):
+        if name in TWO:
             other = x.view(np.uint32) * np.uint32(2654435761)
             yield x, other.view(np.float32)
             # Pairs with a result that is neither 0 nor infinite.
@@ -86,7 +107,7 @@ def arguments_of(name: str, step: int) -> Iterator[tuple[Array, ...]]:
 def largest(name: str, step: int) -> tuple[float, float, Any]:
     """The largest errors of a kernel's function and of NumPy's in float32, and where ours is."""
     reference = REFERENCES[name]
-    count = 2 if name in ("pow", "hypot") else 1
+    count = 2 if name in TWO else 1
     kernel = compiled(name, count)
     worst, theirs, place = 0.0, 0.0, None
     for given in arguments_of(name, step):
@@ -105,7 +126,7 @@ def largest(name: str, step: int) -> tuple[float, float, Any]:
 def functions() -> list[str]:
     """The functions of one or two floats that kernels may call, as far as there is a reference."""
     found = []
-    for module in (mathlib, precise):
+    for module in (mathlib, precise, special):
         for name, function in vars(module).items():
             if getattr(function, "__module__", "") != module.__name__ or name not in REFERENCES:
                 continue

@@ -89,20 +89,26 @@ class Conditions:
     environment: dict[str, str]
     clock: str = "wall"  # or "processor"
 
+    def on_busy_machine(self) -> None:
+        """Measure processor time, of one thread in each library."""
+        self.environment |= dict.fromkeys(THREADS, "1")
+        self.clock = "processor"
+
 
 class Peer:
     """A process that serves the steps of a library; started again when it has ended."""
 
-    def __init__(self, name: str, conditions: Conditions) -> None:
+    def __init__(self, name: str, conditions: Conditions, script: Path | None = None) -> None:
         self.name = name
         self.conditions = conditions
+        self.script = script or CHILD
         self.process: subprocess.Popen[str] | None = None
 
     def send(self, **request: Any) -> None:
         """Ask for something; `answer` says what came of it."""
         if self.process is None:
             self.process = subprocess.Popen(
-                [sys.executable, CHILD, "serve", self.name], env=self.conditions.environment,
+                [sys.executable, self.script, "serve", self.name], env=self.conditions.environment,
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
             )  # fmt: skip
         assert self.process.stdin is not None
@@ -264,8 +270,7 @@ def rows(arguments: argparse.Namespace) -> Iterator[Comparison]:
     """All that are asked for, as they are found."""
     conditions = Conditions(arguments.rounds, clean_environment())
     if arguments.busy:
-        conditions.environment |= dict.fromkeys(THREADS, "1")
-        conditions.clock = "processor"
+        conditions.on_busy_machine()
     for family, workloads in chosen(arguments.only, arguments.quick).items():
         kind = "training" if family in TRAINING else family
         peers = [Peer(name, conditions) for name in arguments.peers]

@@ -11,10 +11,14 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from statistics import geometric_mean
 from typing import Any
 
 FOLDER = Path(__file__).resolve().parent
 README = FOLDER.parent / "README.md"
+SCRIPTS = ("compare", "sweep", "overhead", "examples", "transforms", "checkpoint", "graph")
+# Rows of sweep.py in the report, and what it says of each.
+WORST, COLUMNS = 20, ("wengert", "torch", "ratio")
 BEGIN, END = "<!-- benchmarks: begin -->", "<!-- benchmarks: end -->"
 
 
@@ -93,6 +97,30 @@ def by_size(rows: list[dict[str, Any]]) -> str:
     return markdown(["", *sizes], lines)
 
 
+def sweep(result: dict[str, Any]) -> str:
+    """The results of sweep.py: how its rows are distributed, and those with the largest ratios."""
+    rows = result["rows"]
+    counts = []
+    for exponent in sorted({row["exponent"] for row in rows}):
+        for part in ("forward", "backward"):
+            ratios = [r["ratio"] for r in rows if (r["exponent"], r["part"]) == (exponent, part)]
+            if ratios:
+                above = [sum(ratio > bound for ratio in ratios) for bound in (1, 2, 5)]
+                counts.append([f"{part}, 1e{exponent} elements", str(len(ratios)),
+                               number(geometric_mean(ratios)), *map(str, above)])  # fmt: skip
+    worst = sorted(rows, key=lambda row: -row["ratio"])[:WORST]
+    lines = [
+        [f"{row['name']}, {row['part']}, 1e{row['exponent']}", *(number(row[c]) for c in COLUMNS)]
+        for row in worst
+    ]
+    return "\n\n".join([
+        "Functions and layers, wengert / torch:",
+        markdown(["", "rows", "geometric mean", "above 1", "above 2", "above 5"], counts),
+        f"The {len(lines)} rows with the largest ratios (us):",
+        markdown(["", "wengert", "torch", "wengert / torch"], lines),
+    ])  # fmt: skip
+
+
 def markdown(heads: list[str], lines: list[list[str]]) -> str:
     """A table whose first column is text and whose others are numbers."""
     rule = ["---", *("---:" for _ in heads[1:])]
@@ -108,12 +136,12 @@ def markdown(heads: list[str], lines: list[list[str]]) -> str:
 def report() -> str:
     """All results, with the machine that they come from."""
     parts: list[str] = []
-    for name in ("compare", "overhead", "examples", "transforms", "checkpoint", "graph"):
+    for name in SCRIPTS:
         path = FOLDER / "results" / f"{name}.json"
         if not path.exists():
             sys.exit(f"{path} does not exist: run make bench first")
         result = json.loads(path.read_text())
-        text = comparison(result) if name == "compare" else table(result)
+        text = {"compare": comparison, "sweep": sweep}.get(name, table)(result)
         parts.append(f"`benchmarks/{name}.py` on {result['machine']}:\n\n{text}")
     return "\n\n".join(parts)
 

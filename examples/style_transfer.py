@@ -13,6 +13,8 @@ the real thing give it the weights of torchvision's VGG-19.
 """
 
 import argparse
+import os
+import tempfile
 
 import torch
 import torch.nn.functional as F
@@ -156,7 +158,7 @@ def main():
     parser.add_argument("--size", type=int, default=64, help="height of the picture in pixels")
     parser.add_argument("--style-weight", type=float, default=10.0)
     parser.add_argument("--weights", help="file with the weights of torchvision's VGG-19")
-    parser.add_argument("--out", default="style_transfer.png")
+    parser.add_argument("--out", default=os.path.join(tempfile.gettempdir(), "style_transfer.png"))
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
 

@@ -67,3 +67,28 @@ def open_page(browser: Any) -> Iterator[Callable[..., Any]]:
 def foreign(url: str, own: str) -> bool:
     """Whether a request goes anywhere but to the page itself and to what stands in it."""
     return url.partition("#")[0] != own and not url.startswith("data:")
+
+
+# The page is no wider than its window, and nothing reaches out of it but what scrolls by itself.
+STICKING_OUT = """() => {
+    const width = document.documentElement.clientWidth;
+    const isClipped = (part) => {
+        for (let p = part.parentElement; p && p !== document.body; p = p.parentElement) {
+            if (getComputedStyle(p).overflowX !== "visible") return true;
+        }
+        return false;
+    };
+    const out = [...document.body.querySelectorAll("*")].filter((part) => {
+        const { left, right, width: own } = part.getBoundingClientRect();
+        return own > 0 && (left < -0.5 || right > width + 0.5) && !isClipped(part);
+    });
+    const scrolls = document.documentElement.scrollWidth > width ? ["the page"] : [];
+    return [...scrolls, ...out.map((part) => part.outerHTML.slice(0, 80))];
+}"""
+SIZES = ((390, 844), (1280, 800))
+
+
+def sticking_out(page: Any) -> list[str]:
+    """What of a page is beside its window."""
+    found: list[str] = page.evaluate(STICKING_OUT)
+    return found

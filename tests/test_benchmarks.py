@@ -1,4 +1,4 @@
-"""The plumbing of benchmarks/compare.py and report.py; nothing is timed."""
+"""The plumbing of benchmarks/compare.py, sweep.py and report.py; nothing is timed."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ import numpy as np
 import pytest
 
 import wengert
+from tests.parity.ops import listed
 from wengert import nn
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
-OWN = ("_measure", "_peer", "compare", "report", "workloads")
+OWN = ("_measure", "_peer", "compare", "report", "sweep", "sweeps", "workloads")
 
 
 @pytest.fixture
@@ -195,3 +196,39 @@ def test_means_and_report(load: Any) -> None:
     assert "| a (ms) | 1.00 | 2.00 | 4.00 | 0.50 | 0.25 |" in text
     assert "| b (ms) | 2.00 | 1.00 | - | 2.00 | - |" in text
     assert "| exp, forward | 0.25 |" in text
+
+
+def test_sweep_covers_what_scripts_use(load: Any) -> None:
+    """The listed functions, but for methods that are others under another name."""
+    sweeps = load("sweeps")
+    path_of = load("sweeps._sample").path_of
+    names = {path_of(name).rstrip("_") for name in sweeps.BY_NAME}
+    assert len(sweeps.BY_NAME) == sum(map(len, sweeps.FAMILIES.values()))
+    assert {name.rstrip("_") for name in listed()} - names == {"T"}
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("name", ["cumsum (dim=1)", "nn.Linear", "distributions.Gamma", "rand"])
+def test_sweep_runs_a_sample_in_both_libraries(torch: Any, load: Any, name: str) -> None:
+    sweep = load("sweep")
+    sample = sweep.BY_NAME[name]
+    found = []
+    for library in (wengert, torch):
+        step = sweep.Step(library, sample, 3, "float32")
+        found.append(step.numbers())
+        assert len(step.timed(2)) == 1 + sample.backward
+    assert sweep.alike(*found)
+
+
+def test_sweep_in_the_report(load: Any) -> None:
+    sweep, report = load("sweep"), load("report")
+    rows = [
+        sweep.Timing("sort", "reducing", 5, "forward", 30.0, 10.0),
+        sweep.Timing("sort", "reducing", 5, "backward", 10.0, 30.0),
+        sweep.Timing("exp", "elementwise", 5, "forward", 1.0, 3.0),
+    ]
+    saved = {"rows": [vars(row) | {"ratio": row.ratio} for row in rows]}
+    text = report.sweep(json.loads(json.dumps(saved)))
+    assert "| forward, 1e5 elements | 2 | 1.00 | 1 | 1 | 0 |" in text
+    assert "| sort, forward, 1e5 | 30.00 | 10.00 | 3.00 |" in text
+    assert "2 rows, geometric mean 1.00, 1 above 2" in sweep.summary(rows, 1)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.public import is_user_namespace, namespaces
 
 PROBE = """
 import json, sys
@@ -74,7 +77,37 @@ def test_run_loads_what_counts_operations_and_no_other_view_of_graphs(tmp_path: 
     found = set(done.stdout.split())
     assert {n for n in found if n.startswith("wengert.graph.")} == {
         "wengert.graph._format",
+        "wengert.graph._looks",
         "wengert.graph._memory",
         "wengert.graph._nodes",
         "wengert.graph._recorder",
     }
+
+
+# In a process for each package, because a module that is imported is an attribute from then on.
+REACH = """
+import os, pkgutil, sys
+import wengert
+for package in sys.argv[1:]:
+    if os.fork() == 0:
+        place = wengert
+        for part in package.split(".")[1:]:
+            place = getattr(place, part)
+        for name in [info.name for info in pkgutil.iter_modules(place.__path__)]:
+            if name[0] != "_" and not hasattr(place, name):
+                print(f"{package}.{name}", flush=True)
+        os._exit(0)
+    os.wait()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be forked")
+def test_submodules_are_attributes_of_their_packages() -> None:
+    """`wengert.nn.grad` needs no import of its own."""
+    packages = [name for name, m in namespaces().items() if hasattr(m, "__path__")]
+    packages = [name for name in packages if is_user_namespace(name)]
+    done = subprocess.run(
+        [sys.executable, "-c", REACH, *packages], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["wengert.cli"]
+    assert len(packages) > 15

@@ -124,6 +124,7 @@ _LAZY_NAMES = {
     "is_autocast_cpu_enabled": "wengert.amp.autocast_mode",
     "is_autocast_enabled": "wengert.amp.autocast_mode",
     "kl_div": "wengert.nn._forms",
+    "load_ipython_extension": "wengert._tracebacks",
     "layer_norm": "wengert.nn._forms",
     "load": "wengert.serialization",
     "margin_ranking_loss": "wengert.nn._forms",
@@ -141,6 +142,7 @@ _LAZY_NAMES = {
     "to_dlpack": "wengert.utils.dlpack",
     "triplet_margin_loss": "wengert.nn._forms",
     "typename": "wengert.nn._module.tree",
+    "unload_ipython_extension": "wengert._tracebacks",
     "vmap": "wengert.func",
 }
 # Methods that are functions as well: in-place forms, and what tells about a tensor.

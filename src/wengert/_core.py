@@ -16,7 +16,9 @@ import os
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import attrgetter
 from sys import getrefcount
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -90,6 +92,9 @@ class Cut(NamedTuple):
     node: weakref.ref[Node] | None = None
 
 
+# The states of a thread: a backward that goes on in another thread takes them along.
+thread_states: list[threading.local] = []
+
 RawCut = tuple[str, CodeType, int, "weakref.ref[Node] | None"]
 
 
@@ -106,6 +111,29 @@ class Mode(threading.local):
 
 
 mode = Mode()
+thread_states.append(mode)
+
+
+class Block:
+    """A stretch of inference mode: alive as long as it, or a tensor that was made in it."""
+
+    __slots__ = ("__weakref__", "cut")
+
+    cut: RawCut | None  # where it began
+
+
+class Inference(threading.local):
+    """The inference mode of a thread."""
+
+    block: Block | None = None  # None outside of it
+    grad = False  # what `is_grad_enabled` says inside, where nothing is recorded in any case
+
+
+inference = Inference()
+thread_states.append(inference)
+
+# The blocks that are alive. While there are none no tensor is of one, and nobody has to look.
+inferences: set[weakref.ref[Block]] = set()
 
 
 class Tensor(TensorMethods):
@@ -117,9 +145,12 @@ class Tensor(TensorMethods):
     tensor([3., 6.], grad_fn=<MulBackward0>)
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_array", "_cut", "_edge", "_grad", "_root", "_views")
+    __slots__ = (
+        "__dict__", "__weakref__", "_array", "_block", "_cut", "_edge", "_grad", "_root", "_views",
+    )  # fmt: skip
 
     _array: np.ndarray
+    _block: Block | None  # may be missing: the inference mode that the tensor was made in
     _edge: Node | None
     _cut: RawCut | None  # set on every tensor without an edge: where its values left a graph
     _grad: Tensor | None
@@ -164,7 +195,13 @@ class Tracer(Tensor, unwrapped=False):
         cut: Tensor = self.level.detach(self)
         return cut
 
-    data = property(detach)
+    def _replace_memory(self, value: Any) -> None:
+        raise RuntimeError(
+            "inside of a function that is being transformed, the memory of a tensor cannot be"
+            " replaced (.data =, resize_(), set_()): make a new tensor, or write to its elements"
+        )
+
+    data = property(detach, _replace_memory)
 
 
 def shape_of(tensor: Tensor) -> tuple[int, ...]:
@@ -225,6 +262,7 @@ class Node:
 
     register_hook: Any  # these two by `autograd._hooks`
     register_prehook: Any
+    _derivative: Any  # by `autograd._node_calls`
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Name what an operation's nodes keep as PyTorch does: `node._saved_other`."""
@@ -238,6 +276,19 @@ class Node:
                 setattr(cls, f"_saved_{name}", SavedSlot(slot, raw=False))
                 if slot in arrays:
                     setattr(cls, f"_raw_saved_{name}", SavedSlot(slot, raw=True))
+
+    def __call__(self, *grad_outputs: Any) -> Any:
+        """The gradients of the inputs from one for each output, apart from any walk.
+
+        None for an input without one; not in a tuple if there is one input only. Recorded where
+        operations are; no hook runs, and saved values stay. `AccumulateGrad` adds to ``.grad``.
+
+        >>> import wengert
+        >>> x = wengert.tensor([1.0, 2.0], requires_grad=True)
+        >>> (x * 3).grad_fn(wengert.ones(2))
+        (tensor([3., 3.]), None)
+        """
+        return self._derivative(*grad_outputs)
 
     def pullback(self, g: Any) -> tuple[Any, ...]:
         """The gradients of the inputs that want one, None for the others."""
@@ -295,6 +346,23 @@ class Node:
         return f"<{type(self).__name__} object at {id(self):#x}>"
 
 
+by_seq = attrgetter("seq")
+
+
+def below(roots: Sequence[Node]) -> list[Node]:
+    """Nodes and all that are below them, each behind those of its inputs."""
+    seen: dict[int, Node] = {}
+    waiting = list(roots)
+    while waiting:
+        node = waiting.pop()
+        if id(node) not in seen:
+            seen[id(node)] = node
+            waiting += [edge for edge in node.edges if edge is not None]
+    # A leaf is made when it is first used, and nodes that only stand for one output of the
+    # operation below them are younger than it.
+    return sorted(seen.values(), key=by_seq)
+
+
 def added(here: Any, more: Any) -> Any:
     """The sum of two cotangents: in the memory of the first, if nothing else refers to it.
 
@@ -330,6 +398,11 @@ def saved_name(inputs: list[str], slot: str) -> str:
     return "result" if name == "out" else name
 
 
+# By id, in the order in which they run. Ordered as in PyTorch, and because the handles of hooks
+# refer weakly to the table.
+Hooks = OrderedDict[int, Any]
+
+
 class Call(NamedTuple):
     """A call of the user's: its name and its line."""
 
@@ -350,10 +423,10 @@ class State:
     )  # fmt: skip
 
     def __init__(self, released: Call | None = None, shared: bool = False) -> None:
-        self.hooks: dict[int, Any] | None = None  # of the tensor, on the gradient that arrives
-        self.node_prehooks: dict[int, Any] | None = None  # of the node, before its rules run
-        self.node_hooks: dict[int, Any] | None = None  # of the node, after its rules ran
-        self.post_hooks: dict[int, Any] | None = None  # of a leaf, after its `.grad` is done
+        self.hooks: Hooks | None = None  # of the tensor, on the gradient that arrives
+        self.node_prehooks: Hooks | None = None  # of the node, before its rules run
+        self.node_hooks: Hooks | None = None  # of the node, after its rules ran
+        self.post_hooks: Hooks | None = None  # of a leaf, after its `.grad` is done
         self.metadata: dict[Any, Any] | None = None
         self.retain: weakref.ref[Tensor] | None = None
         self.released = released  # by which backward call
@@ -400,7 +473,14 @@ def wrap(array: Any, edge: Node | None = None) -> Tensor:
     tensor._array = array if type(array) is np.ndarray else np.asarray(array)
     tensor._edge = edge
     tensor._cut = None
+    if inferences:
+        tensor._block = inference.block
     return tensor
+
+
+def is_inference(tensor: Tensor) -> bool:
+    """Whether a tensor was made in inference mode, or shows the memory of one that was."""
+    return getattr(tensor, "_block", None) is not None
 
 
 def plain(value: Any, edge: Node | None) -> Any:
@@ -433,8 +513,12 @@ def cut_from(inputs: Iterable[Any]) -> RawCut | None:
 def state_of(node: Node) -> State:
     """The node's own state, made on first use."""
     state = node.state
-    if state is None or state.shared:
-        state = node.state = State(None if state is None else state.released)
+    if state is None:
+        state = node.state = State()
+    elif state.shared:
+        released = state
+        state = node.state = State(released.released)
+        state.below = released.below  # the set itself: the walk may not have filled it yet
     return state
 
 

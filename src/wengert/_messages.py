@@ -6,10 +6,11 @@ Each has an id, under which `wengert explain` says more: there is a page for it 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 
 from wengert._core import caller, getframe
-from wengert._storage import place
+from wengert._storage import line_of, place
 
 
 def message(
@@ -59,3 +60,9 @@ def here(what: str, beyond: str = "") -> str:
         frame = frame.f_back
         code, lasti = caller(frame)
     return f"{what}  at {place(code, lasti)}"
+
+
+def warn(text: str, category: type[Warning] = UserWarning) -> None:
+    """A warning that points to the user's line."""
+    code, lasti = caller(getframe(1))
+    warnings.warn_explicit(text, category, code.co_filename, line_of(code, lasti))

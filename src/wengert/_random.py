@@ -7,9 +7,9 @@ sampler draws from the 32-bit stream, and in which order, is therefore part of i
 
 from __future__ import annotations
 
+import ctypes
 import math
 import os
-import sys
 from collections.abc import Callable, Sequence
 from threading import RLock
 from typing import Any, ClassVar
@@ -18,6 +18,7 @@ import numpy as np
 
 from wengert._core import Tensor, wrap
 from wengert._device import cpu, device
+from wengert._forks import held_by_forks
 
 Shape = Sequence[int]
 Draw = Callable[[tuple[int, ...]], np.ndarray]
@@ -27,8 +28,8 @@ _FIRST_SEED = 67280421310721  # of a generator that nobody seeded
 _WIDE = 1 << 28  # ranges from here on draw 64 bits an integer
 _DOUBLE_BITS = np.uint64(2**53 - 1)
 _BLOCK = 16  # normals are made in blocks of 8 pairs
-_FEW = 256  # below, NumPy's raw words cost less than its array of integers
-_MANY = 1 << 15  # from here on, a kernel costs less than NumPy
+_FEW = 256  # below, a call of a kernel costs more than the numbers
+_RAW = 1 << 12  # up to so many words, NumPy's raw ones cost less than its array of integers
 
 # The state as PyTorch lays it out in the ByteTensor of `get_state`.
 _STATE = np.dtype(
@@ -54,23 +55,25 @@ class Generator:
 
     __slots__ = ("__weakref__", "_lock", "_made", "_seed", "_spare")
 
-    # What fills large arrays with words faster than NumPy, or returns False: the kernels, which
-    # stand above this module, put it here.
-    filler: ClassVar[Any] = None
+    # What draws large arrays faster than NumPy, or returns None, and what shuffles faster than
+    # Python, or returns False: the kernels, which stand above this module, put them here.
+    drawer: ClassVar[Any] = None
+    shuffler: ClassVar[Any] = None
 
     def __init__(self, device: Any = cpu) -> None:
         _check_device(device)
-        self._made: tuple[Any, Any] | None = None
-        self._lock = RLock()
+        self._made: tuple[Any, Any, np.ndarray | None] | None = None
+        # A process is not forked while another thread draws: the copy's lock would never open.
+        self._lock = held_by_forks(RLock())
         self.manual_seed(_FIRST_SEED)
 
-    def _twister(self) -> tuple[Any, Any]:
-        """The bits, and what fills arrays with them; made late: an import needs neither."""
+    def _twister(self) -> tuple[Any, Any, np.ndarray | None]:
+        """The bits, what fills arrays with them, and their state; an import needs none of them."""
         if self._made is None:
             bits = np.random.MT19937(0)
             bits._legacy_seeding(self._seed & 0xFFFFFFFF)
             # NumPy's Generator fills arrays with words; its own samplers are not used.
-            self._made = bits, np.random.Generator(bits).integers
+            self._made = bits, np.random.Generator(bits).integers, live_state(bits)
         return self._made
 
     @property
@@ -80,6 +83,10 @@ class Generator:
     @property
     def _draw(self) -> Any:
         return self._twister()[1]
+
+    @property
+    def _state(self) -> np.ndarray | None:
+        return self._twister()[2]
 
     @property
     def device(self) -> device:
@@ -165,35 +172,76 @@ class Generator:
 
     def random32(self, n: int) -> np.ndarray:
         """The next `n` words of the stream, uint32."""
-        with self._lock:
-            if n < _FEW:
-                return self._bits.random_raw(n).astype(np.uint32)
-            return self._filled(n, np.uint32)
+        return self._by_kernel(n, np.uint32, self._words)
 
     def random64(self, n: int) -> np.ndarray:
         """The next `n` pairs of words, the first one high, uint64."""
-        with self._lock:
-            if n < _FEW:
-                words = self._bits.random_raw(2 * n)
-                return words[::2] << np.uint64(32) | words[1::2]
-            return self._filled(n, np.uint64)
-
-    def _filled(self, n: int, dtype: Any) -> np.ndarray:
-        if n >= _MANY and self.filler is not None:
-            words = np.empty(n, dtype)
-            if self.filler(self._bits, words):
-                return words
-        return self._draw(0, np.iinfo(dtype).max, n, dtype, endpoint=True)
+        return self._by_kernel(n, np.uint64, self._pairs)
 
     def singles(self, n: int) -> np.ndarray:
         """`n` float32 in [0, 1), multiples of 2**-24; a word each."""
-        values = (self.random32(n) & np.uint32(0xFFFFFF)).astype(np.float32)
-        values *= np.float32(2.0**-24)
-        return values
+        return self._by_kernel(n, np.float32, self._singles)
 
     def doubles(self, n: int) -> np.ndarray:
         """`n` float64 in [0, 1), multiples of 2**-53; two words each."""
-        return (self.random64(n) & _DOUBLE_BITS) * 2.0**-53
+        return self._by_kernel(n, np.float64, self._doubles)
+
+    def _by_kernel(self, n: int, dtype: Any, plain: Callable[[int], np.ndarray]) -> np.ndarray:
+        with self._lock:
+            if n >= _FEW and self.drawer is not None and self._state is not None:
+                drawn: np.ndarray | None = self.drawer(self._state, n, dtype)
+                if drawn is not None:
+                    return drawn
+            return plain(n)
+
+    def _words(self, n: int) -> np.ndarray:
+        if n < _RAW:
+            return self._bits.random_raw(n).astype(np.uint32)
+        return self._draw(0, 2**32 - 1, n, np.uint32, endpoint=True)
+
+    def _pairs(self, n: int) -> np.ndarray:
+        if 2 * n < _RAW:
+            words = self._bits.random_raw(2 * n)
+            return words[::2] << np.uint64(32) | words[1::2]
+        return self._draw(0, 2**64 - 1, n, np.uint64, endpoint=True)
+
+    def _singles(self, n: int) -> np.ndarray:
+        values = (self._words(n) & np.uint32(0xFFFFFF)).astype(np.float32)
+        values *= np.float32(2.0**-24)
+        return values
+
+    def _doubles(self, n: int) -> np.ndarray:
+        return (self._pairs(n) & _DOUBLE_BITS) * 2.0**-53
+
+    def feed(self, take: Callable[[np.ndarray, np.ndarray], tuple[int, int]], size: int) -> None:
+        """Give a sampler what it needs of the stream, as float64 in [0, 1), `size` at first.
+
+        ``take(numbers, spare)`` says how many of the numbers it has used, and how many it wants
+        next, of which the first are those that it has left; 0 ends it. `spare` has the unused
+        half of a pair of normals, and whether it is there; the sampler may take it and leave
+        another.
+        """
+        with self._lock:
+            spare = np.array([self._spare or 0.0, self._spare is not None])
+            while size:
+                state = self._state
+                before = self._bits.state if state is None else state.copy()
+                used, following = take(self.doubles(size), spare)
+                self._go_back(before, 2 * used, 2 * (size - used))
+                size = following
+            self._spare = float(spare[0]) if spare[1] else None
+
+    def _go_back(self, before: Any, used: int, unused: int) -> None:
+        """Take back the last words, of those that were drawn since a state."""
+        state = self._state
+        if state is not None and state[_WORDS] >= unused:
+            state[_WORDS] -= unused
+            return
+        if state is None:
+            self._bits.state = before
+        else:
+            state[...] = before
+        self.random32(used)
 
     def uniform(
         self, shape: Shape, low: float = 0.0, high: float = 1.0, np_dtype: Any = np.float32
@@ -234,15 +282,16 @@ class Generator:
     def _normal_blocks(self, n: int, to: np.dtype[Any]) -> np.ndarray:
         draw = self.doubles if to == np.float64 else self.singles
         tail = n % _BLOCK
+        if not tail:
+            drawn = draw(n)
+            _box_muller(drawn)
+            return drawn
         with self._lock:
             # A ragged end redoes the last block. Half precision does not draw the end twice.
             drawn = draw(n if to.itemsize >= 4 else n - tail)
-            last = draw(_BLOCK) if tail else None
-        _box_muller(drawn[: n - tail])
-        if last is None:
-            return drawn
-        _box_muller(last)
-        return np.concatenate([drawn[: n - _BLOCK], last])
+            drawn = np.concatenate([drawn[: n - tail], draw(_BLOCK)])
+        _box_muller(drawn)
+        return np.concatenate([drawn[: n - _BLOCK], drawn[-_BLOCK:]])
 
     def normal_sequence(self, n: int) -> np.ndarray:
         """`n` float64 normals one after the other; the unused half of a pair is kept."""
@@ -286,18 +335,33 @@ class Generator:
 
     def permutation(self, n: int) -> np.ndarray:
         """The numbers below `n` in random order, int64 (Fisher and Yates's shuffle)."""
-        draws = self.random32 if n < (2**32 - 1) // 20 else self.random64
-        words = draws(max(n - 1, 0))
-        places = np.arange(max(n - 1, 0))
-        order = list(range(n))
-        chosen = words % (n - places).astype(words.dtype) + places.astype(words.dtype)
-        for i, j in enumerate(chosen.tolist()):
-            order[i], order[j] = order[j], order[i]
-        return np.array(order, np.int64)
+        words = (self.random32 if n < (2**32 - 1) // 20 else self.random64)(max(n - 1, 0))
+        words %= np.arange(n, n - len(words), -1, dtype=words.dtype)
+        ahead = words.astype(np.int64)
+        order = np.arange(n)
+        if n >= _FEW and self.shuffler is not None and self.shuffler(order, ahead):
+            return order
+        numbers = order.tolist()
+        for i, distance in enumerate(ahead.tolist()):
+            j = i + distance
+            numbers[i], numbers[j] = numbers[j], numbers[i]
+        return np.array(numbers, np.int64)
 
     def exponential(self, n: int, rate: float = 1.0) -> np.ndarray:
         """`n` float64 of the exponential distribution."""
         return np.log1p(-self.doubles(n)) * (-1.0 / rate)
+
+
+def live_state(bits: Any) -> np.ndarray | None:
+    """The memory of NumPy's twister: 624 words, and which of them comes next.
+
+    Asking NumPy for its state, or setting it, takes as long as drawing thousands of numbers.
+    None if the memory is not laid out like that.
+    """
+    memory = (ctypes.c_uint32 * (_WORDS + 1)).from_address(bits.ctypes.state_address)
+    words, state = np.ctypeslib.as_array(memory), bits.state["state"]
+    same = np.array_equal(words[:_WORDS], state["key"]) and words[_WORDS] == state["pos"]
+    return words if same else None
 
 
 def _box_muller(values: np.ndarray) -> None:
@@ -330,13 +394,6 @@ def _check_device(where: Any) -> None:
 
 default_generator = Generator()
 default_generator.seed()
-if sys.platform != "win32":
-    # A process is not forked while another thread draws: the copy's lock would never open.
-    os.register_at_fork(
-        before=default_generator._lock.acquire,
-        after_in_parent=default_generator._lock.release,
-        after_in_child=default_generator._lock.release,
-    )
 
 
 def _once(

@@ -8,6 +8,8 @@ value is saved; backward compares one number unless a write came after a node wa
 from __future__ import annotations
 
 import linecache
+import re
+import sys
 import weakref
 from collections.abc import Callable, Iterable
 from types import CodeType
@@ -45,16 +47,31 @@ def text_of(code: CodeType, lasti: int) -> str:
     return linecache.getline(code.co_filename, line_of(code, lasti)).strip()
 
 
+def where(file: str, line: int) -> str:
+    """``file:line``, or of a notebook's cell ``cell [2], line 3``."""
+    cell = _cell(file)
+    return f"cell [{cell}], line {line}" if cell else f"{file}:{line}"
+
+
+def _cell(file: str) -> str:
+    """The number of the cell whose code has a file name, if it is one of IPython's."""
+    get_shell = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    if get_shell is None:
+        return ""
+    compiler = getattr(get_shell(), "compile", None)
+    named = getattr(compiler, "format_code_name", lambda _: None)(file)
+    found = re.search(r"\d+", named[1]) if named else re.match(r"<ipython-input-(\d+)-", file)
+    return found[found.re.groups] if found else ""
+
+
 def where_of(code: CodeType, lasti: int) -> str:
-    """``file:line`` of an instruction."""
-    return f"{code.co_filename}:{line_of(code, lasti)}"
+    """`where` an instruction is."""
+    return where(code.co_filename, line_of(code, lasti))
 
 
 def place(code: CodeType, lasti: int) -> str:
-    """``file:line`` of an instruction, with the line's text where it can be read."""
-    text = text_of(code, lasti)
-    where = where_of(code, lasti)
-    return f"{where}  {text}" if text else where
+    """`where` an instruction is, with the line's text where it can be read."""
+    return f"{where_of(code, lasti)}  {text_of(code, lasti)}".rstrip()
 
 
 class Write(NamedTuple):
@@ -98,9 +115,13 @@ _writes: dict[int, Written] = {}
 
 
 def owner(array: np.ndarray) -> np.ndarray:
-    """The array at the bottom of a chain of views."""
-    while isinstance(array.base, np.ndarray):
-        array = array.base
+    """The array at the bottom of a chain of views, those of NumPy's stride tricks too."""
+    while (base := array.base) is not None:
+        if not isinstance(base, np.ndarray):
+            base = getattr(base, "base", None)  # what `as_strided` has put between has one
+            if not isinstance(base, np.ndarray):
+                break
+        array = base
     return array
 
 
@@ -134,7 +155,7 @@ def stamp_all(arrays: Iterable[np.ndarray], by: str, code: CodeType, lasti: int)
         entry.count += 1
         regions = entry.regions
         if array is not base:
-            region = (_address(array) - _address(base), array.shape, array.strides)
+            region = (address_of(array) - address_of(base), array.shape, array.strides)
             regions.pop(region, None)
             if len(regions) < _MOST_REGIONS:
                 regions[region] = Write(*whole, *region, array.dtype)
@@ -144,7 +165,8 @@ def stamp_all(arrays: Iterable[np.ndarray], by: str, code: CodeType, lasti: int)
         entry.whole = whole
 
 
-def _address(array: np.ndarray) -> int:
+def address_of(array: np.ndarray) -> int:
+    """Where an array's first element is in memory."""
     address: int = array.__array_interface__["data"][0]
     return address
 

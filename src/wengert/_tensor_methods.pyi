@@ -115,7 +115,7 @@ class TensorMethods:
     def _silu_(self) -> Tensor: ...
     def _threshold_(self, threshold: _float, value: _float) -> Tensor: ...
     @property
-    def _version(self) -> Any: ...
+    def _version(self) -> _int: ...
     def abs(self) -> Tensor:
         """The absolute value of each element; real for complex tensors."""
     def abs_(self) -> Tensor:
@@ -132,13 +132,13 @@ class TensorMethods:
         """Inverse of `cosh`; NaN below 1."""
     def acosh_(self) -> Tensor:
         """In-place form of `acosh`."""
-    def add(self, other: Any, *, alpha: complex = 1) -> Tensor:
+    def add(self, other: Any, *older: Any, alpha: complex = 1) -> Tensor:
         """``input + alpha * other``, element by element, with broadcasting."""
-    def add_(self, other: Any, *, alpha: complex = 1) -> Tensor:
+    def add_(self, other: Any, *older: Any, alpha: complex = 1) -> Tensor:
         """In-place form of `add`."""
-    def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: _float = 1, alpha: _float = 1) -> Tensor:
+    def addbmm(self, batch1: Tensor, batch2: Tensor, *older: Any, beta: _float = 1, alpha: _float = 1) -> Tensor:
         """beta * input + alpha * (the sum of the products of the matrices of two batches)."""
-    def addbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: _float = 1, alpha: _float = 1) -> Tensor:
+    def addbmm_(self, batch1: Tensor, batch2: Tensor, *older: Any, beta: _float = 1, alpha: _float = 1) -> Tensor:
         """In-place form of `addbmm`."""
     def addcdiv(self, tensor1: Operand, tensor2: Operand, *, value: complex = 1) -> Tensor:
         """``input + value * tensor1 / tensor2``, with broadcasting; for floating-point tensors."""
@@ -152,13 +152,13 @@ class TensorMethods:
         """beta * input + alpha * (mat1 @ mat2); `input` broadcasts, and beta=0 leaves it out."""
     def addmm_(self, mat1: Operand, mat2: Operand, *, beta: _float = 1, alpha: _float = 1) -> Tensor:
         """In-place form of `addmm`."""
-    def addmv(self, mat: Tensor, vec: Tensor, *, beta: _float = 1, alpha: _float = 1) -> Tensor:
+    def addmv(self, mat: Tensor, vec: Tensor, *older: Any, beta: _float = 1, alpha: _float = 1) -> Tensor:
         """beta * input + alpha * (mat @ vec)."""
-    def addmv_(self, mat: Tensor, vec: Tensor, *, beta: _float = 1, alpha: _float = 1) -> Tensor:
+    def addmv_(self, mat: Tensor, vec: Tensor, *older: Any, beta: _float = 1, alpha: _float = 1) -> Tensor:
         """In-place form of `addmv`."""
-    def addr(self, vec1: Tensor, vec2: Tensor, *, beta: _float = 1, alpha: _float = 1) -> Tensor:
+    def addr(self, vec1: Tensor, vec2: Tensor, *older: Any, beta: _float = 1, alpha: _float = 1) -> Tensor:
         """beta * input + alpha * outer(vec1, vec2)."""
-    def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: _float = 1, alpha: _float = 1) -> Tensor:
+    def addr_(self, vec1: Tensor, vec2: Tensor, *older: Any, beta: _float = 1, alpha: _float = 1) -> Tensor:
         """In-place form of `addr`."""
     def adjoint(self) -> Tensor:
         """The conjugate transpose of a matrix or of each matrix in a batch."""
@@ -426,6 +426,8 @@ class TensorMethods:
         """`tensor_split` into equal parts along the third dimension."""
     @property
     def dtype(self) -> Any: ...
+    def eig(self, **kwargs: Any) -> Any:
+        """RuntimeError: eigenvalues are found otherwise, see the error."""
     def element_size(self) -> _int:
         """Bytes an element."""
     def eq(self, other: Operand) -> Tensor:
@@ -619,7 +621,7 @@ class TensorMethods:
     def is_floating_point(self) -> builtins.bool:
         """Whether the dtype is a real floating-point one."""
     def is_inference(self) -> _bool:
-        """False: tensors made in inference mode are like others."""
+        """Whether the tensor was made in `inference_mode`, or is a view of one that was."""
     @property
     def is_leaf(self) -> _bool: ...
     @property
@@ -758,10 +760,14 @@ class TensorMethods:
         """Logarithm of the sum of exponentials over `dim`, computed without overflow."""
     def long(self, memory_format: Any = ...) -> Tensor:
         """This tensor as torch.int64; itself where it already is."""
+    def lstsq(self, **kwargs: Any) -> Any:
+        """RuntimeError: least squares are found otherwise, see the error."""
     def lt(self, other: Operand) -> Tensor:
         """Whether ``input < other``."""
     def lt_(self, other: Operand) -> Tensor:
         """In-place form of `lt`."""
+    def lu(self, pivot: _bool = True, get_infos: _bool = False) -> tuple[Tensor, ...]:
+        """`linalg.lu_factor` under its old name; with `get_infos`, `linalg.lu_factor_ex`."""
     def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
         """X of A @ X = input, for what `linalg.lu_factor` made of A."""
     @property
@@ -893,7 +899,7 @@ class TensorMethods:
     def numel(self) -> _int:
         """The number of elements."""
     def numpy(self, *, force: _bool = False) -> np.ndarray:
-        """The tensor's memory as a NumPy array; with `force`, whatever the tensor requires."""
+        """The tensor's memory as a NumPy array."""
     def outer(self, vec2: Operand) -> Tensor:
         """Products of each element of one 1-D tensor with each of another."""
     @property
@@ -946,6 +952,8 @@ class TensorMethods:
         """Call `hook(grad)` whenever the gradient of this tensor is computed."""
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """Call `hook(tensor)` after the gradient of this leaf was added to `.grad`."""
+    def reinforce(self, reward: Any) -> None:
+        """RuntimeError: `distributions` have the log-probabilities of samples."""
     def relu(self, inplace: _bool = False) -> Tensor:
         """``max(x, 0)``."""
     def relu_(self, inplace: _bool = False) -> Tensor:
@@ -972,8 +980,12 @@ class TensorMethods:
         """The elements in another shape, as `wengert.reshape`; a view where that is possible."""
     def reshape_as(self, other: Tensor) -> Tensor:
         """The input reshaped to the shape of `other`."""
+    def resize(self, *sizes: Any) -> Tensor:
+        """The tensor in another shape of as many elements: `reshape`, with a warning."""
     def resize_(self, *size: Any, memory_format: Any = None) -> Tensor:
         """Give the tensor another shape; its memory stays, or if it is too small is replaced."""
+    def resize_as(self, tensor: Tensor) -> Tensor:
+        """`resize` to the shape of another tensor, with a warning."""
     def resize_as_(self, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
         """`resize_` to the shape of another tensor, and with `preserve_format` to its order in memory."""
     def resolve_conj(self) -> Tensor:
@@ -1054,6 +1066,8 @@ class TensorMethods:
         """The sign of the determinant and the logarithm of its magnitude."""
     def softmax(self, dim: _int, dtype: DType | None = None) -> Tensor:
         """exp(x) / sum(exp(x)) along `dim`; `dtype` converts the input first."""
+    def solve(self, **kwargs: Any) -> Any:
+        """RuntimeError: linear equations are found otherwise, see the error."""
     def sort(self, dim: _int = -1, descending: _bool = False, stable: _bool = False) -> ValuesIndices:
         """The elements sorted along `dim`, and where they were. Always stable."""
     def split(self, split_size: Any, dim: _int = 0) -> tuple[Tensor, ...]:
@@ -1082,13 +1096,13 @@ class TensorMethods:
         """How many elements of the underlying memory lie before the first one."""
     def stride(self, dim: _int | None = None) -> Any:
         """How many elements lie between neighbours, along each dimension or one of them."""
-    def sub(self, other: Any, *, alpha: complex = 1) -> Tensor:
+    def sub(self, other: Any, *older: Any, alpha: complex = 1) -> Tensor:
         """``input - alpha * other``, element by element, with broadcasting."""
-    def sub_(self, other: Any, *, alpha: complex = 1) -> Tensor:
+    def sub_(self, other: Any, *older: Any, alpha: complex = 1) -> Tensor:
         """In-place form of `sub`."""
-    def subtract(self, other: Any, *, alpha: complex = 1) -> Tensor:
+    def subtract(self, other: Any, *older: Any, alpha: complex = 1) -> Tensor:
         """``input - alpha * other``, element by element, with broadcasting."""
-    def subtract_(self, other: Any, *, alpha: complex = 1) -> Tensor:
+    def subtract_(self, other: Any, *older: Any, alpha: complex = 1) -> Tensor:
         """In-place form of `subtract`."""
     def sum(self, dim: Dims | None = None, keepdim: _bool = False, *, dtype: DType | None = None) -> Tensor:
         """Sum over `dim`, or over everything; integers and booleans give int64."""
@@ -1104,6 +1118,8 @@ class TensorMethods:
         """As `transpose`."""
     def swapdims_(self, dim0: _int, dim1: _int) -> Tensor:
         """In-place form of `swapdims`; no element is written."""
+    def symeig(self, **kwargs: Any) -> Any:
+        """RuntimeError: eigenvalues of symmetric matrices are found otherwise, see the error."""
     def t(self) -> Tensor:
         """The transpose of a matrix; a vector or a number as it is."""
     def t_(self) -> Tensor:
@@ -1190,6 +1206,10 @@ class TensorMethods:
         """The same memory in another shape, or as elements of another dtype."""
     def view_as(self, other: Tensor) -> Tensor:
         """The input viewed in the shape of `other`."""
+    @property
+    def volatile(self) -> _bool: ...
+    @volatile.setter
+    def volatile(self, value: _bool) -> None: ...
     def vsplit(self, indices_or_sections: _int | Sequence[_int]) -> tuple[Tensor, ...]:
         """`tensor_split` into equal parts along the rows."""
     def where(self, condition: Tensor, other: Any) -> Tensor:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
+from wengert._signals import contextmanager, surely
 from wengert.tensor import default_generator as default_generator
 from wengert.tensor import get_rng_state as get_rng_state
 from wengert.tensor import initial_seed as initial_seed
@@ -40,7 +40,7 @@ def fork_rng(
     try:
         yield
     finally:
-        set_rng_state(state)
+        surely(set_rng_state, state)
 
 
 __all__ = [

@@ -296,7 +296,7 @@ class TestWalks:
             y.sum().backward()
         (note,) = caught.value.__notes__
         assert str(caught.value) == "no derivative"
-        assert f"in the derivative of RaisingBackward ({__file__}:{here}" in note
+        assert f"in the derivative of Raising ({__file__}:{here}" in note
 
     def test_no_leak(self) -> None:
         gc.collect()

@@ -285,6 +285,7 @@ def test_a_second_turn_of_a_loop_is_told_as_one() -> None:
 def test_a_value_from_before_a_loop_is_told_as_one() -> None:
     x = wengert.ones(3, requires_grad=True)
     scale = x.exp()
+    line = here(3)
 
     def turns() -> None:
         kept = scale * 2
@@ -295,7 +296,7 @@ def test_a_value_from_before_a_loop_is_told_as_one() -> None:
         turns()
     text = str(caught.value)
     assert "The last line uses kept again, and the first backward released it." in text
-    assert "1. it is trained: compute it anew before each backward, inside of the loop" in text
+    assert f"1. it is trained: move {line}  kept = scale * 2  into the loop" in text
     assert "2. it is not to be trained: use kept.detach() for kept in that line" in text
 
 

@@ -225,7 +225,7 @@ def test_an_exception_says_where_the_function_was_called() -> None:
     y = function(wengert, lambda ctx, x: x * 2, backward).apply(leaf())
     with pytest.raises(ValueError, match="as it comes") as caught:
         y.sum().backward()
-    assert "CustomBackward" in caught.value.__notes__[0]
+    assert "derivative of Custom " in caught.value.__notes__[0]
     assert f"{__file__}:" in caught.value.__notes__[0]
 
 

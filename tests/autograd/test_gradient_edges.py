@@ -6,10 +6,14 @@ import gc
 import weakref
 from typing import Any
 
+import numpy as np
 import pytest
 
 import wengert
+from tests.ops.calls import call, outputs, rng_of
+from tests.ops.rows import all_rows
 from wengert.autograd import backward, grad
+from wengert.autograd._edges import dtype_of
 from wengert.autograd.graph import (
     GradientEdge,
     get_gradient_edge,
@@ -322,3 +326,59 @@ def test_edges_close_no_cycle() -> None:
         assert node() is None
     finally:
         gc.enable()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_dtype_at_every_operation_is_known() -> None:
+    """Compiled rules read memory: a gradient that starts at an edge is brought into its dtype."""
+    wrong, looked_at = {}, 0
+    for row in all_rows():
+        if not row.grad:
+            continue
+        try:
+            result, _ = call(wengert, row, single(row.make(rng_of(row))), grad=True)
+        except (RuntimeError, ValueError, NotImplementedError):
+            continue  # in float64 only
+        for output in outputs(result):
+            if isinstance(output, wengert.Tensor) and output._edge is not None:
+                looked_at += 1
+                if dtype_of(output._edge) != output._array.dtype:
+                    wrong[str(row)] = dtype_of(output._edge)
+    assert looked_at > 1500
+    assert wrong == {}
+
+
+def single(value: Any) -> Any:
+    """Arguments in single precision."""
+    if isinstance(value, np.ndarray):
+        return value.astype({"f": "f4", "c": "c8"}.get(value.dtype.kind, value.dtype))
+    if type(value) in (list, tuple):
+        return type(value)(map(single, value))
+    return value
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: x.double().float().tanh(),
+        lambda x: wengert.nn.functional.conv2d(x[None, None], x[None, None, :3, :3]),
+        lambda x: x.double() * 2,
+        lambda x: (x + 1j).abs(),
+        lambda x: wengert.fft.rfft(x).real,
+        lambda x: x.unbind()[3],
+        lambda x: x.double().unbind()[3],
+        lambda x: (x * 2).index_put_((wengert.tensor([0]),), x[0].detach()),
+    ],
+)
+@pytest.mark.parametrize("dtype", [wengert.float64, wengert.float16, wengert.int64])
+def test_a_gradient_at_an_edge_is_brought_into_its_dtype(make: Any, dtype: Any) -> None:
+    x = (wengert.arange(4096.0).reshape(64, 64) * 0.37).sin().requires_grad_()
+    y = make(x)
+    g = (wengert.arange(float(y.numel())).reshape(y.shape) % 5).to(y.dtype)
+    (expected,) = wengert.autograd.grad(y, x, g, retain_graph=True)
+    (got,) = wengert.autograd.grad(get_gradient_edge(y), x, g.to(dtype))
+    assert got.dtype is wengert.float32
+    np.testing.assert_array_equal(got.numpy(), expected.numpy())
+    _, pull = wengert.func.vjp(make, x.detach())
+    np.testing.assert_array_equal(pull(g.to(dtype))[0].numpy(), expected.numpy())

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import wengert
+from tests.nn.both import agree
 
 
 def test_every_order_of_a_power() -> None:
@@ -238,3 +239,18 @@ def test_torch_needs_the_formula(name: str, torch: Any) -> None:
     for a, b in zip(fused[:3], written[:3], strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-8)
     assert abs(fused[3] - written[3]) > 0.1
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_zeros_for_unused_inputs_are_recorded_like_the_rest(torch: Any, create_graph: bool) -> None:
+    def answers(lib: Any) -> list[Any]:
+        x, unused = lib.ones(2, requires_grad=True), lib.ones(3, requires_grad=True)
+        options = {"materialize_grads": True, "create_graph": create_graph}
+        _, zeros = lib.autograd.grad((x * x).sum(), [x, unused], **options)
+        found = [zeros, zeros.requires_grad, zeros.is_leaf]
+        if create_graph:
+            found += lib.autograd.grad(zeros.sum(), [x, unused], **options)
+        return found
+
+    agree(torch, answers)

@@ -21,7 +21,8 @@ def test_nothing_is_recorded(mode: Any) -> None:
         assert not wengert.is_grad_enabled()
         assert not (x() * 2).requires_grad
         with wengert.enable_grad():
-            assert (x() * 2).requires_grad
+            assert wengert.is_grad_enabled()
+            assert (x() * 2).requires_grad is (mode is wengert.no_grad)
         assert not wengert.is_grad_enabled()
     assert wengert.is_grad_enabled()
     assert (x() * 2).requires_grad

@@ -11,6 +11,7 @@ import sys
 
 import pytest
 
+from tests.browser import SIZES, sticking_out
 from tests.cli.process import ENVIRONMENT, good, script, wengert
 
 GAN = """
@@ -168,7 +169,7 @@ def test_hot_lines_lead_to_the_source(gan, open_page):
 def test_memory_has_a_chart_of_the_first_calls(gan, open_page):
     page = open_page(gan / "out.html")
     memory = page.locator("#memory")
-    assert "The first 30 calls in detail" in memory.inner_text()
+    assert "The first 30 calls, in which they held at most" in memory.inner_text()
     memory.locator(".timeline svg .call").first.wait_for()
     assert "critic_loss.backward()" in memory.inner_text()
     timeline = json.loads((gan / "out.json").read_text())["timeline"]
@@ -196,13 +197,31 @@ def test_tables_are_sorted_by_a_click(gan, open_page):
     assert head.all_inner_texts() == ["passed"]
 
 
+def test_graphs_have_the_time_of_modules_and_their_flops(gan, open_page):
+    pytest.importorskip("igraph")
+    page = open_page(gan / "out.html", viewport={"width": 1280, "height": 900})
+    page.locator("#graph-0-tab-0").click()
+    heads = page.locator("#graph-0-0 th").all_inner_texts()
+    assert heads == ["module", "nodes", "bytes", "frees", "forward", "backward"]
+    (layer,) = page.locator("#graph-0-0 tr", has_text="Critic.layers.0").all()
+    assert layer.locator("td").all_inner_texts()[4:] == ["8.2 kFLOP", "8.2 kFLOP"]
+    tree = page.frame_locator("#graph-0 iframe").locator("#overview")
+    tree.locator(".choice >> text=FLOP").click()
+    assert "Critic" in tree.locator("[role=tree]").inner_text()
+    page.locator("#hot-tab-1").click()
+    modules = page.locator("#hot-1 tbody tr td:first-child").all_inner_texts()
+    assert all(name.split(".")[0] in ("Critic", "Linear") for name in modules)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1400, 500])
-def test_page_fits_its_window(gan, open_page, scheme, width):
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_page_fits_its_window(gan, open_page, scheme, size):
     page = open_page(
-        gan / "out.html", color_scheme=scheme, viewport={"width": width, "height": 800}
+        gan / "out.html",
+        color_scheme=scheme,
+        viewport={"width": size[0], "height": size[1]},
     )
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert sticking_out(page) == []
 
 
 def test_data_are_those_of_the_page(gan):

@@ -90,25 +90,48 @@ FORMS = {
     "from torch.optim.lr_scheduler import _LRScheduler": (
         "issubclass(_LRScheduler, torch.optim.lr_scheduler.LRScheduler)"
     ),
+    # Layers are where PyTorch has them.
+    "from torch.nn.modules.activation import MultiheadAttention as M": (
+        "M is wengert.nn.MultiheadAttention"
+    ),
+    "from torch.nn.modules.channelshuffle import ChannelShuffle as C": (
+        "C is wengert.nn.ChannelShuffle"
+    ),
+    "from torch.nn.modules.container import ParameterList as P": "P is wengert.nn.ParameterList",
+    "from torch.nn.modules.conv import LazyConv2d as L": "L is wengert.nn.LazyConv2d",
     "from torch.nn import *": "Linear is wengert.nn.Linear and 'Linear' in dir(torch.nn)",
 }
 
+YET = "{0}: wengert has no {0} yet (this process runs wengert in place of PyTorch)"
+NEITHER = "{0}: neither PyTorch 2.13 nor wengert has a {0}"
+OWN = "{0}: PyTorch has no such name; wengert's own is {1}"
+
+# The class of the exception, and its text, with the name that is missing.
 MISSING = {
-    "import torch.zork": ("ModuleNotFoundError", "torch.zork"),
-    "import torch.nn.zork": ("ModuleNotFoundError", "torch.nn.zork"),
-    "from torch.zork import x": ("ModuleNotFoundError", "torch.zork"),
-    "from torch import zork": ("ModuleNotFoundError", "torch.zork"),
-    "from torch.nn import Zork": ("ModuleNotFoundError", "torch.nn.Zork"),
-    "torch.zork": ("AttributeError", "torch.zork"),
-    "torch.nn.functional.zork": ("AttributeError", "torch.nn.functional.zork"),
-    # Insides of wengert are not names of torch.
-    "import torch.onnx": ("ModuleNotFoundError", "torch.onnx"),
-    "import torch._core": ("ModuleNotFoundError", "torch._core"),
-    "torch.graph": ("AttributeError", "torch.graph"),
-    "torch._core": ("AttributeError", "torch._core"),
-    "torch.nn.modules.conv._Conv": ("AttributeError", "torch.nn.modules.conv._Conv"),
-    "torch.autograd._engine": ("AttributeError", "torch.autograd._engine"),
-}
+    "import torch.zork": ("ModuleNotFoundError", YET, "torch.zork"),
+    "import torch.nn.zork": ("ModuleNotFoundError", YET, "torch.nn.zork"),
+    "from torch.zork import x": ("ModuleNotFoundError", YET, "torch.zork"),
+    "from torch import zork": ("ModuleNotFoundError", YET, "torch.zork"),
+    "from torch.nn import Zork": ("ModuleNotFoundError", YET, "torch.nn.Zork"),
+    "torch.zork": ("AttributeError", NEITHER, "torch.zork"),
+    "torch.nn.functional.zork": ("AttributeError", NEITHER, "torch.nn.functional.zork"),
+    "torch.lobpcg": ("AttributeError", YET, "torch.lobpcg"),
+    "torch.onnx": ("AttributeError", YET, "torch.onnx"),
+    # Insides of wengert are not names of torch, nor is what it has beyond PyTorch.
+    "import torch.onnx": ("ModuleNotFoundError", YET, "torch.onnx"),
+    "import torch._core": ("ModuleNotFoundError", YET, "torch._core"),
+    "torch._core": ("AttributeError", YET, "torch._core"),
+    "torch.nn.modules.conv._Conv": ("AttributeError", YET, "torch.nn.modules.conv._Conv"),
+    "torch.autograd._engine": ("AttributeError", YET, "torch.autograd._engine"),
+    "torch.graph": ("AttributeError", OWN, "torch.graph", "wengert.graph"),
+    "torch.autograd.jac": ("AttributeError", OWN, "torch.autograd.jac", "wengert.autograd.jac"),
+    "torch.nn.init.wrap": ("AttributeError", OWN, "torch.nn.init.wrap", "wengert.nn.init.wrap"),
+    "from torch.nn.modules.conv import no_such": (
+        "ModuleNotFoundError", YET, "torch.nn.modules.conv.no_such",
+    ),
+    "from torch.optim.adam import SGD": ("ModuleNotFoundError", YET, "torch.optim.adam.SGD"),
+    "torch.optim.adam": ("AttributeError", OWN, "torch.optim.adam", "wengert.optim.adam"),
+}  # fmt: skip
 
 OTHERS = {
     "hasattr(torch, 'zork')": False,
@@ -164,10 +187,8 @@ def test_form_gives_wengert(answers, form):
 
 @pytest.mark.parametrize("form", MISSING)
 def test_missing_name_is_named(answers, form):
-    kind, name = MISSING[form]
-    got, message = answers[form]
-    assert got == kind
-    assert message.startswith(f"{name}: wengert has no {name} yet")
+    kind, text, *names = MISSING[form]
+    assert answers[form] == [kind, text.format(*names)]
 
 
 @pytest.mark.parametrize("expression", OTHERS)
@@ -265,10 +286,10 @@ def test_an_error_inside_a_module_of_wengert_passes_through(tmp_path):
     out = run_in_alias(f"""
         import wengert, torch
         (folder := {str(tmp_path)!r})
-        open(folder + "/quantization.py", "w").write("import zork")
-        wengert.__path__.append(folder)
+        open(folder + "/hub.py", "w").write("import zork")
+        wengert.__path__.insert(0, folder)
         try:
-            import torch.quantization
+            import torch.hub
         except ModuleNotFoundError as error:
             print(error)
     """)

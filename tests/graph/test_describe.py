@@ -39,7 +39,7 @@ def test_bytes_are_those_of_the_arrays() -> None:
     report = describe(model(x).sum())
     hidden, inputs, weight = 32 * 50 * 4, 32 * 100 * 4, 50 * 10 * 4
     assert report.nbytes == hidden + inputs  # the second layer's input is the ReLU's output
-    assert report.parameter_bytes == weight  # the first one's is not read: x wants no gradient
+    assert report.leaf_bytes == weight  # the first one's is not read: x wants no gradient
     assert [n.nbytes for n in report.nodes if n.op == "relu"] == [hidden]
 
 
@@ -104,7 +104,7 @@ def test_released_nodes_say_by_whom() -> None:
     assert "y.sum().backward()" in report.nodes[0].state
     assert report.nbytes == 0
     assert report.by_line()[0].released == 1
-    assert "keeps 0 B (and 0 B of parameters); backward frees 0 B; 1 is released" in str(report)
+    assert "keeps 0 B; backward frees 0 B; 1 is released" in str(report)
 
 
 def test_what_hooks_packed_counts_by_its_elements() -> None:
@@ -223,16 +223,17 @@ def test_tables_have_the_columns_that_say_something() -> None:
     report = describe((x * x).sum())
     where = report.nodes[1].where.removeprefix(f"{os.getcwd()}{os.sep}")
     assert report.table("node").splitlines() == [
-        f"bytes  frees  op   shape   {'line'.ljust(len(where))}  saves",
-        f"  0 B    0 B  mul  [2, 3]  {where}  other[2, 3] (parameter), self[2, 3] (parameter)",
-        f"  0 B    0 B  sum  []      {where}",
+        f"bytes  frees  forward  backward  op   shape   {'line'.ljust(len(where))}  saves",
+        f"  0 B    0 B   6 FLOP   12 FLOP  mul  [2, 3]  {where}  other[2, 3] (leaf),"
+        " self[2, 3] (leaf)",
+        f"  0 B    0 B   6 FLOP    6 FLOP  sum  []      {where}",
     ]
     head, *rows = report.table().splitlines()
-    assert head == "bytes  frees  nodes  line"
-    assert rows == [f"  0 B    0 B      2  {where}  {report.nodes[1].text}"]
+    assert head == "bytes  frees  forward  backward  nodes  line"
+    assert rows == [f"  0 B    0 B  12 FLOP   18 FLOP      2  {where}  {report.nodes[1].text}"]
+    assert describe(x.t()).table("module").splitlines()[0] == "bytes  frees  nodes  module"
     model = nn.Sequential(nn.Tanh(), nn.Tanh())
     loss = model(x).sum()
-    assert describe(loss).table("module").splitlines()[0] == "bytes  frees  nodes  module"
     loss.backward()
     report = describe(loss)
     assert report.table("module").splitlines()[0] == "bytes  frees  nodes  released  module"
@@ -245,7 +246,7 @@ def test_printed_it_is_by_line() -> None:
     x = wengert.ones(2, requires_grad=True)
     report = describe(x.exp().sum())
     assert str(report).splitlines() == [
-        "2 operations over 1 leaf keep 8 B (and 0 B of parameters); backward frees 8 B",
+        "2 operations over 1 leaf keep 8 B; backward frees 8 B; 4 FLOP forward, 4 FLOP backward",
         *report.table("line").splitlines(),
     ]
     assert str(describe(x)).startswith("0 operations over 1 leaf keep 0 B")

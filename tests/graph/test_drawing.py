@@ -19,7 +19,7 @@ from tests.cli.process import wengert as wengert_command
 from tests.graph import drawn
 from tests.source import ROOT
 from wengert import nn
-from wengert.graph import Box, Drawing, describe, draw
+from wengert.graph import Box, Drawing, Flops, describe, draw
 
 
 @pytest.fixture(scope="module", params=drawn.ALL)
@@ -53,7 +53,7 @@ def test_boxes_add_up_to_the_report(drawing: Drawing) -> None:
             for what in ("nbytes", "frees", "released"):
                 assert getattr(box, what) == sum(getattr(b, what) for b in ops), box
             assert [k for b in ops for k in b.nodes] == list(box.nodes)
-            assert box.parameter_bytes <= sum(b.parameter_bytes for b in ops)
+            assert box.leaf_bytes <= sum(b.leaf_bytes for b in ops)
 
 
 def test_boxes_are_a_tree(drawing: Drawing) -> None:
@@ -146,7 +146,7 @@ def test_blocks_of_a_residual_network() -> None:
     drawing = drawn.resnet()
     net = named(drawing, "ResNet")
     inside = titles(members(drawing, net))
-    assert inside == ["data", "conv stem", "stages", "mean", "linear head"]
+    assert inside == ["data", "conv2d stem", "stages", "mean", "linear head"]
     first, second = members(drawing, named(drawing, "stages"))
     assert titles([first, second]) == ["0.0–2 × 3", "1"]
     assert titles(members(drawing, second)) == ["0", "1–4 × 4"]
@@ -381,7 +381,7 @@ def test_without_the_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
 def test_boxes_asks_for_more_or_less(drawing: Drawing) -> None:
     from wengert.graph._drawing._boxes import boxes_of
 
-    report: Any = wengert.graph.GraphReport(drawing.nodes, drawing.roots, 0, 0, 0)
+    report: Any = wengert.graph.GraphReport(drawing.nodes, drawing.roots, 0, 0, 0, Flops())
     small, _ = boxes_of(report, 10)
     large, _ = boxes_of(report, 10_000)
     assert sum(box.opened for box in small) <= sum(box.opened for box in drawing.boxes)

@@ -10,11 +10,15 @@ from typing import Any
 
 import pytest
 
+import wengert
+from tests.browser import SIZES, sticking_out
 from tests.graph import drawn
 from tests.graph.test_drawing_formats import hostile
-from wengert.graph import Drawing
+from wengert import nn
+from wengert.graph import Drawing, draw
 from wengert.graph._drawing._place import place
 from wengert.graph._drawing._svg import course
+from wengert.graph._format import flops, size
 
 Opens = Callable[..., Any]
 
@@ -117,8 +121,8 @@ def test_boxes_open_and_close(shown: Opens) -> None:
     page = shown(drawing)
     others = part(drawing, "layers.1–11")
     assert others not in open_ones(page)
-    before = boxes(page)
     page.evaluate(f"go({others})")
+    before = boxes(page)
     page.click(f"[data-box='{others}'] .toggle")
     assert others in open_ones(page)
     assert len(boxes(page)) == len(before) + 11
@@ -160,7 +164,7 @@ def test_search_highlights_jumps_and_opens(shown: Opens) -> None:
     page.fill("#search", "TANH rnncell")
     assert page.inner_text("#found") == "300 found"
     marked = page.eval_on_selector_all(".match", "all => all.map((box) => box.dataset.box)")
-    assert len(marked) == 2  # the one that is visible, and the box that the others are in
+    assert len(marked) == 1  # the box that all of them are in
     page.press("#search", "Enter")
     page.press("#search", "Enter")
     assert page.inner_text("#found") == "2 of 300 found"
@@ -250,12 +254,12 @@ def test_the_panel_is_not_in_the_way_of_a_second_click(shown: Opens) -> None:
     panel, box = (
         page.locator(name).bounding_box() for name in ("#panel", f"[data-box='{index}'] .toggle")
     )
-    assert panel["x"] == 0
-    assert box["x"] > panel["width"]
+    assert panel["x"] == page.locator("#canvas").bounding_box()["x"]
+    assert box["x"] > panel["x"] + panel["width"]
     page.click("#fit")
     room = "[free().from, free().from + free().width]"
     left, right = page.evaluate(room)
-    assert (left, right) == (panel["width"], page.viewport_size["width"])
+    assert (left, right) == (panel["width"], page.evaluate("canvas.clientWidth"))
     x, width = page.evaluate("[state.view.x, state.placed.width * state.view.scale]")
     assert left <= x + 1e-6
     assert x + width <= right + 1e-6
@@ -289,9 +293,9 @@ def test_everything_fits_beside_the_legend(shown: Opens) -> None:
 def test_wheel_and_drag_move_the_view(shown: Opens) -> None:
     page = shown(drawn.mlp())
     x, y, scale = page.evaluate("[state.view.x, state.view.y, state.view.scale]")
-    page.mouse.move(200, 300)
+    page.mouse.move(600, 300)
     page.mouse.down()
-    page.mouse.move(250, 320, steps=4)
+    page.mouse.move(650, 320, steps=4)
     page.mouse.up()
     assert page.evaluate("[state.view.x, state.view.y]") == pytest.approx([x + 50, y + 20])
     page.mouse.wheel(0, -200)
@@ -321,14 +325,24 @@ def test_hostile_names_are_shown_as_they_are(shown: Opens) -> None:
 def test_the_first_view_follows_the_size_of_the_window(shown: Opens) -> None:
     page = shown(drawn.mlp())
     page.set_viewport_size({"width": 700, "height": 900})
-    wait_until(page, "state.view.x < 350 && state.first")
+    wait_until(page, "canvas.clientWidth === 700 && state.view.x < 350 && state.first")
     middle = page.evaluate("state.view.x + state.placed.width * state.view.scale / 2")
     assert middle == pytest.approx(350)
     page.keyboard.press("+")
     moved = page.evaluate("state.view.x")
-    page.set_viewport_size({"width": 900, "height": 900})
-    wait_until(page, "canvas.clientWidth === 900")
+    page.set_viewport_size({"width": 600, "height": 900})
+    wait_until(page, "canvas.clientWidth === 600")
     assert page.evaluate("state.view.x") == moved
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_the_page_fits_its_window(size: tuple[int, int], shown: Opens) -> None:
+    page = shown(drawn.two_losses(), viewport={"width": size[0], "height": size[1]})
+    assert sticking_out(page) == []
+    page.click("#side")
+    assert sticking_out(page) == []
+    page.evaluate("select(1)")
+    assert sticking_out(page) == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -345,6 +359,210 @@ def test_a_notebook_shows_the_page_in_a_frame(tmp_path: Path, open_page: Opens) 
     inside = page.frame_locator("iframe")
     box, frame = inside.locator("[data-box='3']"), page.locator("iframe").bounding_box()
     middle = box.bounding_box()["x"] + box.bounding_box()["width"] / 2
-    assert middle == pytest.approx(frame["x"] + frame["width"] / 2, abs=2)
+    side = inside.locator("#overview").bounding_box()["width"]
+    assert middle == pytest.approx(frame["x"] + (side + frame["width"]) / 2, abs=2)
     box.click()
     assert "linear" in inside.locator("#panel h2").inner_text()
+
+
+def fits(page: Any) -> bool:
+    """Whether all of the drawing is in view, beside what lies over it."""
+    whole: bool = page.evaluate(
+        """(() => {
+            const { x, y, scale } = state.view;
+            const { width, height } = state.placed;
+            return x >= -1 && y >= -1 && x + width * scale <= canvas.clientWidth + 1
+                && y + height * scale <= canvas.clientHeight + 1;
+        })()"""
+    )
+    return whole
+
+
+@pytest.mark.parametrize("name", ["transformer", "recurrent", "resnet"])
+@pytest.mark.parametrize("size", [(1280, 800), (1040, 544), (390, 844)])
+def test_the_first_view_is_all_of_it_and_can_be_read(
+    name: str, size: tuple[int, int], shown: Opens
+) -> None:
+    page = shown(drawn.ALL[name](), viewport={"width": size[0], "height": size[1]})
+    assert fits(page)
+    assert page.evaluate("state.view.scale") > 0.5
+    assert page.locator("#map").is_hidden()
+
+
+def test_repetitions_are_closed_where_there_is_no_room_for_all(shown: Opens) -> None:
+    drawing = drawn.transformer()
+    page = shown(drawing, viewport={"width": 1280, "height": 700})
+    layers = part(drawing, "layers.0–11")
+    assert page.locator(f"[data-box='{layers}']").get_attribute("aria-expanded") == "false"
+    small = shown(drawn.mlp())
+    assert open_ones(small) == {box.index for box in drawn.mlp().boxes if box.opened}
+
+
+def rows(page: Any) -> list[list[str]]:
+    """The rows of the tree: level, name and tag, number."""
+    found: list[list[str]] = page.eval_on_selector_all(
+        "[role=treeitem]",
+        """all => all.map((row) => [
+            row.getAttribute("aria-level"),
+            ...[".name", ".tag", ".number"].map((c) => row.querySelector(c)?.textContent ?? ""),
+        ])""",
+    )
+    return found
+
+
+def test_the_overview_has_figures_and_a_tree(shown: Opens) -> None:
+    drawing = drawn.transformer()
+    page = shown(drawing)
+    figures = dict(
+        zip(
+            page.locator(".summary dt").all_inner_texts(),
+            page.locator(".summary dd").all_inner_texts(),
+            strict=True,
+        )
+    )
+    whole = drawing.boxes[0]
+    assert figures["operations"] == str(len(whole.nodes))
+    assert figures["keeps"] == size(whole.nbytes)
+    assert figures["of leaves"] == size(whole.leaf_bytes)
+    assert figures["forward"] == flops(whole.flops.forward)
+    assert figures["backward"] == flops(whole.flops.backward)
+    first = [["1", "embedding", "Embedding"], ["1", "TransformerEncoder", ""]]
+    assert [row[:3] for row in rows(page)][:2] == first
+    times = next(row for row in rows(page) if row[1] == "layers.0–11")
+    assert times[2] == "× 12"
+    layers = drawing.boxes[part(drawing, "layers.0–11")]
+    assert times[3] == size(layers.nbytes)
+
+
+def test_the_tree_folds_and_its_bars_have_measures(shown: Opens) -> None:
+    drawing = drawn.transformer()
+    page = shown(drawing)
+    layers = part(drawing, "layers.0–11")
+    row = page.locator(f"[data-row='{layers}']")
+    assert row.get_attribute("aria-expanded") == "false"
+    before = rows(page)
+    row.locator(".fold").click()
+    assert [r[1] for r in rows(page) if r not in before] == ["layers.0", "layers.1–11"]
+    row.locator(".fold").click()
+    assert rows(page) == before
+    box, whole = drawing.boxes[layers], drawing.boxes[0]
+    page.click("#overview .choice >> text=nodes")
+    assert row.locator(".number").inner_text() == str(len(box.nodes))
+    page.click("#overview .choice >> text=FLOP")
+    assert row.locator(".number").inner_text() == flops(sum(box.flops)).removesuffix("FLOP")
+    width = row.locator(".share i").evaluate("bar => parseFloat(bar.style.width)")
+    assert width == pytest.approx(100 * sum(box.flops) / sum(whole.flops), abs=0.1)
+
+
+def test_a_row_of_the_tree_leads_to_its_box_and_back(shown: Opens) -> None:
+    drawing = drawn.transformer()
+    page = shown(drawing)
+    layers = part(drawing, "layers.0–11")
+    page.click(f"[data-row='{layers}'] .name")
+    assert page.inner_text("#panel h2") == "layers.0–11 × 12"
+    first = next(box.index for box in drawing.boxes if box.title == "layer_norm")
+    page.evaluate(f"go({first})")
+    assert page.locator(f"[data-row='{first}']").get_attribute("aria-selected") == "true"
+
+
+def test_the_tree_is_walked_with_keys(shown: Opens) -> None:
+    page = shown(drawn.transformer())
+    page.focus("[role=treeitem][tabindex='0']")
+
+    def focused() -> str:
+        name: str = page.evaluate("document.activeElement.querySelector('.name').textContent")
+        return name
+
+    seen = [focused()]
+    for key in ("ArrowDown", "ArrowRight", "ArrowRight", "ArrowRight", "ArrowLeft", "ArrowLeft"):
+        page.keyboard.press(key)
+        seen.append(focused())
+    assert seen == [
+        "embedding", "TransformerEncoder", "layers.0–11", "layers.0–11", "layers.0", "layers.0–11",
+        "layers.0–11",
+    ]  # fmt: skip
+    assert page.evaluate("state.selected") is None
+    page.keyboard.press("Enter")
+    assert page.inner_text("#panel h2") == "layers.0–11 × 12"
+
+
+@pytest.mark.parametrize("name", drawn.ALL)
+def test_from_left_to_right_nothing_overlaps_and_lines_go_on(name: str, shown: Opens) -> None:
+    drawing = drawn.ALL[name]()
+    page = shown(drawing)
+    parts = [box.index for box in drawing.boxes if box.members]
+    for opened in ([b.index for b in drawing.boxes if b.opened], parts, [0, *parts[1::2]]):
+        text = page.evaluate(
+            """(opened) => {
+                const placed = place(drawing.boxes, new Set(opened), true);
+                return JSON.stringify({ ...placed, boxes: [...placed.boxes] });
+            }""",
+            opened,
+        )
+        there = json.loads(text)
+        at = {k: tuple(place) for k, place in there["boxes"]}
+        for box in drawing.boxes:
+            shown_ones = sorted(at[k] for k in box.members if k in at)
+            for k, (x, y, width, height) in enumerate(shown_ones):
+                for left, top, _, high in shown_ones[k + 1 :]:
+                    assert left > x + width or y + height < top or top + high < y
+            if box.index in at and box.parent is not None:
+                x, y, width, height = at[box.index]
+                left, top, wide, high = at[box.parent]
+                assert left <= x
+                assert x + width <= left + wide
+                assert top <= y
+                assert y + height <= top + high
+        begins, ends = set(), set()
+        for line in there["lines"]:
+            xs = [x for x, _ in line["points"]]
+            assert xs == sorted(xs)
+            assert xs[0] < xs[-1]
+            first, last = map(tuple, (line["points"][0], line["points"][-1]))
+            if line["source"] is None:
+                begins.add(first)
+            else:
+                x, y, width, height = at[line["source"]]
+                assert first == (x + width, y + height / 2)
+            if line["target"] is None:
+                ends.add(last)
+            else:
+                x, y, _, height = at[line["target"]]
+                assert last == (x, y + height / 2)
+        assert begins == ends
+
+
+def test_a_wide_frame_is_filled_from_left_to_right(shown: Opens) -> None:
+    model = nn.Sequential(*[m for _ in range(4) for m in (nn.Linear(4, 4), nn.Tanh())])
+    drawing = draw(model(wengert.randn(2, 4)).sum())
+    page = shown(drawing, viewport={"width": 2200, "height": 420})
+    assert page.evaluate("state.sideways")
+    assert fits(page)
+    assert page.locator("#turn").get_attribute("aria-label") == "Lay out downwards"
+    page.click("#turn")
+    assert not page.evaluate("state.sideways")
+    tall = shown(drawing, viewport={"width": 900, "height": 900})
+    assert not tall.evaluate("state.sideways")
+
+
+def test_the_map_shows_what_is_in_view_and_moves_it(shown: Opens) -> None:
+    page = shown(drawn.transformer())
+    page.click("#open-all")
+    assert page.locator("#map").is_visible()
+    at = page.locator("#map").bounding_box()
+    page.mouse.click(at["x"] + at["width"] / 2, at["y"] + at["height"] - 4)
+    bottom = page.evaluate("(canvas.clientHeight - state.view.y) / state.view.scale")
+    assert bottom > 0.9 * page.evaluate("state.placed.height")
+    page.click("#fit")
+    assert page.locator("#map").is_hidden()
+
+
+def test_the_overview_covers_a_narrow_page_when_it_is_asked_for(shown: Opens) -> None:
+    drawing = drawn.transformer()
+    page = shown(drawing, viewport={"width": 390, "height": 844})
+    assert page.locator("#overview").is_hidden()
+    page.click("#side")
+    assert page.locator("#overview").is_visible()
+    page.click(f"[data-row='{part(drawing, 'layers.0–11')}'] .name")
+    assert page.locator("#overview").is_hidden()
+    assert page.inner_text("#panel h2") == "layers.0–11 × 12"

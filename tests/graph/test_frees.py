@@ -12,9 +12,8 @@ import pytest
 
 import wengert
 from wengert import nn
-from wengert._core import Node
+from wengert._core import Node, below
 from wengert._storage import owner
-from wengert.autograd._living import below
 from wengert.graph import describe
 from wengert.graph._describe import _arrays
 
@@ -151,6 +150,12 @@ def memory_of_numpy() -> Built:
     return (vector() * wengert.from_numpy(array)).sum(), array
 
 
+def windows_of_memory_of_numpy() -> Built:
+    array = np.ones(100, dtype=np.float32)
+    windows = np.lib.stride_tricks.as_strided(array, (9, 50), (0, 4))
+    return (vector(50) * wengert.from_numpy(windows)).sum(), array
+
+
 def memory_of_a_buffer() -> Built:
     array = np.frombuffer(bytearray(400), dtype=np.float32)
     return (vector() * wengert.from_numpy(array)).sum(), None
@@ -179,7 +184,7 @@ PROGRAMS = [
     what_a_hook_packed_elsewhere, a_checkpoint, a_function, a_derivative,
     a_derivative_and_what_it_is_of, writes_in_place, convolutions, a_recurrent_layer, attention,
     one_of_several_outputs, memory_of_numpy, memory_of_a_buffer, detached_memory,
-    a_gradient_that_is_retained, another_graph_over_the_same,
+    a_gradient_that_is_retained, another_graph_over_the_same, windows_of_memory_of_numpy,
 ]  # fmt: skip
 
 
@@ -208,11 +213,16 @@ def test_bytes_are_what_goes(program: Callable[[], Built]) -> None:
     assert loss.grad_fn is not None
     report = describe(loss)
     memory = storages(loss.grad_fn)
-    assert report.nbytes + report.parameter_bytes == sum(nbytes for _, nbytes in memory)
+    assert report.nbytes + report.leaf_bytes == sum(nbytes for _, nbytes in memory)
     loss.backward()
     assert report.frees == sum(nbytes for ref, nbytes in memory if ref() is None)
     assert describe(loss).nbytes == 0
     del kept
+
+
+def test_windows_count_as_the_memory_that_they_show() -> None:
+    loss, array = windows_of_memory_of_numpy()
+    assert describe(loss).nbytes == array.nbytes
 
 
 def test_parameters_are_apart_and_stay() -> None:
@@ -220,4 +230,4 @@ def test_parameters_are_apart_and_stay() -> None:
     report = describe(loss)
     # The first convolution's is not read: its input wants no gradient.
     parts = model[1].weight, model[6].weight
-    assert report.parameter_bytes == sum(p.numel() * 4 for p in parts)
+    assert report.leaf_bytes == sum(p.numel() * 4 for p in parts)

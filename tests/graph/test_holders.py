@@ -253,7 +253,7 @@ def test_the_context_of_a_function(kept: Kept) -> None:
 
     y = Keeps.apply(wengert.ones(1, requires_grad=True))
     (holder,) = kept.holders()
-    assert (holder.path, holder.scope) == ("ctx.extra", "of a KeepsBackward")
+    assert (holder.path, holder.scope) == ("ctx.extra", "of a call of Keeps")
     assert y.shape == (1,)
 
 

@@ -13,6 +13,7 @@ from statistics import median
 
 import pytest
 
+import wengert
 from tests.cli.process import good, python, script
 from wengert.graph import _hotness, _ticks
 from wengert.graph._hotness import PHASES, Sampler, is_users
@@ -328,3 +329,66 @@ def test_thread_looks_where_the_system_refuses_a_timer(monkeypatch):
 )
 def test_whose_file_it_is(file, users):
     assert is_users(file) == users
+
+
+MODULES = """
+    import time
+    import wengert
+    from wengert import nn
+
+    class Slow(nn.Module):
+        def __init__(self, seconds):
+            super().__init__()
+            self.seconds = seconds
+
+        def forward(self, x):
+            time.sleep(self.seconds)
+            return Late.apply(x * 2)
+
+    class Late(wengert.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            time.sleep(0.03)
+            return g
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first = nn.Sequential(Slow(0.06), nn.ReLU())
+            self.second = Slow(0.02)
+
+        def forward(self, x):
+            time.sleep(0.04)
+            return self.second(self.first(x))
+
+    def train():
+        Net()(wengert.ones(3, requires_grad=True)).sum().backward()
+"""
+
+
+@linux
+def test_modules_have_the_time_of_their_calls_and_derivatives(tmp_path):
+    names, _ = planted(tmp_path, MODULES)
+    hotness, _ = sampled(lambda: [names["train"]() for _ in range(5)])
+    found = {module.name: module for module in hotness.modules}
+    assert {"Net", "Net.first.0", "Net.second"} <= found.keys()
+    for name, forward, backward in (
+        ("Net", 0.2, 0.0), ("Net.first.0", 0.3, 0.15), ("Net.second", 0.1, 0.15),
+    ):  # fmt: skip
+        assert found[name].forward == pytest.approx(forward, abs=0.08)
+        assert found[name].backward == pytest.approx(backward, abs=0.08)
+    assert sum(module.total for module in hotness.modules) <= hotness.of_script
+
+
+@linux
+def test_sites_are_read_once_for_each_chain_of_modules(tmp_path, monkeypatch):
+    names, _ = planted(tmp_path, MODULES)
+    asked = []
+    monkeypatch.setattr(_hotness, "children_of", lambda module: asked.append(module) or {})
+    net = names["Net"]()
+    sampled(lambda: [net(wengert.ones(3)) for _ in range(3)])
+    assert len(asked) == len({id(module) for module in asked}) <= 4

@@ -202,7 +202,7 @@ class Episode:
 
 
 def objects_in_a_list() -> list[Leak]:
-    """container: episodes.append(Episode(loss.item()))"""
+    """container: episodes.append(Episode(loss.detach()))"""
     episodes = []
     for _ in range(STEPS):
         loss = a_loss()

@@ -34,6 +34,20 @@ def written_into_a_tensor() -> list[Leak]:
     return found()
 
 
+def handed_to_a_function() -> list[Leak]:
+    """container: callbacks.append(reporting(loss.detach()))"""
+    callbacks = []
+    for _ in range(STEPS):
+        loss = a_loss()
+        callbacks.append(reporting(loss))  # HERE
+        train()
+    return found()
+
+
+def reporting(loss: wengert.Tensor) -> Callable[[], float]:
+    return lambda: loss.item()
+
+
 def written_by_a_function() -> list[Leak]:
     """state: queue[start : start + 3] = keys.detach()"""
     bank = wengert.zeros(3 * STEPS, 6)
@@ -81,7 +95,7 @@ class Linked:
 
 
 def objects_with_a_constructor() -> list[Leak]:
-    """container: links.append(Linked(loss.item()))"""
+    """container: links.append(Linked(loss.detach()))"""
     links = []
     for _ in range(STEPS):
         loss = a_loss()
@@ -210,7 +224,7 @@ def a_pair_of_which_one_is_a_number() -> list[Leak]:
 
 
 LEAKING = [
-    written_into_a_tensor,
+    written_into_a_tensor, handed_to_a_function,
     written_by_a_function, added_by_a_method, weights_in_place, objects_with_a_constructor,
     functions_in_a_list, generators_in_a_list, a_list_of_a_class, a_heap, a_slice, a_counter,
     an_array_of_objects, a_simple_namespace, tasks, a_pair_of_which_one_is_a_number,
@@ -231,6 +245,8 @@ def test_what_ipython_has_shown(monkeypatch: pytest.MonkeyPatch) -> None:
         shell.Out[cell] = a_loss()
         train()
     (leak,) = found()
-    assert (leak.kind, leak.held, leak.scope) == ("container", "Out[*]", "global of shell")
+    assert (leak.kind, leak.held, leak.scope) == (
+        "container", "Out[*]", "kept by IPython because it was shown"
+    )  # fmt: skip
     assert leak.remedy.startswith("IPython keeps each result that it shows")
     assert leak.where == leak.made.partition("(")[2].partition("  ")[0]

@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 import wengert
+from tests.browser import SIZES, sticking_out
 from wengert import nn
 from wengert.graph import _page
 from wengert.graph._profile.page import fragment, page
@@ -159,6 +160,14 @@ def test_dark(timeline, tmp_path, open_page):
     chart = open_page(tmp_path / "dark.html", color_scheme="dark")
     fill = "e => getComputedStyle(e).fill"
     assert chart.locator(".band").first.evaluate(fill) == "rgb(108, 159, 245)"
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_the_page_fits_its_window(timeline, tmp_path, open_page, size):
+    timeline.save(tmp_path / "memory.html")
+    page = open_page(tmp_path / "memory.html", viewport={"width": size[0], "height": size[1]})
+    page.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
+    assert sticking_out(page) == []
 
 
 def test_texts_are_escaped(tmp_path, open_page, monkeypatch):

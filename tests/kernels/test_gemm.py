@@ -142,25 +142,26 @@ def test_the_threads_of_the_blas_come_back(three_threads: None) -> None:
 @pytest.mark.parametrize("kind", [openblas._Counted, openblas._compiled])
 def test_holds(kind) -> None:  # type: ignore[no-untyped-def]
     if kind is openblas._compiled:
-        hold, let_go, threads = openblas.holds()  # type: ignore[misc]
+        one_thread, threads = openblas.holds()  # type: ignore[misc]
         get = openblas.controls()[1]  # type: ignore[index]
         before = get()
     else:
         now = [4]
-        hold, let_go, threads = openblas._Counted(
+        one_thread, threads = openblas._Counted(
             lambda n: now.__setitem__(0, n), lambda: now[0]
         ).holds()
         get, before = lambda: now[0], 1
     threads(4)
     try:
-        hold()
-        hold()
-        assert get() == 1
-        let_go()
-        assert get() == 1
-        threads(3)
-        assert get() == 1
-        let_go()
+        with one_thread:
+            with one_thread:
+                assert get() == 1
+            assert get() == 1
+            threads(3)
+            assert get() == 1
+        assert get() == 3
+        with pytest.raises(ZeroDivisionError), one_thread:
+            assert 1 / 0
         assert get() == 3
     finally:
         threads(before)
@@ -192,14 +193,14 @@ def test_the_child_of_a_fork_multiplies(three_threads: None) -> None:
     expected = gemm(a, a)
     for held in (False, True):
         if held:
-            openblas.holds().hold()  # type: ignore[union-attr]  # as if by another thread
+            openblas.holds().one_thread.__enter__()  # type: ignore[union-attr]  # as if by another
         pid = os.fork()
         if pid == 0:
             get = openblas.controls()[1]  # type: ignore[index]
             fine = get() == 3 and np.array_equal(gemm(a, a), expected)  # type: ignore[arg-type]
             os._exit(0 if fine else 1)
         if held:
-            openblas.holds().let_go()  # type: ignore[union-attr]
+            openblas.holds().one_thread.__exit__(None, None, None)  # type: ignore[union-attr]
         assert os.waitpid(pid, 0)[1] == 0
 
 

@@ -13,7 +13,7 @@ from wengert.kernels import pool
 from wengert.kernels import pool_native as native
 from wengert.kernels._jit import available, get_threads, set_threads
 from wengert.nn import functional as F
-from wengert.ops.pool import Windows, _windows
+from wengert.ops.pool import Windows, _given, _windows
 
 needs_kernels = pytest.mark.skipif(not available(), reason="no llvmlite")
 
@@ -26,8 +26,9 @@ def by_numpy(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def windows_of(shape: tuple[int, ...], n: int, *options: Any) -> Windows | None:
     """The windows, where there are some."""
+    *given, ceil_mode = options
     try:
-        return _windows("max_pool", shape[-n:], *options)
+        return _windows("max_pool", shape[-n:], _given("max_pool", n, *given), ceil_mode)
     except RuntimeError:
         return None
 

@@ -142,3 +142,38 @@ def test_stays_within_its_arrays(shape: tuple[int, ...], dim: Any) -> None:
             np.testing.assert_array_equal(reduction.extreme(x, (dim,), False, False), x.min(dim))
     np.testing.assert_allclose(total, x.sum(dim, np.float64), rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(variance, x.astype("d").var(dim), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("keepdim", [False, True])
+@pytest.mark.parametrize(("shape", "dim"), CASES, ids=str)
+def test_norms_and_products(shape: tuple[int, ...], dim: Any, keepdim: bool) -> None:
+    x = sample(shape)
+    near = 1 + (x - 1) / 1000
+    wide = x.astype(np.float64)
+    exact = np.sqrt((wide * wide).sum(dim, keepdims=keepdim))
+    product = near.prod(dim, np.float64, keepdims=keepdim)
+    for y, z in zip(layouts(x), layouts(near), strict=True):
+        np.testing.assert_allclose(reduction.p_norm(y, 2, dim, keepdim), exact, rtol=2e-6)
+        got = reduction.product(z, dim, keepdim)
+        assert got.dtype == np.float32
+        np.testing.assert_allclose(got, product, rtol=1e-3 if dim == (0, 1) else 2e-4)
+    np.testing.assert_allclose(reduction.p_norm(wide, 2, dim, keepdim), exact, rtol=1e-12)
+
+
+def test_products_of_rows_are_rounded_once() -> None:
+    x = sample((60, 1000)) / 1.7
+    with np.errstate(all="ignore"):
+        exact = x.prod(1, np.float64).astype(np.float32)
+    np.testing.assert_allclose(reduction.product(x, 1), exact, rtol=1e-6)
+    x[:, 7] = 0.0
+    assert not reduction.product(x, 1).any()
+
+
+@pytest.mark.parametrize("dim", [None, 0, 1])
+def test_sums_of_what_is_known(dim: int | None) -> None:
+    x = sample((300, 200))
+    np.testing.assert_array_equal(reduction.total_of_known(x, dim), reduction.total(x, dim))
+    x[[3, 70, 70], [5, 9, 11]] = np.nan, np.inf, -np.inf
+    with np.errstate(invalid="ignore"):
+        expected = np.nansum(x.astype(np.float64), axis=dim)
+        np.testing.assert_allclose(reduction.total_of_known(x, dim), expected, rtol=1e-5)

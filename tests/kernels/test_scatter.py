@@ -76,13 +76,71 @@ def test_elements(shape: tuple[int, ...], axis: int, length: int, threads: Any) 
 
 
 @needs_kernels
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i8", "i4", "c8"])
+@each_shape
+def test_elements_of_any_kind_are_moved(shape: tuple[int, ...], axis: int, dtype: str) -> None:
+    rng, x, index = made(shape, axis, (*shape[:axis], 40, *shape[axis + 1 :]))
+    bits = rng.integers(0, 256, (*shape, np.dtype(dtype).itemsize), np.uint8)
+    x = bits.view(dtype)[..., 0]  # not all of them are numbers
+    found = native.take_elements(x, index, axis)
+    assert found is not None
+    np.testing.assert_array_equal(found.view("u1"), np.take_along_axis(x, index, axis).view("u1"))
+    out, wanted = np.zeros(shape, dtype), np.zeros(shape, dtype)
+    assert native.put_elements(out, index, found, axis)
+    for k in range(40):  # what is written last stays
+        at = np.take(index, [k], axis)
+        np.put_along_axis(wanted, at, np.take(found, [k], axis), axis)
+    np.testing.assert_array_equal(out.view("u1"), wanted.view("u1"))
+
+
+@pytest.mark.parametrize("size", [30, 3000])
+def test_combining_along_an_axis(size: int) -> None:
+    """In vectors of NumPy's, and for each dtype."""
+    rng = np.random.default_rng(0)
+    for dtype in ("f4", "f8", "i8", "?", "c16"):
+        values = rng.integers(0, 3, (4, size)).astype(dtype)
+        index = rng.integers(0, 9, (4, size))
+        for ufunc in (np.add, np.maximum, np.multiply):
+            out = np.ones((4, 9), dtype)
+            wanted = out.copy()
+            ufunc.at(wanted, scatter.along(index, 1), values)
+            scatter.combine_along(ufunc, out, index, 1, values)
+            np.testing.assert_array_equal(out, wanted)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        (np.array([1, -1, 1]),),
+        (slice(None), np.array([[0, 2], [2, -3]])),
+        (np.array([[0], [1]]), np.array([1, 1, -1])),
+        (np.array([0, 3, 0]), slice(None), np.array([1, 1, 0])),
+        (np.array([True, False, True, True]),),
+        (np.array([2, 0]), np.array([True, False, True])),
+    ],
+)
+@pytest.mark.parametrize("width", [2, 700])
+def test_adding_at_a_key(key: Any, width: int) -> None:
+    rng = np.random.default_rng(0)
+    for dtype in ("f4", "f8", "i8"):
+        out = rng.integers(0, 9, (4, 3, width)).astype(dtype)
+        values = rng.integers(0, 9, out[key].shape).astype(dtype)
+        wanted = out.copy()
+        np.add.at(wanted, key, values)
+        for target in (out.copy(), np.asfortranarray(out)):
+            scatter.add_at(target, key, values)
+            np.testing.assert_array_equal(target, wanted)
+
+
+@needs_kernels
 def test_what_kernels_may_not_read_is_left_to_numpy() -> None:
     x, index = np.ones((90, 80), "f4"), np.arange(90)
     for wrong in (index - 1, index + 1, index.astype(np.int32), index[::-1][::2]):
         if wrong.dtype == np.int64 and wrong.flags.c_contiguous:
             assert native.take_slices(x, wrong, 0) is None
         assert not native.add_slices(x.copy(), wrong, x[: len(wrong)], 0)
-    assert native.take_slices(x.astype("f8"), index, 0) is None
+    assert native.take_slices(x.astype("f2"), index, 0) is None
+    assert not native.add_slices(x.astype("i4"), index, x.astype("i4"), 0)  # no floats
     assert native.take_slices(x.T, index[:80], 0) is None
     assert native.take_elements(x, index.reshape(1, 90), 0) is None  # longer than the array
 

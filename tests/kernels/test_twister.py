@@ -15,11 +15,16 @@ pytestmark = pytest.mark.skipif(not _jit.available(), reason="needs llvmlite")
 @pytest.mark.parametrize("skipped", [0, 1, 623, 624, 625, 1000])
 @pytest.mark.parametrize("size", [1, 2, 623, 624, 625, 5001])
 @pytest.mark.parametrize("dtype", [np.uint32, np.uint64])
-def test_words_and_what_follows(skipped: int, size: int, dtype: type) -> None:
+def test_words_and_what_follows(
+    skipped: int, size: int, dtype: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ours, theirs = np.random.MT19937(7), np.random.MT19937(7)
     ours.random_raw(skipped), theirs.random_raw(skipped)
-    found = np.empty(size, dtype)
-    assert twister.fill(ours, found)
+    state = _random.live_state(ours)
+    assert state is not None
+    monkeypatch.setattr(twister, "LARGE", 1)
+    found = twister.drawn(state, size, dtype)
+    assert found is not None
     words = theirs.random_raw(size * found.itemsize // 4).astype(np.uint64)
     if dtype is np.uint64:
         words = words[::2] << np.uint64(32) | words[1::2]
@@ -28,13 +33,19 @@ def test_words_and_what_follows(skipped: int, size: int, dtype: type) -> None:
 
 
 def test_large_draws_are_those_of_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
-    size = 2 * _random._MANY + 3
+    size = 2 * _jit.LARGE + 3
     a, b = wengert.Generator().manual_seed(5), wengert.Generator().manual_seed(5)
     a.random32(5), b.random32(5)
-    found = a.random32(size), a.random64(size), a.bernoulli((size,), 0.3), a.random32(9)
-    monkeypatch.setattr(wengert.Generator, "filler", None)
-    expected = b.random32(size), b.random64(size), b.bernoulli((size,), 0.3), b.random32(9)
-    for x, y in zip(found, expected, strict=True):
+
+    def draws(g: wengert.Generator) -> list[np.ndarray]:
+        kinds = g.random32, g.random64, g.singles, g.doubles, g.permutation
+        return [*(draw(size) for draw in kinds), g.bernoulli((size,), 0.3), g.random32(9)]
+
+    found = draws(a)
+    monkeypatch.setattr(wengert.Generator, "drawer", None)
+    monkeypatch.setattr(wengert.Generator, "shuffler", None)
+    for x, y in zip(found, draws(b), strict=True):
+        assert x.dtype == y.dtype
         np.testing.assert_array_equal(x, y)
 
 

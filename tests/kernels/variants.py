@@ -16,11 +16,11 @@ needs_llvmlite = pytest.mark.skipif(not _jit.available(), reason="no llvmlite")
 
 
 @contextmanager
-def by_numpy() -> Iterator[None]:
-    """Without compiled kernels."""
+def by_numpy(*modules: Any) -> Iterator[None]:
+    """Without compiled kernels; `modules` are others that ask whether there are any."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_jit, "available", lambda: False)
-        patch.setattr(chunks, "available", lambda: False)
+        for module in (_jit, chunks, *modules):
+            patch.setattr(module, "available", lambda: False)
         yield
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import weakref
+from collections import Counter
 from typing import Any
 
 import numpy as np
 import pytest
 
 import wengert
+from tests.garbage import garbage_of
+from tests.nn.both import agree, batch, layer
 from tests.nn.parity import array
 from wengert import nn
 
@@ -216,3 +220,151 @@ def test_an_output_that_holds_no_tensor_warns() -> None:
     m.register_full_backward_hook(lambda m, i, o: None)
     with pytest.warns(UserWarning, match="module output should be a Tensor or a tuple"):
         m(wengert.ones(1, requires_grad=True))
+
+
+OPTIONS = ["_forward_pre_hooks_with_kwargs", "_forward_hooks_with_kwargs",
+           "_forward_hooks_always_called"]  # fmt: skip
+
+
+def test_a_removed_hook_leaves_nothing_behind() -> None:
+    m = double(wengert)
+    before = copy.deepcopy(vars(m))
+    handles = [
+        m.register_forward_pre_hook(print, with_kwargs=True),
+        m.register_forward_hook(print, with_kwargs=True, always_call=True),
+        m.register_full_backward_pre_hook(print),
+        m.register_full_backward_hook(print),
+        m.register_state_dict_pre_hook(print),
+        m.register_state_dict_post_hook(print),
+        m.register_load_state_dict_pre_hook(print),
+        m.register_load_state_dict_post_hook(print),
+    ]
+    assert all(vars(m)[name] for name in OPTIONS)
+    assert vars(m) != before
+    for handle in handles:
+        handle.remove()
+        handle.remove()
+    assert vars(m) == before
+
+
+class Observer:
+    """Keeps the handle of a hook that is a method of its own."""
+
+    def __init__(self, register: Any) -> None:
+        self.handle = register(self.hook)
+
+    def hook(self, *args: Any) -> None:
+        return
+
+
+def test_a_hook_may_hold_its_handle() -> None:
+    def observe() -> None:
+        m, x = nn.Linear(2, 1), wengert.ones(1, 2, requires_grad=True)
+        y = x * 2
+        optimizer = wengert.optim.SGD(m.parameters())
+        observers = [
+            Observer(m.register_forward_hook),
+            Observer(m.register_full_backward_hook),
+            Observer(m.register_load_state_dict_pre_hook),
+            Observer(y.register_hook),
+            Observer(x.register_post_accumulate_grad_hook),
+            Observer(y.grad_fn.register_hook),
+            Observer(y.grad_fn.register_prehook),
+            Observer(optimizer.register_step_post_hook),
+        ]
+        m(y).sum().backward()
+        optimizer.step()
+        observers[0].handle.remove()
+
+    assert garbage_of(observe) == Counter()
+
+
+def test_a_handle_does_not_keep_what_it_is_registered_with() -> None:
+    m = double(wengert)
+    handle, reference = m.register_forward_hook(lambda m, args, out: m), weakref.ref(m)
+    del m
+    assert reference() is None
+    handle.remove()
+
+
+def test_a_copy_has_hooks_and_handles_of_its_own() -> None:
+    m = double(wengert)
+    m.handle = m.register_forward_hook(lambda m, args, out: out + 1)
+    other = copy.deepcopy(m)
+    other.handle.remove()
+    assert (m(wengert.ones(1)).item(), other(wengert.ones(1)).item()) == (3, 2)
+    m.handle.remove()
+    assert m(wengert.ones(1)).item() == 2
+
+
+def test_hooks_for_loading_know_their_module_when_it_is_copied() -> None:
+    m, seen = nn.Linear(2, 1), []
+    m.register_load_state_dict_pre_hook(lambda module, state, prefix, *rest: seen.append(module))
+    other = copy.deepcopy(m)
+    other.load_state_dict(m.state_dict())
+    assert seen == [other]
+    m.load_state_dict(other.state_dict())
+    assert seen == [other, m]
+
+
+def test_a_hook_of_another_process_keeps_its_place() -> None:
+    m = double(wengert)
+    unused = m.register_forward_hook(print)
+    unused.remove()
+    ids = range(unused.id + 1, unused.id + 4)
+    m._forward_hooks |= {k: lambda m, args, out: out * 10 for k in ids}  # as unpickled
+    m.register_forward_hook(lambda m, args, out: out + 1)
+    assert len(m._forward_hooks) == 4
+    assert m(wengert.ones(1)).item() == 2001
+
+
+def test_lazy_layers_leave_no_cycles() -> None:
+    def use() -> None:
+        nn.LazyLinear(3)
+        copy.deepcopy(nn.LazyConv1d(3, 2))(wengert.ones(1, 2, 5))
+        nn.LazyLinear(3).load_state_dict(nn.Linear(2, 3).state_dict())
+
+    assert garbage_of(use) == Counter()
+
+
+def tanh_after_linear(lib: Any) -> Any:
+    return lib.nn.Sequential(layer(lib, "Linear", 3, 2), lib.nn.Tanh())
+
+
+def penalised(lib: Any) -> Any:
+    return lib.nn.Sequential(
+        layer(lib, "Linear", 3, 4), lib.nn.Softplus(), layer(lib, "Linear", 4, 1)
+    )
+
+
+@both
+@pytest.mark.parametrize("make", [lambda lib: lib.nn.Tanh(), tanh_after_linear, penalised])
+def test_hooks_of_every_layer_and_second_derivatives(torch: Any, make: Any) -> None:
+    """A derivative of the derivative may pass a module's inputs without its outputs."""
+
+    def answers(lib: Any) -> list[Any]:
+        net, seen = make(lib), []
+        for m in net.modules():
+            name = type(m).__name__
+            m.register_full_backward_hook(lambda m, i, o, n=name: seen.extend([n, *i, *o]))
+            m.register_full_backward_pre_hook(lambda m, o, n=name: seen.extend([n, *o]))
+        x = batch(lib).requires_grad_()
+        y = net(x)
+        (g,) = lib.autograd.grad(y.sum(), x, create_graph=True)
+        ((g.norm(dim=1) - 1) ** 2).mean().backward()
+        return [*seen, x.grad, *(p.grad for p in net.parameters() if p.grad is not None)]
+
+    agree(torch, answers)
+
+
+@both
+def test_hooks_that_replace_gradients_see_second_derivatives(torch: Any) -> None:
+    def answers(lib: Any) -> list[Any]:
+        m = lib.nn.Tanh()
+        m.register_full_backward_hook(lambda m, i, o: (i[0] * 2,))
+        m.register_full_backward_pre_hook(lambda m, o: (o[0] * 3,))
+        x = lib.tensor([0.5], requires_grad=True)
+        (g,) = lib.autograd.grad(m(x).sum(), x, create_graph=True)
+        return [g, *lib.autograd.grad(g.sum(), x)]
+
+    agree(torch, answers)

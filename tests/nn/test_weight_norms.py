@@ -119,3 +119,31 @@ def test_second_derivatives_through_weight_norm() -> None:
 
     leaves = [p.detach().clone().requires_grad_() for p in (m.weight_g, m.weight_v)]
     assert wengert.autograd.gradgradcheck(function, leaves)
+
+
+@pytest.mark.parametrize("form", [nn.utils.spectral_norm, nn.utils.parametrizations.spectral_norm])
+def test_spectral_norm_of_complex_weights(form: Any) -> None:
+    wengert.manual_seed(0)
+    m = nn.Linear(4, 3, bias=False, dtype=wengert.complex128)
+    original = m.weight.detach().clone()
+    form(m, n_power_iterations=50)
+    x = wengert.eye(4, dtype=wengert.complex128)
+    largest = wengert.linalg.svdvals(original)[0]
+    wengert.testing.assert_close(m(x).mT.detach(), original / largest)
+    m.eval()
+    wengert.testing.assert_close(m(x).mT.detach(), original / largest)
+
+
+@pytest.mark.torch
+def test_a_parametrized_spectral_norm_of_complex_weights_is_torchs(torch: Any) -> None:
+    def scenario(lib: Any) -> list[Any]:
+        real = lib.arange(12.0).reshape(4, 3)
+        m = lib.nn.Linear(3, 4, bias=False, dtype=lib.complex64)
+        with lib.no_grad():
+            m.weight.copy_(lib.complex(real, real.flip(0)))
+        lib.nn.utils.parametrizations.spectral_norm(m, n_power_iterations=40)
+        y = m(lib.ones(2, 3) + 1j)
+        (y.abs() ** 2).sum().backward()
+        return [abs(y), m.parametrizations.weight.original.grad]
+
+    agree(torch, scenario, 1e-4)

@@ -102,3 +102,36 @@ def test_results_lie_as_torchs(row: Row, torch: Any) -> None:
                     continue  # repeated elements are not always what a function takes
             ours, _ = calls.call(wengert, row, given, grad=False, copied=False)
             assert strides(ours) == strides(theirs), (name, first_only)
+
+
+# What kernels compute of large arrays.
+LARGE: dict[str, Callable[[Any, Any], Any]] = {
+    "argmax": lambda lib, t: t.argmax(0),
+    "max": lambda lib, t: t.max(0),
+    "sort": lambda lib, t: t.sort(1),
+    "cumsum": lambda lib, t: t.cumsum(0),
+    "nansum": lambda lib, t: t.nansum(1),
+    "norm": lambda lib, t: t.norm(dim=1),
+    "unique": lambda lib, t: lib.unique(t, dim=1),
+    "unique_consecutive": lambda lib, t: lib.unique_consecutive(t, dim=1),
+    "exp": lambda lib, t: t.exp(),
+    "lgamma": lambda lib, t: t.lgamma(),
+    "floor_divide": lambda lib, t: t // 0.3,
+    "ndtr": lambda lib, t: lib.special.ndtr(t),
+    "bfloat16": lambda lib, t: t.bfloat16(),
+    "exp of bfloat16": lambda lib, t: t.bfloat16().exp(),
+    "scatter_add": lambda lib, t: t.scatter_add(0, lib.zeros(t.shape, dtype=lib.int64), t),
+    "index_add": lambda lib, t: t.index_add(0, lib.arange(t.shape[0]), t),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("shape", [(32, 20, 24), (100, 90)])
+def test_results_of_kernels_lie_as_torchs(
+    name: str, layout: str, shape: tuple[int, ...], torch: Any
+) -> None:
+    values = np.random.default_rng(0).random(shape, np.float32)
+    array = LAYOUTS[layout](values)
+    ours, theirs = (LARGE[name](lib, lib.from_numpy(array)) for lib in (wengert, torch))
+    assert strides(ours) == strides(theirs)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import wengert
+from tests.nn.both import agree, batch, layer
 from wengert import optim
 from wengert.kernels._jit import formulas
 
@@ -476,3 +477,43 @@ def test_copies_and_pickles_step_on_their_own() -> None:
         twin.step()
         assert p.tolist() != w.tolist()
         assert twin.state[p]["momentum_buffer"].tolist() == pytest.approx([1.9, 1.9])
+
+
+@pytest.mark.torch
+def test_an_optimizer_that_wraps_another_without_its_constructor(torch: Any) -> None:
+    """As many of the kind Lookahead do."""
+
+    def answers(lib: Any) -> list[Any]:
+        class Lookahead(lib.optim.Optimizer):
+            def __init__(self, inner: Any) -> None:
+                self.inner, self.param_groups, self.state = inner, inner.param_groups, inner.state
+                self.slow = [p.detach().clone() for g in self.param_groups for p in g["params"]]
+
+            def zero_grad(self) -> None:
+                self.inner.zero_grad()
+
+            def step(self, closure: Any = None) -> None:
+                self.inner.step()
+                fast = [p for g in self.param_groups for p in g["params"]]
+                for slow, p in zip(self.slow, fast, strict=True):
+                    slow.add_(p.data - slow, alpha=0.5)
+                    p.data.copy_(slow)
+
+        net = layer(lib)
+        optimizer = Lookahead(lib.optim.Adam(net.parameters(), lr=0.1))
+        for _ in range(3):
+            optimizer.zero_grad()
+            net(batch(lib)).pow(2).sum().backward()
+            optimizer.step()
+        return list(net.parameters())
+
+    agree(torch, answers)
+
+
+@pytest.mark.torch
+def test_saved_groups_list_their_options_as_pytorch_does(torch: Any) -> None:
+    def answers(lib: Any) -> list[Any]:
+        optimizer = lib.optim.SGD([lib.ones(2, requires_grad=True)], lr=0.1)
+        return [list(group) for group in optimizer.state_dict()["param_groups"]]
+
+    agree(torch, answers)

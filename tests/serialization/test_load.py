@@ -123,7 +123,7 @@ def test_big_endian_files() -> None:
     data = saved(wengert, {n: wengert.from_numpy(a) for n, a in swapped.items()}).getvalue()
     archive, stream = zipfile.ZipFile(io.BytesIO(data)), io.BytesIO()
     writer = Writer(stream, "archive")
-    for entry in archive.namelist():
+    for entry in archive.namelist()[:-1]:  # without the identity, which the writer adds
         name = entry.removeprefix("archive/")
         writer.add(name, b"big" if name == "byteorder" else archive.read(entry))
     writer.close()

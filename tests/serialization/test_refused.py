@@ -8,8 +8,9 @@ import os
 import pickle
 import struct
 import zipfile
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given, settings
@@ -108,6 +109,132 @@ def test_some_modules_cannot_be_allowed() -> None:
             wengert.load(archive(HOSTILE["nested"]))
 
 
+class Guarded:
+    """A class that a program allows, some of which is its own affair."""
+
+    ran: ClassVar[list[str]] = []
+    __slots__ = ("__dict__", "slot")
+
+    @property
+    def width(self) -> int:
+        """With a setter that runs code."""
+        return 1
+
+    @width.setter
+    def width(self, value: int) -> None:
+        self.ran.append("width")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self.ran.append(name)
+        super().__setattr__(name, value)
+
+    def method(self) -> str:
+        """What a file may not replace."""
+        return "the program's"
+
+
+class GuardedModule(wengert.nn.Module):
+    """The same as a module."""
+
+    width = Guarded.width
+    ran = Guarded.ran
+
+    def method(self) -> str:
+        """What a file may not replace."""
+        return "the program's"
+
+
+@dataclass
+class Options:
+    """A field with a function as its default."""
+
+    activation: Any = len
+    size: int = 3
+
+
+def built(name: str, state: Any) -> io.BytesIO:
+    """A file with an object of a class in this module, and its state."""
+    made = b"\x80\x02" + f"c{__name__}\n{name}\n".encode() + b")\x81"
+    return archive(made + pickle.dumps(state, 2)[2:-1] + b"b.")
+
+
+STATES: dict[str, Any] = {
+    "property": (None, {"width": 1}),
+    "class": (None, {"__class__": 1}),
+    "dictionary": (None, {"__dict__": {"a": 1}}),
+    "attribute as a slot": (None, {"other": 1}),
+    "no name": (None, {1: 1}),
+    "method": {"method": 1},
+    "method in a pair": ({"method": 1}, None),
+    "special method": {"__reduce_ex__": 1},
+    "names that are none": {1: 2},
+    "no dictionary": 5,
+    "three parts": ({}, {}, {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("state", STATES.values(), ids=STATES)
+@pytest.mark.parametrize("name", ["Guarded", "GuardedModule"])
+def test_what_a_class_decides_no_file_sets(name: str, state: Any) -> None:
+    with (
+        wengert.serialization.safe_globals([Guarded]),
+        pytest.raises(pickle.UnpicklingError),
+    ):
+        wengert.load(built(name, state), weights_only=False)
+    assert Guarded.ran == []
+
+
+def test_what_objects_have_is_set_without_their_help() -> None:
+    state = ({"other": 2, "width": 5}, {"slot": 3})
+    with wengert.serialization.safe_globals([Guarded, Options]):
+        value = wengert.load(built("Guarded", state))
+        options = wengert.load(built("Options", {"activation": 1, "size": 4}))
+    assert (value.other, value.slot, value.width, value.method()) == (2, 3, 1, "the program's")
+    assert Guarded.ran == []
+    assert options == Options(1, 4)
+
+
+@pytest.mark.parametrize("state", [{"param_groups": 1}, {"state": 1}, {}])
+def test_damaged_states_of_the_library_are_its_errors(state: Any) -> None:
+    made = b"\x80\x02ctorch.optim.adam\nAdam\n)\x81" + pickle.dumps(state, 2)[2:-1] + b"b."
+    with pytest.raises(pickle.UnpicklingError, match="damaged"):
+        wengert.load(archive(made), weights_only=False)
+
+
+INTERNAL = {
+    "module": b"cwengert.ops\n_publish\n.",
+    "function": b"cwengert.ops._publish\npublish\n.",
+    "through torch": b"ctorch\n_publish\n.",
+    "of another module": b"cwengert.ops.activation\nrelu\n.",
+    "attribute of a function": b"\x80\x04\x8c\x05torch\x8c\x0crelu.op.node\x93.",
+}
+
+
+@pytest.mark.parametrize("name", INTERNAL)
+def test_only_operations_that_are_public_have_a_name(name: str) -> None:
+    with pytest.raises(pickle.UnpicklingError, match="Unsupported global"):
+        wengert.load(archive(INTERNAL[name]), weights_only=False)
+    assert wengert.load(archive(b"ctorch\nrelu\n."), weights_only=False) is wengert.relu
+
+
+DEEP = b")" + b"\x85" * 100_000
+SHOWN = {
+    "factory": b"ccollections\ndefaultdict\n" + DEEP + b"\x85R.",
+    "device": b"ctorch\ndevice\n" + DEEP + b"\x85R.",
+    "dtype": b"cnumpy\ndtype\n" + DEEP + b"\x85R.",
+    "layout": b"ctorch.serialization\n_get_layout\n" + DEEP + b"\x85R.",
+    "storage": b"(" + DEEP + b"NNNNtQ.",
+    "attribute": b"ccollections\nOrderedDict\n)R}\x8b\xff\xff\x00\x00" + b"\x7f" * 65535 + b"Nsb.",
+}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_errors_show_deep_and_large_values_in_short(name: str) -> None:
+    with pytest.raises(pickle.UnpicklingError) as caught:
+        wengert.load(archive(SHOWN[name]))
+    assert len(str(caught.value)) < 1000
+
+
 def tensor_pickle(offset: int, size: tuple[int, ...], stride: tuple[int, ...], numel: int) -> bytes:
     """A pickle of a float tensor with any description."""
 
@@ -151,6 +278,46 @@ def test_legacy_storage_beyond_the_file_is_not_allocated() -> None:
     assert huge != data
     with pytest.raises(RuntimeError, match="beyond the file"):
         wengert.load(io.BytesIO(huge))
+
+
+def test_a_record_that_is_listed_twice_is_refused() -> None:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as file:
+        file.writestr("archive/data.pkl", b"N.")
+        with pytest.warns(UserWarning, match="Duplicate name"):
+            file.writestr("archive/data.pkl", b"K\x01.")
+    stream.seek(0)
+    with pytest.raises(RuntimeError, match="a record is listed twice"):
+        wengert.load(stream)
+
+
+@pytest.mark.parametrize("mapped", [False, True])
+def test_records_over_each_other_are_refused(mapped: bool, tmp_path: Path) -> None:
+    """They would be read into more memory than the file has."""
+    stream = io.BytesIO()
+    writer = Writer(stream, "archive")
+    first = tensor_pickle(0, (1,), (1,), 1000)[:-1]
+    others = [first.replace(text(b"X", "0"), text(b"X", str(k))) for k in range(1, 4)]
+    writer.add("data.pkl", b"(" + b"".join([first, *others]) + b"t.")
+    writer.add("data/0", bytes(4000))
+    writer.entries += [writer.entries[-1]._replace(name=b"archive/data/%d" % k) for k in (1, 2, 3)]
+    writer.close()
+    (tmp_path / "x.pt").write_bytes(stream.getvalue())
+    with pytest.raises(RuntimeError, match="records overlap"):
+        wengert.load(tmp_path / "x.pt", mmap=mapped)
+
+
+def conjugate_pickle(size: tuple[int, ...], stride: tuple[int, ...]) -> bytes:
+    """A complex tensor whose numbers are to be conjugated."""
+    plain = tensor_pickle(0, size, stride, 2).replace(b"FloatStorage", b"ComplexFloatStorage")
+    return plain[:-3] + b"}" + text(b"X", "conj") + b"\x88stR."
+
+
+def test_a_conjugated_tensor_takes_no_more_than_its_storage() -> None:
+    file = archive(conjugate_pickle((1 << 40,), (0,)), data=struct.pack("<4f", 1, 2, 3, 4))
+    tensor = wengert.load(file)
+    assert tensor.shape == (1 << 40,)
+    assert tensor[7].item() == 1 - 2j
 
 
 def test_compressed_entries_are_refused() -> None:

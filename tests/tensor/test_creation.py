@@ -202,6 +202,17 @@ RANGES = expressions("""
     T.linspace(0,1j,3)
     T.linspace(T.tensor([0.]),1,3)
     T.linspace(0,1,2.5)
+    T.linspace(0,1,0,dtype=T.bool)
+    T.linspace(0,1,3,dtype=T.bool)
+    T.linspace(0,300,4,dtype=T.int8)
+    T.linspace(0,float('nan'),4,dtype=T.int64)
+    T.linspace(0,1e300,4)
+    T.linspace(0,float('inf'),4)
+    T.logspace(0.3,1.9,7,dtype=T.int64)
+    T.logspace(0.7,0.9,1,dtype=T.int64)
+    T.logspace(0,300,4)
+    T.logspace(0,300,4,dtype=T.int8)
+    T.logspace(0,2,3,dtype=T.bool)
     T.linspace('a',1,3)
     T.linspace(0,1,steps=3)
     T.linspace(start=0,end=3,steps=4)
@@ -286,6 +297,15 @@ def test_ranges_equal_torch_to_an_ulp(call: str, dtype: str, torch: Any) -> None
     np.testing.assert_allclose(
         ours.double().numpy(), theirs.double().numpy(), rtol=0, atol=eps * scale
     )
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "int64"])
+@pytest.mark.parametrize("ends", [(-1, 1), (0, 6.2831853), (-3.3, 7.1), (5, -5), (1e-3, 90)])
+def test_linspace_has_the_bits_of_torch(dtype: str, ends: Any, torch: Any) -> None:
+    """What comes of them may turn on the last one: points of a grid, ends of bins."""
+    for n in (2, 3, 10, 33, 100, 1001):
+        assert_same(torch, f"T.linspace({ends[0]},{ends[1]},{n},dtype=T.{dtype})")
 
 
 @pytest.mark.torch

@@ -448,6 +448,23 @@ def test_second_derivative_through_a_view() -> None:
     assert h.tolist() == [2.0, 12.0, 18.0]
 
 
+def test_a_write_reaches_every_view_whatever_others_have_come_and_gone() -> None:
+    for seed in range(30):
+        choose = np.random.default_rng(seed)
+        x = wengert.arange(1.0, 13.0).requires_grad_()
+        y = x * 1
+        counts, views = np.zeros(12), []
+        for start in choose.integers(0, 11, choose.integers(3, 40)):
+            views.append((start, y[start : start + 2]))
+            if choose.random() < 0.3:
+                views.pop(choose.integers(len(views)))
+        y.mul_(3)
+        for start, view in views:
+            counts[start : start + 2] += 1
+            view.sum().backward(retain_graph=True)
+        assert x.grad is None or x.grad.tolist() == (3 * counts).tolist()
+
+
 def test_writes_leave_no_cycle() -> None:
     gc.collect()
     gc.disable()

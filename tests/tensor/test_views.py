@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -332,3 +333,20 @@ def test_copies_of_tensors_that_share_memory(torch: Any) -> None:
         return state(a, b, c, e), x.tolist()
 
     assert copied(wengert) == copied(torch)
+
+
+@pytest.mark.torch
+def test_bytes_that_do_not_line_up_are_no_wider_elements(torch: Any) -> None:
+    """A view of twice the width needs an even place, and even steps between its rows."""
+    calls: list[Callable[[Any], Any]] = [
+        lambda lib: lib.ones(2, 3, dtype=lib.bool)[:, :2].view(lib.int16),
+        lambda lib: lib.arange(8, dtype=lib.int8)[1:7].view(lib.int16),
+        lambda lib: lib.arange(8, dtype=lib.int8)[:, None].expand(8, 2).view(lib.int16),
+        lambda lib: lib.zeros(1, 0, 0, dtype=lib.bool).view(lib.int16),
+    ]
+    for call in calls:
+        with pytest.raises(RuntimeError) as theirs:
+            call(torch)
+        with pytest.raises(RuntimeError, match=re.escape(str(theirs.value))):
+            call(wengert)
+    assert wengert.arange(8, dtype=wengert.int8)[2:6].view(wengert.int16).tolist() == [770, 1284]

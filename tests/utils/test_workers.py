@@ -10,6 +10,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from multiprocessing import active_children, get_context
 from pathlib import Path
@@ -19,6 +20,7 @@ import numpy as np
 import pytest
 
 import wengert
+from tests.garbage import garbage_of
 from tests.source import ROOT
 from tests.utils import workers as w
 from wengert.utils import data
@@ -476,3 +478,8 @@ def test_a_copy_of_an_epoch_in_a_worker_does_not_end_the_others() -> None:
 
     assert list(data.DataLoader(Collecting(), None, num_workers=1)) == [0, 0]
     assert len(list(loader)) == 2
+
+
+def test_a_failing_worker_leaves_no_cycles() -> None:
+    loader = data.DataLoader(w.Doing(0, w.keys), num_workers=1)
+    assert garbage_of(lambda: list(loader)) == Counter()

@@ -14,9 +14,10 @@ from types import TracebackType
 from typing import Any
 
 from wengert import _dtypes
-from wengert._core import Tensor
+from wengert._core import Tensor, thread_states
 from wengert._device import device
 from wengert._dtypes import dtype as dtype_
+from wengert._signals import heedless
 
 _CPU_DTYPES = (_dtypes.bfloat16, _dtypes.float16)
 _BFLOAT16 = frozenset({"cpu", "xla", "hpu"})  # those whose autocast means bfloat16
@@ -35,6 +36,7 @@ class _State(threading.local):
 
 
 _state = _State()
+thread_states.append(_state)
 
 
 def is_autocast_available(device_type: str) -> bool:
@@ -172,7 +174,7 @@ class autocast:  # noqa: N801 (PyTorch's name)
         self.fast_dtype = get_autocast_dtype(self.device) if dtype is None else dtype
         self._cache = _state.cache if cache_enabled is None else cache_enabled
         self._enabled = enabled and self._supported()
-        self._before: list[tuple[bool, dtype_, bool]] = []
+        self._before: tuple[Any, ...] = ()  # and what was before that: it may call itself
 
     def _supported(self) -> bool:
         """Whether such a region can be; a warning says why not."""
@@ -191,22 +193,23 @@ class autocast:  # noqa: N801 (PyTorch's name)
 
     def __enter__(self) -> autocast:
         kind = self.device
-        before = (is_autocast_enabled(kind), get_autocast_dtype(kind), _state.cache)
-        self._before.append(before)  # a decorated function may call itself
-        self._set(self._enabled, self.fast_dtype, self._cache)
+        enabled, dtypes = _state.enabled, _state.dtypes
+        before = is_autocast_enabled(kind), get_autocast_dtype(kind), _state.cache
+        # No call from here on: a signal would come in between.
+        self._before = *before, self._before
+        enabled[kind], dtypes[kind] = self._enabled, self.fast_dtype
+        _state.cache = self._cache
         return self
 
+    @heedless
     def __exit__(
         self,
         exc_type: type[BaseException] | None,
         exc_val: BaseException | None,
         exc_tb: TracebackType | None,
     ) -> None:
-        self._set(*self._before.pop())
-
-    def _set(self, enabled: bool, dtype: dtype_, cache: bool) -> None:
-        _state.enabled[self.device], _state.dtypes[self.device] = enabled, dtype
-        _state.cache = cache
+        kind = self.device
+        _state.enabled[kind], _state.dtypes[kind], _state.cache, self._before = self._before
 
     def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(func)

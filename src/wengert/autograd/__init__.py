@@ -3,6 +3,7 @@
 from importlib import import_module as _import_module
 from typing import Any as _Any
 
+from wengert.autograd import _node_calls as _node_calls
 from wengert.autograd._backward import backward as backward
 from wengert.autograd._backward import grad as grad
 from wengert.autograd._errors import GraphError as GraphError
@@ -23,6 +24,7 @@ from wengert.autograd._mode import set_grad_enabled as set_grad_enabled
 from wengert.autograd.gradcheck import gradcheck as gradcheck
 from wengert.autograd.gradcheck import gradgradcheck as gradgradcheck
 from wengert.autograd.variable import Variable as Variable
+from wengert.autograd.variable import variable as variable
 
 # Loaded when first named.
 _LAZY_MODULES = frozenset({

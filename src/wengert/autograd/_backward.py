@@ -11,19 +11,23 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Leaf, Node, Tensor, Tracer, state_of, tensors, wrap
+from wengert._core import Leaf, Node, Tensor, Tracer, leaf_of, state_of, tensors, wrap
 from wengert._dtypes import of_numpy
 from wengert._messages import message, more
+from wengert._size import Size
 from wengert.autograd import _errors
 from wengert.autograd._commit import commit, owned
-from wengert.autograd._edges import GradientEdge, dtype_below, node_at
+from wengert.autograd._edges import (
+    GradientEdge,
+    dtype_of,
+    in_dtype,
+    node_at,
+    references_of,
+)
 from wengert.autograd._engine import Walk
 from wengert.autograd._hooks import run_posthooks, shown
-from wengert.autograd._mode import enable_grad
-from wengert.autograd._transforms.dual import Dual
 from wengert.autograd._transforms.levels import transforming
 from wengert.kernels import layout
-from wengert.ops._operands import cast
 
 Place = Tensor | GradientEdge
 
@@ -70,12 +74,12 @@ def backward(
         if walk.retained:
             walk.final |= walk.retained
             walk.retained.clear()
-        commit(walk.final)
+        _commit(walk, walk.final)
     except BaseException:
         walk.interrupted()
         raise
-    for run in after:  # all gradients are in place, should one of these raise
-        run()
+    if after:  # all gradients are in place, should one of these raise
+        walk.call_recording(_run_all, after)
 
 
 def grad(
@@ -130,7 +134,7 @@ def grad(
     try:
         walk.go(nodes, seeds, set(edges), accept)
         if walk.retained:
-            commit(walk.retained)
+            _commit(walk, walk.retained)
     except BaseException:
         walk.interrupted()
         raise
@@ -152,19 +156,22 @@ def _check_reached(
         if e in walk.pending:
             continue
         if materialize:
-            _zeros(x)
+            _zeros(x, walk)
         elif not unused:
             from wengert.autograd import _reasons
 
             raise _errors.unused(i, e, walk.call, *_reasons.of_unused(e, walk.roots))
 
 
-def _zeros(place: Place) -> Tensor:
+def _zeros(place: Place, walk: Walk) -> Tensor:
     if isinstance(place, GradientEdge):
         raise RuntimeError(
             "materialize_grads cannot be used when the given input is a GradientEdge"
         )
-    return wrap(layout.zeros_like(place._array))
+    zeros = wrap(layout.zeros_like(place._array))
+    if walk.create_graph:  # what is computed from it can be differentiated again
+        zeros._edge = leaf_of(zeros)
+    return zeros
 
 
 def _deprecated(text: str) -> None:
@@ -211,11 +218,13 @@ def _start(
     """The node of each root, and the gradient that the walk begins with there."""
     nodes: list[Node] = []
     seeds = []
+    if walk.retain == "auto":
+        walk.own = references_of(roots)
     for i, (root, g) in enumerate(zip(roots, cotangents, strict=True)):
         if isinstance(root, GradientEdge):
-            node, dtype = node_at(root, nodes), None
-            shape = node.shape
-        elif isinstance(root, Tracer) and not isinstance(root, Dual):
+            node = node_at(root, nodes)
+            shape, dtype = node.shape, dtype_of(node)
+        elif isinstance(root, Tracer) and not root.level.eager:
             raise _errors.inside_transform(walk.call)
         elif root._edge is None:
             raise _errors.no_graph(i, root, walk.call)
@@ -224,11 +233,11 @@ def _start(
         if g is None:
             if prod(shape) != 1:
                 raise _errors.non_scalar(shape, node, walk.call)
-            g = _one(shape, dtype or dtype_below(node))
+            g = _one(shape, dtype)
         elif not isinstance(g, Tensor) or g._array.shape != shape:
             raise _unfit(walk, i, g, shape, node)
-        elif dtype is not None and g._array.dtype != dtype:
-            g = _in_dtype(i, g, dtype)
+        elif g._array.dtype != dtype:
+            g = in_dtype(i, g, dtype)
         nodes.append(node)
         seeds.append(g._array if type(g) in tensors and not walk.create_graph else g)
     return tuple(nodes), seeds
@@ -255,27 +264,14 @@ def _unfit(walk: Walk, i: int, g: Any, shape: tuple[int, ...], node: Node) -> Ex
         )
     return RuntimeError(message(
         "gradient-shape",
-        f"Mismatch in shape: grad_output[{i}] has a shape of {list(g._array.shape)} and"
-        f" output[{i}] has a shape of {list(shape)}.",
+        f"Mismatch in shape: grad_output[{i}] has a shape of {Size(g._array.shape)} and"
+        f" output[{i}] has a shape of {Size(shape)}.",
         [("this call", _errors.called(walk.call)), ("made by", _errors.origin(node))],
         [
             "give a gradient of the shape of the output: torch.ones_like(y), or weights for it",
             "reduce the output to one number first: (y * weights).sum().backward()",
         ],
     ))  # fmt: skip
-
-
-def _in_dtype(i: int, g: Tensor, dtype: np.dtype[Any]) -> Tensor:
-    """A cotangent in the dtype of its root."""
-    given = g._array.dtype
-    if (given.kind == "c") != (dtype.kind == "c"):
-        raise RuntimeError(
-            "For complex Tensors, both grad_output and output are required to have the same"
-            f" dtype. Mismatch in dtype: grad_output[{i}] has a dtype of {of_numpy[given]} and"
-            f" output[{i}] has a dtype of {of_numpy[dtype]}.\n{more('gradient-shape')}"
-        )
-    with enable_grad():
-        return cast(g, dtype)
 
 
 def _targets(wanted: list[Place], nodes: tuple[Node, ...], walk: Walk) -> list[Node]:
@@ -314,8 +310,26 @@ def _post_hooks(walk: Walk) -> list[Callable[[], Any]]:
     return after
 
 
+def _commit(walk: Walk, gradients: dict[Node, Any]) -> None:
+    if walk.create_graph:  # the sums with what is in `.grad` are recorded, too
+        walk.call_recording(commit, gradients)
+    else:
+        commit(gradients)
+
+
+def _run_all(after: list[Callable[[], Any]]) -> None:
+    for run in after:
+        run()
+
+
 def _run_post_hook(hook: Callable[[Tensor], Any], tensor: Tensor) -> None:
-    if hook(tensor) is not None:
+    answer = hook(tensor)
+    if answer is not None and not isinstance(answer, Tensor):
+        raise TypeError(
+            f"expected Variable, but hook returned '{type(answer).__name__}': hooks of accumulated"
+            f" gradients should return None\n{more('hook-result')}"
+        )
+    if answer is not None:
         raise RuntimeError(
             f"Tensor post accumulate grad hooks should return None.\n{more('hook-result')}"
         )
@@ -335,7 +349,7 @@ def _results(
         if g is None:
             if not (unused or materialize):
                 raise _errors.unused(i, e, walk.call, (), _NO_GRADIENT)
-            results.append(_zeros(x) if materialize else None)
+            results.append(_zeros(x, walk) if materialize else None)
         elif isinstance(g, Tensor):
             results.append(g)
         else:

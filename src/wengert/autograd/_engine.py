@@ -13,10 +13,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
-from functools import cached_property
-from operator import attrgetter
+from functools import partial
 from sys import getrefcount
 from typing import Any, NamedTuple
 
@@ -27,26 +26,28 @@ from wengert._core import (
     Call,
     Leaf,
     Node,
-    Site,
     State,
     Tensor,
     added,
+    by_seq,
     caller,
     getframe,
     memory_of,
     mode,
     plain,
+    thread_states,
     tick,
     wrap,
 )
+from wengert._forks import cached_property
 from wengert._references import ALONE
 from wengert.autograd import _errors
 from wengert.autograd._hooks import outputs_of, run_posthooks, run_prehooks, run_tensor_hooks
-from wengert.autograd._released import Interrupted, released, warn_released
+from wengert.autograd._relay import in_a_fresh_thread, is_deep, this_thread
+from wengert.autograd._released import AutoCall, Interrupted, graph_released, warn_released
 from wengert.kernels import buffers
 from wengert.ops.subscript import Slices, alive
 
-by_seq = attrgetter("seq")
 Lift = Callable[[Any, "Node | None"], Any]
 Grads = tuple[Any, ...]
 
@@ -119,11 +120,13 @@ class Current(threading.local):
 
 
 current = Current()
+thread_states.append(current)
 
 
 class Walk:
     """One backward call: its line, its plan, and what it came to."""
 
+    call: Call
     # What most walks leave as it is stands here, and costs them nothing.
     roots: tuple[Node, ...] = ()
     targets: set[Node] | None = None  # None: the leaves
@@ -133,12 +136,17 @@ class Walk:
     listeners = False
     at: Node | None = None  # where a walk with listeners is
     nodes = 0
+    # With retain_graph="auto": references that are not another tensor's, by the node's id.
+    own: Counter[int]
 
     def __init__(self, what: str, retain: bool | str, create_graph: bool) -> None:
         self.retain, self.create_graph = retain, create_graph
-        self.call = Call(what, *caller(getframe(1)))
+        if retain == "auto":
+            self.call, self.own = AutoCall(what, *caller(getframe(1))), Counter()
+        else:
+            self.call = Call(what, *caller(getframe(1)))
         self.mark = State(self.call, shared=True)  # of the nodes that it releases
-        self.thread = threading.get_ident()
+        self.thread = this_thread()
         self.order: list[Node] = []  # oldest first; the walk goes from its end
         self.pending: dict[Any, Any] = {}  # gradients on their way; its keys are the plan
         self.special: list[Node] = []  # nodes of the plan with a state: hooks, releases
@@ -168,7 +176,10 @@ class Walk:
                 for observe in observers:
                     observe(self, "refused")
                 raise
-            self.run(seeds, lift)
+            if current.walk is not None and is_deep():
+                in_a_fresh_thread(partial(self.run, seeds, lift))
+            else:
+                self.run(seeds, lift)
         finally:
             running.walks.discard(self)
 
@@ -211,6 +222,8 @@ class Walk:
     def plan(self, roots: tuple[Node, ...]) -> None:
         """Collect every node below the roots, oldest first."""
         self.roots = roots
+        if self.retain == "auto":
+            self.own.update(map(id, roots))
         pending = self.pending = dict.fromkeys(roots)
         order = self.order = list(pending)
         special = self.special = []
@@ -250,7 +263,7 @@ class Walk:
                 useful.add(node)
                 if not through:
                     stops.add(node)
-        whole = len(useful) == len(self.order) and not any(node.edges for node in targets)
+        whole = len(useful) == len(self.order) and all(type(node) is Leaf for node in targets)
         self.usual = self.usual and whole
         self.mark.below.update(node for node in self.order if type(node) is Leaf)
         self.order = [node for node in self.order if node in useful]
@@ -266,8 +279,8 @@ class Walk:
             if node.state.refusal is not None:
                 raise node.state.refusal()
             if node.state.released:
-                if node.saved or not compatibility.lenient:
-                    raise released(self.call, node, self.order)
+                if node.saved or not compatibility.lenient or _is_severed(node):
+                    raise graph_released(self.call, node, self.roots)
                 passed.append(node)
         newest = _storage.clock.newest
         for node in self.order:
@@ -283,18 +296,19 @@ class Walk:
 
         A released node lets go of its edges. Which leaves the call that released it had below
         it is known; an inner target that it had below it was released with it. Under the torch
-        alias released nodes keep their edges, and hide nothing.
+        alias released nodes keep their edges and hide nothing, unless `retain_graph="auto"`
+        released them.
         """
-        if compatibility.lenient:
-            return
         for node in self.special:
             state = node.state
             if state is None or not state.released or node in self.stops or node in targets:
                 continue
+            if not _is_severed(node):
+                continue
             for target in targets:
                 inner = target.state is not None and target.state.released is state.released
                 if target in state.below or (inner and target.seq < node.seq):
-                    raise released(self.call, node, self.order)
+                    raise graph_released(self.call, node, self.roots)
 
     def _check_saved(self, node: Node) -> None:
         for slot, _ in node.saved:
@@ -311,6 +325,8 @@ class Walk:
         """Whether this walk and one that has begun share a node that one of them releases."""
         inside = other.thread == self.thread  # then the other waits until this one is through
         if self.retain is not False if inside else self.retain is True is other.retain:
+            return False
+        if pending.keys().isdisjoint(self.order):
             return False
         passed = other.at.seq if inside and other.at is not None else float("inf")
         return any(
@@ -330,16 +346,13 @@ class Walk:
         """
         for observe in observers:
             observe(self, "before")
-        for root, g in zip(self.roots, seeds, strict=True):
-            if root in self.pending:
-                here = self.pending[root]
-                self.pending[root] = g if here is None else here + g
+        self._seed(seeds)
         self.special = []  # references that `_release` would count
         try:
             if self.create_graph:
-                self._run_in(mode.where, lift or lifted)
+                self.call_recording(self._run_general, lift or lifted)
             elif self.listeners and lift is None and not any(map(_is_tensor, seeds)):
-                self._run_in(None, plain)
+                self.call_recording(self._run_general, plain)
             elif lift or not self._is_usual(seeds):
                 self._run_general(lift or plain)
             else:
@@ -353,23 +366,35 @@ class Walk:
         for observe in observers:
             observe(self, "after")
 
+    def _seed(self, seeds: Sequence[Any]) -> None:
+        """Put the cotangents at the roots."""
+        for root, g in zip(self.roots, seeds, strict=True):
+            if root in self.pending:
+                earlier = self.pending[root]
+                self.pending[root] = g if earlier is None else earlier + g
+
     def _is_usual(self, seeds: Sequence[Any]) -> bool:
         """Whether arrays go to all leaves and nobody listens."""
         if self.listeners or not self.usual or anomaly.check:
             return False
         return self.targets is None or not any(map(_is_tensor, seeds))
 
-    def _run_in(self, site: Site | None, lift: Lift) -> None:
-        """Walk with grad mode on or off.
+    def call_recording(self, function: Callable[..., Any], *args: Any) -> None:
+        """Call a function, which may call hooks, with grad mode on only under `create_graph`.
 
         Not a `with`: a signal may come before the first line of an `__exit__`.
         """
-        before = mode.site
+        before = mode.site, mode.off
         try:
-            mode.site = site
-            self._run_general(lift)
+            if self.create_graph:
+                mode.site = mode.where
+            else:
+                what, code, lasti = self.call
+                mode.site = None
+                mode.off = f"{what} without create_graph", code, lasti, None
+            function(*args)
         finally:
-            mode.site = before
+            mode.site, mode.off = before
 
     def interrupted(self) -> None:
         """Have those who come to what this call has released know that it came to nothing."""
@@ -499,12 +524,13 @@ class Walk:
         """Let go of what a node saved and of what is below it.
 
         With `retain_graph="auto"` only if nothing else refers to it: its consumers in this
-        walk, if released, no longer do. `known` counts the walk's own references.
+        walk, if released, no longer do, and a root's own tensor does not count. `known` counts
+        the walk's own references.
         """
         auto = self.retain == "auto"
-        if auto and getrefcount(node) > ALONE + known and node not in self.roots:
+        if auto and getrefcount(node) > ALONE + known + self.own[id(node)]:
             return
-        if node.state is None:
+        if node.state is None or node.state.shared:
             node.state = self.mark
         else:
             node.state.released, node.state.below = self.call, self.mark.below
@@ -512,6 +538,11 @@ class Walk:
             node.release()
         else:
             node.clear()
+
+
+def _is_severed(node: Node) -> bool:
+    """Whether a released node has let go of what was below it."""
+    return all(e is None for e in node.edges)
 
 
 def _is_tensor(value: Any) -> bool:

@@ -71,19 +71,26 @@ def called(call: Call | Cut | None) -> str:
 
 
 def name_of(node: Node) -> str:
-    """The name of a node's operation, as it was called."""
-    return name_of_kind(type(node))
+    """The public name of a node's operation: that of the function that was called."""
+    name = name_of_kind(type(node))
+    return f"{name}{len(node.shape) - 2}d" if name in OF_IMAGES else name
 
 
 def name_of_kind(kind: type[Node]) -> str:
-    """The name of the operation whose nodes are of a class."""
-    named = getattr(kind, "op", kind)
-    return getattr(named, "called", "") or kind.__name__.removesuffix("Backward0")
+    """The name of the operation whose nodes are of a class; of a Function that of its class."""
+    named = getattr(kind, "op", None) or kind
+    return getattr(named, "called", "") or kind.__name__.removesuffix("Backward")
+
+
+# Operations for any number of dimensions, which is a part of their public names.
+OF_IMAGES = frozenset(
+    ("adaptive_max_pool", "avg_pool", "conv", "conv_transpose", "max_pool", "max_unpool")
+)
 
 
 def origin(node: Node) -> str:
     """Where a tensor comes from: the operation that made it, or the line that made a leaf."""
-    return made(node) if node.edges else f"a leaf ({place(node.code, node.lasti)})"
+    return made(node) if type(node) is not Leaf else f"a leaf ({place(node.code, node.lasti)})"
 
 
 def overwritten(call: Call, node: Node, slot: str, value: np.ndarray, write: Write) -> GraphError:
@@ -197,6 +204,8 @@ _CUTS = {
     "Buffer()": "assign the tensor to the module as a plain attribute",
 }
 _OFF = ("no_grad()", "inference_mode()", "set_grad_enabled(False)")
+_UNRECORDED = " without create_graph"
+_FORWARD = ".forward()"
 
 
 def cut_by(raw: RawCut) -> tuple[str, list[tuple[str, str]], list[str]]:
@@ -208,6 +217,12 @@ def cut_by(raw: RawCut) -> tuple[str, list[tuple[str, str]], list[str]]:
     if cut.what.startswith(_OFF):
         text = "it was computed where recording is off"
         return text, [("turned off", by)], ["compute it outside of that"]
+    if cut.what.endswith(_UNRECORDED):
+        text = "it was computed during a backward that is not recorded itself"
+        return text, [("computed by", by)], ["pass create_graph=True there"]
+    if cut.what.endswith(_FORWARD):
+        text = "it was computed by the forward of a Function, which is not recorded"
+        return text, [("computed by", by)], ["return it from forward()", "compute it outside"]
     if cut.what == "requires_grad_(False)":
         remedy = "leave something to train: requires_grad_() on some of the parameters"
         return "what it was computed from was frozen", [("frozen by", by)], [remedy]
@@ -225,7 +240,11 @@ def inside_transform(call: Call) -> GraphError:
         " inside of a function being transformed by vmap or grad. This is unsupported."
     )
     if call.what == "backward()":
-        head = "backward() called inside a functorch transform. This is not supported."
+        head = (
+            "backward() called inside a functorch transform. This is not supported, please use"
+            " functorch.grad or functorch.vjp instead or call backward() outside of functorch"
+            " transforms."
+        )
     return GraphError(message(
         "inside-transform",
         head,
@@ -233,6 +252,22 @@ def inside_transform(call: Call) -> GraphError:
         [
             "inside, use torch.func.grad, vjp, jacrev, jacfwd or hessian",
             "call backward() outside of the transformed function, on its result",
+        ],
+    ))  # fmt: skip
+
+
+def asked_inside_transform(what: str) -> GraphError:
+    """The error of a tensor that is to be a leaf inside a function that is being transformed."""
+    return GraphError(message(
+        "inside-transform",
+        f"You are attempting to call Tensor.{what} (or perhaps using torch.autograd.functional.*"
+        " APIs) inside of a function being transformed by a functorch transform. This is"
+        " unsupported: the transform's derivatives would not pass that tensor.",
+        [("this call", here(what))],
+        [
+            "inside, use torch.func.grad, vjp, jacrev, jacfwd or hessian",
+            "of torch.autograd.functional, use the functions with create_graph=True",
+            f"call {what} outside of the transformed function",
         ],
     ))  # fmt: skip
 
@@ -356,8 +391,11 @@ def lost_view_written(edge: Node, name: str) -> RuntimeError:
     """The error of a write through a view that does not know what its memory depends on."""
     return RuntimeError(message(
         "view-made-in-no-grad",
-        "A view was created in no_grad mode and is being modified inplace with grad mode enabled:"
-        " its memory has a history, and the view has none.",
+        "A view was created in no_grad mode and is being modified inplace with grad mode enabled."
+        " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify"
+        " your code by moving both the view and the inplace either both inside the no_grad block"
+        " (if you don't want the inplace to be tracked) or both outside (if you want the inplace"
+        " to be tracked).",
         [("this call", here(f"{name}()")), ("its memory", origin(edge))],
         [
             "the write is to be recorded: make the view outside of no_grad()",

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor, wrap
+from wengert._core import Tensor, leaf_of, wrap
 from wengert.autograd._backward import grad
 
 Tensors = Tensor | tuple[Tensor, ...]
@@ -99,12 +99,8 @@ def fresh(
     inputs: tuple[Tensor, ...], create_graph: bool, require: bool = True
 ) -> tuple[Tensor, ...]:
     """Tensors of their own, so that what the function captured counts as constant."""
-    return tuple(
-        [
-            x.view_as(x) if create_graph and x.requires_grad else x.detach().requires_grad_(require)
-            for x in inputs
-        ]
-    )
+    copies = [x.view_as(x) if create_graph and x.requires_grad else x.detach() for x in inputs]
+    return tuple([x.requires_grad_() if require and not x.requires_grad else x for x in copies])
 
 
 def vector_of(
@@ -142,6 +138,13 @@ def _told(values: tuple[Tensor, ...]) -> str:
 def zeros(like: Tensor, shape: tuple[int, ...] | None = None) -> Tensor:
     """Zeros in the dtype of a tensor, and its shape if no other is given."""
     return wrap(np.zeros(tuple(like.shape) if shape is None else shape, like._array.dtype))
+
+
+def zero_leaf(like: Tensor) -> Tensor:
+    """Zeros in the shape and dtype of a tensor, that require grad."""
+    leaf = zeros(like)
+    leaf._edge = leaf_of(leaf)
+    return leaf
 
 
 def grads_of(

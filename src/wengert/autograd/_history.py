@@ -20,8 +20,8 @@ def rewritten(target: Tensor, edge: Node | None) -> None:
         return
     else:
         set_edge(root, written_window(root, target, edge))
-    for reference in getattr(root, "_views", ()):
-        view = reference()
+    views = [r() for r in getattr(root, "_views", ())]  # a new window of the root joins the list
+    for view in views:
         if view is None or (root._edge is None and type(view._edge) is Leaf):
             continue  # a leaf keeps its place where nothing else is recorded
         before = view._edge

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
 from typing import Any
+from weakref import ref
 
-from wengert._core import Node, State, Tensor, state_of, tensors, wrap
+from wengert._core import Hooks, Node, State, Tensor, state_of, tensors, wrap
 from wengert._messages import more
+from wengert._signals import heedless, surely
 from wengert.kernels.layout import writable
 from wengert.ops._variadic import Partial
 from wengert.ops.subscript import Slices
 
 Grads = tuple[Any, ...]
+
+Flags = OrderedDict[int, bool]  # ids of hooks
 
 _ids = itertools.count()
 
@@ -20,7 +25,8 @@ _ids = itertools.count()
 class RemovableHandle:
     """What registering a hook returns: `remove()` takes the hook away again.
 
-    Also a context manager that removes the hook on exit.
+    Also a context manager that removes the hook on exit. It does not keep the hook alive, nor
+    what the hook is registered with: a hook may hold its own handle.
 
     >>> import wengert
     >>> x = wengert.ones(2, requires_grad=True)
@@ -33,29 +39,48 @@ class RemovableHandle:
     def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
         self.id = next(_ids)  # the key for whoever puts a hook into the dictionaries
         more = extra_dict if isinstance(extra_dict, list) else [extra_dict]
-        self._from: list[Any] = [hooks_dict, *[d for d in more if d is not None]]
+        self._tables = [ref(table) for table in (hooks_dict, *more) if table is not None]
 
     def remove(self) -> None:
         """Take the hook away; a second call does nothing."""
-        for hooks in self._from:
-            hooks.pop(self.id, None)
-        self._from = []
+        for table in self._living():
+            table.pop(self.id, None)
+
+    def _living(self) -> list[Any]:
+        """The dictionaries that still exist."""
+        return [table for reference in self._tables if (table := reference()) is not None]
+
+    def __getstate__(self) -> Any:
+        return self.id, self._living()
+
+    def __setstate__(self, state: Any) -> None:
+        self.id, tables = state
+        self._tables = [ref(table) for table in tables]
 
     def __enter__(self) -> RemovableHandle:
         return self
 
+    @heedless
     def __exit__(self, *exception: object) -> None:
-        self.remove()
+        surely(self.remove)
 
 
-def registered(hooks: dict[int, Any], hook: Any, prepend: bool = False) -> RemovableHandle:
-    """Put a hook into a dictionary, at its end or at its front; the handle."""
-    handle = RemovableHandle(hooks)
-    others = dict(hooks) if prepend else {}
-    if prepend:
-        hooks.clear()
+def registered(
+    hooks: Hooks, hook: Any, prepend: bool = False, options: Sequence[Flags] = ()
+) -> RemovableHandle:
+    """Put a hook into a table, at its end or at its front; the handle.
+
+    `options` are the tables that have the ids of hooks which are called otherwise than others;
+    its id goes with the hook.
+    """
+    handle = RemovableHandle(hooks, extra_dict=list(options))
+    while handle.id in hooks:  # a hook of a module that was unpickled
+        handle.id = next(_ids)
+    for table in options:
+        table[handle.id] = True
     hooks[handle.id] = hook
-    hooks.update(others)
+    if prepend:
+        hooks.move_to_end(handle.id, last=False)
     return handle
 
 
@@ -74,7 +99,7 @@ def register_prehook(self: Node, fn: Callable[[Grads], Grads | None]) -> Removab
     """
     state = state_of(self.output()[0])
     if state.node_prehooks is None:
-        state.node_prehooks = {}
+        state.node_prehooks = OrderedDict()
     return registered(state.node_prehooks, fn)
 
 
@@ -93,7 +118,7 @@ def register_hook(self: Node, fn: Callable[[Grads, Grads], Grads | None]) -> Rem
     """
     state = state_of(self.output()[0])
     if state.node_hooks is None:
-        state.node_hooks = {}
+        state.node_hooks = OrderedDict()
     return registered(state.node_hooks, fn)
 
 

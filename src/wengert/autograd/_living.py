@@ -3,27 +3,13 @@
 from __future__ import annotations
 
 import gc
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
-from wengert._core import Cut, Leaf, Node, RawCut, Tensor
+from wengert._core import Cut, Leaf, Node, RawCut, Tensor, by_seq
 from wengert._parts import bases_of, is_a, module_of, name_of, namespace_of
-from wengert.autograd._engine import by_seq
-
-
-def below(roots: Sequence[Node]) -> list[Node]:
-    """Nodes and all that are below them, each behind those of its inputs."""
-    found: dict[int, Node] = {}
-    waiting = list(roots)
-    while waiting:
-        node = waiting.pop()
-        if id(node) not in found:
-            found[id(node)] = node
-            waiting += [edge for edge in node.edges if edge is not None]
-    # A leaf is made when it is first used, and nodes that only stand for one output of the
-    # operation below them are younger than it.
-    return sorted(found.values(), key=by_seq)
 
 
 def alive(objects: Sequence[Any]) -> tuple[list[Tensor], list[Node]]:
@@ -31,10 +17,18 @@ def alive(objects: Sequence[Any]) -> tuple[list[Tensor], list[Node]]:
     kinds = {kind for kind in set(map(type, objects)) if issubclass(kind, (Tensor, Node))}
     found = [thing for thing in objects if type(thing) in kinds]
     tensors = [thing for thing in found if issubclass(type(thing), Tensor)]
-    operations = [n for n in found if issubclass(type(n), Node) and type(n) is not Leaf]
-    # One that another thread is just making has no number yet: it is in no graph.
-    nodes = [node for node in operations if hasattr(node, "seq")]
-    return tensors, sorted(nodes, key=by_seq)
+    nodes = [n for n in found if issubclass(type(n), Node) and type(n) is not Leaf]
+    return tensors, sorted(whole_ones(nodes), key=by_seq)
+
+
+def whole_ones(nodes: Iterable[Node]) -> list[Node]:
+    """Nodes without those that another thread is just making: these are in no graph yet."""
+    return list(filter(_is_whole, nodes) if threading.active_count() > 1 else nodes)
+
+
+def _is_whole(node: Node) -> bool:
+    names = ("seq", "edges", "state", *[slot for slot, _ in node.saved])
+    return all(hasattr(node, name) for name in names)
 
 
 def cuts_of(tensors: Iterable[Tensor], more: Iterable[RawCut] = ()) -> list[Cut]:

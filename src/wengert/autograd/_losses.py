@@ -17,6 +17,7 @@ import numpy as np
 from wengert._core import Node, Tensor, wrap
 from wengert._references import ALONE, others
 from wengert.autograd import _errors
+from wengert.autograd._edges import references_of
 from wengert.autograd._engine import Lift, Walk
 from wengert.autograd._hooks import run_tensor_hooks
 from wengert.autograd._transforms.batched import BatchLevel
@@ -177,14 +178,8 @@ def jac(
     if not roots or not wanted:
         raise ValueError("jac(): expected at least one loss and one parameter")
     walk = LossesWalk("jac()", retain_graph, False)
-    seeds: dict[Node, Lanes] = {}
-    for k, loss in enumerate(roots):
-        node = _root(k, loss, walk)
-        seed = Lanes((k,), np.ones((1, *loss._array.shape), loss._array.dtype))
-        seeds[node] = seeds[node] + seed if node in seeds else seed
     targets = [_target(k, p, walk) for k, p in enumerate(wanted)]
-    walk.live = sum(seed.nbytes() for seed in seeds.values())
-    walk.go(tuple(seeds), list(seeds.values()), set(targets))
+    walk.go(*_seeds(roots, walk), set(targets))
     gradients = tuple(
         [_rows(walk.final.get(e), p, len(roots)) for e, p in zip(targets, wanted, strict=True)]
     )
@@ -192,6 +187,19 @@ def jac(
         return gradients
     held = sum(g._array.nbytes for g in gradients)
     return gradients, JacReport(len(roots), walk.passed, walk.shared, walk.peak, held)
+
+
+def _seeds(losses: list[Tensor], walk: LossesWalk) -> tuple[tuple[Node, ...], list[Lanes]]:
+    """The nodes of the losses, and the cotangents that the walk begins with there."""
+    if walk.retain == "auto":
+        walk.own = references_of(losses)
+    seeds: dict[Node, Lanes] = {}
+    for k, loss in enumerate(losses):
+        node = _root(k, loss, walk)
+        seed = Lanes((k,), np.ones((1, *loss._array.shape), loss._array.dtype))
+        seeds[node] = seeds[node] + seed if node in seeds else seed
+    walk.live = sum(seed.nbytes() for seed in seeds.values())
+    return tuple(seeds), list(seeds.values())
 
 
 def _root(k: int, loss: Any, walk: Walk) -> Node:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 import inspect
-import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
-from wengert._core import caller, getframe, mode
+from wengert._core import Block, RawCut, caller, getframe, inference, inferences, mode
+from wengert._signals import heedless
 
 
 def is_grad_enabled() -> bool:
@@ -19,13 +20,7 @@ def is_grad_enabled() -> bool:
     ...     wengert.is_grad_enabled()
     False
     """
-    return mode.site is not None
-
-
-def _set(enabled: bool, what: str = "") -> None:
-    mode.site = mode.where if enabled else None
-    if not enabled and what:  # for whoever asks later why something has no graph
-        mode.off = (what, *caller(getframe(2)), None)
+    return mode.site is not None or (inference.block is not None and inference.grad)
 
 
 class _GradMode:
@@ -35,14 +30,25 @@ class _GradMode:
     what: str  # as the program wrote it
 
     def __enter__(self) -> None:
-        self._before = mode.site is not None
-        if not self._before:
-            self._off = mode.off
-        _set(self.enabled, self.what)
+        line, before = caller(getframe(1)), is_grad_enabled()
+        # No call from here on: a signal would come in between.
+        self._before, self._off = before, mode.off
+        if inference.block is not None:  # nothing is recorded in any case
+            inference.grad = self.enabled
+        elif self.enabled:
+            mode.site = mode.where
+        else:
+            mode.off = self.what, *line, None  # for whoever asks later why there is no graph
+            mode.site = None
 
+    @heedless
     def __exit__(self, *exception: object) -> None:
-        _set(self._before)
-        if not self._before:
+        if inference.block is not None:
+            inference.grad, mode.site, mode.off = self._before, None, self._off
+        elif self._before:
+            mode.site = mode.where
+        else:
+            mode.site = None
             mode.off = self._off  # the block around this one has turned recording off
 
     def _fresh(self) -> _GradMode:
@@ -144,7 +150,9 @@ class set_grad_enabled(_GradMode):  # noqa: N801
         super().__enter__()
 
     def __enter__(self) -> None:
-        _set(self.enabled, self.what)
+        before, off = self._before, self._off
+        super().__enter__()
+        self._before, self._off = before, off
 
     def _fresh(self) -> _GradMode:
         return set_grad_enabled(self.enabled)
@@ -152,15 +160,6 @@ class set_grad_enabled(_GradMode):  # noqa: N801
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         self.__exit__()  # as a decorator it has no effect outside the function
         return super().__call__(function)
-
-
-class Inference(threading.local):
-    """Whether an `inference_mode` is on."""
-
-    enabled = False
-
-
-inference = Inference()
 
 
 def is_inference_mode_enabled() -> bool:
@@ -171,16 +170,21 @@ def is_inference_mode_enabled() -> bool:
     ...     wengert.is_inference_mode_enabled()
     True
     """
-    return inference.enabled
+    return inference.block is not None
 
 
 class inference_mode(_GradMode):  # noqa: N801
-    """As `no_grad`. Tensors made inside are ordinary ones (PyTorch forbids them to autograd).
+    """As `no_grad`; what is made inside is no part of any graph later on, either.
+
+    Outside, such a tensor is not saved for backward, not written in place, and cannot require
+    grad: RuntimeError. A `clone()` of it is an ordinary tensor. With `mode=False` operations are
+    recorded again, and tensors are ordinary ones.
 
     >>> import wengert
     >>> with wengert.inference_mode():
-    ...     wengert.is_grad_enabled()
-    False
+    ...     x = wengert.ones(2)
+    >>> x.is_inference(), x.clone().is_inference()
+    (True, False)
     """
 
     what = "inference_mode()"
@@ -198,12 +202,29 @@ class inference_mode(_GradMode):  # noqa: N801
         self._before = True
 
     def __enter__(self) -> None:
-        super().__enter__()
-        self._outside, inference.enabled = inference.enabled, self._wanted
+        cut = self.what, *caller(getframe(1)), None
+        before, block = is_grad_enabled(), None
+        if self._wanted:
+            block = inference.block or _block(cut)
+        # No call from here on: a signal would come in between.
+        self._outside, self._before, self._off = inference.block, before, mode.off
+        inference.block = block
+        if block is None:
+            mode.site = mode.where
+        else:
+            inference.grad, mode.site, mode.off = False, None, cut
 
+    @heedless
     def __exit__(self, *exception: object) -> None:
-        inference.enabled = self._outside
-        super().__exit__(*exception)
+        inference.block = self._outside
+        _GradMode.__exit__(self)  # not by super(), which is a call of C
 
     def _fresh(self) -> _GradMode:
         return inference_mode(self._wanted)
+
+
+def _block(cut: RawCut) -> Block:
+    block = Block()
+    block.cut = cut
+    inferences.add(weakref.ref(block, inferences.discard))
+    return block

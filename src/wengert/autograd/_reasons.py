@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from wengert._core import Cut, Leaf, Node, Tensor, memory_of
+from wengert._core import Cut, Leaf, Node, Tensor, below, memory_of
 from wengert._trail import Escape, escapes
 from wengert.autograd import _errors
-from wengert.autograd._living import alive, below, cuts_of
+from wengert.autograd._living import alive, cuts_of
 
 Facts = list[tuple[str, str]]
 Reason = tuple[list[tuple[str, str]], str]

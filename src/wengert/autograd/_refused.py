@@ -12,6 +12,8 @@ class Refused(Node):
 
     __slots__ = ()
 
+    called = "(not recorded)"
+
 
 def refusing(node: Node, edges: tuple[Node | None, ...], why: Callable[[], Exception]) -> Node:
     """A node over `edges` at which a walk raises what `why` returns, made by the line of `node`."""

@@ -6,15 +6,19 @@ import gc
 import re
 import warnings
 from collections.abc import Sequence
+from types import CodeType
 
-from wengert._core import Call, Node
+from wengert._core import Call, Node, below
 from wengert._messages import message, more
 from wengert._storage import line_of, place, text_of
 from wengert.autograd._errors import GraphReleasedError, called, made
 
 _RELEASED = (
     "Trying to backward through the graph a second time (or directly access saved tensors after"
-    " they have already been freed)."
+    " they have already been freed). Saved intermediate values of the graph are freed when you"
+    " call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward"
+    " through the graph a second time or if you need to access saved tensors after calling"
+    " backward."
 )
 
 
@@ -24,18 +28,28 @@ class Interrupted(Call):
     __slots__ = ()
 
 
-def _line(call: Call | None) -> str:
-    assert call is not None
-    return place(call.code, call.lasti)
+class AutoCall(Call):
+    """A call with `retain_graph="auto"`."""
+
+    __slots__ = ()
 
 
-def released(call: Call, node: Node, order: Sequence[Node]) -> GraphReleasedError:
-    """The error of a second backward that comes to `node`, one of the nodes of its plan."""
+def _line(place_of: Call | Node | None) -> str:
+    assert place_of is not None
+    return place(place_of.code, place_of.lasti)
+
+
+def graph_released(call: Call, node: Node, roots: Sequence[Node]) -> GraphReleasedError:
+    """The error of a second backward that comes to `node`, one of the nodes below its roots."""
+    assert node.state is not None
+    root = next((r for r in roots if r.state is not None and r.state.released), None)
+    if root is not None:
+        node = root
     assert node.state is not None
     earlier = node.state.released
     facts = [
         ("this call", called(call)),
-        ("released by", called(earlier)),
+        ("released by", _releasing(earlier)),
         ("reached", made(node)),
     ]
     if isinstance(earlier, Interrupted):
@@ -45,38 +59,75 @@ def released(call: Call, node: Node, order: Sequence[Node]) -> GraphReleasedErro
         )
         remedies = ["compute the loss again before this call"]
         return GraphReleasedError(message("walk-interrupted", _RELEASED, facts, remedies, cause))
-    consumer = next((n for n in order if node in n.edges), None)
-    if consumer is None:
-        cause = ""
-        remedies = [
-            "several losses: sum them and call backward once",
-            "the same loss again: compute it again before this call",
-        ]
+    assert earlier is not None
+    if root is not None:
+        cause, remedies = _same_root(root, call, earlier)
     else:
-        name = _variable(node, consumer)
-        other = _other_use(node)
-        if _line(earlier) == _line(call):
-            anew = any(n is not node and _same_line(n, node) for n in order)
-            cause, remedies = _in_a_loop(name, anew)
-        else:
-            cause, remedies = _ways_apart(name)
-            if other is not None and made(other) != made(consumer):
-                facts.append(("used by", made(other)))
-                cause = (
-                    f"The last two lines use {name or 'the same value'}, and the earlier call"
-                    " released its graph."
-                )
-        facts.append(("joined by", made(consumer)))
-    keep = 'keep the graph (and its memory): retain_graph=True, or "auto", at the earlier call,'
-    remedies.append(f"{keep} {_line(earlier)}")
+        cause, remedies, users = _shared_value(node, call, earlier, below(roots))
+        facts += users
     return GraphReleasedError(message("graph-released", _RELEASED, facts, remedies, cause))
+
+
+def _releasing(call: Call | None) -> str:
+    """The call that released a graph, and its line."""
+    assert call is not None
+    if isinstance(call, AutoCall):
+        call = call._replace(what=call.what[:-1] + 'retain_graph="auto")')
+    return called(call)
+
+
+def _retaining(call: Call, earlier: Call) -> str:
+    """The remedy that is always there."""
+    at = "in this call" if _line(call) == _line(earlier) else f"at {_line(earlier)}"
+    auto = "" if isinstance(earlier, AutoCall) else ', or "auto",'
+    return f"keep the graph (and its memory): retain_graph=True{auto} {at}"
+
+
+def _same_root(root: Node, call: Call, earlier: Call) -> tuple[str, list[str]]:
+    """What is wrong where a loss is differentiated that was differentiated before."""
+    name = _variable(root, call.code, call.lasti) or "the same tensor"
+    # Its own tensor is no other that "auto" would keep the graph for.
+    keep = f"keep the graph (and its memory): retain_graph=True at {_line(earlier)}"
+    if _line(call) != _line(earlier):
+        again = f"compute it again before this call ({_line(root)})"
+        return f"{name} was already differentiated at {_line(earlier)}.", [again, keep]
+    keep = "keep the graph (and its memory): retain_graph=True in this call"
+    if root.code is not call.code:
+        cause = f"This line differentiated {name} before."
+        return cause, [f"compute it again before each call ({_line(root)})", keep]
+    again = f"compute it anew in each turn: move {_line(root)}  into the loop"
+    return f"This line differentiated {name} before, in an earlier turn of the loop.", [again, keep]
+
+
+def _shared_value(
+    node: Node, call: Call, earlier: Call, order: Sequence[Node]
+) -> tuple[str, list[str], list[tuple[str, str]]]:
+    """What is wrong where two losses share a value, what to do about it, and who uses it."""
+    consumer = next(n for n in order if node in n.edges)
+    name = _variable(node, consumer.code, consumer.lasti)
+    joined = ("joined by", made(consumer))
+    if _line(earlier) == _line(call):
+        anew = any(n is not node and _same_line(n, node) for n in order)
+        cause, remedies = _in_a_loop(name, node, consumer, anew)
+        users = [joined]
+    else:
+        cause, remedies = _ways_apart(name)
+        other = _other_use(node)
+        users = [joined]
+        if other is not None and made(other) != made(consumer):
+            users = [("used by", made(other)), joined]
+            cause = (
+                f"The last two lines use {name or 'the same value'}, and the earlier call"
+                " released its graph."
+            )
+    return cause, [*remedies, _retaining(call, earlier)], users
 
 
 def _same_line(a: Node, b: Node) -> bool:
     return a.code is b.code and a.lasti == b.lasti
 
 
-def _in_a_loop(name: str, anew: bool) -> tuple[str, list[str]]:
+def _in_a_loop(name: str, node: Node, consumer: Node, anew: bool) -> tuple[str, list[str]]:
     """What is wrong where one line calls backward again; `anew`: each turn makes the value."""
     cut = f"{name}.detach() for {name}" if name else "value.detach()"
     joint = (
@@ -91,8 +142,10 @@ def _in_a_loop(name: str, anew: bool) -> tuple[str, list[str]]:
         apart = f"it should not pass gradients on: use {cut} in that line (an RNN's state between"
         return cause, [f"{apart} windows)", joint]
     cause = f"The last line uses {name or 'a value'} again, and the first backward released it."
+    inside = node.code is consumer.code
+    again = f"move {_line(node)}  into the loop" if inside else "compute it anew in each turn"
     return cause, [
-        "it is trained: compute it anew before each backward, inside of the loop",
+        f"it is trained: {again}",
         f"it is not to be trained: use {cut} in that line",
         joint,
     ]
@@ -113,12 +166,12 @@ def _ways_apart(name: str) -> tuple[str, list[str]]:
 _ASSIGNMENT = re.compile(r"(?P<name>(?:self\.)?[^\W\d]\w*)(?:: [^=]+)? ?(?P<sign>[-+*/@]?)=(?!=)")
 
 
-def _variable(node: Node, consumer: Node) -> str:
-    """What the lines call the result of `node` that `consumer` uses, where they are that plain."""
-    found = _ASSIGNMENT.match(text_of(node.code, node.lasti))
-    if found is None or node.code is not consumer.code:
+def _variable(node: Node, code: CodeType, lasti: int) -> str:
+    """What the result of `node` is called in a line that uses it, where lines are that plain."""
+    assigned = _ASSIGNMENT.match(text_of(node.code, node.lasti))
+    if assigned is None or node.code is not code:
         return ""
-    used, name = text_of(consumer.code, consumer.lasti), found["name"]
+    used, name = text_of(code, lasti), assigned["name"]
     target = _ASSIGNMENT.match(used)
     if target is not None and not target["sign"]:
         used = used[target.end() :]
@@ -147,7 +200,7 @@ def released_value(node: Node, wanted: str) -> GraphReleasedError:
     assert node.state is not None
     facts = [
         ("wanted", f"{wanted} of {made(node)}"),
-        ("released by", called(node.state.released)),
+        ("released by", _releasing(node.state.released)),
     ]
     remedies = [
         "read it before that call",

@@ -12,6 +12,7 @@ import numpy as np
 
 from wengert._core import Leaf, Node, Tensor, memory_of
 from wengert._messages import message
+from wengert._signals import heedless, surely
 from wengert.autograd import _errors
 from wengert.autograd._engine import Grads, Walk, anomaly
 from wengert.autograd._saved.writes import watch
@@ -74,8 +75,9 @@ class set_detect_anomaly:  # noqa: N801 (PyTorch's name)
     def __enter__(self) -> None:
         pass
 
+    @heedless
     def __exit__(self, *exception: object) -> None:
-        set_anomaly_enabled(*self._before)
+        surely(set_anomaly_enabled, *self._before)
 
 
 class detect_anomaly:  # noqa: N801
@@ -106,10 +108,15 @@ class detect_anomaly:  # noqa: N801
         self._check_nan, self._check_writes = check_nan, check_writes
 
     def __enter__(self) -> None:
-        set_anomaly_enabled(True, self._check_nan, self._check_writes)
+        try:
+            set_anomaly_enabled(True, self._check_nan, self._check_writes)
+        except BaseException:
+            set_anomaly_enabled(*self._before)
+            raise
 
+    @heedless
     def __exit__(self, *exception: object) -> None:
-        set_anomaly_enabled(*self._before)
+        surely(set_anomaly_enabled, *self._before)
 
 
 def _check(walk: Walk, node: Node, g: Any, grads: Grads) -> None:

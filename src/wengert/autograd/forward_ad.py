@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from wengert._core import Tensor
 from wengert._dtypes import inexact, of_numpy
+from wengert._signals import heedless
 from wengert.autograd._transforms.dual import DualLevel
 from wengert.autograd._transforms.levels import running
 
@@ -70,13 +71,17 @@ def enter_dual_level() -> int:
     0
     >>> forward_ad.exit_dual_level()
     """
+    _fresh_level().__enter__()
+    return 0
+
+
+def _fresh_level() -> _EagerLevel:
     if _current() is not None:
         raise RuntimeError(
             "Nested forward mode AD is not supported at the moment: enter_dual_level() inside of a"
             " dual level. torch.func.jvp may be nested"
         )
-    _EagerLevel().__enter__()
-    return 0
+    return _EagerLevel()
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
@@ -111,10 +116,16 @@ class dual_level:  # noqa: N801 (PyTorch's name)
     """
 
     def __enter__(self) -> int:
-        return enter_dual_level()
+        self._level = _fresh_level()
+        self._level.__enter__()
+        return 0
 
+    @heedless
     def __exit__(self, *exception: object) -> None:
-        exit_dual_level()
+        if self._level.depth:
+            self._level.__exit__()
+        else:
+            exit_dual_level()  # says that the block has left its level already
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:

@@ -32,6 +32,7 @@ from wengert.autograd._functional import (
     single,
     unused,
     vector_of,
+    zero_leaf,
     zeros,
 )
 from wengert.autograd._mode import enable_grad
@@ -95,7 +96,7 @@ def jvp(
         point = fresh(given, create_graph)
         vector = vector_of(v, point, several, create_graph, "jvp", "inputs")
         several_out, outputs = called(func, point, "jvp", strict)
-        cotangents = tuple([zeros(out).requires_grad_() for out in outputs])
+        cotangents = tuple([zero_leaf(out) for out in outputs])
         pulled = grads_of(outputs, point, cotangents, create_graph=True)
         check_dependent(pulled, "grad_inputs", strict)
     found = grads_of(pulled, cotangents, vector, create_graph)
@@ -152,7 +153,7 @@ def hvp(
         several, point, vector, value, first = _gradient(
             func, inputs, v, create_graph, strict, "hvp"
         )
-        cotangents = tuple([zeros(x).requires_grad_() for x in point])
+        cotangents = tuple([zero_leaf(x) for x in point])
         pulled = grads_of(first, point, cotangents, create_graph=True)
     found = grads_of(pulled, cotangents, vector, create_graph)
     product = filled(found, point, strict, create_graph, "double_back_trick")

@@ -86,7 +86,7 @@ class _Handles(RemovableHandle):
     """The handle of a hook on several tensors."""
 
     def __init__(self, handles: list[RemovableHandle]) -> None:
-        super().__init__({})
+        super().__init__(None)
         self._handles = handles
 
     def remove(self) -> None:

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from wengert._signals import heedless, surely
 from wengert.autograd._profiling import recording
 from wengert.autograd._profiling.events import EventList as EventList
 from wengert.autograd._profiling.events import FunctionEvent as FunctionEvent
@@ -97,9 +98,10 @@ class profile:  # noqa: N801
             self._recording.start()
         return self
 
+    @heedless
     def __exit__(self, exc_type: Any, exc_val: Any, exc_tb: Any) -> None:
         if self._recording is not None:
-            self._recording.stop()
+            surely(self._recording.stop)
             self.function_events = EventList(self._recording.events, self.profile_memory)
             self._recording = None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from wengert._core import Tensor, wrap
+from wengert._messages import warn
 
 
 class _VariableMeta(type):
@@ -22,8 +23,12 @@ class Variable(metaclass=_VariableMeta):
     (True, True)
     """
 
-    def __new__(cls, data: Any = None, requires_grad: bool = False) -> Any:
+    def __new__(
+        cls, data: Any = None, requires_grad: bool = False, volatile: bool | None = None
+    ) -> Any:
         """A tensor that shows the memory of `data`."""
+        if volatile is not None:
+            _check_volatile(volatile, requires_grad)
         if data is None:
             return Tensor()
         if not isinstance(data, Tensor):
@@ -34,4 +39,24 @@ class Variable(metaclass=_VariableMeta):
         return result
 
 
-__all__ = ["Variable"]
+def _check_volatile(volatile: bool, requires_grad: bool) -> None:
+    if volatile:
+        warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.")
+    if volatile and requires_grad:
+        raise ValueError("Variable can't be volatile and require_grad at the same time!")
+
+
+def variable(*args: Any, **kwargs: Any) -> Any:
+    """RuntimeError: `wengert.tensor` makes tensors.
+
+    >>> import wengert
+    >>> try:
+    ...     wengert.autograd.variable([1.0])
+    ... except RuntimeError as error:
+    ...     print(error)
+    torch.autograd.variable(...) is deprecated, use torch.tensor(...) instead
+    """
+    raise RuntimeError("torch.autograd.variable(...) is deprecated, use torch.tensor(...) instead")
+
+
+__all__ = ["Variable", "variable"]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from types import SimpleNamespace
+
+from wengert._signals import contextmanager
 
 matmul = SimpleNamespace(
     allow_tf32=False,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+
+from wengert._signals import contextmanager, surely
 
 enabled = True
 benchmark = False
@@ -38,9 +39,10 @@ def flags(
         "deterministic": deterministic,
         "allow_tf32": allow_tf32,
     }
-    before = {name: globals()[name] for name in wanted}
-    globals().update(wanted)
+    switches = globals()
+    before = {name: switches[name] for name in wanted}
     try:
+        switches.update(wanted)
         yield
     finally:
-        globals().update(before)
+        surely(switches.update, before)

@@ -1,4 +1,4 @@
-"""The command line: ``wengert run``, ``wengert show``, ``wengert explain``."""
+"""The command line: ``wengert run``, ``wengert compare``, ``wengert show``, ``wengert explain``."""
 
 from __future__ import annotations
 
@@ -33,6 +33,12 @@ def _dispatch(parser: argparse.ArgumentParser, options: argparse.Namespace) -> i
         status = explain(options.id)
         sys.stdout.flush()
         return status
+    if options.command == "compare":
+        from wengert.cli._compare import compare
+
+        status = compare(options.before, options.after, options.report)
+        sys.stdout.flush()
+        return status
     if options.command == "run":
         if not options.target:
             options.parser.error("a script is required, or -m and a module")
@@ -44,6 +50,7 @@ def _dispatch(parser: argparse.ArgumentParser, options: argparse.Namespace) -> i
             quiet=options.quiet,
             report=options.report,
             report_json=options.report_json,
+            full_traceback=options.full_traceback,
         )
     parser.print_help()
     return 0
@@ -61,15 +68,29 @@ def _parser() -> argparse.ArgumentParser:
         help="run a PyTorch script on wengert",
         description="Run a script with `import torch` giving wengert; then say on stderr what"
         " its backward calls did: operations, memory, which line released the graph.",
-        usage="wengert run [--quiet] [--report FILE] [--report-json FILE]"
+        usage="wengert run [--quiet] [--report FILE] [--report-json FILE] [--full-traceback]"
         " (SCRIPT | -m MODULE) [ARGS ...]",
     )
     run.add_argument("-m", dest="module", action="store_true", help="run a module, as python -m")
     run.add_argument("--quiet", action="store_true", help="print no summary")
     run.add_argument("--report", metavar="FILE", help="write all about the run to an HTML page")
     run.add_argument("--report-json", metavar="FILE", help="write the same as data")
+    run.add_argument(
+        "--full-traceback", action="store_true", help="show frames inside wengert in tracebacks"
+    )
     run.add_argument("target", nargs=argparse.REMAINDER, metavar="SCRIPT", help="and its arguments")
     run.set_defaults(parser=run)
+
+    compare = commands.add_parser(
+        "compare",
+        help="compare two runs",
+        description="Print what has changed between two runs whose data `wengert run --report-json`"
+        " wrote: time, memory and floating-point operations by line and module, and which findings"
+        " are new or gone.",
+    )
+    compare.add_argument("before", metavar="BEFORE", help="the data of the earlier run")
+    compare.add_argument("after", metavar="AFTER", help="the data of the later run")
+    compare.add_argument("--report", metavar="FILE", help="write it all to an HTML page")
 
     show = commands.add_parser(
         "show",

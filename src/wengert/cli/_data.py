@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import linecache
 import platform
 import traceback
 from dataclasses import dataclass
@@ -63,13 +64,22 @@ class Run:
         data = {
             "script": self.script,
             "arguments": list(self.arguments),
+            "folder": self.folder,
             "began": self.began,
             "seconds": round(self.seconds, 3),
             "ending": dataclasses.asdict(self.ending),
             "versions": versions(),
             **self.report.to_dict(),
         }
+        for finding in data["findings"]:
+            finding["line"] = text_at(finding["where"])
         return data if self.seen is None else data | self.seen.to_dict()
+
+
+def text_at(where: str) -> str:
+    """The text of a ``file:line``."""
+    path, _, line = where.rpartition(":")
+    return linecache.getline(path, int(line)).strip() if line.isdigit() else ""
 
 
 @cache

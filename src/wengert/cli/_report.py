@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 
 from wengert.graph import Finding, Line, Report
-from wengert.graph._format import short, size
+from wengert.graph._format import kept, short, size
 
 _TOP_OPS = 8
 _TOP_LINES = 6
@@ -51,10 +51,11 @@ def _ops(ops: dict[str, int]) -> str:
 
 def _memory(report: Report) -> str:
     memory = report.memory
-    text = f"peak {size(memory.peak)} of saved values"
-    if memory.peak_leaves:
-        text += f" (and {size(memory.peak_leaves)} of parameters)"
-    return f"{text} at {short(memory.peak_at)}, {size(memory.after)} after the last backward"
+    at = short(memory.peak_at) or "the end"
+    return (
+        f"peak {kept(memory.peak, memory.peak_leaves)} at {at},"
+        f" {size(memory.after)} after the last backward"
+    )
 
 
 def _most(report: Report, what: str) -> list[Line]:

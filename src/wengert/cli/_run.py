@@ -19,6 +19,7 @@ from types import CodeType, ModuleType, TracebackType
 from typing import TYPE_CHECKING
 
 from wengert import compat
+from wengert._tracebacks import shorten
 from wengert.cli._data import Ending, Run, exited, failed
 from wengert.cli._report import format_report
 from wengert.graph import Recorder
@@ -36,12 +37,13 @@ def run(
     quiet: bool = False,
     report: str | None = None,
     report_json: str | None = None,
+    full_traceback: bool = False,
 ) -> int:
     """Run a script or module with its arguments; returns 0, or leaves as the script left."""
     compat.install()
     report, report_json = _output(report), _output(report_json)
-    watch = _watch() if report or report_json else None
     recorder = Recorder()
+    watch = _watch(recorder) if report or report_json else None
     recorder.start()
     started, process = time.perf_counter(), os.getpid()
     began, folder = time.strftime("%Y-%m-%d %H:%M:%S"), _folder(target[0], module)
@@ -49,14 +51,13 @@ def run(
     sys.argv = list(target)
     if watch is not None:
         watch.start()
-    outcome, ending = _outcome(_run_module if module else _run_script, target[0])
+    outcome, ending = _outcome(_run_module if module else _run_script, target[0], full_traceback)
     if os.getpid() == process:  # not in a child that the script forked
         recorder.stop()
         seconds = time.perf_counter() - started
+        seen = None if watch is None else watch.stop()
         found = recorder.report()
-        seen = None
         if watch is not None:
-            seen = watch.stop()
             found.findings = watch.findings(found.findings)
         done = Run(
             script=target[0], arguments=tuple(target[1:]), file=file, folder=folder, began=began,
@@ -77,10 +78,10 @@ def _folder(target: str, module: bool) -> str:
     return path if os.path.isdir(path) else os.path.dirname(path)
 
 
-def _watch() -> Watch:
+def _watch(recorder: Recorder) -> Watch:
     from wengert.cli._watch import Watch
 
-    return Watch()
+    return Watch(recorder)
 
 
 def _output(file: str | None) -> str | None:
@@ -109,7 +110,9 @@ def _complain(what: object) -> None:
         print(f"wengert run: cannot write the report: {what}", file=sys.stderr, flush=True)
 
 
-def _outcome(start: Callable[[str], None], target: str) -> tuple[BaseException | None, Ending]:
+def _outcome(
+    start: Callable[[str], None], target: str, full_traceback: bool
+) -> tuple[BaseException | None, Ending]:
     """What is to be raised, and how the script ended; tracebacks are printed here.
 
     No frame of the script is kept: what it holds is to go before the end is looked at.
@@ -119,7 +122,7 @@ def _outcome(start: Callable[[str], None], target: str) -> tuple[BaseException |
     except SystemExit as exit:
         return exit.with_traceback(None), exited(exit)
     except BaseException as error:
-        _print_traceback(error)
+        _print_traceback(error, full_traceback)
         ending = failed(error)
         if isinstance(error, KeyboardInterrupt):
             return error.with_traceback(None), ending
@@ -192,14 +195,19 @@ def _own_frames_only(trace: TracebackType | None) -> bool:
     return all(_own_frame(frame.f_code) for frame, _ in traceback.walk_tb(trace))
 
 
-def _print_traceback(error: BaseException) -> None:
-    """As the interpreter prints it, from the script's first frame on."""
+def _print_traceback(error: BaseException, full: bool) -> None:
+    """As the interpreter prints it, from the script's first frame on.
+
+    Where it is not to be full, frames inside wengert are left out.
+    """
     trace = error.__traceback__
     while trace is not None and _own_frame(trace.tb_frame.f_code):
         trace = trace.tb_next
     error.__traceback__ = trace
+    if not full and shorten(error):
+        error.add_note("(frames inside wengert are left out: wengert run --full-traceback)")
     _flush()
-    sys.excepthook(type(error), error, trace)
+    sys.excepthook(type(error), error, error.__traceback__)
 
 
 def _flush() -> None:

@@ -15,10 +15,11 @@ from time import perf_counter
 from typing import Any
 
 import wengert
+from wengert._storage import where_of
 from wengert.autograd import _engine
 from wengert.autograd._engine import Walk
 from wengert.autograd._living import alive
-from wengert.graph import Finding, Leak, Profile, Timeline, live, profile
+from wengert.graph import Finding, Held, Leak, Profile, Recorder, Timeline, live, profile
 from wengert.graph._captures import Capture, Captures
 from wengert.graph._format import size
 from wengert.graph._hotness import Hotness, Sampler
@@ -57,10 +58,12 @@ class Seen:
 class Watch:
     """Looks at the backward calls and the time of this process.
 
-    Nothing that goes wrong in here may end the script: then the watch ends.
+    Nothing that goes wrong in here may end the script: then the watch ends. `recorder` is told
+    of what graphs were seen to hold, so that its peak is that of all figures.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
         self._process = os.getpid()
         self._lock = RLock()  # a module may call others for its parameters
         self._sampler = Sampler()
@@ -84,27 +87,46 @@ class Watch:
         """Watch no longer; what was seen."""
         self._sampler.stop()
         _engine.observers.remove(self._observe)
-        if self._profile is not None:
-            self._profile.stop()
+        timeline = self._timeline()
         self._take_census()
         if not self._calls:
             self._unused = _unused()
-        leaks = [(calls, leak) for calls, of_line in self._leaks.values() for leak in of_line]
-        leaks.sort(key=lambda pair: pair[1].nbytes, reverse=True)
         return Seen(
-            leaks=tuple(leaks),
+            leaks=tuple(self._leaks_found()),
             captures=tuple(self._captures.found),
-            timeline=None if self._profile is None else self._profile.timeline,
+            timeline=timeline,
             hotness=self._sampler.hotness(),
         )
 
+    def _timeline(self) -> Timeline | None:
+        """What was profiled; its peak may be one between backward calls."""
+        if self._profile is None:
+            return None
+        self._profile.stop()
+        timeline = self._profile.timeline
+        peak = timeline.peak
+        where = "" if peak.call is None else timeline.calls[peak.call].where
+        self._recorder.note_peak(Held(peak.nbytes, peak.leaf_bytes), where)
+        return timeline
+
+    def _leaks_found(self) -> list[tuple[int, Leak]]:
+        """The leaks, each with the call at which it was seen, those with the most bytes first."""
+        leaks = [(calls, leak) for calls, of_line in self._leaks.values() for leak in of_line]
+        return sorted(leaks, key=lambda pair: pair[1].nbytes, reverse=True)
+
+    def _finding(self, calls: int, leak: Leak) -> Finding:
+        """A leak beside other findings; where it was stored stands there already."""
+        text, *_ = str(leak).partition("\n")
+        if calls < self._calls:  # who held it was gone at the end
+            text += f", as seen after {calls:,} of {self._calls:,}"
+        return Finding("leak", leak.where, 1, text, remedies=(leak.remedy,))
+
     def findings(self, others: list[Finding]) -> list[Finding]:
         """Leaks, parameters without a gradient, and what others have found."""
-        leaks = [leak for _, of_line in self._leaks.values() for leak in of_line]
-        leaks.sort(key=lambda leak: leak.nbytes, reverse=True)
-        if any(leak.kind in ("sum", "average", "state") for leak in leaks):  # says more of the same
-            others = [found for found in others if found.kind != "growing-graph"]
-        found = [Finding("leak", leak.where, 1, leak.text) for leak in leaks]
+        leaks = self._leaks_found()
+        if any(leak.kind in ("sum", "average", "state") for _, leak in leaks):
+            others = [found for found in others if found.kind != "growing-graph"]  # the same again
+        found = [self._finding(calls, leak) for calls, leak in leaks]
         return [*found, *self._unreached.findings(), *self._unused, *others]
 
     def _observe(self, walk: Walk, when: str) -> None:
@@ -137,6 +159,7 @@ class Watch:
         self._calls += 1
         if self._calls >= self._next_census and perf_counter() > self._rested:
             self._next_census = 2 * self._calls
+            self._recorder.look(where_of(walk.call.code, walk.call.lasti))
             self._take_census()
 
     def _take_census(self) -> None:

@@ -16,9 +16,9 @@ def missing(name: str) -> str:
     return f"{name}: wengert has no {name} yet (this process runs wengert in place of PyTorch)"
 
 
-def native_of(path: str) -> ModuleType | None:
-    """The module of wengert that stands for a module of torch; None if wengert lacks it."""
-    return next(filter(None, map(_import, _names.candidates(path))), None)
+def natives_of(path: str) -> list[ModuleType]:
+    """The modules of wengert that stand for a module of torch; none if wengert lacks it."""
+    return list(filter(None, map(_import, _names.candidates(path))))
 
 
 def _import(path: str) -> ModuleType | None:
@@ -36,52 +36,95 @@ def _public(name: str) -> bool:
 
 
 class AliasModule(ModuleType):
-    """A module of torch whose names are those of the wengert module that stands for it.
+    """A module of torch: the names that PyTorch has there, from the modules that stand for it.
 
-    What is assigned to the alias goes to that module, so that a setting or a replaced
-    function is seen by everything that uses it.
+    What is assigned to such a name goes to wengert's module, so that a setting or a replaced
+    function is seen by everything that uses it. Other names are the alias's own.
     """
 
-    def __init__(self, name: str, native: ModuleType) -> None:
-        super().__init__(name, native.__doc__)
-        self.__native__ = native
+    __natives__: list[ModuleType]
+    __names__: _names.Names
+
+    def __init__(self, name: str, natives: list[ModuleType]) -> None:
+        super().__init__(name, natives[0].__doc__)
+        self.__dict__.update(__natives__=natives, __names__=_names.of_module(name))
 
     def __getattr__(self, name: str) -> Any:
         if name == "__all__":  # for `from torch.nn import *`
             return self._exported()
-        value = self._find(name)
-        if isinstance(value, ModuleType) or value is _MISSING:
-            path = f"{self.__name__}.{name}"
-            if native_of(path) is None:
-                raise AttributeError(missing(path), name=name, obj=self)
-            return import_module(path)
+        value = self._module(name) if self.__names__.is_module(name) else _MISSING
+        if value is _MISSING:
+            value = self._find(name)
+        if value is _MISSING:
+            raise AttributeError(self._why_missing(name), name=name, obj=self)
         if callable(value):  # settings may change; functions do not
             self.__dict__[name] = value
         return value
 
+    def _module(self, name: str) -> Any:
+        """The alias below this one."""
+        path = f"{self.__name__}.{name}"
+        return import_module(path) if natives_of(path) else _MISSING
+
     def _find(self, name: str) -> Any:
-        extra = _names.EXTRA.get(f"{self.__name__}.{name}", _MISSING)
-        known = _public(name) or name in _names.INNER.get(self.__name__, ())
-        return getattr(self.__native__, name, extra) if known else extra
+        """What wengert has under a name of PyTorch's that is not a module."""
+        path = f"{self.__name__}.{name}"
+        if path in _names.EXTRA:
+            return _names.EXTRA[path]
+        for native in self.__natives__ if name in self.__names__ else ():
+            value = getattr(native, name, _MISSING)
+            if value is not _MISSING and not _is_incidental(value):
+                return value
+        return _MISSING
+
+    def _why_missing(self, name: str) -> str:
+        path = f"{self.__name__}.{name}"
+        if name in self.__names__ or not _public(name):
+            return missing(path)
+        own = [n.__name__ for n in self.__natives__ if hasattr(n, name)]
+        if not own:
+            return f"{path}: neither PyTorch 2.13 nor wengert has a {path}"
+        return f"{path}: PyTorch has no such name; wengert's own is {own[0]}.{name}"
 
     def _exported(self) -> list[str]:
-        listed = getattr(self.__native__, "__all__", None)
-        if listed is not None:
-            return list(listed)
-        values = vars(self.__native__).items()
-        return [n for n, value in values if _public(n) and not isinstance(value, ModuleType)]
+        names: set[str] = set()
+        for native in self.__natives__:
+            names |= set(getattr(native, "__all__", filter(_public, vars(native))))
+        return sorted(name for name in names if self._find(name) is not _MISSING)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if isinstance(value, AliasModule) or not _public(name):
-            super().__setattr__(name, value)  # the import system binds submodules here
-        else:
-            setattr(self.__native__, name, value)
+        if isinstance(value, AliasModule):  # by the import system, which binds submodules
+            if self.__names__.is_module(name):
+                super().__setattr__(name, value)
+        elif name in self.__names__ and (home := self._home(name)) is not None:
+            setattr(home, name, value)
             self.__dict__.pop(name, None)
+        else:
+            super().__setattr__(name, value)
 
     def __delattr__(self, name: str) -> None:
-        self.__dict__.pop(name, None)
-        delattr(self.__native__, name)
+        own = self.__dict__.pop(name, _MISSING)
+        home = self._home(name) if name in self.__names__ else None
+        if home is not None:
+            delattr(home, name)
+        elif own is _MISSING:
+            raise AttributeError(self._why_missing(name), name=name, obj=self)
+
+    def _home(self, name: str) -> ModuleType | None:
+        """The module of wengert that has a name."""
+        return next((native for native in self.__natives__ if hasattr(native, name)), None)
 
     def __dir__(self) -> list[str]:
-        known = {*self.__dict__, *filter(_public, dir(self.__native__))}
-        return sorted(known - {"__native__"})
+        known = {n for module in self.__natives__ for n in dir(module) if self._shows(module, n)}
+        return sorted((known | self.__dict__.keys()) - {"__natives__", "__names__"})
+
+    def _shows(self, native: ModuleType, name: str) -> bool:
+        value = vars(native).get(name)  # what is loaded when it is first named is not loaded here
+        if isinstance(value, ModuleType):
+            return self.__names__.is_module(name)
+        return name in self.__names__ and not _is_incidental(value)
+
+
+def _is_incidental(value: Any) -> bool:
+    """Whether a module has a value for its own use: other modules, `annotations`."""
+    return isinstance(value, ModuleType) or type(value).__module__ == "__future__"

@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from wengert.compat import _spawn
-from wengert.compat._alias import AliasModule, missing, native_of
+from wengert.compat._alias import AliasModule, missing, natives_of
 
 if TYPE_CHECKING:
     from importlib.abc import Loader, MetaPathFinder
@@ -29,22 +29,22 @@ class Finder(MetaPathFinder):
             return _spawn.find_spec(fullname, path)
         if fullname.partition(".")[0] != "torch":
             return None
-        native = native_of(fullname)
-        if native is None:
+        natives = natives_of(fullname)
+        if not natives:
             # The import system would swallow this for `from torch import fft`, and raise an
             # ImportError that says nothing, if the error were named after the torch module.
             name = fullname.replace("torch", "wengert", 1)
             raise ModuleNotFoundError(missing(fullname), name=name)
         # Always a package: then a missing submodule comes here to be refused.
-        return ModuleSpec(fullname, _Loader(native), origin="wengert", is_package=True)
+        return ModuleSpec(fullname, _Loader(natives), origin="wengert", is_package=True)
 
 
 class _Loader(Loader):
-    def __init__(self, native: ModuleType) -> None:
-        self.native = native
+    def __init__(self, natives: list[ModuleType]) -> None:
+        self.natives = natives
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return AliasModule(spec.name, self.native)
+        return AliasModule(spec.name, self.natives)
 
     def exec_module(self, module: ModuleType) -> None:
         """Nothing is left to do: the alias delegates."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import os
 from typing import Any
 
 from wengert import compiler
@@ -47,17 +49,7 @@ INNER: dict[str, frozenset[str]] = {
     }.items()
 }
 
-# What torch has at its top; the other modules of wengert (ops, graph, ...) stay hidden.
-TOP = {
-    "accelerator", "amp", "ao", "autograd", "backends", "compiler", "cpu", "cuda",
-    "distributed", "distributions", "export", "fft", "func", "functional", "futures", "fx",
-    "hub", "jit", "library", "linalg", "masked", "mps", "multiprocessing", "nested", "nn",
-    "onnx", "ops", "optim", "overrides", "package", "profiler", "quantization", "random",
-    "return_types", "serialization", "signal", "sparse", "special", "storage", "testing",
-    "torch_version", "types", "utils", "version", "xpu",
-}  # fmt: skip
-
-# Modules that wengert keeps in one piece, or under another name.
+# Modules that wengert keeps in one piece, under another name, or in several places.
 ELSEWHERE: dict[str, str] = {
     "torch.__config__": "wengert._config",
     "torch._dynamo": "wengert.compat._compilers",
@@ -71,31 +63,64 @@ ELSEWHERE: dict[str, str] = {
     "torch.utils._pytree": "wengert.utils._pytree",
     "torch.ops": "wengert.utils.checkpoint._aten",
     "torch.functional": "wengert",
-    "torch.nn.modules": "wengert.nn",
-    "torch.nn.parameter": "wengert.nn",
+    "torch.nn.parameter": "wengert.nn.parameter wengert.nn",
     "torch.torch_version": "wengert.compat._version",
+    "torch.utils.tensorboard": "wengert.utils.tensorboard",
     "torch.utils.data._utils": "wengert.utils.data",
     "torch.utils.data._utils.collate": "wengert.utils.data.collate",
     "torch.utils.data._utils.worker": "wengert.utils.data.worker",
-    "torch.utils.data.dataloader": "wengert.utils.data",
-    "torch.utils.data.dataset": "wengert.utils.data",
-    "torch.utils.data.sampler": "wengert.utils.data",
+    **{
+        f"torch.{package}.{name}": f"wengert.{package}.{name} wengert.{package}"
+        for package, names in {
+            "optim": (
+                "adadelta adagrad adam adamax adamw asgd lbfgs nadam radam rmsprop rprop sgd"
+                " sparse_adam"
+            ),
+            "utils.data": "dataloader dataset sampler",
+        }.items()
+        for name in names.split()
+    },
 }
-_OPTIMIZERS = (
-    "adadelta", "adagrad", "adam", "adamax", "adamw", "asgd", "lbfgs", "nadam", "radam",
-    "rmsprop", "rprop", "sgd", "sparse_adam",
-)  # fmt: skip
-ELSEWHERE |= {f"torch.optim.{name}": "wengert.optim" for name in _OPTIMIZERS}
 
 
-def candidates(name: str) -> list[str]:
+class Names:
+    """The names that a module of PyTorch has."""
+
+    def __init__(self, listed: str | None, inner: frozenset[str]) -> None:
+        words = (listed or "").split()
+        self._modules = frozenset(word[:-1] for word in words if word.endswith("/"))
+        self._all = None if listed is None else {w.removesuffix("/") for w in words} | inner
+
+    def __contains__(self, name: str) -> bool:
+        """Whether the module has a name; of an unlisted one, any without an underscore."""
+        return not name.startswith("_") if self._all is None else name in self._all
+
+    def is_module(self, name: str) -> bool:
+        """Whether the name is that of a module."""
+        return name in self._modules
+
+
+@functools.cache
+def _listed() -> dict[str, str]:
+    """The names of each module of PyTorch that wengert stands for; a slash marks modules.
+
+    The file is written by tools/torch_names.py.
+    """
+    with open(os.path.join(os.path.dirname(__file__), "names.txt"), encoding="utf-8") as file:
+        pairs = [line.split(": ", 1) for line in file if line[0] != "#"]
+    return {module: names for module, names in pairs}
+
+
+def of_module(path: str) -> Names:
+    """The names that a module of PyTorch has."""
+    return Names(_listed().get(path), INNER.get(path, frozenset()))
+
+
+def candidates(path: str) -> list[str]:
     """Paths under wengert that may stand for a module of torch, the best first."""
-    parts = name.split(".")[1:]
-    if name in ELSEWHERE:
-        return [ELSEWHERE[name], ".".join(["wengert", *parts])]
-    if any(part.startswith("_") for part in parts) or (parts and parts[0] not in TOP):
+    if path in ELSEWHERE:
+        return ELSEWHERE[path].split()
+    if path not in _listed():
         return []
-    paths = [".".join(["wengert", *parts])]
-    if name.startswith("torch.nn.modules."):
-        paths.append("wengert.nn")
-    return paths
+    native = path.replace("torch", "wengert", 1)
+    return [native, "wengert.nn"] if path.startswith("torch.nn.modules") else [native]

@@ -21,6 +21,7 @@ from wengert.distributions.normal import Normal
 from wengert.distributions.pareto import Pareto
 from wengert.distributions.uniform import Uniform
 from wengert.distributions.utils import euler_constant
+from wengert.ops.activation import logsigmoid
 from wengert.ops.exponential import xlogy
 from wengert.ops.special import digamma, erf, lgamma
 from wengert.tensor._creation import full_like
@@ -66,7 +67,7 @@ def _under_beta(p: Any, q: Any) -> Any:
 
 
 def _under_continuous_bernoulli(p: Any, q: Any) -> Any:
-    return p.mean * q.logits + (-q.probs).log1p() + q._log_norm()
+    return p.mean * q.logits + logsigmoid(-q.logits) + q._log_norm()
 
 
 def _under_exponential(p: Any, q: Any) -> Any:

@@ -116,8 +116,8 @@ def _cauchy(p: Any, q: Any) -> Any:
 
 @register_kl(ContinuousBernoulli, ContinuousBernoulli)
 def _continuous_bernoulli(p: Any, q: Any) -> Any:
-    own = p._log_norm() + (-p.probs).log1p()
-    return p.mean * (p.logits - q.logits) + own - q._log_norm() - (-q.probs).log1p()
+    own = p._log_norm() + logsigmoid(-p.logits)
+    return p.mean * (p.logits - q.logits) + own - q._log_norm() - logsigmoid(-q.logits)
 
 
 @register_kl(Exponential, Exponential)

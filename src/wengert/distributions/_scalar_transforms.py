@@ -88,7 +88,7 @@ class PowerTransform(Transform):
         return broadcast_shapes(shape, self.exponent.shape)
 
 
-def _inside(probability: Tensor) -> Tensor:
+def kept_inside(probability: Tensor) -> Tensor:
     """A number kept off 0 and 1, where the logit is infinite."""
     info = finfo(probability.dtype)
     return probability.clamp(min=info.tiny, max=1.0 - info.eps)
@@ -109,10 +109,10 @@ class SigmoidTransform(Plain):
     sign = 1
 
     def _call(self, x: Any) -> Any:
-        return _inside(sigmoid(x))
+        return kept_inside(sigmoid(x))
 
     def _inverse(self, y: Any) -> Any:
-        y = _inside(y)
+        y = kept_inside(y)
         return y.log() - (-y).log1p()
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:

@@ -11,6 +11,7 @@ from wengert._info import finfo
 from wengert._size import Size
 from wengert.distributions import constraints
 from wengert.distributions._numbers import sum_rightmost
+from wengert.distributions._scalar_transforms import kept_inside
 from wengert.distributions._transform import Plain, Transform
 from wengert.distributions.utils import tril_matrix_to_vec, vec_to_tril_matrix
 from wengert.ops.activation import logsigmoid, softplus
@@ -67,7 +68,7 @@ class StickBreakingTransform(Plain):
 
     def _call(self, x: Any) -> Any:
         # The shift makes zeros the center.
-        piece = sigmoid(x - _remaining(x).log())
+        piece = kept_inside(sigmoid(x - _remaining(x).log()))
         rest = (1 - piece).cumprod(-1)
         return pad(piece, [0, 1], value=1) * pad(rest, [1, 0], value=1)
 

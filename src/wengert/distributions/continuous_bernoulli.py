@@ -9,7 +9,14 @@ from wengert._core import Tensor
 from wengert.distributions import constraints
 from wengert.distributions._probabilities import Odds
 from wengert.distributions.exp_family import ExponentialFamily
-from wengert.distributions.utils import broadcast_all, clamp_probs
+from wengert.distributions.utils import (
+    broadcast_all,
+    clamp_probs,
+    lazy_property,
+    logits_to_probs,
+)
+from wengert.ops.activation import softplus
+from wengert.ops.expansion import broadcast_tensors
 from wengert.ops.loss import binary_cross_entropy_with_logits
 from wengert.ops.selection import where
 from wengert.tensor._creation import ones_like
@@ -47,19 +54,24 @@ class ContinuousBernoulli(Odds, ExponentialFamily):
         if probs is not None:
             self.probs = clamp_probs(self.probs)
 
+    @lazy_property
+    def probs(self) -> Any:
+        """The probabilities, kept off 0 and 1; everything else is computed with the logits."""
+        return clamp_probs(logits_to_probs(self.logits, is_binary=True))
+
     def _regular(self) -> Any:
         """Where the formulas hold."""
         return (self.probs <= self._lims[0]) | (self.probs > self._lims[1])
 
     def _kept_off(self) -> Any:
-        """The probabilities, moved to where the formulas hold."""
-        return where(self._regular(), self.probs, self._lims[0] * ones_like(self.probs))
+        """The logits, moved to where the formulas hold."""
+        low = math.log(self._lims[0] / (1 - self._lims[0]))
+        return where(self._regular(), self.logits, low)
 
     def _log_norm(self) -> Any:
-        """The logarithm of the density's constant: 2 atanh(1 - 2 p) / (1 - 2 p)."""
-        p = self._kept_off()
-        log_odds = ((-p).log1p() - p.log()).abs().log()
-        exact = log_odds - (1 - 2 * p).abs().log()
+        """The logarithm of the density's constant: x / tanh(x / 2) of the logits x."""
+        x = self._kept_off().abs()
+        exact = x.log() - (x / 2).tanh().log()
         square = (self.probs - 0.5).pow(2)
         return where(
             self._regular(), exact, math.log(2.0) + (4.0 / 3.0 + 104.0 / 45.0 * square) * square
@@ -67,15 +79,17 @@ class ContinuousBernoulli(Odds, ExponentialFamily):
 
     @property
     def mean(self) -> Any:
-        p, x = self._kept_off(), self.probs - 0.5
-        exact = p / (2.0 * p - 1.0) + 1.0 / ((-p).log1p() - p.log())
-        return where(self._regular(), exact, 0.5 + (1.0 / 3.0 + 16.0 / 45.0 * x.pow(2)) * x)
+        x, near = self._kept_off(), self.probs - 0.5
+        size = x.abs()
+        lower = 1 / size + (-size).exp() / (-size).expm1()  # of probabilities below 1/2
+        exact = where(x > 0, 1 - lower, lower)
+        series = 0.5 + (1.0 / 3.0 + 16.0 / 45.0 * near.pow(2)) * near
+        return where(self._regular(), exact, series)
 
     @property
     def variance(self) -> Any:
-        p, square = self._kept_off(), (self.probs - 0.5).pow(2)
-        log_odds = (-p).log1p() - p.log()
-        exact = p * (p - 1.0) / (1.0 - 2.0 * p).pow(2) + 1.0 / log_odds.pow(2)
+        x, square = self._kept_off().abs(), (self.probs - 0.5).pow(2)
+        exact = x.pow(-2) - (-x).exp() / (-x).expm1().pow(2)
         series = 1.0 / 12.0 - (1.0 / 15.0 - 128.0 / 945.0 * square) * square
         return where(self._regular(), exact, series)
 
@@ -96,18 +110,26 @@ class ContinuousBernoulli(Odds, ExponentialFamily):
     def cdf(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
-        p = self._kept_off()
-        exact = (p.pow(value) * (1.0 - p).pow(1.0 - value) + p - 1.0) / (2.0 * p - 1.0)
-        return where(self._regular(), exact, value).clamp(min=0, max=1)
+        x = self._kept_off()
+        size, value = broadcast_tensors(x.abs(), value.clamp(0, 1))
+        lower = (-size * where(x > 0, 1 - value, value)).expm1() / (-size).expm1()
+        return where(self._regular(), where(x > 0, 1 - lower, lower), value)
 
     def icdf(self, value: Any) -> Any:
-        p = self._kept_off()
-        exact = ((-p + value * (2.0 * p - 1.0)).log1p() - (-p).log1p()) / (p.log() - (-p).log1p())
-        return where(self._regular(), exact, value)
+        x = self._kept_off()
+        size, whole = broadcast_tensors(x.abs(), where(x > 0, 1 - value, value))
+        part = where(whole < 1, whole, 0.5)
+        few, many = part * (-size).expm1(), 1 - part + part * (-size).exp()
+        log_rest = where(part < 0.5, few.log1p(), many.log())
+        lower = where(whole < 1, -log_rest / size, whole)
+        return where(self._regular(), where(x > 0, 1 - lower, lower), value)
 
     def entropy(self) -> Any:
-        failure, success = (-self.probs).log1p(), self.probs.log()
-        return self.mean * (failure - success) - self._log_norm() - failure
+        x = self._kept_off().abs()
+        exact = 1 + x * (-x).exp() / (-x).expm1() + softplus(-x) - self._log_norm()
+        logits = self.logits
+        near = softplus(logits) - self.mean * logits - self._log_norm()
+        return where(self._regular(), exact, near)
 
     @property
     def _natural_params(self) -> tuple[Any, ...]:
@@ -117,7 +139,8 @@ class ContinuousBernoulli(Odds, ExponentialFamily):
         """log((exp(x) - 1) / x)."""
         regular = (x <= self._lims[0] - 0.5) | (x > self._lims[1] - 0.5)
         off = where(regular, x, (self._lims[0] - 0.5) * ones_like(x))
-        exact = off.expm1().abs().log() - off.abs().log()
+        size = off.abs()
+        exact = off.clamp(min=0) + (-(-size).expm1()).log() - size.log()
         return where(regular, exact, 0.5 * x + x.pow(2) / 24.0 - x.pow(4) / 2880.0)
 
 

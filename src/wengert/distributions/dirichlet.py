@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from wengert._core import Tensor
+from wengert._info import finfo
 from wengert.distributions import constraints
 from wengert.distributions.exp_family import ExponentialFamily
 from wengert.ops.exponential import xlogy
@@ -54,7 +55,10 @@ class Dirichlet(ExponentialFamily):
         return self.concentration * rest / (total.pow(2) * (total + 1))
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        return dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))
+        value = dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))
+        info = finfo(value.dtype)
+        inside = value.clamp(info.tiny, 1 - info.eps / 2)  # as in PyTorch: densities are finite
+        return value + (inside - value).detach()  # beside the graph: no slope is lost
 
     def log_prob(self, value: Any) -> Any:
         if self._validate_args:

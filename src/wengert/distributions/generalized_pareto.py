@@ -10,7 +10,7 @@ from wengert.distributions import constraints
 from wengert.distributions.distribution import Distribution
 from wengert.distributions.utils import broadcast_all
 from wengert.ops.selection import where
-from wengert.tensor._creation import zeros_like
+from wengert.tensor._creation import ones_like
 from wengert.tensor._random import rand
 
 
@@ -61,9 +61,12 @@ class GeneralizedPareto(Distribution):
         return where(self._flat(), -z, power)
 
     def log_prob(self, value: Any) -> Any:
+        if self._validate_args:
+            self._validate_sample(value)
         z = (value - self.loc) / self.scale
-        slope = where(self._flat(), zeros_like(z), (self._safe() * z).log1p())
-        return self.log_survival_function(value) - slope - self.scale.log()
+        power = 1 / self._safe() + ones_like(z)
+        power = where(power == 0, power, power * (self._safe() * z).log1p())
+        return -where(self._flat(), z, power) - self.scale.log()
 
     def log_cdf(self, value: Any) -> Any:
         """The logarithm of the probability of at most `value`."""

@@ -12,6 +12,7 @@ from wengert.autograd._errors import integer
 from wengert.autograd._transforms.dual import DualLevel
 from wengert.autograd._transforms.recording import Recording, ones, zeros
 from wengert.autograd._transforms.tree import Spec, flatten, unflatten
+from wengert.ops.shape import clone
 
 Argnums = int | tuple[int, ...]
 
@@ -211,7 +212,7 @@ def jvp(
             f" Got primals with structure {spec} and tangents with structure {structure}"
         )
     with DualLevel() as level:
-        duals = [level.checked_dual(x, t) for x, t in zip(leaves, given, strict=True)]
+        duals = [level.checked_dual(x, t) for x, t in zip(leaves, _apart(given), strict=True)]
         result = func(*unflatten(duals, spec))
         output, aux = _with_aux(result, has_aux, "jvp(f, primals, tangents)")
         results, tree = _outputs(output, "jvp(f, primals, tangents)")
@@ -226,6 +227,12 @@ def jvp(
     along = [zeros(y) if t is None else t for y, t in zip(values, found, strict=True)]
     both = unflatten(values, tree), unflatten(along, tree)
     return (*both, aux) if has_aux else both
+
+
+def _apart(tangents: list[Any]) -> list[Any]:
+    """Different tensors: a write to a dual writes to its tangent."""
+    first = {id(t): k for k, t in reversed(list(enumerate(tangents)))}
+    return [t if first[id(t)] == k else clone(t) for k, t in enumerate(tangents)]
 
 
 def _checked_primals(values: Any, where: str, name: str) -> tuple[list[Any], Spec]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 from wengert._core import Tensor
+from wengert._signals import contextmanager, surely
 from wengert.ops.joining import stack
 
 
@@ -97,9 +97,13 @@ def _replaced(
             table[key] = value
         yield
     finally:
-        for name, value in before.items():
-            table, key = places[name]
-            table[key] = value
+        surely(_put_back, places, before)
+
+
+def _put_back(places: dict[str, Place], before: dict[str, Any]) -> None:
+    for name, value in before.items():
+        table, key = places[name]
+        table[key] = value
 
 
 def _tied(places: dict[str, Place], given: dict[str, Tensor]) -> dict[str, Tensor]:

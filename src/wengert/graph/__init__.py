@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from wengert.graph._drawing._boxes import Box as Box
     from wengert.graph._drawing._drawing import Drawing as Drawing
     from wengert.graph._drawing._drawing import draw as draw
+    from wengert.graph._flops import Flops as Flops
     from wengert.graph._graphs import HeldBy as HeldBy
     from wengert.graph._graphs import LiveGraph as LiveGraph
     from wengert.graph._graphs import LiveTensor as LiveTensor
@@ -51,6 +52,7 @@ else:
         "Census": "_live",
         "Drawing": "_drawing._drawing",
         "Finding": "_memory",
+        "Flops": "_flops",
         "GraphReport": "_describe",
         "Group": "_describe",
         "Held": "_memory",

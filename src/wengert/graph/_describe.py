@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from wengert import _dtypes
-from wengert._core import Leaf, Node, Tensor, memory_of
+from wengert._core import Leaf, Node, Tensor, below, memory_of
 from wengert._references import others
-from wengert._storage import lines_of, owner
+from wengert._storage import lines_of, owner, where
 from wengert.autograd import _errors
 from wengert.autograd._edges import GradientEdge, node_at
-from wengert.autograd._living import below
 from wengert.autograd._saved.packing import arrays_in
 from wengert.graph import _format, _tables
+from wengert.graph._flops import Flops, flops_of, summed
 from wengert.graph._memory import without_collecting
 from wengert.graph._saved import kept_by, size_of_packed
 from wengert.graph._sites import Sites, parameter_names
@@ -41,7 +41,8 @@ class SavedInfo:
         dtype: its dtype, if it is known.
         nbytes: bytes of the storage that it is in, however much of that it shows.
         storage: the address of that storage, None for what a hook packed.
-        parameter: whether the storage is that of a leaf, which exists without the graph too.
+        leaf: whether the storage is that of a leaf (a parameter, mostly), which exists without the
+            graph too.
     """
 
     name: str
@@ -50,7 +51,7 @@ class SavedInfo:
     dtype: str | None
     nbytes: int
     storage: int | None
-    parameter: bool
+    leaf: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +62,14 @@ class NodeInfo:
         index: its place in the report, inputs before what is computed from them.
         op: the operation, as it was called.
         kind: the name of the node, such as ``MulBackward0``.
-        where: ``file:line``.
+        where: ``file:line``, or in a notebook ``cell [2], line 3``.
         text: that line.
         module: the module inside of which it ran, such as ``Net.features.3``, or nothing.
         shape: of what it computed.
         inputs: the indices of the nodes of its inputs; None for an input without one.
         saved: the tensors that it keeps.
         nbytes: bytes of their storages, of those that no earlier node of the report keeps and
-            that are no parameter's.
+            that are no leaf's.
         frees: as much of that as a backward gives back, because nothing else holds it.
         state: ``"leaf"``, ``"live"``, or the call and the line that released it.
         roots: from which of the roots a backward gets here: positions in the report's `roots`.
@@ -76,6 +77,8 @@ class NodeInfo:
             adds to `module`, and a number that no other call in the report has.
         name: of a leaf that is a parameter: its name in the module that used it first.
         output: of a node that only stands for one output of the operation below it: which.
+        flops: floating-point operations of the call and of its derivative; None where they are
+            not known, as of a released node.
     """
 
     index: int
@@ -94,6 +97,7 @@ class NodeInfo:
     calls: tuple[tuple[str, int], ...] = ()
     name: str = ""
     output: int | None = None
+    flops: Flops | None = None
 
     @property
     def released(self) -> bool:
@@ -103,7 +107,7 @@ class NodeInfo:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The nodes of one line, or of one module: how many, and their bytes."""
+    """The nodes of one line, or of one module: how many, their bytes, what they compute."""
 
     name: str
     text: str
@@ -111,6 +115,7 @@ class Group:
     nbytes: int
     frees: int
     released: int
+    flops: Flops
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,16 +125,18 @@ class GraphReport:
     Attributes:
         nodes: all nodes, leaves among them, inputs first.
         roots: the indices of the nodes that were asked about, in their order.
-        nbytes: bytes that the graph keeps; each storage once, parameters apart.
-        parameter_bytes: bytes of saved storages that are parameters'.
+        nbytes: bytes that the graph keeps; each storage once, leaves apart.
+        leaf_bytes: bytes of saved storages that are those of leaves.
         frees: what a backward gives back of `nbytes`.
+        flops: floating-point operations of the calls and of a backward, as far as they are known.
     """
 
     nodes: tuple[NodeInfo, ...]
     roots: tuple[int, ...]
     nbytes: int
-    parameter_bytes: int
+    leaf_bytes: int
     frees: int
+    flops: Flops
 
     def by_line(self) -> list[Group]:
         """The nodes by their line of code, the most bytes first."""
@@ -242,30 +249,31 @@ class _Describer:
         self.names = parameter_names(nodes)
         self.places: dict[tuple[int, int], tuple[str, str]] = {}
         self.lines: dict[int, dict[int, int]] = {}  # of the instructions of each code, by its id
-        self.parameters = {
+        self.of_leaves = {
             id(owner(memory_of(t)))
             for n in nodes
             if type(n) is Leaf and (t := n.tensor()) is not None
         }
         self.arrays = [_arrays(node) for node in nodes]
         self.held = _held_elsewhere(self.arrays)
-        self.counted = set(self.parameters)  # storages, by their ids
+        self.counted = set(self.of_leaves)  # storages, by their ids
         self.dtypes: dict[np.dtype[Any], str] = {}
         self.addresses: dict[int, int] = {}  # of storages, by their ids
 
     def report(self) -> GraphReport:
         infos = tuple([self.info(k, node) for k, node in enumerate(self.nodes)])
-        of_parameters = {s.storage: s.nbytes for info in infos for s in info.saved if s.parameter}
+        of_leaves = {s.storage: s.nbytes for info in infos for s in info.saved if s.leaf}
         return GraphReport(
             nodes=infos,
             roots=tuple(self.index[id(root)] for root in self.roots),
             nbytes=sum(info.nbytes for info in infos),
-            parameter_bytes=sum(of_parameters.values()),
+            leaf_bytes=sum(of_leaves.values()),
             frees=sum(info.frees for info in infos),
+            flops=summed(info.flops for info in infos),
         )
 
     def info(self, index: int, node: Node) -> NodeInfo:
-        where, text = self.line(node)
+        place, text = self.line(node)
         module, calls = self.sites.read(node.site)
         nbytes = frees = 0
         for array in self.arrays[index]:
@@ -278,7 +286,7 @@ class _Describer:
             index=index,
             op=_errors.name_of(node),
             kind=node.name(),
-            where=where,
+            where=place,
             text=text,
             module=module,
             shape=tuple(node.shape),
@@ -291,6 +299,7 @@ class _Describer:
             calls=calls,
             name=self.names.get(id(node), ""),
             output=node.index,
+            flops=flops_of(node),
         )
 
     def saved(self, node: Node) -> tuple[SavedInfo, ...]:
@@ -307,7 +316,7 @@ class _Describer:
             value = memory_of(value)
         if isinstance(value, np.ndarray):
             base = owner(value)
-            of_leaf = id(base) in self.parameters
+            of_leaf = id(base) in self.of_leaves
             dtype = self.dtype(value.dtype)
             return SavedInfo(name, of, value.shape, dtype, base.nbytes, self.address(base), of_leaf)
         packed = size_of_packed(value)
@@ -333,7 +342,7 @@ class _Describer:
                 self.lines[id(code)] = lines_of(code)
             number = self.lines[id(code)].get(node.lasti, code.co_firstlineno)
             text = linecache.getline(code.co_filename, number).strip()
-            self.places[key] = f"{code.co_filename}:{number}", text
+            self.places[key] = where(code.co_filename, number), text
         return self.places[key]
 
 
@@ -363,7 +372,7 @@ def _held_elsewhere(saved: list[list[np.ndarray]]) -> set[int]:
     """
     slots: dict[int, int] = {}
     arrays: dict[int, np.ndarray] = {}
-    array = base = None  # the loops' variables would count as holders
+    array = base = under = None  # the loops' variables would count as holders
     for array in chain.from_iterable(saved):
         slots[id(array)] = slots.get(id(array), 0) + 1
         arrays[id(array)] = array
@@ -371,10 +380,12 @@ def _held_elsewhere(saved: list[list[np.ndarray]]) -> set[int]:
     bases: dict[int, np.ndarray] = {}
     for array in arrays.values():
         base = array.base
-        if isinstance(base, np.ndarray):
+        if base is not None and not isinstance(base, np.ndarray):
+            base = None if (under := owner(array)) is array else under
+        if base is not None:
             views[id(base)] = views.get(id(base), 0) + 1
             bases[id(base)] = base
-    array = base = None
+    array = base = under = None
     held = set()
     for key in list({**arrays, **bases}):
         kept = arrays.get(key)
@@ -399,6 +410,7 @@ def _groups(nodes: Iterable[NodeInfo], key: Any) -> list[Group]:
             nbytes=sum(n.nbytes for n in members),
             frees=sum(n.frees for n in members),
             released=sum(n.released for n in members),
+            flops=summed(n.flops for n in members),
         )
         for (name, text), members in found.items()
     ]
@@ -410,49 +422,68 @@ def _summary(report: GraphReport) -> str:
     count = len(report.nodes) - leaves
     text = (
         f"{_format.counted(count, 'operation')} over {_format.counted(leaves, 'leaf')}"
-        f" keep{'s' * (count == 1)} {_format.size(report.nbytes)}"
-        f" (and {_format.size(report.parameter_bytes)} of parameters);"
+        f" keep{'s' * (count == 1)} {_format.kept(report.nbytes, report.leaf_bytes)};"
         f" backward frees {_format.size(report.frees)}"
     )
     gone = sum(n.released for n in report.nodes)
-    return text + (f"; {gone:,} {'is' if gone == 1 else 'are'} released" if gone else "")
+    text += f"; {gone:,} {'is' if gone == 1 else 'are'} released" if gone else ""
+    forward, backward = map(_format.flops, report.flops)
+    return f"{text}; {forward} forward, {backward} backward" if any(report.flops) else text
 
 
 def _table(report: GraphReport, by: str, most: int) -> Table:
     """Numbers stand first, and what may be long last; columns that would be empty are left out."""
     whole = max(report.nbytes, 1)
-    some = any(node.released for node in report.nodes)
+    some, computed = any(node.released for node in report.nodes), any(report.flops)
+    numbers = ["bytes", "frees", *["forward", "backward"] * computed]
     if by == "node":
         nodes = [node for node in report.nodes if node.state != LEAF]
         inside = any(node.module for node in nodes[:most])
-        head = ["bytes", "frees", "op", "shape", "line"]
+        head = [*numbers, "op", "shape", "line"]
         head += ["module"] * inside + ["saves"] + ["state"] * some
-        rows = [Row(_node_row(n, inside, some), n.nbytes / whole, n.released) for n in nodes[:most]]
-        return Table(head, rows, len(nodes), {0, 1}, 0)
+        rows = [
+            Row(
+                [*_numbers(n, computed), *_node_row(n, inside, some)],
+                n.nbytes / whole,
+                n.released,
+            )
+            for n in nodes[:most]
+        ]
+        return Table(head, rows, len(nodes), set(range(len(numbers))), 0)
     if by not in ("line", "module"):
         raise ValueError(f"by must be 'line', 'module' or 'node', and is {by!r}")
     groups = report.by_line() if by == "line" else report.by_module()
     rows = [
-        Row(_group_row(g, some), g.nbytes / whole, g.released == g.nodes) for g in groups[:most]
+        Row(
+            [*_numbers(g, computed), *_group_row(g, some)],
+            g.nbytes / whole,
+            g.released == g.nodes,
+        )
+        for g in groups[:most]
     ]
-    head = ["bytes", "frees", "nodes", *["released"] * some, by]
+    head = [*numbers, "nodes", *["released"] * some, by]
     return Table(head, rows, len(groups), set(range(len(head) - 1)), 0)
+
+
+def _numbers(part: NodeInfo | Group, computed: bool) -> list[str]:
+    flops = [_format.flops(count) for count in part.flops] if part.flops else ["", ""]
+    return [_format.size(part.nbytes), _format.size(part.frees), *flops * computed]
 
 
 def _group_row(group: Group, some: bool) -> list[str]:
     return [
-        _format.size(group.nbytes), _format.size(group.frees), f"{group.nodes:,}",
-        *[f"{group.released:,}"] * some, f"{_format.short(group.name)}  {group.text}".rstrip(),
-    ]  # fmt: skip
+        f"{group.nodes:,}",
+        *[f"{group.released:,}"] * some,
+        f"{_format.short(group.name)}  {group.text}".rstrip(),
+    ]
 
 
 def _node_row(node: NodeInfo, inside: bool, some: bool) -> list[str]:
     saves = ", ".join(
-        f"{s.name}{'' if s.shape is None else list(s.shape)}{' (parameter)' * s.parameter}"
+        f"{s.name}{'' if s.shape is None else list(s.shape)}{' (leaf)' * s.leaf}"
         for s in node.saved
     )
     return [
-        _format.size(node.nbytes), _format.size(node.frees), node.op, str(list(node.shape)),
-        _format.short(node.where), *[node.module] * inside, saves,
+        node.op, str(list(node.shape)), _format.short(node.where), *[node.module] * inside, saves,
         *[_format.short(node.state)] * some,
     ]  # fmt: skip

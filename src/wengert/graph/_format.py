@@ -5,15 +5,29 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 
-_UNITS = (("kB", 1e3), ("MB", 1e6), ("GB", 1e9))
+_SCALES = (("k", 1e3), ("M", 1e6), ("G", 1e9))
 
 
 def size(count: float) -> str:
     """Bytes for people: ``"12 B"``, ``"3.4 MB"``."""
+    return _scaled(count, "B", _SCALES)
+
+
+def flops(count: float) -> str:
+    """Floating-point operations for people: ``"12 FLOP"``, ``"3.4 GFLOP"``."""
+    return _scaled(count, "FLOP", (*_SCALES, ("T", 1e12)))
+
+
+def _scaled(count: float, unit: str, scales: Sequence[tuple[str, float]]) -> str:
     if count < 1000:
-        return f"{count:.0f} B"
-    unit = next((u for u, bytes_ in _UNITS if count < 999.95 * bytes_), "GB")
-    return f"{count / dict(_UNITS)[unit]:.1f} {unit}"
+        return f"{count:.0f} {unit}"
+    prefix, scale = next((s for s in scales if count < 999.95 * s[1]), scales[-1])
+    return f"{count / scale:.1f} {prefix}{unit}"
+
+
+def kept(nbytes: float, leaf_bytes: float) -> str:
+    """Bytes that graphs keep, and those of leaves: ``"3.4 MB (and 12 B of leaves)"``."""
+    return size(nbytes) + (f" (and {size(leaf_bytes)} of leaves)" if leaf_bytes else "")
 
 
 def duration(seconds: float) -> str:

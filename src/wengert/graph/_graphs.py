@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 
 from wengert.graph._holders import Holder
 
@@ -16,7 +18,7 @@ class LiveTensor:
         shape: its shape.
         holders: the names through which the program holds it.
         nodes: how many operations of the graph it was computed from.
-        nbytes: bytes that these keep, parameters apart.
+        nbytes: bytes that these keep, leaves apart.
     """
 
     made: str
@@ -34,7 +36,7 @@ class LiveGraph:
         tops: what keeps it: of a graph that grows from call to call first what carries it on,
             then results that nothing alive was computed from.
         nodes: how many operations it has.
-        nbytes: bytes that it keeps, parameters apart.
+        nbytes: bytes that it keeps, leaves apart.
         age: how many backward calls have begun since its latest operation ran.
         oldest: the same for its first operation.
         where: ``file:line`` of its first operation.
@@ -45,6 +47,8 @@ class LiveGraph:
             if none has.
         severed: whether it goes on from operations that are released, so that a backward
             through it fails.
+        storages: the addresses of the storages that it keeps, and their bytes, leaves apart.
+            Graphs may share some.
     """
 
     tops: tuple[LiveTensor, ...]
@@ -57,6 +61,12 @@ class LiveGraph:
     grew: int
     passed: int | None
     severed: bool
+    storages: tuple[tuple[int, int], ...]
+
+
+def bytes_together(graphs: Iterable[LiveGraph]) -> int:
+    """The bytes that graphs keep, each storage once."""
+    return sum(dict(chain.from_iterable(graph.storages for graph in graphs)).values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +78,7 @@ class HeldBy:
         scope: where the name lives.
         graphs: how many graphs it holds.
         nodes: how many operations what it holds was computed from.
-        nbytes: bytes that these keep, each storage once, parameters apart. What other names hold
+        nbytes: bytes that these keep, each storage once, leaves apart. What other names hold
             too counts for each.
         oldest: how many backward calls have begun since the first of the graphs.
         stored: ``file:line`` that stored the latest of what it holds, if the source tells.

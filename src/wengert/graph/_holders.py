@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextvars
 import gc
+import re
 import sys
 import threading
 import types
@@ -29,6 +30,8 @@ from wengert._parts import (
     is_a,
     joined,
 )
+from wengert._storage import where
+from wengert.autograd._errors import name_of
 from wengert.graph._format import short
 
 _LEVELS = 12  # of referrers that are looked at
@@ -100,6 +103,7 @@ class Root:
         file: where the source of the scope is, if it has one.
         line: the first line of the function, 0 for a module or a class.
         keeper: of a call that has ended: the way to the exception that keeps it.
+        shown: whether an interactive session has it because it was shown.
     """
 
     name: str
@@ -108,6 +112,7 @@ class Root:
     file: str = ""
     line: int = 0
     keeper: Way | None = None
+    shown: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,8 +233,10 @@ class Search:
         """The ways to an object, the shortest first; one without a name if there is no other.
 
         Of equally short ones in the order of their names: that of referrers is the collector's.
+        What an interactive session has shown it keeps under several names, of which one is last.
         """
         found: list[Way] = []
+        shown: list[Way] = []
         visited = {id(thing): thing}
         level = [_Climb(thing)]
         while level and len(found) < _MOST:
@@ -245,8 +252,13 @@ class Search:
                     if higher is not None:
                         visited[id(referrer)] = referrer
                         above.append(higher)
-            found += sorted(ends, key=Way.order)
+            shown += [way for way in ends if way.root.shown]
+            found += sorted([way for way in ends if not way.root.shown], key=Way.order)
             level = above
+        shown.sort(
+            key=lambda way: (way.root.name != "Out", way.root.name == "IPython", way.order())
+        )
+        found += shown[:1]
         return found[:_MOST] or [Way(Root("(no name)", _nameless(list(visited.values())[1:])))]
 
     def holders(self, thing: Any) -> list[Holder]:
@@ -289,18 +301,17 @@ class Search:
             code = frame.f_code
             if code.co_name == "<module>":
                 continue  # its locals are the module's globals
-            where = f"{code.co_filename}:{frame.f_lineno}"
-            scope = f"local of {code.co_name}"
             for name, value in _parts.variables_of(frame):
-                root = Root(name, scope, where, code.co_filename, code.co_firstlineno)
-                self._note(value, root)
+                if id(value) in self.met:
+                    self._note(
+                        value, _local(name, f"local of {code.co_name}", code, frame.f_lineno)
+                    )
         for module, file, namespace in self._namespaces():
             if module.partition(".")[0] == "wengert":
                 continue
             for name, value in list(namespace.items()):
                 if id(value) in self.met:
-                    written = f"sys.{name}" if module == "sys" else str(name)
-                    self._note(value, Root(written, f"global of {module}", file, file))
+                    self._note(value, _global(str(name), module, file, namespace))
         for variable, value in contextvars.copy_context().items():
             self._note(value, Root(f"{variable.name}.get()", "context variable"))
 
@@ -311,6 +322,8 @@ class Search:
     def _up(self, referrer: Any, climb: _Climb) -> tuple[list[Way], _Climb | None]:
         """From an object to a referrer: the ways that begin there, and where it goes on."""
         kind, steps = type(referrer), climb.steps
+        if _parts.module_of(kind).partition(".")[0] in _SHELLS:
+            return [Way(Root("IPython", _BY_IPYTHON, shown=True), steps)], None
         if kind is types.CellType:
             return [], _Climb(referrer, steps, referrer)
         if kind is tuple and climb.cell is climb.thing is not None:
@@ -383,6 +396,22 @@ class Search:
         return [replace(way, root=replace(way.root, keeper=keeper)) for way in found], None
 
 
+def _global(name: str, module: str, file: str, namespace: dict[str, Any]) -> Root:
+    """A global variable; of an interactive session it may be a result that it has shown."""
+    if module == "builtins" and name == "_":
+        return Root("_", "kept by Python because it was shown", shown=True)
+    if "IPython" in sys.modules and "Out" in namespace and _SHOWN.fullmatch(name):
+        return Root(name, _BY_IPYTHON, shown=True)
+    name = f"sys.{name}" if module == "sys" else name
+    return Root(name, f"global of {module}", file, file)
+
+
+_SHELLS = {"IPython", "ipykernel"}  # packages whose objects have these results in more places
+_BY_IPYTHON = "kept by IPython because it was shown"
+# What IPython calls the results that it has shown: the latest three, each by its number, and all.
+_SHOWN = re.compile(r"_{1,3}|_\d+|_oh|Out")
+
+
 _KEEPING = (types.FrameType, types.TracebackType, BaseException)
 
 
@@ -435,11 +464,13 @@ def _is_namespace(referrer: Any, climb: _Climb) -> bool:
 def _of_code(
     name: str, scope: str, code: types.CodeType, steps: tuple[Step, ...], line: int = 0
 ) -> list[Way]:
-    if code.co_filename in internal:
-        return []
+    return [] if code.co_filename in internal else [Way(_local(name, scope, code, line), steps)]
+
+
+def _local(name: str, scope: str, code: types.CodeType, line: int | None) -> Root:
+    """A variable of a function."""
     first = code.co_firstlineno
-    where = f"{code.co_filename}:{line or first}"
-    return [Way(Root(name, scope, where, code.co_filename, first), steps)]
+    return Root(name, scope, where(code.co_filename, line or first), code.co_filename, first)
 
 
 def _of_class(kind: type, climb: _Climb) -> list[Way]:
@@ -457,7 +488,7 @@ def _of_node(node: Node, climb: _Climb) -> list[Way]:
     """What a node's context keeps beside what was saved with it."""
     if climb.thing is not getattr(node, "ctx", None):
         return []
-    return _of_code("ctx", f"of a {node.name()}", node.code, climb.steps)
+    return _of_code("ctx", f"of a call of {name_of(node)}", node.code, climb.steps)
 
 
 def _candidates(level: dict[int, Any], objects: list[Any]) -> list[Any]:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from wengert.graph import _format
-from wengert.graph._graphs import LiveGraph, LiveTensor
+from wengert.graph._graphs import LiveGraph, LiveTensor, bytes_together
 from wengert.graph._holders import Holder
 
 # Of several names for what grows, the ones whose line says the most come first.
@@ -38,7 +38,7 @@ class Leak:
         remedy: that line as it is without the graph, or what else to do.
         graphs: how many graphs there are.
         nodes: how many operations these have.
-        nbytes: bytes that they keep.
+        nbytes: bytes that they keep, each storage once, leaves apart.
         calls: how many backward calls have begun since the first of their operations.
     """
 
@@ -150,7 +150,7 @@ def _leak(graphs: list[LiveGraph], holder: Holder | None, grown: bool) -> Leak:
         remedy=_remedy(kind, held, top, holder),
         graphs=len(graphs),
         nodes=sum(g.nodes for g in graphs),
-        nbytes=sum(g.nbytes for g in graphs),
+        nbytes=bytes_together(graphs),
         calls=graph.oldest,
     )
     more = _MORE.get(kind, "")
@@ -205,5 +205,8 @@ def _what(leak: Leak) -> str:
             f"keeps {leak.graphs:,} graphs that grew over {leak.calls:,} backward calls to {size}"
         )
     if leak.graphs > 1:
-        return f"keeps {leak.graphs:,} graphs, {size}, from {leak.calls:,} backward calls"
+        return (
+            f"keeps {leak.graphs:,} graphs, {size}; the oldest has outlived"
+            f" {_format.counted(leak.calls, 'backward call')}"
+        )
     return f"keeps a graph that grew over {leak.calls:,} backward calls to {size}"

@@ -12,17 +12,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from wengert._core import Node, Tensor
-from wengert._storage import place, text_of, where_of
+from wengert._core import Node, Tensor, by_seq
+from wengert._storage import address_of, place, text_of, where_of
 from wengert.autograd import _engine, _errors
-from wengert.autograd._engine import by_seq
 from wengert.autograd._living import alive
 from wengert.graph import _format, _tables
 from wengert.graph._graphs import HeldBy, LiveGraph, LiveTensor
 from wengert.graph._holders import Holder, Search
 from wengert.graph._leaks import Leak, leaks_of
-from wengert.graph._memory import without_collecting
-from wengert.graph._nodes import bytes_of, edge_of, is_released
+from wengert.graph._memory import bytes_in, without_collecting
+from wengert.graph._nodes import bytes_of, edge_of, is_released, storages_of
 from wengert.graph._sites import Sites
 from wengert.graph._stores import Stores
 from wengert.graph._tables import Row, Table
@@ -42,7 +41,7 @@ class Census:
         graphs: the graphs that have operations which no backward has released.
         holders: the names that hold them, those with the most bytes first.
         released: operations that are alive but released: they keep no memory.
-        nbytes: bytes that all graphs keep; each storage once, parameters apart.
+        nbytes: bytes that all graphs keep; each storage once, leaves apart.
         longest: of the graphs that backward calls have released, over how many backward calls
             the longest had grown: what this program is used to.
     """
@@ -241,11 +240,12 @@ class _Counting:
     def graph(self, group: list[Node], tops: tuple[LiveTensor, ...], grew: int) -> LiveGraph:
         """A graph as plain data."""
         first, latest = group[0], group[-1]
+        storages = storages_of(group).values()
         passes = [self.passes[node.seq] for node in group if node.seq in self.passes]
         return LiveGraph(
             tops=tops,
             nodes=len(group),
-            nbytes=bytes_of(group),
+            nbytes=bytes_in(storages),
             age=self.age(latest.seq),
             oldest=self.age(first.seq),
             where=where_of(first.code, first.lasti),
@@ -253,6 +253,7 @@ class _Counting:
             grew=grew,
             passed=min(map(self.age, passes), default=None),
             severed=any(_severed(node) for node in group),
+            storages=tuple([(address_of(base), base.nbytes) for base in storages]),
         )
 
     def below(self, top: Node) -> list[Node]:

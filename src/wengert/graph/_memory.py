@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import gc
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from wengert._core import Leaf, Node, memory_of
+from wengert._signals import heedless
 from wengert._storage import owner
 from wengert.autograd._saved.packing import arrays_in
 
@@ -22,8 +23,13 @@ class without_collecting:  # noqa: N801
 
     def __enter__(self) -> None:
         self._enabled = gc.isenabled()
-        gc.disable()
+        try:
+            gc.disable()
+        except BaseException:  # of a signal, which came after that
+            self.__exit__()
+            raise
 
+    @heedless
     def __exit__(self, *_: object) -> None:
         if self._enabled:
             gc.enable()
@@ -55,30 +61,45 @@ def held_by(nodes: Iterable[Node]) -> Held:
     Held(graph=12, leaves=0)
     """
     nodes = list(nodes)
-    leaves_of = [t for n in nodes if type(n) is Leaf and (t := n.tensor()) is not None]
-    own = {id(owner(memory_of(t))) for t in leaves_of}
-    sizes: dict[int, int] = {}
-    for array in _saved_arrays(nodes):
-        base = owner(array)
-        sizes[id(base)] = base.nbytes
-    leaves = sum(size for key, size in sizes.items() if key in own)
-    return Held(sum(sizes.values()) - leaves, leaves)
+    owners, own = owners_of(nodes), owners_of_leaves(nodes)
+    leaves = bytes_in(base for key, base in owners.items() if key in own)
+    return Held(bytes_in(owners.values()) - leaves, leaves)
 
 
-def _saved_arrays(nodes: list[Node]) -> Iterator[np.ndarray]:
+def owners_of(nodes: Iterable[Node]) -> dict[int, np.ndarray]:
+    """The arrays that own the memory of what nodes saved, by their ids."""
+    owners: dict[int, np.ndarray] = {}
     for node in nodes:
         for slot, _ in node.saved:
-            yield from arrays_in(getattr(node, slot))
+            value = getattr(node, slot)
+            if type(value) is np.ndarray and value.base is None:  # most of them
+                owners[id(value)] = value
+            elif value is not None:
+                for array in arrays_in(value):
+                    base = owner(array)
+                    owners[id(base)] = base
+    return owners
+
+
+def owners_of_leaves(nodes: Iterable[Node]) -> set[int]:
+    """The ids of the arrays that own the memory of the leaves among nodes."""
+    leaves = [t for n in nodes if type(n) is Leaf and (t := n.tensor()) is not None]
+    return {id(owner(memory_of(t))) for t in leaves}
+
+
+def bytes_in(arrays: Iterable[np.ndarray]) -> int:
+    """The bytes of arrays."""
+    return sum([array.nbytes for array in arrays])
 
 
 @dataclass(slots=True)
 class Memory:
-    """What graphs held.
+    """What all graphs held at once, those too that no backward goes through.
 
     Attributes:
-        peak: the most bytes that graphs held when a backward began, leaves apart.
+        peak: the most bytes that were seen, leaves apart, mostly when a backward began.
         peak_leaves: bytes of leaves that were saved then.
-        peak_at: the ``file:line`` of that backward.
+        peak_at: the ``file:line`` of that backward; nothing for the end.
         after: bytes still held after the last backward that was measured.
     """
 
@@ -135,7 +156,7 @@ class Finding:
 
 @dataclass(slots=True)
 class Report:
-    """What was seen of a run; `ops` counts by the names of nodes, such as "Mul"."""
+    """What was seen of a run; `ops` counts operations by their public names, such as "mul"."""
 
     backward_calls: int = 0
     nodes: int = 0

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+import numpy as np
 
 from wengert._core import Leaf, Node, Tensor
-from wengert.graph._memory import held_by
+from wengert.graph._memory import bytes_in, owners_of, owners_of_leaves
 
 
 def is_released(node: Node) -> bool:
@@ -16,8 +18,18 @@ def is_released(node: Node) -> bool:
 
 def bytes_of(operations: Sequence[Node]) -> int:
     """The bytes that operations keep, each storage once, those of their leaves apart."""
-    leaves = {id(e): e for node in operations for e in node.edges if type(e) is Leaf}
-    return held_by([*operations, *leaves.values()]).graph
+    return bytes_in(storages_of(operations).values())
+
+
+def storages_of(operations: Sequence[Node]) -> dict[int, np.ndarray]:
+    """The arrays that own what operations keep, by their ids, without those of their leaves."""
+    own = owners_of_leaves(leaves_of(operations))
+    return {key: base for key, base in owners_of(operations).items() if key not in own}
+
+
+def leaves_of(operations: Iterable[Node]) -> list[Node]:
+    """The leaves that operations were computed from."""
+    return list({id(e): e for node in operations for e in node.edges if type(e) is Leaf}.values())
 
 
 def edge_of(tensor: Tensor) -> Node | None:

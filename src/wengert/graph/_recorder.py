@@ -14,13 +14,22 @@ from threading import Lock
 from types import CodeType
 from weakref import WeakKeyDictionary, ref
 
-from wengert._core import Leaf, Node
+from wengert._core import Leaf, Node, by_seq
 from wengert._storage import text_of, where_of
 from wengert.autograd import _engine
-from wengert.autograd._engine import Walk, by_seq
-from wengert.autograd._errors import name_of
-from wengert.graph._memory import Finding, Line, Memory, Report, held_by, without_collecting
-from wengert.graph._nodes import is_released
+from wengert.autograd._engine import Walk
+from wengert.autograd._errors import OF_IMAGES, name_of, name_of_kind
+from wengert.graph._looks import Looks
+from wengert.graph._memory import (
+    Finding,
+    Held,
+    Line,
+    Memory,
+    Report,
+    held_by,
+    without_collecting,
+)
+from wengert.graph._nodes import is_released, leaves_of
 
 _BUDGET = 30_000
 _SAMPLE = 16
@@ -67,13 +76,15 @@ class Recorder:
     >>> x.exp().sum().backward()
     >>> recorder.stop()
     >>> recorder.report().ops
-    {'Exp': 1, 'Sum': 1}
+    {'exp': 1, 'sum': 1}
     """
 
     def __init__(self) -> None:
         self._lock, self._process = Lock(), os.getpid()
-        self._kinds: Counter[type[Node]] = Counter()
-        self._memory = Memory()
+        self._ops: Counter[str] = Counter()
+        self._names: dict[type[Node], str] = {}
+        self._memory, self._looks = Memory(), Looks()
+        self._others = 0  # bytes that other graphs than a walk's held when last looked at
         # By id: to hash a code object is to hash its bytecode. The code is kept alive beside.
         self._places: dict[tuple[int, int], tuple[CodeType, Line]] = {}
         self._lines: dict[tuple[str, str], Line] = {}
@@ -90,6 +101,18 @@ class Recorder:
     def stop(self) -> None:
         """Watch no longer."""
         _engine.observers.remove(self.observe)
+        self.look("")
+
+    def look(self, where: str) -> None:
+        """Look at what all graphs hold now, at a place in the program."""
+        with without_collecting(), self._lock:
+            self.note_peak(self._looks.held()[0], where)
+
+    def note_peak(self, held: Held, where: str) -> None:
+        """Take note of what all graphs were seen to hold, and at which ``file:line``."""
+        memory = self._memory
+        if held.graph > memory.peak or not (memory.peak or memory.peak_at):
+            memory.peak, memory.peak_leaves, memory.peak_at = held.graph, held.leaves, where
 
     def observe(self, walk: Walk, when: str) -> None:
         """Take note of a walk that begins or has ended; in a forked child, of none."""
@@ -104,9 +127,7 @@ class Recorder:
 
     def _before(self, walk: Walk) -> None:
         line, order = self._line(walk), walk.order
-        kinds = list(map(type, order))
-        self._kinds.update(kinds)
-        count = len(order) - kinds.count(Leaf)
+        count = self._count(order)
         line.calls += 1
         line.nodes += count
         line.retaining += walk.retain is True and not walk.create_graph
@@ -114,16 +135,19 @@ class Recorder:
         for kept in self._retained.values():
             if not kept.used and not kept.seqs.isdisjoint(map(by_seq, order)):
                 kept.used = True
-        if self._looked_at > _BUDGET and line.calls % _SAMPLE:
+        if self._looked_at > _BUDGET and line.calls % _SAMPLE != 1:
             return
         self._looked_at += len(order)
         line.measured += 1
         self._note_lenient(walk, line)
-        held = held_by(chain(order, self._still_retained()))
-        if held.graph > self._memory.peak or not self._memory.peak_at:
-            self._memory.peak, self._memory.peak_leaves = held.graph, held.leaves
-            self._memory.peak_at = line.where
-        self._open[walk] = _Open(line, held.graph, list(map(ref, order)))
+        nodes = [*order, *self._still_retained()]
+        own = _held_by(nodes)
+        self.note_peak(own, line.where)
+        if line.measured == 1 or self._looks.are_due():
+            everything, others = self._looks.held(nodes)
+            self.note_peak(everything, line.where)
+            self._others = others
+        self._open[walk] = _Open(line, own.graph, list(map(ref, order)))
 
     def _after(self, walk: Walk) -> None:
         opened = self._open.pop(walk, None)
@@ -133,10 +157,28 @@ class Recorder:
         alive = [node for r in opened.nodes if (node := r()) is not None]
         kept = [node for node in alive if not _released_by(node, walk)]
         line.released_nodes += len(opened.nodes) - len(kept)
+        own = _held_by([*kept, *self._still_retained()]).graph
+        line.released_bytes += max(0, opened.held - own)
+        if self._others and self._looks.are_cheap():  # a walk may free what it does not pass
+            everything, self._others = self._looks.held(kept)
+            self.note_peak(everything, line.where)
+            self._memory.after = everything.graph
+        else:
+            self._memory.after = own + self._others
         if walk.retain is True and not walk.create_graph:
             self._note_retained(line, kept)
-        self._memory.after = held_by(chain(kept, self._still_retained())).graph
-        line.released_bytes += max(0, opened.held - self._memory.after)
+
+    def _count(self, order: list[Node]) -> int:
+        """Count operations by their names; returns how many there are."""
+        names, kinds = self._names, Counter(map(type, order))
+        leaves = kinds.pop(Leaf, 0)
+        for kind, count in kinds.items():
+            name = names.get(kind) or names.setdefault(kind, name_of_kind(kind))
+            if name in OF_IMAGES:
+                self._ops.update(name_of(node) for node in order if type(node) is kind)
+            else:
+                self._ops[name] += count
+        return len(order) - leaves
 
     def _line(self, walk: Walk) -> Line:
         what, code, lasti = walk.call
@@ -154,7 +196,7 @@ class Recorder:
         return [node for r in refs if (node := r()) is not None and not is_released(node)]
 
     def _note_retained(self, line: Line, kept: list[Node]) -> None:
-        line.kept_bytes = max(line.kept_bytes, held_by(kept).graph)
+        line.kept_bytes = max(line.kept_bytes, _held_by(kept).graph)
         history = self._histories[line.where]
         history.retained += 1
         earlier = self._retained.get(line.where)
@@ -187,15 +229,11 @@ class Recorder:
     def report(self) -> Report:
         """What was seen so far."""
         with self._lock:
-            ops: Counter[str] = Counter()
-            for kind, count in self._kinds.items():
-                if kind is not Leaf:
-                    ops[kind.__name__.removesuffix("Backward0")] += count
             lines = list(self._lines.values())
             return Report(
                 backward_calls=sum(line.calls for line in lines),
                 nodes=sum(line.nodes for line in lines),
-                ops=dict(ops.most_common()),
+                ops=dict(self._ops.most_common()),
                 memory=self._memory,
                 lines=lines,
                 findings=[*self._lenient.values(), *self._unneeded(lines), *self._grown(lines)],
@@ -228,6 +266,11 @@ class Recorder:
                 )
                 findings.append(Finding("growing-graph", where, calls, text))
         return findings
+
+
+def _held_by(nodes: list[Node]) -> Held:
+    """What nodes hold; a walk to some leaves does not come to the others."""
+    return held_by([*nodes, *leaves_of(nodes)])
 
 
 def _released_by(node: Node, walk: Walk) -> bool:

@@ -126,8 +126,11 @@ def _contained(put: Put, names: Set[str], cut: str) -> str:
             return ""
     part = _part(value, put.path)
     inside = contains(value, names)
-    if part is None or (isinstance(part, ast.Call) and len(inside) == 1 and part is value):
-        part = inside[0] if len(inside) == 1 and not _is_method(value, inside[0]) else part
+    whole = part is None or (isinstance(part, ast.Call) and part is value)
+    if whole and len(inside) == 1 and not _is_method(value, inside[0]):
+        part = inside[0]
+    if part is not value and isinstance(value, ast.Call):
+        cut = ".detach()"  # whoever is called may want a tensor
     return "" if part is None else _edited(put, part, cut)
 
 

@@ -54,11 +54,11 @@ class Sites:
 
     def _below(self, module: Any) -> dict[int, str]:
         if id(module) not in self.names:
-            self.names[id(module)] = _children(module)
+            self.names[id(module)] = children_of(module)
         return self.names[id(module)]
 
 
-def _children(module: Any) -> dict[int, str]:
+def children_of(module: Any) -> dict[int, str]:
     """By the ids of a module and of those below it: their names. No method of theirs is called."""
     names: dict[int, str] = {}
     waiting = [("", module)]

@@ -9,7 +9,6 @@ assigned, or goes on from its own value, or else the last.
 from __future__ import annotations
 
 import ast
-import sys
 import types
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -18,7 +17,7 @@ from typing import NamedTuple
 from wengert import _parts
 from wengert._core import Node, internal
 from wengert._parts import AS_KEY, Step
-from wengert._storage import line_of
+from wengert._storage import line_of, where
 from wengert.graph._holders import Store, Way
 from wengert.graph._remedies import Put, remedy, writes
 from wengert.graph._source import Source, contains, simple_statements, source_of, spans
@@ -37,8 +36,6 @@ _INNER = {
     "queue": ("queue",), "collections": ("data",), "weakref": ("data",),
     "functools": ("args", "keywords"), "builtins": ("__self__",),
 }  # fmt: skip
-# Where IPython keeps the results that it has shown.
-_SHOWN = ("Out", "_oh")
 _UNSHOWN = (
     "IPython keeps each result that it shows: end the line with a semicolon, or show loss.item();"
     " %reset -f out lets go of those so far"
@@ -89,9 +86,12 @@ class Stores:
         if way.root.keeper is not None:
             store = self.store_of(way.root.keeper, node, scalar) or Store("", "", "name", "")
             return replace(store, remedy=_WITHOUT_FRAMES)
-        if way.root.name in _SHOWN and way.root.file == "" and "IPython" in sys.modules:
+        if way.root.shown:
             return Store("", "", "container", _UNSHOWN)
         made = _Made(node.code.co_filename, line_of(node.code, node.lasti), scalar)
+        if not way.root.file and way.root.scope.startswith("global of"):
+            # Of a session: cells store its variables, most likely the one that made the value.
+            way = replace(way, root=replace(way.root, file=made.file))
         found = [likely for place in _places(way) if (likely := self._likeliest(place, made))]
         if not found:
             return None
@@ -167,8 +167,8 @@ def _found(place: _Place, made: _Made) -> _Likely | None:
         return None
     rank, _, put = best
     kind, text = remedy(put, names, made.scalar)
-    where = f"{put.source.file}:{put.line}"
-    return _Likely(rank, Store(where, put.source.line(put.line), kind, text))
+    at = where(put.source.file, put.line)
+    return _Likely(rank, Store(at, put.source.line(put.line), kind, text))
 
 
 def _stages(

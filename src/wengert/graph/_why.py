@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from wengert import _messages
-from wengert._core import Cut, Leaf, Node, Tensor, memory_of
+from wengert._core import Cut, Leaf, Node, Tensor, below, by_seq, memory_of
 from wengert._dtypes import inexact, of_numpy
 from wengert._storage import place
 from wengert._trail import drops, escapes
 from wengert.autograd import _engine, _errors
-from wengert.autograd._engine import by_seq
-from wengert.autograd._living import alive, below, cuts_of, parameter_name
+from wengert.autograd._living import alive, cuts_of, parameter_name
 from wengert.autograd._reasons import escape_of, latest_escape, lines_of, on_purpose, users_of
 from wengert.graph import _format
 from wengert.graph._holders import Holder, Search
@@ -54,7 +53,7 @@ class Keeper:
         made: the operation that made it, its module and its line.
         shape: its shape.
         nodes: how many of the graph's operations it keeps.
-        nbytes: the bytes that those keep, parameters apart.
+        nbytes: the bytes that those keep, leaves apart.
         holders: the names through which the program holds it.
     """
 
@@ -317,7 +316,7 @@ def _keepers(root: Node) -> list[Keeper]:
     """The tensors from which the operations below a node are reached, and who holds them."""
     if is_released(root):
         return []
-    graph = [node for node in below([root]) if type(node) is not Leaf]
+    graph = [n for n in below([root]) if type(n) is not Leaf and not is_released(n)]
     tensors, nodes = alive(gc.get_objects())
     reaching = {id(node) for node in graph}
     for node in nodes:
@@ -331,7 +330,7 @@ def _keepers(root: Node) -> list[Keeper]:
     things.sort(key=lambda thing: by_seq(thing[1]))
     search = Search([thing for thing, _ in things])
     found = [_keeper(thing, node, graph, search) for thing, node in things]
-    return sorted(found, key=lambda k: k.nbytes, reverse=True)[:_KEEPERS]
+    return sorted(found, key=lambda k: (k.nbytes, k.nodes), reverse=True)[:_KEEPERS]
 
 
 def _keeper(thing: Any, node: Node, graph: list[Node], search: Search) -> Keeper:

@@ -21,6 +21,7 @@ import numpy as np
 from wengert.kernels._jit import LARGE, available, kernel
 from wengert.kernels._jit.builtins import apart, at, given, i64, i64s, inline, local, real, reals
 from wengert.kernels._jit.mathlib import exp_bounded, log
+from wengert.kernels.blas import matmul
 from wengert.kernels.layout import empty, order_of
 from wengert.kernels.softmax import masked_softmax, softmax
 from wengert.kernels.tiles import COLUMNS, move, multiply, transpose
@@ -421,7 +422,7 @@ def _layout(q: Array, k: Array, v: Array, mask: Array | None, *rows: Array) -> A
 
 def weights(q: Array, k: Array, mask: Array | None, factor: float, causal: bool) -> Array:
     """The weights of all values."""
-    scores = np.matmul(q * q.dtype.type(factor), k.swapaxes(-1, -2))
+    scores = matmul(q * q.dtype.type(factor), k.swapaxes(-1, -2))
     if causal:
         mask = causal_mask(q.shape[-2], k.shape[-2], q.dtype)
     found: Array = (
@@ -449,7 +450,7 @@ def attend(
     """Attention, and what its derivative needs: the weights, or the logarithms of their sums."""
     if not native(q, k, v, mask):
         found = weights(q, k, mask, factor, causal)
-        out = np.matmul(found, v)
+        out = matmul(found, v)
         return out if q.ndim != 4 or q.flags.c_contiguous else _ordered_as(q, out), found
     shape, mask = (*q.shape[:-1], v.shape[-1]), _shade(q, k, mask)
     q, k, v = _rows(q), _rows(k), _rows(v)

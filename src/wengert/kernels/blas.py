@@ -7,13 +7,13 @@ Where there are kernels, large products are cut up and their pieces computed on 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 
 from wengert import kernels
+from wengert._forks import uncut
 from wengert.kernels import _jit
 
 # Multiplications that are worth a thread: some 45 microseconds.
@@ -29,30 +29,28 @@ def set_threads(count: int) -> None:
         functions.threads(count)
 
 
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Products inside run on the calling thread alone."""
+def one_thread() -> AbstractContextManager[Any]:
+    """A context in which products run on the calling thread alone."""
     functions = kernels.openblas.holds()
-    if functions is None:
-        yield
-        return
-    functions.hold()
-    try:
-        yield
-    finally:
-        functions.let_go()
+    return nullcontext() if functions is None else functions.one_thread
 
 
-# OpenBLAS itself takes one thread up to the first number of multiplications (64**3); from the
-# second on, a product is worth two: about half a millisecond of one core.
+# OpenBLAS itself takes one thread for products of matrices up to the first number of
+# multiplications (64**3), for those with a vector up to the second; from the third on, a product
+# is worth two: about half a millisecond of one core.
 _ALONE = 1 << 18
+_ALONE_WITH_VECTOR = 1 << 12
 _WORTH_THREADS = 1 << 24
 
 
-def threads_for(multiplications: int) -> AbstractContextManager[None]:
-    """One thread for products of that size, unless they are worth more."""
-    alone = multiplications <= _ALONE or multiplications >= _WORTH_THREADS
-    return nullcontext() if alone else one_thread()
+def threads_for(multiplications: int) -> AbstractContextManager[Any]:
+    """One thread for products of that size, unless they are worth more.
+
+    Where the BLAS may use its workers, no fork comes in between.
+    """
+    if multiplications <= _ALONE_WITH_VECTOR:
+        return nullcontext()
+    return uncut() if multiplications >= _WORTH_THREADS else one_thread()
 
 
 def dot(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None = None) -> Any:
@@ -60,8 +58,11 @@ def dot(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None = None) -> Any:
     work = a.size * b.shape[-1]
     # A bias is added before or after, which rounds otherwise: not for the number of threads to say.
     alone = bias is None and work < WORTH_PIECES and _jit.get_threads() == 1
-    if work <= _ALONE or alone:
+    if work <= _ALONE_WITH_VECTOR or (work <= _ALONE and min(len(a), b.shape[-1]) > 1):
         out = a.dot(b)
+    elif work <= _ALONE or alone:
+        with uncut():
+            out = a.dot(b)
     else:
         made = kernels.gemm.gemm(a, b, bias)
         if made is not None:
@@ -79,7 +80,16 @@ def matmul(a: np.ndarray, b: np.ndarray) -> Any:
         out = kernels.gemm.gemm(a, b)
         if out is not None:
             return out
-    return np.matmul(a, b)
+    elif a.size <= _ALONE_WITH_VECTOR >= b.size or min(a.shape[-2], b.shape[-1]) > 1:
+        return np.matmul(a, b)
+    with uncut():
+        return np.matmul(a, b)
+
+
+def inner(a: np.ndarray, b: np.ndarray) -> Any:
+    """The inner product of two vectors; the first is conjugated."""
+    with uncut():
+        return np.vdot(a, b)
 
 
 def large(a: np.ndarray, b: np.ndarray) -> bool:

@@ -9,12 +9,13 @@ where its memory is from, so it may be freed anywhere and at any time.
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
 import numpy as np
+
+from wengert._forks import making
 
 # Entries of NumPy's table of C functions.
 _SET_HANDLER, _GET_HANDLER, _DEFAULT_HANDLER = 304, 305, 306
@@ -33,7 +34,6 @@ def _default_limit() -> int:
 class _Pool:
     """The allocator's functions, once there is one, and the limit until then."""
 
-    lock = threading.Lock()
     limit = _default_limit()
     off = limit == 0
     functions: dict[str, Callable[..., Any]] | None = None
@@ -46,7 +46,7 @@ def enter() -> None:
 def install() -> None:
     """Set the pool up, unless it is switched off, and enter it."""
     global enter
-    with _Pool.lock:
+    with making:
         if _Pool.functions is None and not _Pool.off:
             _Pool.functions, enter = _built()
             _Pool.functions["limit"](_Pool.limit)

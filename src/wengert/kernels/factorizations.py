@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from wengert._forks import uncut
+from wengert.kernels.blas import threads_for
+
 Info = np.ndarray | None
 Outcome = tuple[np.ndarray, Info]
+Triangle = Literal["L", "U"]
 
 
 def _lapack(names: tuple[str, ...], *arrays: np.ndarray) -> Any:
@@ -27,17 +31,24 @@ def stacked(a: np.ndarray) -> np.ndarray:
     return a.reshape(prod(a.shape[:-2]), *a.shape[-2:])
 
 
+def _threads_for(a: np.ndarray) -> Any:
+    """The context of a call of NumPy's LAPACK for each of the matrices."""
+    return threads_for(prod(a.shape[-2:]) * min(a.shape[-2:]))
+
+
 def _or_nan(function: Callable[..., Any], codes: Callable[[np.ndarray], np.ndarray],
             a: np.ndarray, *others: np.ndarray) -> Outcome:  # fmt: skip
     """`function` of all matrices at once or, where one of them fails, of the good ones."""
     try:
-        return function(a, *others), None
+        with _threads_for(a):
+            return function(a, *others), None
     except np.linalg.LinAlgError:
         info = codes(a)
         out = np.full_like(others[0] if others else a, np.nan)
         good = info == 0
         if good.any():
-            out[good] = function(a[good], *(b[good] for b in others))
+            with _threads_for(a):
+                out[good] = function(a[good], *(b[good] for b in others))
         return out, info
 
 
@@ -55,7 +66,8 @@ def lu(a: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     if k:
         (getrf,) = _lapack(("getrf",), out)
         for i, matrix in enumerate(out):
-            out[i], pivots[i], info[i] = getrf(matrix)
+            with uncut():
+                out[i], pivots[i], info[i] = getrf(matrix)
     return out.reshape(a.shape), (pivots + 1).reshape(*lead, k), info.reshape(lead)
 
 
@@ -74,7 +86,8 @@ def permutation(pivots: np.ndarray, n: int) -> np.ndarray:
 def not_positive(a: np.ndarray) -> np.ndarray:
     """For each matrix the order of the first leading minor that is not positive, or 0."""
     (potrf,) = _lapack(("potrf",), a)
-    codes = [potrf(m, lower=1)[1] if m.size else 0 for m in stacked(a)]
+    with uncut():
+        codes = [potrf(m, lower=1)[1] if m.size else 0 for m in stacked(a)]
     return np.array(codes, np.int32).reshape(a.shape[:-2])
 
 
@@ -101,7 +114,8 @@ def solve_triangular(a: np.ndarray, b: np.ndarray, upper: bool, unit: bool) -> n
         return b.copy()
     (trsm,) = get_blas_funcs(("trsm",), (a, b))
     pairs = zip(stacked(a), stacked(b), strict=True)
-    found = [trsm(1.0, m, v, lower=not upper, diag=unit) for m, v in pairs]
+    with uncut():
+        found = [trsm(1.0, m, v, lower=not upper, diag=unit) for m, v in pairs]
     return np.stack(found).reshape(b.shape)
 
 
@@ -113,28 +127,64 @@ def householder(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if min(m, n):
         (geqrf,) = _lapack(("geqrf",), out)
         for i, matrix in enumerate(out):
-            out[i], tau[i], _, _ = geqrf(matrix)
+            with uncut():
+                out[i], tau[i], _, _ = geqrf(matrix)
     return out.reshape(a.shape), tau.reshape(*lead, min(m, n))
 
 
 def qr(a: np.ndarray, form: Any) -> tuple[np.ndarray, ...]:
     """Q and R, or R alone for the form "r"."""
-    found: Any = np.linalg.qr(a, form)
+    with _threads_for(a):
+        found: Any = np.linalg.qr(a, form)
     return (found,) if form == "r" else tuple(found)
 
 
 def eig(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Eigenvalues and eigenvectors, complex for real matrices as well."""
-    values, vectors = np.linalg.eig(a)
+    with _threads_for(a):
+        values, vectors = np.linalg.eig(a)
     to = np.result_type(a.dtype, np.complex64)
     return values.astype(to), vectors.astype(to)
+
+
+def eigvals(a: np.ndarray) -> np.ndarray:
+    """Eigenvalues, complex for real matrices where they have to be."""
+    with _threads_for(a):
+        return np.linalg.eigvals(a)
+
+
+def eigh(a: np.ndarray, triangle: Triangle) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues and eigenvectors of Hermitian matrices, of which one triangle is read."""
+    with _threads_for(a):
+        values, vectors = np.linalg.eigh(a, triangle)
+    return values, vectors
+
+
+def eigvalsh(a: np.ndarray, triangle: Triangle) -> np.ndarray:
+    """Eigenvalues of Hermitian matrices, of which one triangle is read."""
+    with _threads_for(a):
+        return np.linalg.eigvalsh(a, triangle)
+
+
+def det(a: np.ndarray) -> np.ndarray:
+    """The determinants of square matrices."""
+    with _threads_for(a):
+        return np.linalg.det(a)
+
+
+def slogdet(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Signs, and logarithms of magnitudes, of determinants."""
+    with _threads_for(a):
+        sign, log = np.linalg.slogdet(a)
+    return sign, log
 
 
 def svd(a: np.ndarray, full: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """U, S and the conjugate transpose of V."""
     m, n = a.shape[-2:]
     if m and n:
-        return tuple(np.linalg.svd(a, full_matrices=full))  # type: ignore[return-value]
+        with _threads_for(a):
+            return tuple(np.linalg.svd(a, full_matrices=full))  # type: ignore[return-value]
     # LAPACK refuses a matrix without elements.
     lead = a.shape[:-2]
     rows, columns = (m, n) if full else (0, 0)
@@ -143,8 +193,19 @@ def svd(a: np.ndarray, full: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return u, np.zeros((*lead, 0), a.real.dtype), v
 
 
+def svdvals(a: np.ndarray) -> np.ndarray:
+    """The singular values alone."""
+    if not a.size:
+        return svd(a, False)[1]
+    with _threads_for(a):
+        return np.linalg.svd(a, compute_uv=False)
+
+
 def matrix_exp(a: np.ndarray) -> np.ndarray:
     """The exponentials of square matrices."""
     from scipy.linalg import expm
 
-    return np.asarray(expm(a)).astype(a.dtype, copy=False) if a.size else a.copy()
+    if not a.size:
+        return a.copy()
+    with uncut():
+        return np.asarray(expm(a)).astype(a.dtype, copy=False)

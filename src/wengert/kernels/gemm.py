@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert._forks import uncut
 from wengert.kernels import _jit, openblas
 from wengert.kernels.blas import PIECE, WORTH_PIECES
 
@@ -86,11 +87,12 @@ def gemm(
         most = min(max(min(4, across // 128), across // 256), _MOST // size)
         part = _STEP * ceil(across / max(1, min(work // PIECE, most)) / _STEP)
         pieces = ceil(across / part)
-    calls.kernel(
-        a, b, bias, into, calls.address, turned_a, turned_b, m, n, k,
-        apart_a, apart_b, n, alpha, out is not None, down, part, pieces,
-        batch.inner, *batch.strides, size * pieces, PIECE * pieces // work or 1,
-    )  # fmt: skip
+    with uncut():
+        calls.kernel(
+            a, b, bias, into, calls.address, turned_a, turned_b, m, n, k,
+            apart_a, apart_b, n, alpha, out is not None, down, part, pieces,
+            batch.inner, *batch.strides, size * pieces, PIECE * pieces // work or 1,
+        )  # fmt: skip
     return into
 
 

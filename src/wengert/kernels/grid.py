@@ -1,7 +1,7 @@
 """Sampling along a grid: which elements a point reads, by what weights, and their sums.
 
-A point reads the same number of taps along each axis, so the sums are products with sparse
-matrices, one for each sample.
+A point reads the same number of taps along each axis. Kernels sum them; without those the sums are
+products with sparse matrices, one for each sample.
 """
 
 from __future__ import annotations
@@ -10,6 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.polynomial import Polynomial
+
+from wengert.kernels import grid_native as native
+from wengert.kernels.chunks import FEW, plain, real_for, rows_of
+from wengert.kernels.precision import HALF
 
 # Keys' convolution kernel at distances below 1, and from 1 to 2.
 _A = -0.75
@@ -30,7 +34,8 @@ def _coordinate(x: np.ndarray, n: int, align_corners: bool) -> tuple[np.ndarray,
     """Where a point of [-1, 1] lies among `n` elements, and the derivative of that."""
     if align_corners:
         return (x + 1) / 2 * (n - 1), (n - 1) / 2
-    return ((x + 1) * n - 1) / 2, n / 2
+    at = np.multiply(x + 1, n, dtype=np.float64) - 1  # of float32, it is rounded only once
+    return at.astype(x.dtype, copy=False) / 2, n / 2
 
 
 def _reflected(x: np.ndarray, n: int, align_corners: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -53,7 +58,7 @@ def _within(x: np.ndarray, n: int, how: Sampling) -> tuple[np.ndarray, Any]:
     if how.padding == "reflection":
         x, slope = _reflected(x, n, how.align_corners)
     inside = (x > 0) & (x < n - 1)
-    return np.fmin(np.fmax(x, 0), n - 1), slope * inside  # nan becomes 0
+    return np.fmin(np.fmax(x, 0), n - 1), slope * inside.astype(x.dtype)  # nan becomes 0
 
 
 def _cubic_weights(t: np.ndarray, order: int) -> np.ndarray:
@@ -102,11 +107,42 @@ def _joined(taps: np.ndarray) -> np.ndarray:
     return taps.reshape(*taps.shape[:-2], taps.shape[-2] * taps.shape[-1])
 
 
+# Taps along each axis, and how `native.taps` knows what is outside.
+_TAPS = {"nearest": 1, "bilinear": 2, "bicubic": 4}
+_PADDINGS = {"zeros": 0, "border": 1, "reflection": 2}
+# Coordinates from which a kernel is worth it: NumPy takes some dozens of steps.
+_FEW = 1 << 7
+
+
+def _taps(points: np.ndarray, how: Sampling, orders: tuple[int, ...] | None) -> Any:
+    """The positions and weights of all taps, of which one is None: weights if there are orders.
+
+    None where there is no kernel. The orders are those of the axes.
+    """
+    run = real_for(points.dtype) if points.size >= _FEW and points.dtype not in HALF else None
+    if run is None or (how.mode == "bicubic" and orders is not None and any(orders)):
+        return None
+    axes, mode = len(how.size), _TAPS[how.mode]
+    shape = (*points.shape[:-1], mode**axes)
+    index = np.empty(shape, np.int64) if orders is None else None
+    weight = None if orders is None else np.empty(shape, points.dtype)
+    sizes = np.array(how.size)
+    getattr(native.taps, run)(
+        plain(points), sizes, sizes if orders is None else np.array(orders), index, weight, axes,
+        mode, _PADDINGS[how.padding], int(how.align_corners), points.size // axes,
+        rows_of(8 * mode**axes),
+    )  # fmt: skip
+    return index, weight
+
+
 def weights(points: np.ndarray, how: Sampling, orders: tuple[int, ...]) -> np.ndarray:
     """The weights of all taps: (..., coordinates) to (..., taps).
 
     `orders` says how often they are differentiated by each coordinate.
     """
+    compiled = _taps(points, how, orders[::-1])
+    if compiled is not None:
+        return compiled[1]
     total = np.ones((*points.shape[:-1], 1), points.dtype)
     for (x, n), order in zip(_axes(points, how), orders[::-1], strict=True):
         along = _axis_weights(x, n, how, order)
@@ -116,6 +152,9 @@ def weights(points: np.ndarray, how: Sampling, orders: tuple[int, ...]) -> np.nd
 
 def positions(points: np.ndarray, how: Sampling) -> np.ndarray:
     """The flat positions of all taps; one behind the last for none."""
+    compiled = _taps(points, how, None)
+    if compiled is not None:
+        return compiled[0]
     total = np.zeros((*points.shape[:-1], 1), np.int64)
     for x, n in _axes(points, how):
         along = _axis_positions(x, n, how)[..., None, :]
@@ -146,10 +185,23 @@ def _flat(x: np.ndarray) -> np.ndarray:
     return x.reshape(-1, *x.shape[-2:])
 
 
+def _run(x: np.ndarray, index: np.ndarray, *others: np.ndarray) -> str | None:
+    """The variant of kernels for these, where there is one that is worth it."""
+    same = all(a.dtype == x.dtype for a in others) and x.dtype not in HALF
+    return real_for(x.dtype) if same and x.size and index.size * x.shape[-2] >= FEW else None
+
+
 def sample(x: np.ndarray, index: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Weighted sums of elements: (..., channels, elements) to (..., channels, points)."""
     out = np.zeros((*x.shape[:-1], index.shape[-2]), x.dtype)
-    if x.size and index.size:
+    run = _run(x, index, weight)
+    if run is not None:
+        (channels, width), (points, taps) = x.shape[-2:], index.shape[-2:]
+        getattr(native.sample, run)(
+            plain(x), plain(index), plain(weight), out, channels, width, points, taps,
+            x.size // width, rows_of(4 * points * taps),
+        )  # fmt: skip
+    elif x.size and index.size:
         for to, a, i, w in zip(_flat(out), _flat(x), _flat(index), _flat(weight), strict=True):
             to[...] = (_matrix(i, w, a.shape[1]) @ _rows(a)).T
     return out
@@ -158,7 +210,14 @@ def sample(x: np.ndarray, index: np.ndarray, weight: np.ndarray) -> np.ndarray:
 def spread(g: np.ndarray, index: np.ndarray, weight: np.ndarray, width: int) -> np.ndarray:
     """The adjoint of `sample` with respect to the elements."""
     out = np.zeros((*g.shape[:-1], width), g.dtype)
-    if g.size and index.size:
+    run = _run(g, index, weight)
+    if run is not None:
+        channels, (points, taps) = g.shape[-2], index.shape[-2:]
+        getattr(native.spread, run)(
+            plain(g), plain(index), plain(weight), out, channels, width, points, taps,
+            g.size // points, rows_of(4 * points * taps),
+        )  # fmt: skip
+    elif g.size and index.size:
         for to, a, i, w in zip(_flat(out), _flat(g), _flat(index), _flat(weight), strict=True):
             to[...] = (_matrix(i, w, width).T @ np.ascontiguousarray(a.T))[:-1].T
     return out
@@ -167,7 +226,15 @@ def spread(g: np.ndarray, index: np.ndarray, weight: np.ndarray, width: int) -> 
 def responses(g: np.ndarray, x: np.ndarray, index: np.ndarray) -> np.ndarray:
     """The adjoint of `sample` with respect to the weights."""
     out = np.zeros(index.shape, g.dtype)
-    if g.size and index.size:
+    run = _run(g, index, x)
+    if run is not None:
+        (channels, width), (points, taps) = x.shape[-2:], index.shape[-2:]
+        blocks = -(-points // native.BLOCK)
+        getattr(native.responses, run)(
+            plain(g), plain(x), plain(index), out, channels, width, points, taps, blocks,
+            index.size // (points * taps) * blocks, rows_of(4 * channels * native.BLOCK * taps),
+        )  # fmt: skip
+    elif g.size and index.size:
         for to, a, b, i in zip(_flat(out), _flat(g), _flat(x), _flat(index), strict=True):
             rows, columns = _rows(b), np.ascontiguousarray(a.T)
             for tap in range(i.shape[1]):

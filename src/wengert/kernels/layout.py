@@ -38,6 +38,17 @@ def strides_of(array: np.ndarray) -> Sizes:
     return tuple(steps)
 
 
+def element_strides(array: np.ndarray) -> Sizes:
+    """The strides that PyTorch shows, in elements; of an array without any, too."""
+    if array.size == 0 and array.flags.c_contiguous:  # NumPy has other conventions for these
+        strides, step = [], 1
+        for n in reversed(array.shape):
+            strides.append(step)
+            step *= max(n, 1)
+        return tuple(reversed(strides))
+    return tuple([s // array.itemsize for s in strides_of(array)])
+
+
 def is_channels_last(array: np.ndarray) -> bool:
     """Whether the strides, gaps or not, are in the order of images whose channels lie side by side.
 
@@ -77,6 +88,14 @@ def _plain(array: np.ndarray) -> np.ndarray:
     if 1 in array.shape and array.flags.c_contiguous:
         return array.ravel().reshape(array.shape)
     return np.ascontiguousarray(array)
+
+
+def astype(array: np.ndarray, dtype: Any, copy: bool = False) -> np.ndarray:
+    """`array.astype(dtype)` in an order that `arranged` need not mend in two dimensions.
+
+    NumPy would put repeated dimensions innermost.
+    """
+    return array.astype(dtype, "C" if 0 in array.strides else "K", copy=copy)
 
 
 def repeats(array: np.ndarray) -> bool:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import cache
-from threading import Lock
+from threading import RLock
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert._forks import held_by_forks, once
 from wengert.kernels import _jit
 
 # NumPy's wheels have integers of 64 bits in its interface, and its names as here.
@@ -48,12 +50,11 @@ def address(name: str) -> int:
 class Holds(NamedTuple):
     """How callers hold the BLAS to one thread, each as long as it wants, and set the number."""
 
-    hold: Callable[[], None]
-    let_go: Callable[[], None]
+    one_thread: AbstractContextManager[Any]
     threads: Callable[[int], None]
 
 
-@cache
+@once
 def holds() -> Holds | None:
     """The functions for that, compiled if kernels are: those hold it, too."""
     both = controls()
@@ -73,27 +74,32 @@ def _compiled(set: Any, get: Any) -> Holds:
     pointer = ctypes.c_void_p
     function("start", pointer, pointer)(ctypes.cast(get, pointer), ctypes.cast(set, pointer))
     os.register_at_fork(after_in_child=function("forked"))
-    return Holds(function("hold"), function("let_go"), function("threads", ctypes.c_int64))
+    # Functions of C, as those of a class in Python are not, come to their end without a look for
+    # signals: what is held is let go.
+    thing = ctypes.py_object
+    functions = {"__enter__": function("hold"), "__exit__": function("let_go", *[thing] * 3)}
+    one_thread: Any = type("OneThread", (), functions)
+    return Holds(one_thread(), function("threads", ctypes.c_int64))
 
 
 class _Counted:
     """The same in Python."""
 
     def __init__(self, set: Callable[[int], None], get: Callable[[], int]) -> None:
-        self.set, self.get, self.lock = set, get, Lock()
+        self.set, self.get, self.lock = set, get, held_by_forks(RLock())
         self.users, self.before = 0, 1
 
     def holds(self) -> Holds:
-        return Holds(self.hold, self.let_go, self.threads)
+        return Holds(self, self.threads)
 
-    def hold(self) -> None:
+    def __enter__(self) -> None:
         with self.lock:
             if self.users == 0:
                 self.before = self.get()
                 self.set(1)
             self.users += 1
 
-    def let_go(self) -> None:
+    def __exit__(self, *exception: object) -> None:
         with self.lock:
             self.users -= 1
             if self.users == 0:

@@ -5,6 +5,7 @@ Arrays are (batch, channel, *space). Window sums are taken one dimension after t
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 
 import numpy as np
@@ -83,42 +84,82 @@ def _flat(places: list[np.ndarray], size: Shape) -> np.ndarray:
     return flat
 
 
-def _lowest(dtype: np.dtype) -> float:
+def lowest(dtype: np.dtype) -> float:
+    """What no number of a dtype is less than."""
     return np.iinfo(dtype).min if dtype.kind in "iu" else -np.inf
+
+
+@lru_cache(maxsize=256)
+def hollow_windows(
+    size: Shape, kernel: Shape, out: Shape, geometry: Geometry
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Which windows lie wholly in the padding, and for all of them the first place behind it.
+
+    None where none does: without dilation, padding is too narrow for that.
+    """
+    if max(geometry.dilation) == 1:
+        return None
+    mask, places = np.zeros(out, bool), np.zeros(out, np.int64)
+    for d, (n, k, o) in enumerate(zip(size, kernel, out, strict=True)):
+        step = geometry.dilation[d]
+        start = np.arange(o) * geometry.stride[d] - geometry.padding[d][0]
+        first = start + -(np.minimum(start, 0) // step) * step
+        column = (-1, *(1,) * (len(size) - d - 1))
+        mask |= ((first >= n) | (first > start + (k - 1) * step)).reshape(column)
+        places += first.reshape(column) * prod(size[d + 1 :])
+    return (mask, places) if mask.any() else None
 
 
 def max_pool(
     x: np.ndarray, kernel: Shape, out: Shape, geometry: Geometry
 ) -> tuple[np.ndarray, np.ndarray]:
     """The maximum of each window, and `max_positions` in int32 where that can hold them."""
-    if x.size >= _MANY:
-        found = native.max_planes(x, kernel, out, geometry)
-        if found is not None:
-            return found
-    positions = max_positions(x, kernel, out, geometry)
-    values = take_positions(x, positions, len(kernel))
-    return values, positions if prod(x.shape[2:]) >= 1 << 31 else positions.astype(np.int32)
+    found = native.max_planes(x, kernel, out, geometry) if x.size >= _MANY else None
+    if found is None:
+        positions = _max_positions(x, kernel, out, geometry)
+        if prod(x.shape[2:]) < 1 << 31:
+            positions = positions.astype(np.int32)
+        found = take_positions(x, positions, len(kernel)), positions
+    hollow = hollow_windows(x.shape[2:], kernel, out, geometry)
+    if hollow is not None:
+        values, positions = found
+        values[..., hollow[0]] = lowest(x.dtype)
+        positions[..., hollow[0]] = 0
+    return found
 
 
 def max_positions(x: np.ndarray, kernel: Shape, out: Shape, geometry: Geometry) -> np.ndarray:
     """Flat positions, within the unpadded plane, of the first maximum of each window.
 
-    A nan counts as largest, and the last of several is taken, as in PyTorch.
+    A nan counts as largest, and the last of several is taken, as in PyTorch. A window that lies
+    wholly in the padding has position 0.
     """
-    if x.size >= _MANY:
-        both = native.max_planes(x, kernel, out, geometry)
-        if both is not None:
-            return both[1].astype(np.int64)
+    both = native.max_planes(x, kernel, out, geometry) if x.size >= _MANY else None
+    if both is None:
+        positions = _max_positions(x, kernel, out, geometry)
+    else:
+        positions = both[1].astype(np.int64)
+    hollow = hollow_windows(x.shape[2:], kernel, out, geometry)
+    if hollow is not None:
+        positions[..., hollow[0]] = 0
+    return positions
+
+
+def _max_positions(x: np.ndarray, kernel: Shape, out: Shape, geometry: Geometry) -> np.ndarray:
+    """`max_positions` by NumPy; of a window that lies wholly in the padding, any."""
     size, stride, dilation = x.shape[2:], geometry.stride, geometry.dilation
     lows = [low for low, _ in geometry.padding]
     starts = [np.arange(n) * s - low for n, s, low in zip(out, stride, lows, strict=True)]
     # The first place that is not padding: that of a window in which nothing is larger.
-    inside = [np.maximum(-t, 0) // -d * -1 for t, d in zip(starts, dilation, strict=True)]
+    inside = [
+        np.minimum(np.maximum(-t, 0) // -d * -1, k - 1)
+        for t, d, k in zip(starts, dilation, kernel, strict=True)
+    ]
     found = np.empty((*x.shape[:2], *out), np.min_scalar_type(prod(kernel)))
     found[...] = _flat(inside, kernel)
     has_nan = x.dtype.kind not in "iub" and x.size > 0 and bool(np.isnan(x.max()))
-    x = enclosed(x, geometry.padding, _lowest(x.dtype))
-    best = np.full(found.shape, _lowest(x.dtype), x.dtype)
+    x = enclosed(x, geometry.padding, lowest(x.dtype))
+    best = np.full(found.shape, lowest(x.dtype), x.dtype)
     larger, place = np.empty(found.shape, bool), np.empty_like(found)
     for k, (_, slices) in enumerate(offsets(kernel, out, geometry)):
         here = x[:, :, *slices]
@@ -132,12 +173,22 @@ def max_positions(x: np.ndarray, kernel: Shape, out: Shape, geometry: Geometry) 
     moves = [np.arange(k) * d for k, d in zip(kernel, dilation, strict=True)]
     positions = _flat(moves, size).ravel()[found]
     positions += _flat(starts, size)
-    return positions
+    return np.minimum(positions, prod(size) - 1, out=positions)
 
 
 def region_bounds(size: int, out: int) -> list[tuple[int, int]]:
     """Where adaptive pooling's windows begin and end along one dimension."""
     return [(i * size // out, -(-(i + 1) * size // out)) for i in range(out)]
+
+
+def _largest(rows: np.ndarray) -> np.ndarray:
+    """Where the first maximum of each row stands; of rows with nans, the last of those."""
+    best: np.ndarray = rows.argmax(-1)
+    missing = np.isnan(rows)
+    if missing.any():
+        last = rows.shape[-1] - 1 - missing[..., ::-1].argmax(-1)
+        best = np.where(missing.any(-1), last, best)
+    return best
 
 
 def region_max_positions(x: np.ndarray, out: Shape) -> np.ndarray:
@@ -149,7 +200,7 @@ def region_max_positions(x: np.ndarray, out: Shape) -> np.ndarray:
         low, high = zip(*(b[i] for b, i in zip(bounds, place, strict=True)), strict=True)
         region = x[:, :, *map(slice, low, high)]
         shape = region.shape[2:]
-        best = region.reshape(*x.shape[:2], -1).argmax(-1)
+        best = _largest(region.reshape(*x.shape[:2], prod(shape)))
         within = np.unravel_index(best, shape)
         found[:, :, *place] = np.ravel_multi_index(
             [w + a for w, a in zip(within, low, strict=True)], size
@@ -189,15 +240,16 @@ def add_positions(g: np.ndarray, index: np.ndarray, size: Shape) -> np.ndarray:
 def put_positions(x: np.ndarray, index: np.ndarray, size: Shape) -> np.ndarray:
     """Zeros of that size, and `x` written at the positions; of several the last stays."""
     out = np.zeros(prod(x.shape[: -len(size)]) * prod(size), x.dtype)
-    out[_rows(index, len(size), prod(size))] = x.ravel()
+    if out.size:
+        out[_rows(index, len(size), prod(size))] = x.ravel()
     return out.reshape(*x.shape[: -len(size)], *size)
 
 
 def _random_starts(samples: np.ndarray, size: int, kernel: int, out: int) -> np.ndarray:
     """Where the windows of one dimension begin: (...) samples to (..., out)."""
     room = size - kernel
-    if out == 1:
-        return np.full((*samples.shape, 1), room)
+    if out < 2:
+        return np.full((*samples.shape, out), room)
     step = samples.dtype.type(room) / samples.dtype.type(out - 1)
     first = samples[..., None]
     starts = ((np.arange(out, dtype=samples.dtype) + first) * step).astype(np.int64)
@@ -227,5 +279,5 @@ def fractional_max_positions(
     lead = samples.shape[:-1]
     flat = flat.reshape(*lead, *out, prod(kernel))
     elements, wanted = x.reshape(*lead, prod(size)), flat.reshape(*lead, prod(out) * prod(kernel))
-    best = np.take_along_axis(elements, wanted, -1).reshape(flat.shape).argmax(-1)
+    best = _largest(np.take_along_axis(elements, wanted, -1).reshape(flat.shape))
     return np.take_along_axis(flat, best[..., None], -1)[..., 0]

@@ -9,17 +9,31 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from wengert.kernels.layout import astype
+
 HALF = frozenset({np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)})
+_SINGLE = np.dtype(np.float32)
+# Elements from which kernels convert halves.
+_LARGE = 1 << 12
 
 
 def widened(array: np.ndarray) -> np.ndarray:
     """The array, in float32 where it is float16 or bfloat16."""
-    return array.astype(np.float32) if array.dtype in HALF else array
+    return converted(array, _SINGLE) if array.dtype in HALF else array
 
 
 def narrowed(array: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
     """The array in the dtype that its inputs had before `widened`."""
-    return array if array.dtype == dtype else array.astype(dtype)
+    return array if array.dtype == dtype else converted(array, dtype)
+
+
+def converted(array: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
+    """`array.astype(dtype)`, in a kernel where there is one for halves."""
+    if array.size < _LARGE:
+        return astype(array, dtype, copy=True)
+    from wengert.kernels import halves  # which loads the kernels
+
+    return halves.converted(array, dtype)
 
 
 def in_float32(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -28,7 +42,7 @@ def in_float32(function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
     def wrapped(x: np.ndarray, *args: Any) -> Any:
         if x.dtype in HALF:
-            return function(x.astype(np.float32), *args).astype(x.dtype)
+            return converted(function(converted(x, _SINGLE), *args), x.dtype)
         return function(x, *args)
 
     return wrapped
@@ -39,6 +53,6 @@ def in_float64(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def wrapped(x: np.ndarray, *args: Any) -> Any:
-        return function(x.astype(np.float64, copy=False), *args).astype(x.dtype, copy=False)
+        return function(astype(x, np.float64), *args).astype(x.dtype, copy=False)
 
     return wrapped

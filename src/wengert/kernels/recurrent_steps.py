@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from itertools import accumulate
 
 import numpy as np
+
+from wengert._forks import cached_property
 
 Array = np.ndarray
 Rows = slice | Array

@@ -16,6 +16,7 @@ import numpy as np
 from wengert import _dtypes
 from wengert.kernels._jit import LARGE
 from wengert.kernels.axes import Dims, axes_of, count_of
+from wengert.kernels.blas import inner
 from wengert.kernels.columns import column_sums
 from wengert.kernels.precision import HALF, widened
 
@@ -69,6 +70,15 @@ def _column_total(array: np.ndarray, leading: int, keepdim: bool) -> Any:
     return column_sums(array.reshape(math.prod(array.shape[:leading]), -1)).reshape(shape)
 
 
+def total_of_known(array: np.ndarray, dim: Dims, keepdim: bool = False) -> Any:
+    """Sum over `dim` of what is not nan, of a floating-point or complex array."""
+    out = total(array, dim, keepdim)
+    # Most have no nan, and one pass does. A sum of infinities may be nan, too.
+    if np.isnan(out).any():
+        out = total(np.where(np.isnan(array), array.dtype.type(0), array), dim, keepdim)
+    return out
+
+
 def average(array: np.ndarray, dim: Dims, keepdim: bool = False) -> Any:
     """Mean over `dim` of a floating-point or complex array; nan where nothing is there."""
     n = count_of(array.shape, dim)
@@ -82,6 +92,8 @@ def product(array: np.ndarray, dim: Dims, keepdim: bool = False) -> Any:
     """Product over `dim`; integers and booleans to int64."""
     wide = ACCUMULATOR.get(array.dtype)
     axes = axes_of(dim, array.ndim)
+    if array.size >= LARGE and (found := _compiled().product(array, axes, keepdim)) is not None:
+        return found
     out = _multiply_reduce(array, axis=axes, dtype=wide, keepdims=keepdim)
     return out.astype(array.dtype) if wide is _F32 else out
 
@@ -130,7 +142,9 @@ def p_norm(array: np.ndarray, p: float, dim: Dims, keepdim: bool = False) -> Any
     axes = axes_of(dim, array.ndim)
     if p == 2 and axes is None and not keepdim and wide.flags.c_contiguous:
         flat = wide.reshape(-1)
-        out = np.sqrt(np.vdot(flat, flat).real)
+        out = np.sqrt(inner(flat, flat).real)
+    elif p == 2 and wide.size >= LARGE and (found := _compiled().norm(wide, axes, keepdim)):
+        out = found[0]
     elif p == 2:
         squares = wide.real**2 + wide.imag**2 if wide.dtype.kind == "c" else wide * wide
         out = np.sqrt(total(squares, dim, keepdim))

@@ -130,22 +130,58 @@ def _sum_middle(run: str, x: Array) -> Array:
     return out
 
 
+def _squares(run: str, x: Array, mean: float) -> Array:
+    """Of each chunk the squared distances from the mean, summed."""
+    chunk = rows_of(1)
+    parts = np.empty(-(-x.size // chunk))
+    getattr(native.chunk_squares, run)(x, mean, parts, chunk, x.size, chunk)
+    return parts
+
+
 def variance(array: Array, axes: Axes, degrees: float, keepdim: bool) -> Any:
     """Squared distances from the mean, summed over the last axis or all, over the degrees."""
     run, array, plan = _run_and_plan(array, axes)
     if run is None or plan.pattern not in ("R", "KR"):
         return None
     if plan.pattern == "R":
-        chunk = rows_of(1)
-        mean = _sum_all(run, array) / array.size
-        parts = np.empty(-(-array.size // chunk))
-        getattr(native.chunk_squares, run)(array, mean, parts, chunk, array.size, chunk)
+        parts = _squares(run, array, _sum_all(run, array) / array.size)
         with np.errstate(invalid="ignore", divide="ignore"):
             out = np.asarray(np.add.reduce(parts) / np.float64(degrees), array.dtype)
     else:
         count, width = plan.sizes
         out = np.empty(count, array.dtype)
         getattr(native.row_variances, run)(array, out, width, degrees, count, rows_of(width))
+    return _restored(out, plan, keepdim)
+
+
+def norm(array: Array, axes: Axes, keepdim: bool) -> tuple[Any] | None:
+    """The root of the sum of squares over the last axis or all."""
+    run, array, plan = _run_and_plan(array, axes)
+    if run is None or plan.pattern not in ("R", "KR"):
+        return None
+    if plan.pattern == "R":
+        out = np.asarray(np.sqrt(np.add.reduce(_squares(run, array, 0.0))), array.dtype)
+    else:
+        count, width = plan.sizes
+        out = np.empty(count, array.dtype)
+        getattr(native.row_norms, run)(array, out, width, count, rows_of(width))
+    return (_restored(out, plan, keepdim),)
+
+
+def product(array: Array, axes: Axes, keepdim: bool) -> Any:
+    """The product over the last axis or all."""
+    run, array, plan = _run_and_plan(array, axes)
+    if run is None or plan.pattern not in ("R", "KR"):
+        return None
+    if plan.pattern == "R":
+        chunk = rows_of(1)
+        parts = np.empty(-(-array.size // chunk))
+        getattr(native.chunk_products, run)(array, parts, chunk, array.size, chunk)
+        out = np.asarray(np.multiply.reduce(parts), array.dtype)
+    else:
+        count, width = plan.sizes
+        out = np.empty(count, array.dtype)
+        getattr(native.row_products, run)(array, out, width, count, rows_of(width))
     return _restored(out, plan, keepdim)
 
 

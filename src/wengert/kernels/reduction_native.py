@@ -23,6 +23,7 @@ from wengert.kernels._jit.builtins import (
     minimum,
     real,
     reals,
+    sqrt,
 )
 
 # Terms of a sum in the float type, along a row and down a column; columns side by side.
@@ -54,6 +55,15 @@ def row_squares(row: reals, mean: real, size: i64) -> f64:
     return whole
 
 
+@inline
+def row_product(row: reals, size: i64) -> f64:
+    """The product of a row, in float64, where what float32 holds does not overflow soon."""
+    whole = f64(1.0)
+    for j in range(size):
+        whole *= f64(row[j])
+    return whole
+
+
 @kernel
 def chunk_sums(x: reals, parts: f64s, chunk: i64, start: i64, stop: i64) -> None:
     parts[start // chunk] = row_sum(at(x, start), stop - start)
@@ -68,6 +78,23 @@ def chunk_squares(x: reals, mean: real, parts: f64s, chunk: i64, start: i64, sto
 def row_sums(x: reals, out: reals, width: i64, start: i64, stop: i64) -> None:
     for r in range(start, stop):
         out[r] = real(row_sum(at(x, r * width), width))
+
+
+@kernel
+def chunk_products(x: reals, parts: f64s, chunk: i64, start: i64, stop: i64) -> None:
+    parts[start // chunk] = row_product(at(x, start), stop - start)
+
+
+@kernel
+def row_products(x: reals, out: reals, width: i64, start: i64, stop: i64) -> None:
+    for r in range(start, stop):
+        out[r] = real(row_product(at(x, r * width), width))
+
+
+@kernel
+def row_norms(x: reals, out: reals, width: i64, start: i64, stop: i64) -> None:
+    for r in range(start, stop):
+        out[r] = real(sqrt(row_squares(at(x, r * width), real(0.0), width)))
 
 
 @kernel

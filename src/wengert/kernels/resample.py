@@ -13,7 +13,8 @@ from wengert.kernels.resample_native import resampled
 class Taps(NamedTuple):
     """For each output position along an axis, the inputs that it is made of.
 
-    `source` and `weight` are (taps, out); without weights there is one tap, of weight one.
+    `source` and `weight` are (taps, out); without weights there is one tap, of weight one. A
+    source of -1 is none, for outputs that are made of fewer inputs than others; the first is one.
     """
 
     axis: int
@@ -22,10 +23,15 @@ class Taps(NamedTuple):
     size: int
 
 
-def _weights(taps: Taps, row: int, like: np.ndarray) -> np.ndarray:
+def _weighted(x: np.ndarray, taps: Taps, row: int) -> np.ndarray:
+    """Slices along the axis, each times its weight in a row of taps; zeros for those of none."""
     assert taps.weight is not None
-    weight = taps.weight[row].astype(like.real.dtype, copy=False)
-    return weight.reshape(-1, *(1,) * (like.ndim - taps.axis - 1))
+    weight = taps.weight[row].astype(x.real.dtype, copy=False)
+    product = x * weight.reshape(-1, *(1,) * (x.ndim - taps.axis - 1))
+    missing = taps.source[row] < 0
+    if missing.any():
+        product[(slice(None),) * taps.axis + (missing,)] = 0
+    return product
 
 
 def gather(x: np.ndarray, taps: Taps) -> np.ndarray:
@@ -36,9 +42,9 @@ def gather(x: np.ndarray, taps: Taps) -> np.ndarray:
             return found
     if taps.weight is None:
         return np.take(x, taps.source[0], axis=taps.axis)
-    total = np.take(x, taps.source[0], axis=taps.axis) * _weights(taps, 0, x)
+    total = _weighted(np.take(x, taps.source[0], axis=taps.axis), taps, 0)
     for row in range(1, len(taps.source)):
-        total += np.take(x, taps.source[row], axis=taps.axis) * _weights(taps, row, x)
+        total += _weighted(np.take(x, taps.source[row], axis=taps.axis), taps, row)
     return total
 
 
@@ -51,7 +57,7 @@ def scatter(g: np.ndarray, taps: Taps) -> np.ndarray:
     shape = (*g.shape[: taps.axis], taps.size, *g.shape[taps.axis + 1 :])
     total = np.zeros(shape, g.dtype)
     for row, index in enumerate(taps.source):
-        weighted = g if taps.weight is None else g * _weights(taps, row, g)
+        weighted = g if taps.weight is None else _weighted(g, taps, row)
         _add_rows(total, index, weighted, taps.axis)
     return total
 
@@ -61,9 +67,9 @@ def _add_rows(total: np.ndarray, index: np.ndarray, g: np.ndarray, axis: int) ->
 
     In turns, in each of which a target comes once: `np.add.at` would take far longer.
     """
-    order = np.argsort(index, kind="stable")
+    order = np.argsort(index, kind="stable")[np.count_nonzero(index < 0) :]
     ordered = index[order]
-    turn = np.arange(len(index)) - np.searchsorted(ordered, ordered)
+    turn = np.arange(len(order)) - np.searchsorted(ordered, ordered)
     lead = (slice(None),) * axis
     for k in range(int(turn.max(initial=-1)) + 1):
         chosen = order[turn == k]

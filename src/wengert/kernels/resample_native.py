@@ -1,4 +1,7 @@
-"""Resizing and padding along an axis, compiled. Arrays are seen as (outer, axis, inner)."""
+"""Resizing and padding along an axis, compiled. Arrays are seen as (outer, axis, inner).
+
+A tap at place -1 is none: where outputs are made of fewer inputs than others.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +26,10 @@ def _blend(
             share = 1.0
             if given(weight):
                 share = weight[place]
-            row = at(x, source[place] * inner)
-            for k in range(inner):
-                target[k] = target[k] + share * row[k]
+            if source[place] >= 0:
+                row = at(x, source[place] * inner)
+                for k in range(inner):
+                    target[k] = target[k] + share * row[k]
 
 
 @inline
@@ -41,7 +45,9 @@ def _blend_numbers(
             out[j] = x[source[j]]
     for t in range(1, taps):
         for j in range(outputs):
-            out[j] = out[j] + weight[t * outputs + j] * x[source[t * outputs + j]]
+            place = source[t * outputs + j]
+            part = weight[t * outputs + j] * x[max(place, 0)]
+            out[j] = out[j] + (part if place >= 0 else 0.0)
 
 
 @inline
@@ -54,9 +60,9 @@ def _spread(
         if given(weight):
             share = weight[first + j]
         place = source[first + j]
-        if inner == 1:
+        if place >= 0 and inner == 1:
             out[place] = out[place] + share * g[j]
-        else:
+        elif place >= 0:
             row = at(g, j * inner)
             target = at(out, place * inner)
             for k in range(inner):
@@ -106,7 +112,7 @@ def resampled(
     inner = prod(rest)
     given = np.ascontiguousarray(source, np.int64)
     weights = None if weight is None else np.ascontiguousarray(weight, x.dtype)
-    share = max(1, CHUNK // (taps * outputs * inner))
+    share = max(1, CHUNK // max(1, taps * outputs * inner))
     if size is None:
         out = np.empty((*lead, outputs, *rest), x.dtype)
         sizes = taps, x.shape[axis], outputs, inner

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from wengert import _dtypes
+from wengert.kernels import scan_native as native
+from wengert.kernels._jit import LARGE, Kernel
 from wengert.kernels.axes import axis_of, length_of
+from wengert.kernels.chunks import plain, real_for, rows_of
+from wengert.kernels.precision import widened
 from wengert.kernels.reduction import ACCUMULATOR
 
 # Float32 loses a digit for every factor of ten in length: long sums are taken in float64.
@@ -15,9 +20,38 @@ _LONG_SUMS = ACCUMULATOR | {np.dtype(np.float32): np.dtype(np.float64)}
 _LONG = 256
 
 
+def _run(array: np.ndarray) -> str | None:
+    """The variant of kernels for an array, where there is one that is worth it."""
+    return real_for(array.dtype) if array.size >= LARGE else None
+
+
+def _call(
+    run: str, rows: Kernel, columns: Kernel, axis: int, arrays: tuple[np.ndarray, ...], *more: Any
+) -> None:
+    """Run the kernel for rows, or for columns, along an axis of arrays of one shape."""
+    shape = arrays[0].shape
+    outer, n, inner = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
+    if inner == 1:
+        getattr(rows, run)(*arrays, n, *more, outer, rows_of(n))
+        return
+    blocks = -(-inner // native.LANES)
+    chunk = rows_of(n * min(inner, native.LANES))
+    getattr(columns, run)(*arrays, n, inner, blocks, *more, outer * blocks, chunk)
+
+
+def _scanned(run: str, array: np.ndarray, axis: int, product: bool, reverse: bool) -> np.ndarray:
+    wide = plain(widened(array))
+    out = np.empty_like(wide)
+    kernels = native.row_scan, native.column_scan
+    _call(run, *kernels, axis, (wide, out), int(reverse), int(product))
+    return out.astype(array.dtype, copy=False)
+
+
 def running(ufunc: np.ufunc, array: np.ndarray, dim: int, reverse: bool = False) -> np.ndarray:
     """Running sum or product along `dim`, from its end if `reverse`; integers to int64."""
     axis = axis_of(dim, array.ndim)
+    if (run := _run(array)) is not None:
+        return _scanned(run, array, axis, ufunc is np.multiply, reverse)
     long = ufunc is np.add and length_of(array.shape, axis) > _LONG
     wide = (_LONG_SUMS if long else ACCUMULATOR).get(array.dtype, array.dtype)
     to = array.dtype if array.dtype in _dtypes.inexact else wide
@@ -58,6 +92,12 @@ def running_extreme_index(array: np.ndarray, dim: int, largest: bool) -> np.ndar
     axis = axis_of(dim, array.ndim)
     if array.ndim == 0:
         return np.zeros((), np.int64)
+    if (run := _run(array)) is not None:
+        wide = plain(widened(array))
+        out = np.empty(wide.shape, np.int64)
+        places = native.row_places, native.column_places
+        _call(run, *places, axis, (wide, out), 1.0 if largest else -1.0)
+        return out
     extreme = (np.maximum if largest else np.minimum).accumulate(array, axis=axis)
     hit = array == extreme
     if array.dtype in _dtypes.inexact:
@@ -84,8 +124,13 @@ def shifted(array: np.ndarray, dim: int, by: int, fill: float) -> np.ndarray:
 
 def recurrence(add: np.ndarray, factor: np.ndarray, dim: int, reverse: bool) -> np.ndarray:
     """r[k] = add[k] + factor[k] * r[k-1], or r[k+1] if `reverse`, along `dim`."""
-    out = np.array(add)
+    out = np.array(add, order="C")
     if out.ndim == 0:
+        return out
+    run = _run(out)
+    if run is not None and factor.dtype == out.dtype and out.dtype.itemsize >= 4:
+        kernels = native.row_recurrence, native.column_recurrence
+        _call(run, *kernels, dim, (plain(factor), out), int(reverse))
         return out
     r, f = np.moveaxis(out, dim, 0), np.moveaxis(factor, dim, 0)
     steps = range(len(r) - 2, -1, -1) if reverse else range(1, len(r))

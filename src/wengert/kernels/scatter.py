@@ -6,6 +6,7 @@ boolean arrays. Callers have checked that indices lie within the array.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from wengert.kernels import scatter_native as native
 from wengert.kernels._jit import LARGE
+from wengert.kernels.chunks import FEW
 
 Key = tuple[Any, ...]
 
@@ -30,23 +32,61 @@ def along(index: np.ndarray, axis: int) -> Key:
 
 def take_along(array: np.ndarray, index: np.ndarray, axis: int) -> np.ndarray:
     """For each element of `index`, the array's element at that place along an axis."""
-    if index.size >= LARGE:
+    if index.size >= FEW:
         found = native.take_elements(array, index, axis)
         if found is not None:
             return found
-    found = array[along(index, axis)]
-    return found
+    return array.reshape(-1).take(_places(array.shape, index, axis))
 
 
 def sum_along(
     shape: tuple[int, ...], index: np.ndarray, axis: int, values: np.ndarray
 ) -> np.ndarray:
     """Zeros of this shape with each of `values` added where its index along an axis says."""
-    if index.size >= LARGE:
-        out = np.zeros(shape, values.dtype)
-        if native.add_elements(out, index, values, axis):
-            return out
-    return sum_at(shape, along(index, axis), values)
+    out = np.zeros(shape, values.dtype)
+    add_along(out, index, axis, values)
+    return out
+
+
+def add_along(out: np.ndarray, index: np.ndarray, axis: int, values: np.ndarray) -> None:
+    """Add each of `values` to a C-contiguous array where its index along an axis says."""
+    if index.size < FEW or not native.add_elements(out, index, values, axis):
+        combine_along(np.add, out, index, axis, values)
+
+
+def put_along(out: np.ndarray, index: np.ndarray, axis: int, values: np.ndarray) -> None:
+    """Write each of `values` to a C-contiguous array where its index along an axis says."""
+    if index.size < FEW or not native.put_elements(out, index, values, axis):
+        out.reshape(-1)[_places(out.shape, index, axis)] = values
+
+
+def combine_along(
+    ufunc: np.ufunc, out: np.ndarray, index: np.ndarray, axis: int, values: np.ndarray
+) -> None:
+    """As `add_along`, with another function. NumPy is fast only at combining into a vector."""
+    ufunc.at(out.reshape(-1), _places(out.shape, index, axis).ravel(), values.ravel())
+
+
+def _places(shape: tuple[int, ...], index: np.ndarray, axis: int) -> np.ndarray:
+    """The places of such elements in the order of memory."""
+    if index.ndim < 2:
+        return index
+    inner = prod(shape[axis + 1 :])
+    found: np.ndarray = index.astype(np.int64) * inner + _other_places(shape, index.shape, axis)
+    return found
+
+
+@lru_cache(maxsize=32)
+def _other_places(shape: tuple[int, ...], index: tuple[int, ...], axis: int) -> np.ndarray:
+    """What the other axes add to a place."""
+    steps = [prod(shape[d + 1 :]) for d in range(len(shape))]
+    parts = [
+        np.arange(n).reshape((n,) + (1,) * (len(index) - d - 1)) * steps[d]
+        for d, n in enumerate(index)
+        if d != axis
+    ]
+    found: np.ndarray = sum(parts[1:], parts[0])
+    return found
 
 
 def take_rows(array: np.ndarray, index: np.ndarray, axis: int) -> np.ndarray:
@@ -73,25 +113,38 @@ def sum_rows(rows: int, index: np.ndarray, values: np.ndarray, left_out: int | N
 
 def sum_at(shape: tuple[int, ...], key: Key, values: np.ndarray) -> np.ndarray:
     """Zeros of this shape with `values`, as shaped by the key, added at its indices."""
-    if values.size >= LARGE and _of_one_axis(key):
-        out = np.zeros(shape, values.dtype)
-        if native.add_slices(out, key[-1], values, len(key) - 1):
-            return out
+    out = np.zeros(shape, values.dtype)
+    add_at(out, key, values)
+    return out
+
+
+def add_at(out: np.ndarray, key: Key, values: np.ndarray) -> None:
+    """Add `values`, as shaped by the key, at its indices of an array."""
     if len(key) == 1 and key[0].dtype == bool:
-        out = np.zeros(shape, values.dtype)
-        out[key] = values
-        return out
+        out[key] += values
+        return
+    if not out.flags.c_contiguous:
+        out += sum_at(out.shape, key, values)
+        return
+    large = values.size >= FEW
+    if large and _of_one_axis(key) and native.add_slices(out, key[-1], values, len(key) - 1):
+        return
     arrays, axes = integer_parts(key)
-    rest = [d for d in range(len(shape)) if d not in axes]
-    lengths = [shape[d] for d in axes]
-    index = _flat_index(arrays, lengths)
-    adjacent = axes[-1] - axes[0] == len(axes) - 1
-    at = axes[0] if adjacent else 0
-    lead = np.moveaxis(values, range(at, at + index.ndim), range(index.ndim))
-    out = np.zeros((prod(lengths), prod(shape[d] for d in rest)), values.dtype)
-    _add_rows(out, index.ravel(), lead.reshape(index.size, out.shape[1]))
-    whole = out.reshape(lengths + [shape[d] for d in rest])
-    return np.moveaxis(whole, range(len(axes)), axes)
+    others = [d for d in range(out.ndim) if d not in axes]
+    steps = [prod(out.shape[d + 1 :]) for d in range(out.ndim)]
+    places: Any = 0
+    for index, d in zip(arrays, axes, strict=True):
+        n = out.shape[d]
+        places = places + np.where(index < 0, index + n, index) * steps[d]
+    rank = np.ndim(places)
+    at = axes[0] if axes[-1] - axes[0] == len(axes) - 1 else 0
+    lead = np.moveaxis(values, range(at, at + rank), range(rank))
+    for d in others:
+        places = np.asarray(places)[..., None] + np.arange(out.shape[d]) * steps[d]
+    flat, given = out.reshape(-1), lead.ravel()
+    positions = np.asarray(places, np.int64).ravel()
+    if not large or not native.add_slices(flat, positions, given, 0):
+        np.add.at(flat, positions, given)
 
 
 def _of_one_axis(key: Key) -> bool:
@@ -119,14 +172,6 @@ def integer_parts(key: Key) -> tuple[list[Any], list[int]]:
         axes += range(axis, axis + len(parts))
         axis += len(parts)
     return arrays, axes
-
-
-def _flat_index(arrays: list[np.ndarray], lengths: list[int]) -> np.ndarray:
-    """Row-major positions from an index for each axis, negative ones counted from the end."""
-    flat: Any = 0
-    for index, n in zip(arrays, lengths, strict=True):
-        flat = flat * n + np.where(index < 0, index + n, index)
-    return np.asarray(flat, np.intp)
 
 
 def _add_rows(out: np.ndarray, rows: np.ndarray, values: np.ndarray) -> None:

@@ -11,11 +11,12 @@ from math import prod
 
 import numpy as np
 
-from wengert.kernels._jit import CHUNK, get_threads, kernel, usable
+from wengert.kernels._jit import CHUNK, available, get_threads, kernel
 from wengert.kernels._jit.builtins import at, i64, i64s, reals
 
 _I64 = np.dtype(np.int64)
 _LINE = 16  # numbers of a cache line
+_BY_SIZE = {4: "f32", 8: "f64"}
 
 
 @kernel
@@ -104,6 +105,20 @@ def _add_elements(
                 target[place] = target[place] + values[row + j]
 
 
+@kernel
+def _put_elements(
+    out: reals, index: i64s, values: reals, length: i64, count: i64, inner: i64, start: i64,
+    stop: i64,
+) -> None:  # fmt: skip
+    """The element that is written last stays."""
+    for outer in range(start, stop):
+        target = at(out, outer * length * inner)
+        for k in range(count):
+            row = (outer * count + k) * inner
+            for j in range(inner):
+                target[index[row + j] * inner + j] = values[row + j]
+
+
 def within(index: np.ndarray, length: int) -> bool:
     """Whether all of some integers (int64 or int32) are from 0 to below a length."""
     if not index.size:
@@ -113,26 +128,39 @@ def within(index: np.ndarray, length: int) -> bool:
     return bool(np.maximum.reduce(index.view(unsigned), axis=None) < length)
 
 
-def _fits(array: np.ndarray, index: np.ndarray, axis: int, *more: np.ndarray) -> bool:
-    """Whether kernels can do it: plain arrays, and indices that lie within the array."""
-    if index.dtype is not _I64 or not index.flags.c_contiguous or not usable(array, *more):
-        return False
-    return within(index, array.shape[axis])
+def _run(array: np.ndarray, index: np.ndarray, axis: int, *more: np.ndarray) -> str | None:
+    """The variant of kernels that can do it: plain arrays, and indices within the array.
+
+    Elements that are moved, and not computed with, count as floats of their size.
+    """
+    for a in (array, *more):
+        if not a.flags.c_contiguous or not a.flags.aligned:
+            return None
+    if index.dtype is not _I64 or not index.flags.c_contiguous or not available():
+        return None
+    return _BY_SIZE.get(array.dtype.itemsize) if within(index, array.shape[axis]) else None
+
+
+def _sums(array: np.ndarray, index: np.ndarray, axis: int, values: np.ndarray) -> str | None:
+    """The same for arrays that are added to."""
+    known = array.dtype == values.dtype and array.dtype.kind == "f" and array.dtype.itemsize >= 4
+    return _run(array, index, axis, values) if known else None
 
 
 def take_slices(array: np.ndarray, index: np.ndarray, axis: int) -> np.ndarray | None:
     """`array.take(index, axis)`; None where NumPy has to do it."""
-    if not _fits(array, index, axis):
+    run = _run(array, index, axis)
+    if run is None:
         return None
     shape = array.shape
     out = np.empty((*shape[:axis], *index.shape, *shape[axis + 1 :]), array.dtype)
     outer, count, inner = prod(shape[:axis]), index.size, prod(shape[axis + 1 :])
     if inner == 1:
-        _take_numbers.f32(
+        getattr(_take_numbers, run)(
             array, index, out, shape[axis], count, 0, outer, max(1, CHUNK // count)
         )  # fmt: skip
     else:
-        _take_slices.f32(
+        getattr(_take_slices, run)(
             array, index, out, shape[axis], count, inner, outer * count, max(1, CHUNK // inner)
         )  # fmt: skip
     return out
@@ -140,17 +168,18 @@ def take_slices(array: np.ndarray, index: np.ndarray, axis: int) -> np.ndarray |
 
 def take_elements(array: np.ndarray, index: np.ndarray, axis: int) -> np.ndarray | None:
     """An element for each index along an axis; None where NumPy has to do it."""
-    if not _as_long(array, index, axis) or not _fits(array, index, axis):
+    run = _run(array, index, axis) if _as_long(array, index, axis) else None
+    if run is None:
         return None
     shape = array.shape
     out = np.empty(index.shape, array.dtype)
     outer, count, inner = prod(shape[:axis]), index.shape[axis], prod(shape[axis + 1 :])
     if inner == 1:
-        _take_numbers.f32(
+        getattr(_take_numbers, run)(
             array, index, out, shape[axis], count, count, outer, max(1, CHUNK // count)
         )  # fmt: skip
     else:
-        _take_elements.f32(
+        getattr(_take_elements, run)(
             array, index, out, shape[axis], count, inner, outer * count, max(1, CHUNK // inner)
         )  # fmt: skip
     return out
@@ -160,18 +189,19 @@ def add_slices(
     out: np.ndarray, index: np.ndarray, values: np.ndarray, axis: int, left_out: int = -1
 ) -> bool:
     """Add the slices of `values` where the index says, but for one place; False if it cannot."""
-    if not _fits(out, index, axis, values):
+    run = _sums(out, index, axis, values)
+    if run is None:
         return False
     shape = out.shape
     outer, count, inner = prod(shape[:axis]), index.size, prod(shape[axis + 1 :])
     if inner == 1:
-        _add_numbers.f32(
+        getattr(_add_numbers, run)(
             out, index, values, shape[axis], count, 0, left_out,
             outer, max(1, CHUNK // count),
         )  # fmt: skip
         return True
     stripe = _stripe(outer, inner)
-    _add_slices.f32(
+    getattr(_add_slices, run)(
         out, index, values, shape[axis], count, inner, stripe, left_out,
         outer * -(-inner // stripe), max(1, CHUNK // (count * stripe)),
     )  # fmt: skip
@@ -180,20 +210,36 @@ def add_slices(
 
 def add_elements(out: np.ndarray, index: np.ndarray, values: np.ndarray, axis: int) -> bool:
     """Add each value where its index along an axis says; False if it cannot."""
-    if not _as_long(out, index, axis) or not _fits(out, index, axis, values):
+    run = _sums(out, index, axis, values) if _as_long(out, index, axis) else None
+    if run is None:
         return False
     shape = out.shape
     outer, count, inner = prod(shape[:axis]), index.shape[axis], prod(shape[axis + 1 :])
     if inner == 1:
-        _add_numbers.f32(
+        getattr(_add_numbers, run)(
             out, index, values, shape[axis], count, count, -1,
             outer, max(1, CHUNK // count),
         )  # fmt: skip
         return True
     stripe = _stripe(outer, inner)
-    _add_elements.f32(
+    getattr(_add_elements, run)(
         out, index, values, shape[axis], count, inner, stripe,
         outer * -(-inner // stripe), max(1, CHUNK // (count * stripe)),
+    )  # fmt: skip
+    return True
+
+
+def put_elements(out: np.ndarray, index: np.ndarray, values: np.ndarray, axis: int) -> bool:
+    """Write each value where its index along an axis says; False if it cannot."""
+    if out.dtype != values.dtype or not _as_long(out, index, axis):
+        return False
+    run = _run(out, index, axis, values)
+    if run is None:
+        return False
+    shape = out.shape
+    outer, count, inner = prod(shape[:axis]), index.shape[axis], prod(shape[axis + 1 :])
+    getattr(_put_elements, run)(
+        out, index, values, shape[axis], count, inner, outer, max(1, CHUNK // (count * inner))
     )  # fmt: skip
     return True
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from wengert.kernels.layout import astype
+
 # Quicker than the functions for any order.
 _FIRST_ORDERS = {
     ("i", 0): "i0", ("i", 1): "i1", ("ie", 0): "i0e", ("ie", 1): "i1e", ("j", 0): "j0",
@@ -20,7 +22,7 @@ def by_scipy(name: str, *arrays: np.ndarray) -> Any:
     """The function of that name of `scipy.special`."""
     from scipy import special
 
-    wide = [a.astype(np.float64, copy=False) for a in arrays]
+    wide = [astype(a, np.float64) for a in arrays]
     return getattr(special, name)(*wide).astype(arrays[0].dtype, copy=False)
 
 
@@ -36,7 +38,7 @@ def airy(x: np.ndarray, derivative: bool) -> np.ndarray:
     """Airy's function Ai, or its derivative."""
     from scipy import special
 
-    values = special.airy(x.astype(np.float64, copy=False))
+    values = special.airy(astype(x, np.float64))
     return values[int(derivative)].astype(x.dtype, copy=False)
 
 

@@ -7,37 +7,17 @@ from typing import Any
 import numpy as np
 
 from wengert import _dtypes
-from wengert.kernels import reduction
-from wengert.kernels import scatter_native as native
-from wengert.kernels._jit import LARGE
+from wengert.kernels import reduction, scatter
 from wengert.kernels.axes import axis_of, length_of
-from wengert.kernels.precision import widened
+from wengert.kernels.ranking import kth, order
 from wengert.kernels.reduction import add_reduce
-
-# Below this many elements a stable sort costs no more than looking for ties.
-_FEW = 256
-
-
-def _along(shape: tuple[int, ...], axis: int, indices: np.ndarray) -> tuple[Any, ...]:
-    """The index that picks `indices` along one axis and all the rest of `shape` in order."""
-    rank = len(shape)
-    return tuple(
-        indices if d == axis else np.arange(n).reshape((n,) + (1,) * (rank - d - 1))
-        for d, n in enumerate(shape)
-    )
 
 
 def take_along(array: np.ndarray, indices: np.ndarray, axis: int) -> Any:
     """The elements at `indices` along an axis; both have the same rank."""
-    if array.ndim == 1:
-        return array[indices]
     if array.ndim == 0:
         return np.broadcast_to(array, indices.shape).copy()
-    if indices.size >= LARGE:
-        found = native.take_elements(array, indices, axis)
-        if found is not None:
-            return found
-    return array[_along(array.shape, axis, indices)]
+    return scatter.take_along(array, indices, axis)
 
 
 def add_along(
@@ -47,14 +27,10 @@ def add_along(
     out = np.zeros(shape, g.dtype)
     if not shape:
         out[...] = g.sum()
-        return out
-    if indices.size >= LARGE and native.add_elements(out, indices, g, axis):
-        return out
-    index = _along(shape, axis, indices)
-    if unique:
-        out[index] = g
+    elif unique:
+        scatter.put_along(out, indices, axis, g)
     else:
-        np.add.at(out, index, g)
+        scatter.add_along(out, indices, axis, g)
     return out
 
 
@@ -98,54 +74,6 @@ def check_not_empty(array: np.ndarray, axis: int, name: str) -> None:
             f"{name}(): Expected reduction dim {axis} to have non-zero size; input has shape"
             f" {list(array.shape)}"
         )
-
-
-def order(array: np.ndarray, axis: int, descending: bool = False) -> Any:
-    """The indices that sort an array along an axis, ties in their order."""
-    if array.ndim == 0:
-        return np.zeros((), np.int64)
-    if not descending:
-        return _stable_order(widened(array), axis)
-    # Reversed twice, so that ties keep their order and nan comes first.
-    backwards = _stable_order(np.flip(widened(array), axis), axis)
-    return (array.shape[axis] - 1) - np.flip(backwards, axis)
-
-
-def _stable_order(array: np.ndarray, axis: int) -> np.ndarray:
-    """A stable argsort. NumPy's vectorised sort is several times faster and serves if no ties."""
-    if array.shape[axis] <= _FEW or array.dtype.itemsize < 4 or array.dtype.kind == "c":
-        return np.argsort(array, axis=axis, kind="stable")
-    indices = np.argsort(array, axis=axis)
-    values = np.moveaxis(take_along(array, indices, axis), axis, -1)
-    tied = values[..., 1:] == values[..., :-1]
-    if tied.any() or (array.dtype.kind == "f" and np.isnan(values[..., -1]).any()):
-        return np.argsort(array, axis=axis, kind="stable")
-    return indices
-
-
-def top(array: np.ndarray, k: int, axis: int, largest: bool) -> Any:
-    """The indices of the k largest or smallest elements, best first."""
-    n = length_of(array.shape, axis)
-    if array.ndim == 0 or k == 0 or 4 * k > n or n <= _FEW:
-        ranked = order(array, axis, descending=largest)
-        return ranked if array.ndim == 0 else _slice(ranked, axis, 0, k)
-    wide = widened(array)
-    split = n - k if largest else k - 1
-    parted = np.argpartition(wide, split, axis=axis)
-    chosen = _slice(parted, axis, n - k, n) if largest else _slice(parted, axis, 0, k)
-    ranked = order(take_along(wide, chosen, axis), axis, descending=largest)
-    return take_along(chosen, ranked, axis)
-
-
-def _slice(array: np.ndarray, axis: int, start: int, stop: int) -> np.ndarray:
-    return array[(slice(None),) * axis + (slice(start, stop),)]
-
-
-def kth(array: np.ndarray, k: int, axis: int) -> np.ndarray:
-    """The index of the element of rank `k` (0 is the smallest), the axis kept."""
-    if array.ndim == 0:
-        return np.zeros((), np.int64)
-    return _slice(np.argpartition(widened(array), k, axis=axis), axis, k, k + 1)
 
 
 def median_index(array: np.ndarray, axis: int, ignore_nan: bool) -> Any:

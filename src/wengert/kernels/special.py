@@ -259,6 +259,7 @@ def polygamma64(n: int, x: Array) -> Array:
     total = _hurwitz_zeta(s, np.where(flat + steps < 0.5, np.nan, flat + steps))
     for k in range(int(np.nanmax(steps, initial=0.0))):
         total += np.where(k < steps, (flat + k) ** -s, 0.0)
+    total[(flat <= 0) & (flat == np.floor(flat)) & np.isfinite(flat)] = np.inf
     return (-1.0) ** s * math.factorial(n) * total.reshape(x.shape)
 
 

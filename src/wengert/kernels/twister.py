@@ -1,8 +1,8 @@
 """Many words of NumPy's Mersenne Twister at once.
 
-The generator of Matsumoto and Nishimura (1998) as a kernel: it takes the state of NumPy's, makes
-the words that NumPy would make, and gives the state back. NumPy makes one word after the other;
-here eight or more are made together, for each needs only words that are far behind.
+The generator of Matsumoto and Nishimura (1998) as a kernel, which works on the state of NumPy's
+and makes the words that NumPy would make. NumPy makes one word after the other; here eight or more
+are made together, for each needs only words that are far behind.
 """
 
 from __future__ import annotations
@@ -11,10 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from wengert.kernels._jit import CHUNK, available, kernel
-from wengert.kernels._jit.builtins import at, i32, i32s, i64, i64s, inline
-
-_WORDS = 624
+from wengert.kernels._jit import CHUNK, LARGE, Kernel, available, kernel
+from wengert.kernels._jit.builtins import (
+    at,
+    bits,
+    bits64,
+    f32,
+    f64,
+    i32,
+    i32s,
+    i64,
+    i64s,
+    inline,
+)
 
 
 @inline
@@ -34,8 +43,9 @@ def _tempered(word: i32) -> i32:
 
 
 @kernel
-def _fill(state: i32s, out: i32s, place: i64, size: i64, start: i64, stop: i64) -> None:
-    # One stream: the state holds 624 words, of which those from `place` on are still to come.
+def _fill(state: i32s, out: i32s, size: i64, start: i64, stop: i64) -> None:
+    # One stream: the state holds 624 words, and the place of the first that is still to come.
+    place = i64(state[624])
     done = 0
     while done < size:
         if place == 624:
@@ -53,26 +63,65 @@ def _fill(state: i32s, out: i32s, place: i64, size: i64, start: i64, stop: i64) 
             target[i] = _tempered(source[i])
         place = place + count
         done = done + count
+    state[624] = i32(place)
+
+
+@inline
+def _pair(pairs: i64s, i: i64) -> i64:
+    """The first word of a pair is the high one."""
+    return (pairs[i] << 32) | ((pairs[i] >> 32) & 4294967295)
 
 
 @kernel
 def _swap(pairs: i64s, start: i64, stop: i64) -> None:
-    # The first word of a pair is the high one.
     for i in range(start, stop):
-        pairs[i] = (pairs[i] << 32) | ((pairs[i] >> 32) & 4294967295)
+        pairs[i] = _pair(pairs, i)
 
 
-def fill(bits: Any, out: np.ndarray) -> bool:
-    """Fill a large array of uint32, or uint64 from two words each; False if it cannot be done."""
+@kernel
+def _singles(words: i32s, start: i64, stop: i64) -> None:
+    """In place of words, floats in [0, 1)."""
+    for i in range(start, stop):
+        words[i] = bits(f32(words[i] & 16777215) * 5.9604644775390625e-08)
+
+
+@kernel
+def _doubles(pairs: i64s, start: i64, stop: i64) -> None:
+    for i in range(start, stop):
+        pairs[i] = bits64(f64(_pair(pairs, i) & 9007199254740991) * 1.1102230246251565e-16)
+
+
+@kernel
+def _shuffle(order: i64s, ahead: i64s, start: i64, stop: i64) -> None:
+    for i in range(start, stop):
+        place = i + ahead[i]
+        element = order[i]
+        order[i] = order[place]
+        order[place] = element
+
+
+_AS: dict[Any, Kernel] = {np.uint64: _swap, np.float32: _singles, np.float64: _doubles}
+
+
+def drawn(state: np.ndarray, n: int, dtype: Any) -> np.ndarray | None:
+    """`n` words, pairs of words (uint64), or floats in [0, 1); None if it cannot be done.
+
+    Few are left to NumPy unless the kernels are there already: both draw the same. The state, 625
+    numbers, is that of the generator afterwards.
+    """
+    if (n < LARGE and "f32" not in vars(_fill)) or not available():
+        return None
+    out = np.empty(n, dtype)
+    words = out.view(np.uint32)
+    _fill.f32(state, words, words.size, 1, 1)
+    if dtype in _AS:
+        _AS[dtype].f32(out, n, CHUNK)
+    return out
+
+
+def shuffle(order: np.ndarray, ahead: np.ndarray) -> bool:
+    """Swap each of some int64 with the one that is so far ahead; False if it cannot be done."""
     if not available():
         return False
-    state = bits.state
-    key, place = state["state"]["key"], state["state"]["pos"]
-    words = out.view(np.uint32)
-    _fill.f32(key, words, place, words.size, 1, 1)
-    left = words.size - (_WORDS - place)
-    state["state"]["pos"] = (left - 1) % _WORDS + 1 if left > 0 else place + words.size
-    bits.state = state
-    if out.itemsize == 8:
-        _swap.f32(out, out.size, CHUNK)
+    _shuffle.f32(order, ahead, ahead.size, max(1, ahead.size))
     return True

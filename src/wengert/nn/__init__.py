@@ -2,6 +2,7 @@
 
 # ruff: noqa: F403 (each module's `__all__` says what it holds)
 
+from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
 from wengert.nn import attention as attention
@@ -29,6 +30,12 @@ __all__: list[str] = [
 if not TYPE_CHECKING:  # type checkers do not follow sums
     __all__ += modules.__all__
     __all__ += parameter.__all__
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("common_types", "grad"):  # loaded when first named
+        return _import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:

@@ -257,7 +257,9 @@ def binary_cross_entropy_with_logits(
     tensor([0.6931, 0.6931])
     """
     reduced = _reduction("binary_cross_entropy_with_logits", reduction)
-    return F.binary_cross_entropy_with_logits(input, target, weight, reduced, pos_weight)
+    return F.binary_cross_entropy_with_logits(
+        input, target, weight, reduction=reduced, pos_weight=pos_weight
+    )
 
 
 def kl_div(
@@ -270,7 +272,8 @@ def kl_div(
     tensor([0., 0.])
     """
     reduced = _reduction("kl_div", reduction)
-    losses = F.kl_div(input, target, "none", log_target)  # for "mean" it would warn
+    # For "mean" it would warn.
+    losses = F.kl_div(input, target, reduction="none", log_target=log_target)
     return losses if reduced == "none" else losses.mean() if reduced == "mean" else losses.sum()
 
 
@@ -285,7 +288,7 @@ def cosine_embedding_loss(
     tensor([2.])
     """
     reduced = _reduction("cosine_embedding_loss", reduction)
-    return F.cosine_embedding_loss(input1, input2, target, margin, reduced)
+    return F.cosine_embedding_loss(input1, input2, target, margin, reduction=reduced)
 
 
 def hinge_embedding_loss(

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from wengert import _storage
-from wengert._core import Tensor, caller, getframe, wrap
+from wengert._core import Tensor, caller, getframe, inferences, wrap
+from wengert._forks import uncut
+from wengert._inference import check_written
 from wengert._random import default_generator
 from wengert.autograd._mode import no_grad
 
@@ -132,6 +134,8 @@ def _truncated_by_rejection(
 
 
 def _write(tensor: Tensor, values: Any, name: str) -> Tensor:
+    if inferences:
+        check_written((tensor,), name)
     _storage.before_write(tensor._array)
     np.copyto(tensor._array, values, casting="unsafe")
     _storage.stamp(tensor._array, name, *caller(getframe(1)))
@@ -313,7 +317,8 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     flat = wrap(np.empty((rows, array.size // rows), array.dtype))
     matrix = normal_(flat, 0, 1, generator)._array
     wide = rows < matrix.shape[1]
-    q, r = np.linalg.qr(matrix.T if wide else matrix)
+    with uncut():
+        q, r = np.linalg.qr(matrix.T if wide else matrix)
     q = q * np.sign(np.diagonal(r))  # makes the distribution uniform
     return _write(tensor, ((q.T if wide else q) * gain).reshape(array.shape), "orthogonal_")
 

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor, cut_at, leaf_of, new
+from wengert._core import Tensor, cut_at, inferences, leaf_of, new
 from wengert._device import device as device_type
 from wengert._device import on_cpu
 from wengert._dtypes import canonical, defaults, inexact, of_numpy
 from wengert._dtypes import dtype as dtype_type
+from wengert._inference import check_differentiable, inherit, mark
 from wengert.autograd._errors import integer
 from wengert.kernels import layout
 
@@ -37,6 +38,8 @@ class Parameter(Tensor):
         self._array = np.empty(0, np.float32) if data is None else _array_of(data, "Parameter")
         self._edge = None
         self._cut = None if data is None else cut_at("Parameter()", data)
+        if inferences:
+            _take_mode(self, data, requires_grad)
         if requires_grad:
             if self._array.dtype not in inexact:
                 raise RuntimeError(integer(
@@ -86,6 +89,8 @@ class Buffer(Tensor):
         self._array = np.empty(0, np.float32) if data is None else _array_of(data, "Buffer")
         self._edge = None
         self._cut = None if data is None else cut_at("Buffer()", data)
+        if inferences:
+            _take_mode(self, data, False)
         self.persistent = persistent
         if data is not None and data._edge is not None:
             self._edge = leaf_of(self)
@@ -105,12 +110,24 @@ def _array_of(data: Any, name: str) -> np.ndarray:
     return data._array
 
 
+def _take_mode(self: Tensor, data: Tensor | None, requires_grad: bool) -> None:
+    """Have a new tensor be of the inference mode of its data, or of the one that is on."""
+    if data is None:
+        mark(self)
+        return
+    inherit(self, data)
+    if requires_grad:
+        check_differentiable(self)
+
+
 def _rebuild(cls: type[Parameter], array: np.ndarray, requires_grad: bool) -> Parameter:
     """A parameter around an array: what copies and pickles are made by."""
     self = new(cls)
     self._array = canonical(array)
     self._edge = leaf_of(self) if requires_grad else None
     self._cut = None
+    if inferences:
+        mark(self)
     return self
 
 

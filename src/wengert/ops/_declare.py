@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any, ParamSpec, Protocol
 
 from wengert._core import Node, Tensor, memory_of, shape_of
+from wengert._forks import cached_property
 from wengert.ops import _publish
 from wengert.ops._operands import Number, constant
 
@@ -63,6 +63,7 @@ class Op:
         jvp: its forward-mode derivative, where the kind does not say it.
         reference: the same from ordinary operations, for transforms that cannot use the forward.
         tensors: inputs that may not be Python numbers.
+        older: parameters that once stood among the inputs (see `_older`).
         scalar: the forward on single elements, as kernels are made of it (see `_fuse`): itself
             for those of kind "elementwise", None for others that do not declare it.
         function: what users call.
@@ -89,6 +90,7 @@ class Op:
         reference: Callable[..., Any] | None = None,
         shared: Rule | None = None,
         tensors: tuple[str, ...] = (),
+        older: tuple[str, ...] = (),
         scalar: Callable[..., Any] | None = None,
     ) -> None:
         self.name = forward.__name__
@@ -98,7 +100,7 @@ class Op:
         self.kind, self.rules = kind, rules
         self.aux, self.view, self.floats, self.mixed = aux, view, floats, mixed
         self.batch, self.jvp, self.reference, self.shared = batch, jvp, reference, shared
-        self.tensors = tensors
+        self.tensors, self.older = tensors, older
         self.layout = layout
         self.scalar = self.forward if scalar is None and kind == "elementwise" else scalar
         self.label = label or _label(self.name)
@@ -252,6 +254,7 @@ def elementwise(
     name: str | None = None,
     tensors: tuple[str, ...] = (),
     layout: Layout = "operands",
+    older: tuple[str, ...] = (),
     scalar: Callable[..., Any] | None = None,
     **rules: Rule | None,
 ) -> Declare:
@@ -259,16 +262,17 @@ def elementwise(
 
     With `ufunc` that is the forward, and the decorated body is its docstring alone. `name`,
     here and below, is the public function that an op of another name speaks for in errors.
-    `tensors` names the inputs that may not be Python numbers, as PyTorch has it, and `layout`
-    those that decide how the output lies in memory, where it is not all of them in order (a
-    forward that does not keep NumPy's order says so, too).
+    `tensors` names the inputs that may not be Python numbers, as PyTorch has it; `older` the
+    parameters that it once took among the inputs; and `layout` those that decide how the output
+    lies in memory, where it is not all of them in order (a forward that does not keep NumPy's
+    order says so, too).
     Batches and forward-mode derivatives follow from the kind, and kernels for large arrays from
     the forward and the rules; `scalar` is what they are made of where the forward cannot be read
     (see `_fuse`).
     """
     options = {
         "ufunc": ufunc, "floats": floats, "label": label, "name": name, "tensors": tensors,
-        "layout": layout, "scalar": scalar,
+        "layout": layout, "older": older, "scalar": scalar,
     }  # fmt: skip
     return _decorator("elementwise", rules, options)
 
@@ -310,6 +314,7 @@ def primitive(
     shared: Rule | None = None,
     label: str | None = None,
     name: str | None = None,
+    older: tuple[str, ...] = (),
     scalar: Callable[..., Any] | None = None,
     **rules: Rule | None,
 ) -> Declare:
@@ -322,10 +327,11 @@ def primitive(
     the rules are transposed. `shared` is a rule whose result other rules may read by that name:
     it is computed once for all of them. A rule that gives `shared` a default (None) keeps nothing
     for its sake, and has it where another rule needs it. An op that has one also has a `reference`.
-    `scalar` as for `multilinear`.
+    `older` as for `elementwise`, `scalar` as for `multilinear`.
     """
     options = {
         "aux": aux, "layout": layout, "floats": floats, "mixed": mixed, "batch": batch, "jvp": jvp,
-        "reference": reference, "shared": shared, "label": label, "name": name, "scalar": scalar,
+        "reference": reference, "shared": shared, "label": label, "name": name, "older": older,
+        "scalar": scalar,
     }  # fmt: skip
     return _decorator("primitive", rules, options)

@@ -30,7 +30,9 @@ _CHEAP = frozenset({
     np.logical_or, np.logical_xor,
 })  # fmt: skip
 # Where SciPy takes tens of nanoseconds for an element.
-_DEAR = frozenset({"digamma", "erf", "erfc", "erfinv", "gelu", "lgamma", "log_ndtr", "ndtr"})
+_DEAR = frozenset(
+    {"_polygamma", "digamma", "erf", "erfc", "erfinv", "gelu", "lgamma", "log_ndtr", "ndtr"}
+)
 _PLAIN = frozenset({bool, int, float, str, type(None)})
 _MOST_PLANS = 256
 _UNKNOWN: Any = object()

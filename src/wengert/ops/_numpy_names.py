@@ -12,9 +12,12 @@ import __future__
 
 from collections.abc import Iterable
 from functools import partial
-from threading import RLock
 from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wengert._forks import making
 
 if TYPE_CHECKING:
     import ast
@@ -63,6 +66,8 @@ def needed(defaults: Defaults) -> list[str]:
 def guard(name: str, defaults: Defaults) -> str:
     """The lines in front of a body; they do nothing where neither alias came.
 
+    They see to it as well that `keepdim` is a bool: a call ``x.sum(0, 1)`` means two dimensions.
+
     Args:
         name: of the function, for its errors.
         defaults: its arguments, in order.
@@ -71,12 +76,15 @@ def guard(name: str, defaults: Defaults) -> str:
     if not aliased:
         return ""
     tests = [f"{ALIASES[a]} is not None" for a in aliased] + [f"{r} is ..." for r in required]
+    if "keepdim" in aliased:
+        tests.append("(keepdim is not False and keepdim is not True)")
     lines = [
         f"if {' or '.join(tests)}:",
         "    import wengert.ops._numpy_names as _names",
         *[f"    {a} = _names.either({name!r}, {a!r}, {a}, {ALIASES[a]}, {_text(defaults[a])})"
           for a in aliased],
         *[f"    _names.given({name!r}, {r!r}, {r})" for r in required],
+        *[f"    _names.require_bool({name!r}, keepdim)" for a in aliased if a == "keepdim"],
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
 
@@ -103,12 +111,18 @@ def given(name: str, argument: str, value: Any) -> None:
         raise TypeError(f"{name}() missing 1 required positional argument: '{argument}'")
 
 
+def require_bool(name: str, keepdim: Any) -> None:
+    """TypeError for a `keepdim` that is a number."""
+    if not isinstance(keepdim, bool | np.bool_):
+        raise TypeError(
+            f"{name}(): argument 'keepdim' must be bool, not {type(keepdim).__name__}: it is"
+            f" {keepdim!r}. Several dimensions come in a tuple: dim=(0, 1)"
+        )
+
+
 def _stub(*args: Any, **kwargs: Any) -> Any:
     first: Any = "first call"  # a constant of each stub's own
     return first(args, kwargs)
-
-
-_compiling = RLock()
 
 
 def _defer(function: FunctionType) -> None:
@@ -126,7 +140,7 @@ def _defer(function: FunctionType) -> None:
 
 
 def _first_call(function: FunctionType, written: FunctionType, args: Any, kwargs: Any) -> Any:
-    with _compiling:
+    with making:
         if function.__code__.co_filename == _stub.__code__.co_filename:
             _compile(function, written)
     return function(*args, **kwargs)

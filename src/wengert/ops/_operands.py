@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wengert import _dtypes
-from wengert._core import Tensor, Tracer, memory_of, tensors, wrap
+from wengert._core import Tensor, Tracer, inferences, memory_of, tensors, wrap
 from wengert._dtypes import inexact
+from wengert._inference import inherit
+from wengert._storage import owner as _owner
 from wengert.kernels._jit import Written
 from wengert.kernels.shapes import unbroadcast
 
@@ -55,9 +57,17 @@ def foreign(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
         return op(operands(op, *inputs) if op.mixed and len(inputs) > 1 else inputs, params)
     if op.mixed and differ and len(inputs) > 1:
         inputs = tuple(operands(op, *inputs))
+    return _at_level(level, op, inputs, params)
+
+
+def _at_level(level: Any, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """A call with tracers among its inputs, on operands of one dtype."""
     if op.floats and not any(memory_of(x).dtype in inexact for x in inputs if _is_tensor(x)):
         inputs = tuple(to_float(*inputs))
-    return level.apply(op, inputs, params)
+    result = level.apply(op, inputs, params)
+    if op.view:
+        show(result, inputs[0])
+    return result
 
 
 def apply(function: Any, op: Op, inputs: Iterable[Any], params: Iterable[Any]) -> Any:
@@ -198,7 +208,18 @@ def _wrong_type(op: Op, inputs: tuple[Any, ...], x: Any) -> TypeError:
 
 
 def explain(op: Op, error: Exception, inputs: tuple[Any, ...]) -> Exception:
-    """The exception that PyTorch's users expect in the place of NumPy's."""
+    """The exception that PyTorch's users expect in the place of NumPy's, which is its cause.
+
+    Never its own cause: that would be a cycle, which keeps the frames of the call and all that
+    they hold.
+    """
+    explained = _explained(op, error, inputs)
+    if explained is not error:
+        explained.__cause__ = error
+    return explained
+
+
+def _explained(op: Op, error: Exception, inputs: tuple[Any, ...]) -> Exception:
     values = [x._array if isinstance(x, Tensor) else x for x in inputs]
     shapes = [v.shape for v in values if isinstance(v, np.ndarray)]
     if isinstance(error, np.exceptions.AxisError):
@@ -238,13 +259,16 @@ def _broadcast_message(name: str, shapes: list[tuple[int, ...]]) -> str | None:
 
 def show(view: Tensor, source: Any) -> None:
     """Note that `view` may show the memory of `source`, so that in-place writes reach both."""
-    if type(source) not in tensors:
-        return
     root = getattr(source, "_root", source)
-    base = root._array.base
-    owner = base if isinstance(base, np.ndarray) else root._array
-    if view._array.base is not owner and view._array is not root._array:
-        return  # the operation had to copy
+    if type(source) in tensors:
+        base = root._array.base
+        owner = base if isinstance(base, np.ndarray) else root._array
+        if view._array.base is not owner and view._array is not root._array:
+            return  # the operation had to copy
+    elif not _shown_by_tracer(view, source):
+        return
+    if inferences:
+        inherit(view, source)
     view._root = root
     views = getattr(root, "_views", None)
     if views is None:
@@ -267,6 +291,13 @@ def leave(tensor: Tensor) -> None:
         former._views, tensor._views = tensor._views, []
         for view in views:
             view._root = former
+
+
+def _shown_by_tracer(view: Any, source: Any) -> bool:
+    """Whether both are tracers of one level, and show the same memory."""
+    if not (isinstance(view, Tracer) and isinstance(source, Tracer)) or view is source:
+        return False
+    return view.level is source.level and _owner(memory_of(view)) is _owner(memory_of(source))
 
 
 def sum_to(g: Any, shape: tuple[int, ...]) -> Any:

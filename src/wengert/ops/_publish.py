@@ -14,17 +14,17 @@ import linecache
 from functools import partial
 from inspect import Parameter
 from textwrap import indent
-from threading import RLock
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wengert import _core
+from wengert import _core, _inference
 from wengert._dtypes import inexact
+from wengert._forks import making
 from wengert.kernels.layout import arranged, by_columns
-from wengert.ops import _fuse, _numpy_names, _operands, _snippets
-from wengert.ops._snippets import is_pair, required
+from wengert.ops import _fuse, _numpy_names, _older, _operands, _snippets
+from wengert.ops._mixing import is_pair, mixed_source, parameters_of, required, to_float_source
 
 if TYPE_CHECKING:
     from wengert.ops._declare import Op
@@ -40,7 +40,7 @@ def {name}({signature}):
     try:
         out{aux} = {compute}
     except Exception as error:
-        raise explain(op, error, ({inputs},)) from error
+        raise explain(op, error, ({inputs},))
     if type(out) is not ndarray:
         out = asarray(out)
 {arrange}\
@@ -68,6 +68,8 @@ RECORD = """\
     if site is None:
         result._edge = None
         result._cut = cut
+        if inferences:
+            mark(result)
         return result
     frame = getframe(1)
     code = frame.f_code
@@ -89,7 +91,18 @@ RECORD = """\
 NO_RECORD = """\
     result._edge = None
     result._cut = cut
+    if inferences:
+        mark(result)
     return result
+"""
+
+# What is computed from tensors of inference mode alone is not recorded; they are not saved.
+INFERENCE = """\
+    if inferences:
+        cut = unrecorded({called!r}, ({inputs},), ({saved}), ({slots}))
+        if cut is not None:
+            result._edge, result._cut = None, cut
+            return result
 """
 
 UNWRAP = """\
@@ -103,49 +116,6 @@ UNWRAP = """\
 
 UNWRAP_VALUE = """\
     v_{i} = {i}._array if type({i}) in tensors else {i}
-"""
-
-# Two inputs: a Python number takes its neighbour's dtype from a cache of 0-d arrays, where
-# 1 and 1+0j are one key. What is no number says whether there is enough for a kernel.
-MIXED_PAIR = """\
-    wide = v_{a}
-    known = 1
-    if v_{b} is {b}:
-{b_number}\
-    elif v_{a} is {a}:
-{a_number}\
-    elif v_{a}.dtype is not v_{b}.dtype:
-        return foreign(op, ({a}, {b}), {{{params}}})
-"""
-
-NUMBER = """\
-        if type({i}) is complex:
-            return foreign(op, ({inputs}), {{{params}}})
-        try:
-            v_{i} = constants[{i}, v_{other}.dtype]
-        except (KeyError, TypeError):
-            return foreign(op, ({inputs}), {{{params}}})
-        known = 2
-{wide}"""
-
-NO_NUMBER = """\
-        return foreign(op, ({inputs}), {{{params}}})
-"""
-
-MIXED_MANY = """\
-    if mixed(({values},)):
-        return foreign(op, ({inputs},), {{{params}}})
-"""
-
-# Inputs of several dtypes that stay as they are: only a tracer among Tensors is foreign.
-UNMIXED = """\
-    if ({foreign}) and traced(({inputs},)):
-        return foreign(op, ({inputs},), {{{params}}})
-"""
-
-TO_FLOAT = """\
-    if {no_edge} and v_{i}.dtype not in inexact:
-        return {name}(*to_float({inputs}){again})
 """
 
 PULLBACKS = """\
@@ -242,28 +212,28 @@ def apply_source(op: Op, layout: Layout) -> str:
     return APPLY.format(
         name=op.name,
         signature=_signature(op),
-        guard=indent(_numpy_names.guard(op.called, _defaults(op)), "    ")
-        if op.numpy_names
-        else "",
+        guard=_older.guard(op)
+        + (indent(_numpy_names.guard(op.called, _defaults(op)), "    ") if op.numpy_names else ""),
         unwrap="".join((UNWRAP if i in diff else UNWRAP_VALUE).format(i=i) for i in op.inputs),
         only_arrays=" and ".join(f"v_{i} is {i}" for i in op.inputs),
         all_arrays=" and ".join(f"isinstance({i}, array_like)" for i in required(op)),
         inputs=", ".join(op.inputs),
-        params=_given(op),
+        params=parameters_of(op),
         compute=_compute(op, "wide" if is_pair(op) else f"v_{op.inputs[0]}"),
         compute_arrays=_compute(op, f"v_{op.inputs[0]}"),
         first="[0]" if op.aux else "",
-        mixed=_mixed_source(op) + _to_float_source(op, no_edge or "True"),
+        mixed=mixed_source(op) + to_float_source(op, no_edge or "True"),
         aux="".join(f", {name}" for name in op.aux),
         arrange=_snippets.arrangement(op),
         view=f"    show(result, {op.inputs[0]})\n" if op.view else "",
         ask=ASK.format(no_edge=no_edge, cuts=_snippets.cuts(op))
         if diff
         else _snippets.cuts_here(op),
-        watch=WATCH.format(inputs=", ".join(op.inputs), params=_given(op)) if diff else "",
+        watch=WATCH.format(inputs=", ".join(op.inputs), params=parameters_of(op)) if diff else "",
         record=RECORD.format(
             edges="".join(f"    node.e_{i} = e_{i}\n" for i in diff),
-            saves="".join(f"    node.s_{n} = {_kept(layout, n)}\n" for n in layout.readers),
+            saves="".join(f"    node.s_{n} = {_kept(layout, n)}\n" for n in layout.readers)
+            + _inference_source(layout),
         )
         if diff
         else NO_RECORD,
@@ -279,7 +249,7 @@ def _signature(op: Op) -> str:
     starred = False
     for name, p in op.signature.parameters.items():
         if p.kind is Parameter.KEYWORD_ONLY and not starred:
-            parts += [*behind, "*"]
+            parts += [*behind, "*older" if op.older else "*"]
             starred = True
         if name in late:
             parts.append(f"{name}=...")
@@ -312,47 +282,22 @@ def _compute(op: Op, wide: str) -> str:
     return f"forward({_call(op)}) if {wide}.size < {least} else {fused}"
 
 
-def _given(op: Op) -> str:
-    """The parameters as the items of a dict."""
-    return ", ".join(f"{p!r}: {p}" for p in op.params)
-
-
-def _mixed_source(op: Op) -> str:
-    if len(op.inputs) < 2:
-        return ""
-    inputs = ", ".join(op.inputs)
-    if not op.mixed:
-        foreign = " or ".join(f"v_{i} is {i}" for i in op.inputs)
-        return UNMIXED.format(foreign=foreign, inputs=inputs, params=_given(op))
-    if is_pair(op):
-        a, b = op.inputs
-        given = {"inputs": inputs, "params": _given(op)}
-        numbers = {
-            f"{name}_number": (NO_NUMBER if i in op.tensors else NUMBER).format(
-                i=i, other=other, wide=f"        wide = v_{b}\n" if i == a else "", **given
-            )
-            for name, i, other in (("a", a, b), ("b", b, a))
-        }
-        return MIXED_PAIR.format(a=a, b=b, params=_given(op), **numbers)
-    values = ", ".join(f"v_{i}" for i in op.inputs)
-    return MIXED_MANY.format(values=values, inputs=inputs, params=_given(op))
-
-
-def _to_float_source(op: Op, no_edge: str) -> str:
-    if not op.floats:
-        return ""
-    again, inputs = "".join(f", {p}={p}" for p in op.params), ", ".join(op.inputs)
-    return TO_FLOAT.format(
-        name=op.name, no_edge=no_edge, i=op.inputs[0], inputs=inputs, again=again
-    )
-
-
 def _kept(layout: Layout, name: str) -> str:
     """What a node keeps under a name: nothing if no input whose rule reads it wants a gradient."""
     value, readers = layout.value(name), layout.readers[name]
     needed = len(layout.differentiable) > len(readers) and name not in layout.op.params
     condition = " or ".join(f"e_{i} is not None" for i in readers)
     return value + (f" if {condition} else None" if needed else "")
+
+
+def _inference_source(layout: Layout) -> str:
+    saved = [name for name in layout.readers if name in layout.op.inputs]
+    return INFERENCE.format(
+        called=layout.op.called,
+        inputs=", ".join(layout.op.inputs),
+        saved="".join(f"{name}, " for name in saved),
+        slots="".join(f"node.s_{name}, " for name in saved),
+    )
 
 
 def pullback_source(op: Op, layout: Layout) -> str:
@@ -499,14 +444,12 @@ def _stub(*args, **kwargs):  # type: ignore[no-untyped-def]
 
 
 _STUB = _stub.__code__
-# Entered again where an object that is finalized meanwhile computes something.
-_writing = RLock()
 
 
 def _first_call(op: Op, scope: dict[str, Any], args: Any, kwargs: Any) -> Any:
     """Write the op's functions, give the stub its real body, and call that."""
     function = scope["published"]
-    with _writing:
+    with making:  # entered again where an object that is finalized meanwhile computes something
         if function.__code__ is _STUB:
             _write(op, scope, function)
     return function(*args, **kwargs)
@@ -540,7 +483,7 @@ def _write(op: Op, scope: dict[str, Any], function: Any) -> None:
 
 _CORE_NAMES = (
     "Site", "Tensor", "tensors", "mode", "new", "tick", "getframe", "internal", "caller",
-    "cut_at", "plain", "added",
+    "cut_at", "plain", "added", "inferences",
 )  # fmt: skip
 _OPERAND_NAMES = ("foreign", "mixed", "traced", "to_float", "explain", "show", "sum_to")
 
@@ -552,6 +495,9 @@ _SCOPE: dict[str, Any] = {
     "ndarray": np.ndarray,
     "asarray": np.asarray,
     "inexact": inexact,
+    "reordered": _older.reordered,
+    "unrecorded": _inference.unrecorded,
+    "mark": _inference.mark,
     "watched": watched,
     **{n: getattr(_core, n) for n in _CORE_NAMES},
     **{n: getattr(_operands, n) for n in _OPERAND_NAMES},
@@ -559,6 +505,7 @@ _SCOPE: dict[str, Any] = {
 # Names that `apply` uses beside those of the op: no argument may hide one of them.
 TAKEN = frozenset({
     *_SCOPE, "op", "forward", "defaults", "constants", "Recorded",
-    "fused", "pull", "found", "wide", "known", "site", "cut", "error", "out", "result", "frame",
-    "code", "node", "type", "isinstance", "complex", "Exception", "KeyError", "TypeError",
+    "fused", "older", "pull", "found", "wide", "known", "ndim", "site", "cut", "error", "out",
+    "result", "frame", "code", "node", "type", "isinstance", "complex", "Exception", "KeyError",
+    "TypeError",
 })  # fmt: skip

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from inspect import Parameter
 from textwrap import indent
 from typing import TYPE_CHECKING
+
+from wengert.ops._mixing import is_pair, required
 
 if TYPE_CHECKING:
     from wengert.ops._declare import Op
 
 # How the result of an operation lies in memory. NumPy's order is PyTorch's for one array of up to
-# two dimensions, and for several of one; `known` says how many dimensions need no look.
+# two dimensions, and for several of one; `known` says how many dimensions need no look. What owns
+# its memory repeats nothing in it, and one such array has one order. `wide` is the first of two, or
+# the one beside a number.
 ARRANGE = {
     "one": """\
-    elif out.ndim > 2 and not v_{first}.flags.c_contiguous:
+    elif out.ndim > 2 and v_{first}.base is not None and not v_{first}.flags.c_contiguous:
         out = arranged(out, (v_{first},))
 """,
     "pair": """\
-    elif out.ndim > known and not (
-        v_{first}.flags.c_contiguous and (out.ndim < 3 or v_{last}.flags.c_contiguous)
+    elif (ndim := out.ndim) > known and not (
+        wide.flags.c_contiguous and (ndim < 3 or known > 1 or v_{last}.flags.c_contiguous)
     ):
         out = arranged(out, (v_{first}, v_{last}))
 """,
@@ -55,17 +58,6 @@ NEXT_CUT = """\
 if cut is None and v_{i} is not {i}:
     cut = {cut}
 """
-
-
-def required(op: Op) -> list[str]:
-    """Inputs without a default: those must be arrays when no Tensor came."""
-    parameters = op.signature.parameters
-    return [i for i in op.inputs if parameters[i].default is Parameter.empty]
-
-
-def is_pair(op: Op) -> bool:
-    """Whether an op has two inputs of one dtype, both of which have to be there."""
-    return op.mixed and len(op.inputs) == 2 and len(required(op)) == 2
 
 
 def arrangement(op: Op) -> str:

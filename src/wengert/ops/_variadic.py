@@ -25,12 +25,14 @@ from wengert._core import (
     caller,
     cut_from,
     getframe,
+    inferences,
     mode,
     new,
     tensors,
     tick,
     wrap,
 )
+from wengert._inference import unrecorded
 from wengert.kernels._jit import ARRAYS
 from wengert.ops._operands import cast, innermost, show
 
@@ -108,9 +110,11 @@ def of_list(
             result = wrap(out)
             site = mode.site
             if site is not None and any(e is not None for e in edges):
-                node = record(kind, edges, out.shape, site)
-                node.kept = kept
-                result._edge = node
+                result._cut = unrecorded(name, inputs) if inferences else None
+                if result._cut is None:
+                    node = record(kind, edges, out.shape, site)
+                    node.kept = kept
+                    result._edge = node
             else:
                 result._cut = cut_from(inputs)
             return result
@@ -209,6 +213,7 @@ class SeveralNode(Node):
     kept: Any
     shapes: list[tuple[int, ...]]
     rule: Callable[[list[Any], Any], Any]
+    part: type[Output]
 
     def pullback(self, g: Partial) -> tuple[Any, ...]:
         """The gradient of the input from those of the outputs; missing ones are zeros."""
@@ -252,8 +257,8 @@ def with_outputs(
 
     def declare(forward: Callable[..., tuple[list[Array], Any]]) -> Callable[..., Any]:
         body = {"__slots__": (), "called": forward.__name__.strip("_")}
-        whole = type(label, (SeveralNode,), body | {"rule": staticmethod(rule)})
-        part = type(label, (Output,), body)
+        whole: type[Any] = type(label, (SeveralNode,), body | {"rule": staticmethod(rule)})
+        whole.part = part = type(label, (Output,), body)
         op = SeveralOp(forward, whole, part, batch)
 
         @wraps(forward)
@@ -261,6 +266,8 @@ def with_outputs(
             if type(input) not in tensors:
                 if isinstance(input, Tracer):
                     several: tuple[Any, ...] = input.level.apply_several(op, input, params)
+                    for output in several:
+                        show(output, input)
                     return several
                 return tuple(forward(input, *params)[0])
             arrays, kept = forward(input._array, *params)
@@ -268,13 +275,14 @@ def with_outputs(
             for output in outputs:
                 show(output, input)
             site = mode.site
-            if site is not None and input._edge is not None:
+            cut = None if site is None or not inferences else unrecorded(forward.__name__, (input,))
+            if site is not None and input._edge is not None and cut is None:
                 node = record(whole, (input._edge,), input._array.shape, site)
                 node.kept, node.shapes = kept, [a.shape for a in arrays]
                 for k, output in enumerate(outputs):
                     output._edge = output_of(part, node, k, output._array.shape)
             else:
-                cut = cut_from((input,))
+                cut = cut or cut_from((input,))
                 for output in outputs:
                     output._cut = cut
             return outputs

@@ -9,7 +9,7 @@ import numpy as np
 from wengert._core import Tensor
 from wengert._dtypes import of_numpy
 from wengert.kernels.geometry import Geometry, Shape
-from wengert.ops._checks import require_kind
+from wengert.ops._checks import require_kind, typed_ints
 from wengert.ops.interpolate import area_taps, resample
 from wengert.ops.pool import (
     Ints,
@@ -28,20 +28,20 @@ from wengert.ops.shape import contiguous
 
 
 def _out_size(name: str, output_size: Any, size: Shape) -> Shape:
-    """The size asked for; None keeps that of the input."""
+    """The size asked for; in two and three dimensions None keeps that of the input."""
     n = len(size)
-    given = output_size if isinstance(output_size, tuple | list) else (output_size,) * n
-    if len(given) != n:
-        raise RuntimeError(f"{name}: output_size must be {n} numbers, got {tuple(given)}")
-    out = tuple(m if o is None else o for o, m in zip(given, size, strict=True))
-    if not all(isinstance(o, int | np.integer) for o in out):
-        raise TypeError(f"{name}(): argument 'output_size' must be tuple of ints, not {given}")
-    if min(out) < 0:
+    if n > 1 and isinstance(output_size, tuple | list) and len(output_size) == n:
+        output_size = [m if o is None else o for o, m in zip(output_size, size, strict=True)]
+    given = typed_ints(name, "output_size", output_size)
+    if len(given) != n and (n == 1 or isinstance(output_size, tuple | list)):
+        raise RuntimeError(f"{name}: output_size must be {n} numbers, got {given}")
+    given = given * (n // len(given))
+    if min(given) < 0:
         raise RuntimeError(
             f"{name}: elements of output_size must be greater than or equal to 0 but received"
-            f" {tuple(given)}"
+            f" {given}"
         )
-    return tuple(map(int, out))
+    return given
 
 
 def _even_windows(size: Shape, out: Shape) -> Windows | None:
@@ -54,12 +54,17 @@ def _even_windows(size: Shape, out: Shape) -> Windows | None:
 
 
 def _space_of(name: str, input: Tensor, n: int, output_size: Any) -> Shape:
+    """The spatial size of an input, of which as many dimensions may be empty as in PyTorch."""
     sizes = isinstance(output_size, tuple | list) and n > 1
-    if sizes and isinstance(input, Tensor) and len(input.shape) <= n:
+    if sizes and isinstance(input, Tensor) and len(input.shape) <= len(output_size):
         raise ValueError(
-            f"Input dimension should be at least {n + 1}: {name}() got shape {list(input.shape)}"
+            f"Input dimension should be at least {len(output_size) + 1}: {name}() got shape"
+            f" {list(input.shape)}"
         )
-    return space_of(name, input, n)
+    return space_of(name, input, n, range(-n, 0) if name in _OF_NO_CHANNELS else None)
+
+
+_OF_NO_CHANNELS = ("adaptive_avg_pool1d", "adaptive_avg_pool2d")
 
 
 def _adaptive_avg(name: str, n: int, input: Tensor, output_size: Any) -> Tensor:
@@ -108,6 +113,7 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
 def _adaptive_max(name: str, n: int, input: Tensor, output_size: Any, return_indices: bool) -> Any:
     size = _space_of(name, input, n, output_size)
     out = _out_size(name, output_size, size)
+    require_kind(name, input._array, "f")
     windows = _even_windows(size, out)
     input = contiguous(input) if n == 3 else input
     if windows is not None and not return_indices:
@@ -151,14 +157,20 @@ def _max_unpool(
     name: str, n: int, input: Tensor, indices: Tensor, kernel_size: Ints, stride: Any,
     padding: Ints, output_size: Any,
 ) -> Tensor:  # fmt: skip
-    size = space_of(name, input, n)
-    kernel = ints_of(name, "kernel_size", kernel_size, n)
-    pads = ints_of(name, "padding", padding, n)
-    steps = kernel if stride is None else ints_of(name, "stride", stride, n)
-    default = [
-        (m - 1) * s + k - 2 * p for m, s, k, p in zip(size, steps, kernel, pads, strict=True)
-    ]
-    out = _unpooled_size(output_size, default, steps)
+    stride = kernel_size if stride is None else stride
+    named = (("kernel_size", kernel_size), ("stride", stride), ("padding", padding))
+    kernel, strides, padded = (
+        (value,) * n if isinstance(value, int) else typed_ints(name, what, value)
+        for what, value in named
+    )
+    size = input.shape[input.ndim - n :]
+    out = _unpooled_size(n, size, kernel, strides, padded, output_size)
+    space_of(name, input, n)
+    if n == 3:  # whose stride and padding PyTorch reads once more
+        for what, value in named[1:]:
+            ints_of(name, what, value, n)
+        if min(strides) < 1:
+            raise RuntimeError(f"strides should be greater than zero, but got stride: {strides}")
     index = indices._array
     if index.dtype != np.int64:
         kind = of_numpy[index.dtype].short
@@ -171,20 +183,37 @@ def _max_unpool(
     return unpool(input, indices, out)
 
 
-def _unpooled_size(output_size: Any, default: list[int], steps: Shape) -> Shape:
-    if output_size is None:
-        return tuple(default)
-    n = len(default)
-    out = tuple(output_size)
-    if len(out) not in (n, n + 1, n + 2):
-        raise ValueError(f"output_size should be a sequence of {n} numbers, but got {out}")
-    out = out[-n:]
-    for d, (o, m, s) in enumerate(zip(out, default, steps, strict=True)):
-        if not m - s < o < m + s:
-            raise ValueError(
-                f'invalid output_size "{out}" (dim {d} must be between {m - s} and {m + s})'
-            )
-    return out
+def _unpooled_size(
+    n: int, size: Shape, kernel: Shape, stride: Shape, padding: Shape, output_size: Any
+) -> Shape:
+    """The size asked for, which must be near that of which windows make the input's size.
+
+    As in PyTorch a kernel says how many dimensions there are, and errors are of as many classes.
+    """
+    if len(kernel) > min(len(size), len(stride), len(padding)):
+        raise IndexError(
+            f"max_unpool{n}d(): kernel_size has {len(kernel)} numbers, stride {len(stride)},"
+            f" padding {len(padding)}, and the input {len(size)} dimensions"
+        )
+    default = [
+        (m - 1) * s + k - 2 * p for m, s, k, p in zip(size, stride, kernel, padding, strict=False)
+    ]
+    out = default
+    if output_size is not None:
+        out = list(output_size)
+        out = out[2:] if len(out) == len(default) + 2 else out
+        if len(out) != len(default):
+            raise ValueError(f"output_size should be a sequence of {n} numbers, but got {out}")
+        for d, (o, m, s) in enumerate(zip(out, default, stride, strict=False)):
+            if not m - s < o < m + s:
+                raise ValueError(
+                    f'invalid output_size "{out}" (dim {d} must be between {m - s} and {m + s})'
+                )
+    if len(out) != n:
+        raise RuntimeError(f"There should be exactly {n} elements in output_size, but got {out}")
+    if min(out) < 0:
+        raise ValueError(f"max_unpooling: output_size must be non-negative, but got {out}")
+    return tuple(map(int, out))
 
 
 def max_unpool1d(

@@ -10,6 +10,7 @@ from wengert import _dtypes
 from wengert._core import Tensor, wrap
 from wengert.ops._checks import not_implemented, require_kind
 from wengert.ops._declare import Value, elementwise
+from wengert.ops._older import reordered
 from wengert.ops._operands import constant
 from wengert.ops.complexes import conj
 from wengert.ops.rounding import no_slope, sgn
@@ -20,13 +21,15 @@ def _add(input: Value, other: Value) -> Value:
     """`add` without `alpha`, the operator ``+``."""
 
 
-def add(input: Tensor, other: Any, *, alpha: complex = 1) -> Tensor:
+def add(input: Tensor, other: Any, *older: Any, alpha: complex = 1) -> Tensor:
     """``input + alpha * other``, element by element, with broadcasting.
 
     >>> import wengert
     >>> wengert.add(wengert.tensor([1.0, 2.0]), wengert.tensor([10.0]), alpha=2)
     tensor([21., 22.])
     """
+    if older:
+        return reordered(add, (input, other, *older), {"alpha": alpha})
     if alpha == 1 and type(alpha) is int:
         return _add(input, other)
     return _add(input, _scaled(input, other, alpha))
@@ -70,13 +73,15 @@ def _sub(input: Value, other: Value) -> Value:
         ) from None
 
 
-def sub(input: Tensor, other: Any, *, alpha: complex = 1) -> Tensor:
+def sub(input: Tensor, other: Any, *older: Any, alpha: complex = 1) -> Tensor:
     """``input - alpha * other``, element by element, with broadcasting.
 
     >>> import wengert
     >>> wengert.sub(wengert.tensor([1.0, 2.0]), 3.0)
     tensor([-2., -1.])
     """
+    if older:
+        return reordered(sub, (input, other, *older), {"alpha": alpha})
     if alpha == 1 and type(alpha) is int:
         return _sub(input, other)
     return _sub(input, _scaled(input, other, alpha))
@@ -131,11 +136,26 @@ def _require_nonzero(divisor: np.ndarray) -> None:
         raise RuntimeError("ZeroDivisionError")
 
 
+def _floored(input: Value, other: Value) -> Value:
+    """The floor of a quotient of floats: from what it leaves, which is exact."""
+    rest = np.fmod(input, other)
+    quotient = (input - rest) / other
+    quotient = np.where(
+        (rest != 0) & ((rest < 0) ^ (other < 0)), quotient - np.float32(1), quotient
+    )
+    near = np.floor(quotient)
+    near = np.where(quotient - near > 0.5, near + np.float32(1), near)
+    plain = input / other
+    near = np.where(quotient != 0, near, np.copysign(np.float32(0), plain))
+    return np.where(other == 0, plain, near)
+
+
 @elementwise(
     input=lambda g: no_slope(g),
     other=lambda g: no_slope(g),
     label="DivBackward2",
     name="floor_divide",
+    scalar=_floored,
 )
 def _div_floor(input: Value, other: Value) -> Value:
     if input.dtype.kind in "bc":
@@ -207,7 +227,10 @@ def remainder(input: Value, other: Value) -> Value:
     if input.dtype.kind in "bc":
         raise not_implemented("remainder_cpu", input)
     _require_nonzero(other)
-    return np.remainder(input, other)
+    if input.dtype.kind != "f":
+        return np.remainder(input, other)
+    rest = np.fmod(input, other)
+    return np.where((rest != 0) & ((rest < 0) ^ (other < 0)), rest + other, rest)
 
 
 @elementwise(
@@ -288,6 +311,7 @@ absolute = abs
 
 
 @elementwise(
+    older=("value",),
     input=lambda g: g,
     tensor1=lambda g, tensor2, value: g * conj(tensor2 * value),
     tensor2=lambda g, tensor1, value: g * conj(tensor1 * value),
@@ -304,6 +328,7 @@ def addcmul(input: Value, tensor1: Value, tensor2: Value, *, value: complex = 1)
 
 
 @elementwise(
+    older=("value",),
     input=lambda g: g,
     tensor1=lambda g, tensor2, value: g * conj(value / tensor2),
     tensor2=lambda g, tensor1, tensor2, value: -g * conj(tensor1 * value / (tensor2 * tensor2)),

@@ -9,7 +9,8 @@ from wengert.ops.rounding import sign
 
 
 def _slope(input: Value, out: Value, kind: str, order: int) -> Value:
-    below, above = bessel(input, kind, abs(order - 1)), bessel(input, kind, order + 1)
+    above = bessel(input, kind, order + 1)
+    below = above if order == 0 else bessel(input, kind, order - 1)
     if kind in ("j", "y"):
         # Of order -1 they are those of order 1 with the other sign.
         return -above if order == 0 else (below - above) * 0.5
@@ -21,11 +22,23 @@ def _slope(input: Value, out: Value, kind: str, order: int) -> Value:
     return -mean if kind == "k" else out - mean
 
 
+# Those that kernels have, and the nanoseconds that an element takes there.
+_SCALAR, _WORK = {("i", 0): "i0", ("i", 1): "i1", ("ie", 0): "i0e", ("ie", 1): "i1e"}, 4.0
+
+
+def _scalar_bessel(input: Value, kind: str, order: int) -> Value:
+    name = _SCALAR.get((kind, order))
+    if name is None:
+        raise NotImplementedError(f"no kernel has the Bessel function {kind}{order}")
+    return input.call(name, _WORK)
+
+
 @elementwise(
     floats=True,
     input=lambda g, input, out, kind, order: g * _slope(input, out, kind, order),
     label="BesselBackward0",
     name="i0",
+    scalar=_scalar_bessel,
 )
 def bessel(input: Value, kind: str, order: int) -> Value:
     """The kinds are those of `kernels.bessel`."""

@@ -6,12 +6,14 @@ import numpy as np
 
 from wengert import _dtypes
 from wengert._core import Tensor
+from wengert.kernels.precision import HALF, converted
 from wengert.ops._batching import leading
 from wengert.ops._declare import Value, elementwise, multilinear
 
 
 @multilinear(
-    input=lambda g, source: _back(g, source),
+    # `to` tells whoever asks a node for its dtype.
+    input=lambda g, source, to: _back(g, source),
     batch=leading,
     label="ToCopyBackward0",
     name="to",
@@ -19,6 +21,8 @@ from wengert.ops._declare import Value, elementwise, multilinear
 )
 def _cast(input: Value, to: np.dtype, source: np.dtype) -> Value:
     with np.errstate(all="ignore"):  # out-of-range values convert as C does
+        if input.dtype in HALF or to in HALF:
+            return converted(input, to)
         return input.astype(to)
 
 

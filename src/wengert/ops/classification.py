@@ -21,7 +21,7 @@ from wengert.ops._declare import Value, multilinear, primitive
 from wengert.ops._variadic import require_tensor
 from wengert.ops.casting import convert
 from wengert.ops.indexing import index_select
-from wengert.ops.loss import check_reduction, reduced
+from wengert.ops.loss import check_reduction, older_reduction, reduced
 from wengert.ops.selection import where
 from wengert.ops.shape import reshape
 from wengert.ops.softmax import log_softmax, softmax
@@ -246,8 +246,8 @@ def _index_loss(
 
 
 def nll_loss(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100,
-    reduction: str = "mean",
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+    ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
     """Minus the log-probability, in `input` (batch, class, ...), of each class in `target`.
 
@@ -259,6 +259,8 @@ def nll_loss(
     >>> wengert.nn.functional.nll_loss(logs, wengert.tensor([1, 0]))
     tensor(2.5000)
     """
+    if size_average is not None or reduce is not None:
+        reduction = older_reduction(size_average, reduce)
     require_tensor("nll_loss", "input", input)
     require_tensor("nll_loss", "target", target, 2)
 
@@ -269,8 +271,9 @@ def nll_loss(
 
 
 def cross_entropy(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100,
-    reduction: str = "mean", label_smoothing: float = 0.0,
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+    ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean", label_smoothing:
+    float = 0.0,
 ) -> Tensor:  # fmt: skip
     """Cross entropy of softmax(`input`) (batch, class, ...) against `target`.
 
@@ -282,6 +285,8 @@ def cross_entropy(
     >>> wengert.nn.functional.cross_entropy(scores, wengert.tensor([0]))
     tensor(0.2395)
     """
+    if size_average is not None or reduce is not None:
+        reduction = older_reduction(size_average, reduce)
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     for what, x in (("input", input), ("target", target)):
@@ -343,7 +348,7 @@ def _smoothed(
 ) -> Tensor:  # fmt: skip
     """Between the loss of the class and the weighted losses of all classes."""
     logs = log_softmax(input, 0 if input._array.ndim == 1 else 1)
-    sharp = nll_loss(logs, target, weight, ignore_index, reduction)
+    sharp = nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
     index, share, axis = _indices(input, target, weight, ignore_index)
     shape = logs._array.shape
     spread = logs * _class_weights(weight, len(shape), axis)
@@ -360,7 +365,7 @@ def _smoothed(
 
 def multi_margin_loss(
     input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
-    reduction: str = "mean",
+    size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
     """By how much other classes' scores come within `margin` of the target's, to the power `p`.
 
@@ -369,6 +374,8 @@ def multi_margin_loss(
     >>> wengert.nn.functional.multi_margin_loss(scores, wengert.tensor([0]))
     tensor(0.3500)
     """
+    if size_average is not None or reduce is not None:
+        reduction = older_reduction(size_average, reduce)
     require_tensor("multi_margin_loss", "input", input)
     require_tensor("multi_margin_loss", "target", target, 2)
     check_reduction(reduction)
@@ -394,7 +401,10 @@ def multi_margin_loss(
     return reduced(loss if input.ndim == 2 else loss.squeeze(0), reduction)
 
 
-def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
+def multilabel_margin_loss(
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:  # fmt: skip
     """By how much the scores of other classes come within 1 of those of each target class.
 
     `target` has the shape of `input`; in each row, class indices up to the first -1 count.
@@ -404,6 +414,8 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean
     >>> wengert.nn.functional.multilabel_margin_loss(scores, wengert.tensor([[0, -1, -1]]))
     tensor(0.4333)
     """
+    if size_average is not None or reduce is not None:
+        reduction = older_reduction(size_average, reduce)
     require_tensor("multilabel_margin_loss", "input", input)
     require_tensor("multilabel_margin_loss", "target", target, 2)
     check_reduction(reduction)

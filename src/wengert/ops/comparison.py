@@ -290,7 +290,17 @@ def equal(input: Tensor, other: Tensor) -> builtins.bool:
     _check_two("equal", input, other)
     if input._array.shape != other._array.shape:
         return False
+    a, b = input._array, other._array
+    if type(a) is np.ndarray is type(b) and a.flags.c_contiguous and b.flags.c_contiguous:
+        # The first of many elements decide, if they differ.
+        a, b = a.reshape(-1), b.reshape(-1)
+        starts = range(0, a.size, _SOME)
+        return builtins.all((a[k : k + _SOME] == b[k : k + _SOME]).all() for k in starts)
     return builtins.bool(eq(input, other)._array.all())
+
+
+# Elements that are compared before the next ones are looked at.
+_SOME = 1 << 15
 
 
 def _check_two(name: str, input: Any, other: Any) -> None:

@@ -20,6 +20,7 @@ from wengert.kernels.geometry import Geometry, Shape
 from wengert.kernels.layout import as_images
 from wengert.kernels.precision import narrowed, widened
 from wengert.ops._batching import Batch, Rule, folded
+from wengert.ops._checks import typed_ints
 from wengert.ops._declare import Value, multilinear, primitive
 from wengert.ops.complexes import conj
 from wengert.ops.expansion import expand
@@ -227,15 +228,13 @@ def _convolution_weight(grad: Value, input: Value, kernel: Shape, geometry: Geom
 
 def _ints(name: str, what: str, value: Ints, n: int) -> Shape:
     """One integer per spatial dimension."""
-    given = tuple(value) if isinstance(value, tuple | list) else (value,)
-    if not all(isinstance(v, int | np.integer) for v in given):
-        raise TypeError(f"{name}(): argument {what!r} must be tuple of ints, not {value!r}")
+    given = typed_ints(name, what, value)
     if len(given) not in (1, n):
         raise RuntimeError(
             f"expected {what} to be a single integer value or a list of {n} values to match"
             f" the convolution dimensions, but got {what}={list(given)}"
         )
-    return tuple(map(int, given)) * (n // len(given))
+    return given * (n // len(given))
 
 
 def _padding(name: str, padding: Ints | str, n: int, reach: Shape) -> tuple[tuple[int, int], ...]:
@@ -252,8 +251,17 @@ def _padding(name: str, padding: Ints | str, n: int, reach: Shape) -> tuple[tupl
     return tuple((p, p) for p in pads)
 
 
-@lru_cache(maxsize=1024)
 def _geometry(
+    name: str, kernel: Shape, stride: Ints, padding: Ints | str, dilation: Ints, groups: int
+) -> Geometry:
+    # Here, and not behind the cache: to that True and 2.0 are 1 and 2.
+    pads = padding if isinstance(padding, str) else typed_ints(name, "padding", padding)
+    steps, spaces = typed_ints(name, "stride", stride), typed_ints(name, "dilation", dilation)
+    return _checked_geometry(name, kernel, steps, pads, spaces, groups)
+
+
+@lru_cache(maxsize=1024)
+def _checked_geometry(
     name: str, kernel: Shape, stride: Ints, padding: Ints | str, dilation: Ints, groups: int
 ) -> Geometry:
     n = len(kernel)
@@ -268,15 +276,13 @@ def _geometry(
     return Geometry(steps, _padding(name, padding, n, reach), spaces, groups)
 
 
-def _hashable(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
-
-
 def _check(name: str, n: int, input: Tensor, weight: Tensor, bias: Any, groups: int) -> None:
     """What holds for a convolution and its transpose alike."""
     for what, x in (("input", input), ("weight", weight), ("bias", bias)):
         if not isinstance(x, Tensor) and (x is not None or what != "bias"):
             raise TypeError(f"{name}(): argument {what!r} must be Tensor, not {type(x).__name__}")
+    if type(groups) is bool or not isinstance(groups, int | np.integer):
+        raise TypeError(f"{name}(): argument 'groups' must be int, not {type(groups).__name__}")
     x, w = input._array, weight._array
     if w.ndim != n + 2:
         raise RuntimeError(f"{name}(): expected {n + 2}D weight, but got size {list(w.shape)}")
@@ -327,12 +333,12 @@ def _convolve(
     shape = weight._array.shape
     _check_channels(f"Given groups={groups}", weight, input, n, shape[1] * groups)
     _check_bias("Given ", weight, bias, shape[0])
-    geometry = _geometry(
-        name, shape[2:], _hashable(stride), _hashable(padding), _hashable(dilation), groups
-    )
+    geometry = _geometry(name, shape[2:], stride, padding, dilation, groups)
     size = input._array.shape[-n:]
     if min(geometry.out_size(size, shape[2:])) <= 0:
         raise RuntimeError(_too_small(size, shape[2:], geometry))
+    if 0 in size or 0 in shape:
+        _check_space(name, input, weight, n)
     if input._array.ndim == n + 1:
         return _convolution(input.unsqueeze(0), weight, geometry, bias).squeeze(0)
     return _convolution(input, weight, geometry, bias)
@@ -372,9 +378,7 @@ def _fitting(
             f" input_size[1] == weight_size[1] * groups, got {list(size)}, {list(shape)} and"
             f" groups={groups}"
         )
-    geometry = _geometry(
-        name, shape[2:], _hashable(stride), _hashable(padding), _hashable(dilation), groups
-    )
+    geometry = _geometry(name, shape[2:], stride, padding, dilation, groups)
     out = (size[0], shape[0], *geometry.out_size(size[2:], shape[2:]))
     if given != out:
         raise RuntimeError(
@@ -404,19 +408,37 @@ def _convolve_transposed(
     shape = weight._array.shape
     _check_channels("Given transposed=1", weight, input, n, shape[0])
     _check_bias("Given transposed=1, ", weight, bias, shape[1] * groups)
-    geometry = _geometry(
-        name, shape[2:], _hashable(stride), _hashable(padding), _hashable(dilation), groups
-    )
+    geometry = _geometry(name, shape[2:], stride, padding, dilation, groups)
     extra = _ints(name, "output_padding", output_padding, n)
-    size = _transposed_size(input._array.shape[-n:], shape[2:], extra, geometry)
+    no_batch = input._array.ndim == n + 2 and not len(input._array)
+    size = _transposed_size(input._array.shape[-n:], shape[2:], extra, geometry, no_batch)
+    if 0 in input._array.shape or 0 in shape:
+        _check_space(name, input, weight, n)
     if input._array.ndim == n + 1:
         return _transposed_convolution(input.unsqueeze(0), weight, size, geometry, bias).squeeze(0)
     return _transposed_convolution(input, weight, size, geometry, bias)
 
 
-def _transposed_size(size: Shape, kernel: Shape, extra: Shape, geometry: Geometry) -> Shape:
+def _check_space(name: str, input: Tensor, weight: Tensor, n: int) -> None:
+    """Raise RuntimeError for a kernel of nothing, and for samples without space."""
+    if 0 in weight._array.shape[2:]:
+        raise RuntimeError(f"{name}(): weight of size {list(weight._array.shape)} has no elements")
+    shape = input._array.shape
+    if 0 in shape[-n:] and (len(shape) == n + 1 or shape[0]):
+        raise RuntimeError(
+            f"Only zero batch or zero channel inputs are supported, but got input shape:"
+            f" {list(shape)}"
+        )
+
+
+def _transposed_size(
+    size: Shape, kernel: Shape, extra: Shape, geometry: Geometry, no_batch: bool
+) -> Shape:
+    """The size of the output. As in PyTorch an empty batch may have any that is not negative."""
     stride, padding, dilation, _ = geometry
-    if any(not 0 <= e < max(s, d) for e, s, d in zip(extra, stride, dilation, strict=True)):
+    if not no_batch and any(
+        not 0 <= e < max(s, d) for e, s, d in zip(extra, stride, dilation, strict=True)
+    ):
         raise RuntimeError(
             "output padding must be smaller than either stride or dilation, but got"
             f" output_padding={list(extra)}, stride={list(stride)}, dilation={list(dilation)}"
@@ -427,7 +449,7 @@ def _transposed_size(size: Shape, kernel: Shape, extra: Shape, geometry: Geometr
             size, kernel, extra, stride, padding, dilation, strict=True
         )
     )
-    if min(out) <= 0:
+    if min(out) < (0 if no_batch else 1):
         raise RuntimeError(
             f"Given input size per channel: ({' x '.join(map(str, size))}). Calculated output"
             f" size per channel: ({' x '.join(map(str, out))}). Output size is too small"

@@ -1,4 +1,8 @@
-"""Connectionist temporal classification (Graves et al., 2006), by recorded operations."""
+"""Connectionist temporal classification (Graves et al., 2006).
+
+Kernels sum over all paths, forward and back; where a derivative is itself recorded, and in
+transforms, ordinary operations do.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor, Tracer, wrap
+from wengert import kernels
+from wengert._core import Tensor, Tracer, memory_of, shape_of, wrap
 from wengert.ops._batching import leading
 from wengert.ops._declare import Value, primitive
 from wengert.ops._variadic import require_tensor
+from wengert.ops.exponential import exp
 from wengert.ops.joining import stack
 from wengert.ops.loss import check_reduction
 from wengert.ops.padding import pad
-from wengert.ops.selection import where
+from wengert.ops.selection import keep, where
+from wengert.ops.shape import unsqueeze
 from wengert.ops.softmax import log_softmax, logsumexp
 
 # Stands for log(0): exp() of it is 0, and it may be added to without becoming nan.
@@ -94,23 +101,71 @@ def _outside(targets: Value, inputs: Value, places: int, dtype: np.dtype[Any]) -
     return np.where(ends, 0, _NEVER).astype(dtype)
 
 
-def _losses(scores: Tensor, skips: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
+def _forward(scores: Value, skips: Value, inputs: Value) -> list[Tensor]:
+    """Of each step the log-probabilities of all ways to its places, by ordinary operations."""
+    steps, _, places = shape_of(scores)
+    dtype = memory_of(scores).dtype
+    alpha = scores[0] + wrap(np.where(np.arange(places) < 2, 0, _NEVER).astype(dtype))
+    known = [alpha]
+    for t in range(1, steps):
+        skipped = pad(alpha, (2, -2), value=_NEVER) + skips
+        step = logsumexp(stack([alpha, pad(alpha, (1, -1), value=_NEVER), skipped]), 0) + scores[t]
+        alpha = where(unsqueeze(inputs > t, -1), step, alpha)
+        known.append(alpha)
+    return known
+
+
+def _total(alpha: Tensor, inputs: Value, targets: Value) -> Tensor:
+    """The log-probability of each sample's target."""
+    outside = _outside(targets, inputs, alpha.shape[-1], memory_of(alpha).dtype)
+    whole = logsumexp(alpha + outside, 1)
+    return whole.masked_fill((inputs == 0) & (targets == 0), 0.0)
+
+
+def _reference(scores: Value, skips: Value, inputs: Value, targets: Value) -> Value:
+    return -_total(_forward(scores, skips, inputs)[-1], inputs, targets)
+
+
+def _losses_vjp(g: Value, scores: Value, skips: Value, inputs: Value, targets: Value) -> Value:
+    given = g, scores, skips, inputs, targets
+    if not isinstance(g, Tensor) and not isinstance(scores, Tensor):
+        return kernels.ctc.slopes(*given)
+    g, scores, skips, inputs, targets = (x if isinstance(x, Tensor) else wrap(x) for x in given)
+    steps, _, places = shape_of(scores)
+    known = _forward(scores, skips, inputs)
+    total = _total(known[-1], inputs, targets)
+    ends = beta = _outside(targets, inputs, places, memory_of(scores).dtype)
+    slopes = []
+    for t in reversed(range(steps)):
+        if t < steps - 1:
+            after = beta + scores[t + 1]
+            skipped = pad(after + skips, (-2, 2), value=_NEVER)
+            step = logsumexp(stack([after, pad(after, (-1, 1), value=_NEVER), skipped]), 0)
+            beta = where(unsqueeze(inputs > t + 1, -1), step, ends)
+        some = (inputs > t) & (total > _NEVER / 2)
+        share = exp(known[t] + beta - unsqueeze(total, -1))
+        slopes.append(keep(-unsqueeze(g, -1) * share, unsqueeze(some, -1)))
+    return stack(slopes[::-1])
+
+
+@primitive(
+    scores=_losses_vjp,
+    skips=None,
+    inputs=None,
+    targets=None,
+    mixed=False,
+    reference=_reference,
+    label="CtcLossBackward0",
+    name="ctc_loss",
+)
+def _losses(scores: Value, skips: Value, inputs: Value, targets: Value) -> Value:
     """Minus the log-probability of each sample's target.
 
     `scores` (time, batch, place) are log-probabilities of the labels on the path: the target
     with blanks around each label. `skips` are 0 where a step may pass over a blank; `inputs`
     and `targets` are lengths.
     """
-    steps, _, places = scores.shape
-    dtype = scores._array.dtype
-    alpha = scores[0] + wrap(np.where(np.arange(places) < 2, 0, _NEVER).astype(dtype))
-    for t in range(1, steps):
-        from_before = pad(alpha, (1, -1), value=_NEVER)
-        skipped = pad(alpha, (2, -2), value=_NEVER) + skips
-        step = logsumexp(stack([alpha, from_before, skipped]), 0) + scores[t]
-        alpha = where((inputs > t).unsqueeze(1), step, alpha)
-    whole = logsumexp(alpha + _outside(targets, inputs, places, dtype), 1)
-    return -whole.masked_fill((inputs == 0) & (targets == 0), 0.0)
+    return kernels.ctc.losses(scores, skips, inputs, targets)
 
 
 def ctc_loss(

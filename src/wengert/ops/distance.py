@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from wengert._core import Tensor, wrap
+from wengert import kernels
+from wengert._core import Tensor
 from wengert._dtypes import FLOAT, of_numpy
+from wengert.ops._batching import leading
+from wengert.ops._declare import Value, multilinear, primitive
 from wengert.ops._variadic import require_tensor
-from wengert.ops.expansion import broadcast_tensors
-from wengert.ops.reduction import norm, vector_norm
+from wengert.ops.expansion import broadcast_shapes, broadcast_tensors, expand
+from wengert.ops.reduction import inverse_or_zero, norm, norm_vjp, sum_over, vector_norm
+from wengert.ops.rounding import no_slope
+from wengert.ops.shape import unsqueeze
 
 
 def pairwise_distance(
@@ -46,14 +49,56 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     return (x1 / lengths[0] * (x2 / lengths[1])).sum(dim)
 
 
+@primitive(
+    weight=lambda g, x1, x2: sum_over(g * x1, -1, True) - g @ x2.mT,
+    x1=lambda g, weight: g * sum_over(weight, -1, True),
+    x2=lambda g, weight: -(weight.mT @ g),
+    batch=leading,
+    name="cdist_backward",
+)
+def _weighed_differences(weight: Value, x1: Value, x2: Value) -> Value:
+    """For each row of `x1` the weighed sum of its differences from the rows of `x2`."""
+    return kernels.distance.weighed_differences(weight, x1, x2)
+
+
+def _distances_vjp(g: Value, x1: Value, x2: Value, out: Value, p: float) -> Value:
+    """The cotangent of `x1`."""
+    if p == 2:
+        return _weighed_differences(g * inverse_or_zero(out), x1, x2)
+    if p == 0:
+        return no_slope(x1)
+    if not isinstance(g, Tensor) and not isinstance(x1, Tensor) and not isinstance(x2, Tensor):
+        return kernels.distance.pullback(g, x1, x2, out, p)
+    differences = unsqueeze(x1, -2) - unsqueeze(x2, -3)
+    return sum_over(norm_vjp(g, differences, out, p, -1, False), -2, False)
+
+
+@primitive(
+    x1=_distances_vjp,
+    x2=lambda g, x1, x2, out, p: _distances_vjp(g.mT, x2, x1, out.mT, p),
+    batch=leading,
+    label="CdistBackward0",
+    name="cdist",
+)
+def _distances(x1: Value, x2: Value, p: float) -> Value:
+    return kernels.distance.distances(x1, x2, p)
+
+
+_MODES = (
+    "use_mm_for_euclid_dist_if_necessary",
+    "use_mm_for_euclid_dist",
+    "donot_use_mm_for_euclid_dist",
+)
+
+
 def cdist(
     x1: Tensor, x2: Tensor, p: float = 2.0,
     compute_mode: str = "use_mm_for_euclid_dist_if_necessary",
 ) -> Tensor:  # fmt: skip
     """The p-norm distances of all rows of `x1` (..., n, width) to those of `x2` (..., m, width).
 
-    All of `compute_mode` give the exact differences. Raises RuntimeError for shapes that do
-    not fit.
+    All of `compute_mode` take the differences themselves, which close points need, not products.
+    Raises RuntimeError for shapes that do not fit.
 
     >>> import wengert
     >>> wengert.cdist(wengert.tensor([[0., 0.]]), wengert.tensor([[3., 4.], [0., 1.]]))
@@ -63,7 +108,7 @@ def cdist(
     require_tensor("cdist", "x2", x2, 2)
     for name, x in (("X1", x1), ("X2", x2)):
         kind = of_numpy[x._array.dtype]
-        if kind.category < FLOAT:
+        if kind.category != FLOAT:
             raise RuntimeError(
                 f"cdist only supports floating-point dtypes, {name} got: {kind.short}"
             )
@@ -75,7 +120,43 @@ def cdist(
         )
     if p < 0:
         raise RuntimeError(f"cdist only supports non-negative p values, got {p}")
-    return norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
+    if compute_mode not in _MODES:
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
+    if x1.shape[:-2] != x2.shape[:-2]:
+        batch = broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
+        x1, x2 = (expand(x, (*batch, *x.shape[-2:])) for x in (x1, x2))
+    return _distances(x1, x2, float(p))
+
+
+@multilinear(
+    input=lambda g, input_shape: _placed_above(g, input_shape[-1]), batch=leading, name="pdist"
+)
+def _above(input: Value) -> Value:
+    """The elements above the diagonal of a matrix, row by row."""
+    return kernels.distance.above(input)
+
+
+@multilinear(input=lambda g: _above(g), batch=leading, name="pdist_backward")
+def _placed_above(input: Value, n: int) -> Value:
+    return kernels.distance.placed_above(input, n)
+
+
+def _pairs_vjp(g: Value, input: Value, out: Value, p: float) -> Value:
+    """The cotangent of the rows, each of which is the first and the second of pairs."""
+    n = input.shape[0]
+    square, far = _placed_above(g, n), _placed_above(out, n)
+    first = _distances_vjp(square, input, input, far, p)
+    return first + _distances_vjp(square.mT, input, input, far.mT, p)
+
+
+@primitive(
+    input=_pairs_vjp,
+    reference=lambda input, p: _above(_distances(input, input, p)),
+    label="PdistBackward0",
+    name="pdist",
+)
+def _pair_distances(input: Value, p: float) -> Value:
+    return kernels.distance.pair_distances(input, p)
 
 
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
@@ -90,8 +171,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
     if p < 0:
         raise RuntimeError(f"pdist only supports non-negative p values, got {p}")
-    first, second = (wrap(i) for i in np.triu_indices(input.shape[0], 1))
-    return norm(input[first] - input[second], p, -1)
+    return _pair_distances(input, float(p))
 
 
 __all__ = ["cdist", "cosine_similarity", "pairwise_distance", "pdist"]

@@ -49,7 +49,7 @@ def _eigh_vjp(g: Value, out: Value, A_shape: tuple[int, ...]) -> Value:
 
 @primitive(A=_eigh_vjp, batch=leading, label="LinalgEighBackward0", name="linalg.eigh")
 def _eigh(A: Value, uplo: Triangle) -> Value:
-    return joined(A.shape[:-2], *np.linalg.eigh(A, uplo))
+    return joined(A.shape[:-2], *kernels.factorizations.eigh(A, uplo))
 
 
 def _checked(A: Tensor, UPLO: str) -> Triangle:
@@ -73,7 +73,7 @@ def _eigvalsh_vjp(g: Value, A: Value, uplo: Triangle) -> Value:
 
 @primitive(A=_eigvalsh_vjp, batch=leading, label="LinalgEighBackward0", name="linalg.eigvalsh")
 def _eigvalsh(A: Value, uplo: Triangle) -> Value:
-    return np.linalg.eigvalsh(A, uplo)
+    return kernels.factorizations.eigvalsh(A, uplo)
 
 
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
@@ -131,7 +131,7 @@ def _eigvals_vjp(g: Value, A: Value, is_real: bool) -> Value:
 @primitive(A=_eigvals_vjp, batch=leading, label="LinalgEigvalsBackward0", name="linalg.eigvals")
 def _eigvals(A: Value, is_real: bool) -> Value:
     _refuse_nonfinite(A)
-    return np.linalg.eigvals(A).astype(np.result_type(A.dtype, np.complex64))
+    return kernels.factorizations.eigvals(A).astype(np.result_type(A.dtype, np.complex64))
 
 
 def eigvals(A: Tensor) -> Tensor:

@@ -8,7 +8,8 @@ import numpy as np
 
 from wengert import _storage, kernels
 from wengert._core import Tensor, Tracer, caller, getframe, memory_of, wrap
-from wengert._dtypes import of_numpy
+from wengert._dtypes import inexact, of_numpy
+from wengert._messages import warn
 from wengert.kernels.precision import narrowed, widened
 from wengert.ops._batching import Batch, leading
 from wengert.ops._declare import Value, multilinear, primitive
@@ -255,6 +256,10 @@ def _check_weights(weights: Tensor | None, input: Tensor, mode: str) -> None:
         )
 
 
+def _is_table(input: Any) -> bool:
+    return isinstance(input, Tensor) and input._array.dtype in inexact
+
+
 def embedding_bag(
     input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None,
     norm_type: float = 2, scale_grad_by_freq: bool = False, mode: str = "mean",
@@ -273,6 +278,13 @@ def embedding_bag(
     tensor([[ 3.,  5.],
             [10., 10.]])
     """
+    if _is_table(input) and isinstance(weight, Tensor) and weight._array.dtype == np.int64:
+        warn(
+            "Argument order of nn.functional.embedding_bag was changed. Usage"
+            " `embedding_bag(weight, input, ...)` is deprecated, and should now be"
+            " `embedding_bag(input, weight, ...)`."
+        )
+        input, weight = weight, input
     _check_index("embedding_bag", input, weight)
     _check_weights(per_sample_weights, input, mode)
     bag, bags = _bags(input, offsets, include_last_offset)

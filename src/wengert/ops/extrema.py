@@ -96,7 +96,7 @@ def picked(name: str, input: Tensor, indices: Tensor, dim: int, keepdim: bool) -
     return result
 
 
-@primitive(input=None, batch=over_one)
+@primitive(input=None, batch=over_one, layout="contiguous")
 def argmax(input: Value, dim: int | None = None, keepdim: bool = False) -> Value:
     """Index of the largest element along `dim`, or in the flattened tensor; the first of several.
 
@@ -107,7 +107,7 @@ def argmax(input: Value, dim: int | None = None, keepdim: bool = False) -> Value
     return kernels.selection.extreme_index(input, dim, keepdim, True, "argmax")
 
 
-@primitive(input=None, batch=over_one)
+@primitive(input=None, batch=over_one, layout="contiguous")
 def argmin(input: Value, dim: int | None = None, keepdim: bool = False) -> Value:
     """Index of the smallest element along `dim`, or in the flattened tensor; the first of several.
 
@@ -118,13 +118,13 @@ def argmin(input: Value, dim: int | None = None, keepdim: bool = False) -> Value
     return kernels.selection.extreme_index(input, dim, keepdim, False, "argmin")
 
 
-@primitive(input=None, batch=along("dim"), name="max")
+@primitive(input=None, batch=along("dim"), name="max", layout="contiguous")
 def _place_of_max(input: Value, dim: int, keepdim: bool) -> Value:
     """As argmax, for what `max` accepts (booleans as well)."""
     return kernels.selection.extreme_index(input, dim, keepdim, True, "max")
 
 
-@primitive(input=None, batch=along("dim"), name="min")
+@primitive(input=None, batch=along("dim"), name="min", layout="contiguous")
 def _place_of_min(input: Value, dim: int, keepdim: bool) -> Value:
     """As argmin, for what `min` accepts (booleans as well)."""
     return kernels.selection.extreme_index(input, dim, keepdim, False, "min")

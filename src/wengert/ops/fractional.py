@@ -29,19 +29,23 @@ def _fractional(
     if output_size is None and output_ratio is None:
         raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
     require_tensor(name, "input", input)
+    if input.ndim <= n and samples is None:
+        raise IndexError(
+            f"{name}(): Dimension out of range (expected a tensor of {n + 1} or {n + 2} dimensions,"
+            f" but got shape {list(input.shape)})"
+        )
     size = space_of(name, input, n)
     require_kind(name, memory_of(input), "f")
-    kernel = ints_of(name, "kernel_size", kernel_size, n)
+    kernel = _all_of(name, "kernel_size", kernel_size, n)
     if output_size is None:
-        ratio = output_ratio if isinstance(output_ratio, tuple | list) else (output_ratio,) * n
-        output_size = tuple([int(m * r) for m, r in zip(size, ratio, strict=True)])
-    out = ints_of(name, "output_size", output_size, n)
+        output_size = [int(m * r) for m, r in zip(size, _ratios(n, output_ratio), strict=True)]
+    out = _all_of(name, "output_size", output_size, n)
     for m, k, o in zip(size, kernel, out, strict=True):
         most = m if n == 2 else m - 1  # as in PyTorch
-        if o <= 0 or o + k - 1 > most:
+        if o < 0 or k < 1 or o + k - 1 > most:
             raise RuntimeError(
                 f"{name}(): pool size {k} too large relative to input size {m}: output_size is {o},"
-                f" and must be positive and at most {most - k + 1}"
+                f" and must be from 0 to {most - k + 1}, with a pool size of at least 1"
             )
     lead = shape_of(input)[:-n]
     samples = _starts(name, n, input, lead if len(lead) == 2 else (1, *lead), samples)
@@ -49,6 +53,29 @@ def _fractional(
         samples = samples.squeeze(0)
     indices = random_window_positions(input, samples, kernel, out)
     return take_positions(input, indices, n), indices
+
+
+def _all_of(name: str, what: str, value: Any, n: int) -> Shape:
+    """An integer, or as many as there are dimensions."""
+    if isinstance(value, tuple | list) and len(value) != n:
+        raise RuntimeError(
+            f"{name}: {what} must either be a single int or a tuple of {n} ints, got {tuple(value)}"
+        )
+    return ints_of(name, what, value, n)
+
+
+def _ratios(n: int, output_ratio: Any) -> Any:
+    """A ratio for each dimension; for two PyTorch's function takes no single one."""
+    if not isinstance(output_ratio, tuple | list):
+        if n == 2:
+            raise TypeError(
+                "fractional_max_pool2d(): argument 'output_ratio' must be tuple of floats, not"
+                f" {type(output_ratio).__name__}"
+            )
+        return (output_ratio,) * n
+    if len(output_ratio) < n:
+        raise IndexError(f"fractional_max_pool{n}d(): output_ratio has {len(output_ratio)} items")
+    return output_ratio[:n]
 
 
 def _starts(

@@ -167,8 +167,8 @@ def _axis(n: int, align_corners: bool, dtype: np.dtype[Any]) -> np.ndarray:
     """Coordinates of n elements: their centres, or with corners aligned from -1 to 1."""
     if n == 1:
         return np.zeros(1, dtype)
-    along = np.linspace(-1, 1, n, dtype=dtype)
-    return along if align_corners else along * dtype.type((n - 1) / n)
+    along = kernels.spacing.evenly(-1, 1, n, dtype.type)
+    return along if align_corners else along * dtype.type(n - 1) / dtype.type(n)
 
 
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:

@@ -105,7 +105,7 @@ def _filtered(
     last = np.minimum((centre + support + 0.5).astype(np.int64), size)
     index = first + np.arange(int((last - first).max()))[:, None]
     weight = np.where(index < last, shape((index - centre + 0.5) / stretch), 0.0)
-    return np.minimum(index, last - 1), weight / weight.sum(0)
+    return np.where(index < last, index, -1), weight / weight.sum(0)
 
 
 def _triangle(x: np.ndarray) -> np.ndarray:
@@ -116,7 +116,7 @@ def _area(size: int, out: int) -> tuple[Positions, np.ndarray]:
     low, high = np.array(kernels.pool.region_bounds(size, out), np.int64).reshape(-1, 2).T
     index = low + np.arange(int((high - low).max(initial=1)))[:, None]
     weight = (index < high) / (high - low)
-    return np.minimum(index, high - 1), weight
+    return np.where(index < high, index, -1), weight
 
 
 @lru_cache(maxsize=512)

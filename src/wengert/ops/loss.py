@@ -11,6 +11,7 @@ import numpy as np
 from wengert import _dtypes
 from wengert._core import Tensor, memory_of
 from wengert._dtypes import of_numpy
+from wengert._messages import warn
 from wengert.ops._checks import require_kind
 from wengert.ops._declare import Value, elementwise
 from wengert.ops._variadic import require_tensor
@@ -25,6 +26,16 @@ def check_reduction(reduction: str) -> None:
     """Raise ValueError unless it is none, mean or sum."""
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not a valid value for reduction: none, mean or sum")
+
+
+def older_reduction(size_average: bool | None, reduce: bool | None) -> str:
+    """What the two arguments say that `reduction` has replaced; warns of them."""
+    reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
+    warn(
+        "size_average and reduce args will be deprecated, please use"
+        f" reduction='{reduction}' instead."
+    )
+    return reduction
 
 
 def reduced(loss: Tensor, reduction: str) -> Tensor:
@@ -71,8 +82,9 @@ def _squared_error(input: Value, target: Value) -> Value:
 
 
 def mse_loss(
-    input: Tensor, target: Tensor, reduction: str = "mean", weight: Tensor | None = None
-) -> Tensor:
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean", weight: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """The mean, sum or tensor of squared differences.
 
     Warns where the shapes differ, for then they are broadcast.
@@ -81,6 +93,8 @@ def mse_loss(
     >>> wengert.nn.functional.mse_loss(wengert.tensor([1., 2.]), wengert.tensor([1., 4.]))
     tensor(2.)
     """
+    if size_average is not None or reduce is not None:
+        reduction = older_reduction(size_average, reduce)
     require_tensor("mse_loss", "input", input)
     require_tensor("mse_loss", "target", target, 2)
     _warn_of_broadcast(input, target)
@@ -88,14 +102,17 @@ def mse_loss(
 
 
 def l1_loss(
-    input: Tensor, target: Tensor, reduction: str = "mean", weight: Tensor | None = None
-) -> Tensor:
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean", weight: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """The mean, sum or tensor of absolute differences.
 
     >>> import wengert
     >>> wengert.nn.functional.l1_loss(wengert.tensor([1., 2.]), wengert.tensor([1., 4.]))
     tensor(1.)
     """
+    if size_average is not None or reduce is not None:
+        reduction = older_reduction(size_average, reduce)
     require_tensor("l1_loss", "input", input)
     require_tensor("l1_loss", "target", target, 2)
     _warn_of_broadcast(input, target)
@@ -147,20 +164,23 @@ def huber_loss(
 
 
 def smooth_l1_loss(
-    input: Tensor, target: Tensor, reduction: str = "mean", beta: float = 1.0
-) -> Tensor:
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean", beta: float = 1.0,
+) -> Tensor:  # fmt: skip
     """Absolute differences, rounded off to a parabola below `beta`.
 
     >>> import wengert
     >>> wengert.nn.functional.smooth_l1_loss(wengert.tensor([0., 3.]), wengert.tensor([1., 0.]))
     tensor(1.5000)
     """
+    if size_average is not None or reduce is not None:
+        reduction = older_reduction(size_average, reduce)
     require_tensor("smooth_l1_loss", "input", input)
     require_tensor("smooth_l1_loss", "target", target, 2)
     if beta < 0:
         raise RuntimeError(f"smooth_l1_loss does not support negative values for beta: {beta}")
     if beta == 0:
-        return l1_loss(input, target, reduction)
+        return l1_loss(input, target, reduction=reduction)
     _warn_of_broadcast(input, target)
     loss = reduced(_huber(input, target, beta), reduction)
     return loss if beta == 1 else loss / beta
@@ -186,8 +206,9 @@ def _binary_cross_entropy(input: Value, target: Value) -> Value:
 
 
 def binary_cross_entropy(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = "mean"
-) -> Tensor:
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+    reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
     """Cross entropy of probabilities `input` against `target`, both in [0, 1].
 
     Logarithms are bounded by -100. Raises ValueError where the shapes differ, RuntimeError for
@@ -198,6 +219,8 @@ def binary_cross_entropy(
     >>> wengert.nn.functional.binary_cross_entropy(p, t)
     tensor(0.4904)
     """
+    if size_average is not None or reduce is not None:
+        reduction = older_reduction(size_average, reduce)
     require_tensor("binary_cross_entropy", "input", input)
     require_tensor("binary_cross_entropy", "target", target, 2)
     check_reduction(reduction)
@@ -232,8 +255,8 @@ def _logits_loss(input: Value, target: Value) -> Value:
 
 
 def binary_cross_entropy_with_logits(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = "mean",
-    pos_weight: Tensor | None = None,
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+    reduce: bool | None = None, reduction: str = "mean", pos_weight: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """Cross entropy of sigmoid(`input`) against `target`, stable for large scores.
 
@@ -244,6 +267,8 @@ def binary_cross_entropy_with_logits(
     >>> wengert.nn.functional.binary_cross_entropy_with_logits(x, t)
     tensor(0.4100)
     """
+    if size_average is not None or reduce is not None:
+        reduction = older_reduction(size_average, reduce)
     require_tensor("binary_cross_entropy_with_logits", "input", input)
     require_tensor("binary_cross_entropy_with_logits", "target", target, 2)
     check_reduction(reduction)
@@ -266,8 +291,9 @@ def binary_cross_entropy_with_logits(
 
 
 def kl_div(
-    input: Tensor, target: Tensor, reduction: str = "mean", log_target: bool = False
-) -> Tensor:
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean", log_target: bool = False,
+) -> Tensor:  # fmt: skip
     """Kullback-Leibler divergence of `target` from the log-probabilities `input`.
 
     ``"batchmean"`` divides by the batch size, which is what the mathematics means by a mean;
@@ -278,6 +304,8 @@ def kl_div(
     >>> wengert.nn.functional.kl_div(q, p, reduction="batchmean")
     tensor(0.6931)
     """
+    if size_average is not None or reduce is not None:
+        reduction = older_reduction(size_average, reduce)
     require_tensor("kl_div", "input", input)
     require_tensor("kl_div", "target", target, 2)
     if reduction == "mean":
@@ -305,8 +333,9 @@ def _check_margins(what: str, *sized: tuple[str, Tensor]) -> None:
 
 
 def margin_ranking_loss(
-    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, reduction: str = "mean"
-) -> Tensor:
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None =
+    None, reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
     """max(0, -target * (input1 - input2) + margin): `target` 1 wants the first to be larger.
 
     >>> import wengert
@@ -314,6 +343,8 @@ def margin_ranking_loss(
     >>> wengert.nn.functional.margin_ranking_loss(a, b, y)
     tensor(2.)
     """
+    if size_average is not None or reduce is not None:
+        reduction = older_reduction(size_average, reduce)
     require_tensor("margin_ranking_loss", "input1", input1)
     require_tensor("margin_ranking_loss", "input2", input2, 2)
     require_tensor("margin_ranking_loss", "target", target, 3)
@@ -325,8 +356,9 @@ def margin_ranking_loss(
 
 
 def hinge_embedding_loss(
-    input: Tensor, target: Tensor, margin: float = 1.0, reduction: str = "mean"
-) -> Tensor:
+    input: Tensor, target: Tensor, margin: float = 1.0, size_average: bool | None = None, reduce:
+    bool | None = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
     """`input` where `target` is 1, and by how much it falls short of `margin` where it is -1.
 
     >>> import wengert
@@ -334,6 +366,8 @@ def hinge_embedding_loss(
     >>> wengert.nn.functional.hinge_embedding_loss(x, y)
     tensor(0.6250)
     """
+    if size_average is not None or reduce is not None:
+        reduction = older_reduction(size_average, reduce)
     require_tensor("hinge_embedding_loss", "input", input)
     require_tensor("hinge_embedding_loss", "target", target, 2)
     check_reduction(reduction)
@@ -343,8 +377,9 @@ def hinge_embedding_loss(
 
 
 def cosine_embedding_loss(
-    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, reduction: str = "mean"
-) -> Tensor:
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None =
+    None, reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
     """1 - cosine where `target` is 1; by how much the cosine exceeds `margin` where it is -1.
 
     >>> import wengert
@@ -352,6 +387,8 @@ def cosine_embedding_loss(
     >>> wengert.nn.functional.cosine_embedding_loss(a, b, wengert.tensor([1]))
     tensor(1.)
     """
+    if size_average is not None or reduce is not None:
+        reduction = older_reduction(size_average, reduce)
     require_tensor("cosine_embedding_loss", "input1", input1)
     require_tensor("cosine_embedding_loss", "input2", input2, 2)
     require_tensor("cosine_embedding_loss", "target", target, 3)
@@ -374,8 +411,9 @@ def cosine_embedding_loss(
 
 
 def triplet_margin_loss(
-    anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2,
-    eps: float = 1e-6, swap: bool = False, reduction: str = "mean",
+    anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps:
+    float = 1e-6, swap: bool = False, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
     """By how much `negative` is not farther from `anchor` than `positive` is, plus `margin`.
 
@@ -386,6 +424,8 @@ def triplet_margin_loss(
     >>> wengert.nn.functional.triplet_margin_loss(a, b, c)
     tensor(2.)
     """
+    if size_average is not None or reduce is not None:
+        reduction = older_reduction(size_average, reduce)
 
     def distance(x1: Tensor, x2: Tensor) -> Tensor:
         return pairwise_distance(x1, x2, p, eps)
@@ -430,8 +470,8 @@ def triplet_margin_with_distance_loss(
 
 
 def poisson_nll_loss(
-    input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, eps: float = 1e-8,
-    reduction: str = "mean",
+    input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: bool |
+    None = None, eps: float = 1e-8, reduce: bool | None = None, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
     """Negative log likelihood of counts `target` under Poisson rates, `input` or its exponential.
 
@@ -441,6 +481,8 @@ def poisson_nll_loss(
     >>> wengert.nn.functional.poisson_nll_loss(wengert.tensor([0.]), wengert.tensor([3.]))
     tensor(1.)
     """
+    if size_average is not None or reduce is not None:
+        reduction = older_reduction(size_average, reduce)
     require_tensor("poisson_nll_loss", "input", input)
     require_tensor("poisson_nll_loss", "target", target, 2)
     check_reduction(reduction)
@@ -493,21 +535,27 @@ def _differs_in_one(shape: tuple[int, ...], other: tuple[int, ...]) -> bool:
     return [n for m, n in zip(shape, other, strict=True) if m != n] == [1]
 
 
-def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
+def soft_margin_loss(
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:  # fmt: skip
     """log(1 + exp(-target * input)): two classes, 1 and -1.
 
     >>> import wengert
     >>> wengert.nn.functional.soft_margin_loss(wengert.tensor([0.]), wengert.tensor([1.]))
     tensor(0.6931)
     """
+    if size_average is not None or reduce is not None:
+        reduction = older_reduction(size_average, reduce)
     require_tensor("soft_margin_loss", "input", input)
     require_tensor("soft_margin_loss", "target", target, 2)
     return reduced(-_logsigmoid(target * input), reduction)
 
 
 def multilabel_soft_margin_loss(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = "mean"
-) -> Tensor:
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+    reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
     """The mean over classes (the last dimension) of the binary cross entropy with logits.
 
     >>> import wengert
@@ -515,6 +563,8 @@ def multilabel_soft_margin_loss(
     >>> wengert.nn.functional.multilabel_soft_margin_loss(scores, labels)
     tensor(0.6931)
     """
+    if size_average is not None or reduce is not None:
+        reduction = older_reduction(size_average, reduce)
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     return reduced((loss if weight is None else loss * weight).mean(-1), reduction)
 

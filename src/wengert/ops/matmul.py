@@ -8,11 +8,13 @@ import numpy as np
 
 from wengert import _dtypes
 from wengert._core import Tensor
+from wengert._forks import uncut
 from wengert.kernels import matmul as kernel
 from wengert.kernels.precision import widened
 from wengert.ops import _operands
 from wengert.ops._batching import Batch
 from wengert.ops._declare import Value, multilinear, primitive
+from wengert.ops._older import reordered
 from wengert.ops._products import (
     cannot_multiply,
     check_dtypes,
@@ -275,7 +277,8 @@ def dot(input: Value, tensor: Value) -> Value:
     tensor(11.)
     """
     _check_dot("dot", input, tensor)
-    return widened(input).dot(widened(tensor)).astype(input.dtype)
+    with uncut():
+        return widened(input).dot(widened(tensor)).astype(input.dtype)
 
 
 def vdot(input: Tensor, other: Tensor) -> Tensor:
@@ -374,6 +377,7 @@ def _addmm_in_batch(b: Batch) -> Any:
 @primitive(
     mixed=False,
     batch=_addmm_in_batch,
+    older=("beta", "alpha"),
     jvp=lambda t, t1, t2, mat1, mat2, out, alpha, beta: _sum_jvp(
         mm, t, (t1, t2), (mat1, mat2), out, beta, alpha
     ),
@@ -432,6 +436,7 @@ def _baddbmm_in_batch(b: Batch) -> Any:
 @primitive(
     mixed=False,
     batch=_baddbmm_in_batch,
+    older=("beta", "alpha"),
     jvp=lambda t, t1, t2, batch1, batch2, out, alpha, beta: _sum_jvp(
         bmm, t, (t1, t2), (batch1, batch2), out, beta, alpha
     ),
@@ -479,7 +484,7 @@ def _check_batches(name: str, batch1: np.ndarray, batch2: np.ndarray) -> None:
 
 
 def addbmm(
-    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1
+    input: Tensor, batch1: Tensor, batch2: Tensor, *older: Any, beta: float = 1, alpha: float = 1
 ) -> Tensor:
     """beta * input + alpha * (the sum of the products of the matrices of two batches).
 
@@ -488,6 +493,8 @@ def addbmm(
     >>> wengert.addbmm(wengert.zeros(1, 1), a, wengert.ones(2, 3, 1))
     tensor([[6.]])
     """
+    if older:
+        return reordered(addbmm, (input, batch1, batch2, *older), {"beta": beta, "alpha": alpha})
     for x in (batch1, batch2):
         if not isinstance(x, Tensor):
             raise TypeError(f"addbmm(): batches must be Tensor, not {type(x).__name__}")
@@ -498,7 +505,9 @@ def addbmm(
     return addmm(input, wide, batch2.reshape((b * m, -1)), beta=beta, alpha=alpha)
 
 
-def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+def addmv(
+    input: Tensor, mat: Tensor, vec: Tensor, *older: Any, beta: float = 1, alpha: float = 1
+) -> Tensor:
     """beta * input + alpha * (mat @ vec).
 
     >>> import wengert
@@ -506,6 +515,8 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: fl
     >>> wengert.addmv(wengert.tensor([1.0, 1.0]), a, wengert.tensor([1.0, 1.0]))
     tensor([4., 8.])
     """
+    if older:
+        return reordered(addmv, (input, mat, vec, *older), {"beta": beta, "alpha": alpha})
     require_tensor("addmv", "input", input)
     _check_ranks("addmv", (("mat", mat, 2), ("vec", vec, 1)))
     n, m = mat.shape
@@ -518,7 +529,9 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: fl
     return addmm(column, mat, vec.reshape((-1, 1)), beta=beta, alpha=alpha).reshape((n,))
 
 
-def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+def addr(
+    input: Tensor, vec1: Tensor, vec2: Tensor, *older: Any, beta: float = 1, alpha: float = 1
+) -> Tensor:
     """beta * input + alpha * outer(vec1, vec2).
 
     >>> import wengert
@@ -526,6 +539,8 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: f
     tensor([[4., 5.],
             [7., 9.]])
     """
+    if older:
+        return reordered(addr, (input, vec1, vec2, *older), {"beta": beta, "alpha": alpha})
     require_tensor("addr", "input", input)
     product: Tensor = _scaled(outer(vec1, vec2), alpha)
     check_expands(input._array, product._array.shape)

@@ -107,6 +107,8 @@ def _checked(
     pads = tuple(map(int, pad))
     if mode != "constant":
         _check_rank(len(shape), pads, mode, value)
+        if mode != "circular":
+            _check_length(shape, pads)
     for i in range(0, len(pads), 2):
         _check_side(shape, len(shape) - 1 - i // 2, pads[i], pads[i + 1], mode)
     return pads
@@ -123,9 +125,24 @@ def _check_rank(ndim: int, pads: Pads, mode: str, value: float | None) -> None:
         )
 
 
+def _check_length(shape: tuple[int, ...], pads: Pads) -> None:
+    """For reflect and replicate, raise RuntimeError where there is nothing to repeat or left."""
+    n = len(pads) // 2
+    if 0 in shape[len(shape) - n - 1 :]:
+        raise RuntimeError(
+            "pad(): expected a tensor with possibly 0 batch size and other non-zero dimensions for"
+            f" input, but got: {list(shape)}"
+        )
+    sizes = [shape[-1 - d] + pads[2 * d] + pads[2 * d + 1] for d in range(n)]
+    if max(sizes) < 1 or min(sizes) < 0:
+        raise RuntimeError(f"pad(): input {list(shape)} is too small for padding {pads}")
+
+
 def _check_side(shape: tuple[int, ...], axis: int, low: int, high: int, mode: str) -> None:
     n = shape[axis]
-    if n + low + high < 0 or min(n + low, n + high) < 0:
+    left = n + min(low, 0) + min(high, 0)
+    cropped = n + low + high < 0 or min(n + low, n + high) < 0
+    if cropped and mode in ("constant", "circular"):
         raise RuntimeError(
             f"narrow(): length must be non-negative. Padding ({low}, {high}) removes more than"
             f" dimension {axis} of input {list(shape)} has"
@@ -135,13 +152,11 @@ def _check_side(shape: tuple[int, ...], axis: int, low: int, high: int, mode: st
             "Padding size should be less than the corresponding input dimension, but got:"
             f" padding ({low}, {high}) at dimension {axis} of input {list(shape)}"
         )
-    if mode == "circular" and max(low, high) > n:
+    if mode == "circular" and (max(low, high) > n or max(low, high) > 0 >= left):
         raise RuntimeError(
             f"Padding value causes wrapping around more than once: ({low}, {high}) at dimension"
             f" {axis} of input {list(shape)}"
         )
-    if mode == "replicate" and n == 0 and max(low, high) > 0:
-        raise RuntimeError(f"pad(): dimension {axis} of input {list(shape)} is empty")
 
 
 __all__: list[str] = []

@@ -19,9 +19,11 @@ from wengert.kernels.geometry import Geometry, Shape
 from wengert.kernels.layout import as_images
 from wengert.kernels.precision import narrowed, widened
 from wengert.ops._batching import folded, leading
+from wengert.ops._checks import typed_ints
 from wengert.ops._declare import Value, multilinear, primitive
 from wengert.ops._variadic import require_tensor
-from wengert.ops.shape import contiguous
+from wengert.ops.selection import drop, where
+from wengert.ops.shape import contiguous, dtype_of
 
 Ints = int | tuple[int, ...] | list[int]
 
@@ -102,7 +104,7 @@ def _add_positions(grad: Value, indices: Value, size: Shape) -> Value:
 def unpool(input: Value, indices: Value, size: Shape) -> Value:
     """Zeros of that size with the input written at flat positions."""
     wrong = indices[(indices < 0) | (indices >= prod(size))]
-    if wrong.size:
+    if wrong.size and prod(size):
         raise RuntimeError(
             f"Found an invalid max index: {wrong[0]} (output volumes are of size"
             f" {'x'.join(map(str, size))})"
@@ -111,8 +113,29 @@ def unpool(input: Value, indices: Value, size: Shape) -> Value:
     return _as_images(out, input, 2) if len(size) == 2 else out
 
 
+def _taken(input: Value, indices: Value, windows: Windows) -> Value:
+    """The values at the positions of maxima; for windows wholly in the padding the lowest."""
+    values = take_positions(input, indices, len(windows.kernel))
+    hollow = _hollow(input.shape, windows)
+    if hollow is None:
+        return values
+    return where(hollow[0], kernels.pool.lowest(dtype_of(input)), values)
+
+
+def _hollow(shape: Shape, windows: Windows) -> Any:
+    """See `kernels.pool.hollow_windows`."""
+    return kernels.pool.hollow_windows(tuple(shape)[-len(windows.kernel) :], *windows)
+
+
 def _max_pool_reference(input: Value, windows: Windows) -> Value:
-    return take_positions(input, max_positions(input, windows), len(windows.kernel))
+    return _taken(input, max_positions(input, windows), windows)
+
+
+def _max_pool_vjp(g: Value, indices: Value, input_shape: Shape, windows: Windows) -> Value:
+    hollow = _hollow(input_shape, windows)
+    if hollow is not None:
+        g = drop(g, hollow[0])
+    return _add_positions(g, indices, input_shape[len(input_shape) - len(windows.kernel) :])
 
 
 @primitive(
@@ -120,9 +143,7 @@ def _max_pool_reference(input: Value, windows: Windows) -> Value:
     aux=("indices",),
     reference=_max_pool_reference,
     label="MaxPoolWithIndicesBackward0",
-    input=lambda g, indices, input_shape, windows: _add_positions(
-        g, indices, input_shape[len(input_shape) - len(windows.kernel) :]
-    ),
+    input=_max_pool_vjp,
     name="max_pool",
 )
 def maxima(input: Value, windows: Windows) -> Value:
@@ -164,14 +185,15 @@ def _window_spread(input: Value, size: Shape, windows: Windows, divisor: Any) ->
 
 def ints_of(name: str, what: str, value: Any, n: int) -> Shape:
     """One integer per spatial dimension."""
-    given = tuple(value) if isinstance(value, tuple | list) else (value,)
-    if not all(isinstance(v, int | np.integer) for v in given):
-        raise TypeError(f"{name}(): argument {what!r} must be tuple of ints, not {value!r}")
+    return _one_each(name, what, typed_ints(name, what, value), n)
+
+
+def _one_each(name: str, what: str, given: Shape, n: int) -> Shape:
     if len(given) not in (1, n):
         raise RuntimeError(
             f"{name}: {what} must either be a single int, or a tuple of {n} ints, got {given}"
         )
-    return tuple(map(int, given)) * (n // len(given))
+    return given * (n // len(given))
 
 
 def _out_size(
@@ -186,29 +208,46 @@ def _out_size(
     return tuple(out)
 
 
+class _Given(NamedTuple):
+    """The arguments of a pooling, an integer for each spatial dimension."""
+
+    kernel: Shape
+    stride: Shape
+    padding: Shape
+    dilation: Shape
+
+
+def _given(
+    name: str, n: int, kernel_size: Ints, stride: Any, padding: Ints, dilation: Ints = 1
+) -> _Given:
+    """The arguments as integers: first the types of all are looked at, then how many there are."""
+    if stride is None or stride == () or stride == []:
+        stride = kernel_size
+    named = (
+        ("kernel_size", kernel_size), ("stride", stride), ("padding", padding),
+        ("dilation", dilation),
+    )  # fmt: skip
+    given = [(what, typed_ints(name, what, value)) for what, value in named]
+    return _Given(*[_one_each(name, what, values, n) for what, values in given])
+
+
 @lru_cache(maxsize=1024)
-def _windows(
-    name: str, size: Shape, kernel_size: Ints, stride: Any, padding: Ints, dilation: Ints,
-    ceil_mode: bool,
-) -> Windows:  # fmt: skip
+def _windows(name: str, size: Shape, given: _Given, ceil_mode: bool) -> Windows:
     """The checked windows of a pooling."""
-    n = len(size)
-    kernel = ints_of(name, "kernel_size", kernel_size, n)
-    steps = kernel if stride is None or stride == () else ints_of(name, "stride", stride, n)
-    pads, spaces = ints_of(name, "padding", padding, n), ints_of(name, "dilation", dilation, n)
+    kernel, steps, pads, spaces = given
     if min(kernel) <= 0:
         raise RuntimeError(f"{name}() kernel_size must be greater than zero, but got {kernel}")
     if min(steps) <= 0:
         raise RuntimeError(f"stride should not be zero or negative in {name}(), but got {steps}")
     if min(spaces) <= 0:
         raise RuntimeError(f"dilation should be greater than zero in {name}(), but got {spaces}")
-    for p, k, d in zip(pads, kernel, spaces, strict=True):
+    for p, k in zip(pads, kernel, strict=True):
         if p < 0:
             raise RuntimeError(f"pad must be non-negative, but got pad: {p}")
-        if p > ((k - 1) * d + 1) // 2:
+        if p > k // 2:
             raise RuntimeError(
-                "pad should be at most half of effective kernel size, but got"
-                f" pad={p}, kernel_size={k} and dilation={d}"
+                f"{name}() pad should be at most half of kernel size, but got padding={p} and"
+                f" kernel_size={k}"
             )
     out = _out_size(size, kernel, steps, pads, spaces, ceil_mode)
     if min(out) <= 0:
@@ -225,13 +264,11 @@ def _windows(
     return Windows(kernel, out, Geometry(steps, both, spaces))
 
 
-def hashable(value: Any) -> Any:
-    """Lists as tuples, for a cache's key."""
-    return tuple(value) if isinstance(value, list) else value
+def space_of(name: str, input: Tensor, n: int, lengthy: range | None = None) -> Shape:
+    """The spatial size of an input with or without a batch dimension.
 
-
-def space_of(name: str, input: Tensor, n: int) -> Shape:
-    """The spatial size of an input with or without a batch dimension."""
+    `lengthy` are the dimensions that must not be empty: all but the first, unless it says else.
+    """
     if not isinstance(input, Tensor):
         raise TypeError(f"{name}(): argument 'input' must be Tensor, not {type(input).__name__}")
     shape = input._array.shape
@@ -240,7 +277,7 @@ def space_of(name: str, input: Tensor, n: int) -> Shape:
             f"{name}: Expected {n + 1}D or {n + 2}D (batch mode) tensor for input,"
             f" but got: {list(shape)}"
         )
-    if 0 in shape[-n - 1 :]:
+    if not all([shape[d] for d in lengthy or range(1, len(shape))]):
         raise RuntimeError(
             f"{name}: Expected non-empty dimensions (but the batch) of input, got {list(shape)}"
         )
@@ -258,17 +295,17 @@ def _max_pool(
     name: str, n: int, input: Tensor, kernel_size: Ints, stride: Any, padding: Ints,
     dilation: Ints, ceil_mode: bool, return_indices: bool,
 ) -> Any:  # fmt: skip
-    size = space_of(name, input, n)
-    windows = _windows(
-        name, size, hashable(kernel_size), hashable(stride), hashable(padding),
-        hashable(dilation), ceil_mode,
-    )  # fmt: skip
+    given = _given(name, n, kernel_size, stride, padding, dilation)
+    size = space_of(name, input, n, range(-n - 1, 0))
+    windows = _windows(name, size, given, bool(ceil_mode))
     if not return_indices:
         found = batched(maxima, input, n, windows)
         # PyTorch takes another way where no gradient is wanted.
         return contiguous(found) if n == 1 and found._edge is None else found
     indices = max_positions(input, windows)
-    return take_positions(input, indices, n), indices
+    values = _taken(input, indices, windows)
+    hollow = _hollow(size, windows)
+    return values, indices if hollow is None else where(hollow[0], hollow[1], indices)
 
 
 def max_pool1d(
@@ -393,12 +430,21 @@ def _avg_pool(
     name: str, n: int, input: Tensor, kernel_size: Ints, stride: Any, padding: Ints,
     ceil_mode: bool, count_include_pad: bool, divisor_override: int | None = None,
 ) -> Tensor:  # fmt: skip
-    size = space_of(name, input, n)
+    given = _given(name, n, kernel_size, stride, padding)
     if divisor_override == 0:
         raise RuntimeError("divisor must be not zero, got divisor_override=0")
-    windows = _windows(
-        name, size, hashable(kernel_size), hashable(stride), hashable(padding), 1, ceil_mode
-    )
+    if n == 2 and isinstance(input, Tensor) and input.ndim < 3:
+        raise IndexError(
+            f"{name}(): Dimension out of range (expected a tensor of 3 or 4 dimensions, but got"
+            f" shape {list(input.shape)})"
+        )
+    size = space_of(name, input, n, range(-n - 1, 0))
+    windows = _windows(name, size, given, bool(ceil_mode))
+    if n == 3 and any(m < k for m, k in zip(size, given.kernel, strict=True)):
+        raise RuntimeError(
+            f"{name}(): input image of size {list(size)} smaller than kernel size"
+            f" {list(given.kernel)}"
+        )
     divisor = _divisor(size, windows, count_include_pad, divisor_override)
     return batched(window_mean, input, n, windows, divisor)
 
@@ -451,6 +497,11 @@ def _power_pool(
     name: str, n: int, input: Tensor, norm_type: float, kernel_size: Ints, stride: Any,
     ceil_mode: bool,
 ) -> Tensor:  # fmt: skip
+    if isinstance(kernel_size, tuple | list) and (n == 1 or len(kernel_size) != n):
+        raise (TypeError if n == 1 else ValueError)(
+            f"{name}: kernel_size must be a single int{f', or a tuple of {n}' if n > 1 else ''},"
+            f" got {tuple(kernel_size)}"
+        )
     mean = _avg_pool(name, n, input.pow(norm_type), kernel_size, stride, 0, ceil_mode, True)
     count = prod(ints_of(name, "kernel_size", kernel_size, n))
     return (mean.sign() * mean.abs() * count).pow(1.0 / norm_type)

@@ -8,6 +8,7 @@ import numpy as np
 
 from wengert import _dtypes, kernels
 from wengert._core import Tensor, wrap
+from wengert.kernels.matmul import product
 from wengert.ops._batching import leading
 from wengert.ops._declare import Value, primitive
 from wengert.ops._matrices import (
@@ -75,7 +76,7 @@ def _pinv(A: Value, atol: Value, rtol: Value, hermitian: bool) -> Value:
     if not A.size:
         return np.swapaxes(A, -1, -2).copy()
     if hermitian:
-        s, u = np.linalg.eigh(A)
+        s, u = kernels.factorizations.eigh(A, "L")
         v = u
     else:
         u, s, vh = kernels.factorizations.svd(A, False)
@@ -84,7 +85,7 @@ def _pinv(A: Value, atol: Value, rtol: Value, hermitian: bool) -> Value:
     bound = np.maximum(atol[..., None], rtol[..., None] * size.max(-1, keepdims=True))
     with np.errstate(divide="ignore"):
         inverse = np.where(size > bound, 1 / s, 0)
-    return ((v * inverse[..., None, :]) @ np.swapaxes(u, -1, -2).conj()).astype(A.dtype)
+    return product(v * inverse[..., None, :], np.swapaxes(u, -1, -2).conj()).astype(A.dtype)
 
 
 def pseudoinverse(A: Tensor, atol: Tolerance, rtol: Tolerance, hermitian: bool) -> Tensor:

@@ -144,6 +144,19 @@ def ones_like(x: Value) -> Value:
     return wrap(np.ones(tuple(x.shape), x._array.dtype))
 
 
+def _nansum_vjp(g: Value, input: Value, dim: Dims, keepdim: bool) -> Value:
+    from wengert.ops.selection import keep  # it needs reductions
+
+    return keep(expand_back(g, tuple(input.shape), dim, keepdim), _known(input))
+
+
+@primitive(
+    input=_nansum_vjp, batch=over, label="NansumBackward0", name="nansum", layout="contiguous"
+)
+def _nansum(input: Value, dim: Dims, keepdim: bool) -> Value:
+    return kernel.total_of_known(input, dim, keepdim)
+
+
 def nansum(
     input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None
 ) -> Tensor:
@@ -154,11 +167,9 @@ def nansum(
     tensor(3.)
     """
     require_tensor("nansum", "input", input)
-    if input._array.dtype in _dtypes.inexact:
-        from wengert.ops.selection import keep  # it needs reductions
-
-        input = keep(input, _known(input))
-    return sum(input, dim, keepdim, dtype=dtype)
+    if input._array.dtype not in _dtypes.inexact:
+        return sum(input, dim, keepdim, dtype=dtype)
+    return _nansum(input if dtype is None else convert(input, dtype, "nansum"), dim, keepdim)
 
 
 def nanmean(
@@ -244,7 +255,8 @@ def _share(input: Value, extreme: Value) -> Value:
     return kernel.ties(input, extreme).astype(input.dtype)
 
 
-def _norm_vjp(g: Value, input: Value, out: Value, p: float, dim: Dims, keepdim: bool) -> Value:
+def norm_vjp(g: Value, input: Value, out: Value, p: float, dim: Dims, keepdim: bool) -> Value:
+    """The cotangent of the input of a norm, of that of its output."""
     shape = input.shape
     g, out = unreduced(g, shape, dim, keepdim), unreduced(out, shape, dim, keepdim)
     if p == 2:
@@ -271,9 +283,9 @@ def _ratio_power(base: Value, exponent: float) -> Value:
 
 
 @primitive(
-    input=_norm_vjp,
+    input=norm_vjp,
     jvp=lambda t, input, out, p, dim, keepdim: pushed(
-        _norm_vjp(ones_like(out), input, out, p, dim, keepdim), t, out, dim, keepdim
+        norm_vjp(ones_like(out), input, out, p, dim, keepdim), t, out, dim, keepdim
     ),
     batch=over,
     label="LinalgVectorNormBackward0",

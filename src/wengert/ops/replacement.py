@@ -99,7 +99,7 @@ def index_add(input: Value, dim: int, index: Value, source: Value, *, alpha: com
     check_bounds(index, out.shape[axis], axis)
     # Python's numbers do not wrap around: -1 beside uint8 needs an array.
     scaled = source if alpha == 1 else (source * np.asarray(alpha)).astype(source.dtype)
-    out += kernels.scatter.sum_at(out.shape, _slices(axis, index), with_dims(scaled))
+    kernels.scatter.add_at(out, _slices(axis, index), with_dims(scaled))
     return out.reshape(input.shape)
 
 
@@ -163,11 +163,11 @@ def _check_copied(input: np.ndarray, axis: int, index: np.ndarray, source: np.nd
             f" dimension {axis}."
         )
     n = input.shape[axis] if input.ndim else 1
-    for i in index.ravel().tolist():
-        if not 0 <= i < n:
-            raise IndexError(
-                f"index_copy_(): index {i} is out of bounds for dimension {axis} with size {n}"
-            )
+    if not kernels.scatter_native.within(index, n):
+        wrong = next(i for i in index.ravel().tolist() if not 0 <= i < n)
+        raise IndexError(
+            f"index_copy_(): index {wrong} is out of bounds for dimension {axis} with size {n}"
+        )
 
 
 @primitive(

@@ -6,8 +6,6 @@ checks are operations too, so that they see the values of a batch; they come bef
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from wengert import kernels
@@ -16,7 +14,8 @@ from wengert.ops._batching import leading
 from wengert.ops._declare import Value, primitive
 from wengert.ops.rounding import no_slope
 
-Generator.filler = staticmethod(lambda bits, words: kernels.twister.fill(bits, words))
+Generator.drawer = staticmethod(lambda *request: kernels.twister.drawn(*request))
+Generator.shuffler = staticmethod(lambda *arrays: kernels.twister.shuffle(*arrays))
 
 
 @primitive(input=None, batch=leading, name="bernoulli")
@@ -121,39 +120,7 @@ def counts(input: Value, places: Value, source: Generator) -> Value:
 
     How many uniforms a number takes depends on what they are; so they are drawn here.
     """
-    drawn = [_poisson(rate, source) for rate in input.ravel().tolist()]
-    return np.array(drawn, input.dtype).reshape(places.shape)
-
-
-def _poisson(rate: float, source: Generator) -> int:
-    """One number: by multiplying uniforms, or for large rates by transformed rejection.
-
-    W. Hörmann, "The transformed rejection method for generating Poisson random variables",
-    Insurance: Mathematics and Economics 12 (1993), algorithm PTRS.
-    """
-    if rate < 10:
-        limit, product, count = math.exp(-rate), 1.0, 0
-        while rate:
-            product *= source.doubles(1)[0]
-            if product <= limit:
-                break
-            count += 1
-        return count
-    log_rate = math.log(rate)
-    b = 0.931 + 2.53 * math.sqrt(rate)
-    a = -0.059 + 0.02483 * b
-    inverse_alpha = 1.1239 + 1.1328 / (b - 3.4)
-    while True:
-        u, v = source.doubles(1)[0] - 0.5, source.doubles(1)[0]
-        us = 0.5 - abs(u)
-        k = math.floor((2 * a / us + b) * u + rate + 0.43)
-        if us >= 0.07 and v <= 0.9277 - 3.6224 / (b - 2):
-            return k
-        if k < 0 or (us < 0.013 and v > us):
-            continue
-        accepted = math.log(v) + math.log(inverse_alpha) - math.log(a / (us * us) + b)
-        if accepted <= k * log_rate - rate - math.lgamma(k + 1):
-            return k
+    return kernels.sampling.poissons(source.feed, input).astype(input.dtype)
 
 
 @primitive(
@@ -167,52 +134,4 @@ def _poisson(rate: float, source: Generator) -> int:
 )
 def binomials(count: Value, prob: Value, places: Value, source: Generator) -> Value:
     """How many of `count` trials succeed. `places` has their shape: how many are needed."""
-    pairs = zip(count.ravel().tolist(), prob.ravel().tolist(), strict=True)
-    drawn = [_successes(n, p, source) for n, p in pairs]
-    return np.array(drawn, count.dtype).reshape(places.shape)
-
-
-def _successes(n: float, p: float, source: Generator) -> float:
-    """One number: by waiting times, or where many are likely by transformed rejection."""
-    if n <= 0 or p <= 0:
-        return 0.0
-    if p >= 1 or math.isnan(p):
-        return n if p >= 1 else p
-    rarer = min(p, 1 - p)
-    draw = _few_successes if n * rarer < 10 else _many_successes
-    k = draw(n, rarer, source)
-    return k if p <= 0.5 else n - k
-
-
-def _few_successes(n: float, p: float, source: Generator) -> int:
-    """How many geometric waiting times fit into n trials."""
-    log_failure, used, count = math.log1p(-p), 0.0, 0
-    while True:
-        u = source.doubles(1)[0]
-        used += math.ceil(math.log(u) / log_failure) if u else math.inf
-        if used > n:
-            return count
-        count += 1
-
-
-def _many_successes(n: float, p: float, source: Generator) -> int:
-    """W. Hörmann, "The generation of binomial random variates", Journal of Statistical
-    Computation and Simulation 46 (1993), algorithm BTRS."""
-    odds, deviation = p / (1 - p), math.sqrt(n * p * (1 - p))
-    b = 1.15 + 2.53 * deviation
-    a = -0.0873 + 0.0248 * b + 0.01 * p
-    alpha = (2.83 + 5.1 / b) * deviation
-    mode = math.floor((n + 1) * p)
-    while True:
-        u, v = source.doubles(1)[0] - 0.5, source.doubles(1)[0]
-        us = 0.5 - abs(u)
-        k = math.floor((2 * a / us + b) * u + n * p + 0.5)
-        if us >= 0.07 and v <= 0.92 - 4.2 / b:
-            return k
-        if k < 0 or k > n:
-            continue
-        # The probability of k over that of the mode.
-        log_ratio = (k - mode) * math.log(odds) + math.lgamma(mode + 1) - math.lgamma(k + 1)
-        log_ratio += math.lgamma(n - mode + 1) - math.lgamma(n - k + 1)
-        if math.log(v * alpha / (a / (us * us) + b)) <= log_ratio:
-            return k
+    return kernels.sampling.binomials(source.feed, count, prob).astype(count.dtype)

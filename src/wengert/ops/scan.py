@@ -284,12 +284,16 @@ def diff(
     return out
 
 
-def _trapezoids(name: str, y: Tensor, x: Tensor | None, dx: float | None, dim: int) -> Tensor:
-    """Twice the area of each trapezoid between neighbours along `dim`."""
+def _check_trapezoids(name: str, y: Tensor, x: Tensor | None, dx: float | None) -> None:
+    require_tensor(name, "y", y)
     if x is not None and dx is not None:
         raise TypeError(f"{name}(): takes either 'x' or 'dx', and got both")
     if y._array.dtype == bool:
         raise RuntimeError(f"{name}: received a bool input for `y`, but bool is not supported")
+
+
+def _trapezoids(name: str, y: Tensor, x: Tensor | None, dx: float | None, dim: int) -> Tensor:
+    """Twice the area of each trapezoid between neighbours along `dim`."""
     axis = axis_of(dim, y._array.ndim)
     n = y._array.shape[axis]
     steps = max(n - 1, 0)
@@ -316,8 +320,12 @@ def trapezoid(
     >>> wengert.trapezoid(wengert.tensor([1.0, 2.0, 3.0]))
     tensor(4.)
     """
-    require_tensor("trapezoid", "y", y)
-    return _trapezoids("trapezoid", y, x, dx, dim).sum(dim) / 2
+    _check_trapezoids("trapezoid", y, x, dx)
+    if x is not None or not y._array.shape[axis_of(dim, y._array.ndim)]:
+        return _trapezoids("trapezoid", y, x, dx, dim).sum(dim) / 2
+    # All points count once, but for the ends.
+    ends = y.select(dim, 0) + y.select(dim, -1)
+    return (y.sum(dim) - ends * 0.5) * (1.0 if dx is None else dx)
 
 
 def cumulative_trapezoid(
@@ -329,7 +337,7 @@ def cumulative_trapezoid(
     >>> wengert.cumulative_trapezoid(wengert.tensor([1.0, 2.0, 3.0]))
     tensor([1.5000, 4.0000])
     """
-    require_tensor("cumulative_trapezoid", "y", y)
+    _check_trapezoids("cumulative_trapezoid", y, x, dx)
     return _trapezoids("cumulative_trapezoid", y, x, dx, dim).cumsum(dim) / 2
 
 

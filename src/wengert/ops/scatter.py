@@ -2,41 +2,51 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from itertools import accumulate
+from math import prod
+from operator import mul
+from typing import Any
 
 import numpy as np
 
 from wengert import kernels
-from wengert._core import Tensor, wrap
+from wengert._core import Tensor, memory_of, wrap
 from wengert._dtypes import of_numpy
-from wengert.kernels._jit import LARGE
 from wengert.kernels.axes import axis_of
+from wengert.kernels.chunks import plain
 from wengert.ops._batching import Batch
 from wengert.ops._declare import Value, primitive
 from wengert.ops._variadic import require_tensor
-from wengert.ops.indexing import elementwise_batch, elementwise_key, gather, with_dims
+from wengert.ops.complexes import conj
+from wengert.ops.indexing import (
+    elementwise_batch,
+    elementwise_index,
+    elementwise_key,
+    gather,
+    with_dims,
+)
 from wengert.ops.rounding import no_slope, or_zeros
 from wengert.ops.selection import clamp_min, drop, keep
 from wengert.ops.shape import reshape
 from wengert.ops.subscript import basic, basic_adjoint
 
-if TYPE_CHECKING:
-    from wengert.kernels.scatter import Key
-
 
 def _scatter_parts(
     name: str, input: np.ndarray, dim: int, index: Any, src: np.ndarray
-) -> tuple[np.ndarray, Key, np.ndarray]:
-    """A copy of the input, the checked key, and the part of `src` that belongs to it."""
+) -> tuple[np.ndarray, np.ndarray, int, np.ndarray]:
+    """A copy of the input, the checked index, its axis, and the part of `src` that belongs to it.
+
+    They lie as the functions of `kernels.scatter` need them.
+    """
     out = with_dims(input).copy()
-    key = elementwise_key(name, out, dim, index)
+    places, axis = elementwise_index(name, out, dim, index)
     if src.dtype != input.dtype:
         raise RuntimeError(
             f"{name}(): Expected self.dtype to be equal to src.dtype, got"
             f" {of_numpy[input.dtype]} and {of_numpy[src.dtype]}"
         )
     if not index.size:
-        return out, key, np.zeros((0,) * out.ndim, src.dtype)
+        return out, places, axis, np.zeros((0,) * out.ndim, src.dtype)
     shape = with_dims(index).shape
     src = with_dims(src)
     if src.ndim != len(shape):
@@ -49,7 +59,8 @@ def _scatter_parts(
             f"Expected index {list(shape)} to be no larger than self {list(input.shape)} apart from"
             f" dimension {dim} and to be no larger size than src {list(src.shape)}"
         )
-    return out, key, src[tuple(slice(n) for n in shape)]
+    part = src[tuple(slice(n) for n in shape)]
+    return out, plain(places.astype(np.int64, copy=False)), axis, plain(part)
 
 
 def _batch(b: Batch) -> Any:
@@ -82,8 +93,9 @@ def _padded(found: Any, shape: tuple[int, ...]) -> Any:
     layout="contiguous",
 )
 def _scatter(input: Value, dim: int, index: Value, src: Value) -> Value:
-    out, key, part = _scatter_parts("scatter", input, dim, index, src)
-    out[key] = part
+    out, places, axis, part = _scatter_parts("scatter", input, dim, index, src)
+    if part.size:
+        kernels.scatter.put_along(out, places, axis, part)
     return out.reshape(input.shape)
 
 
@@ -165,15 +177,9 @@ def scatter_add(input: Value, dim: int, index: Value, src: Value) -> Value:
     >>> wengert.scatter_add(wengert.zeros(2), 0, index, wengert.tensor([1.0, 2.0, 3.0]))
     tensor([3., 3.])
     """
-    out, key, part = _scatter_parts("scatter_add", input, dim, index, src)
-    if part.size >= LARGE:
-        rows = with_dims(index)
-        if kernels.scatter_native.add_elements(
-            out, rows, np.ascontiguousarray(part), axis_of(dim, out.ndim)
-        ):
-            return out.reshape(input.shape)
+    out, places, axis, part = _scatter_parts("scatter_add", input, dim, index, src)
     if part.size:
-        out += kernels.scatter.sum_at(out.shape, key, part)
+        kernels.scatter.add_along(out, places, axis, part)
     return out.reshape(input.shape)
 
 
@@ -246,11 +252,11 @@ def _scatter_combined(
     input: Value, dim: int, index: Value, src: Value, reduce: str, include_self: bool
 ) -> Value:
     """The product or an extreme of what comes to one place."""
-    out, key, part = _scatter_parts("scatter_reduce", input, dim, index, src)
+    out, places, axis, part = _scatter_parts("scatter_reduce", input, dim, index, src)
     if part.size:
         if not include_self:
-            out[key] = _identity(reduce, out.dtype)
-        _COMBINE[reduce].at(out, key, part)
+            out[kernels.scatter.along(places, axis)] = _identity(reduce, out.dtype)
+        kernels.scatter.combine_along(_COMBINE[reduce], out, places, axis, part)
     return out.reshape(input.shape)
 
 
@@ -263,7 +269,7 @@ def _own_gradient(
     if not include_self:
         return _scatter_number(g, dim, index, 0)
     if reduce == "prod":
-        return g * _scatter_combined(_ones(input), dim, index, src, "prod", True)
+        return g * conj(_scatter_combined(_ones(input), dim, index, src, "prod", True))
     own, _, reached = _reached(input, dim, index, src, out, include_self)
     return keep(g / reached, own)
 
@@ -312,16 +318,58 @@ def _used(src: Any, index: Any) -> Any:
 def _product_gradient(
     g: Any, input: Any, dim: int, index: Any, src: Any, out: Any, include_self: bool
 ) -> Any:
-    """The product of the other factors; where one alone is zero, without dividing by it."""
+    """The product of the other factors; to zeros without dividing by them."""
     used = _used(src, index)
-    ones, none = _ones(used), no_slope(out)
+    ones = _ones(used)
     zero = used == 0
-    zeros = scatter_add(none, dim, index, keep(ones, zero))
-    single = zero & (gather(zeros, dim, index) == 1)
-    without = used + keep(ones, zero)
-    others = _scatter_combined(input, dim, index, used + keep(ones, single), "prod", include_self)
-    direct = keep(gather(g * others, dim, index), single)
-    return direct + drop(gather(g * out, dim, index) / without, zero)
+    nonzero = drop(used, zero) + keep(ones, zero)
+    rest = _scatter_combined(input, dim, index, nonzero, "prod", include_self)
+    others = gather(rest, dim, index) * _other_zeros(used, zero, dim, index, no_slope(out))
+    back = gather(g, dim, index)
+    return keep(back * conj(others), zero) + drop(
+        back * conj(gather(out, dim, index) / nonzero), zero
+    )
+
+
+def _other_zeros(used: Any, zero: Any, dim: int, index: Any, none: Any) -> Any:
+    """For each zero the product of the other zeros that come to its place.
+
+    It is 0 or 1, but its derivatives are not those of a constant: place by place the zeros are
+    counted, and those of one count are a factor of their own.
+    """
+    ones = _ones(used)
+    counts = scatter_add(none, dim, index, keep(ones, zero))
+    most = int(_values(counts).max(initial=0).real)
+    if not isinstance(used, Tensor) or most < 2:
+        return keep(ones, gather(counts, dim, index) == 1)
+    factors, firsts = [], []
+    for _ in range(most):
+        first = _first_of_each(zero, dim, index, none)
+        one_there = scatter_add(none, dim, index, keep(ones, first))
+        factors.append(scatter_add(none, dim, index, keep(used, first)) + (1 - one_there))
+        firsts.append(first)
+        zero = zero & ~first
+    before = [none + 1, *accumulate(factors[:-1], mul)]
+    after = [none + 1, *accumulate(factors[:0:-1], mul)]
+    return sum(
+        keep(gather(b * a, dim, index), first)
+        for b, a, first in zip(before, reversed(after), firsts, strict=True)
+    )
+
+
+def _first_of_each(mask: Any, dim: int, index: Any, like: Any) -> Any:
+    """The first of the elements of a mask that come to each place."""
+    size = prod(mask.shape)
+    order = wrap(np.arange(size).reshape(tuple(mask.shape)))
+    numbers = order + size * (~mask)
+    lowest = _scatter_combined(
+        wrap(np.full(tuple(like.shape), size)), dim, index, numbers, "amin", True
+    )
+    return mask & (gather(lowest, dim, index) == order)
+
+
+def _values(value: Any) -> np.ndarray:
+    return memory_of(value) if isinstance(value, Tensor) else value
 
 
 __all__ = ["scatter", "scatter_add", "scatter_reduce"]

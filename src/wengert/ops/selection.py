@@ -102,7 +102,8 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     tensor([1., 0.])
     """
     if not isinstance(condition, Tensor):
-        if isinstance(condition, ARRAYS) and not isinstance(input, Tensor):
+        some = isinstance(input, Tensor) or isinstance(other, Tensor)
+        if isinstance(condition, ARRAYS) and not some:
             return np.where(condition, input, other)
         if not isinstance(condition, np.ndarray | np.generic):
             raise TypeError(

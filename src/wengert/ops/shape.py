@@ -16,8 +16,9 @@ from wengert._core import Tensor, Tracer, memory_of
 from wengert._dtypes import dtype as DType
 from wengert._dtypes import of_numpy
 from wengert._layout import contiguous_format, preserve_format
+from wengert._storage import address_of, owner
 from wengert.kernels.axes import axis_of
-from wengert.kernels.layout import order_of, strides_of
+from wengert.kernels.layout import element_strides, order_of
 from wengert.ops import _formats
 from wengert.ops._batching import Batch, along
 from wengert.ops._declare import Value, multilinear
@@ -120,14 +121,16 @@ def reinterpreted(input: Value, dtype: DType) -> Value:
         sizes = f"to view {a.short} as {b.short} (different element sizes)"
         if not input.ndim:
             raise RuntimeError(f"self.dim() cannot be 0 {sizes}")
-        stride = strides_of(input)[-1] // a.itemsize
-        if stride != 1 and input.size:
-            raise RuntimeError(f"self.stride(-1) must be 1 {sizes}, but got {stride}")
+        *strides, last = element_strides(input)
+        if last != 1:
+            raise RuntimeError(f"self.stride(-1) must be 1 {sizes}, but got {last}")
         ratio = b.itemsize // a.itemsize
-        if ratio > 1 and input.shape[-1] % ratio:
-            raise RuntimeError(
-                f"self.size(-1) must be divisible by {ratio} {sizes}, but got {input.shape[-1]}"
-            )
+        offset = (address_of(input) - address_of(owner(input))) // a.itemsize
+        divided = {"size(-1)": input.shape[-1], "storage_offset()": offset}
+        divided |= {f"stride({d})": s for d, s in enumerate(strides)}
+        for name, n in divided.items():
+            if ratio > 1 and n % ratio:
+                raise RuntimeError(f"self.{name} must be divisible by {ratio} {sizes}, but got {n}")
         if input.size and not input.strides[-1]:  # new, which NumPy does not take for dense
             input = input[..., 0].reshape(input.shape)
     return input.view(b.np)

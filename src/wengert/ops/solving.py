@@ -30,7 +30,7 @@ from wengert.ops._matrices import (
 from wengert.ops._results import result_of
 from wengert.ops._variadic import require_tensor
 from wengert.ops.complexes import conj, imag, real
-from wengert.ops.decompositions import permutation_matrix, svd_factors, triangles
+from wengert.ops.decompositions import lu_parts, permutation_matrix, svd_factors, triangles
 from wengert.ops.expansion import expand
 from wengert.ops.matmul import matmul
 from wengert.ops.scan import exclusive_prod, has_zeros
@@ -108,7 +108,7 @@ def _det_vjp(g: Value, A: Value, out: Value) -> Value:
 @primitive(A=_det_vjp, batch=leading, label="LinalgDetBackward0", name="linalg.det")
 def det_of(A: Value) -> Value:
     """The determinants of square matrices."""
-    return np.linalg.det(A)
+    return kernels.factorizations.det(A)
 
 
 def _slogdet_vjp(g: Value, A: Value, out: Value) -> Value:
@@ -121,7 +121,7 @@ def _slogdet_vjp(g: Value, A: Value, out: Value) -> Value:
 
 @primitive(A=_slogdet_vjp, batch=leading, label="LinalgSlogdetBackward0", name="linalg.slogdet")
 def _slogdet(A: Value) -> Value:
-    return joined(A.shape[:-2], *np.linalg.slogdet(A))
+    return joined(A.shape[:-2], *kernels.factorizations.slogdet(A))
 
 
 def slogdet_of(name: str, A: Tensor) -> tuple[Tensor, Tensor]:
@@ -251,6 +251,18 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
     return result_of("linalg_solve_ex", X, _zero_pivots(A))
 
 
+def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple[Tensor, ...]:
+    """`linalg.lu_factor` under its old name; with `get_infos`, `linalg.lu_factor_ex`.
+
+    >>> import wengert
+    >>> LU, pivots = wengert.lu(wengert.tensor([[0.0, 2.0], [4.0, 6.0]]))
+    >>> pivots
+    tensor([2, 2], dtype=torch.int32)
+    """
+    parts = lu_parts("torch.lu", A, pivot, None if get_infos else "torch.lu")
+    return tuple(parts if get_infos else parts[:2])
+
+
 def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """X of A @ X = input, for what `linalg.lu_factor` made of A.
 
@@ -340,7 +352,7 @@ def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
 
 
 __all__ = [
-    "cholesky_inverse", "cholesky_solve", "det", "inverse", "logdet", "lu_solve", "slogdet",
+    "cholesky_inverse", "cholesky_solve", "det", "inverse", "logdet", "lu", "lu_solve", "slogdet",
 ]  # fmt: skip
 FUNCTIONAL: tuple[str, ...] = ()
 METHODS = tuple(__all__)

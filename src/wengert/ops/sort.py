@@ -51,7 +51,7 @@ def _sorted_places(input: Value, dim: int, descending: bool) -> Value:
 
 def _order(input: np.ndarray, dim: int, descending: bool) -> Value:
     _check_ordered("sort", input)
-    return kernels.selection.order(input, axis_of(dim, input.ndim), descending)
+    return kernels.ranking.order(input, axis_of(dim, input.ndim), descending)
 
 
 def _check_ordered(name: str, array: np.ndarray) -> None:
@@ -94,7 +94,7 @@ def _top_places(input: Value, k: int, dim: int, largest: bool) -> Value:
             f"selected index k out of range: topk() got k={k} for dimension {axis} of size"
             f" {length_of(input.shape, axis)}"
         )
-    return kernels.selection.top(input, k, axis, largest)
+    return kernels.ranking.top(input, k, axis, largest)
 
 
 def topk(
@@ -120,7 +120,7 @@ def _kth_place(input: Value, k: int, dim: int, keepdim: bool) -> Value:
             f"kthvalue(): selected number k out of range for dimension {axis}: got k={k} for size"
             f" {length_of(input.shape, axis)}"
         )
-    return kernels.selection.drop_axis(kernels.selection.kth(input, k - 1, axis), axis, keepdim)
+    return kernels.selection.drop_axis(kernels.ranking.kth(input, k - 1, axis), axis, keepdim)
 
 
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> ValuesIndices:
@@ -133,10 +133,25 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Val
     return picked("kthvalue", input, _kth_place(input, k, dim, keepdim), dim, keepdim)
 
 
-def _with_extras(values: np.ndarray, inverse: np.ndarray | None, counts: np.ndarray | None) -> Any:
+def _with_extras(found: Any) -> Any:
     """The values alone, or a tuple with what else was asked for."""
-    results = [wrap(x) for x in (values, inverse, counts) if x is not None]
+    results = [wrap(x) for x in found if x is not None]
     return results[0] if len(results) == 1 else tuple(results)
+
+
+def _axis_of_entries(name: str, array: np.ndarray, dim: int) -> int:
+    """The axis of a dimension along which the entries are not empty."""
+    axis = axis_of(dim, array.ndim)
+    if not array.ndim:
+        raise IndexError(
+            f"Dimension specified as {dim} but tensor has no dimensions: {name}() got a number"
+        )
+    if 0 in array.shape[:axis] + array.shape[axis + 1 :]:
+        raise RuntimeError(
+            "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied:"
+            f" {name}() got shape {list(array.shape)} and dim={dim}"
+        )
+    return axis
 
 
 def unique(
@@ -157,19 +172,11 @@ def unique(
     """
     _require_tensor("unique", input=input)
     array = elements("unique", input)
-    axis = None if dim is None else axis_of(dim, array.ndim)
-    if dim is not None and array.ndim == 0:
-        axis = None
-    wide = widened(array)
-    values, inverse, counts = np.unique(
-        wide, return_inverse=True, return_counts=True, axis=axis, equal_nan=False
-    )
-    inverse = inverse.reshape(array.shape if axis is None else -1)
-    return _with_extras(
-        values.astype(array.dtype, copy=False),
-        inverse if return_inverse else None,
-        counts if return_counts else None,
-    )
+    axis = None if dim is None else _axis_of_entries("unique", array, dim)
+    if axis is None:
+        return _with_extras(kernels.distinct.elements(array, return_inverse, return_counts))
+    found = kernels.distinct.rows(np.moveaxis(array, axis, 0), return_inverse, return_counts)
+    return _with_extras(found._replace(values=np.moveaxis(found.values, 0, axis)))
 
 
 def unique_consecutive(
@@ -186,24 +193,12 @@ def unique_consecutive(
     """
     _require_tensor("unique_consecutive", input=input)
     array = elements("unique_consecutive", input)
-    if dim is None or array.ndim == 0:
-        axis, rows = 0, array.reshape(-1)
-    else:
-        axis = axis_of(dim, array.ndim)
-        rows = np.moveaxis(array, axis, 0)
-    n = rows.shape[0]
-    flat = rows.reshape(n, math.prod(rows.shape[1:]))
-    fresh = np.ones(n, bool)
-    fresh[1:] = (flat[1:] != flat[:-1]).any(axis=1)
-    starts = np.flatnonzero(fresh)
-    inverse = np.cumsum(fresh) - 1
-    if dim is None:
+    axis = 0 if dim is None else _axis_of_entries("unique_consecutive", array, dim)
+    entries = array.reshape(-1) if dim is None else np.moveaxis(array, axis, 0)
+    values, inverse, counts = kernels.distinct.consecutive(entries, return_inverse, return_counts)
+    if inverse is not None and dim is None:
         inverse = inverse.reshape(array.shape)
-    return _with_extras(
-        np.moveaxis(rows[starts], 0, axis),
-        inverse.astype(np.int64) if return_inverse else None,
-        np.diff(np.append(starts, n)) if return_counts else None,
-    )
+    return _with_extras((np.moveaxis(values, 0, axis), inverse, counts))
 
 
 def searchsorted(

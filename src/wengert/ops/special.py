@@ -51,6 +51,7 @@ def erfc(input: Value) -> Value:
     floats=True,
     input=lambda g, out: g * exp(out * out) / _TWO_OVER_ROOT_PI,
     layout=("input",),
+    scalar=lambda input: input.call("erfinv", 3.0),
 )
 def erfinv(input: Value) -> Value:
     """The inverse of `erf`: infinite at -1 and 1, NaN beyond.
@@ -63,7 +64,12 @@ def erfinv(input: Value) -> Value:
     return kernels.special.erfinv(input)
 
 
-@elementwise(floats=True, input=lambda g, input: g * digamma(input), layout=("input",))
+@elementwise(
+    floats=True,
+    input=lambda g, input: g * digamma(input),
+    layout=("input",),
+    scalar=lambda input: input.call("lgamma", 6.0),
+)
 def lgamma(input: Value) -> Value:
     """The logarithm of the absolute value of the gamma function.
 
@@ -75,7 +81,12 @@ def lgamma(input: Value) -> Value:
     return kernels.special.lgamma(input)
 
 
-@elementwise(floats=True, input=lambda g, input: g * _polygamma(input, 1), layout=("input",))
+@elementwise(
+    floats=True,
+    input=lambda g, input: g * _polygamma(input, 1),
+    layout=("input",),
+    scalar=lambda input: input.call("digamma", 5.0),
+)
 def digamma(input: Value) -> Value:
     """The derivative of `lgamma`.
 
@@ -87,11 +98,18 @@ def digamma(input: Value) -> Value:
     return kernels.special.digamma(input)
 
 
+def _scalar_polygamma(input: Value, n: int) -> Value:
+    if n != 1:
+        raise NotImplementedError(f"no kernel has the polygamma function of order {n}")
+    return input.call("trigamma", 5.0)
+
+
 @elementwise(
     floats=True,
     input=lambda g, input, n: g * _polygamma(input, n + 1),
     label="PolygammaBackward0",
     layout=("input",),
+    scalar=_scalar_polygamma,
 )
 def _polygamma(input: Value, n: int) -> Value:
     require_kind("polygamma", input, "f")

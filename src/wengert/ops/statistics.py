@@ -96,6 +96,11 @@ def _spread_arguments(
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     if correction is None:
+        if unbiased is not None and not isinstance(unbiased, bool | np.bool_):
+            raise TypeError(
+                f"{name}(): argument 'unbiased' must be bool, not {type(unbiased).__name__}: it is"
+                f" {unbiased!r}. Several dimensions come in a tuple: dim=(0, 1)"
+            )
         return dim, 1.0 if unbiased is None or unbiased else 0.0
     if unbiased is not None:
         raise TypeError(f"{name}(): takes either 'unbiased' or 'correction', and got both")

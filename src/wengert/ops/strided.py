@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import as_strided as _unowned_view
 
-from wengert._core import Node, Tensor, memory_of, mode
+from wengert._core import Node, Tensor, memory_of, mode, shape_of
 from wengert._dtypes import of_numpy
 from wengert._storage import owner
 from wengert.kernels.axes import axis_of
@@ -39,6 +39,11 @@ class Window(NamedTuple):
         low = self.offset + sum(r for r in reach if r < 0)
         return low, self.offset + sum(r for r in reach if r > 0) + self.dtype.itemsize
 
+    def within(self, other: Window) -> bool:
+        """Whether the memory that another window reaches over is enough for this one."""
+        (low, high), (start, stop) = self.extent(), other.extent()
+        return low >= high or (start <= low and high <= stop)
+
     def overlaps(self) -> bool:
         """Whether two indices may name one element (expanded or unfolded windows)."""
         if 0 in self.shape:
@@ -60,6 +65,19 @@ def whole(array: np.ndarray) -> Window:
 def window_of(view: np.ndarray, root: np.ndarray) -> Window:
     """What `view` shows, relative to the first element of `root`."""
     return Window(_address(view) - _address(root), view.shape, view.strides, view.dtype)
+
+
+def layout_of(tensor: Tensor) -> Window:
+    """The window that shows all of a tensor; inside of vmap that of a sample."""
+    memory, rank = memory_of(tensor), len(shape_of(tensor))
+    lead = memory.ndim - rank
+    return Window(0, memory.shape[lead:], memory.strides[lead:], memory.dtype)
+
+
+def window_in(root: Tensor, view: Tensor) -> Window:
+    """What a view of a tensor shows, relative to the tensor's first element."""
+    offset = _address(memory_of(view)) - _address(memory_of(root))
+    return layout_of(view)._replace(offset=offset)
 
 
 def _address(array: np.ndarray) -> int:
@@ -177,6 +195,7 @@ class CopySlices(Node):
 
     __slots__ = ("layout", "window")
 
+    called = "copy_"
     layout: Window
     window: Window
 
@@ -200,20 +219,32 @@ class CopySlices(Node):
 def written_window(root: Tensor, view: Tensor, written: Node | None) -> Node:
     """The history of `root` after a write to `view` whose history is `written`."""
     assert mode.site is not None
-    node: CopySlices = record(CopySlices, (root._edge, written), root._array.shape, mode.site)
-    node.layout, node.window = whole(root._array), window_of(view._array, root._array)
+    node: CopySlices = record(CopySlices, (root._edge, written), shape_of(root), mode.site)
+    node.layout, node.window = layout_of(root), window_in(root, view)
     return node
 
 
-def shown_window(tensor: Tensor, root: np.ndarray, view: np.ndarray) -> Tensor:
+def shown_window(tensor: Tensor, root: Tensor, view: Tensor) -> Tensor:
     """The part of a tensor, laid out as `root`, that a view of `root` shows, as a view."""
-    shown: Tensor = _window(tensor, whole(root), window_of(view, root))
+    shown: Tensor = _window(tensor, layout_of(root), window_in(root, view))
     return shown
 
 
 def window_history(view: Tensor, root: Tensor) -> Node | None:
     """The history of a view as a window of its root."""
-    return shown_window(root, root._array, view._array)._edge
+    return shown_window(root, root, view)._edge
+
+
+def placed_window(part: Tensor, root: Tensor, view: Tensor) -> Tensor:
+    """Zeros laid out as `root`, with `part` where a view of `root` shows its memory."""
+    placed: Tensor = _spread(part, layout_of(root), window_in(root, view))
+    return placed
+
+
+def copy_in(layout: Window, tensor: Tensor) -> Tensor:
+    """A copy of a tensor in fresh memory of a layout, in which elements do not overlap."""
+    copy: Tensor = _spread(tensor, layout, layout)
+    return copy
 
 
 def as_strided(
@@ -244,9 +275,9 @@ def as_strided(
         _check_within_sample(array, window)
     root = getattr(input, "_root", input)
     if root is not input and input._edge is not None:
-        window = window._replace(offset=window.offset + _address(array) - _address(root._array))
-        return _window(root, whole(root._array), window)
-    return _window(input, whole(array), window)
+        window = window._replace(offset=window.offset + window_in(root, input).offset)
+        return _window(root, layout_of(root), window)
+    return _window(input, layout_of(input), window)
 
 
 def _sample(input: Tensor) -> np.ndarray:

@@ -235,10 +235,11 @@ def index_written(input: Value, values: Value, key: Key, accumulate: bool) -> Va
 def write_at(array: np.ndarray, values: np.ndarray, key: Key, accumulate: bool = False) -> None:
     """Write `values`, broadcast, at the indices of a key, or add them; all or nothing."""
     if accumulate:
-        shape = index(array, key).shape
+        # The shape, and an error for an index out of bounds, from an array of one byte.
+        shape = index(np.broadcast_to(np.zeros((), np.bool_), array.shape), key).shape
         if not broadcasts(values.shape, shape):
             raise value_mismatch(values.shape, shape)
-        array += kernels.scatter.sum_at(array.shape, key, np.broadcast_to(values, shape))
+        kernels.scatter.add_at(array, key, np.broadcast_to(values, shape))
         return
     try:
         array[key] = values

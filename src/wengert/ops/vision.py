@@ -14,6 +14,7 @@ from wengert.kernels.geometry import Geometry, Shape, padded, windows
 from wengert.kernels.layout import is_channels_last
 from wengert.kernels.precision import narrowed, widened
 from wengert.ops._batching import folded
+from wengert.ops._checks import typed_ints
 from wengert.ops._declare import Value, multilinear
 from wengert.ops._variadic import require_tensor
 from wengert.ops.shape import clone
@@ -136,23 +137,21 @@ def _summed_blocks(
     return narrowed(np.ascontiguousarray(total), input.dtype)
 
 
-def _pair(name: str, what: str, value: Any, least: int) -> Shape:
-    pair = tuple(value) if isinstance(value, tuple | list) else (value, value)
-    if len(pair) == 1:
-        pair *= 2
-    if len(pair) != 2 or not all(isinstance(v, int | np.integer) for v in pair):
-        raise TypeError(f"{name}(): argument {what!r} must be one or two ints, not {value!r}")
-    if min(pair) < least:
-        kind = "greater than zero" if least else "non-negative"
-        raise RuntimeError(f"{name}(): {what} should be {kind}, but got {pair}")
-    return pair
+def _pairs(name: str, *arguments: tuple[str, Any, int]) -> list[Shape]:
+    """Arguments (name, value, least value) as two integers each; first the types are looked at."""
+    pairs = [(what, typed_ints(name, what, value), least) for what, value, least in arguments]
+    for (what, pair, least), (_, value, _) in zip(pairs, arguments, strict=True):
+        if isinstance(value, tuple | list) and len(pair) != 2:
+            raise RuntimeError(f"{name}(): {what} must be one or two integers, got {value!r}")
+        if min(pair) < least:
+            kind = "greater than zero" if least else "non-negative"
+            raise RuntimeError(f"{name}(): {what} should be {kind}, but got {pair}")
+    return [pair * (2 // len(pair)) for _, pair, _ in pairs]
 
 
 def _block_geometry(
-    name: str, size: Shape, kernel_size: Any, dilation: Any, padding: Any, stride: Any
+    name: str, size: Shape, kernel: Shape, space: Shape, pads: Shape, steps: Shape
 ) -> tuple[Shape, Shape, Geometry]:
-    kernel, space = _pair(name, "kernel size", kernel_size, 1), _pair(name, "dilation", dilation, 1)
-    pads, steps = _pair(name, "padding", padding, 0), _pair(name, "stride", stride, 1)
     geometry = Geometry(steps, tuple((p, p) for p in pads), space)
     out = geometry.out_size(size, kernel)
     if min(out) <= 0:
@@ -175,15 +174,23 @@ def unfold(
              [1., 3.]]])
     """
     require_tensor("unfold", "input", input)
-    if input.ndim == 3:
-        return unfold(input.unsqueeze(0), kernel_size, dilation, padding, stride).squeeze(0)
-    if input.ndim != 4:
-        raise IndexError(
-            "Dimension out of range: unfold() expects 3D or 4D (batch mode) input, but got"
-            f" {list(input.shape)}"
+    given = _pairs(
+        "unfold", ("kernel_size", kernel_size, 1), ("dilation", dilation, 1),
+        ("padding", padding, 0), ("stride", stride, 1),
+    )  # fmt: skip
+    size = tuple(input.shape)
+    if input.ndim not in (3, 4) or 0 in size[-3:]:
+        raise (IndexError if input.ndim < 3 else RuntimeError)(
+            "Dimension out of range: unfold() expects a 3D or 4D (batch mode) tensor with possibly"
+            f" 0 batch size and other non-zero dimensions for input, but got: {list(size)}"
         )
-    plan = _block_geometry("unfold", input.shape[2:], kernel_size, dilation, padding, stride)
-    return _blocks(input, *plan)
+    return _in_batch(_blocks, input, 4, *_block_geometry("unfold", size[-2:], *given))
+
+
+def _in_batch(function: Any, input: Tensor, ndim: int, *args: Any) -> Tensor:
+    """Call an operation on batches, of `ndim` dimensions, with a batch or a sample."""
+    batch: Tensor = function(input if input.ndim == ndim else input.unsqueeze(0), *args)
+    return batch if input.ndim == ndim else batch.squeeze(0)
 
 
 def fold(
@@ -197,29 +204,29 @@ def fold(
     tensor([[[[1., 2., 1.]]]])
     """
     require_tensor("fold", "input", input)
-    if input.ndim == 2:
-        return fold(
-            input.unsqueeze(0), output_size, kernel_size, dilation, padding, stride
-        ).squeeze(0)
-    if input.ndim != 3:
+    size, *given = _pairs(
+        "fold", ("output_size", output_size, 1), ("kernel_size", kernel_size, 1),
+        ("dilation", dilation, 1), ("padding", padding, 0), ("stride", stride, 1),
+    )  # fmt: skip
+    if input.ndim not in (2, 3) or 0 in input.shape[-2:]:
         raise RuntimeError(
             "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and"
             f" non-zero dimensions for input, but got: {list(input.shape)}"
         )
-    size = _pair("fold", "output_size", output_size, 1)
-    kernel, out, geometry = _block_geometry("fold", size, kernel_size, dilation, padding, stride)
-    if input.shape[1] % prod(kernel):
+    kernel, out, geometry = _block_geometry("fold", size, *given)
+    columns, blocks = input.shape[-2:]
+    if columns % prod(kernel):
         raise RuntimeError(
             "Expected size of input's dimension 1 to be divisible by the product of kernel_size,"
-            f" but got input.size(1)={input.shape[1]} and kernel_size={kernel}."
+            f" but got input.size(1)={columns} and kernel_size={kernel}."
         )
-    if input.shape[2] != prod(out):
+    if blocks != prod(out):
         raise RuntimeError(
             f"Given output_size={size}, kernel_size={kernel}, expected size of input's dimension 2"
             f" to match the calculated number of sliding blocks {out[0]} * {out[1]} ="
-            f" {prod(out)}, but got input.size(2)={input.shape[2]}."
+            f" {prod(out)}, but got input.size(2)={blocks}."
         )
-    return _summed_blocks(input, size, kernel, out, geometry)
+    return _in_batch(_summed_blocks, input, 3, size, kernel, out, geometry)
 
 
 __all__ = ["channel_shuffle", "pixel_shuffle", "pixel_unshuffle"]

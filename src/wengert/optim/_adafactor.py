@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert._core import Tensor, wrap
+from wengert._forks import uncut
 from wengert._info import finfo
 from wengert.optim._stepping import (
     Stepping,
@@ -133,7 +134,8 @@ def _variance(state: dict[str, Any], g: np.ndarray, weight: float, tiny: float) 
 
 
 def _root_mean_square(array: np.ndarray) -> float:
-    return float(np.linalg.norm(array)) / math.sqrt(array.size)
+    with uncut():
+        return float(np.linalg.norm(array)) / math.sqrt(array.size)
 
 
 __all__ = ["Adafactor"]

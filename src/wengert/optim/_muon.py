@@ -9,6 +9,8 @@ import ml_dtypes
 import numpy as np
 
 from wengert._core import Tensor
+from wengert._forks import uncut
+from wengert.kernels.blas import threads_for
 from wengert.optim._stepping import Stepping, Update, check_rate, lerp, number, zeros_like
 from wengert.optim.optimizer import Group
 
@@ -129,12 +131,14 @@ def _orthogonal(
     a, b, c = coefficients
     tall = matrix.shape[0] > matrix.shape[1]
     x = _rounded(matrix.T if tall else matrix)
-    norm = _rounded(np.linalg.norm(x))
+    with uncut():
+        norm = _rounded(np.linalg.norm(x))
     x = _rounded(x / np.maximum(norm, _rounded(np.float32(eps))))
-    for _ in range(steps):
-        gram = _rounded(x @ x.T)
-        factor = _rounded(b * gram + c * (gram @ gram))
-        x = _rounded(a * x + factor @ x)
+    with threads_for(x.size * len(x)):
+        for _ in range(steps):
+            gram = _rounded(x @ x.T)
+            factor = _rounded(b * gram + c * (gram @ gram))
+            x = _rounded(a * x + factor @ x)
     return x.T if tall else x
 
 

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert import _dtypes
-from wengert._core import Tensor, caller, getframe, wrap
+from wengert._core import Tensor, caller, getframe, inferences, wrap
+from wengert._inference import check_written
 from wengert._storage import before_write, before_writes, stamp, stamp_all
 from wengert.autograd._mode import enable_grad
 from wengert.kernels import layout
@@ -61,9 +62,17 @@ class Stepping(Optimizer):
             with enable_grad():
                 loss = closure()
         by, where = f"{type(self).__name__}.step()", caller(getframe(1))
+        if inferences:
+            self._check_inference()
         for group in self.param_groups:
             self._update(group, by, *where)
         return loss
+
+    def _check_inference(self) -> None:
+        """Raise where a parameter that would be written to is a tensor of inference mode."""
+        params = [p for group in self.param_groups for p in group["params"]]
+        written = [p for p in params if getattr(p, "_grad", None) is not None]
+        check_written(written, f"{type(self).__name__}.step")
 
     def _update(self, group: Group, by: str, code: CodeType, lasti: int) -> None:
         """Update the parameters of a group that have gradients, and stamp them."""

@@ -12,6 +12,7 @@ from wengert._core import Tensor, caller, getframe, wrap
 from wengert._storage import before_write, stamp
 from wengert.autograd._mode import enable_grad
 from wengert.kernels._jit.formulas import as_reals
+from wengert.kernels.blas import inner
 from wengert.optim._stepping import State, check_options, number
 from wengert.optim.optimizer import Optimizer
 
@@ -101,7 +102,7 @@ class LBFGS(Optimizer):
             d = memory.direction(gradient)
             memory.prev_flat_grad, memory.prev_loss = gradient, loss
             memory.t = lr if memory.n_iter > 1 else min(1.0, 1.0 / np.abs(gradient).sum()) * lr
-            slope = gradient @ d
+            slope = inner(gradient, d)
             if slope > -step_tolerance:
                 break
             calls = 0
@@ -165,7 +166,7 @@ class _Vector:
             _, loss, gradient = self.evaluate()
             for p, array in zip(self.params, home, strict=True):
                 self._write(p, array)
-            return _Point(step, loss, gradient, gradient @ direction)
+            return _Point(step, loss, gradient, inner(gradient, direction))
 
         return at
 
@@ -223,7 +224,7 @@ class _Memory:
             self.d = -gradient
             return self.d
         change, step = gradient - self.prev_flat_grad, self.d * self.t
-        product = change @ step
+        product = inner(change, step)
         if product > 1e-10:
             if len(self.old_dirs) == self.size:
                 for kept in (self.old_dirs, self.old_stps, self.ro):
@@ -231,16 +232,16 @@ class _Memory:
             self.old_dirs.append(change)
             self.old_stps.append(step)
             self.ro.append(1.0 / product)
-            self.H_diag = product / (change @ change)
+            self.H_diag = product / inner(change, change)
         self.al = [None] * self.size if self.al is None else self.al
         d = -gradient
         pairs = list(zip(self.old_dirs, self.old_stps, self.ro, strict=True))
         for i, (change, step, ro) in reversed(list(enumerate(pairs))):
-            self.al[i] = (step @ d) * ro
+            self.al[i] = inner(step, d) * ro
             d -= change * self.al[i]
         d *= self.H_diag
         for i, (change, step, ro) in enumerate(pairs):
-            d += step * (self.al[i] - (change @ d) * ro)
+            d += step * (self.al[i] - inner(change, d) * ro)
         self.d = d
         return d
 

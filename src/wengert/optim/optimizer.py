@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from itertools import chain
 from typing import Any
 
-from wengert._core import Leaf, Tensor, wrap
+from wengert._core import Hooks, Leaf, Tensor, wrap
 from wengert._messages import here, message
 from wengert._trail import dropped
 from wengert.autograd._errors import made
 from wengert.autograd._hooks import RemovableHandle, registered
 from wengert.tensor._autograd import clear_grad
 
-Hooks = dict[int, Callable[..., Any]]
 Group = dict[str, Any]
 ParamsT = Iterable[Tensor] | Iterable[Group] | Iterable[tuple[str, Tensor]]
 
@@ -78,12 +77,12 @@ class Optimizer:
 
     def _init_hooks(self) -> None:
         self._opt_called = False
-        self._optimizer_step_pre_hooks: Hooks = {}
-        self._optimizer_step_post_hooks: Hooks = {}
-        self._optimizer_state_dict_pre_hooks: Hooks = {}
-        self._optimizer_state_dict_post_hooks: Hooks = {}
-        self._optimizer_load_state_dict_pre_hooks: Hooks = {}
-        self._optimizer_load_state_dict_post_hooks: Hooks = {}
+        self._optimizer_step_pre_hooks: Hooks = OrderedDict()
+        self._optimizer_step_post_hooks: Hooks = OrderedDict()
+        self._optimizer_state_dict_pre_hooks: Hooks = OrderedDict()
+        self._optimizer_state_dict_post_hooks: Hooks = OrderedDict()
+        self._optimizer_load_state_dict_pre_hooks: Hooks = OrderedDict()
+        self._optimizer_load_state_dict_post_hooks: Hooks = OrderedDict()
 
     def __getstate__(self) -> dict[str, Any]:
         return {n: getattr(self, n) for n in ("defaults", "state", "param_groups")}
@@ -170,7 +169,8 @@ class Optimizer:
         for p in everyone:
             number.setdefault(p, len(number))
         groups = [
-            {k: [number[p] for p in v] if k == "params" else v for k, v in group.items()}
+            {k: v for k, v in group.items() if k != "params"}
+            | {"params": [number[p] for p in group["params"]]}
             for group in self.param_groups
         ]
         state = {number[k] if isinstance(k, Tensor) else k: v for k, v in self.state.items()}
@@ -237,8 +237,8 @@ class Optimizer:
 
 
 # Hooks around the steps of all optimizers.
-_step_pre_hooks: Hooks = {}
-_step_post_hooks: Hooks = {}
+_step_pre_hooks: Hooks = OrderedDict()
+_step_post_hooks: Hooks = OrderedDict()
 
 
 def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
@@ -279,12 +279,18 @@ def _or(answer: Any, value: Any) -> Any:
     return value if answer is None else answer
 
 
+def _own(optimizer: Optimizer, kind: str) -> Iterable[Callable[..., Any]]:
+    """An optimizer's hooks; none in one that wraps another and did not call the constructor."""
+    hooks: dict[int, Callable[..., Any]] = vars(optimizer).get(kind, {})
+    return hooks.values()
+
+
 def _with_hooks(function: Callable[..., Any]) -> Callable[..., Any]:
     """`step` with the hooks around it."""
 
     @functools.wraps(function)
     def step(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
-        for hook in [*_step_pre_hooks.values(), *self._optimizer_step_pre_hooks.values()]:
+        for hook in [*_step_pre_hooks.values(), *_own(self, "_optimizer_step_pre_hooks")]:
             answer = hook(self, args, kwargs)
             if answer is not None:
                 if not isinstance(answer, tuple) or len(answer) != 2:
@@ -295,7 +301,7 @@ def _with_hooks(function: Callable[..., Any]) -> Callable[..., Any]:
                 args, kwargs = answer
         self._opt_called = True
         result = function(self, *args, **kwargs)
-        for hook in [*self._optimizer_step_post_hooks.values(), *_step_post_hooks.values()]:
+        for hook in [*_own(self, "_optimizer_step_post_hooks"), *_step_post_hooks.values()]:
             hook(self, args, kwargs)
         return result
 

@@ -13,13 +13,14 @@ from argparse import Namespace
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from pickle import UnpicklingError
-from types import BuiltinFunctionType, SimpleNamespace
+from types import BuiltinFunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from wengert import nn, ops, optim
 from wengert._core import Tensor
+from wengert._signals import heedless, surely
 from wengert.nn._module import Module
 from wengert.optim.optimizer import Optimizer
 from wengert.serialization._names import (
@@ -31,6 +32,7 @@ from wengert.serialization._names import (
     set_attributes,
 )
 from wengert.serialization._numpy import set_array, set_byte_order
+from wengert.serialization._state import check_names, set_slots
 
 # What no file may name, even if a program allows it.
 _BLOCKED = frozenset({"sys", "os", "posix", "nt", "subprocess", "importlib", "pickle", "_pickle"})
@@ -99,9 +101,17 @@ class safe_globals:  # noqa: N801 (PyTorch's name)
 
     def __enter__(self) -> None:
         self._new = [value for value in self._added if value not in _safe]
-        add_safe_globals(self._added)
+        try:
+            add_safe_globals(self._added)
+        except BaseException:
+            self._remove()
+            raise
 
+    @heedless
     def __exit__(self, *exception: object) -> None:
+        surely(self._remove)
+
+    def _remove(self) -> None:
         for value in self._new:
             _safe.pop(value, None)
 
@@ -214,22 +224,38 @@ class Allowed:
 
 
 def _set_state(machine: Any, value: Any, state: Any) -> None:
-    """As unpickling does."""
-    set_own = getattr(value, "__setstate__", None)
-    if set_own is not None:
-        machine.let(set_own, state)
+    """As unpickling does, but for methods, properties and the class: no file sets those.
+
+    A `__setstate__` of the program gets the state as it is.
+    """
+    kind = type(value)
+    set_own = getattr(kind, "__setstate__", None)
+    of_library = getattr(set_own, "__module__", "").startswith("wengert.")
+    if set_own is not None and not of_library:
+        machine.let(set_own, value, state)
         return
     slots = None
-    if isinstance(state, tuple) and len(state) == 2:
+    if type(state) is tuple and len(state) == 2:
         state, slots = state
     for part in (state, slots):
         if not (part is None or type(part) is dict):
             raise UnpicklingError(f"the state of an object is a dict, but got {type(part)}")
-    if state:
-        machine.spend(len(state))
+    machine.spend(len(state or ()) + len(slots or ()))
+    check_names(kind, state or ())
+    if set_own is not None:
+        _set_library_state(set_own, value, state or {})
+    elif state:
+        if not hasattr(value, "__dict__"):
+            raise UnpicklingError(f"{kind} has no attributes but those of its slots")
         value.__dict__.update(state)
-    for name, item in (slots or {}).items():
-        setattr(value, name, item)
+    set_slots(value, slots or {})
+
+
+def _set_library_state(set_own: Callable[..., None], value: Any, state: dict[str, Any]) -> None:
+    try:
+        set_own(value, state)
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise UnpicklingError(f"the state of {type(value)} is damaged: {error}") from None
 
 
 def _is_made(kind: type) -> bool:
@@ -244,28 +270,20 @@ def _of_program(module: str, name: str) -> Any:
 
     Nothing is imported: a file names what the program has.
     """
-    value: Any = None
     if (module + ".").startswith(_TORCH):
-        value = _of_wengert(module, name)
-    else:
-        value = sys.modules.get(module)
-        for part in name.split("."):
-            value = getattr(value, "__dict__", {}).get(part)
-    return value if isinstance(value, type) and _is_made(value) else _operation(value)
+        return _of_wengert(module, name)
+    value: Any = sys.modules.get(module)
+    for part in name.split("."):
+        value = value.__dict__.get(part) if isinstance(value, ModuleType | type) else None
+    return value if isinstance(value, type) and _is_made(value) else None
 
 
 def _of_wengert(module: str, name: str) -> Any:
-    homes: tuple[Any, ...] = (nn, nn.functional)
-    if module.startswith("torch.optim"):
-        homes = (optim,)
-    elif module == "torch":
-        homes = (ops,)
-    return next((home.__dict__[name] for home in homes if name in home.__dict__), None)
-
-
-def _operation(value: Any) -> Any:
-    home = getattr(value, "__module__", None) or ""
-    return value if callable(value) and home.startswith("wengert.ops") else None
+    value = (optim if module.startswith("torch.optim") else nn).__dict__.get(name)
+    if isinstance(value, type) and _is_made(value):
+        return value
+    home: Any = ops if module == "torch" else nn.functional
+    return home.__dict__[name] if name in home.__all__ else None
 
 
 def _named(value: Any) -> str:

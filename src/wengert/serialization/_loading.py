@@ -22,6 +22,7 @@ from wengert.serialization._locations import Restore, restorer
 from wengert.serialization._machine import Machine
 from wengert.serialization._names import modern
 from wengert.serialization._saving import LEGACY_MAGIC, LEGACY_VERSION, Target
+from wengert.serialization._state import shown
 from wengert.serialization._storages import Loaded, StorageClass
 from wengert.serialization._zip import ALIGNMENT, MAGIC, Reader, fill
 from wengert.tensor._storages import UntypedStorage
@@ -212,7 +213,13 @@ class _Loading:
             return self._known(key, kind)
 
         data = archive.read("data.pkl").tobytes()
-        return self._machine(BytesIO(data), len(data), storage)
+        result = self._machine(BytesIO(data), len(data), storage)
+        self._finish()
+        return result
+
+    def _finish(self) -> None:
+        for storage in self.storages.values():
+            storage.finish()
 
     def _keep(self, key: str, kind: StorageClass, location: str, data: np.ndarray) -> None:
         if self.swap:
@@ -255,6 +262,7 @@ class _Loading:
             raise RuntimeError("the list of storages is not that of the tensors; corrupt file?")
         for key in keys:
             self._read_legacy(*waiting[key])
+        self._finish()
         return result
 
     def _part(self, storage: Any = None) -> Any:
@@ -297,11 +305,11 @@ def _described(identity: Any, length: int) -> tuple[StorageClass, str, str, int]
         part.decode("ascii", "replace") if type(part) is bytes else part for part in identity[:5]
     ]
     if what != "storage":
-        raise UnpicklingError(f"Unknown saved id type: {what!r}")
+        raise UnpicklingError(f"Unknown saved id type: {shown(what)}")
     if type(kind) is not StorageClass or type(key) is not str or type(location) is not str:
         raise UnpicklingError("a storage is described by its class, its key and its location")
     if type(numel) is not int or numel < 0:
-        raise UnpicklingError(f"a storage has {numel!r} elements")
+        raise UnpicklingError(f"a storage has {shown(numel)} elements")
     return kind, key, location, numel
 
 

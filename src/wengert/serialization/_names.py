@@ -18,6 +18,7 @@ from wengert._device import device
 from wengert._size import Size
 from wengert.nn.parameter import Buffer, Parameter
 from wengert.serialization import _numpy
+from wengert.serialization._state import shown
 from wengert.serialization._storages import TYPED, UNTYPED, Loaded, lengths, rebuilt
 
 Builder = Callable[..., Any]  # called with the machine and the arguments
@@ -63,8 +64,8 @@ def _rebuild_tensor_v2(
     m: Any, storage: Any, offset: Any, size: Any, stride: Any, requires_grad: Any,
     hooks: Any = None, metadata: Any = None,
 ) -> Tensor:  # fmt: skip
-    tensor = rebuilt(_storage(storage), offset, size, stride, requires_grad is True)
-    return _with_bits(tensor, metadata)
+    bits = _with_bits(_storage(storage), metadata, None)
+    return rebuilt(bits, offset, size, stride, requires_grad is True)
 
 
 def _rebuild_tensor_v3(
@@ -72,20 +73,20 @@ def _rebuild_tensor_v3(
     dtype: Any, metadata: Any = None,
 ) -> Tensor:  # fmt: skip
     if type(dtype) is not _dtypes.dtype:
-        raise UnpicklingError(f"a dtype was expected, but got {dtype!r}")
-    tensor = rebuilt(_storage(storage), offset, size, stride, requires_grad is True, dtype)
-    return _with_bits(tensor, metadata)
+        raise UnpicklingError(f"a dtype was expected, but got {shown(dtype)}")
+    bits = _with_bits(_storage(storage), metadata, dtype)
+    return rebuilt(bits, offset, size, stride, requires_grad is True, dtype)
 
 
-def _with_bits(tensor: Tensor, metadata: Any) -> Tensor:
-    """PyTorch's lazy conjugation and negation, carried out."""
-    array = tensor._array
-    if isinstance(metadata, dict):
-        if metadata.get("conj") is True:
-            tensor._array = array = array.conj()
-        if metadata.get("neg") is True:
-            tensor._array = -array
-    return tensor
+def _with_bits(storage: Loaded, metadata: Any, dtype: _dtypes.dtype | None) -> Loaded:
+    """PyTorch's lazy conjugation and negation, carried out: on the storage, once.
+
+    A tensor may show it many times over.
+    """
+    if not isinstance(metadata, dict):
+        return storage
+    conj, neg = metadata.get("conj") is True, metadata.get("neg") is True
+    return storage.changed(conj, neg, dtype) if conj or neg else storage
 
 
 def _rebuild_parameter(m: Any, data: Any, requires_grad: Any, hooks: Any = None) -> Parameter:
@@ -102,7 +103,7 @@ def _rebuild_parameter_with_state(
 
 def _rebuild_from_type(m: Any, function: Any, kind: Any, arguments: Any, state: Any) -> Tensor:
     if kind not in (Tensor, Parameter, Buffer) or type(arguments) is not tuple:
-        raise UnpicklingError(f"a class of tensors was expected, but got {kind!r}")
+        raise UnpicklingError(f"a class of tensors was expected, but got {shown(kind)}")
     tensor = _tensor(m.names.call(m, function, arguments))
     if kind is not type(tensor):
         plain, tensor = tensor, new(kind)
@@ -121,7 +122,7 @@ def set_attributes(m: Any, value: Any, state: Any) -> None:
     m.spend(len(state))
     for name in state:
         if type(name) is not str or hasattr(type(value), name):
-            raise UnpicklingError(f"attribute {name!r} of {type(value)} cannot be set")
+            raise UnpicklingError(f"attribute {shown(name)} of {type(value)} cannot be set")
     value.__dict__.update(state)
 
 
@@ -163,7 +164,7 @@ _FACTORIES = (None, list, dict, set, tuple, str, int, float, bool)
 
 def _defaultdict(m: Any, factory: Any = None) -> defaultdict[Any, Any]:
     if not any(factory is known for known in _FACTORIES):
-        raise UnpicklingError(f"a defaultdict of {factory!r} is not allowed")
+        raise UnpicklingError(f"a defaultdict of {shown(factory)} is not allowed")
     return defaultdict(factory)
 
 
@@ -198,13 +199,15 @@ def _size(m: Any, values: Any = ()) -> Size:
 
 def _device(m: Any, kind: Any, index: Any = None) -> device:
     if type(kind) is not str or not (index is None or type(index) is int):
-        raise UnpicklingError(f"a device is named by a str and an int, not {kind!r}, {index!r}")
+        raise UnpicklingError(
+            f"a device is named by a str and an int, not {shown(kind)}, {shown(index)}"
+        )
     return device(kind, index)
 
 
 def _get_layout(m: Any, name: Any) -> Any:
     if name != "torch.strided":
-        raise UnpicklingError(f"there are no tensors of layout {name!r}")
+        raise UnpicklingError(f"there are no tensors of layout {shown(name)}")
     return _layout.strided
 
 

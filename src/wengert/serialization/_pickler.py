@@ -13,7 +13,6 @@ from wengert._core import Tensor, Tracer
 from wengert._device import device
 from wengert._dtypes import dtype, of_numpy
 from wengert._layout import layout, memory_format
-from wengert.nn._module import Module
 from wengert.nn.parameter import Parameter
 from wengert.serialization._names import KNOWN, Function, path_of
 from wengert.serialization._storages import (
@@ -91,8 +90,6 @@ class Pickler(_Base):  # type: ignore[misc]
             return _GET_LAYOUT, (repr(value),)
         if isinstance(value, FunctionType) or (isinstance(value, type) and _importable(value)):
             return value.__qualname__
-        if isinstance(value, Module):
-            return _module(value.__reduce_ex__(self.proto))
         return NotImplemented
 
     def save_global(self, obj: Any, name: str | None = None) -> None:
@@ -138,16 +135,3 @@ class Pickler(_Base):  # type: ignore[misc]
 
 def _importable(kind: type) -> bool:
     return kind not in (type(None), type(NotImplemented), type(...))
-
-
-def _module(reduced: Any) -> Any:
-    """The state of a module as PyTorch has it: what hooks are kept in is ordered."""
-    if not isinstance(reduced, tuple) or len(reduced) < 3 or not isinstance(reduced[2], dict):
-        return reduced
-    state = dict(reduced[2])
-    for name, value in state.items():
-        if name.startswith("_") and "hooks" in name and isinstance(value, dict):
-            state[name] = OrderedDict(value)
-        elif name.startswith("_") and "hooks" in name and isinstance(value, set):
-            state[name] = OrderedDict.fromkeys(sorted(value), True)
-    return (*reduced[:2], state, *reduced[3:])

@@ -57,4 +57,7 @@ def _tensor(name: str, entry: Any) -> Tensor:
     if dtype is None:
         raise RuntimeError(f"{name!r} is of dtype {entry['dtype']}, which no tensor here has")
     data = np.array(np.frombuffer(entry["data"], np.uint8))  # a copy: to be written to, aligned
-    return wrap(data.view(dtype.np).reshape(entry["shape"]))
+    try:
+        return wrap(data.view(dtype.np).reshape(entry["shape"]))
+    except ValueError as error:  # more dimensions than an array can have
+        raise RuntimeError(f"{name!r} cannot be made: {error}") from None

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert import _dtypes
-from wengert._core import Tensor, leaf_of, new
+from wengert._core import Tensor, leaf_of, wrap
 from wengert._storage import owner
+from wengert.serialization._state import shown as shown_value
 from wengert.tensor._storages import UntypedStorage
 
 # What PyTorch calls the storages of each dtype; the newer dtypes have none of their own.
@@ -44,11 +45,32 @@ OF_DTYPE = {kind.dtype: kind for kind in TYPED.values()}
 class Loaded(UntypedStorage):
     """A storage that was read, and the dtype that the checkpoint gave it."""
 
-    __slots__ = ("dtype",)
+    __slots__ = ("_others", "dtype")
 
     def __init__(self, memory: np.ndarray, dtype: _dtypes.dtype | None) -> None:
         super().__init__(memory)
         self.dtype = dtype
+        self._others: dict[Any, Loaded] = {}
+
+    def changed(self, conj: bool, neg: bool, dtype: _dtypes.dtype | None) -> Loaded:
+        """The storage that `finish` fills with the conjugated, negated numbers of this one.
+
+        The same one for all who ask: a tensor may show a storage many times over.
+        """
+        key = conj, neg, dtype or self.dtype or _dtypes.uint8
+        if key not in self._others:
+            self._others[key] = Loaded(np.zeros_like(self._owner), self.dtype)
+        return self._others[key]
+
+    def finish(self) -> None:
+        """The numbers are there now."""
+        for (conj, neg, dtype), other in self._others.items():
+            whole = self._owner.nbytes - self._owner.nbytes % dtype.itemsize
+            numbers = self._owner.view(np.uint8)[:whole].view(dtype.np)
+            into = other._owner.view(np.uint8)[:whole].view(dtype.np)
+            into[...] = numbers.conj() if conj else numbers
+            if neg and dtype is not _dtypes.bool_:
+                np.negative(into, out=into)
 
 
 class Shown(NamedTuple):
@@ -74,7 +96,7 @@ def shown(array: np.ndarray) -> Shown:
     ):
         base, begin = np.ascontiguousarray(array), 0
         array = base.reshape(array.shape)
-    strides = Tensor.stride(_plain(array))
+    strides = Tensor.stride(wrap(array))
     return Shown(base, begin // size, strides)
 
 
@@ -86,12 +108,6 @@ def _dense(array: np.ndarray) -> bool:
             return False
         step *= n
     return True
-
-
-def _plain(array: np.ndarray) -> Tensor:
-    tensor = new(Tensor)
-    tensor._array, tensor._edge, tensor._cut = array, None, None
-    return tensor
 
 
 def rebuilt(
@@ -126,7 +142,7 @@ def rebuilt(
             f" of {dtype} does"
         )
     try:
-        tensor = _plain(_view(memory, dtype.np, begin, shape, steps))
+        tensor = wrap(_view(memory, dtype.np, begin, shape, steps))
     except ValueError as error:  # more dimensions or elements than an array can have
         raise RuntimeError(f"a tensor of shape {list(shape)} cannot be made: {error}") from None
     if requires_grad:
@@ -150,5 +166,7 @@ def lengths(name: str, values: Any) -> tuple[int, ...]:
         raise RuntimeError(f"{name} of a tensor is a {type(values).__name__}, not a tuple")
     for value in values:
         if type(value) is not int or not 0 <= value < 1 << 63:
-            raise RuntimeError(f"{name} of a tensor has {value!r} where a length is expected")
+            raise RuntimeError(
+                f"{name} of a tensor has {shown_value(value)} where a length should be"
+            )
     return tuple(values)

@@ -137,12 +137,20 @@ class Reader:
             raise RuntimeError("PytorchStreamReader failed reading zip archive: it is empty.")
         self.folder = listed[0].filename.partition("/")[0]
         self.entries = {entry.filename: entry for entry in listed}
+        if len(self.entries) < len(listed):
+            raise RuntimeError(
+                "PytorchStreamReader failed reading zip archive: a record is listed twice."
+                + _DAMAGED
+            )
 
     def __contains__(self, name: str) -> bool:
         return f"{self.folder}/{name}" in self.entries
 
     def find(self, name: str) -> tuple[int, int]:
-        """Where the data of a record begins and how long it is, after checking both."""
+        """Where the data of a record begins and how long it is, after checking both.
+
+        All records that are asked for are together no longer than the file.
+        """
         path = f"{self.folder}/{name}"
         entry = self.entries.get(path)
         if entry is None:
@@ -158,15 +166,15 @@ class Reader:
             raise _failed(path, "its header is not one")
         if begin + entry.file_size > self.length:
             raise _failed(path, "it lies outside of the file")
+        self.left -= entry.file_size
+        if self.left < 0:
+            raise _failed(path, "records overlap")
         return begin, entry.file_size
 
     def read(self, name: str) -> np.ndarray:
         """The data of a record, as bytes that may be written to."""
         begin, size = self.find(name)
         path = f"{self.folder}/{name}"
-        self.left -= size
-        if self.left < 0:
-            raise _failed(path, "records overlap")
         data = np.empty(size, np.uint8)
         fill(self.file, begin, data)
         checksum = self.entries[path].CRC

@@ -18,6 +18,7 @@ from wengert.tensor import (
     _new,
     _print,
     _random_inplace,
+    _removed,
     _resizing,
     _storages,
 )
@@ -29,9 +30,10 @@ from wengert.tensor._print import *
 from wengert.tensor._random import *
 from wengert.tensor._random_counts import *
 from wengert.tensor._ranges import *
+from wengert.tensor._removed import *
 from wengert.tensor._storages import *
 from wengert.tensor._windows import *
 
 for _part in (_methods, _attributes, _autograd, _convert, _indexing, _legacy, _new, _print,
-              _random_inplace, _resizing, _storages):  # fmt: skip
+              _random_inplace, _removed, _resizing, _storages):  # fmt: skip
     _part.bind()

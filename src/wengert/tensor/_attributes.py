@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _dtypes, _layout
+from wengert import _core, _dtypes, _layout
 from wengert._core import Tensor
 from wengert._device import cpu
 from wengert._dtypes import of_numpy
 from wengert._size import Size
 from wengert._storage import owner
-from wengert.kernels.layout import strides_of
+from wengert.kernels.layout import element_strides
 from wengert.ops._formats import checked, lies_in
 from wengert.ops.complexes import imag, real
 from wengert.tensor._arguments import require_tensor
@@ -44,18 +44,8 @@ def stride(self: Tensor, dim: int | None = None) -> Any:
     >>> wengert.zeros(2, 3).stride()
     (3, 1)
     """
-    strides = _strides(self._array)
+    strides = element_strides(self._array)
     return strides if dim is None else strides[_checked_dim(self, "stride", dim)]
-
-
-def _strides(array: np.ndarray) -> tuple[int, ...]:
-    if array.size == 0 and array.flags.c_contiguous:  # NumPy has other conventions for these
-        strides, step = [], 1
-        for n in reversed(array.shape):
-            strides.append(step)
-            step *= max(n, 1)
-        return tuple(reversed(strides))
-    return tuple([s // array.itemsize for s in strides_of(array)])
 
 
 def _checked_dim(self: Tensor, name: str, dim: Any) -> int:
@@ -201,7 +191,7 @@ def dim_order(self: Tensor, *, ambiguity_check: bool | list[Any] = False) -> tup
     strides = self._array.strides
     if ambiguity_check and len(set(strides)) < len(strides):
         raise RuntimeError(
-            f"The tensor does not have unique dim order: its strides are {_strides(self._array)}"
+            f"The tensor does not have unique dim order: its strides are {self.stride()}"
         )
     return tuple(sorted(range(len(strides)), key=lambda d: -strides[d]))
 
@@ -231,13 +221,13 @@ def is_neg(self: Tensor) -> bool:
 
 
 def is_inference(self: Tensor) -> bool:
-    """False: tensors made in inference mode are like others.
+    """Whether the tensor was made in `inference_mode`, or is a view of one that was.
 
     >>> import wengert
     >>> wengert.zeros(2).is_inference()
     False
     """
-    return False
+    return _core.is_inference(self)
 
 
 def is_pinned(self: Tensor, device: Any = None) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -11,8 +12,21 @@ from typing import Any
 import numpy as np
 
 from wengert import _storage
-from wengert._core import Leaf, Node, Tensor, Tracer, cut_at, leaf_of, new, state_of, wrap
+from wengert._core import (
+    Leaf,
+    Node,
+    Tensor,
+    Tracer,
+    cut_at,
+    inferences,
+    is_inference,
+    leaf_of,
+    new,
+    state_of,
+    wrap,
+)
 from wengert._dtypes import inexact, of_numpy
+from wengert._inference import check_differentiable, inherit, no_version
 from wengert._messages import here, message, more
 from wengert._trail import dropped
 from wengert.autograd import _errors
@@ -20,6 +34,7 @@ from wengert.autograd._backward import backward as _backward
 from wengert.autograd._errors import made
 from wengert.autograd._hooks import RemovableHandle, registered
 from wengert.autograd._refused import refusing
+from wengert.autograd._transforms.levels import transforming
 from wengert.ops._operands import leave, show
 from wengert.ops.shape import view_as
 
@@ -27,10 +42,22 @@ from wengert.ops.shape import view_as
 def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
     """Ask for this leaf's gradient, or stop asking; returns the tensor.
 
+    RuntimeError inside of a function that `wengert.func` or `vmap` transforms, whose derivatives
+    would not know of it.
+
     >>> import wengert
     >>> wengert.zeros(2).requires_grad_().requires_grad
     True
     """
+    if transforming():
+        raise _errors.asked_inside_transform("requires_grad_()")
+    _set_requires_grad(self, requires_grad)
+    return self
+
+
+def _set_requires_grad(self: Tensor, requires_grad: bool) -> None:
+    if isinstance(self, Tracer) and not self.level.eager and requires_grad != self.requires_grad:
+        raise _errors.asked_inside_transform("requires_grad_()")
     if not requires_grad:
         if self._edge is not None and self._edge.edges:
             raise RuntimeError(message(
@@ -49,19 +76,20 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
             self._cut = cut_at("requires_grad_(False)", self)
         self._edge = None
     elif self._edge is None:
+        if inferences:
+            check_differentiable(self)
         if self._array.dtype not in inexact:
             raise RuntimeError(_errors.integer(
                 "only Tensors of floating point dtype can require gradients, and this one is",
                 of_numpy[self._array.dtype], "requires_grad = True",
             ))  # fmt: skip
         self._edge = leaf_of(self)
-    return self
 
 
-def _set_requires_grad(self: Tensor, value: bool) -> None:
+def _assign_requires_grad(self: Tensor, value: bool) -> None:
     if value and not _is_leaf(self):
         raise RuntimeError("you can only change requires_grad flags of leaf variables.")
-    requires_grad_(self, value)
+    _set_requires_grad(self, value)
 
 
 def _is_leaf(self: Tensor) -> bool:
@@ -107,7 +135,7 @@ def clear_grad(tensor: Tensor, set_to_none: bool) -> None:
     if g is None:
         return
     if set_to_none:
-        tensor._grad = None  # type: ignore[assignment]
+        tensor._grad = None
         return
     if g._edge is not None:
         g = tensor._grad = g.detach() if hasattr(g, "_root") else g.detach_()
@@ -117,6 +145,8 @@ def clear_grad(tensor: Tensor, set_to_none: bool) -> None:
 def _get_data(self: Tensor) -> Tensor:
     cut = wrap(self._array)
     cut._cut = cut_at(".data", self)
+    if inferences:
+        inherit(cut, self)
     return cut
 
 
@@ -131,6 +161,8 @@ def _set_data(self: Tensor, value: Tensor) -> None:
         ))  # fmt: skip
     leave(self)
     before, self._array = self._array, value._array
+    if inferences:
+        inherit(self, value)
     if type(self._edge) is Leaf:
         self._edge.shape = value._array.shape
     elif self._edge is not None and value._array.shape != before.shape:
@@ -156,6 +188,8 @@ def detach(self: Tensor) -> Tensor:
     """
     cut = wrap(self._array)
     cut._cut = cut_at("detach()", self)
+    if inferences:
+        inherit(cut, self)
     return cut
 
 
@@ -170,14 +204,16 @@ def detach_(self: Tensor) -> Tensor:
     if hasattr(self, "_root"):
         raise RuntimeError(message(
             "detach-view",
-            "Can't detach views in-place. Use detach() instead. If you are using"
-            " DistributedDataParallel, you should use detach() too.",
+            "Can't detach views in-place. Use detach() instead.",
             [("this call", here("detach_()"))],
             [
                 "give the name to a detached tensor: y = y.detach()",
                 "detach the tensor that it is a view of, before the view is made",
             ],
         ))  # fmt: skip
+    if isinstance(self, Tracer):
+        self.level.cut(self)
+        return self
     self._cut = cut_at("detach_()", self)
     self._edge = None
     return self
@@ -246,6 +282,8 @@ def retain_grad(self: Tensor) -> None:
                 "a result: some input must require grad, and no detach() or no_grad come between",
             ],
         ))  # fmt: skip
+    if transforming():
+        raise _errors.asked_inside_transform("retain_grad()")
     if not _is_leaf(self):
         state_of(self._edge).retain = weakref.ref(self)
 
@@ -271,7 +309,7 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Remo
         raise _errors.hook_without_graph("register_hook()")
     state = state_of(self._edge)
     if state.hooks is None:
-        state.hooks = {}
+        state.hooks = OrderedDict()
     return registered(state.hooks, hook)
 
 
@@ -303,7 +341,7 @@ def register_post_accumulate_grad_hook(
         ))  # fmt: skip
     state = state_of(self._edge)
     if state.post_hooks is None:
-        state.post_hooks = {}
+        state.post_hooks = OrderedDict()
     return registered(state.post_hooks, hook)
 
 
@@ -351,6 +389,12 @@ def _output_nr(self: Tensor) -> int:
     return 0 if self._edge is None else self._edge.output()[1]
 
 
+def _version(self: Tensor) -> int:
+    if is_inference(self):
+        raise no_version()
+    return _storage.versions(self._array)
+
+
 def bind() -> None:
     """Give Tensor what this module is about."""
     define: Any = Tensor
@@ -358,7 +402,7 @@ def bind() -> None:
                      backward, register_post_accumulate_grad_hook):  # fmt: skip
         setattr(define, function.__name__, function)
     define._make_subclass = staticmethod(_make_subclass)
-    define.requires_grad = property(lambda self: self._edge is not None, _set_requires_grad)
+    define.requires_grad = property(lambda self: self._edge is not None, _assign_requires_grad)
     define.is_leaf = property(_is_leaf)
     define.grad = property(_get_grad, _set_grad, lambda self: _set_grad(self, None))
     define.grad_fn = property(_grad_fn)
@@ -367,4 +411,4 @@ def bind() -> None:
     define.retains_grad = property(_retains_grad)
     define._base = property(lambda self: getattr(self, "_root", None))
     define._is_view = lambda self: hasattr(self, "_root")
-    define._version = property(lambda self: _storage.versions(self._array))
+    define._version = property(_version)

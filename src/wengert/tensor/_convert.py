@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from wengert import _device, _dtypes, _storage
-from wengert._core import Leaf, Tensor, Tracer, leaf_of, new, wrap
+from wengert._core import Leaf, Tensor, Tracer, inferences, leaf_of, mode, new, wrap
 from wengert._dtypes import of_numpy
+from wengert._inference import mark
 from wengert._layout import memory_format, preserve_format
 from wengert._messages import here, message
 from wengert._trail import escaped
@@ -25,15 +26,16 @@ from wengert.tensor._legacy import dtype_of_type, tensortype
 
 
 def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
-    """The tensor's memory as a NumPy array; with `force`, whatever the tensor requires.
+    """The tensor's memory as a NumPy array.
 
-    bfloat16 comes as the dtype that the package ml_dtypes has for it.
+    RuntimeError for a tensor that requires grad where operations are recorded, unless `force`
+    is true. bfloat16 comes as the dtype that the package ml_dtypes has for it.
 
     >>> import wengert
     >>> wengert.tensor([1.0, 2.0]).numpy()
     array([1., 2.], dtype=float32)
     """
-    if self._edge is not None and not force:
+    if self._edge is not None and mode.site is not None and not force:
         raise RuntimeError(_errors.numpy_of_graph(
             "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.",
             self._edge, "numpy()",
@@ -456,6 +458,8 @@ def _rebuild(cls: type[Tensor], array: np.ndarray, requires_grad: bool,
     result._array = _dtypes.canonical(array)
     result._edge = leaf_of(result) if requires_grad else None
     result._cut = None
+    if inferences:
+        mark(result)
     if attributes:
         result.__dict__.update(attributes)
     return result

@@ -12,6 +12,7 @@ from wengert._core import Tensor, Tracer, wrap
 from wengert._device import on_cpu
 from wengert._dtypes import of_numpy
 from wengert._layout import contiguous_format, preserve_format
+from wengert._messages import warn
 from wengert.autograd._transforms.levels import beside
 from wengert.kernels import layout
 from wengert.ops import _formats
@@ -42,7 +43,7 @@ def tensor(data: Any, **options: Unpack[Options]) -> Tensor:
             [3, 4]])
     """
     if isinstance(data, Tensor):
-        _data.warn(
+        warn(
             "To copy construct from a tensor, it is recommended to use"
             " sourceTensor.detach().clone() or sourceTensor.detach().clone().requires_grad_(True),"
             " rather than torch.tensor(sourceTensor)."

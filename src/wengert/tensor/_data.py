@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from itertools import chain
 from typing import Any
@@ -11,20 +10,14 @@ from typing import Any
 import numpy as np
 
 from wengert import _dtypes
-from wengert._core import RawCut, Tensor, caller, cut_at, getframe, tensors
+from wengert._core import RawCut, Tensor, cut_at, tensors
 from wengert._dtypes import dtype
-from wengert._storage import line_of
+from wengert._messages import warn
 
 _SUPPORTED = ("float64, float32, float16, complex64, complex128, int64, int32, int16, int8,"
               " uint64, uint32, uint16, uint8, and bool")  # fmt: skip
 _NUMBERS = frozenset({bool, int, float, complex})
 _RANK: dict[type, int] = {bool: 0, int: 1, float: 2, complex: 3}
-
-
-def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """A warning that points to the user's line."""
-    code, lasti = caller(getframe(1))
-    warnings.warn_explicit(message, category, code.co_filename, line_of(code, lasti))
 
 
 def array_of(data: Any, wanted: dtype | None) -> np.ndarray:

@@ -15,15 +15,16 @@ from typing import Any
 import numpy as np
 
 from wengert import _storage
-from wengert._core import Tensor, Tracer, caller, cut_from, getframe, mode, wrap
+from wengert._core import Tensor, Tracer, caller, cut_from, getframe, inferences, mode, wrap
 from wengert._dtypes import of_numpy, scalar_array
-from wengert.ops._operands import Number, innermost, traced
+from wengert._inference import check_written
+from wengert.ops._operands import Number, traced
 from wengert.ops._picking import picked
 from wengert.ops.casting import convert
 from wengert.ops.expansion import check_expandable, expand, flip
 from wengert.ops.indexing import elements
 from wengert.ops.replacement import check_put_dtype, index_array, index_item, written
-from wengert.ops.splitting import select, unbind, with_part
+from wengert.ops.splitting import select, unbind
 from wengert.ops.subscript import basic, index, index_written, write_at
 from wengert.tensor import _shape
 from wengert.tensor._inplace import (
@@ -78,6 +79,8 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     value = _checked_value(self, value)
     if key is False:
         return
+    if inferences:
+        check_written((self,), "__setitem__")
     view, picks = parse(key, self._array.shape)
     if picks is not None:
         value = _in_dtype_of(self, picks, value)
@@ -117,8 +120,8 @@ def _set_recorded(self: Tensor, view: Items | None, picks: Items | None, value: 
 
 def _set_traced(self: Tensor, view: Items | None, picks: Items | None, value: Tensor) -> None:
     """A write in which a transform takes part."""
-    check_writable(self, "__setitem__")
     part = self if view is None else basic(self, view)
+    check_writable(part, "__setitem__")
     if picks is None:
         check_expandable(tuple(value.shape), tuple(part.shape))
         new = expand(convert(value, of_numpy[self._array.dtype]), part.shape)
@@ -126,25 +129,7 @@ def _set_traced(self: Tensor, view: Items | None, picks: Items | None, value: Te
         new = written(part, value, picks, False)
     else:
         new = index_written(part, value, picks, False)
-    if view is None or _shows_writes(self, value, *(picks or ())):
-        write(part, new, "__setitem__")
-        return
-    del part  # of a tensor with views the history is not rewritten
-    write(self, with_part(self, new, view), "__setitem__")
-
-
-def _shows_writes(target: Tensor, *others: Any) -> bool:
-    """Whether what is written to a view of the target is the target's, as its level knows it."""
-    from wengert.autograd._transforms.graded import Graded
-
-    if not isinstance(target, Tracer) or innermost((target, *others)) is not target.level:
-        return False
-    values: Any = target
-    while isinstance(values, Tracer):
-        if isinstance(values, Graded):
-            return False
-        values = values.value
-    return True
+    write(part, new, "__setitem__")
 
 
 def _same_memory(part: Tensor, value: Tensor) -> bool:

@@ -7,7 +7,7 @@ it: a view never shows a history that its memory no longer has.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any
 
@@ -23,6 +23,7 @@ from wengert._core import (
     caller,
     cut_from,
     getframe,
+    inferences,
     memory_of,
     mode,
     tensors,
@@ -30,6 +31,7 @@ from wengert._core import (
     wrap,
 )
 from wengert._dtypes import of_numpy, scalar_array
+from wengert._inference import check_written
 from wengert.autograd import _errors
 from wengert.autograd._history import rewritten, set_edge
 from wengert.autograd._mode import enable_grad
@@ -50,8 +52,13 @@ def inplace(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         check_writable(self, name)
         since = tick()
         result = function(_original(self), *args, **options)
-        for edge in _edges(result):
-            _keep_originals(edge, memory_of(self), since)
+        if isinstance(result, Tracer):
+            arrays = [c._array for c in _components(self) if not isinstance(c, Tracer)]
+            for component in _components(result):
+                if component._edge is not None:
+                    _keep_originals(component._edge, arrays, since)
+        elif result._edge is not None:
+            _keep_originals(result._edge, [memory_of(self)], since)
         return write(self, result, name)
 
     method.__name__ = method.__qualname__ = name
@@ -93,6 +100,8 @@ def reshaped_inplace(function: Callable[..., Any], name: str) -> Callable[..., A
 
 def check_writable(target: Tensor, name: str) -> None:
     """Raise where an in-place write would break the graph before it began."""
+    if inferences:
+        check_written((target,), name)
     if mode.site is None:
         return
     edge = target._edge
@@ -215,16 +224,16 @@ def rebase(target: Tensor, result: Tensor) -> None:
     rewritten(target, edge)
 
 
-def _edges(result: Any) -> list[Node]:
-    """The nodes of a result, at all levels of a tracer."""
-    found = [] if result._edge is None else [result._edge]
-    if isinstance(result, Tracer):
-        for part in (result.value, getattr(result, "tangent", None)):
-            found += [] if part is None else _edges(part)
-    return found
+def _components(value: Any) -> Iterator[Any]:
+    """A tensor; and, of a tracer, what it stands for, down to the last level."""
+    yield value
+    if isinstance(value, Tracer):
+        for component in (value.value, getattr(value, "tangent", None)):
+            if component is not None:
+                yield from _components(component)
 
 
-def _keep_originals(edge: Node, array: np.ndarray, since: int) -> None:
+def _keep_originals(edge: Node, arrays: list[np.ndarray], since: int) -> None:
     """Give nodes younger than `since` copies of what they saved of memory about to be written."""
     todo = [edge]
     while todo:
@@ -233,11 +242,15 @@ def _keep_originals(edge: Node, array: np.ndarray, since: int) -> None:
             continue
         for slot, _ in node.saved:
             value = getattr(node, slot)
-            if type(value) is np.ndarray and np.may_share_memory(value, array):
+            if type(value) is np.ndarray and _overlaps(value, arrays):
                 setattr(node, slot, value.copy())
-            elif isinstance(value, Tensor) and np.may_share_memory(memory_of(value), array):
+            elif isinstance(value, Tensor) and _overlaps(memory_of(value), arrays):
                 setattr(node, slot, clone(value))
         todo += [e for e in node.edges if e is not None]
+
+
+def _overlaps(value: np.ndarray, arrays: list[np.ndarray]) -> bool:
+    return any(np.may_share_memory(value, array) for array in arrays)
 
 
 def _adopt_output(target: Tensor, result: Tensor, edge: Node) -> None:
@@ -285,9 +298,7 @@ def overwrite(target: Tensor, src: Any, name: str, one_value: bool = False) -> T
     value = src if isinstance(src, Tensor) else wrap(scalar_array(src, of_numpy[array.dtype], name))
     if isinstance(target, Tracer) or isinstance(value, Tracer):
         value = convert(value, of_numpy[array.dtype])
-        return write(
-            target, value if value.shape == array.shape else expand(value, array.shape), name
-        )
+        return write(target, expand(value, array.shape), name)
     check_memory(array, name, one_value)
     if mode.site is None or (target._edge is None and value._edge is None):
         assign(array, value._array)

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 
 from wengert import _dtypes
-from wengert._core import Tensor, new
+from wengert._core import Tensor, inferences, new, wrap
 from wengert._device import cpu, device, on_cpu
 from wengert._dtypes import of_numpy
+from wengert._inference import mark
 from wengert._layout import strided
+from wengert._messages import warn
 from wengert.tensor import _data
 from wengert.tensor._arguments import size_of
 
@@ -40,6 +42,8 @@ def _new_tensor(cls: type[Tensor], *args: Any, device: Any = None) -> Tensor:
     self = new(cls)
     self._array = construct("new", args, _dtypes.defaults.dtype)
     self._edge = self._cut = None
+    if inferences:
+        mark(self)
     if len(args) == 1 and isinstance(args[0], Tensor) and args[0]._edge is not None:
         self._edge = args[0].view(args[0].shape)._edge
     return self
@@ -62,19 +66,13 @@ class tensortype(type):  # noqa: N801 (PyTorch's name)
                     f" {of_numpy[args[0]._array.dtype]}); convert it with .to({cls.dtype})"
                 )
             return args[0].detach()
-        return _data_tensor(construct(cls.__name__, args, cls.dtype))
+        return wrap(construct(cls.__name__, args, cls.dtype))
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, Tensor) and instance._array.dtype == cls.dtype.np
 
     def __repr__(cls) -> str:
         return f"<class 'torch.{cls.__name__}'>"
-
-
-def _data_tensor(array: np.ndarray) -> Tensor:
-    self = new(Tensor)
-    self._array, self._edge, self._cut = array, None, None
-    return self
 
 
 def _tensor_type(kind: _dtypes.dtype) -> Any:
@@ -123,7 +121,7 @@ def set_default_tensor_type(t: Any) -> None:
     >>> with warnings.catch_warnings(action="ignore"):
     ...     wengert.set_default_tensor_type(wengert.FloatTensor)
     """
-    _data.warn(
+    warn(
         "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use"
         " torch.set_default_dtype() and torch.set_default_device() as alternatives."
     )
@@ -164,7 +162,7 @@ def new_of(self: Tensor, *args: Any, device: Any = None) -> Tensor:
     tensor([1., 2.])
     """
     on_cpu(device)
-    return _data_tensor(construct("new", args, of_numpy[self._array.dtype]))
+    return wrap(construct("new", args, of_numpy[self._array.dtype]))
 
 
 __all__ = [

@@ -9,8 +9,9 @@ import numpy as np
 
 from wengert import _dtypes
 from wengert._core import Tensor
+from wengert._messages import warn
+from wengert.kernels import spacing
 from wengert.tensor._arguments import Options, dtype_of, finish, require_int
-from wengert.tensor._data import warn
 
 
 def arange(*args: Any, out: Tensor | None = None, start: Any = None, end: Any = None,
@@ -76,7 +77,7 @@ def _check_range(first: Any, last: Any, by: Any) -> None:
         )
 
 
-def range(start: Any, end: Any = None, step: Any = 1, *, out: Tensor | None = None,
+def range(start: Any, end: Any, step: Any = 1, *, out: Tensor | None = None,
           **options: Unpack[Options]) -> Tensor:  # fmt: skip
     """From `start` to `end`, which is included. Deprecated in favour of `arange`.
 
@@ -90,8 +91,6 @@ def range(start: Any, end: Any = None, step: Any = 1, *, out: Tensor | None = No
         " is inconsistent with Python's range builtin. Instead, use torch.arange, which produces"
         " values in [start, end)."
     )
-    if end is None:
-        start, end = 0, start
     first, last, by = (_number("range", n, v)
                        for n, v in (("start", start), ("end", end), ("step", step)))  # fmt: skip
     _check_range(first, last, by)
@@ -109,9 +108,10 @@ def linspace(start: Any, end: Any, steps: int, *, out: Tensor | None = None,
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
     first, last, n, dtype = _ends("linspace", start, end, steps, options)
-    if dtype.category == _dtypes.INT:
-        first, last = int(first), int(last)
-    values = _spaced(first, last, n, _kind_of_computation(dtype))
+    if n > 1:
+        first, last = (_stored("linspace", value, dtype) for value in (first, last))
+    kind = dtype.np.type if dtype.np in _dtypes.inexact else np.float64
+    values = spacing.evenly(first, last, n, kind)
     return finish("linspace", values.astype(dtype.np), options, out)
 
 
@@ -124,9 +124,23 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, out: Tenso
     tensor([  1.,  10., 100.])
     """
     first, last, n, dtype = _ends("logspace", start, end, steps, options)
-    kind = np.complex128 if dtype.category == _dtypes.COMPLEX else np.float64
-    values = np.power(kind(base), _spaced(first, last, n, kind))
-    return finish("logspace", values.astype(dtype.np), options, out)
+    if n > 1:
+        first, last = (_stored("logspace", value, dtype) for value in (first, last))
+    with np.errstate(all="ignore"):
+        if dtype.category == _dtypes.COMPLEX:
+            exponents = spacing.from_both_ends(first, last, n, np.complex128, np.complex128)
+            values = np.power(base, exponents).astype(dtype.np)
+        else:
+            exponents = spacing.from_both_ends(first, last, n, np.float64, np.float64)
+            values = np.power(np.longdouble(base), exponents).astype(dtype.np)
+    return finish("logspace", values, options, out)
+
+
+def _stored(name: str, value: Any, dtype: _dtypes.dtype) -> Any:
+    """An end as a tensor of `dtype` holds it; an error where it cannot."""
+    if dtype.category == _dtypes.BOOL:
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{dtype.short}'")
+    return _dtypes.scalar_array(value, dtype, name).item()
 
 
 def _ends(name: str, start: Any, end: Any, steps: Any,
@@ -150,23 +164,6 @@ def _ends(name: str, start: Any, end: Any, steps: Any,
             f"torch.{name}(): inferred dtype {natural} can't be safely cast to passed dtype {dtype}"
         )
     return first, last, n, dtype
-
-
-def _kind_of_computation(dtype: _dtypes.dtype) -> Any:
-    if dtype.category == _dtypes.INT:
-        return np.float64
-    return np.float32 if dtype.itemsize < 4 else dtype.np.type
-
-
-def _spaced(first: Any, last: Any, n: int, kind: Any) -> np.ndarray:
-    """From both ends towards the middle, so that both ends are exact."""
-    if n == 1:
-        return np.full(1, first, kind)
-    places = np.arange(n)
-    step = kind((last - first) / max(n - 1, 1))
-    low = kind(first) + step * places.astype(kind)
-    high = kind(last) - step * (n - 1 - places).astype(kind)
-    return np.where(places < n // 2, low, high)
 
 
 def _number(name: str, argument: str, value: Any) -> Any:

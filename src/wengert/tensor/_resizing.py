@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Leaf, Tensor, mode, wrap
+from wengert._core import Leaf, Tensor, inferences, mode, wrap
+from wengert._inference import check_written
 from wengert._layout import contiguous_format, preserve_format
 from wengert._messages import here, message
 from wengert._references import others
@@ -35,6 +36,8 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
             [3, 4]])
     """
     shape = size_of("resize_", size)
+    if inferences:
+        check_written((self,), "resize_")
     if self.requires_grad:
         raise _resizing("cannot resize variables that require grad", self, "resize_()")
     wanted = _formats.checked("resize_", memory_format, contiguous_format)

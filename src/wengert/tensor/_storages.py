@@ -11,9 +11,9 @@ from wengert import _dtypes
 from wengert._core import Tensor, wrap
 from wengert._device import cpu, device, on_cpu
 from wengert._dtypes import of_numpy
+from wengert._messages import warn
 from wengert._storage import owner
 from wengert.tensor._arguments import leaf
-from wengert.tensor._data import warn
 
 
 def bytes_of(memory: np.ndarray) -> np.ndarray:

@@ -9,8 +9,8 @@ __all__ = ["checkpoint", "data"]
 
 # Loaded when first named.
 _LAZY = frozenset({
-    "_pytree", "benchmark", "checkpoint", "collect_env", "cpp_extension", "dlpack", "model_zoo",
-    "tensorboard",
+    "_pytree", "benchmark", "checkpoint", "collect_env", "cpp_extension", "dlpack", "hooks",
+    "model_zoo", "tensorboard",
 })  # fmt: skip
 
 

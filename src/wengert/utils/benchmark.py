@@ -5,11 +5,11 @@ from __future__ import annotations
 import statistics
 import timeit
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from wengert._settings import get_num_threads, set_num_threads
+from wengert._signals import contextmanager, surely
 
 timer = timeit.default_timer
 _UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
@@ -99,11 +99,11 @@ class Measurement:
 @contextmanager
 def _threads(count: int) -> Iterator[None]:
     before = get_num_threads()
-    set_num_threads(count)
     try:
+        set_num_threads(count)
         yield
     finally:
-        set_num_threads(before)
+        surely(set_num_threads, before)
 
 
 class Timer:

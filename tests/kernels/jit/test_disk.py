@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -38,6 +40,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache of its own."""
     monkeypatch.setenv("WENGERT_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache" / "kernels"
+
+
+@pytest.fixture(autouse=True)
+def _nothing_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(disk, "_warned", set())
 
 
 def run() -> str:
@@ -83,14 +90,91 @@ def test_the_oldest_go_when_there_is_no_room(folder: Path, monkeypatch: pytest.M
     assert sum(entry.stat().st_size for entry in folder.iterdir()) <= 1000
 
 
+def test_an_entry_under_another_name_is_ignored(folder: Path) -> None:
+    """A valid one: its code has other functions."""
+    disk.write("key", b"content")
+    (folder / "key").rename(folder / "other")
+    assert disk.read("other") is None
+    disk.write("other", b"its own")
+    assert disk.read("other") == b"its own"
+
+
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="folders have no owner here")
 def test_a_folder_that_others_may_write_is_not_used(folder: Path) -> None:
     disk.write("key", b"content")
-    folder.chmod(0o777)
-    assert disk.folder() is None
-    assert disk.read("key") is None
+    folder.chmod(0o770)
+    with pytest.warns(UserWarning, match="compiled kernels are not kept") as caught:
+        assert disk.folder() is None
+    assert disk.read("key") is None  # and says it once: another warning were an error
     disk.write("other", b"content")
     assert not (folder / "other").exists()
+    (warning,) = caught
+    text = str(warning.message)
+    assert text.startswith("compiled kernels are not kept, so that each process compiles them")
+    assert f"others may write to the folder {folder} (its mode is 770)" in text
+    assert "chmod go-w" in text
+    assert "WENGERT_CACHE" in text
+
+
+def test_a_folder_of_another_user_is_not_used(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "getuid", lambda: 12345, raising=False)
+    with pytest.warns(UserWarning, match="belongs to another user"):
+        assert disk.folder() is None
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="another folder")
+def test_a_user_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    def home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("WENGERT_CACHE", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", home)
+    with pytest.warns(UserWarning, match="there is no folder for them"):
+        assert disk.folder() is None
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS, errno.EDQUOT])
+def test_a_disk_that_takes_no_more(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    disk.write("key", b"content")
+
+    def refuse(*arguments: Any, **options: Any) -> Any:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(os, "fdopen", refuse)
+    with pytest.warns(UserWarning, match="cannot be written to"):
+        disk.write("other", b"content")
+    disk.write("third", b"content")  # says nothing more
+    assert [entry.name for entry in folder.iterdir()] == ["key"]
+    assert disk.read("key") == b"content"
+
+
+def test_an_entry_is_read_where_nothing_can_be_written(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk.write("key", b"content")
+
+    def refuse(*arguments: Any) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "utime", refuse)
+    assert disk.read("key") == b"content"
+
+
+def test_what_is_no_file_is_ignored(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(disk, "_CAP", 1000)
+    disk.write("key", b"content")
+    (folder / "folder").mkdir()
+    (folder / "link").symlink_to(folder / "nowhere")
+    (folder / "large").write_bytes(bytes(2000))
+    assert [disk.read(name) for name in ("folder", "link", "large")] == [None] * 3
+    disk.write("other", b"content")  # which has to make room
+    assert disk.read("other") == b"content"
+    assert (folder / "folder").exists()
 
 
 def test_nothing_is_kept_without_a_folder(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,7 +189,8 @@ def test_a_folder_that_cannot_be_made_is_no_error(
 ) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("WENGERT_CACHE", str(tmp_path / "file"))
-    assert disk.folder() is None
+    with pytest.warns(UserWarning, match="cannot be made"):
+        assert disk.folder() is None
     disk.write("key", b"content")
 
 
@@ -115,6 +200,11 @@ def test_a_second_process_compiles_nothing_and_a_damaged_entry_is_made_again(fol
     assert run() == "6.0 0"
     for entry in folder.iterdir():
         entry.write_bytes(entry.read_bytes()[:50])
+    assert run() == "6.0 2"
+    first, second = folder.iterdir()  # each in the other's place
+    first.rename(folder / "between")
+    second.rename(first)
+    (folder / "between").rename(second)
     assert run() == "6.0 2"
 
 

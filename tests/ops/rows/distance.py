@@ -24,7 +24,12 @@ ROWS = [
     Row("cdist", inputs((2, 3, 4), (1, 5, 4)), {"p": 1.0}, tag="one"),
     Row("cdist", inputs((3, 4), (5, 4)), {"p": 3.5}, tag="other"),
     Row("cdist", inputs((3, 4), (5, 4)), {"p": float("inf")}, tag="inf"),
+    Row("cdist", inputs((3, 4), (5, 4)), {"p": 0.0}, tag="zero"),
+    Row("cdist", inputs((2, 1, 3, 4), (3, 5, 4)), tag="broadcast"),
+    Row("cdist", inputs((3, 0), (5, 0)), tag="no width", second=False),
+    Row("cdist", inputs((0, 4), (5, 4)), {"p": 1.0}, tag="no rows", second=False),
     Row(F + "pdist", inputs((4, 3))),
+    Row(F + "pdist", inputs((1, 3)), tag="no pairs", second=False),
     Row(F + "pdist", inputs((4, 3)), {"p": 1.0}, tag="one"),
 ]
 
@@ -42,5 +47,20 @@ ERRORS = [
     ErrorRow("cdist", zeros((3,), (2, 4)), RuntimeError, "at least 2D", tag="rank"),
     ErrorRow("cdist", zeros((2, 3), (2, 3)), RuntimeError, "non-negative p", {"p": -1.0}, tag="p"),
     ErrorRow("cdist", lambda rng: (np.zeros((2, 3), int),) * 2, RuntimeError, "X1 got: Long"),
+    ErrorRow(
+        "cdist",
+        zeros((2, 3), (2, 3)),
+        ValueError,
+        "for compute_mode",
+        {"compute_mode": "products"},
+        "mode",
+    ),
+    ErrorRow(
+        "cdist",
+        lambda rng: (np.zeros((2, 3), complex),) * 2,
+        RuntimeError,
+        "ComplexDouble",
+        tag="complex",
+    ),
     ErrorRow(F + "pdist", zeros((3,)), RuntimeError, "only supports 2D"),
 ]

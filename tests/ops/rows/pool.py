@@ -109,7 +109,7 @@ ERRORS = [
         F + "max_pool2d",
         IMAGE,
         RuntimeError,
-        "at most half of effective kernel size",
+        "at most half of kernel size",
         {"kernel_size": 2, "padding": 2},
         tag="padding",
     ),

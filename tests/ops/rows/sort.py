@@ -82,6 +82,7 @@ UNIQUE = [
         Row(name, bools(5), everything, "bool", grad=False),
         Row(name, inputs((0,)), everything, "empty", grad=False),
         Row(name, inputs(()), everything, "scalar", grad=False),
+        Row(name, inputs((3, 0)), everything | {"dim": 1}, "no columns", grad=False),
     )
 ]  # fmt: skip
 
@@ -121,6 +122,10 @@ ERRORS = [
     ErrorRow("topk", lambda rng: (X, -1), RuntimeError, "out of range", tag="negative"),
     ErrorRow("kthvalue", lambda rng: (X, 0), RuntimeError, "out of range"),
     ErrorRow("unique", lambda rng: (X,), IndexError, "Dimension out of range", {"dim": 4}),
+    *(ErrorRow(name, lambda rng: (np.zeros((2, 0)),), RuntimeError, "0 sized dimensions",
+               {"dim": 0}, "empty") for name in ("unique", "unique_consecutive")),
+    *(ErrorRow(name, lambda rng: (np.zeros(()),), IndexError, "no dimensions", {"dim": 0},
+               "scalar") for name in ("unique", "unique_consecutive")),
     ErrorRow("searchsorted", lambda rng: (X, np.zeros((3, 1))), RuntimeError, "must match"),
     ErrorRow("searchsorted", lambda rng: (X, X), RuntimeError, "side", {"side": "up"}, "side"),
     ErrorRow("searchsorted", lambda rng: (X, X), RuntimeError, "opposites",

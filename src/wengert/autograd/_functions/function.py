@@ -6,23 +6,27 @@ import functools
 import inspect
 import warnings
 from collections.abc import Callable
+from types import CodeType
 from typing import Any, ClassVar, NamedTuple
 
 from wengert import _storage
 from wengert._core import (
     Leaf,
     Node,
+    RawCut,
     Site,
     Tensor,
     Tracer,
     caller,
     getframe,
+    inferences,
     mode,
     new,
     tensors,
     tick,
     wrap,
 )
+from wengert._inference import unrecorded
 from wengert._messages import message, more
 from wengert._signatures import signature
 from wengert.autograd import _errors
@@ -54,6 +58,8 @@ class FunctionMeta(type):
 
     _backward_cls: type[FunctionNode]
     _signature: tuple[Any, inspect.Signature, int] | None
+    forward: Any
+    _off: RawCut  # where values are computed by `forward`, which is not recorded
 
     def __init__(cls, name: str, bases: tuple[type, ...], attrs: dict[str, Any]) -> None:
         super().__init__(name, bases, attrs)
@@ -62,6 +68,14 @@ class FunctionMeta(type):
         body = {"_forward_cls": cls, "part": part, "__slots__": ()}
         cls._backward_cls = type(label, (FunctionNode,), body)
         cls._signature = None
+        cls._off = f"{name}.forward()", *_beginning(cls.forward), None
+
+
+def _beginning(method: Any) -> tuple[CodeType, int]:
+    """The first instruction of a method's body."""
+    code = getattr(inspect.unwrap(method), "__code__", _beginning.__code__)
+    lines = [at for at, _, line in code.co_lines() if (line or 0) > code.co_firstlineno]
+    return code, lines[0] if lines else 0
 
 
 class Function(metaclass=FunctionMeta):
@@ -230,6 +244,9 @@ def called(
     result = _computed(function, ctx, args)
     outputs = list(result) if isinstance(result, tuple) else [result]
     recording = site is not None and bool(edges)
+    if inferences and recording:
+        saved = ctx._to_save
+        recording = unrecorded(function.__name__, args, saved, saved) is None
     if ctx._dirty:
         _check_dirty(ctx, args, outputs, site is not None)
     _own(outputs, args, ctx, recording)
@@ -249,8 +266,8 @@ _NOBODYS = FunctionCtx()
 
 def _computed(function: type[Function], ctx: FunctionCtx, args: tuple[Any, ...]) -> Any:
     """What the user's methods compute; nothing is recorded."""
-    site = mode.site
-    mode.site = None
+    before = mode.site, mode.off
+    mode.site, mode.off = None, function._off
     try:
         if function.setup_context is _NO_SETUP:
             return function.forward(ctx, *args)
@@ -258,7 +275,7 @@ def _computed(function: type[Function], ctx: FunctionCtx, args: tuple[Any, ...])
         function.setup_context(ctx, args, result)
         return result
     finally:
-        mode.site = site
+        mode.site, mode.off = before
 
 
 def node_of(

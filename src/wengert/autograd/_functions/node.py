@@ -275,6 +275,11 @@ class FunctionNode(Node):
             return wrap(np.zeros(*described))
         return g if isinstance(g, Tensor) else wrap(writable(g))
 
+    def apply(self, *grad_outputs: Any) -> Any:
+        """What the user's backward returns for gradients of the outputs."""
+        self._check_kept()
+        return rule_of(self._forward_cls)(self.ctx, *grad_outputs)
+
     def clear(self) -> None:
         """Let go of the saved values and of what the user put on the context."""
         self.s_saved = self.ctx = None
@@ -304,6 +309,9 @@ class FunctionNode(Node):
     def arguments(self) -> list[tuple[int, Any, Any]]:
         """Of each edge: the argument's position, its shape and dtype."""
         return [(k, *known) for k, known in enumerate(self.given) if isinstance(known, tuple)]
+
+    def __repr__(self) -> str:
+        return f"<torch.autograd.function.{type(self).__name__} object at {id(self):#x}>"
 
     def __getattr__(self, name: str) -> Any:
         """As PyTorch's node, which is the context, has what the user put on that."""

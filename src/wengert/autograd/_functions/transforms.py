@@ -26,12 +26,13 @@ from wengert.autograd._functions.function import (
     node_of,
 )
 from wengert.autograd._functions.node import Given, among, checked, rule_of
+from wengert.autograd._history import rewritten
 from wengert.autograd._transforms.dual import DualLevel
-from wengert.autograd._transforms.graded import GradLevel, share
+from wengert.autograd._transforms.graded import GradLevel
 from wengert.autograd._transforms.levels import Level
 from wengert.autograd._transforms.recording import zeros
 from wengert.autograd._transforms.tree import flatten, spread, tree_map, unflatten
-from wengert.ops._operands import traced
+from wengert.ops._operands import show, traced
 from wengert.ops._variadic import output_of
 from wengert.ops.casting import convert
 from wengert.ops.reduction import sum as sum_of
@@ -124,8 +125,8 @@ def reverse(level: Any, function: Any, args: Args) -> Any:
         made = level.tracer(out)
         made._edge = edge
         for a in args:
-            if level.owns(a) and _share_memory(out, a):
-                share(made, a)
+            if isinstance(a, Tensor) and _share_memory(out, a):
+                show(made, a)
         return made
 
     made = _replaced(result, output)
@@ -146,10 +147,10 @@ def _same(out: Any, values: Args, args: Args) -> Any:
 def _written(level: Any, target: Any, edge: Any) -> Any:
     """An argument that was written in place further out, with its new history."""
     if not level.owns(target):
-        level.become(target)
+        level.take(target)
     elif type(target._edge) is Leaf:
         raise _errors.leaf_written(target._edge, "mark_dirty", verb="has been")
-    target._edge = edge
+    rewritten(target, edge)
     return target
 
 
@@ -238,7 +239,7 @@ def _dual(level: Any, out: Any, tangent: Any, values: Args, args: Args, given: A
     if at is not None:
         target = args[at]
         if not level.owns(target):
-            level.become(target)
+            level.take(target, tangent)
         elif not _share_memory(tangent, given[at]):
             raise RuntimeError(
                 "An inplace custom Function is not modifying the forward mode gradients inplace."

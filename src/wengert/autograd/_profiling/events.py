@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Iterable
 from typing import Any
+from weakref import ref
 
 from wengert.autograd._profiling.table import duration, format_table
 
@@ -67,7 +68,17 @@ class FunctionEvent(_Times):
         self.stack: list[str] = []
         self.cpu_memory_usage = 0
         self.cpu_children: list[FunctionEvent] = []
-        self.cpu_parent: FunctionEvent | None = None
+        self._parent: ref[FunctionEvent] | None = None  # weak: it holds this one
+
+    @property
+    def cpu_parent(self) -> FunctionEvent | None:
+        """The event that this one is inside of, as long as there is somebody who holds it."""
+        return None if self._parent is None else self._parent()
+
+    def add_child(self, event: FunctionEvent) -> None:
+        """Note an event inside of this one."""
+        self.cpu_children.append(event)
+        event._parent = ref(self)
 
     @property
     def cpu_time_total(self) -> float:  # type: ignore[override]

@@ -36,11 +36,19 @@ class Recording:
     def start(self) -> None:
         """Begin to watch; RuntimeError if another recording is under way."""
         global current
-        if current is not None:
+        if current is not None and current._is_watching():
             raise RuntimeError("Profiler is already enabled: there can be one at a time")
-        current = self
         self._before = sys.getprofile()
-        sys.setprofile(self._watch)
+        try:
+            current = self
+            sys.setprofile(self._watch)
+        except BaseException:  # of a signal, which came after that
+            self.stop()
+            raise
+
+    def _is_watching(self) -> bool:
+        """Whether Python has not ended it: it does where a signal comes in `_watch`."""
+        return self.thread != threading.get_ident() or sys.getprofile() == self._watch
 
     def stop(self) -> None:
         """Watch no longer; blocks that are open end here."""
@@ -86,8 +94,7 @@ class Recording:
             len(self.events) + 1, name, self.thread, perf_counter_ns() / 1e3, annotation
         )
         if self._open:
-            event.cpu_parent = self._open[-1][1]
-            event.cpu_parent.cpu_children.append(event)
+            self._open[-1][1].add_child(event)
         self.events.append(event)
         self._open.append((by, event))
         return event

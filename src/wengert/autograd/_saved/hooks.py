@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from typing import Any
 
 from wengert._core import Tensor, wrap
+from wengert._signals import contextmanager, heedless, surely
 from wengert.autograd._saved import packing
 from wengert.autograd._saved.packing import Hooks, Pack, Unpack, stack
 
@@ -37,12 +38,17 @@ class saved_tensors_hooks:  # noqa: N801 (PyTorch's name)
     def __init__(self, pack_hook: Pack, unpack_hook: Unpack) -> None:
         self.pack_hook = pack_hook
         self.unpack_hook = unpack_hook
+        self._entered: tuple[Any, ...] = ()  # as what it is entered now, and as what before that
 
     def __enter__(self) -> None:
-        packing.enter(Hooks(*packing.callables(self.pack_hook, self.unpack_hook)))
+        hooks = Hooks(*packing.callables(self.pack_hook, self.unpack_hook))
+        self._entered = hooks, self._entered
+        packing.enter(hooks)
 
+    @heedless
     def __exit__(self, *exception: object) -> None:
-        packing.leave()
+        hooks, self._entered = self._entered
+        surely(packing.leave, hooks)
 
 
 class save_on_cpu(saved_tensors_hooks):  # noqa: N801

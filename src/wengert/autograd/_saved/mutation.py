@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 
 from wengert import _storage
 from wengert._core import Node, state_of
+from wengert._signals import contextmanager, surely
 from wengert._storage import owner
 from wengert.autograd import _errors
 from wengert.autograd._errors import GraphError
@@ -162,12 +162,19 @@ def allow_mutation_on_saved_tensors() -> Iterator[MutationContext]:
     if any(isinstance(saver, MutationContext) for saver, _ in packing.stack.entries):
         raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
     context = MutationContext()
-    packing.enter(context)
     guard: Callable[[np.ndarray], None] = context.before_write
-    _storage.guards.append(guard)
+    packing.enter(context)
     try:
-        yield context
+        try:
+            _storage.guards.append(guard)
+            yield context
+        finally:
+            surely(_unguard, guard)
     finally:
-        _storage.guards.remove(guard)
-        packing.leave()
+        surely(packing.leave, context)
         context.clear()
+
+
+def _unguard(guard: Any) -> None:
+    if guard in _storage.guards:
+        _storage.guards.remove(guard)

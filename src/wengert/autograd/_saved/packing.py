@@ -28,6 +28,7 @@ from wengert._core import (
     new,
     plain,
     tensors,
+    thread_states,
 )
 from wengert._messages import more
 from wengert._storage import clock
@@ -55,6 +56,7 @@ class Stack(threading.local):
 
 
 stack = Stack()
+thread_states.append(stack)
 
 # Called, on any thread, with each node that a saver has had, and with None when the values that
 # a checkpoint left out have come back to memory.
@@ -97,34 +99,45 @@ def enter(saver: Saver) -> None:
     if stack.refusal is not None:
         raise RuntimeError(stack.refusal)
     outer = mode.where
-    stack.entries.append((saver, outer))
-    _stand_at(outer)
+    site = _site_for(outer, True)
+    # No call from here on: a signal would come in between. So in the two functions below.
+    stack.entries += [(saver, outer)]
+    mode.where = site
+    if mode.site is not None:
+        mode.site = site
 
 
-def leave() -> None:
-    """Take away the innermost saver."""
-    _, outer = stack.entries.pop()
-    _stand_at(outer)
+def leave(saver: Saver) -> None:
+    """Take away `saver`, if it is the innermost one; a second call does nothing."""
+    entries = stack.entries
+    if not entries or entries[-1][0] is not saver:
+        return
+    outer = entries[-1][1]
+    site = _site_for(outer, entries[:-1] != [] or stack.witness is not None)
+    del entries[-1]
+    mode.where = site
+    if mode.site is not None:
+        mode.site = site
 
 
 def tell(witness: Callable[[Node], None] | None) -> None:
     """Have `witness` told of the nodes of this thread, whoever saves; None ends it."""
+    site = _site_for(mode.where, stack.entries != [] or witness is not None)
     stack.witness = witness
-    _stand_at(mode.where)
-
-
-def _stand_at(site: Site) -> None:
-    """Note operations at `site`: at one that tells of nodes, where there is somebody to tell."""
-    told = bool(stack.entries) or stack.witness is not None
-    if isinstance(site, SaverSite):
-        site = site if told else site.plain
-    elif told:
-        told_of = SaverSite(site.parent)
-        told_of.module, told_of.plain = site.module, site
-        site = told_of
     mode.where = site
     if mode.site is not None:
         mode.site = site
+
+
+def _site_for(site: Site, told: bool) -> Site:
+    """Where operations are noted: at a site that tells of nodes, if there is somebody to tell."""
+    if isinstance(site, SaverSite):
+        return site if told else site.plain
+    if not told:
+        return site
+    told_of = SaverSite(site.parent)
+    told_of.module, told_of.plain = site.module, site
+    return told_of
 
 
 class Hooks:

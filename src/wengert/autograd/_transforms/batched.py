@@ -105,12 +105,16 @@ class Batched(Tracer):
     lead = 1
 
     @property
-    def _array(self) -> Any:  # type: ignore[override]
+    def _array(self) -> Any:
         lead, whole = 0, self
         while isinstance(whole, Tracer):
             lead += whole.lead
             whole = whole.value  # type: ignore[assignment]
         return Outline(whole._array, lead)
+
+    @_array.setter
+    def _array(self, value: Any) -> None:
+        self._replace_memory(value)
 
     @property
     def shape(self) -> Size:

@@ -8,7 +8,6 @@ its cotangent, and the vjp of that is the jvp.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -24,7 +23,7 @@ from wengert.ops.complexes import complex as complex_of
 from wengert.ops.complexes import conj, real
 from wengert.ops.expansion import expand
 from wengert.ops.shape import clone
-from wengert.ops.strided import shown_window
+from wengert.ops.strided import copy_in, layout_of, placed_window, shown_window, window_in
 
 
 class Dual(Tracer):
@@ -35,8 +34,12 @@ class Dual(Tracer):
     tangent: Tensor
 
     @property
-    def _array(self) -> Any:  # type: ignore[override]
+    def _array(self) -> Any:
         return self.value._array
+
+    @_array.setter
+    def _array(self, value: Any) -> None:
+        self._replace_memory(value)
 
     @property
     def _edge(self) -> Any:
@@ -85,6 +88,8 @@ class DualLevel(Level):
         self.check_running()
         if op.reference is not None:
             return op.reference(*inputs, **params)
+        if op.view:
+            self._lay_out(inputs[0])
         values, tangents = [], {}
         for i, x in zip(op.inputs, inputs, strict=True):
             if isinstance(x, Dual) and x.level is self:
@@ -111,44 +116,66 @@ class DualLevel(Level):
     def apply_several(self, op: Any, input: Any, params: tuple[Any, ...]) -> tuple[Any, ...]:
         """The operation is linear."""
         self.check_running()
+        self._lay_out(input)
         outs = op.function(input.value, *params)
         tangents = op.function(input.tangent, *params)
         return tuple([self.dual(o, t) for o, t in zip(outs, tangents, strict=True)])
+
+    def cut(self, target: Any) -> None:
+        """As everywhere; the tangent is zeros from now on."""
+        if family(target)[1]:
+            raise RuntimeError(
+                "detach_() of a tensor with a tangent and with views, which share the tangent's"
+                " memory: use detach()"
+            )
+        super().cut(target)
+        target.tangent = zeros(target)
 
     def write(self, target: Any, result: Any, put: Callable[[Any, Any], None]) -> None:
         """Write the value, and write the tangent as well, so that views of both see it."""
         self.check_running()
         tangent = self.tangent(result)
         if self.owns(target):
+            self._lay_out(target)
             put(target.value, self.lower(result))
             put(target.tangent, zeros(target) if tangent is None else tangent)
-        else:
-            root, views = family(target)
-            if views and not root._array.flags.c_contiguous:
-                self.check_lone(target)
-            put(target, self.lower(result))
-            if views:
-                self._become_all(root, views, tangent)
-                put(target.tangent, tangent)  # it is a Dual now
-            else:
-                self.become(target).tangent = clone(tangent)
+            return
+        root, views = family(target)
+        reach = layout_of(root)
+        if not all(window_in(root, view).within(reach) for view in views):
+            raise RuntimeError(
+                "forward mode: an in-place write of a value with a tangent to a tensor that has a"
+                " view of memory beyond its own (as_strided); clone() it first"
+            )
+        put(target, self.lower(result))
+        self.take(target, tangent)
 
-    def _become_all(self, root: Any, views: list[Any], like: Any) -> None:
-        """Turn a tensor and its views into duals, whose tangents are zeros and views of them."""
-        array, shape = root._array, root._array.shape
-        flow = beside(like, lambda lead: wrap(np.zeros((*lead, *shape), array.dtype)))
-        flows = [shown_window(flow, array, view._array) for view in views]
-        plain = not isinstance(root, Tracer)  # a level further out has done the rest already
-        old = self.become(root).value
-        root.tangent = flow
-        for view, tangent in zip(views, flows, strict=True):
-            self.become(view).tangent = tangent
-            if plain:
-                view.value._root = old
-                del view._root
-        if plain:
-            old._views = [weakref.ref(view.value) for view in views]
-            del root._views
+    def take(self, target: Any, tangent: Any = None) -> tuple[Any, list[Any]]:
+        """As everywhere; all that shows the memory has its part of the target's tangent."""
+        root, views = super().take(target)
+        root.tangent = placed_window(tangent, root, target)
+        for view in views:
+            view.tangent = shown_window(root.tangent, root, view)
+        return root, views
+
+    def _lay_out(self, dual: Any) -> None:
+        """Lay the tangent out as the value is: what shows one shows the other."""
+        layout = layout_of(dual.value)
+        if _batches(dual.value) - _batches(dual.tangent):
+            zero = beside(dual.value, lambda lead: wrap(np.zeros(lead, layout.dtype)))
+            dual.tangent = dual.tangent + zero
+        if layout_of(dual.tangent) != layout and not layout.overlaps():
+            dual.tangent = copy_in(layout, dual.tangent)
+
+
+def _batches(value: Any) -> set[Any]:
+    """The vmaps between whose samples a value differs."""
+    levels = set()
+    while isinstance(value, Tracer):
+        if value.lead:
+            levels.add(value.level)
+        value = value.value
+    return levels
 
 
 def _shown(tangent: Any) -> bool:

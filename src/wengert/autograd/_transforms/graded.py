@@ -7,14 +7,13 @@ they save are values of the levels further out.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from wengert._core import Leaf, Tensor, Tracer, leaf_of, mode, shape_of
-from wengert.autograd import _errors
+from wengert._core import Tensor, Tracer, leaf_of, mode, shape_of
+from wengert.autograd._history import rewritten
 from wengert.autograd._transforms.levels import Level
 from wengert.ops._publish import recorded
 from wengert.ops._variadic import output_of, record
@@ -26,8 +25,12 @@ class Graded(Tracer):
     __slots__ = ()
 
     @property
-    def _array(self) -> Any:  # type: ignore[override]
+    def _array(self) -> Any:
         return self.value._array
+
+    @_array.setter
+    def _array(self, value: Any) -> None:
+        self._replace_memory(value)
 
     def __repr__(self, *, tensor_contents: str | None = None) -> str:  # type: ignore[override]
         return f"GradTracer(depth={self.level.depth}, value={self.value!r})"
@@ -69,15 +72,12 @@ class GradLevel(Level):
                 values.append(x)
         out = op(values, params)
         if not edges or mode.site is None:
-            return out
+            return self._result(out, None) if op.view else out
         wanted = {name for i in edges for name in op.wants[i]}
         saves = [op.read(n, values, params, out) if n in wanted else None for n in op.keeps]
         known = [edges.get(i) for i in op.differentiable]
         node = recorded(op, mode.where, known, saves, shape_of(out))
-        made = self._result(out, node)
-        if op.view:
-            share(made, inputs[0])
-        return made
+        return self._result(out, node)
 
     def apply_list(self, op: Any, inputs: Sequence[Any], params: tuple[Any, ...]) -> Any:
         """Compute further out, and record here."""
@@ -95,50 +95,42 @@ class GradLevel(Level):
         self.check_running()
         outs = op.function(self.lower(input), *params)
         edge = self.edge(input)
-        if mode.site is None or edge is None:
-            return tuple(outs)
-        node = record(op.whole, (edge,), tuple(input.shape), mode.where)
-        _, node.kept = op.forward(_outline(input), *params)
-        node.shapes = [tuple(out.shape) for out in outs]
-        made = [
-            self._result(out, output_of(op.part, node, k, tuple(out.shape)))
-            for k, out in enumerate(outs)
-        ]
-        for view in made:
-            share(view, input)
-        return tuple(made)
+        edges: list[Any] = [None] * len(outs)
+        if mode.site is not None and edge is not None:
+            node = record(op.whole, (edge,), tuple(input.shape), mode.where)
+            _, node.kept = op.forward(_outline(input), *params)
+            node.shapes = [tuple(out.shape) for out in outs]
+            edges = [output_of(op.part, node, k, n) for k, n in enumerate(node.shapes)]
+        return tuple([self._result(out, e) for out, e in zip(outs, edges, strict=True)])
+
+    def take(self, target: Any, tangent: Any = None) -> tuple[Any, list[Any]]:
+        """As everywhere; without a history so far."""
+        root, views = super().take(target)
+        for tensor in (root, *views):
+            tensor._edge = None
+        return root, views
 
     def adopt(self, target: Any, result: Any) -> None:
         """As everywhere, and the history with it."""
         super().adopt(target, result)
         target._edge = result._edge
 
+    def cut(self, target: Any) -> None:
+        """As everywhere, out of this level's graph too."""
+        super().cut(target)
+        target._edge = None
+
     def write(self, target: Any, result: Any, put: Callable[[Any, Any], None]) -> None:
-        """Write the value further out; the target's history is that of the result."""
+        """Write the value further out; all that shows the memory has the history it has now."""
         self.check_running()
-        edge = self.edge(result)
         if not self.owns(target):
-            self.check_lone(target)
-            put(target, self.lower(result))
-            self.become(target)._edge = edge
-            return
-        if type(target._edge) is Leaf:
-            raise _errors.leaf_written(target._edge, "a write")
-        others = [v for r in getattr(target, "family", ()) if (v := r()) is not None]
-        if any(v is not target for v in others):
-            raise RuntimeError(
-                "an in-place write inside of a derivative inside of vmap or forward mode, to a"
-                " tensor that shares its memory with a view: use the out-of-place form"
-            )
+            if mode.site is None:
+                put(target, self.lower(result))
+                return
+            self.take(target)
         put(target.value, self.lower(result))
-        target._edge = edge
-
-
-def share(view: Any, source: Any) -> None:
-    """Note that two tracers show the same memory."""
-    family = source.__dict__.setdefault("family", [weakref.ref(source)])
-    family.append(weakref.ref(view))
-    view.family = family
+        if mode.site is not None:
+            rewritten(target, self.edge(result))
 
 
 def _outline(value: Any) -> np.ndarray:

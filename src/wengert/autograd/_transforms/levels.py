@@ -10,11 +10,13 @@ functorch's stacks of interpreters).
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from wengert._core import Tensor, Tracer, new
+from wengert._core import Tensor, Tracer, new, thread_states
 from wengert._messages import more
+from wengert._signals import heedless, surely
 
 Shape = tuple[int, ...]
 
@@ -29,6 +31,7 @@ class Running(threading.local):
 
 
 running = Running()
+thread_states.append(running)
 
 
 def transforming() -> bool:
@@ -45,13 +48,18 @@ class Level:
     eager = False  # whether it follows code as it stands: Functions need no `setup_context` then
 
     def __enter__(self) -> Any:
-        running.levels.append(self)
-        self.depth = len(running.levels)
+        self.depth = len(running.levels) + 1
+        running.levels += [self]  # no call: a signal would come after it
         return self
 
+    @heedless
     def __exit__(self, *exception: object) -> None:
-        running.levels.remove(self)
+        surely(self._end)
+
+    def _end(self) -> None:
         self.depth = 0
+        if self in running.levels:
+            running.levels.remove(self)
 
     def owns(self, value: Any) -> bool:
         """Whether a value is a tracer of this level."""
@@ -93,6 +101,10 @@ class Level:
         """A tracer without its place in any graph."""
         return value.value.detach()
 
+    def cut(self, target: Any) -> None:
+        """Take a tracer out of any graph, in place."""
+        target.value.detach_()
+
     def beside(self, value: Any, make: Callable[[Shape], Any], lead: Shape) -> Any:
         """See `beside`, for a tracer of this level."""
         return beside(value.value, make, lead)
@@ -108,34 +120,35 @@ class Level:
         """Let a tracer stand for what another stands for: the same memory, seen in another way."""
         target.__dict__.update(result.__dict__)
 
-    def check_lone(self, target: Tensor) -> None:
-        """Raise RuntimeError before a write that would turn a tensor with views into a tracer."""
-        if family(target)[1]:
-            raise RuntimeError(
-                f"{self.what}: an in-place write of a value that depends on the inputs to a tensor"
-                " that does not, and that has views: the views would not know. Write to the tensor"
-                " before it is viewed, or build the result with torch.stack, torch.cat, torch.where"
-            )
+    def take(self, target: Tensor, tangent: Any = None) -> tuple[Any, list[Any]]:
+        """Turn a tensor of a level further out, and all that shows its memory, into tracers.
 
-    def become(self, target: Tensor) -> Any:
-        """Turn a tensor of a level further out, just written with a tracer's value, into a tracer.
-
-        What it was, the tracer stands for. Whoever holds the tensor finds the tracer.
+        What each was, its tracer stands for; whoever holds one finds the tracer. Returns the
+        tensor whose memory it is, and its living views.
         """
-        old = new(type(target))
+        root, views = family(target)
+        olds = [self._taken(tensor) for tensor in (root, *views)]
+        for old in olds[1:]:
+            old._root = olds[0]
+        olds[0]._views = [weakref.ref(old) for old in olds[1:]]
+        return root, views
+
+    def _taken(self, tensor: Any) -> Any:
+        """Turn one tensor into a tracer; returns what it was."""
+        old = new(type(tensor))
         for slot in ("_array", "_cut", "_edge", "_grad"):
-            if not isinstance(target, Tracer) and hasattr(target, slot):
-                setattr(old, slot, getattr(target, slot))
-        old.__dict__.update(target.__dict__)
-        target.__dict__.clear()
-        made: Any = target
-        made.__class__ = self.kind
-        made.level, made.value = self, old
-        return made
+            # Tracers compute some of them.
+            if getattr(type(tensor), slot) is getattr(Tensor, slot) and hasattr(tensor, slot):
+                setattr(old, slot, getattr(tensor, slot))
+        old.__dict__.update(tensor.__dict__)
+        tensor.__dict__.clear()
+        tensor.__class__ = self.kind
+        tensor.level, tensor.value = self, old
+        return old
 
 
 def family(tensor: Any) -> tuple[Any, list[Any]]:
-    """The tensor whose memory a tensor shows, and its living views: itself, if it is one."""
+    """The tensor whose memory a tensor shows, and the living views of that memory."""
     root = getattr(tensor, "_root", tensor)
     return root, [v for r in getattr(root, "_views", ()) if (v := r()) is not None]
 

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from wengert._core import Leaf, Tensor, Tracer, leaf_of, mode, wrap
+from wengert.autograd._edges import in_dtype
 from wengert.autograd._engine import Walk
-from wengert.autograd._mode import enable_grad
+from wengert.autograd._mode import inference_mode
 from wengert.autograd._transforms.graded import GradLevel
 from wengert.autograd._transforms.levels import running
 from wengert.ops.shape import view_as
@@ -30,7 +31,7 @@ class Recording:
 
     def run(self, function: Callable[..., Any], primals: Sequence[Any]) -> Any:
         """Call a function of tensors and record what it does."""
-        with self.level or nullcontext(), enable_grad():
+        with self.level or nullcontext(), inference_mode(False):
             self.inputs = [self._input(x) for x in primals]
             running.recordings += 1
             try:
@@ -78,7 +79,9 @@ class Recording:
     def pull(self, outputs: Sequence[Any], cotangents: Sequence[Any], retain: bool) -> list[Any]:
         """The gradients of the inputs, zeros where the outputs do not depend on them."""
         pairs = [
-            (self._edge(y), g) for y, g in zip(outputs, cotangents, strict=True) if self._edge(y)
+            (edge, g if g._array.dtype == y._array.dtype else in_dtype(i, g, y._array.dtype))
+            for i, (y, g) in enumerate(zip(outputs, cotangents, strict=True))
+            if (edge := self._edge(y))
         ]
         found: dict[Any, Any] = {}
         if pairs:

@@ -6,9 +6,9 @@ import os
 import shlex
 from html import escape
 
-from wengert.cli._data import Ending, Run, versions
+from wengert.cli._data import Ending, Run, text_at, versions
 from wengert.cli._page import _sections
-from wengert.cli._page._parts import code
+from wengert.cli._page._parts import code, tabs
 from wengert.cli._page._places import Places
 from wengert.graph import _page
 from wengert.graph._drawing import _html
@@ -36,7 +36,7 @@ def page(run: Run) -> str:
     chart = None if timeline is None else fragment(timeline)
     sections = {
         "findings": ("Findings", _sections.findings(run, places)),
-        "graphs": ("Graphs", _sections.graphs(captures, places)),
+        "graphs": ("Graphs", _sections.graphs(captures, hotness, places)),
         "memory": ("Memory", _sections.memory(report, timeline, chart, places)),
         "time": ("Time", _time(run, saved, places)),
         "source": ("Source", _sections.sources(hotness, saved, places)),
@@ -78,7 +78,11 @@ def _time(run: Run, saved: dict[str, int], places: Places) -> str:
     hotness = run.seen.hotness
     if not hotness.samples:
         return ""
-    return _sections.phases(hotness) + _sections.lines(hotness, saved, places)
+    lines, modules = _sections.lines(hotness, saved, places), _sections.modules(hotness)
+    if not modules:
+        return _sections.phases(hotness) + lines
+    panels = [("by line", lines), ("by module", modules)]
+    return _sections.phases(hotness) + tabs("hot", "Time", panels, "small")
 
 
 def _head(run: Run, places: Places) -> str:
@@ -93,7 +97,7 @@ def _head(run: Run, places: Places) -> str:
         facts += [
             ("backward calls", f"{report.backward_calls:,}", ""),
             ("operations", f"{report.nodes:,}", ""),
-            ("most saved for a backward", size(report.memory.peak), ""),
+            ("most held by graphs", size(report.memory.peak), ""),
         ]
     names = " · ".join(f"{name} {version}" for name, version in versions().items())
     none = "" if report.backward_calls else '<p class="calm">The script made no backward call.</p>'
@@ -113,5 +117,5 @@ def _ending(ending: Ending, places: Places) -> str:
         return ""
     at = ""
     if ending.where:
-        at = f"<p class='at'>{places.link(ending.where)} {code(places.text(ending.where))}</p>"
+        at = f"<p class='at'>{places.link(ending.where)} {code(text_at(ending.where))}</p>"
     return f'<div class="card ending">{at}<pre>{escape(ending.text)}</pre></div>'

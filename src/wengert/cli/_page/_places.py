@@ -55,11 +55,6 @@ class Places:
         """A file, or ``file:line``, relative to the folder of the script."""
         return short(os.path.normpath(where).removeprefix(self._inside))
 
-    def text(self, where: str) -> str:
-        """The text of a line."""
-        path, _, line = where.rpartition(":")
-        return linecache.getline(path, int(line)).strip() if line.isdigit() else ""
-
 
 def anchor(source: int, line: int) -> str:
     """The id of a line on the page."""

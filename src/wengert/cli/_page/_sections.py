@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from html import escape
 
-from wengert.cli._data import Run
+from wengert.autograd._errors import OF_IMAGES
+from wengert.cli._data import Run, text_at
 from wengert.cli._page._parts import (
     Cell,
     Column,
@@ -28,12 +29,12 @@ from wengert.graph import Finding, Leak, Line, Report, Timeline
 from wengert.graph._captures import Capture
 from wengert.graph._describe import LEAF, GraphReport, Group, NodeInfo
 from wengert.graph._drawing._drawing import drawing_of
-from wengert.graph._format import short, size
+from wengert.graph._drawing._html import html_of
+from wengert.graph._format import flops, kept, short, size
 from wengert.graph._hotness import PHASES, Hotness, Phase
 from wengert.graph._profile.page import Fragment
-from wengert.ops._declare import REGISTRY
 
-_KINDS = {
+KINDS = {
     "growing-graph": "The graph grows from call to call",
     "needless-retain": "A graph is retained for nothing",
     "second-backward": "A second backward through a released graph",
@@ -65,7 +66,8 @@ def findings(run: Run, places: Places) -> str:
     if not run.report.findings:
         return _calm(run)
     assert run.seen is not None
-    leaks = [_leak(calls, leak, places) for calls, leak in run.seen.leaks]
+    whole = run.report.backward_calls
+    leaks = [_leak(leak, _seen(calls, whole), places) for calls, leak in run.seen.leaks]
     others = [_finding(found, places) for found in run.report.findings if found.kind != "leak"]
     return "".join(leaks + others)
 
@@ -80,11 +82,16 @@ def _calm(run: Run) -> str:
     return f'<p class="calm">{begin}: {rest}</p>'
 
 
-def _leak(calls: int, leak: Leak, places: Places) -> str:
+def _seen(calls: int, whole: int) -> str:
+    """When something was seen that was not there at the end."""
+    return f"seen after {calls:,} of {whole:,} backward calls" if calls < whole else ""
+
+
+def _leak(leak: Leak, seen: str, places: Places) -> str:
     what = str(leak).partition("\n")[0].removeprefix(leak.held)
     remedy = code(leak.remedy) if is_code(leak.remedy) else escape(leak.remedy)
-    return _card(
-        f'{_KINDS["leak"]} <span class="muted">seen after {calls:,} backward calls</span>',
+    return card(
+        f'{KINDS["leak"]} <span class="muted">{seen}</span>',
         (places.link(leak.where), code(leak.line)),
         ("instead", remedy),
         ("", f"<code>{escape(leak.held)}</code>{escape(what)}."),
@@ -92,9 +99,9 @@ def _leak(calls: int, leak: Leak, places: Places) -> str:
 
 
 def _finding(found: Finding, places: Places) -> str:
-    return _card(
-        escape(_KINDS.get(found.kind, found.kind)) + _times(found.times),
-        (places.link(found.where), code(places.text(found.where))),
+    return card(
+        escape(KINDS.get(found.kind, found.kind)) + _times(found.times),
+        (places.link(found.where), code(text_at(found.where))),
         ("", escape(_sentence(found.text))),
         *((escape(label), _fact(fact, places)) for label, fact in found.facts),
         *(("" if k else _remedy(found), escape(r)) for k, r in enumerate(found.remedies)),
@@ -114,7 +121,7 @@ def _fact(fact: str, places: Places) -> str:
     return f"<code>{escape(what)}</code> at {places.link(where)} {code(line)}"
 
 
-def _card(title: str, *facts: tuple[str, str]) -> str:
+def card(title: str, *facts: tuple[str, str]) -> str:
     rows = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in facts)
     return f'<article class="card finding"><h3>{title}</h3><dl>{rows}</dl></article>'
 
@@ -159,7 +166,7 @@ def lines(hotness: Hotness, saved: dict[str, int], places: Places) -> str:
         Column("forward", "seconds inside of wengert"),
         Column("backward", "seconds below backward and grad calls"),
         Column("other", "seconds of all the rest"),
-        Column("samples", f"looks, one every {1000 * hotness.interval:.0f} ms"),
+        Column("samples", _looks(hotness)),
         Column("saves", "bytes that the line's operations saved, in the graphs above"),
     ]
     most = max((line.total for line in hotness.lines), default=0.0)
@@ -178,6 +185,31 @@ def lines(hotness: Hotness, saved: dict[str, int], places: Places) -> str:
     return table(columns, rows, "lines")
 
 
+def modules(hotness: Hotness) -> str:
+    """The modules by their time."""
+    columns = [
+        Column("module", number=False),
+        Column("share", _SHARE),
+        Column("seconds", "without those of the modules inside"),
+        Column("forward", "seconds of its calls"),
+        Column("backward", "seconds in the derivatives of what it computed"),
+        Column("samples", _looks(hotness)),
+    ]
+    whole = hotness.of_script
+    rows = [
+        [
+            text(module.name), share(module.total / whole), seconds(module.total),
+            seconds(module.forward), seconds(module.backward), count(module.samples),
+        ]
+        for module in hotness.modules
+    ]  # fmt: skip
+    return table(columns, rows) if rows else ""
+
+
+def _looks(hotness: Hotness) -> str:
+    return f"looks, one every {1000 * hotness.interval:.0f} ms"
+
+
 def sources(hotness: Hotness, saved: dict[str, int], places: Places) -> str:
     """The files of the user, each line with its share of the time."""
     heat = {line.where: line for line in hotness.lines}
@@ -189,12 +221,12 @@ def sources(hotness: Hotness, saved: dict[str, int], places: Places) -> str:
             where = f"{source.path}:{number}"
             hot = heat.get(where)
             total = hot.total if hot else 0.0
-            kept = saved.get(where, 0)
+            saves = saved.get(where, 0)
             rows.append(
                 f'<tr id="{anchor(k, number)}" style="--heat:{total / most:.3f}">'
                 f'<td class="no">{number}</td>'
                 f'<td class="number">{percent(total / hotness.of_script) if hot else ""}</td>'
-                f'<td class="number muted">{size(kept) if kept else ""}</td>'
+                f'<td class="number muted">{size(saves) if saves else ""}</td>'
                 f"<td><code>{escape(content.rstrip())}</code></td></tr>"
             )
         head = "<thead><tr><th></th><th>time</th><th>saves</th><th></th></tr></thead>"
@@ -203,19 +235,20 @@ def sources(hotness: Hotness, saved: dict[str, int], places: Places) -> str:
     return tabs("source", "Files", panels) if panels else ""
 
 
-def graphs(captures: Sequence[Capture], places: Places) -> str:
+def graphs(captures: Sequence[Capture], hotness: Hotness, places: Places) -> str:
     """The graphs of the first calls: each one's picture and tables."""
+    seconds = {module.name: module.total for module in hotness.modules}
     texts = [capture.text for capture in captures]
     panels = []
     for k, capture in enumerate(captures):
         alone = capture.text and texts.count(capture.text) == 1
         title = capture.text if alone else f"{capture.what}  {places.name(capture.where)}"
         title += " (refused)" * capture.refused
-        panels.append((title, _graph(capture, f"graph-{k}", places)))
+        panels.append((title, _graph(capture, f"graph-{k}", seconds, places)))
     return tabs("graph", "Backward calls", panels) if panels else ""
 
 
-def _graph(capture: Capture, name: str, places: Places) -> str:
+def _graph(capture: Capture, name: str, seconds: Mapping[str, float], places: Places) -> str:
     graph = capture.graph
     which = f"backward call {capture.call:,} of the run"
     if capture.refused:
@@ -226,34 +259,40 @@ def _graph(capture: Capture, name: str, places: Places) -> str:
     )
     if graph is None:
         return head + f'<p class="muted">{capture.nodes:,} nodes are too many to be shown.</p>'
-    leaves = sum(node.state == LEAF for node in graph.nodes)
-    facts = figures(
-        ("operations", f"{len(graph.nodes) - leaves:,}", ""),
-        ("leaves", f"{leaves:,}", ""),
-        ("saved", size(graph.nbytes), ""),
-        ("parameters saved", size(graph.parameter_bytes), ""),
-        ("backward frees", size(graph.frees), ""),
-    )
     panels = [("by module", _modules(graph))] if any(n.module for n in graph.nodes) else []
     panels += [
         ("by line", _lines(graph, places)),
         ("by node", _nodes([node for node in graph.nodes if node.state != LEAF], places)),
     ]
-    picture = _drawing(graph, f"{places.name(capture.where)}  {capture.text}")
-    return head + facts + picture + tabs(name, "Tables", panels, "small")
+    picture = _drawing(graph, f"{places.name(capture.where)}  {capture.text}", seconds)
+    return head + picture + tabs(name, "Tables", panels, "small")
 
 
-def _drawing(graph: GraphReport, title: str) -> str:
+def _drawing(graph: GraphReport, title: str, seconds: Mapping[str, float]) -> str:
     """The drawing's page in a frame, which is filled when it is first seen."""
     try:
-        page = replace(drawing_of(graph), title=title).html()
+        page = html_of(replace(drawing_of(graph), title=title), seconds)
     except ImportError as error:
-        return f'<p class="calm">{escape(_sentence(str(error)))}</p>'
+        return f'{_figures(graph)}<p class="calm">{escape(_sentence(str(error)))}</p>'
     # In single quotes: of double ones its data are full.
     quoted = page.replace("&", "&amp;").replace("'", "&#39;")
     return (
         '<iframe class="drawing" title="Drawing of the graph" sandbox="allow-scripts"'
         f" data-page='{quoted}'></iframe>"
+    )
+
+
+def _figures(graph: GraphReport) -> str:
+    """What a drawing says of the whole, where there is none."""
+    leaves = sum(node.state == LEAF for node in graph.nodes)
+    return figures(
+        ("operations", f"{len(graph.nodes) - leaves:,}", ""),
+        ("leaves", f"{leaves:,}", ""),
+        ("keeps", size(graph.nbytes), ""),
+        ("of leaves", size(graph.leaf_bytes), ""),
+        ("backward frees", size(graph.frees), ""),
+        ("forward", flops(graph.flops.forward), ""),
+        ("backward", flops(graph.flops.backward), ""),
     )
 
 
@@ -266,28 +305,38 @@ def figures(*facts: tuple[str, str, str]) -> str:
     return f'<dl class="figures">{items}</dl>'
 
 
-_BYTES = (
+_FLOPS = (
+    Column("forward", "floating-point operations of the calls"),
+    Column("backward", "floating-point operations of their derivatives"),
+)
+_NUMBERS = (
     Column("nodes"),
     Column("bytes", "that the graph keeps alive, each storage at the first node that saved it"),
     Column("frees", "what a backward gives back of that"),
+    *_FLOPS,
     Column("released", "nodes that an earlier backward has passed"),
 )
 
 
-def _bytes(group: Group) -> tuple[Cell, ...]:
-    """The cells of `_BYTES`."""
+def _numbers(group: Group) -> tuple[Cell, ...]:
+    """The cells of `_NUMBERS`."""
     sizes = nbytes(group.nbytes), nbytes(group.frees)
-    return count(group.nodes), *sizes, count(group.released)
+    return count(group.nodes), *sizes, *_flops(group), count(group.released)
+
+
+def _flops(part: Group | NodeInfo) -> tuple[Cell, ...]:
+    """The cells of `_FLOPS`."""
+    return tuple(Cell(flops(n) if n else "", n) for n in part.flops or (0, 0))
 
 
 def _modules(graph: GraphReport) -> str:
-    rows = [[text(group.name), *_bytes(group)] for group in graph.by_module()]
-    return table([Column("module", number=False), *_BYTES], rows)
+    rows = [[text(group.name), *_numbers(group)] for group in graph.by_module()]
+    return table([Column("module", number=False), *_NUMBERS], rows)
 
 
 def _lines(graph: GraphReport, places: Places) -> str:
-    rows = [[*_line(g.name, g.text, places), *_bytes(g)] for g in graph.by_line()]
-    return table([*_LINE, *_BYTES], rows)
+    rows = [[*_line(g.name, g.text, places), *_numbers(g)] for g in graph.by_line()]
+    return table([*_LINE, *_NUMBERS], rows)
 
 
 def _nodes(nodes: list[NodeInfo], places: Places) -> str:
@@ -297,6 +346,7 @@ def _nodes(nodes: list[NodeInfo], places: Places) -> str:
         Column("saves", number=False),
         Column("bytes"),
         Column("frees"),
+        *_FLOPS,
         Column("module", number=False),
         Column("line", number=False),
     ]
@@ -304,7 +354,7 @@ def _nodes(nodes: list[NodeInfo], places: Places) -> str:
         [
             text(node.op), text(_shape(node.shape)),
             text(", ".join(f"{saved.name} {_shape(saved.shape)}" for saved in node.saved)),
-            nbytes(node.nbytes), nbytes(node.frees), text(node.module),
+            nbytes(node.nbytes), nbytes(node.frees), *_flops(node), text(node.module),
             Cell(places.link(node.where)),
         ]
         for node in nodes
@@ -319,18 +369,18 @@ def _shape(shape: Sequence[int] | None) -> str:
 def memory(
     report: Report, timeline: Timeline | None, chart: Fragment | None, places: Places
 ) -> str:
-    """What backwards found held in the run, and how it came and went in its first calls."""
+    """What graphs held in the run, and how it came and went in its first calls."""
     if timeline is None or chart is None:
         return ""
     found, calls = report.memory, len(timeline.calls)
-    leaking = any(one.kind == "leak" for one in report.findings)
-    leaks = ' What <a href="#findings">outlives its step</a> comes on top.' if leaking else ""
-    which = f"The first {calls:,} calls" if calls < report.backward_calls else "All calls"
+    at = places.link(found.peak_at) if found.peak_at else "the end"
+    which = "All calls in detail:"
+    if calls < report.backward_calls:
+        most = size(timeline.peak.nbytes)
+        which = f"The first {calls:,} calls, in which they held at most {most}, in detail:"
     return (
-        f"<p>The graph of a backward, with those that earlier ones had kept, held at most"
-        f" <strong>{size(found.peak)}</strong>, at {places.link(found.peak_at)}; after the last one"
-        f" {size(found.after)}.{leaks} {which} in detail, with all that graphs held:</p>"
-        f"{chart.body}"
+        f"<p>Graphs held at most <strong>{kept(found.peak, found.peak_leaves)}</strong>, at {at},"
+        f" and {size(found.after)} after the last backward. {which}</p>{chart.body}"
     )
 
 
@@ -397,39 +447,24 @@ def operations(report: Report, hotness: Hotness) -> str:
         Column("backward", "seconds in its derivative"),
         Column("share", _SHARE),
     ]
-    times: dict[str, tuple[float, float]] = {}
-    for op in hotness.ops:
-        name = REGISTRY[op.name].called if op.name in REGISTRY else op.name
-        forward, backward = times.get(name, (0.0, 0.0))
-        times[name] = forward + op.forward, backward + op.backward
-    passed = _passed(report, times)
+    times = {_of_images(op.name, report.ops): (op.forward, op.backward) for op in hotness.ops}
     total = hotness.of_script or 1.0
     rows = []
-    for name in {**times, **passed}:
+    for name in {**times, **report.ops}:
         forward, backward = times.get(name, (0.0, 0.0))
         both = forward + backward
         rows.append([
-            text(name), count(passed.get(name, 0)), seconds(both), seconds(forward),
+            text(name), count(report.ops.get(name, 0)), seconds(both), seconds(forward),
             seconds(backward), share(both / total),
         ])  # fmt: skip
     rows.sort(key=lambda row: (row[2].key, row[1].key), reverse=True)
     return table(columns, rows) if rows else ""
 
 
-def _passed(report: Report, times: Collection[str]) -> dict[str, int]:
-    """The nodes that backward passed, by operations. Several may share the name of a node."""
-    named: dict[str, list[str]] = {}
-    for op in REGISTRY.values():
-        named.setdefault(op.label.removesuffix("Backward0"), []).append(op.called)
-    passed: dict[str, int] = {}
-    for kind, number in report.ops.items():
-        own = kind.lower()
-        name = max(
-            named.get(kind, [kind]),
-            key=lambda name: (name in times, name.replace("_", "") == own),
-        )
-        passed[name] = passed.get(name, 0) + number
-    return passed
+def _of_images(name: str, ops: Collection[str]) -> str:
+    """The name of an operation with its dimensions, if the run has it with no others."""
+    known = [full for d in (1, 2, 3) if name in OF_IMAGES and (full := f"{name}{d}d") in ops]
+    return known[0] if len(known) == 1 else name
 
 
 def saved_by_line(captures: Iterable[Capture]) -> dict[str, int]:

@@ -30,10 +30,13 @@ function build(made, attributes, children) {
 
 /* As wengert.graph._format.size. */
 function formatSize(bytes) {
-  if (bytes < 1000) return `${bytes.toFixed(0)} B`;
-  const units = [["kB", 1e3], ["MB", 1e6], ["GB", 1e9]];
-  const [unit, scale] = units.find(([, s]) => bytes < 999.95 * s) ?? units[2];
-  return `${(bytes / scale).toFixed(1)} ${unit}`;
+  return formatScaled(bytes, "B", [["k", 1e3], ["M", 1e6], ["G", 1e9]]);
+}
+
+function formatScaled(count, unit, scales) {
+  if (count < 1000) return `${count.toFixed(0)} ${unit}`;
+  const [prefix, scale] = scales.find(([, s]) => count < 999.95 * s) ?? scales.at(-1);
+  return `${(count / scale).toFixed(1)} ${prefix}${unit}`;
 }
 
 function formatCount(count) {

@@ -1,19 +1,22 @@
 "use strict";
 
-/* Coordinates for the boxes that are visible: _drawing/_place.py in JavaScript, the same operations
-   on the same numbers in the same order. A test compares what both come to. */
+/* Coordinates for the boxes that are visible. Downwards they are those of _drawing/_place.py: the
+   same operations on the same numbers in the same order, and a test compares what both come to.
+   Sideways, layers follow each other from left to right. */
 
 const Layout = readData("layout");
+const SIDE_GAP = 76; // between layers from left to right: shapes stand there
 
 /* boxes: as in the page; opened: a Set of indices. Returns
-   { width, height, boxes: Map(index -> [x, y, width, height]), lines }. */
-function place(boxes, opened) {
+   { sideways, width, height, boxes: Map(index -> [x, y, width, height]), lines }. */
+function place(boxes, opened, sideways = false) {
   const levels = new Map();
   for (const index of openInside(boxes, opened).reverse()) {
-    levels.set(index, new Level(boxes, index, levels));
+    levels.set(index, new Level(boxes, index, levels, sideways));
   }
   const whole = levels.get(0);
   const placed = {
+    sideways,
     width: whole.width + 2 * Layout.margin,
     height: whole.height + 2 * Layout.margin,
     boxes: new Map(),
@@ -29,7 +32,8 @@ function place(boxes, opened) {
     }
     placed.boxes.set(index, [x, y, level.width, level.height]);
     boxes[index].members.forEach((member, k) => {
-      waiting.push([member, x + level.left(k), y + level.tops[k]]);
+      const [aside, along] = level.point(level.first(k), level.starts[k]);
+      waiting.push([member, x + aside, y + along]);
     });
     level.draw(placed.lines, x, y);
   }
@@ -55,11 +59,25 @@ function numbers(ports, first) {
   return new Map(ports.flatMap((tensors, k) => tensors.map((tensor) => [tensor, first + k])));
 }
 
-/* The inside of one open box: the centres and sizes of its vertices. */
+/* What an open box has around its members: where lines come in and where they go out, on the sides
+   across, and how much of both the texts take. */
+function frameOf(box, sideways) {
+  if (box.parent === null) {
+    return { enter: 0, leave: 0, before: 0, behind: 0, across: 0, along: 0 };
+  }
+  const { head, foot, side } = Layout;
+  return sideways
+    ? { enter: side, leave: side, before: head, behind: foot, across: 0, along: box.heading }
+    : { enter: head, leave: foot, before: side, behind: side, across: box.heading, along: 0 };
+}
+
+/* The inside of one open box. Layers follow each other along an axis, their vertices stand across
+   it; known are the centres and the sizes of the vertices. */
 class Level {
-  constructor(boxes, index, levels) {
+  constructor(boxes, index, levels, sideways) {
     this.box = boxes[index];
     this.levels = levels;
+    this.sideways = sideways;
     this.inside = this.box.interior;
     this.members = this.box.members.length;
     this.ports = [this.inside.entries.length, this.inside.exits.length];
@@ -68,28 +86,30 @@ class Level {
       numbers(this.inside.exits, this.members + this.ports[0]),
     ];
     const count = this.inside.layers.reduce((sum, row) => sum + row.length, 0);
-    this.widths = new Array(count).fill(0);
-    this.heights = new Array(count).fill(0);
+    this.broad = new Array(count).fill(0); // across
+    this.deep = new Array(count).fill(0); // along
     this.box.members.forEach((member, k) => {
-      const size = levels.get(member) ?? boxes[member];
-      this.widths[k] = size.width;
-      this.heights[k] = size.height;
+      const { width, height } = levels.get(member) ?? boxes[member];
+      [this.broad[k], this.deep[k]] = this.point(width, height);
     });
-    const outermost = this.box.parent === null;
-    this.head = outermost ? 0 : Layout.head;
-    this.foot = outermost ? 0 : Layout.foot;
-    this.side = outermost ? 0 : Layout.side;
-    this.least = outermost ? 0 : this.box.heading;
-    this.x = new Array(count).fill(0);
-    this.tops = new Array(count).fill(0);
-    this.bands = [];
+    this.frame = frameOf(this.box, sideways);
+    this.layerGap = sideways ? SIDE_GAP : Layout.layerGap;
+    this.centres = new Array(count).fill(0); // across
+    this.starts = new Array(count).fill(0); // along
+    this.bands = []; // of each layer: where it begins and ends
     this.ends = this.inside.ways.map((way) => this.endsOf(way));
-    this.setX();
-    this.setY();
+    this.setAcross();
+    this.setAlong();
+    [this.width, this.height] = this.point(this.across, this.along);
   }
 
-  left(v) {
-    return this.x[v] - this.widths[v] / 2;
+  /* What is so far across and so far along, as x and y; and the other way round. */
+  point(across, along) {
+    return this.sideways ? [along, across] : [across, along];
+  }
+
+  first(v) {
+    return this.centres[v] - this.broad[v] / 2;
   }
 
   endsOf(way) {
@@ -109,21 +129,21 @@ class Level {
     if (level === undefined) {
       return 0;
     }
-    return level.x[level.portOf[side].get(tensor)] - level.width / 2;
+    return level.centres[level.portOf[side].get(tensor)] - level.across / 2;
   }
 
-  /* Each vertex as near to its neighbours above and below as the order allows. */
-  setX() {
+  /* Each vertex as near to its neighbours in the layers beside it as the order allows. */
+  setAcross() {
     const neighbours = this.neighbours();
     const rows = this.inside.layers;
     for (const row of rows) {
       let right = 0;
       row.forEach((v, k) => {
         right += k > 0 ? this.apart(row[k - 1], v) : 0;
-        this.x[v] = right;
+        this.centres[v] = right;
       });
       for (const v of row) {
-        this.x[v] -= right / 2;
+        this.centres[v] -= right / 2;
       }
     }
     for (let sweep = 0; sweep < Layout.sweeps; sweep++) {
@@ -132,20 +152,21 @@ class Level {
         this.settle(row, row.map((v) => neighbours[v][side]));
       }
     }
-    let left = Infinity;
-    let right = -Infinity;
-    for (let v = 0; v < this.x.length; v++) {
-      left = Math.min(left, this.left(v));
-      right = Math.max(right, this.x[v] + this.widths[v] / 2);
+    let low = Infinity;
+    let high = -Infinity;
+    for (let v = 0; v < this.centres.length; v++) {
+      low = Math.min(low, this.first(v));
+      high = Math.max(high, this.centres[v] + this.broad[v] / 2);
     }
-    this.width = Math.max(2 * Math.floor((right - left) / 2 + 0.5) + 2 * this.side, this.least);
-    const shift = this.width / 2 - (left + right) / 2;
-    this.x = this.x.map((x) => Math.floor(x + shift + 0.5));
+    const { before, behind, across } = this.frame;
+    this.across = Math.max(2 * Math.floor((high - low) / 2 + 0.5) + before + behind, across);
+    const shift = before + (this.across - before - behind) / 2 - (low + high) / 2;
+    this.centres = this.centres.map((at) => Math.floor(at + shift + 0.5));
   }
 
-  /* Of each vertex, above and below: who, how far aside it would like to be, how much. */
+  /* Of each vertex, in the layers beside it: who, how far aside it would like to be, how much. */
   neighbours() {
-    const found = this.x.map(() => [[], []]);
+    const found = this.centres.map(() => [[], []]);
     this.inside.ways.forEach((way, k) => {
       const ends = this.ends[k];
       const last = way.path.length - 2;
@@ -163,8 +184,8 @@ class Level {
   }
 
   apart(u, v) {
-    const bend = this.widths[u] === 0 || this.widths[v] === 0;
-    return (this.widths[u] + this.widths[v]) / 2 + (bend ? Layout.bendGap : Layout.gap);
+    const bend = this.broad[u] === 0 || this.broad[v] === 0;
+    return (this.broad[u] + this.broad[v]) / 2 + (bend ? Layout.bendGap : Layout.gap);
   }
 
   /* Move a layer to where it is nearest to its wishes: least squares, order kept. */
@@ -176,9 +197,10 @@ class Level {
       offset += k > 0 ? this.apart(row[k - 1], v) : 0;
       offsets.push(offset);
       const weight = wishes[k].reduce((sum, [, , w]) => sum + w, 0);
-      let wish = this.x[v];
+      let wish = this.centres[v];
       if (weight > 0) {
-        wish = wishes[k].reduce((sum, [u, shift, w]) => sum + (this.x[u] + shift) * w, 0) / weight;
+        const sum = wishes[k].reduce((all, [u, shift, w]) => all + (this.centres[u] + shift) * w, 0);
+        wish = sum / weight;
       }
       let block = [wish - offset, weight + 0.01, 1];
       while (blocks.length > 0 && blocks.at(-1)[0] >= block[0]) {
@@ -191,28 +213,29 @@ class Level {
     let k = 0;
     for (const [where, , many] of blocks) {
       for (let i = 0; i < many; i++, k++) {
-        this.x[row[k]] = where + offsets[k];
+        this.centres[row[k]] = where + offsets[k];
       }
     }
   }
 
-  /* Layers below each other; ports in the borders; vertices in the middle of their layer. */
-  setY() {
+  /* Layers behind each other; ports in the borders; vertices in the middle of their layer. */
+  setAlong() {
     const [ins, outs] = this.ports;
-    let y = ins > 0 ? 0 : this.head;
+    const { enter, leave, along } = this.frame;
+    let at = ins > 0 ? 0 : enter;
     for (const row of this.inside.layers) {
       const port = row[0] >= this.members && row[0] < this.members + ins + outs;
-      const high = Math.max(...row.map((v) => this.heights[v]));
+      const deep = Math.max(...row.map((v) => this.deep[v]));
       if (port && row[0] >= this.members + ins) {
-        y += this.foot - Layout.layerGap;
+        at = Math.max(at + leave - this.layerGap, along);
       }
       for (const v of row) {
-        this.tops[v] = y + Math.floor((high - this.heights[v]) / 2);
+        this.starts[v] = at + Math.floor((deep - this.deep[v]) / 2);
       }
-      this.bands.push([y, y + high]);
-      y += port ? this.head : high + Layout.layerGap;
+      this.bands.push([at, at + deep]);
+      at += port ? enter : deep + this.layerGap;
     }
-    this.height = this.bands.at(-1)[1] + (outs > 0 ? 0 : this.foot);
+    this.along = Math.max(this.bands.at(-1)[1] + (outs > 0 ? 0 : leave), along);
   }
 
   /* Add the lines between the members, the box being at x, y. */
@@ -222,23 +245,29 @@ class Level {
       const [first, last] = [way.path[0], way.path.at(-1)];
       for (const [start, stop] of this.ends[w]) {
         const points = [];
+        let [lastX, lastY] = [NaN, NaN];
+        const add = (across, along) => {
+          const atX = x + (this.sideways ? along : across);
+          const atY = y + (this.sideways ? across : along);
+          if (atX !== lastX || atY !== lastY) {
+            points.push([atX, atY]);
+            [lastX, lastY] = [atX, atY];
+          }
+        };
         way.path.forEach((v, k) => {
-          const at = x + this.x[v] + (v === first ? start : v === last ? stop : 0);
-          const [top, bottom] = this.bands[layer.get(v)];
+          const at = this.centres[v] + (v === first ? start : v === last ? stop : 0);
+          const [begin, end] = this.bands[layer.get(v)];
           if (k > 0) {
-            points.push([at, y + top], [at, y + this.tops[v]]);
+            add(at, begin);
+            add(at, this.starts[v]);
           }
           if (k < way.path.length - 1) {
-            points.push([at, y + this.tops[v] + this.heights[v]], [at, y + bottom]);
+            add(at, this.starts[v] + this.deep[v]);
+            add(at, end);
           }
         });
         lines.push({
-          source: this.endOf(first),
-          target: this.endOf(last),
-          tensors: way.tensors,
-          points: points.filter(
-            ([a, b], k) => k === 0 || a !== points[k - 1][0] || b !== points[k - 1][1],
-          ),
+          source: this.endOf(first), target: this.endOf(last), tensors: way.tensors, points,
         });
       }
     });

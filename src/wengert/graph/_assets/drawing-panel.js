@@ -18,6 +18,11 @@ function panelOf(drawing, box, act, go) {
   ].filter(Boolean);
 }
 
+/* What a node, or a part, computes; nothing for what only moves numbers. */
+function flopsOf({ flops }) {
+  return ["forward", "backward"].map((name, k) => [name, flops?.[k] ? formatFlops(flops[k]) : ""]);
+}
+
 function facts(rows) {
   return element("dl", {}, ...rows
     .filter(([, value]) => value !== null && value !== "")
@@ -28,21 +33,22 @@ function aboutNode(drawing, node, go) {
   const rows = node.saved.map((saved) => element("tr", {},
     element("td", {}, `${saved.name} `, element("span", { class: "muted" }, saved.of)),
     element("td", {}, saved.shape === null ? "?" : shapeText(saved.shape), " ", saved.dtype ?? ""),
-    element("td", { class: "number" }, formatSize(saved.nbytes), saved.parameter ? " *" : "")));
+    element("td", { class: "number" }, formatSize(saved.nbytes), saved.leaf ? " *" : "")));
   return [
-    element("p", { class: "muted mono" }, node.kind),
     facts([
       ["module", node.module],
       ["shape", shapeText(node.shape)],
+      ["grad_fn", node.kind],
       ["state", node.state],
       ["keeps", formatSize(node.nbytes)],
       ["backward frees", formatSize(node.frees)],
+      ...flopsOf(node),
     ]),
     element("pre", {}, `${node.where}\n${node.text}`),
     rows.length > 0 ? element("h3", {}, "saved for backward") : null,
     rows.length > 0 ? element("table", {}, element("tbody", {}, ...rows)) : null,
-    node.saved.some((saved) => saved.parameter)
-      ? element("p", { class: "muted" }, "* a parameter's own memory, not counted") : null,
+    node.saved.some((saved) => saved.leaf)
+      ? element("p", { class: "muted" }, "* the memory of a leaf, which is not counted") : null,
   ];
 }
 
@@ -68,8 +74,10 @@ function aboutPart(drawing, box, act, go) {
       ["operations", formatCount(box.count)],
       ["released", box.released > 0 ? formatCount(box.released) : ""],
       ["keeps", formatSize(box.nbytes)],
-      ["of parameters", formatSize(box.parameter_bytes)],
+      ["of leaves", formatSize(box.leaf_bytes)],
       ["backward frees", formatSize(box.frees)],
+      ...flopsOf(box),
+      ["time in the run", formatSeconds(box.seconds)],
     ]),
     element("p", { class: "after" }, element("button", { class: "toggle-part", click: () => act.toggle(box.index) },
       act.isOpen(box.index) ? "close" : "open")),

@@ -17,7 +17,7 @@ function barScale(drawing, placed, opened) {
     const box = drawing.boxes[index];
     const part = box.members.length > 0;
     if (!part || !opened.has(index)) {
-      scale.set(part, Math.max(scale.get(part), box.nbytes + box.parameter_bytes));
+      scale.set(part, Math.max(scale.get(part), box.nbytes + box.leaf_bytes));
     }
   }
   return scale;
@@ -31,7 +31,7 @@ function drawAll(drawing, placed, { opened, scale }) {
   const framed = visible.filter((box) => isOpen(box) && box.parent !== null);
   return [
     ...framed.map((box) => openFrame(box, placed.boxes.get(box.index))),
-    ...placed.lines.flatMap(drawLine),
+    ...placed.lines.flatMap((line) => drawLine(line, placed.sideways)),
     ...drawShapes(drawing, placed),
     ...visible
       .filter((box) => box.parent !== null)
@@ -54,9 +54,10 @@ function drawFar(drawing, placed, opened, least) {
         svgElement("title", {}, box.tip),
         svgElement("rect", { class: "frame", width, height }));
     });
-  const far = placed.lines.filter(({ points }) => points.at(-1)[1] - points[0][1] >= least);
+  const along = placed.sideways ? 0 : 1;
+  const far = placed.lines.filter(({ points }) => points.at(-1)[along] - points[0][along] >= least);
   const lines = svgElement("path", {
-    class: "line", d: far.map(({ points }) => course(points)).join(""),
+    class: "line", d: far.map(({ points }) => course(points, placed.sideways)).join(""),
   });
   return [...frames, lines];
 }
@@ -157,54 +158,75 @@ function strip(drawing, box) {
 }
 
 function bar(box, largest) {
-  const [own, parameters] = [box.nbytes, box.parameter_bytes]
+  const [own, leaves] = [box.nbytes, box.leaf_bytes]
     .map((count) => (count > 0 ? Math.max((180 * count) / largest, 3) : 0));
-  const at = { x: 14.5 + own, y: 40.5, width: parameters, height: 3 };
+  const at = { x: 14.5 + own, y: 40.5, width: leaves, height: 3 };
   return [
     own > 0 ? svgElement("rect", { class: "bytes", x: 14, y: 40, width: own, height: 4 }) : null,
-    parameters > 0 ? svgElement("rect", { class: "parameters", ...at }) : null,
+    leaves > 0 ? svgElement("rect", { class: "leaves", ...at }) : null,
   ].filter(Boolean);
 }
 
-/* Straight where x stays, a curve from layer to layer. */
-function course(points) {
+/* Straight along, a curve from layer to layer. */
+function course(points, sideways) {
   return points.map(([x, y], k) => {
     if (k === 0) {
       return `M${x} ${y}`;
     }
     const [fromX, fromY] = points[k - 1];
+    if (sideways) {
+      const middle = (fromX + x) / 2;
+      return y === fromY ? `H${x}` : `C${middle} ${fromY} ${middle} ${y} ${x} ${y}`;
+    }
     const middle = (fromY + y) / 2;
     return x === fromX ? `V${y}` : `C${fromX} ${middle} ${x} ${middle} ${x} ${y}`;
   }).join("");
 }
 
-function drawLine(line) {
-  const made = [svgElement("path", { class: "line", d: course(line.points) })];
+function drawLine(line, sideways) {
+  const made = [svgElement("path", { class: "line", d: course(line.points, sideways) })];
   if (line.target !== null) {
     const [x, y] = line.points.at(-1);
-    made.push(svgElement("path", { class: "arrow", d: `M${x - 3.5} ${y - 6}h7L${x} ${y}z` }));
+    const head = sideways ? `M${x - 6} ${y - 3.5}v7L${x} ${y}z` : `M${x - 3.5} ${y - 6}h7L${x} ${y}z`;
+    made.push(svgElement("path", { class: "arrow", d: head }));
   }
   return made;
 }
 
-/* At the lower side of each box, the shape of what leaves it there. */
+/* Where lines leave a box, the shape of what does: where no line bends. */
 function drawShapes(drawing, placed) {
   const leaving = new Map();
+  const across = placed.sideways ? 1 : 0;
   for (const { source, tensors, points } of placed.lines) {
     if (source !== null && placed.boxes.has(source)) {
       const known = leaving.get(source) ?? { tensors: [], aside: 0 };
       known.tensors.push(...tensors);
-      known.aside += points.at(-1)[0] - points[0][0];
+      known.aside += points.at(-1)[across] - points[0][across];
       leaving.set(source, known);
     }
   }
   return [...leaving].map(([index, { tensors, aside }]) => {
-    const [x, y, width, height] = placed.boxes.get(index);
-    const below = drawing.boxes[index].kind === "repeat" ? 14 + 2 * STACK : 14;
-    const at = { x: x + width / 2 + (aside > 0 ? -6 : 6), y: y + height + below };
-    const names = [aside > 0 ? "shape end" : "shape", level(drawing.boxes[index].depth - 1)];
-    return svgElement("text", { class: names.join(" "), ...at }, leavingText(drawing, tensors));
+    const box = drawing.boxes[index];
+    const at = placed.sideways
+      ? shapeBeside(box, placed.boxes.get(index), aside)
+      : shapeBelow(box, placed.boxes.get(index), aside);
+    const names = [at.end ? "shape end" : "shape", level(box.depth - 1)];
+    return svgElement("text", { class: names.join(" "), x: at.x, y: at.y },
+      leavingText(drawing, tensors));
   });
+}
+
+function behind(box) {
+  return box.kind === "repeat" ? 2 * STACK : 0;
+}
+
+function shapeBelow(box, [x, y, width, height], aside) {
+  const left = aside > 0;
+  return { end: left, x: x + width / 2 + (left ? -6 : 6), y: y + height + 14 + behind(box) };
+}
+
+function shapeBeside(box, [x, y, width, height], aside) {
+  return { end: false, x: x + width + 6 + behind(box), y: y + height / 2 + (aside > 0 ? -5 : 13) };
 }
 
 function leavingText(drawing, tensors) {

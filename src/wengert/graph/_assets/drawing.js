@@ -6,6 +6,10 @@ const MANY = 400; // boxes; of more, only those near the view are drawn
 const EVERYTHING = [-Infinity, -Infinity, Infinity, Infinity];
 const NOTHING = [0, 0, 0, 0];
 const FAR = 0.2; // at less than this size texts cannot be read: frames and lines alone are drawn
+const READABLE = 0.65; // at this size they are easy to read
+const LEAST = 0.35; // of the first view: where all is smaller, it shows the beginning
+const FEW = 12; // boxes that may be smaller than that before they are closed
+const narrow = matchMedia("(max-width: 719px)"); // then the overview covers the canvas
 
 const drawing = prepared(readData("drawing"));
 const canvas = document.getElementById("canvas");
@@ -14,16 +18,26 @@ const panel = document.getElementById("panel");
 const search = document.getElementById("search");
 const found = document.getElementById("found");
 const legend = document.querySelector(".legend");
+const turn = document.getElementById("turn");
+const beside = document.getElementById("overview");
+const map = new Minimap(document.getElementById("map"), center);
+const overview = new Overview(beside, drawing, {
+  go(index) {
+    if (narrow.matches) showOverview(false);
+    go(index);
+  },
+});
 
 const state = {
-  opened: new Set(drawing.boxes.filter((box) => box.opened).map((box) => box.index)),
+  opened: new Set([0]),
+  sideways: false, // whether layers follow each other from left to right
   selected: null,
   matches: [],
   match: -1,
   view: { x: 0, y: 0, scale: 1 },
   placed: null, // coordinates of everything visible
   scale: null, // of the bars
-  first: false, // whether the view is the one that the page began with
+  first: true, // whether the view is the one that the page began with
   drawn: { area: NOTHING, scale: 0 }, // of the drawing, what is drawn, and for which size
 };
 
@@ -56,7 +70,7 @@ function prepared(data) {
 
 /* Lay out what is open; `show` draws it. */
 function arrange() {
-  state.placed = place(drawing.boxes, state.opened);
+  state.placed = place(drawing.boxes, state.opened, state.sideways);
   state.scale = barScale(drawing, state.placed, state.opened);
   state.drawn.area = NOTHING;
 }
@@ -93,10 +107,13 @@ function around([left, top, right, bottom]) {
 function within(placed, [left, top, right, bottom]) {
   const reaches = ([x0, y0, x1, y1]) => x0 < right && x1 > left && y0 < bottom && y1 > top;
   return {
+    sideways: placed.sideways,
     boxes: new Map([...placed.boxes].filter(([, [x, y, w, h]]) => reaches([x, y, x + w, y + h]))),
     lines: placed.lines.filter(({ points }) => {
-      const xs = points.map(([x]) => x);
-      return reaches([Math.min(...xs) - 1, points[0][1], Math.max(...xs) + 1, points.at(-1)[1]]);
+      const [xs, ys] = [points.map(([x]) => x), points.map(([, y]) => y)];
+      return reaches([
+        Math.min(...xs) - 1, Math.min(...ys) - 1, Math.max(...xs) + 1, Math.max(...ys) + 1,
+      ]);
     }),
   };
 }
@@ -133,6 +150,7 @@ function select(index) {
       panel.focus({ preventScroll: true });
     }
   }
+  overview.select(index);
   mark();
 }
 
@@ -191,7 +209,20 @@ function openAll(all) {
   const which = drawing.boxes.filter((box) => box.members.length > 0 && (all || box.index === 0));
   state.opened = new Set(which.map((box) => box.index));
   arrange();
-  start();
+  fitOrBegin();
+}
+
+/* Lay out from left to right, or again downwards. */
+function turnAround() {
+  state.sideways = !state.sideways;
+  tellDirection();
+  arrange();
+  fitOrBegin();
+}
+
+function tellDirection() {
+  turn.textContent = state.sideways ? "↓" : "→";
+  turn.setAttribute("aria-label", state.sideways ? "Lay out downwards" : "Lay out from left to right");
 }
 
 /* ------------------------------------------------------------------ zoom and pan */
@@ -209,6 +240,7 @@ function show() {
   if (!drawn || nearer || far !== (before < FAR) || (far && scale > 1.5 * before)) {
     draw();
   }
+  map.show(state.placed, state.opened, inView());
 }
 
 /* What the panel leaves of the width: where that begins, and how much it is. */
@@ -255,25 +287,81 @@ function fit() {
   show();
 }
 
-/* The first view: all of it where that can be read, otherwise its upper end. */
-function start() {
+/* All of it, or where that could not be read its beginning. */
+function fitOrBegin() {
   const view = whole(1);
-  if (view.scale < 0.6) {
-    const { width, boxes } = state.placed;
-    view.scale = Math.min(1, Math.max(0.6, canvas.clientWidth / width));
+  if (view.scale < LEAST) {
+    const { width, height, boxes, sideways } = state.placed;
+    view.scale = 0.6;
     const closed = [...boxes].filter(([index]) => !state.opened.has(index));
-    const [x, , w] = closed.reduce((a, b) => (b[1][1] < a[1][1] ? b : a))[1];
-    const middle = width * view.scale < canvas.clientWidth ? width / 2 : x + w / 2;
-    view.x = canvas.clientWidth / 2 - middle * view.scale;
-    view.y = 0;
+    const along = sideways ? 0 : 1;
+    const [x, y, w, h] = closed.reduce((a, b) => (b[1][along] < a[1][along] ? b : a))[1];
+    const room = free();
+    const middle = (size, full, at) => size / 2 - (full * view.scale < size ? full / 2 : at) * view.scale;
+    view.x = sideways ? room.from : room.from + middle(room.width, width, x + w / 2);
+    view.y = sideways ? middle(canvas.clientHeight, height, y + h / 2) : 0;
   }
   state.view = view;
   show();
+}
+
+/* The first view: as much opened as can be read when all of it is in view, in the direction that
+   leaves more of it to be read. Repetitions are open only where there is room for everything. */
+function start() {
+  const opened = drawing.boxes.filter((box) => box.opened).sort((a, b) => a.depth - b.depth);
+  if (!tryFirst(opened, 0.9)) {
+    const folded = opened.filter((box) => !isRepeated(box));
+    let count = folded.length;
+    while (!tryFirst(folded.slice(0, count), READABLE) && count > 1) {
+      count = Math.max(1, Math.floor(count * 0.75));
+    }
+  }
+  tellDirection();
+  arrange();
+  fitOrBegin();
   state.first = true;
+}
+
+/* Whether a box is a repetition, or in one. */
+function isRepeated(box) {
+  while (box.kind !== "repeat" && box.parent !== null) {
+    box = drawing.boxes[box.parent];
+  }
+  return box.kind === "repeat";
+}
+
+/* Open some boxes; whether all then fits at so much of its size, or less where there are few. */
+function tryFirst(some, size) {
+  state.opened = new Set(some.map((box) => box.index));
+  const ways = [false, true].map((sideways) => place(drawing.boxes, state.opened, sideways));
+  const [down, aside] = ways.map(scaleOf);
+  state.sideways = aside > 1.05 * down;
+  return Math.max(down, aside) >= (ways[0].boxes.size > FEW ? size : 0.8 * size);
+}
+
+/* At which size a layout fits into the canvas, at most its own. */
+function scaleOf(placed) {
+  const room = free();
+  return Math.min(1, room.width / placed.width, canvas.clientHeight / placed.height);
 }
 
 /* A frame gets its size late, a window gets another one: then the first view is another one. */
 new ResizeObserver(() => (state.first ? start() : show())).observe(canvas);
+
+/* Move a point of the drawing to the middle. */
+function center(x, y) {
+  const room = free();
+  state.view.x = room.from + room.width / 2 - x * state.view.scale;
+  state.view.y = canvas.clientHeight / 2 - y * state.view.scale;
+  show();
+}
+
+/* ------------------------------------------------------------------ the overview at the side */
+
+function showOverview(shown) {
+  beside.hidden = !shown;
+  document.getElementById("side").setAttribute("aria-expanded", String(shown));
+}
 
 let drag = null;
 
@@ -454,6 +542,8 @@ const buttons = {
   fit,
   "open-all": () => openAll(true),
   "close-all": () => openAll(false),
+  side: () => showOverview(beside.hidden),
+  turn: turnAround,
 };
 for (const [id, click] of Object.entries(buttons)) {
   document.getElementById(id).addEventListener("click", click);
@@ -486,5 +576,7 @@ world.addEventListener("focusin", (event) => {
   }
 });
 
+narrow.addEventListener("change", () => showOverview(!narrow.matches));
+showOverview(!narrow.matches);
 arrange();
 start();

@@ -22,6 +22,7 @@ from wengert.graph._drawing._tree import (
     lines_of,
     tree,
 )
+from wengert.graph._flops import Flops, summed
 
 WIDTH, HEIGHT, PILL_HEIGHT = 208, 48, 24
 _LONG = 480  # the most width that a title takes
@@ -48,8 +49,9 @@ class Box:
         nodes: the nodes that it stands for: indices in the report, those of leaves among them.
         shape: of what it computes, where that is one tensor.
         nbytes: bytes that its operations keep, as in `NodeInfo`.
-        parameter_bytes: bytes of parameters that they keep, each storage once.
+        leaf_bytes: bytes of leaves that they keep, each storage once.
         frees: bytes that a backward gives back.
+        flops: floating-point operations of its calls and of their derivatives.
         released: how many of its operations are released.
         roots: of which roots it is a part: positions in the report's `roots`.
         opened: whether the first view shows its members.
@@ -72,8 +74,9 @@ class Box:
     nodes: tuple[int, ...]
     shape: tuple[int, ...] | None
     nbytes: int
-    parameter_bytes: int
+    leaf_bytes: int
     frees: int
+    flops: Flops
     released: int
     roots: tuple[int, ...]
     opened: bool
@@ -184,7 +187,7 @@ def _box(numbered: Numbered, k: int, opened: bool, inside: Interior | None) -> B
     ops = list(part.ops())
     own = ops or part.leaves
     pill = part.kind in (PARAMETER, DATA)
-    parameters = {s.storage: s.nbytes for n in ops for s in n.saved if s.parameter}
+    of_leaves = {s.storage: s.nbytes for n in ops for s in n.saved if s.leaf}
     nbytes = sum(n.nbytes for n in ops)
     title, tag, detail = fit(part.title, _SIZE, _LONG), _tag(part), _detail(part, ops)
     note = _format.size(nbytes) if nbytes else ""
@@ -202,8 +205,9 @@ def _box(numbered: Numbered, k: int, opened: bool, inside: Interior | None) -> B
         nodes=tuple(n.index for n in own),
         shape=None if part.shape is None else tuple(part.shape),
         nbytes=nbytes,
-        parameter_bytes=sum(parameters.values()),
+        leaf_bytes=sum(of_leaves.values()),
         frees=sum(n.frees for n in ops),
+        flops=summed([n.flops for n in ops]),
         released=sum(n.released for n in ops),
         roots=tuple(sorted({r for n in own for r in n.roots})),
         opened=opened,

@@ -2,56 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from html import escape
+from types import MappingProxyType
 from typing import Any
 
 from wengert.graph import _format, _page
-from wengert.graph._describe import NodeInfo
+from wengert.graph._describe import LEAF, NodeInfo
 from wengert.graph._drawing import _place
 from wengert.graph._drawing._boxes import Box, Plan
 from wengert.graph._drawing._levels import Interior
 from wengert.graph._drawing._svg import root_names, tooltip
 
-SCRIPTS = ("drawing-layout.js", "drawing-shapes.js", "drawing-panel.js", "drawing.js")
+SCRIPTS = (
+    "drawing-layout.js", "drawing-shapes.js", "drawing-panel.js", "drawing-tree.js",
+    "drawing-map.js", "drawing.js",
+)  # fmt: skip
 _STYLES = ("drawing-boxes.css", "drawing.css")
+_NONE: Mapping[str, float] = MappingProxyType({})
 
 _BODY = """\
 <header class="bar">
-<h1 title="{title}\n{summary}">{title} <span class="muted">{summary}</span></h1>
-<div class="group">
+<h1 title="{title}">{title}</h1>
+<div class="group find">
 <input id="search" type="search" placeholder="operation, line, module" aria-label="Search">
 <span id="found" aria-live="polite"></span>
 </div>
 <div class="group">
+<button id="side" aria-controls="overview">overview</button>
 <button id="open-all">open all</button><button id="close-all">close all</button>
 <button id="fit">fit</button>
+<button id="turn" class="square"></button>
 <button id="zoom-out" class="square" aria-label="Zoom out">\N{MINUS SIGN}</button>
 <button id="zoom-in" class="square" aria-label="Zoom in">+</button>
 </div>
 </header>
 <div class="work">
+<aside id="overview" aria-label="Overview"></aside>
+<div class="view">
 <svg id="canvas" class="drawing" role="group"
 aria-label="The graph: arrow keys go from box to box, Space opens one"><g id="world"></g></svg>
 <div class="legend" role="group" aria-label="Legend">
 {roots}<details><summary>legend</summary>{marks}</details></div>
+<canvas id="map" aria-hidden="true" hidden></canvas>
 <aside id="panel" aria-label="Details" tabindex="-1" hidden></aside>
+</div>
 </div>
 <noscript><p>Scripts in this file make the drawing, and they are switched off.</p></noscript>
 """
 
 
-def html_of(drawing: Plan) -> str:
-    """The page."""
-    whole = drawing.boxes[0]
-    summary = (
-        f"{whole.detail or 'nothing computed'} · keeps {_format.size(whole.nbytes)}"
-        f" (and {_format.size(whole.parameter_bytes)} of parameters)"
-        f" · backward frees {_format.size(whole.frees)}"
-    )
+def html_of(drawing: Plan, seconds: Mapping[str, float] = _NONE) -> str:
+    """The page; `seconds` that modules took, by their paths, are shown if there are any."""
     body = _BODY.format(
         title=escape(drawing.title),
-        summary=escape(summary),
         roots="".join(_roots(drawing)),
         marks="".join(_marks()),
     )
@@ -60,7 +65,7 @@ def html_of(drawing: Plan) -> str:
         body,
         styles=_STYLES,
         scripts=SCRIPTS,
-        data={"drawing": _data(drawing), "layout": constants()},
+        data={"drawing": _data(drawing, seconds), "layout": constants()},
     )
 
 
@@ -78,23 +83,38 @@ def constants() -> dict[str, float]:
     }
 
 
-def _data(drawing: Plan) -> dict[str, Any]:
+def _data(drawing: Plan, seconds: Mapping[str, float]) -> dict[str, Any]:
     places: dict[tuple[str, str], int] = {}
     nodes = [_node(node, places) for node in drawing.nodes]
+    times = _times(drawing, seconds)
     return {
         "roots": drawing.roots,
         "coloured": drawing.coloured,
+        "leaves": sum(node.state == LEAF for node in drawing.nodes),
         "places": list(places),
         "nodes": nodes,
-        "boxes": [_box(drawing, box) for box in drawing.boxes],
+        "boxes": [_box(drawing, box, times[box.index]) for box in drawing.boxes],
         "edges": drawing.edges,
     }
 
 
+def _times(drawing: Plan, seconds: Mapping[str, float]) -> list[float | None]:
+    """For each box the seconds of the modules inside of it, if each of them is there as a whole."""
+    if not seconds:
+        return [None] * len(drawing.boxes)
+    whole = Counter(node.module for node in drawing.nodes if node.state != LEAF)
+    found: list[float | None] = []
+    for box in drawing.boxes:
+        inside = Counter(drawing.nodes[k].module for k in box.nodes)
+        parts = box.members and all(whole[module] == n for module, n in inside.items())
+        found.append(sum(seconds.get(module, 0.0) for module in inside) if parts else None)
+    return found
+
+
 def _node(node: NodeInfo, places: dict[tuple[str, str], int]) -> dict[str, Any]:
     place = places.setdefault((_format.short(node.where), node.text), len(places))
-    keys = ("op", "kind", "module", "shape", "inputs", "nbytes", "frees", "state", "name")
-    saved = ("name", "of", "shape", "dtype", "nbytes", "parameter")
+    keys = ("op", "kind", "module", "shape", "inputs", "nbytes", "frees", "flops", "state", "name")
+    saved = ("name", "of", "shape", "dtype", "nbytes", "leaf")
     return {
         **{key: getattr(node, key) for key in keys},
         "place": place,
@@ -102,10 +122,10 @@ def _node(node: NodeInfo, places: dict[tuple[str, str], int]) -> dict[str, Any]:
     }
 
 
-def _box(drawing: Plan, box: Box) -> dict[str, Any]:
+def _box(drawing: Plan, box: Box, seconds: float | None) -> dict[str, Any]:
     keys = (
         "kind", "title", "short", "tag", "detail", "note", "parent", "depth", "members", "shape",
-        "nbytes", "parameter_bytes", "frees", "released", "roots", "opened", "width", "height",
+        "nbytes", "leaf_bytes", "frees", "flops", "released", "roots", "opened", "width", "height",
         "heading",
     )  # fmt: skip
     return {
@@ -114,6 +134,7 @@ def _box(drawing: Plan, box: Box) -> dict[str, Any]:
         "nodes": () if box.members else box.nodes,
         "interior": None if box.interior is None else _interior(box.interior),
         "tip": tooltip(drawing, box),
+        "seconds": seconds,
     }
 
 
@@ -134,7 +155,7 @@ def _marks() -> Iterator[str]:
     """What bars and borders mean."""
     rect = '<rect class="{}" x="1" y="{}" width="22" height="{}" rx="{}"/>'
     yield _entry(rect.format("bytes", 5, 3, 0), "bytes that it keeps for backward")
-    yield _entry(rect.format("parameters", 5, 3, 0), "and bytes of parameters")
+    yield _entry(rect.format("leaves", 5, 3, 0), "and bytes of leaves, such as parameters")
     for kind, text in (
         ("root", "what was asked about"),
         ("leaf", "a tensor that requires grad"),

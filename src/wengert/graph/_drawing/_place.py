@@ -86,11 +86,13 @@ class _Level:
     height: float
 
     def __init__(self, boxes: Sequence[Box], index: int, levels: dict[int, _Level]) -> None:
-        self.boxes, self.box, self.levels = boxes, boxes[index], levels
+        self.box = boxes[index]
         inside = self.box.interior
         assert inside is not None
         self.inside = inside
         self.members = len(self.box.members)
+        # Not `levels`, which hold this one: a cycle.
+        self.opened = [levels.get(member) for member in self.box.members]
         self.ports = len(inside.entries), len(inside.exits)
         self.port_of = (
             _numbers(inside.entries, self.members),
@@ -98,8 +100,7 @@ class _Level:
         )
         count = sum(map(len, inside.layers))
         self.widths, self.heights = [0.0] * count, [0.0] * count
-        for k, member in enumerate(self.box.members):
-            level = levels.get(member)
+        for k, (member, level) in enumerate(zip(self.box.members, self.opened, strict=True)):
             self.widths[k] = float(boxes[member].width) if level is None else level.width
             self.heights[k] = float(boxes[member].height) if level is None else level.height
         outermost = self.box.parent is None  # and has no frame and no title
@@ -125,7 +126,7 @@ class _Level:
         )
 
     def _port(self, v: int, tensor: int, side: int) -> float:
-        level = self.levels.get(self.box.members[v]) if v < self.members else None
+        level = self.opened[v] if v < self.members else None
         if level is None:
             return 0.0
         return level.x[level.port_of[side][tensor]] - level.width / 2
@@ -236,7 +237,7 @@ class _Level:
 
     def _end(self, v: int) -> int | None:
         """The box at the end of a line, if the line ends there."""
-        if v >= self.members or self.box.members[v] in self.levels:
+        if v >= self.members or self.opened[v] is not None:
             return None
         return self.box.members[v]
 

@@ -29,9 +29,7 @@ def svg_of(drawing: Plan, placed: Placed, *, schemes: bool = True) -> str:
     visible = [drawing.boxes[k] for k in sorted(placed.boxes)]
     closed = [box for box in visible if not box.opened]
     scale = {  # operations are compared with operations, what can be opened with its like
-        part: max(
-            (b.nbytes + b.parameter_bytes for b in closed if bool(b.members) is part), default=0
-        )
+        part: max((b.nbytes + b.leaf_bytes for b in closed if bool(b.members) is part), default=0)
         for part in (False, True)
     }
     inner = [
@@ -153,17 +151,16 @@ def _strip(drawing: Plan, box: Box) -> str:
 
 
 def _bar(box: Box, largest: int) -> str:
-    if not box.nbytes + box.parameter_bytes:
+    if not box.nbytes + box.leaf_bytes:
         return ""
-    own, parameters = (
+    own, leaves = (
         max(_BAR * count / largest, _LEAST) if count else 0.0
-        for count in (box.nbytes, box.parameter_bytes)
+        for count in (box.nbytes, box.leaf_bytes)
     )
     made = f'<rect class="bytes" x="14" y="40" width="{own:.6g}" height="4"/>' if own else ""
-    if parameters:
+    if leaves:
         made += (
-            f'<rect class="parameters" x="{14.5 + own:.6g}" y="40.5" width="{parameters:.6g}"'
-            ' height="3"/>'
+            f'<rect class="leaves" x="{14.5 + own:.6g}" y="40.5" width="{leaves:.6g}" height="3"/>'
         )
     return made
 
@@ -255,11 +252,13 @@ def tooltip(drawing: Plan, box: Box) -> str:
         rows.append(box.detail)
     elif len(box.nodes) == 1:
         rows.append(_line_of(drawing.nodes[box.nodes[0]]))
-    if box.nbytes or box.parameter_bytes:
+    if box.nbytes or box.leaf_bytes:
         rows.append(
-            f"keeps {_format.size(box.nbytes)} (and {_format.size(box.parameter_bytes)} of"
-            f" parameters); backward frees {_format.size(box.frees)}"
+            f"keeps {_format.kept(box.nbytes, box.leaf_bytes)}; backward frees"
+            f" {_format.size(box.frees)}"
         )
+    if any(box.flops):
+        rows.append("{} forward, {} backward".format(*map(_format.flops, box.flops)))
     if box.kind != OP and box.released:
         rows.append(f"{box.released:,} released")
     return "\n".join(

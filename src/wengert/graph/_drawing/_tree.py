@@ -167,7 +167,7 @@ def _folded(members: list[Part]) -> list[Part]:
 def _fold(members: list[Part], which: int) -> list[Part]:
     signs = [member.sign[which] for member in members]
     weights = [member.weight for member in members]
-    lines = [line_number(member.first().where) for member in members]
+    lines = [split_place(member.first().where)[2] for member in members]
     made: list[Part] = []
     at = 0
     for run in runs(signs, weights, lines):
@@ -241,24 +241,26 @@ def _span(items: Sequence[Part]) -> str:
 
 def lines_of(nodes: Sequence[NodeInfo]) -> str:
     """``file:first-last`` of nodes, or the file of the first and three dots."""
-    places = [node.where.rpartition(":") for node in nodes]
-    files = {file for file, _, _ in places}
-    name = base_name(places[0][0])
-    if len(files) > 1:
-        return f"{name}:{places[0][2]} \N{HORIZONTAL ELLIPSIS}"
-    numbers = sorted(int(line) for _, _, line in places)
-    dash = "" if numbers[0] == numbers[-1] else f"\N{EN DASH}{numbers[-1]}"
-    return f"{name}:{numbers[0]}{dash}"
+    places = [split_place(node.where) for node in nodes]
+    name, between, first = places[0]
+    if len({file for file, _, _ in places}) > 1:
+        return f"{name}{between}{first} \N{HORIZONTAL ELLIPSIS}"
+    numbers = sorted(line for _, _, line in places)
+    if numbers[0] == numbers[-1]:
+        return f"{name}{between}{first}"
+    return f"{name}{between.replace('line', 'lines')}{numbers[0]}\N{EN DASH}{numbers[-1]}"
+
+
+def split_place(where: str) -> tuple[str, str, int]:
+    """Of ``file:3`` or ``cell [2], line 3`` the file's own name, what is between, and the line."""
+    found = re.fullmatch(r"(.*)(:|, line )(\d+)", where, re.DOTALL)
+    assert found is not None
+    return base_name(found[1]), found[2], int(found[3])
 
 
 def base_name(path: str) -> str:
     """The last part of a path, of this system's or of another one's."""
     return re.split(r"[/\\]", path)[-1]
-
-
-def line_number(where: str) -> int:
-    """The line of ``file:line``."""
-    return int(where.rpartition(":")[2])
 
 
 def _bounded(members: list[Part]) -> list[Part]:

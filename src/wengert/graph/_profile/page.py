@@ -42,14 +42,13 @@ class Fragment:
 def fragment(timeline: Course, name: str = "timeline") -> Fragment:
     """The timeline as a part of a page; `name` is an id that nothing else there has.
 
-    The body begins with the figures and has headings of the second level. A page around it::
+    The body begins with the chart and has headings of the second level. A page around it::
 
         part = fragment(timeline)
         _page.page("title", f"<main><h1>title</h1>{part.body}</main>", styles=part.styles,
                    scripts=part.scripts, data=part.data)
     """
     body = [
-        _figures(timeline),
         f'<div class="card timeline" data-timeline="{escape(name)}"></div>',
         "<h2>What made up the peak</h2>",
         _peak(timeline),
@@ -68,7 +67,7 @@ def page(timeline: Course) -> str:
     ended = f'<p class="warn">Recording ended early: {escape(timeline.ended)}.</p>'
     body = (
         f"<main><h1>{title}</h1><p>{escape(timeline.summary())}.</p>"
-        f"{ended if timeline.ended else ''}{part.body}</main>"
+        f"{ended if timeline.ended else ''}{_figures(timeline)}{part.body}</main>"
     )
     return _page.page(title, body, styles=part.styles, scripts=part.scripts, data=part.data)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from types import TracebackType
 
+from wengert._signals import heedless, surely
 from wengert.graph._profile.files import Timeline
 from wengert.graph._profile.recording import Recording
 from wengert.graph._profile.replay import replayed
@@ -41,13 +42,14 @@ class Profile:
         self.start()
         return self
 
+    @heedless
     def __exit__(
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self.stop()
+        surely(self.stop)
 
     @property
     def timeline(self) -> Timeline:

@@ -25,6 +25,7 @@ from wengert._core import Call, Leaf, Node, Site, memory_of, tick
 from wengert._storage import owner
 from wengert.autograd import _engine, _errors
 from wengert.autograd._engine import Walk
+from wengert.autograd._relay import this_thread
 from wengert.autograd._saved import packing
 from wengert.autograd._saved.packing import arrays_in
 from wengert.graph._memory import without_collecting
@@ -36,14 +37,15 @@ _GAP = 16  # nodes that a walk may have left unreleased before one that it has r
 
 
 class Reading(NamedTuple):
-    """How nodes of a class are read: the number of the class, and what gets its saved values."""
+    """How nodes of a class are read: the number of its name, and what gets its saved values."""
 
     kind: int
     read: Callable[[Any], Any]
     one: bool  # whether that is a single value, not a tuple
+    of_images: bool  # whether it has three names, for one, two and three dimensions
 
 
-LEAF = Reading(-1, attrgetter("tensor"), True)
+LEAF = Reading(-1, attrgetter("tensor"), True, False)
 
 
 class Kinds(dict[type, "Reading | None"]):
@@ -59,8 +61,10 @@ class Kinds(dict[type, "Reading | None"]):
             reading = LEAF
         elif issubclass(kind, Node) and kind.saved:
             slots = [slot for slot, _ in kind.saved]
-            reading = Reading(len(self.names), attrgetter(*slots), len(slots) == 1)
-            self.names.append(_errors.name_of_kind(kind))
+            name = _errors.name_of_kind(kind)
+            of_images = name in _errors.OF_IMAGES
+            reading = Reading(len(self.names), attrgetter(*slots), len(slots) == 1, of_images)
+            self.names += [f"{name}{d}d" for d in (1, 2, 3)] if of_images else [name]
         self[kind] = reading
         return reading
 
@@ -240,7 +244,7 @@ class Recording:
         if not self.running:
             return
         with without_collecting(), self._lock:
-            self._pin(threading.get_ident())
+            self._pin(this_thread())
             if node is None:
                 self._brought_back()
             else:
@@ -289,7 +293,7 @@ class Recording:
         return True
 
     def _counted_elsewhere(self) -> bool:
-        here = threading.get_ident()
+        here = this_thread()
         return any(w.retain == "auto" and w.thread != here for w in list(_engine.running.walks))
 
     # Nodes.
@@ -356,7 +360,8 @@ class Recording:
 
     def _entry(self, number: int, node: Node, reading: Reading, module: int) -> bool:
         """Write down what a node holds; whether it holds anything."""
-        kind, read, one = reading
+        kind, read, one, of_images = reading
+        kind += of_images and len(node.shape) - 3
         value = read(node)
         if one and type(value) is np.ndarray and value.base is None:  # most nodes
             self.log.append((number, node.code, node.lasti, module, kind, id(value), value.nbytes))
@@ -438,7 +443,7 @@ class Recording:
     # Walks.
 
     def _begin(self, walk: Walk) -> None:
-        self._pin(threading.get_ident())
+        self._pin(this_thread())
         kinds, live = self.kinds, self._live
         found = [
             n for n in walk.order if (r := kinds[type(n)]) and (r is LEAF or n.seq not in live)
@@ -486,7 +491,7 @@ class Recording:
     def _brought_back(self) -> None:
         """Write down what packed values hold now that a checkpoint's function ran again."""
         for opened in self.open.values():
-            if opened.thread != threading.get_ident():
+            if opened.thread != this_thread():
                 continue
             for node in reversed(opened.order):
                 if isinstance(node, packing.Unpacking):

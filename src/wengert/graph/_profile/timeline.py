@@ -201,9 +201,7 @@ class Course:
     def summary(self) -> str:
         """The peak in a sentence, and what is left."""
         peak, count = self.peak, len(self.calls)
-        text = f"graphs held at most {_format.size(peak.nbytes)}"
-        if peak.leaf_bytes:
-            text += f" (and {_format.size(peak.leaf_bytes)} of leaves)"
+        text = f"graphs held at most {_format.kept(peak.nbytes, peak.leaf_bytes)}"
         if peak.call is not None:
             call = self.calls[peak.call]
             when = "during" if peak.during else "before"

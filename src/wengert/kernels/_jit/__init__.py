@@ -23,11 +23,12 @@ import ast
 import os
 import sys
 from collections.abc import Callable
-from functools import cache, cached_property
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wengert._forks import cached_property, once
 from wengert.kernels import buffers
 
 if TYPE_CHECKING:
@@ -88,8 +89,8 @@ def get_threads() -> int:
 class Kernel:
     """A function in the kernel language, compiled for the float types that are asked for."""
 
-    def __init__(self, function: Callable[..., None]) -> None:
-        self.python = function
+    def __init__(self, function: Callable[..., None], exact: bool = False) -> None:
+        self.python, self.exact = function, exact
         self.__name__, self.__doc__ = function.__name__, function.__doc__
 
     @cached_property
@@ -109,7 +110,7 @@ class Kernel:
         kinds = language.kinds_of(language.signature_of(self.python, real))
 
         def text() -> str:
-            unit = language.Unit(real)
+            unit = language.Unit(real, exact="all" if self.exact else "")
             unit.add(self.python, inline=False)
             return unit.text()
 
@@ -129,25 +130,31 @@ def kernel(function: Callable[..., None]) -> Kernel:
     return Kernel(function)
 
 
+def exact_kernel(function: Callable[..., None]) -> Kernel:
+    """As `kernel`, with all its arithmetic rounded step by step: it computes what Python does."""
+    return Kernel(function, exact=True)
+
+
 @cache
 def compiled(source: str) -> Callable[..., Any]:
-    """A kernel for float32 whose text was made by a program; it may call all of `mathlib`
-    and `precise`."""
-    from wengert.kernels._jit import compiler, language, mathlib, precise
+    """A kernel for float32 whose text was made by a program; it may call all of `mathlib`,
+    `precise` and `special`."""
+    from wengert.kernels._jit import compiler, language, mathlib, precise, special
 
     tree = ast.parse(source).body[0]
     assert isinstance(tree, ast.FunctionDef)
 
     def text() -> str:
-        unit = language.Unit("f32", exact=True)
-        unit.add_tree(tree, vars(mathlib) | vars(precise), inline=False)
+        unit = language.Unit("f32", exact="kernel")
+        scope = vars(special) | vars(mathlib) | vars(precise)
+        unit.add_tree(tree, scope, inline=False)
         return unit.text()
 
     kinds = language.kinds_of(language.signature_of(tree, "f32"))
     return compiler.load(tree.name, kinds, text, source)
 
 
-@cache
+@once
 def available() -> bool:
     """Whether kernels can be compiled here; asking loads llvmlite."""
     if os.environ.get("WENGERT_JIT", "1") == "0":

@@ -20,12 +20,16 @@ real: TypeAlias = float
 i64: TypeAlias = int
 i32: TypeAlias = int
 u8: TypeAlias = int
+f16: TypeAlias = float
+u16: TypeAlias = int
 f32s: TypeAlias = Any
 f64s: TypeAlias = Any
 reals: TypeAlias = Any
 i64s: TypeAlias = Any
 i32s: TypeAlias = Any
 u8s: TypeAlias = Any
+f16s: TypeAlias = Any
+u16s: TypeAlias = Any
 
 
 def sqrt(x: float) -> float:

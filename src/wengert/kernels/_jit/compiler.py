@@ -15,13 +15,13 @@ import platform
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from threading import RLock
 from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
 
+from wengert._forks import making, once
 from wengert.kernels._jit import disk, get_threads
 from wengert.kernels._jit.threads import pool_text
 
@@ -29,7 +29,6 @@ from wengert.kernels._jit.threads import pool_text
 DATA = object.__basicsize__
 
 Function = Callable[..., Any]
-_lock = RLock()
 
 
 class _Method(ctypes.Structure):
@@ -213,7 +212,7 @@ def _object(name: str, text: Callable[[], str]) -> bytes:
 
 def add(name: str, text: Callable[[], str]) -> Callable[[str], int]:
     """Load a module; what comes back says where its functions are."""
-    with _lock:
+    with making:
         _, engine = _toolchain()
         engine.add_object_file(llvm.ObjectFileRef.from_data(_object(name, text)))
         engine.finalize_object()
@@ -221,20 +220,20 @@ def add(name: str, text: Callable[[], str]) -> Callable[[str], int]:
         return address
 
 
-@cache
+@once
 def pool() -> tuple[Callable[[int], None], Callable[[], None]]:
     """The functions that limit the pool's workers, and forget them."""
-    with _lock:
-        address = add("pool", lambda: pool_text(platform.machine().lower()))
-        limit = ctypes.PYFUNCTYPE(None, ctypes.c_int64)(address("pool_limit"))
-        reset = ctypes.PYFUNCTYPE(None)(address("pool_reset"))
-        reset()
-        limit(get_threads() - 1)
-        os.register_at_fork(after_in_child=reset)
-        return limit, reset
+    address = add("pool", lambda: pool_text(platform.machine().lower()))
+    limit = ctypes.PYFUNCTYPE(None, ctypes.c_int64)(address("pool_limit"))
+    reset = ctypes.PYFUNCTYPE(None)(address("pool_reset"))
+    reset()
+    limit(get_threads() - 1)
+    os.register_at_fork(after_in_child=reset)
+    return limit, reset
 
 
 _kept: list[Any] = []
+_loaded: dict[str, Function] = {}
 
 
 def load(name: str, kinds: str, text: Callable[[], str], identity: str = "") -> Function:
@@ -247,16 +246,21 @@ def load(name: str, kinds: str, text: Callable[[], str], identity: str = "") -> 
 
     What is not in the package's sources must be in `identity`: it tells kernels apart on disk.
     """
-    with _lock:
+    with making:
         pool()
         whole = hashlib.sha256(f"{name}|{kinds}|{identity}".encode()).hexdigest()[:16]
         unique = f"{name}_{whole}"
+        known = _loaded.get(unique)  # by another thread, which asked at the same time
+        if known is not None:
+            return known
 
         def module() -> str:
             body = text().replace(f"@{name}(", f"@{unique}(")
             return _PYTHON + body + entry_text(unique, kinds)
 
-        return function(name, add(unique, module)(f"entry_{unique}"), FASTCALL)
+        entry = add(unique, module)(f"entry_{unique}")
+        made = _loaded[unique] = function(name, entry, FASTCALL)
+        return made
 
 
 def function(name: str, address: int, flags: int) -> Function:

@@ -1,8 +1,8 @@
 """A subset of Python, compiled to the text of LLVM's intermediate representation.
 
 A kernel is a function whose arguments are annotated with the names of machine types: `f32`,
-`f64`, `i64`, `i32`, `u8`, `real` (f32 or f64, chosen when it is compiled), and arrays of them:
-`f32s`, `reals`. Its module imports `annotations` from `__future__`. The rest of the subset:
+`f64`, `i64`, `i32`, `u8`, `real` (f32 or f64, chosen when it is compiled), and arrays of them, or
+of f16 or u16: `f32s`. Its module imports `annotations` from `__future__`. The rest of the subset:
 
 - numbers, names, arithmetic, comparisons; `//` and `%` of integers that are not negative;
 - `a if c else b`, `and`, `or`, which compute both sides: neither may load what may not be read;
@@ -12,9 +12,9 @@ A kernel is a function whose arguments are annotated with the names of machine t
   and what is LLVM's text already (a `Microkernel`).
 
 A sum into a name (`t += y`) may be computed in any order, which lets LLVM use vectors; all other
-arithmetic is IEEE's, but that `a * b + c` may be rounded once. Nothing is checked: indices out of
-bounds read and write other memory. Types are never mixed silently, but that integers convert to
-the float that they meet.
+arithmetic is IEEE's, but that `a * b + c` may be rounded once where it need not be exact. Nothing
+is checked: indices out of bounds read and write other memory. Types are never mixed silently, but
+that integers convert to the float that they meet.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ import textwrap
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-FLOATS = {"f32": "float", "f64": "double"}
-INTS = {"i64": "i64", "i32": "i32", "u8": "i8", "bool": "i1"}
-SIZES = {"f32": 4, "f64": 8, "i64": 8, "i32": 4, "u8": 1}
+FLOATS = {"f32": "float", "f64": "double", "f16": "half"}
+INTS = {"i64": "i64", "i32": "i32", "u16": "i16", "u8": "i8", "bool": "i1"}
+SIZES = {"f32": 4, "f64": 8, "f16": 2, "i64": 8, "i32": 4, "u16": 2, "u8": 1}
 LLVM = {**FLOATS, **INTS, "none": "void"}
 
 _UNARY = {
@@ -82,10 +82,10 @@ def float_text(value: float, type: str) -> str:
 class Unit:
     """One module of LLVM: a kernel and the functions that it calls, for one `real` type.
 
-    With `exact` the arithmetic of the kernel itself is rounded step by step, as NumPy's is.
+    What is `exact`, the "kernel" itself or "all", is rounded step by step, as NumPy does it.
     """
 
-    def __init__(self, real: str, exact: bool = False) -> None:
+    def __init__(self, real: str, exact: str = "") -> None:
         self.real, self.exact = real, exact
         self.done: dict[str, Signature] = {}
         self.parts: list[str] = []
@@ -164,7 +164,8 @@ class _Function:
     ) -> None:  # fmt: skip
         self.unit, self.tree, self.signature = unit, tree, signature
         self.scope, self.inline = scope, inline
-        self.flags = "" if unit.exact and not inline else _CONTRACT
+        step_by_step = unit.exact == "all" or (unit.exact == "kernel" and not inline)
+        self.flags = "" if step_by_step else _CONTRACT
         self.slots: list[str] = []
         self.lines: list[str] = []
         self.names: dict[str, Term] = {}
@@ -254,12 +255,12 @@ class _Function:
         """An explicit conversion, which may lose digits."""
         source = value.type
         if source in FLOATS and type in FLOATS and source != type:
-            way = "fptrunc" if type == "f32" else "fpext"
+            way = "fptrunc" if SIZES[type] < SIZES[source] else "fpext"
         elif source in FLOATS and type in INTS:
             way = "fptosi"
         elif source in INTS and type in INTS and SIZES.get(source, 0) > SIZES.get(type, 9):
             way = "trunc"
-        elif source == "u8" and type in ("i32", "i64"):
+        elif source in ("u8", "u16") and type in ("i32", "i64"):
             way = "zext"
         else:
             return Term(self.to(value, type), type)

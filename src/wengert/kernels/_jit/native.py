@@ -11,14 +11,17 @@ from wengert.kernels._jit.language import Signature, signature_of
 class Native:
     """A function that kernels call like one marked `@inline`.
 
-    The Python function does the same in Python; its annotations are the types.
+    The Python function does the same in Python; its annotations are the types. `real` says for
+    which kernels it is: "f32", or "any" where no type of it is `real`.
     """
 
-    def __init__(self, python: Callable[..., Any], text: str = "", declared: str = "") -> None:
+    def __init__(
+        self, python: Callable[..., Any], text: str = "", declared: str = "", real: str = "f32"
+    ) -> None:
         self.__name__, self.__doc__ = python.__name__, python.__doc__
         self.python = python
         self._text, self._declared = text, declared
-        self.inline = {"f32": self}
+        self.inline = {real: self}
 
     @property
     def signature(self) -> Signature:

@@ -18,6 +18,7 @@ import numpy as np
 
 from wengert.kernels._jit import Written
 from wengert.kernels._jit.precise import WIDEST_ANGLE
+from wengert.kernels._jit.special import WIDEST_QUOTIENT
 
 F32, BOOL = np.dtype(np.float32), np.dtype(np.bool_)
 
@@ -212,6 +213,12 @@ def _angle(name: str, trace: Trace, x: Any) -> Expression:
     return trace.let(f"{name}({text})", F32, 1.0)
 
 
+def _fmod(trace: Trace, x: Any, y: Any) -> Expression:
+    a, b = _floats(trace, (x, y))
+    trace.guards.append(f"fabs({a}) > {WIDEST_QUOTIENT!r} * fabs({b})")
+    return trace.let(f"fmod({a}, {b})", F32, 1.0)
+
+
 UFUNCS: dict[Any, Callable[..., Expression]] = {
     np.add: form("{} + {}"),
     np.subtract: form("{} - {}"),
@@ -260,6 +267,9 @@ UFUNCS: dict[Any, Callable[..., Expression]] = {
     np.cos: partial(_angle, "cos"),
     np.tan: partial(_angle, "tan"),
     np.hypot: form("hypot({}, {})", 0.6),
+    np.fmod: _fmod,
+    np.logaddexp: form("logaddexp({}, {})", 2.0),
+    np.logaddexp2: form("logaddexp2({}, {})", 2.0),
 }
 for _ufunc, _name in {
     np.exp2: "exp2", np.expm1: "expm1", np.log2: "log2", np.log10: "log10", np.log1p: "log1p",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import Any, TypeVar
 
 from wengert.nn._module.call import Calls
@@ -47,16 +48,9 @@ class Module(Calls, StateDict, Conversion):
             super().__init__(*args, **kwargs)
 
     def __setstate__(self, state: Any) -> None:
-        """Take over the state of a copy or a pickle; what it lacks is as in a new module.
-
-        PyTorch keeps in dictionaries what are sets here.
-        """
+        """Take over the state of a copy or a pickle; what it lacks is as in a new module."""
         state, slots = state if isinstance(state, tuple) else (state, None)
-        fresh = _fresh_state()
-        self.__dict__ |= fresh | (state or {})
-        for name, value in fresh.items():
-            if isinstance(value, set):
-                self.__dict__[name] = set(self.__dict__[name])
+        self.__dict__ |= _fresh_state() | (state or {})
         for name, value in (slots or {}).items():
             setattr(self, name, value)
 
@@ -106,17 +100,17 @@ def _fresh_state() -> dict[str, Any]:
         "_buffers": {},
         "_modules": {},
         "_non_persistent_buffers_set": set(),
-        "_forward_pre_hooks": {},
-        "_forward_pre_hooks_with_kwargs": set(),
-        "_forward_hooks": {},
-        "_forward_hooks_with_kwargs": set(),
-        "_forward_hooks_always_called": set(),
-        "_backward_pre_hooks": {},
-        "_backward_hooks": {},
-        "_state_dict_hooks": {},
-        "_state_dict_pre_hooks": {},
-        "_load_state_dict_pre_hooks": {},
-        "_load_state_dict_post_hooks": {},
+        "_forward_pre_hooks": OrderedDict(),
+        "_forward_pre_hooks_with_kwargs": OrderedDict(),
+        "_forward_hooks": OrderedDict(),
+        "_forward_hooks_with_kwargs": OrderedDict(),
+        "_forward_hooks_always_called": OrderedDict(),
+        "_backward_pre_hooks": OrderedDict(),
+        "_backward_hooks": OrderedDict(),
+        "_state_dict_hooks": OrderedDict(),
+        "_state_dict_pre_hooks": OrderedDict(),
+        "_load_state_dict_pre_hooks": OrderedDict(),
+        "_load_state_dict_post_hooks": OrderedDict(),
     }
 
 

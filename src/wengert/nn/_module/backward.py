@@ -28,6 +28,7 @@ class _Join(Node):
 
     __slots__ = ("arrived", "kinds", "positions")
 
+    called = "backward_hook"
     arrived: Callable[[list[Any]], list[Any]] | None
     kinds: list[Kind]  # of every value of that side
     positions: tuple[int, ...]  # the value that each edge belongs to
@@ -45,6 +46,18 @@ class _Join(Node):
 
     def clear(self) -> None:
         self.arrived = None
+
+
+class _Watched(Output):
+    """One of them."""
+
+    __slots__ = ()
+
+    called = "backward_hook"
+
+
+for _kind in (_Join, _Watched):
+    _kind.__name__ = _kind.__qualname__ = "BackwardHookFunctionBackward"  # as PyTorch shows it
 
 
 def _lift(g: Any) -> Any:
@@ -71,7 +84,7 @@ def _watch(values: Grads, arrived: Callable[[list[Any]], list[Any]]) -> Grads:
     watched = list(values)
     for i in positions:
         array = values[i]._array
-        watched[i] = wrap(array, output_of(Output, join, i, array.shape))
+        watched[i] = wrap(array, output_of(_Watched, join, i, array.shape))
     return tuple(watched)
 
 
@@ -134,12 +147,7 @@ class BackwardCall:
 
     def _on_grad_input(self, grads: list[Any]) -> list[Any]:
         if self.grad_output is None:
-            raise RuntimeError(
-                "Module backward hook for grad_input is called before the grad_output one. This"
-                " happens because the gradient in your nn.Module flows to the Module's input"
-                " without passing through the Module's output. Make sure that the output depends"
-                " on the input and that the loss is computed based on the output."
-            )
+            return grads  # of a derivative of the derivative, which has not passed the output
         grad_input = tuple(map(_or_zeros, grads, self.input_kinds))
         for hook in self.hooks:
             answer = hook(self.module, grad_input, self.grad_output)

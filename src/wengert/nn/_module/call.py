@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import warnings
+from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref
 
-from wengert._core import Site, Tensor, mode, new
-from wengert.autograd._hooks import RemovableHandle, registered
+from wengert._core import Hooks, Site, Tensor, mode, new
+from wengert.autograd._hooks import Flags, RemovableHandle, registered
 from wengert.nn._module.backward import BackwardCall
 
 if TYPE_CHECKING:
     from wengert.nn._module import Module
-
-Hooks = dict[int, Callable[..., Any]]
 
 
 class Everywhere(NamedTuple):
@@ -26,7 +26,7 @@ class Everywhere(NamedTuple):
     always_call: bool = False
 
 
-everywhere: dict[int, Everywhere] = {}
+everywhere: OrderedDict[int, Everywhere] = OrderedDict()
 
 
 class Calls:
@@ -37,9 +37,9 @@ class Calls:
     _backward_pre_hooks: Hooks
     _backward_hooks: Hooks
     # Ids of hooks that also take keyword arguments, or that run after an exception too.
-    _forward_pre_hooks_with_kwargs: set[int]
-    _forward_hooks_with_kwargs: set[int]
-    _forward_hooks_always_called: set[int]
+    _forward_pre_hooks_with_kwargs: Flags
+    _forward_hooks_with_kwargs: Flags
+    _forward_hooks_always_called: Flags
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         # Operations note the site that they run at; `mode.site` is None where none records.
@@ -64,6 +64,9 @@ class Calls:
             ):
                 return _call_with_hooks(self, args, kwargs)
             return self.forward(*args, **kwargs)
+        except Exception as error:
+            _name_module(error, site, self)
+            raise
         finally:
             # A set_grad_enabled() inside forward outlives it, as it would in a function.
             mode.where = outer
@@ -87,10 +90,8 @@ class Calls:
             prepend: run before the hooks that are there already.
             with_kwargs: pass the keyword arguments as well.
         """
-        handle = registered(self._forward_pre_hooks, hook, prepend)
-        if with_kwargs:
-            self._forward_pre_hooks_with_kwargs.add(handle.id)
-        return handle
+        options = [self._forward_pre_hooks_with_kwargs] if with_kwargs else []
+        return registered(self._forward_pre_hooks, hook, prepend, options)
 
     def register_forward_hook(
         self,
@@ -114,12 +115,10 @@ class Calls:
         >>> layer(wengert.ones(2))
         tensor([2., 2.])
         """
-        handle = registered(self._forward_hooks, hook, prepend)
-        if with_kwargs:
-            self._forward_hooks_with_kwargs.add(handle.id)
+        options = [self._forward_hooks_with_kwargs] if with_kwargs else []
         if always_call:
-            self._forward_hooks_always_called.add(handle.id)
-        return handle
+            options.append(self._forward_hooks_always_called)
+        return registered(self._forward_hooks, hook, prepend, options)
 
     def register_full_backward_hook(
         self, hook: Callable[..., Any], prepend: bool = False
@@ -139,6 +138,19 @@ class Calls:
         What it returns, unless None, replaces `grad_output`.
         """
         return registered(self._backward_pre_hooks, hook, prepend)
+
+
+_IN_MODULE = "in the module "
+
+
+def _name_module(error: Exception, site: Any, module: Any) -> None:
+    """Note in which module an error came up, unless a module further in has done so."""
+    if any(note.startswith(_IN_MODULE) for note in getattr(error, "__notes__", ())):
+        return
+    with suppress(Exception):  # extra_repr() is user code
+        extra = module.extra_repr()
+        what = f"{type(module).__name__}({extra if extra.isprintable() else ''})"
+        error.add_note(f"{_IN_MODULE}{site.path()}: {what}")
 
 
 def _call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from wengert import _dtypes
 from wengert._core import Tensor
 from wengert._trail import dropped
+from wengert.autograd._mode import no_grad
 from wengert.nn._module.tree import Tree
 from wengert.nn.parameter import _convert_lazy, is_lazy
 from wengert.ops import _formats
@@ -31,11 +32,10 @@ class Conversion(Tree):
             if is_lazy(parameter):
                 _convert_lazy(parameter, fn)
                 continue
-            gradient = parameter.grad
-            parameter.data = fn(parameter.data)
-            if gradient is not None:
-                # A fresh tensor: who holds the old one still sees the old values.
-                parameter.grad = fn(gradient.detach()).requires_grad_(gradient.requires_grad)
+            with no_grad():
+                parameter.data = fn(parameter)
+                if parameter.grad is not None:
+                    parameter.grad.data = fn(parameter.grad)
         for name, buffer in self._buffers.items():
             if is_lazy(buffer):
                 _convert_lazy(buffer, fn)

@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert import _storage
-from wengert._core import Tensor, caller, getframe
+from wengert._core import Hooks, Tensor, caller, getframe, inferences
+from wengert._inference import check_written
 from wengert._size import Size
 from wengert.autograd._hooks import RemovableHandle, registered
 from wengert.nn.parameter import Parameter, is_lazy
 
 EXTRA_STATE = "_extra_state"
 Copies = list[Callable[[], None]]
-Hooks = dict[int, Callable[..., Any]]
 
 
 class _Keys(NamedTuple):
@@ -178,8 +178,9 @@ class StateDict:
     ) -> None:
         """Load what this module itself owns. Subclasses override it to read older layouts."""
         for hook in self._load_state_dict_pre_hooks.values():
-            hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
-                 error_msgs)  # fmt: skip
+            first = (self,) if isinstance(hook, _WithModule) else ()
+            hook(*first, state_dict, prefix, local_metadata, strict, missing_keys,
+                 unexpected_keys, error_msgs)  # fmt: skip
         copies: Copies | None = local_metadata.get("deferred_copies")
         assign = bool(local_metadata.get("assign_to_params_buffers", False))
         own = self._own_state()
@@ -262,21 +263,20 @@ class StateDict:
     ) -> RemovableHandle:
         if not with_module:
             return registered(self._load_state_dict_pre_hooks, hook)
-        return registered(self._load_state_dict_pre_hooks, _WithModule(self, hook))
+        return registered(self._load_state_dict_pre_hooks, _WithModule(hook))
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(module, incompatible_keys)` after loading; it may change the keys in place."""
         return registered(self._load_state_dict_post_hooks, hook)
 
 
-class _WithModule:
-    """A hook with its module in front; an object, so that a copied module copies it along."""
+class _WithModule(NamedTuple):
+    """A hook that is called with the module in front. It does not hold the module: a cycle."""
 
-    def __init__(self, module: Any, hook: Callable[..., None]) -> None:
-        self.module, self.hook = module, hook
+    hook: Callable[..., None]
 
     def __call__(self, *args: Any) -> None:
-        self.hook(self.module, *args)
+        self.hook(*args)
 
 
 class _Loading:
@@ -340,6 +340,8 @@ def _mismatch(key: str, target: Tensor, source: Any) -> str | None:
 
 def _copying(module: Any, name: str, target: Tensor, source: Tensor) -> Callable[[], None]:
     where = caller(getframe(1))
+    if inferences:
+        check_written((target,), "load_state_dict")
 
     def copy() -> None:
         if is_lazy(source):

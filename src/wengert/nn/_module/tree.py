@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
-from wengert._core import Leaf, Tensor
+from wengert._core import Hooks, Leaf, Tensor
 from wengert._dtypes import of_numpy
 from wengert._messages import here, message
 from wengert.autograd._errors import made
@@ -28,8 +29,8 @@ def typename(value: Any) -> str:
 
 
 # Hooks that all modules call when something is registered with them, by what it is.
-registering: dict[str, dict[int, Callable[..., Any]]] = {
-    "parameter": {}, "buffer": {}, "module": {},
+registering: dict[str, Hooks] = {
+    "parameter": OrderedDict(), "buffer": OrderedDict(), "module": OrderedDict(),
 }  # fmt: skip
 
 

@@ -40,10 +40,9 @@ class LazyModuleMixin:
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._load_hook = self._register_load_state_dict_pre_hook(self._lazy_load_hook)
-        self._initialize_hook = self.register_forward_pre_hook(
-            self._infer_parameters, with_kwargs=True
-        )
+        # Not the methods of this object: a cycle.
+        self._load_hook = self.register_load_state_dict_pre_hook(_take_shapes)
+        self._initialize_hook = self.register_forward_pre_hook(_infer, with_kwargs=True)
 
     def _lazy_load_hook(self: Any, state_dict: Any, prefix: str, *rest: Any) -> None:
         """Take the shapes of what is loaded."""
@@ -78,6 +77,14 @@ class LazyModuleMixin:
             "Modules with uninitialized parameters can't be used with `DataParallel`. Run a dummy"
             " forward pass to correctly initialize the modules"
         )
+
+
+def _take_shapes(module: Any, *args: Any) -> None:
+    module._lazy_load_hook(*args)
+
+
+def _infer(module: Any, args: Any, kwargs: Any) -> None:
+    module._infer_parameters(module, args, kwargs)
 
 
 class LazyLinear(LazyModuleMixin, Linear):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from wengert._core import Tensor
 from wengert.nn import functional as F
 from wengert.nn._module import Module
 from wengert.nn.modules.distance import PairwiseDistance
+from wengert.ops.loss import older_reduction
 
 
 class _Loss(Module):
@@ -21,21 +21,8 @@ class _Loss(Module):
     ) -> None:
         super().__init__()
         if size_average is not None or reduce is not None:
-            reduction = _legacy_reduction(size_average, reduce)
+            reduction = older_reduction(size_average, reduce)
         self.reduction = reduction
-
-
-def _legacy_reduction(size_average: Any, reduce: Any) -> str:
-    """What the two arguments say that `reduction` replaced."""
-    summed = "sum" if size_average is False else "mean"
-    reduction = "none" if reduce is False else summed
-    warnings.warn(
-        "size_average and reduce args will be deprecated, please use"
-        f" reduction='{reduction}' instead.",
-        UserWarning,
-        stacklevel=4,
-    )
-    return reduction
 
 
 class _WeightedLoss(_Loss):

@@ -81,7 +81,7 @@ class Embedding(_Table):
         self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
         self._build(num_embeddings, embedding_dim, padding_idx, _weight, device, dtype)
         if _freeze:
-            self.weight.requires_grad_(False)
+            self.weight.requires_grad = False
 
     def forward(self, input: Tensor) -> Tensor:
         return F.embedding(
@@ -215,7 +215,7 @@ class EmbeddingBag(_Table):
         rows, width = embeddings.shape
         made = cls(rows, width, max_norm, norm_type, scale_grad_by_freq, mode, sparse,
                    embeddings, include_last_offset, padding_idx)  # fmt: skip
-        made.weight.requires_grad_(not freeze)
+        made.weight.requires_grad = not freeze
         return made
 
 

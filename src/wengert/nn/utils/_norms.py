@@ -6,7 +6,7 @@ from typing import Any
 
 from wengert._core import Tensor
 from wengert.nn.functional import normalize
-from wengert.ops.matmul import dot, mv
+from wengert.ops.matmul import mv, vdot
 
 
 def norm_except(weight: Tensor, dim: int) -> Tensor:
@@ -42,4 +42,4 @@ def unit(vector: Any, eps: float) -> Any:
 
 def singular_value(matrix: Tensor, u: Tensor, v: Tensor) -> Any:
     """The singular value that belongs to a pair of singular vectors."""
-    return dot(u, mv(matrix, v))
+    return vdot(u, mv(matrix, v))

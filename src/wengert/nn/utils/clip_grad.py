@@ -10,8 +10,10 @@ import numpy as np
 
 from wengert import _storage
 from wengert._core import Tensor, caller, getframe, wrap
+from wengert._forks import uncut
 from wengert.kernels import optim as kernels
 from wengert.kernels._jit.formulas import Formula
+from wengert.kernels.blas import inner
 
 
 def _as_list(parameters: Any) -> list[Tensor]:
@@ -55,10 +57,11 @@ def get_total_norm(
 def _norm(array: np.ndarray, order: float) -> Any:
     flat = array.reshape(-1)
     if order == 2.0 and flat.dtype.kind == "f":
-        return np.sqrt(np.vdot(flat, flat))
+        return np.sqrt(inner(flat, flat))
     if flat.size == 0:
         return flat.dtype.type(0)
-    return np.linalg.norm(flat, order)
+    with uncut():
+        return np.linalg.norm(flat, order)
 
 
 def clip_grad_norm_(

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 from wengert._core import Tensor
+from wengert._signals import contextmanager
 from wengert.autograd import no_grad
 from wengert.nn._module import Module
 from wengert.nn.modules.container import ModuleDict, ModuleList

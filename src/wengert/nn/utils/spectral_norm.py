@@ -47,7 +47,7 @@ class SpectralNorm:
         if do_power_iteration:
             with no_grad():
                 for _ in range(self.n_power_iterations):
-                    v.copy_(unit(mv(matrix.t(), u), self.eps))
+                    v.copy_(unit(mv(matrix.mH, u), self.eps))
                     u.copy_(unit(mv(matrix, v), self.eps))
                 # The buffers are written to again before this graph may be walked.
                 u, v = u.clone(), v.clone()

@@ -10,6 +10,7 @@ from typing import Any
 
 from wengert._core import mode
 from wengert._random import default_generator
+from wengert._signals import contextmanager, heedless
 from wengert.nn.modules.container import Sequential
 from wengert.utils.checkpoint._recompute import Arguments, Frame, first_run, group
 from wengert.utils.checkpoint._reentrant import CheckpointFunction
@@ -26,7 +27,7 @@ class _Settings:
     early_stop: bool | None = None
 
 
-@contextlib.contextmanager
+@contextmanager
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
     """Inside, errors of checkpoints print all operations, or do not; None leaves it to `debug`.
 
@@ -41,7 +42,7 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
         _Settings.debug = before
 
 
-@contextlib.contextmanager
+@contextmanager
 def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
     """Inside, whether recomputations of checkpoints end with the last value that is needed.
 
@@ -90,6 +91,7 @@ class GraphExecGroup:
         group.current = self
         return self
 
+    @heedless
     def __exit__(self, *exception: object) -> None:
         group.current = None
 

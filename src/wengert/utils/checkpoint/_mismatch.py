@@ -58,13 +58,25 @@ def agree(forward: Sequence[Step], again: Sequence[Step], check: bool) -> bool:
 
 def _other_operations(forward: Sequence[Step], again: Sequence[Step]) -> bool:
     """Whether other operations saved tensors, those included that nobody has to bring: inputs."""
-    kinds = [[step.kind for step in steps if step.kind.saved] for steps in (forward, again)]
+    saving = [[step for step in steps if step.kind.saved] for steps in (forward, again)]
     # The second run may end as soon as it has brought everything.
-    return any(a is not b for a, b in zip(*kinds, strict=False))
+    return not all(_same_kind(a, b) for a, b in zip(*saving, strict=False))
 
 
 def _differ(a: tuple[Step, Outline], b: tuple[Step, Outline]) -> bool:
-    return a[0].kind is not b[0].kind or a[1] != b[1]
+    return not _same_kind(a[0], b[0]) or a[1] != b[1]
+
+
+def _same_kind(a: Step, b: Step) -> bool:
+    """Whether two steps are of one operation, or of a Function that each run has defined anew."""
+    if a.kind is b.kind:
+        return True
+    one, other = (getattr(step.kind, "_forward_cls", None) for step in (a, b))
+    return (
+        one is not None
+        and other is not None
+        and (one.__module__, one.__qualname__) == (other.__module__, other.__qualname__)
+    )
 
 
 class Report(NamedTuple):
@@ -106,7 +118,7 @@ class Report(NamedTuple):
         ]
         for i, (a, b) in enumerate(zip(known, found, strict=True)):
             if _differ(a, b):
-                named = a[0].kind is not b[0].kind
+                named = not _same_kind(a[0], b[0])
                 lines += [
                     f"tensor at position {i}:",
                     f"saved metadata: {_metadata(*a, named)}",

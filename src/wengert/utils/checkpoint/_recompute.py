@@ -14,7 +14,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -31,12 +31,14 @@ from wengert._core import (
     mode,
     new,
     tensors,
+    thread_states,
     wrap,
 )
 from wengert._messages import more
+from wengert._signals import contextmanager, surely
 from wengert._storage import Write
 from wengert.autograd import _errors
-from wengert.autograd._mode import enable_grad
+from wengert.autograd._mode import inference_mode
 from wengert.autograd._saved.packing import (
     Absent,
     Hooks,
@@ -124,6 +126,7 @@ class Inputs(Node):
 
     __slots__ = ("inner", "s_tensors")
 
+    called = "checkpoint"
     saved = (("s_tensors", None),)
     inner: list[Node | None]
     s_tensors: list[Any]
@@ -198,6 +201,7 @@ class _Group(threading.local):
 
 
 group = _Group()
+thread_states.append(group)
 
 
 class Frame:
@@ -243,14 +247,12 @@ class Frame:
 
     def array(self, index: int) -> np.ndarray:
         """A value that a node saved; given out once, so that it goes as the walk goes on."""
-        found = self.found.pop(index, None)
-        if found is None:
+        if index not in self.found:
             self._enter_group()
             self._run_again()
-            found = self.found.pop(index)
-        if isinstance(found, Exception):
-            raise found
-        array: np.ndarray = found
+        if isinstance(self.found[index], Exception):
+            raise self.found.pop(index)  # in no variable of this frame, which its traceback holds
+        array: np.ndarray = self.found.pop(index)
         return array
 
     def _enter_group(self) -> None:
@@ -288,7 +290,7 @@ class Frame:
         before = mode.site, mode.where
         mode.where = self.site
         try:
-            with enable_grad(), _saver(run), random_state(self.state), self.context:
+            with inference_mode(False), _saver(run), random_state(self.state), self.context:
                 yield
         finally:
             mode.site, mode.where = before
@@ -391,7 +393,7 @@ def _saver(saver: Frame | SecondRun) -> Iterator[None]:
     try:
         yield
     finally:
-        leave()
+        surely(leave, saver)
 
 
 def first_run(

@@ -17,7 +17,7 @@ from wengert.autograd._functions.function import (
     FunctionNode,
     once_differentiable,
 )
-from wengert.autograd._mode import enable_grad, no_grad
+from wengert.autograd._mode import inference_mode, no_grad
 from wengert.utils.checkpoint._states import random_state
 
 
@@ -85,7 +85,7 @@ class CheckpointFunction(Function):
     def backward(ctx: Any, *grads: Any) -> Any:
         """Run the function again, recorded, and the backward of that."""
         inputs = _detached_inputs(ctx)
-        with enable_grad(), random_state(ctx.state):
+        with inference_mode(False), random_state(ctx.state):
             outputs = ctx.run_function(*inputs)
         outputs = (outputs,) if isinstance(outputs, Tensor) else outputs
         wanted = [
@@ -127,4 +127,6 @@ class _OfWholeWalks(FunctionNode):
 
 
 _node = CheckpointFunction._backward_cls
-CheckpointFunction._backward_cls = type(_node.__name__, (_OfWholeWalks, _node), {"__slots__": ()})
+CheckpointFunction._backward_cls = type(
+    _node.__name__, (_OfWholeWalks, _node), {"__slots__": (), "called": "checkpoint"}
+)

@@ -17,6 +17,7 @@ import numpy as np
 from wengert import _storage
 from wengert._core import Node, mode, tick, wrap
 from wengert._messages import more
+from wengert._signals import heedless, surely
 from wengert.autograd._saved.packing import enter, leave, stack
 from wengert.ops._declare import Op
 from wengert.utils.checkpoint._aten import OpOverload, OpOverloadPacket, presented
@@ -87,8 +88,9 @@ class _Selecting:
         self.around = stack.entries[-1][0] if stack.entries else None
         enter(self)
 
+    @heedless
     def __exit__(self, *exception: object) -> None:
-        leave()
+        surely(leave, self)
         self.around = None
 
     def recorded(self, node: Node) -> Node:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 from wengert._core import Tensor
 from wengert._random import default_generator
+from wengert._signals import contextmanager, surely
 from wengert.cuda import set_rng_state
 
 
@@ -62,8 +62,8 @@ def random_state(state: Tensor | None) -> Iterator[None]:
         yield
         return
     surrounding = default_generator.get_state()
-    default_generator.set_state(state)
     try:
+        default_generator.set_state(state)
         yield
     finally:
-        default_generator.set_state(surrounding)
+        surely(default_generator.set_state, surrounding)

@@ -50,12 +50,15 @@ class Failure:
 
     def reraise(self) -> None:
         """Raise an exception of the same class, or RuntimeError where none can be made."""
+        raise self._exception()  # in no variable of this frame, which its traceback holds
+
+    def _exception(self) -> BaseException:
         message = _Unquoted(self.message) if self.kind is KeyError else self.message
         try:
-            error = self.kind(message)
+            error: BaseException = self.kind(message)
         except Exception:  # a class whose constructor wants something else
-            error = RuntimeError(self.message)
-        raise error
+            return RuntimeError(self.message)
+        return error
 
 
 class _Unquoted(str):

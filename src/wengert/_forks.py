@@ -1,0 +1,170 @@
+"""What a fork must not cut in two.
+
+A child process has the memory of its parent and one of its threads. What another thread was in
+the middle of stays as it was: a module half imported or compiled, a lock that nobody opens, a
+library that waits for workers which are gone (and whose workers the fork ends in the parent,
+too). So a fork waits until no thread is inside of any of that, and lets none in until it is over.
+"""
+
+from __future__ import annotations
+
+import _frozen_importlib
+import os
+import signal
+import sys
+import threading
+import time
+from _thread import RLock, start_new_thread
+from collections.abc import Callable
+from functools import cache
+from typing import Any, ClassVar, Generic, TypeVar
+from weakref import WeakSet
+
+T = TypeVar("T")
+
+# Held while functions are written, compiled and loaded.
+making: Any = RLock()
+
+# Packages of which modules are imported when they are first needed, by any thread.
+_LATE = frozenset({"llvmlite", "ml_dtypes", "numpy", "safetensors", "scipy", "wengert"})
+
+
+class _Forks:
+    """The locks that a fork takes."""
+
+    lock: Any = RLock()  # of what stands here; a fork holds it to its end
+    waiting = False
+    of_threads: ClassVar[WeakSet[Any]] = WeakSet()
+    shared: ClassVar[WeakSet[Any]] = WeakSet()
+    taken: tuple[Any, ...] = ()
+    interrupt: BaseException | None = None
+
+
+class _Own(threading.local):
+    """The lock of a thread."""
+
+    def __init__(self) -> None:
+        self.lock = RLock()
+        with _Forks.lock:
+            _Forks.of_threads.add(self.lock)
+
+
+_own = _Own()
+
+
+def uncut() -> Any:
+    """A context for calls of libraries that have workers: a fork waits until they are over.
+
+    Signals do not leave it locked: it is a lock of C. While it is held, its thread may not wait
+    for another one.
+    """
+    if _Forks.waiting:
+        with _Forks.lock:
+            pass
+    return _own.lock
+
+
+def held_by_forks(lock: Any) -> Any:
+    """A lock, which forks take from now on."""
+    with _Forks.lock:
+        _Forks.shared.add(lock)
+    return lock
+
+
+def _before() -> None:
+    while True:
+        _take(_Forks.lock)
+        _Forks.waiting = True
+        # A call of a library may compile or draw numbers, but not the other way round.
+        locks = (*_Forks.of_threads, *_Forks.shared, making)
+        _Forks.taken = tuple([lock for lock in locks if not lock._is_owned()])
+        for lock in _Forks.taken:
+            _take(lock)
+        if not _importing():
+            break
+        _release()
+        time.sleep(0.001)
+
+
+def _take(lock: Any) -> None:
+    """Acquire a lock, whatever signals come; what they raise is kept for later."""
+    while not lock._is_owned():
+        try:
+            lock.acquire()
+        except BaseException as error:  # of a handler of signals: it could be anything
+            _Forks.interrupt = error
+
+
+def _importing() -> bool:
+    """Whether another thread is in the middle of an import that this library needs."""
+    locks = getattr(_frozen_importlib, "_module_locks", {})
+    waited_for = [ref() for name, ref in list(locks.items()) if name.split(".")[0] in _LATE]
+    none = (None, threading.get_ident())
+    return any(getattr(lock, "owner", None) not in none for lock in waited_for)
+
+
+def _release() -> None:
+    for lock in reversed(_Forks.taken):
+        lock.release()
+    _Forks.taken, _Forks.waiting = (), False
+    _Forks.lock.release()
+
+
+def _after_in_parent() -> None:
+    error, _Forks.interrupt = _Forks.interrupt, None
+    _release()
+    if isinstance(error, KeyboardInterrupt):
+        start_new_thread(_interrupt, ())
+    elif error is not None:
+        raise error
+
+
+def _interrupt() -> None:
+    """Send Ctrl-C to the main thread, when it is back: what is raised here, Python ignores."""
+    main = threading.main_thread().ident
+    assert main is not None
+    while sys._current_frames()[main].f_code is _after_in_parent.__code__:
+        time.sleep(0.001)
+    signal.pthread_kill(main, signal.SIGINT)
+
+
+def _after_in_child() -> None:
+    _Forks.interrupt = None
+    _release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before, after_in_parent=_after_in_parent, after_in_child=_after_in_child
+    )
+
+
+def once(function: Callable[[], T]) -> Callable[[], T]:
+    """A function that runs once, in one thread, and gives the same result ever after."""
+    inner = cache(function)
+
+    @cache
+    def result() -> T:
+        with making:
+            return inner()
+
+    return result
+
+
+class cached_property(Generic[T]):  # noqa: N801 (as in functools)
+    """`functools.cached_property` without the lock that all objects share before Python 3.12.
+
+    A child that is forked while another thread holds it would wait for ever.
+    """
+
+    def __init__(self, function: Callable[[Any], T]) -> None:
+        self.function, self.__doc__ = function, function.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: Any, owner: type | None = None) -> T:
+        if instance is None:
+            return self  # type: ignore[return-value]
+        value = instance.__dict__[self.name] = self.function(instance)
+        return value

@@ -1,0 +1,65 @@
+"""Calling a node: what its derivative makes of gradients, apart from any walk."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wengert._core import Leaf, Node, Tensor, mode, plain, tensors
+from wengert.autograd._backward import backward
+from wengert.autograd._edges import GradientEdge, dtype_of, in_dtype, kind_of_outputs, node_at
+from wengert.autograd._engine import Walk, lifted
+from wengert.autograd._hooks import shown
+from wengert.ops._variadic import Partial
+from wengert.ops.expansion import expand
+
+
+def _derivative(self: Node, *grad_outputs: Tensor | None) -> Any:
+    """What a call of a node returns."""
+    node = self.output()[0]
+    _, shapes = kind_of_outputs(node)
+    if len(grad_outputs) != len(shapes):
+        raise TypeError(
+            f"expected {len(shapes)} arguments, got {len(grad_outputs)} instead: {node.name()}"
+            " takes a gradient for each of its outputs"
+        )
+    for i, g in enumerate(grad_outputs):
+        if g is not None and not isinstance(g, Tensor):
+            raise TypeError(f"argument {i} is not a Variable: it is {type(g).__name__}")
+    parts = {
+        i: _fitted(node, i, g, shape)
+        for i, (g, shape) in enumerate(zip(grad_outputs, shapes, strict=True))
+        if g is not None
+    }
+    recorded = mode.site is not None
+    if isinstance(node, Leaf):
+        for g in parts.values():
+            backward(GradientEdge(node, 0), g, create_graph=recorded)
+        return ()
+    grads = _pulled(node, parts, recorded) if parts else (None,) * len(node.edges)
+    return grads[0] if len(grads) == 1 else grads
+
+
+def _fitted(node: Node, index: int, g: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """A gradient in the shape and dtype of an output."""
+    dtype = dtype_of(node_at(GradientEdge(node, index), []))
+    g = g if g._array.dtype == dtype else in_dtype(index, g, dtype)
+    return g if g._array.shape == shape else expand(g, shape)
+
+
+def _pulled(node: Node, parts: dict[int, Tensor], recorded: bool) -> tuple[Any, ...]:
+    walk = Walk("grad_fn()", True, recorded)
+    walk.order = [node]
+    walk.pending = dict.fromkeys([node])
+    walk.special = [] if node.state is None else [node]
+    walk.check()
+    values = {i: g._array if type(g) in tensors and not recorded else g for i, g in parts.items()}
+    g: Any = values.get(0)
+    if kind_of_outputs(node)[0] is not None:
+        g = Partial(0, None)
+        g.parts = values
+    wanted = {e for e in node.edges if e is not None}
+    grads = node.pullback_to(g, wanted, lifted if recorded else plain)
+    return tuple([shown(ge) for ge in grads])
+
+
+Node._derivative = _derivative

@@ -1,0 +1,76 @@
+"""Conversions between float32 and the two half types, compiled: NumPy's take each number apart."""
+
+from __future__ import annotations
+
+import platform
+from functools import cache
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from wengert.kernels._jit import CHUNK, LARGE, Kernel, available, kernel
+from wengert.kernels._jit.builtins import f16, f16s, f32, f32s, i32, i32s, i64, u16, u16s
+from wengert.kernels.layout import astype
+
+_SINGLE, _HALF, _BRAIN = (np.dtype(t) for t in (np.float32, np.float16, ml_dtypes.bfloat16))
+
+
+@kernel
+def _to_half(x: f32s, out: f16s, start: i64, stop: i64) -> None:
+    for i in range(start, stop):
+        out[i] = f16(x[i])
+
+
+@kernel
+def _from_half(x: f16s, out: f32s, start: i64, stop: i64) -> None:
+    for i in range(start, stop):
+        out[i] = f32(x[i])
+
+
+@kernel
+def _to_brain(x: i32s, out: u16s, start: i64, stop: i64) -> None:
+    """The upper bits, rounded to the nearest, halves to the even one."""
+    for i in range(start, stop):
+        b = x[i]
+        rounded = (b + 32767 + ((b >> 16) & 1)) >> 16
+        # NaN stays NaN, whichever bits it has.
+        nan = (b & 2147483647) > 2139095040
+        out[i] = u16(((b >> 16) | 64) if nan else rounded)
+
+
+@kernel
+def _from_brain(x: u16s, out: i32s, start: i64, stop: i64) -> None:
+    for i in range(start, stop):
+        out[i] = i32(x[i]) << 16
+
+
+_KERNELS: dict[Any, tuple[Kernel, Any, Any]] = {
+    (_SINGLE, _HALF): (_to_half, np.float32, np.float16),
+    (_HALF, _SINGLE): (_from_half, np.float16, np.float32),
+    (_SINGLE, _BRAIN): (_to_brain, np.int32, np.uint16),
+    (_BRAIN, _SINGLE): (_from_brain, np.uint16, np.int32),
+}
+
+
+@cache
+def _has_halves() -> bool:
+    """Whether the processor converts halves: LLVM would call functions that are not there."""
+    from wengert.kernels._jit import compiler
+
+    x86 = platform.machine().lower() in ("x86_64", "amd64")
+    return "+f16c" in compiler.processor()[1].split(",") if x86 else platform.machine() == "aarch64"
+
+
+def converted(array: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
+    """The array in another dtype, as `astype` gives it."""
+    known = _KERNELS.get((array.dtype, dtype))
+    if known is None or array.size < LARGE or not available():
+        return astype(array, dtype, copy=True)
+    run, source, target = known
+    dense = array.flags.c_contiguous and array.flags.aligned
+    if not dense or (_HALF in (array.dtype, dtype) and not _has_halves()):
+        return astype(array, dtype, copy=True)
+    out = np.empty(array.shape, dtype)
+    run.f32(array.view(source), out.view(target), array.size, CHUNK)
+    return out

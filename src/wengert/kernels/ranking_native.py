@@ -1,0 +1,118 @@
+"""Sorting and choosing by integer keys, as compiled kernels. Rows are ranked on their own."""
+
+from __future__ import annotations
+
+from wengert.kernels._jit import kernel
+from wengert.kernels._jit.builtins import (
+    apart,
+    at,
+    bits,
+    f32s,
+    i32,
+    i32s,
+    i64,
+    i64s,
+    inline,
+    local,
+)
+
+_LEAST, _LARGEST = -2147483648, 2147483647
+
+
+@kernel
+def float_keys(x: f32s, keys: i32s, flip: i64, start: i64, stop: i64) -> None:
+    """Integers in the order of floats, NaN the largest; with `flip` -1 in the opposite order."""
+    for i in range(start, stop):
+        b = bits(x[i] + 0.0)  # no -0
+        key = b ^ ((b >> 31) & _LARGEST)
+        keys[i] = (key if x[i] == x[i] else i32(_LARGEST)) ^ i32(flip)
+
+
+@inline
+def _digit(key: i32, shift: i64) -> i64:
+    """Eight bits of a key, as those of a number without a sign."""
+    return i64(((key ^ _LEAST) >> i32(shift)) & 255)
+
+
+@apart
+def _move(
+    keys: i32s, index: i32s, to_keys: i32s, to_index: i32s, places: i32s, n: i64, shift: i64
+) -> None:
+    """Put elements in the order of a digit; `places` are those of the next with each digit."""
+    for i in range(n):
+        key = keys[i]
+        digit = _digit(key, shift)
+        place = i64(places[digit])
+        places[digit] = i32(place + 1)
+        to_keys[place] = key
+        to_index[place] = index[i]
+
+
+@inline
+def _count(keys: i32s, index: i32s, counts: i32s, n: i64) -> None:
+    """How often each of four digits comes; and the numbers of elements."""
+    for d in range(1024):
+        counts[d] = 0
+    for i in range(n):
+        key = keys[i]
+        index[i] = i32(i)
+        for d in range(4):
+            place = 256 * d + _digit(key, 8 * d)
+            counts[place] = counts[place] + 1
+
+
+@kernel
+def orders(
+    keys: i32s, out: i64s, index: i32s, to_keys: i32s, to_index: i32s, n: i64, start: i64, stop: i64
+) -> None:
+    """The indices that sort the keys of each row, equal ones in their order: a radix sort."""
+    counts = local(i32, 1024)
+    for row in range(start, stop):
+        a = at(keys, row * n)
+        b = at(to_keys, row * n)
+        i = at(index, row * n)
+        j = at(to_index, row * n)
+        _count(a, i, counts, n)
+        moved = 0
+        for d in range(4):
+            places = at(counts, 256 * d)
+            # A digit that all have in common needs no pass.
+            if i64(places[_digit(a[0], 8 * d)]) < n:
+                before = 0
+                for k in range(256):
+                    here = i64(places[k])
+                    places[k] = i32(before)
+                    before = before + here
+                if moved == 0:
+                    _move(a, i, b, j, places, n, 8 * d)
+                else:
+                    _move(b, j, a, i, places, n, 8 * d)
+                moved = 1 - moved
+        o = at(out, row * n)
+        if moved == 0:
+            for k in range(n):
+                o[k] = i64(i[k])
+        else:
+            for k in range(n):
+                o[k] = i64(j[k])
+
+
+@kernel
+def tops(keys: i32s, out: i64s, best: i32s, n: i64, count: i64, start: i64, stop: i64) -> None:
+    """The indices of the largest keys of each row, largest first; of equal ones the first."""
+    for row in range(start, stop):
+        own = at(keys, row * n)
+        b = at(best, row * count)
+        o = at(out, row * count)
+        some = 0
+        for i in range(n):
+            key = own[i]
+            if some < count or key > b[count - 1]:
+                j = min(some, count - 1)
+                while j > 0 and b[max(j - 1, 0)] < key:
+                    b[j] = b[j - 1]
+                    o[j] = o[j - 1]
+                    j = j - 1
+                b[j] = key
+                o[j] = i
+                some = min(some + 1, count)

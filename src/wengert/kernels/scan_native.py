@@ -1,0 +1,145 @@
+"""Running sums, products, extremes and recurrences as compiled kernels.
+
+Arrays are seen as (outer, n, inner). Along the last axis a row follows another; else columns lie
+side by side, as the lanes of vectors. Sums and products are carried in float64. With `back` 1 they
+run from the end.
+"""
+
+from __future__ import annotations
+
+from wengert.kernels._jit import kernel
+from wengert.kernels._jit.builtins import at, bits64, f64, i64, i64s, inline, local, real, reals
+
+# Columns that are worked on side by side.
+LANES = 128
+_LEAST = -9223372036854775807
+
+
+@kernel
+def row_scan(x: reals, out: reals, n: i64, back: i64, product: i64, start: i64, stop: i64) -> None:
+    """Running sums, or with `product` 1 products, along each row."""
+    step = 1 - 2 * back
+    for row in range(start, stop):
+        place = row * n + back * (n - 1)
+        total = f64(product)
+        if product != 0:
+            for _k in range(n):
+                total = total * f64(x[place])
+                out[place] = real(total)
+                place = place + step
+        else:
+            for _k in range(n):
+                total = total + f64(x[place])
+                out[place] = real(total)
+                place = place + step
+
+
+@kernel
+def column_scan(
+    x: reals, out: reals, n: i64, inner: i64, blocks: i64, back: i64, product: i64, start: i64,
+    stop: i64,
+) -> None:  # fmt: skip
+    """The same down each column, for blocks of them."""
+    total = local(f64, LANES)
+    step = (1 - 2 * back) * inner
+    for b in range(start, stop):
+        first = b % blocks * LANES
+        lanes = min(LANES, inner - first)
+        place = (b // blocks * n + back * (n - 1)) * inner + first
+        for j in range(lanes):
+            total[j] = f64(product)
+        for _k in range(n):
+            row = at(x, place)
+            y = at(out, place)
+            if product != 0:
+                for j in range(lanes):
+                    total[j] = total[j] * f64(row[j])
+            else:
+                for j in range(lanes):
+                    total[j] = total[j] + f64(row[j])
+            for j in range(lanes):
+                y[j] = real(total[j])
+            place = place + step
+
+
+@inline
+def _key(v: f64) -> i64:
+    """An integer in the order of floats, NaN the largest: integers are compared in a cycle."""
+    b = bits64(v + 0.0)  # no -0
+    key = b ^ ((b >> 63) & 9223372036854775807)
+    return key if v == v else 9223372036854775807
+
+
+@kernel
+def row_places(x: reals, out: i64s, n: i64, sign: real, start: i64, stop: i64) -> None:
+    """Where the largest of sign * x was last met, along each row; the last NaN if there is one."""
+    for row in range(start, stop):
+        values = at(x, row * n)
+        places = at(out, row * n)
+        top = _LEAST
+        place = 0
+        for k in range(n):
+            key = _key(f64(sign * values[k]))
+            place = k if key >= top else place
+            top = max(top, key)
+            places[k] = place
+
+
+@kernel
+def column_places(
+    x: reals, out: i64s, n: i64, inner: i64, blocks: i64, sign: real, start: i64, stop: i64
+) -> None:
+    """The same down each column."""
+    top = local(real, LANES)
+    place = local(i64, LANES)
+    for b in range(start, stop):
+        first = b % blocks * LANES
+        lanes = min(LANES, inner - first)
+        begin = b // blocks * n * inner + first
+        for j in range(lanes):
+            top[j] = sign * x[begin + j]
+            place[j] = 0
+        for k in range(n):
+            row = at(x, begin + k * inner)
+            y = at(out, begin + k * inner)
+            for j in range(lanes):
+                v = sign * row[j]
+                later = (v >= top[j]) or (v != v)
+                top[j] = v if later else top[j]
+                place[j] = k if later else place[j]
+                y[j] = place[j]
+
+
+@kernel
+def row_recurrence(factor: reals, out: reals, n: i64, back: i64, start: i64, stop: i64) -> None:
+    """out[k] += factor[k] * out[k - 1] along each row; out[k + 1] with `back` 1."""
+    step = 1 - 2 * back
+    for row in range(start, stop):
+        place = row * n + back * (n - 1)
+        before = out[place]
+        for _k in range(1, n):
+            place = place + step
+            before = out[place] + factor[place] * before
+            out[place] = before
+
+
+@kernel
+def column_recurrence(
+    factor: reals, out: reals, n: i64, inner: i64, blocks: i64, back: i64, start: i64, stop: i64
+) -> None:
+    """The same down each column."""
+    before = local(real, LANES)
+    step = (1 - 2 * back) * inner
+    for b in range(start, stop):
+        first = b % blocks * LANES
+        lanes = min(LANES, inner - first)
+        place = (b // blocks * n + back * (n - 1)) * inner + first
+        for j in range(lanes):
+            before[j] = out[place + j]
+        for _k in range(1, n):
+            place = place + step
+            f = at(factor, place)
+            y = at(out, place)
+            for j in range(lanes):
+                before[j] = y[j] + f[j] * before[j]
+                y[j] = before[j]

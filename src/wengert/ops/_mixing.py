@@ -1,0 +1,100 @@
+"""What an operation's function does with inputs of several dtypes, and with Python numbers."""
+
+from __future__ import annotations
+
+from inspect import Parameter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from wengert.ops._declare import Op
+
+# Two inputs: a Python number takes its neighbour's dtype from a cache of 0-d arrays, where
+# 1 and 1+0j are one key. What is no number says whether there is enough for a kernel.
+MIXED_PAIR = """\
+    wide = v_{a}
+    known = 1
+    if v_{b} is {b}:
+{b_number}\
+    elif v_{a} is {a}:
+{a_number}\
+    elif v_{a}.dtype is not v_{b}.dtype:
+        return foreign(op, ({a}, {b}), {{{params}}})
+"""
+
+NUMBER = """\
+        if type({i}) is complex:
+            return foreign(op, ({inputs}), {{{params}}})
+        try:
+            v_{i} = constants[{i}, v_{other}.dtype]
+        except (KeyError, TypeError):
+            return foreign(op, ({inputs}), {{{params}}})
+        known = 2
+{wide}"""
+
+NO_NUMBER = """\
+        return foreign(op, ({inputs}), {{{params}}})
+"""
+
+MIXED_MANY = """\
+    if mixed(({values},)):
+        return foreign(op, ({inputs},), {{{params}}})
+"""
+
+# Inputs of several dtypes that stay as they are: only a tracer among Tensors is foreign.
+UNMIXED = """\
+    if ({foreign}) and traced(({inputs},)):
+        return foreign(op, ({inputs},), {{{params}}})
+"""
+
+TO_FLOAT = """\
+    if {no_edge} and v_{i}.dtype not in inexact:
+        return {name}(*to_float({inputs}){again})
+"""
+
+
+def required(op: Op) -> list[str]:
+    """Inputs without a default: those must be arrays when no Tensor came."""
+    parameters = op.signature.parameters
+    return [i for i in op.inputs if parameters[i].default is Parameter.empty]
+
+
+def is_pair(op: Op) -> bool:
+    """Whether an op has two inputs that come to one dtype."""
+    return op.mixed and len(op.inputs) == 2 and len(required(op)) == 2
+
+
+def parameters_of(op: Op) -> str:
+    """The parameters as the items of a dict."""
+    return ", ".join(f"{p!r}: {p}" for p in op.params)
+
+
+def mixed_source(op: Op) -> str:
+    """The lines that hand on a call whose inputs differ in dtype."""
+    if len(op.inputs) < 2:
+        return ""
+    inputs = ", ".join(op.inputs)
+    if not op.mixed:
+        foreign = " or ".join(f"v_{i} is {i}" for i in op.inputs)
+        return UNMIXED.format(foreign=foreign, inputs=inputs, params=parameters_of(op))
+    if is_pair(op):
+        a, b = op.inputs
+        known = {"inputs": inputs, "params": parameters_of(op)}
+        numbers = {
+            f"{name}_number": (NO_NUMBER if i in op.tensors else NUMBER).format(
+                i=i, other=other, wide=f"        wide = v_{b}\n" if i == a else "", **known
+            )
+            for name, i, other in (("a", a, b), ("b", b, a))
+        }
+        return MIXED_PAIR.format(a=a, b=b, params=parameters_of(op), **numbers)
+    values = ", ".join(f"v_{i}" for i in op.inputs)
+    return MIXED_MANY.format(values=values, inputs=inputs, params=parameters_of(op))
+
+
+def to_float_source(op: Op, no_edge: str) -> str:
+    """The lines that convert integers for an op of floating-point numbers."""
+    if not op.floats:
+        return ""
+    again, inputs = "".join(f", {p}={p}" for p in op.params), ", ".join(op.inputs)
+    return TO_FLOAT.format(
+        name=op.name, no_edge=no_edge, i=op.inputs[0], inputs=inputs, again=again
+    )

@@ -1,0 +1,87 @@
+"""Sorting, choosing, and distinct elements of large arrays: compiled, by NumPy, and PyTorch's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert
+from tests.kernels.variants import by_numpy, in_python, needs_llvmlite
+from wengert.kernels import ranking
+
+SHAPES = [((5000,), 0), ((20, 300), 1), ((300, 20), 0), ((3, 300, 7), 1)]
+each_shape = pytest.mark.parametrize(("shape", "axis"), SHAPES)
+DTYPES = ["float32", "float64", "float16", "bfloat16", "int64", "int32", "int16", "uint8", "bool"]
+
+
+def sample(shape: tuple[int, ...], dtype: str) -> np.ndarray:
+    """Numbers with ties and all signs, and for floats what is hard to sort."""
+    rng = np.random.default_rng(0)
+    x = np.round(rng.normal(size=shape) * 40) / 2
+    flat = x.reshape(-1)
+    if "float" in dtype:
+        for value in (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-40):
+            flat[rng.integers(0, x.size, x.size // 50)] = value
+        flat[7] = -np.nan
+    return np.abs(x) if dtype == "uint8" else x
+
+
+@needs_llvmlite
+@each_shape
+@pytest.mark.parametrize("dtype", ["f4", "f2", "i8", "i4", "u1", "?"])
+@pytest.mark.parametrize("back", [False, True])
+def test_kernels_and_numpy_agree(shape: tuple[int, ...], axis: int, dtype: str, back: bool) -> None:
+    x = sample(shape, np.dtype(dtype).name).astype(dtype)
+    found = ranking.order(x, axis, back), ranking.top(x, 5, axis, back)
+    with by_numpy(ranking):
+        np.testing.assert_array_equal(found[0], ranking.order(x, axis, back))
+        expected = np.take_along_axis(x, ranking.top(x, 5, axis, back), axis)
+    np.testing.assert_array_equal(np.take_along_axis(x, found[1], axis), expected)
+    first = np.take(found[0], range(5), axis)  # of equal ones the first are the best
+    np.testing.assert_array_equal(found[1], first)
+
+
+@needs_llvmlite
+@pytest.mark.parametrize("span", [1, 200, 70_000, 1 << 31, (1 << 32) - 1, 1 << 32, 1 << 62])
+def test_integers_of_any_range(span: int) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.integers(-span // 2, span - span // 2, 5000)
+    x[:2] = -span // 2, span - span // 2
+    for back in (False, True):
+        expected = np.argsort(-x if back else x, kind="stable")
+        np.testing.assert_array_equal(ranking.order(x, 0, back), expected)
+
+
+@each_shape
+def test_kernels_stay_within_their_arrays(shape: tuple[int, ...], axis: int) -> None:
+    x = sample(tuple(-(-n // 9) for n in shape), "float32").astype("f4")
+    expected = ranking.order(x, axis), ranking.order(x, axis)
+    with in_python((ranking, "LARGE"), (ranking, "_FEW")):
+        np.testing.assert_array_equal(ranking.order(x, axis), expected[0])
+        best = np.take(expected[1], [0], axis)
+        np.testing.assert_array_equal(ranking.top(x, 1, axis, False), best)
+
+
+@pytest.mark.torch
+@each_shape
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_large_arrays_are_sorted_as_in_pytorch(
+    torch: Any, shape: tuple[int, ...], axis: int, dtype: str
+) -> None:
+    found = []
+    for lib in (wengert, torch):
+        x = lib.tensor(sample(shape, dtype), dtype=lib.float32).to(getattr(lib, dtype))
+        results = []
+        for back in (False, True):
+            results += lib.sort(x, dim=axis, descending=back, stable=True)
+            if dtype != "bool":
+                results += [lib.topk(x, k, axis, back).values for k in (1, 7, 20)]
+        x = x.nan_to_num() if "float" in dtype else x
+        results += lib.unique(x, return_inverse=True, return_counts=True)
+        results += [lib.unique(x), lib.unique_consecutive(x)]
+        results += lib.unique(x, return_inverse=True, return_counts=True, dim=axis)
+        found.append([r.to(lib.float64).numpy() for r in results])
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_array_equal(ours, theirs)

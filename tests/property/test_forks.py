@@ -1,0 +1,58 @@
+"""Forks while a thread computes: neither the child nor the thread hangs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.source import ROOT
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+
+# A thread compiles and imports for the first time, and children do the same.
+FIRST_USES = """
+import os, signal, sys, threading, time
+import wengert
+begun, ended = threading.Event(), []
+
+def work():
+    begun.set()
+    x = wengert.ones(1 << 16, requires_grad=True)
+    wengert.nn.functional.gelu(x * 2).sum().backward()
+    wengert.linalg.lu_factor(wengert.eye(3))
+    wengert.fft.fft(x)
+    ended.append(x.grad)
+
+thread = threading.Thread(target=work)
+thread.start()
+begun.wait()
+children = []
+for delay in map(float, sys.argv[1:]):
+    time.sleep(delay)
+    pid = os.fork()
+    if pid == 0:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(60)
+        work()
+        os._exit(0)
+    children.append(pid)
+assert [os.waitpid(pid, 0)[1] for pid in children] == [0] * len(children)
+thread.join(60)
+assert len(ended) == 1
+"""
+
+
+def test_threads_and_children_go_on() -> None:
+    command = [sys.executable, "-m", "tests.property.forking", "1", "20"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240)
+    assert done.stdout.strip() == "all went on", done.stderr
+
+
+def test_first_uses_in_threads_and_children() -> None:
+    command = [sys.executable, "-c", FIRST_USES, "0.05", "0.3"]
+    environment = os.environ | {"WENGERT_CACHE": ""}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stderr
