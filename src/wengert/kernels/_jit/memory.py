@@ -4,6 +4,10 @@ Memory fresh from the system costs a page fault for every 4 KiB, which is more t
 kernels do with as much. Blocks of 64 KiB and more are kept when they are freed, in lists by
 size, four sizes to a power of two, and given out again. All kept blocks together take up no
 more than a limit; beyond it, sizes that nobody has asked for longest go back to the system.
+So do blocks that nobody needed for a while: while there are more than 16 MiB, a thread looks at
+each list from time to time and gives back the fewest that it had since the last look. A size
+that is asked for again after that doubles the time between looks, up to 64 seconds, so that a
+training step, however long, keeps what it needs.
 
 The functions have the form of NumPy's allocators (NEP 49), and hand smaller sizes on to the
 one that NumPy had. They may be called from any thread. A block is preceded by a header of 64
@@ -19,13 +23,17 @@ import mmap
 LARGE = 1 << 16
 _HUGE = 1 << 22
 
+# Kept bytes beyond which a thread looks for blocks that nobody needs; seconds between its looks.
+_WATCHED = 1 << 24
+_SECONDS, _MOST_SECONDS = 1, 64
+
 # What `memory_counts` writes, in this order.
-COUNTS = ("limit", "allocated", "cached", "peak", "hits", "misses")
+COUNTS = ("limit", "allocated", "cached", "peak", "hits", "misses", "returned")
 # Where the functions are in a PyDataMem_Handler of NumPy.
 FUNCTIONS = 128
 
 _TEXT = """\
-%Counts = type {i64, i64, i64, i64, i64, i64}
+%Counts = type {i64, i64, i64, i64, i64, i64, i64}
 %Functions = type {ptr, ptr, ptr, ptr, ptr}
 %Handler = type {[127 x i8], i8, %Functions}
 
@@ -38,6 +46,19 @@ _TEXT = """\
 @lists = internal global [192 x ptr] zeroinitializer, align 64
 @used = internal global [192 x i64] zeroinitializer, align 64
 @mutex = internal global [16 x i64] zeroinitializer, align 64
+
+; Of each list: its length, the shortest that it was since the last look, and how many blocks
+; looks gave back that nobody has asked for since.
+@lengths = internal global [192 x i64] zeroinitializer, align 64
+@shortest = internal global [192 x i64] zeroinitializer, align 64
+@gone = internal global [192 x i64] zeroinitializer, align 64
+@missed = internal global i1 false
+@looked = internal global i64 0
+@seconds = internal global i32 SECONDS
+@watching = internal global i1 false
+declare i32 @pthread_create(ptr, ptr, ptr, ptr)
+declare i32 @pthread_detach(ptr)
+declare i32 @sleep(i32)
 declare i32 @pthread_mutex_init(ptr, ptr)
 declare i32 @pthread_mutex_lock(ptr)
 declare i32 @pthread_mutex_unlock(ptr)
@@ -63,6 +84,9 @@ define void @memory_start(ptr %functions) {
 define void @memory_forked() {
   call i32 @pthread_mutex_init(ptr @mutex, ptr null)
   call void @llvm.memset.p0.i64(ptr @lists, i8 0, i64 1536, i1 false)
+  call void @llvm.memset.p0.i64(ptr @lengths, i8 0, i64 1536, i1 false)
+  call void @llvm.memset.p0.i64(ptr @shortest, i8 0, i64 1536, i1 false)
+  store i1 false, ptr @watching
   %cached = getelementptr %Counts, ptr @counts, i64 0, i32 2
   store i64 0, ptr %cached
   ret void
@@ -128,16 +152,148 @@ remove:
   %none = icmp eq ptr %block, null
   br i1 %none, label %done, label %unlink
 unlink:
-  %next = load ptr, ptr %block
-  store ptr %next, ptr %from
-  %size = call i64 @size_of(ptr %block)
-  %less = sub i64 %cached, %size
-  store i64 %less, ptr %place
+  %size = call i64 @unlink(i64 %better)
   call i32 @pthread_mutex_unlock(ptr @mutex)
   call i32 @munmap(ptr %block, i64 %size)
   br label %again
 done:
   call i32 @pthread_mutex_unlock(ptr @mutex)
+  ret void
+}
+
+; Under the lock: take the first block off a list that has one. Its size is the result.
+define internal i64 @unlink(i64 %class) {
+  %list = getelementptr ptr, ptr @lists, i64 %class
+  %block = load ptr, ptr %list
+  %next = load ptr, ptr %block
+  store ptr %next, ptr %list
+  %size = call i64 @size_of(ptr %block)
+  %kept = getelementptr %Counts, ptr @counts, i64 0, i32 2
+  %cached = load i64, ptr %kept
+  %less = sub i64 %cached, %size
+  store i64 %less, ptr %kept
+  %place = getelementptr i64, ptr @lengths, i64 %class
+  %length = load i64, ptr %place
+  %shorter = sub i64 %length, 1
+  store i64 %shorter, ptr %place
+  %low = getelementptr i64, ptr @shortest, i64 %class
+  %before = load i64, ptr %low
+  %now = call i64 @llvm.umin.i64(i64 %before, i64 %shorter)
+  store i64 %now, ptr %low
+  ret i64 %size
+}
+
+; Give back what nobody needed since the last look.
+define void @memory_look() {
+entry:
+  call i32 @pthread_mutex_lock(ptr @mutex)
+  %clock = load i64, ptr @clock
+  %last = load i64, ptr @looked
+  store i64 %clock, ptr @looked
+  %idle = icmp eq i64 %clock, %last ; what a program takes up again after a pause is not missed
+  %missed = load i1, ptr @missed
+  store i1 false, ptr @missed
+  br i1 %missed, label %slower, label %begin
+slower:
+  %seconds = load i32, ptr @seconds
+  %longer = shl i32 %seconds, 1
+  %most = icmp ugt i32 %longer, MOST
+  %next = select i1 %most, i32 MOST, i32 %longer
+  store i32 %next, ptr @seconds
+  call void @llvm.memset.p0.i64(ptr @gone, i8 0, i64 1536, i1 false)
+  br label %begin
+begin:
+  br label %class
+class:
+  %index = phi i64 [0, %begin], [%following, %emptied]
+  %chain = phi ptr [null, %begin], [%rest, %emptied]
+  %list = getelementptr ptr, ptr @lists, i64 %index
+  %low = getelementptr i64, ptr @shortest, i64 %index
+  %unused = load i64, ptr %low
+  br label %take
+take:
+  %left = phi i64 [%unused, %class], [%fewer, %unlink]
+  %rest = phi ptr [%chain, %class], [%block, %unlink]
+  %some = icmp ne i64 %left, 0
+  br i1 %some, label %unlink, label %emptied
+unlink:
+  %block = load ptr, ptr %list
+  %size = call i64 @unlink(i64 %index)
+  store ptr %rest, ptr %block
+  %fewer = sub i64 %left, 1
+  %total = getelementptr %Counts, ptr @counts, i64 0, i32 6
+  %returned = load i64, ptr %total
+  %more = add i64 %returned, %size
+  store i64 %more, ptr %total
+  br label %take
+emptied:
+  %place = getelementptr i64, ptr @lengths, i64 %index
+  %length = load i64, ptr %place
+  store i64 %length, ptr %low
+  %count = select i1 %idle, i64 0, i64 %unused
+  %lost = getelementptr i64, ptr @gone, i64 %index
+  %before = load i64, ptr %lost
+  %all = add i64 %before, %count
+  store i64 %all, ptr %lost
+  %following = add i64 %index, 1
+  %on = icmp ult i64 %following, 192
+  br i1 %on, label %class, label %end
+end:
+  call i32 @pthread_mutex_unlock(ptr @mutex)
+  br label %free
+free:
+  %first = phi ptr [%rest, %end], [%second, %unmap]
+  %none = icmp eq ptr %first, null
+  br i1 %none, label %done, label %unmap
+unmap:
+  %second = load ptr, ptr %first
+  %bytes = call i64 @size_of(ptr %first)
+  call i32 @munmap(ptr %first, i64 %bytes)
+  br label %free
+done:
+  ret void
+}
+
+; The thread that looks, until nothing is kept.
+define internal ptr @watch(ptr %nothing) {
+entry:
+  %kept = getelementptr %Counts, ptr @counts, i64 0, i32 2
+  br label %again
+again:
+  %seconds = load i32, ptr @seconds
+  call i32 @sleep(i32 %seconds)
+  call void @memory_look()
+  call i32 @pthread_mutex_lock(ptr @mutex)
+  %cached = load i64, ptr %kept
+  %on = icmp ne i64 %cached, 0
+  store i1 %on, ptr @watching
+  call i32 @pthread_mutex_unlock(ptr @mutex)
+  br i1 %on, label %again, label %done
+done:
+  ret ptr null
+}
+
+; Have a thread look, unless one does.
+define internal void @begin_watch() {
+entry:
+  %id = alloca ptr
+  call i32 @pthread_mutex_lock(ptr @mutex)
+  %already = load i1, ptr @watching
+  store i1 true, ptr @watching
+  call i32 @pthread_mutex_unlock(ptr @mutex)
+  br i1 %already, label %done, label %create
+create:
+  %failed = call i32 @pthread_create(ptr %id, ptr null, ptr @watch, ptr null)
+  %fine = icmp eq i32 %failed, 0
+  br i1 %fine, label %detach, label %retreat
+detach:
+  %thread = load ptr, ptr %id
+  call i32 @pthread_detach(ptr %thread)
+  br label %done
+retreat:
+  store i1 false, ptr @watching
+  br label %done
+done:
   ret void
 }
 
@@ -200,12 +356,7 @@ entry:
   %miss = icmp eq ptr %first, null
   br i1 %miss, label %fresh, label %reuse
 reuse:
-  %next = load ptr, ptr %first
-  store ptr %next, ptr %list
-  %kept = getelementptr %Counts, ptr @counts, i64 0, i32 2
-  %cached = load i64, ptr %kept
-  %rest = sub i64 %cached, %total
-  store i64 %rest, ptr %kept
+  call i64 @unlink(i64 %class)
   call void @count(i64 %capacity, i32 4)
   call i32 @pthread_mutex_unlock(ptr @mutex)
   %used = getelementptr i8, ptr %first, i64 64
@@ -238,10 +389,20 @@ fill:
   store i64 %mark, ptr %place7
   call i32 @pthread_mutex_lock(ptr @mutex)
   call void @count(i64 %capacity, i32 5)
+  %lost = getelementptr i64, ptr @gone, i64 %class
+  %given = load i64, ptr %lost
+  %again = icmp ne i64 %given, 0
+  br i1 %again, label %miss_again, label %counted
+miss_again:
+  %fewer = sub i64 %given, 1
+  store i64 %fewer, ptr %lost
+  store i1 true, ptr @missed
+  br label %counted
+counted:
   call i32 @pthread_mutex_unlock(ptr @mutex)
   br label %done
 done:
-  %data = phi ptr [%used, %reuse], [%used, %clear], [%new, %fill]
+  %data = phi ptr [%used, %reuse], [%used, %clear], [%new, %counted]
   ret ptr %data
 }
 
@@ -294,7 +455,20 @@ keep:
   %cached = load i64, ptr %kept
   %more = add i64 %cached, %total
   store i64 %more, ptr %kept
+  %place = getelementptr i64, ptr @lengths, i64 %class
+  %length = load i64, ptr %place
+  %longer = add i64 %length, 1
+  store i64 %longer, ptr %place
+  %watched = load i1, ptr @watching
   call i32 @pthread_mutex_unlock(ptr @mutex)
+  %much = icmp ugt i64 %more, WATCHED
+  %alone = xor i1 %watched, true
+  %begin = and i1 %much, %alone
+  br i1 %begin, label %watch, label %compare
+watch:
+  call void @begin_watch()
+  br label %compare
+compare:
   %over = icmp ugt i64 %more, %limit
   br i1 %over, label %trim, label %done
 trim:
@@ -459,5 +633,7 @@ def memory_text() -> str:
     advise = f"call i32 @madvise(ptr %block, i64 %total, i32 {advice})" if advice else ""
     name = "wengert_buffer"
     text = _TEXT.replace("PADDING", "\\00" * (127 - len(name)))
+    for word, number in (("WATCHED", _WATCHED), ("SECONDS", _SECONDS), ("MOST", _MOST_SECONDS)):
+        text = text.replace(word, str(number))
     text = text.replace("FLAGS", str(mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
     return text.replace("ADVISE", advise).replace("HUGE", str(_HUGE)).replace("LARGE", str(LARGE))
