@@ -56,8 +56,8 @@ class FunctionCtx:
 
     # Of our own, so that the instance's dictionary holds what the user put there and no more.
     __slots__ = (
-        "__dict__", "__weakref__", "_constant", "_dirty", "_function", "_kept", "_node", "_recording",
-        "_shown", "_to_forward", "_to_save", "materialize_grads", "needs_input_grad",
+        "__dict__", "__weakref__", "_constant", "_dirty", "_function", "_kept", "_node",
+        "_recording", "_shown", "_to_forward", "_to_save", "materialize_grads", "needs_input_grad",
     )  # fmt: skip
 
     _function: Any

@@ -3,11 +3,8 @@
 Memory fresh from the system costs a page fault for every 4 KiB, which is more than most
 kernels do with as much. Blocks of 64 KiB and more are kept when they are freed, in lists by
 size, four sizes to a power of two, and given out again. All kept blocks together take up no
-more than a limit; beyond it, sizes that nobody has asked for longest go back to the system.
-So do blocks that nobody needed for a while: while there are more than 16 MiB, a thread looks at
-each list from time to time and gives back the fewest that it had since the last look. A size
-that is asked for again after that doubles the time between looks, up to 64 seconds, so that a
-training step, however long, keeps what it needs.
+more than a limit; beyond it, sizes that nobody has asked for longest go back to the system. So do
+blocks that nobody has needed for a while (see `memory_watch`).
 
 The functions have the form of NumPy's allocators (NEP 49), and hand smaller sizes on to the
 one that NumPy had. They may be called from any thread. A block is preceded by a header of 64
@@ -19,13 +16,11 @@ from __future__ import annotations
 
 import mmap
 
+from wengert.kernels._jit.memory_watch import WATCHED, watch_text
+
 # Bytes from which blocks are ours, and from which huge pages are asked for.
 LARGE = 1 << 16
 _HUGE = 1 << 22
-
-# Kept bytes beyond which a thread looks for blocks that nobody needs; seconds between its looks.
-_WATCHED = 1 << 24
-_SECONDS, _MOST_SECONDS = 1, 64
 
 # What `memory_counts` writes, in this order.
 COUNTS = ("limit", "allocated", "cached", "peak", "hits", "misses", "returned")
@@ -46,19 +41,6 @@ _TEXT = """\
 @lists = internal global [192 x ptr] zeroinitializer, align 64
 @used = internal global [192 x i64] zeroinitializer, align 64
 @mutex = internal global [16 x i64] zeroinitializer, align 64
-
-; Of each list: its length, the shortest that it was since the last look, and how many blocks
-; looks gave back that nobody has asked for since.
-@lengths = internal global [192 x i64] zeroinitializer, align 64
-@shortest = internal global [192 x i64] zeroinitializer, align 64
-@gone = internal global [192 x i64] zeroinitializer, align 64
-@missed = internal global i1 false
-@looked = internal global i64 0
-@seconds = internal global i32 SECONDS
-@watching = internal global i1 false
-declare i32 @pthread_create(ptr, ptr, ptr, ptr)
-declare i32 @pthread_detach(ptr)
-declare i32 @sleep(i32)
 declare i32 @pthread_mutex_init(ptr, ptr)
 declare i32 @pthread_mutex_lock(ptr)
 declare i32 @pthread_mutex_unlock(ptr)
@@ -181,120 +163,6 @@ define internal i64 @unlink(i64 %class) {
   %now = call i64 @llvm.umin.i64(i64 %before, i64 %shorter)
   store i64 %now, ptr %low
   ret i64 %size
-}
-
-; Give back what nobody needed since the last look.
-define void @memory_look() {
-entry:
-  call i32 @pthread_mutex_lock(ptr @mutex)
-  %clock = load i64, ptr @clock
-  %last = load i64, ptr @looked
-  store i64 %clock, ptr @looked
-  %idle = icmp eq i64 %clock, %last ; what a program takes up again after a pause is not missed
-  %missed = load i1, ptr @missed
-  store i1 false, ptr @missed
-  br i1 %missed, label %slower, label %begin
-slower:
-  %seconds = load i32, ptr @seconds
-  %longer = shl i32 %seconds, 1
-  %most = icmp ugt i32 %longer, MOST
-  %next = select i1 %most, i32 MOST, i32 %longer
-  store i32 %next, ptr @seconds
-  call void @llvm.memset.p0.i64(ptr @gone, i8 0, i64 1536, i1 false)
-  br label %begin
-begin:
-  br label %class
-class:
-  %index = phi i64 [0, %begin], [%following, %emptied]
-  %chain = phi ptr [null, %begin], [%rest, %emptied]
-  %list = getelementptr ptr, ptr @lists, i64 %index
-  %low = getelementptr i64, ptr @shortest, i64 %index
-  %unused = load i64, ptr %low
-  br label %take
-take:
-  %left = phi i64 [%unused, %class], [%fewer, %unlink]
-  %rest = phi ptr [%chain, %class], [%block, %unlink]
-  %some = icmp ne i64 %left, 0
-  br i1 %some, label %unlink, label %emptied
-unlink:
-  %block = load ptr, ptr %list
-  %size = call i64 @unlink(i64 %index)
-  store ptr %rest, ptr %block
-  %fewer = sub i64 %left, 1
-  %total = getelementptr %Counts, ptr @counts, i64 0, i32 6
-  %returned = load i64, ptr %total
-  %more = add i64 %returned, %size
-  store i64 %more, ptr %total
-  br label %take
-emptied:
-  %place = getelementptr i64, ptr @lengths, i64 %index
-  %length = load i64, ptr %place
-  store i64 %length, ptr %low
-  %count = select i1 %idle, i64 0, i64 %unused
-  %lost = getelementptr i64, ptr @gone, i64 %index
-  %before = load i64, ptr %lost
-  %all = add i64 %before, %count
-  store i64 %all, ptr %lost
-  %following = add i64 %index, 1
-  %on = icmp ult i64 %following, 192
-  br i1 %on, label %class, label %end
-end:
-  call i32 @pthread_mutex_unlock(ptr @mutex)
-  br label %free
-free:
-  %first = phi ptr [%rest, %end], [%second, %unmap]
-  %none = icmp eq ptr %first, null
-  br i1 %none, label %done, label %unmap
-unmap:
-  %second = load ptr, ptr %first
-  %bytes = call i64 @size_of(ptr %first)
-  call i32 @munmap(ptr %first, i64 %bytes)
-  br label %free
-done:
-  ret void
-}
-
-; The thread that looks, until nothing is kept.
-define internal ptr @watch(ptr %nothing) {
-entry:
-  %kept = getelementptr %Counts, ptr @counts, i64 0, i32 2
-  br label %again
-again:
-  %seconds = load i32, ptr @seconds
-  call i32 @sleep(i32 %seconds)
-  call void @memory_look()
-  call i32 @pthread_mutex_lock(ptr @mutex)
-  %cached = load i64, ptr %kept
-  %on = icmp ne i64 %cached, 0
-  store i1 %on, ptr @watching
-  call i32 @pthread_mutex_unlock(ptr @mutex)
-  br i1 %on, label %again, label %done
-done:
-  ret ptr null
-}
-
-; Have a thread look, unless one does.
-define internal void @begin_watch() {
-entry:
-  %id = alloca ptr
-  call i32 @pthread_mutex_lock(ptr @mutex)
-  %already = load i1, ptr @watching
-  store i1 true, ptr @watching
-  call i32 @pthread_mutex_unlock(ptr @mutex)
-  br i1 %already, label %done, label %create
-create:
-  %failed = call i32 @pthread_create(ptr %id, ptr null, ptr @watch, ptr null)
-  %fine = icmp eq i32 %failed, 0
-  br i1 %fine, label %detach, label %retreat
-detach:
-  %thread = load ptr, ptr %id
-  call i32 @pthread_detach(ptr %thread)
-  br label %done
-retreat:
-  store i1 false, ptr @watching
-  br label %done
-done:
-  ret void
 }
 
 ; The header of a block: the next one of its list, its list, its capacity; at its end the mark.
@@ -632,8 +500,7 @@ def memory_text() -> str:
     advice = getattr(mmap, "MADV_HUGEPAGE", None)
     advise = f"call i32 @madvise(ptr %block, i64 %total, i32 {advice})" if advice else ""
     name = "wengert_buffer"
-    text = _TEXT.replace("PADDING", "\\00" * (127 - len(name)))
-    for word, number in (("WATCHED", _WATCHED), ("SECONDS", _SECONDS), ("MOST", _MOST_SECONDS)):
-        text = text.replace(word, str(number))
+    text = (_TEXT + watch_text()).replace("PADDING", "\\00" * (127 - len(name)))
+    text = text.replace("WATCHED", str(WATCHED))
     text = text.replace("FLAGS", str(mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
     return text.replace("ADVISE", advise).replace("HUGE", str(_HUGE)).replace("LARGE", str(LARGE))
