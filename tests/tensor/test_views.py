@@ -350,3 +350,10 @@ def test_bytes_that_do_not_line_up_are_no_wider_elements(torch: Any) -> None:
         with pytest.raises(RuntimeError, match=re.escape(str(theirs.value))):
             call(wengert)
     assert wengert.arange(8, dtype=wengert.int8)[2:6].view(wengert.int16).tolist() == [770, 1284]
+
+
+def test_a_tensor_without_elements_beyond_its_memory_is_copied() -> None:
+    empty = wengert.arange(0).view(1, 0).diagonal(-1)
+    for _ in range(5):
+        empty = empty[None, ..., None]
+    assert copy.deepcopy(empty).shape == empty.shape

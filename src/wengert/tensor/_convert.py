@@ -444,7 +444,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
 def _copied(array: np.ndarray, memo: dict[int, Any]) -> np.ndarray:
     """A copy of an array in a copy of all of its memory, which others of that memory then show."""
     memory = _storage.owner(array)
-    if not layout.is_dense(memory):
+    if not array.size or not layout.is_dense(memory):
         return layout.copy(array)
     start = array.__array_interface__["data"][0] - memory.__array_interface__["data"][0]
     flat = copy.deepcopy(memory, memo).ravel("K").view(np.uint8)
