@@ -355,3 +355,30 @@ def test_every_function_has_a_row_or_a_test() -> None:
     rows = {row.name.split(".")[-1].rstrip("_") for row in all_rows()}
     published = {n.rstrip("_") for family in wengert.ops.FAMILIES for n in family.FUNCTIONAL}
     assert sorted(published - rows - elsewhere) == []
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    ("name", "target", "options"),
+    [
+        ("binary_cross_entropy_with_logits", [0.0, 1.0, 0.0, 1.0, 0.5, 1.0], {}),
+        ("hinge_embedding_loss", [1.0, -1.0, -1.0, 1.0, -1.0, 1.0], {}),
+        ("gaussian_nll_loss", [0.0, 1.0, 0.0, 1.0, 0.5, 1.0], {"var": 1e-9}),
+        ("gaussian_nll_loss", [0.0, 1.0, 0.0, 1.0, 0.5, 1.0], {"var": np.inf}),
+    ],
+)
+def test_losses_of_infinities(
+    name: str, target: list[float], options: dict[str, Any], torch: Any
+) -> None:
+    results = []
+    for library in (wengert, torch):
+        x = library.tensor([np.inf, np.inf, -np.inf, -np.inf, 1.0, 1e20], requires_grad=True)
+        more = {}
+        if "var" in options:
+            more["var"] = library.full((6,), options["var"]).requires_grad_()
+        function = getattr(library.nn.functional, name)
+        loss = function(x, library.tensor(target), reduction="none", **more)
+        grads = library.autograd.grad(loss.sum(), [x, *more.values()])
+        results.append([loss.detach().numpy(), *(g.numpy() for g in grads)])
+    for ours, theirs in zip(*results, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-6)
