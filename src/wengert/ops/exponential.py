@@ -142,8 +142,8 @@ def _logit_slope(g: Value, input: Value, eps: float | None) -> Value:
 
 
 @elementwise(
-    input=lambda g, input, out: g * conj(exp(input - out)),
-    other=lambda g, other, out: g * conj(exp(other - out)),
+    input=lambda g, input, other: g * conj(sigmoid(input - other)),
+    other=lambda g, input, other: g * conj(sigmoid(other - input)),
     tensors=("input", "other"),
 )
 def logaddexp(input: Value, other: Value) -> Value:
@@ -158,8 +158,8 @@ def logaddexp(input: Value, other: Value) -> Value:
 
 
 @elementwise(
-    input=lambda g, input, out: g * exp2(input - out),
-    other=lambda g, other, out: g * exp2(other - out),
+    input=lambda g, input, other: g * sigmoid((input - other) * _LN2),
+    other=lambda g, input, other: g * sigmoid((other - input) * _LN2),
 )
 def logaddexp2(input: Value, other: Value) -> Value:
     """``log2(2**input + 2**other)``, without overflow on the way.
