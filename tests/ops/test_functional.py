@@ -382,3 +382,27 @@ def test_losses_of_infinities(
         results.append([loss.detach().numpy(), *(g.numpy() for g in grads)])
     for ours, theirs in zip(*results, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("name", ["multi_margin_loss", "multilabel_margin_loss"])
+@pytest.mark.parametrize("shape", [(), (1,), (3,), (1, 1), (1, 3), (2, 3), (0,), (2, 0)], ids=str)
+def test_margin_losses_of_any_shape(name: str, shape: tuple[int, ...], torch: Any) -> None:
+    x = np.linspace(-1, 1, int(np.prod(shape))).reshape(shape)
+    for target in ((), (1,), (2,), (1, 1), (2, 1), (3,), (1, 3), (2, 3), (0,), (2, 0)):
+        for reduction in ("none", "sum", "mean"):
+            results: list[list[Any]] = []
+            for library in (wengert, torch):
+                scores = library.tensor(x, requires_grad=True)
+                classes = library.zeros(target, dtype=library.int64)
+                function = getattr(library.nn.functional, name)
+                try:
+                    loss = function(scores, classes, reduction=reduction)
+                except RuntimeError:
+                    results.append([])
+                    continue
+                (g,) = library.autograd.grad(loss.sum(), scores)
+                results.append([loss.detach().numpy(), g.numpy()])
+            for ours, theirs in zip(*results, strict=True):
+                assert ours.shape == theirs.shape, target
+                np.testing.assert_allclose(ours, theirs, rtol=1e-12)
