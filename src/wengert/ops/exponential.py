@@ -93,6 +93,10 @@ def log1p(input: Value) -> Value:
 
 @in_float32
 def _sigmoid(x: np.ndarray) -> np.ndarray:
+    if x.dtype.kind == "c":
+        left = x.real < 0
+        small = np.exp(np.where(left, x, -x))  # infinite complex numbers have no right quotients
+        return np.where(left, small, 1) / (1 + small)
     # Where exp(-x) overflows, 1 / inf is the right answer.
     out = np.exp(np.negative(x))
     out += 1
