@@ -406,3 +406,45 @@ def test_margin_losses_of_any_shape(name: str, shape: tuple[int, ...], torch: An
             for ours, theirs in zip(*results, strict=True):
                 assert ours.shape == theirs.shape, target
                 np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    ("name", "shapes", "options"),
+    [
+        *((f"adaptive_max_pool{n}d", [(0, 3, *[4] * n)], {"output_size": 2}) for n in (1, 2, 3)),
+        *((f"conv_transpose{n}d", [(1, 2, *[1] * n), (2, 3, *[2] * n)], {"padding": 1})
+          for n in (1, 2, 3)),
+        ("conv_transpose2d", [(0, 2, 3, 3), (2, 3, 2, 2)], {}),
+        ("fractional_max_pool2d", [(2, 3, 5, 5)], {"kernel_size": 2, "output_size": 0}),
+        ("fractional_max_pool2d", [(2, 3, 5, 5)], {"kernel_size": 2, "output_size": (2, 0)}),
+        ("fractional_max_pool3d", [(2, 3, 5, 5, 5)], {"kernel_size": 2, "output_size": 0}),
+        ("max_pool1d", [(1, 1, 3)], {"kernel_size": 5}),
+        ("max_pool1d", [(1, 1, 1)], {"kernel_size": 2, "padding": 1, "dilation": 2}),
+    ],
+)  # fmt: skip
+def test_nothing_in_or_out(
+    name: str, shapes: list[tuple[int, ...]], options: dict[str, Any], torch: Any
+) -> None:
+    results: list[Any] = []
+    for library in (wengert, torch):
+        inputs = [library.ones(shape).requires_grad_() for shape in shapes]
+        try:
+            out = getattr(library.nn.functional, name)(*inputs, **options)
+        except RuntimeError:
+            results.append(None)
+            continue
+        out.sum().backward()
+        results.append([tuple(out.shape), *[x.grad.tolist() for x in inputs]])
+    assert results[0] == results[1]
+
+
+def test_pixel_unshuffle_of_an_empty_batch() -> None:
+    """PyTorch has the result, and fails in its backward."""
+    for lead in ((0, 1), (0, 2, 3), (2, 0)):
+        x = wengert.ones(*lead, 4, 4, requires_grad=True)
+        out = wengert.nn.functional.pixel_unshuffle(x, 2)
+        assert out.shape == (*lead[:-1], lead[-1] * 4, 2, 2)
+        out.sum().backward()
+        assert x.grad is not None
+        assert x.grad.shape == x.shape
