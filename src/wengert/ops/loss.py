@@ -19,6 +19,7 @@ from wengert.ops.activation import logsigmoid
 from wengert.ops.distance import pairwise_distance
 from wengert.ops.exponential import log, sigmoid, xlogy
 from wengert.ops.reduction import mean_over, sum_over
+from wengert.ops.selection import where
 
 
 def check_reduction(reduction: str) -> None:
@@ -247,9 +248,9 @@ def binary_cross_entropy(
     name="binary_cross_entropy_with_logits",
 )
 def _logits_loss(input: Value, target: Value) -> Value:
-    # log(1 + exp(-|x|)) + max(x, 0) - x t
+    # (1 - t) x - log(sigmoid(x))
     loss = np.log1p(np.exp(-np.abs(input)))
-    return loss + np.maximum(input, 0) - input * target
+    return (1 - target) * input + np.maximum(-input, 0) + loss
 
 
 def binary_cross_entropy_with_logits(
@@ -370,9 +371,7 @@ def hinge_embedding_loss(
     require_tensor("hinge_embedding_loss", "target", target, 2)
     check_reduction(reduction)
     short = (margin - input).clamp_min(0)
-    loss = (input * 0 + short).masked_fill(target == 1, 0) + (input + target * 0).masked_fill(
-        target == -1, 0
-    )
+    loss = where(target != 1, short, 0.0) + where(target != -1, input, 0.0)
     return reduced(loss, reduction)
 
 
@@ -522,8 +521,7 @@ def gaussian_nll_loss(
             raise ValueError(f"var is of incorrect size: {var.shape} for input {input.shape}")
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not valid")
-    given = var.detach()
-    var = var + (given.clamp_min(eps) - given)
+    var = var + (eps - var.detach()).clamp_min(0)  # beside the graph: gradients pass
     loss = 0.5 * (var.log() + (input - target) ** 2 / var)
     return reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
 

@@ -136,7 +136,11 @@ def sign(input: Value) -> Value:
 )
 def _complex_sgn(input: Value) -> Value:
     size = np.asarray(np.abs(input))
-    return input / np.where(size == 0, size.dtype.type(1), size)
+    size[size == 0] = 1
+    out = np.empty_like(input)
+    np.divide(input.real, size, out=out.real)  # part by part: infinity over infinity is nan there
+    np.divide(input.imag, size, out=out.imag)
+    return out
 
 
 def _across(g: Value, z: Value, sgn: Value) -> Value:

@@ -185,11 +185,8 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
                 f" {value._array.ndim} dimension(s)."
             )
         given = _dtypes.of_numpy[value._array.dtype]
-        if given is not dtype:
-            value = _operands.cast(value, dtype.np)
     elif isinstance(value, Number):
         given = _dtypes.of_number(value)
-        value = wrap(np.asarray(value).astype(dtype.np))
     else:
         raise TypeError(
             "masked_fill(): argument 'value' (position 3) must be Number or Tensor, not"
@@ -199,6 +196,10 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
         raise RuntimeError(
             f"value cannot be converted to type {dtype} without overflow: it is {given}"
         )
+    if not isinstance(value, Tensor):
+        value = wrap(_dtypes.scalar_array(value, dtype, "masked_fill"))
+    elif given is not dtype:
+        value = _operands.cast(value, dtype.np)
     return _masked_fill(input, mask, value)
 
 
@@ -271,6 +272,13 @@ def fmin(input: Value, other: Value) -> Value:
     return np.fmin(input, other)
 
 
+def number_of(dtype: np.dtype, value: Any, name: str) -> Any:
+    """An argument of function `name` as an element; RuntimeError if an integer type has none."""
+    if dtype.kind in "iu":
+        return _dtypes.scalar_array(value, _dtypes.of_numpy[dtype], name)[()]
+    return dtype.type(value)
+
+
 @elementwise(
     input=lambda g, input, min, max: keep(g, _inside(input, min, max)),
     label="ClampBackward0",
@@ -280,9 +288,9 @@ def _clamp_numbers(input: Value, min: float | None, max: float | None) -> Value:
     """`clamp` with bounds that do not change the dtype."""
     out = input
     if min is not None:
-        out = np.maximum(out, input.dtype.type(min))
+        out = np.maximum(out, number_of(input.dtype, min, "clamp"))
     if max is not None:
-        out = np.minimum(out, input.dtype.type(max))
+        out = np.minimum(out, number_of(input.dtype, max, "clamp"))
     return out
 
 
