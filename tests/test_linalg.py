@@ -91,3 +91,26 @@ def test_results_lie_in_memory_of_their_own() -> None:
     assert u.is_contiguous()
     assert s.is_contiguous()
     assert s.view(-1).shape == (6,)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("triangle", ["L", "U"])
+@pytest.mark.parametrize("kind", ["float64", "complex128"])
+def test_the_gradient_of_eigh_is_hermitian(kind: str, triangle: str, torch: Any) -> None:
+    rng = np.random.default_rng(0)
+    array = rng.normal(size=(2, 3, 3)).astype(kind)
+    if kind == "complex128":
+        array += 1j * rng.normal(size=(2, 3, 3))
+    array = array + np.conj(np.swapaxes(array, -1, -2))
+    results = []
+    for library in (wengert, torch):
+        matrices = library.tensor(array, requires_grad=True)
+        values, vectors = library.linalg.eigh(matrices, UPLO=triangle)
+        weights = library.arange(18.0, dtype=library.float64).reshape(2, 3, 3)
+        loss = (abs(vectors) ** 2 * weights).sum() + (values * weights[0, 0]).sum()
+        (g,) = library.autograd.grad(loss, matrices, create_graph=True)
+        (second,) = library.autograd.grad((abs(g) ** 2 * weights).sum(), matrices)
+        results.append([g.detach().numpy(), second.numpy()])
+    np.testing.assert_allclose(results[0][0], np.conj(np.swapaxes(results[0][0], -1, -2)))
+    for ours, theirs in zip(*results, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-8, atol=1e-8 * np.abs(theirs).max())

@@ -218,7 +218,7 @@ def can_cast(from_: dtype, to: dtype) -> bool:
 def scalar_array(value: complex, to: dtype, name: str) -> np.ndarray:
     """A number as a 0-d array; RuntimeError where function `name` cannot store it as `to`.
 
-    Unsigned integers take small negative numbers, which wrap around.
+    Unsigned integers take small negative integers, which wrap around.
     """
     if to.category == BOOL:
         return np.array(bool(value))
@@ -232,9 +232,10 @@ def scalar_array(value: complex, to: dtype, name: str) -> np.ndarray:
             if not np.isinf(array) or math.isinf(number):
                 return array
         elif math.isfinite(number):
-            info, whole = np.iinfo(to.np), int(number)
-            if (info.min or -int(info.max)) <= whole <= info.max:
-                return np.array(whole % 2**info.bits, f"u{to.itemsize}").view(to.np)
+            info = np.iinfo(to.np)
+            floating = isinstance(number, float | np.floating)
+            if (info.min or (0 if floating else -int(info.max))) <= number <= info.max:
+                return np.array(int(number) % 2**info.bits, f"u{to.itemsize}").view(to.np)
     raise RuntimeError(
         f"value cannot be converted to type {to.name} without overflow: {name}() got {value}"
     )

@@ -90,3 +90,28 @@ def test_generalized_pareto_beyond_its_support() -> None:
         wengert.tensor(0.0), wengert.tensor(1e-30), wengert.tensor(-2.0), validate_args=False
     )
     assert of.log_prob(wengert.tensor(-1e30)).item() == -math.inf
+
+
+@pytest.mark.torch
+def test_gamma_takes_a_number_for_a_value(torch: Any) -> None:
+    for value in (1, 1.5):
+        for name, arguments in (("Gamma", ([2.0, 3.0], [1.0, 2.0])), ("Chi2", ([2.0, 3.0],))):
+            ours, theirs = (
+                getattr(m.distributions, name)(*map(m.tensor, arguments)).log_prob(value).numpy()
+                for m in (wengert, torch)
+            )
+            np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+    with pytest.raises(ValueError, match="support"):
+        wengert.distributions.Gamma(2.0, 1.0).log_prob(-1.0)
+
+
+def test_integer_parameters() -> None:
+    integers = wengert.tensor([3, 5])
+    for sample in (
+        wengert.distributions.FisherSnedecor(integers, integers).sample(),
+        wengert.distributions.GeneralizedPareto(0, 1, integers).icdf(wengert.tensor([0.5, 0.5])),
+    ):
+        assert sample.dtype == wengert.float32
+        assert (sample > 0).all()
+    with pytest.raises(RuntimeError, match="without overflow"):
+        _ = wengert.distributions.FisherSnedecor(integers, wengert.tensor([1, 2])).mean

@@ -141,3 +141,21 @@ def test_the_closest_classes_count() -> None:
         kl._found.clear()
     with pytest.raises(TypeError, match="type_q to be a Distribution subclass"):
         register_kl(Distribution, int)  # type: ignore[arg-type]
+
+
+@pytest.mark.torch
+def test_wishart_distributions_one_by_one_and_in_a_batch(torch: Any) -> None:
+    """In PyTorch the divergences of a batch have parts of each other."""
+    results = []
+    for library in (wengert, torch):
+        family, eye = library.distributions.Wishart, library.eye(3)
+        pairs = [
+            (family(library.tensor(a), eye * 2), family(library.tensor(b), eye + 0.5))
+            for a, b in ((5.0, 6.0), (7.0, 4.0))
+        ]
+        divergence = library.distributions.kl_divergence
+        results.append([divergence(p, q).item() for p, q in pairs])
+    assert results[0] == pytest.approx(results[1], rel=1e-5)
+    family, eye = wengert.distributions.Wishart, wengert.eye(3)
+    p, q = family(wengert.tensor([5.0, 7.0]), eye * 2), family(wengert.tensor([6.0, 4]), eye + 0.5)
+    assert wengert.distributions.kl_divergence(p, q).tolist() == pytest.approx(results[1], rel=1e-5)

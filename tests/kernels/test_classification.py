@@ -49,13 +49,35 @@ def test_loss_and_gradient(shape: tuple[int, ...], shares: bool, smoothing: floa
         np.testing.assert_allclose(a, c, rtol=4e-6, atol=4e-6)
 
 
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("shape", [(600, 9), (3, 2000), (5, 7, 129)], ids=str)
+@pytest.mark.parametrize("shift", [1e6, -1e6, 2e38])
+def test_large_scores_keep_their_differences(
+    shape: tuple[int, ...], shift: float, smoothing: float
+) -> None:
+    """What every score is moved by is no part of the loss."""
+    x, index, share = sample(shape, False)
+    x = np.round(x)
+    outcomes = []
+    for moved in (x, x + np.float32(shift)):
+        same = moved - moved.min()  # what the shift left of the differences
+        for scores in (same, moved):
+            loss, lse = kernels.cross_entropy(scores, index, share, 1, False, smoothing)
+            g = np.float32(1)
+            grads = kernels.cross_entropy_gradient(g, scores, index, share, lse, 1, smoothing)
+            outcomes.append((loss, grads))
+    for exact, shifted in (outcomes[:2], outcomes[2:]):
+        for a, b in zip(exact, shifted, strict=True):
+            np.testing.assert_allclose(b, a, rtol=3e-6, atol=1e-6)
+
+
 def test_ignored_rows_count_for_nothing_even_if_infinite() -> None:
     x, index, share = sample((600, 9), True)
     x[3], share[3] = -np.inf, 0
     x[4, index[4]], share[4] = -np.inf, 0
     loss, lse = kernels.cross_entropy(x, index, share, 1, False)
     assert loss[3] == loss[4] == 0
-    assert lse[3, 0] == -np.inf or np.isnan(lse[3, 0])
+    assert lse[0, 3, 0] == -np.inf or np.isnan(lse[0, 3, 0])
     grads = kernels.cross_entropy_gradient(np.float32(1), x, index, share, lse, 1)
     assert not grads[4].any()
     assert np.isfinite(np.delete(grads, 3, axis=0)).all()

@@ -149,3 +149,9 @@ def test_rrelu_draws_as_torch_does(torch) -> None:
         results.append((y.detach().numpy(), x.grad.numpy()))
     for ours, theirs in zip(*results, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+
+
+def test_sigmoid_of_complex_numbers_has_limits() -> None:
+    z = wengert.tensor([-800 + 1j, 800 + 1j, 0.5 - 2j], dtype=wengert.complex128)
+    exact = [0, 1, 1 / (1 + np.exp(-0.5 + 2j))]
+    np.testing.assert_allclose(wengert.sigmoid(z).numpy(), exact, rtol=1e-15)

@@ -355,3 +355,96 @@ def test_every_function_has_a_row_or_a_test() -> None:
     rows = {row.name.split(".")[-1].rstrip("_") for row in all_rows()}
     published = {n.rstrip("_") for family in wengert.ops.FAMILIES for n in family.FUNCTIONAL}
     assert sorted(published - rows - elsewhere) == []
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    ("name", "target", "options"),
+    [
+        ("binary_cross_entropy_with_logits", [0.0, 1.0, 0.0, 1.0, 0.5, 1.0], {}),
+        ("hinge_embedding_loss", [1.0, -1.0, -1.0, 1.0, -1.0, 1.0], {}),
+        ("gaussian_nll_loss", [0.0, 1.0, 0.0, 1.0, 0.5, 1.0], {"var": 1e-9}),
+        ("gaussian_nll_loss", [0.0, 1.0, 0.0, 1.0, 0.5, 1.0], {"var": np.inf}),
+    ],
+)
+def test_losses_of_infinities(
+    name: str, target: list[float], options: dict[str, Any], torch: Any
+) -> None:
+    results = []
+    for library in (wengert, torch):
+        x = library.tensor([np.inf, np.inf, -np.inf, -np.inf, 1.0, 1e20], requires_grad=True)
+        more = {}
+        if "var" in options:
+            more["var"] = library.full((6,), options["var"]).requires_grad_()
+        function = getattr(library.nn.functional, name)
+        loss = function(x, library.tensor(target), reduction="none", **more)
+        grads = library.autograd.grad(loss.sum(), [x, *more.values()])
+        results.append([loss.detach().numpy(), *(g.numpy() for g in grads)])
+    for ours, theirs in zip(*results, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("name", ["multi_margin_loss", "multilabel_margin_loss"])
+@pytest.mark.parametrize("shape", [(), (1,), (3,), (1, 1), (1, 3), (2, 3), (0,), (2, 0)], ids=str)
+def test_margin_losses_of_any_shape(name: str, shape: tuple[int, ...], torch: Any) -> None:
+    x = np.linspace(-1, 1, int(np.prod(shape))).reshape(shape)
+    for target in ((), (1,), (2,), (1, 1), (2, 1), (3,), (1, 3), (2, 3), (0,), (2, 0)):
+        for reduction in ("none", "sum", "mean"):
+            results: list[list[Any]] = []
+            for library in (wengert, torch):
+                scores = library.tensor(x, requires_grad=True)
+                classes = library.zeros(target, dtype=library.int64)
+                function = getattr(library.nn.functional, name)
+                try:
+                    loss = function(scores, classes, reduction=reduction)
+                except RuntimeError:
+                    results.append([])
+                    continue
+                (g,) = library.autograd.grad(loss.sum(), scores)
+                results.append([loss.detach().numpy(), g.numpy()])
+            for ours, theirs in zip(*results, strict=True):
+                assert ours.shape == theirs.shape, target
+                np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    ("name", "shapes", "options"),
+    [
+        *((f"adaptive_max_pool{n}d", [(0, 3, *[4] * n)], {"output_size": 2}) for n in (1, 2, 3)),
+        *((f"conv_transpose{n}d", [(1, 2, *[1] * n), (2, 3, *[2] * n)], {"padding": 1})
+          for n in (1, 2, 3)),
+        ("conv_transpose2d", [(0, 2, 3, 3), (2, 3, 2, 2)], {}),
+        ("fractional_max_pool2d", [(2, 3, 5, 5)], {"kernel_size": 2, "output_size": 0}),
+        ("fractional_max_pool2d", [(2, 3, 5, 5)], {"kernel_size": 2, "output_size": (2, 0)}),
+        ("fractional_max_pool3d", [(2, 3, 5, 5, 5)], {"kernel_size": 2, "output_size": 0}),
+        ("max_pool1d", [(1, 1, 3)], {"kernel_size": 5}),
+        ("max_pool1d", [(1, 1, 1)], {"kernel_size": 2, "padding": 1, "dilation": 2}),
+    ],
+)  # fmt: skip
+def test_nothing_in_or_out(
+    name: str, shapes: list[tuple[int, ...]], options: dict[str, Any], torch: Any
+) -> None:
+    results: list[Any] = []
+    for library in (wengert, torch):
+        inputs = [library.ones(shape).requires_grad_() for shape in shapes]
+        try:
+            out = getattr(library.nn.functional, name)(*inputs, **options)
+        except RuntimeError:
+            results.append(None)
+            continue
+        out.sum().backward()
+        results.append([tuple(out.shape), *[x.grad.tolist() for x in inputs]])
+    assert results[0] == results[1]
+
+
+def test_pixel_unshuffle_of_an_empty_batch() -> None:
+    """PyTorch has the result, and fails in its backward."""
+    for lead in ((0, 1), (0, 2, 3), (2, 0)):
+        x = wengert.ones(*lead, 4, 4, requires_grad=True)
+        out = wengert.nn.functional.pixel_unshuffle(x, 2)
+        assert out.shape == (*lead[:-1], lead[-1] * 4, 2, 2)
+        out.sum().backward()
+        assert x.grad is not None
+        assert x.grad.shape == x.shape

@@ -105,6 +105,26 @@ def test_trajectory(
     assert a.unused.tolist() == [0, 0]
 
 
+@pytest.mark.torch
+@each
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 0.0, 1e-310, 1e100])
+@pytest.mark.parametrize("shape", [(7,), (24, 100)], ids=str)
+def test_a_special_gradient_spoils_what_it_spoils_in_torch(
+    name: str, options: dict[str, Any], value: float, shape: tuple[int, ...], torch: Any
+) -> None:
+    rng = np.random.default_rng(0)
+    start, gradients = rng.normal(size=shape), rng.normal(size=(4, *shape))
+    gradients[1].flat[5] = value
+    a, b = results = [library.tensor(start).requires_grad_() for library in (wengert, torch)]
+    for library, p in zip((wengert, torch), results, strict=True):
+        optimizer = getattr(library.optim, name)([p], **options)
+        for g in gradients:
+            p.grad = library.from_numpy(g)
+            optimizer.step()
+    # PyTorch moves averages by a*b + c or (a - b)*c + b as foreach would have it.
+    np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), rtol=1e-9, atol=1e-9)
+
+
 def plain(state: Any) -> Any:
     """A state dictionary with arrays in the place of tensors."""
     if isinstance(state, dict):

@@ -139,7 +139,9 @@ def _exponential_family(p: Any, q: Any) -> Any:
     slopes = grad(normalizer.sum(), of_p, create_graph=True)
     result = q._log_normalizer(*q._natural_params) - normalizer
     for x, y, slope in zip(of_p, q._natural_params, slopes, strict=True):
-        result = result - sum_rightmost((y - x) * slope, len(q.event_shape))
+        # Not of the last dimensions of an event: natural parameters have dimensions of their own.
+        product = (y - x) * slope
+        result = result - sum_rightmost(product, product.dim() - result.dim())
     return result
 
 

@@ -54,10 +54,10 @@ class FisherSnedecor(Distribution):
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         shape = Size(sample_shape)
-        tiny = finfo(self.df1.dtype).tiny
         # With rates twice as large, as these are, the factors of 2 cancel.
         upper = self._gamma1.rsample(shape).reshape(self._extended_shape(shape))
         lower = self._gamma2.rsample(shape).reshape(self._extended_shape(shape))
+        tiny = finfo(upper.dtype).tiny
         return (upper / lower.clamp(min=tiny)).clamp(min=tiny)
 
     def log_prob(self, value: Any) -> Any:

@@ -12,6 +12,7 @@ from wengert.distributions.utils import broadcast_all
 from wengert.ops.exponential import xlogy
 from wengert.ops.gamma import igamma
 from wengert.ops.special import digamma, lgamma
+from wengert.tensor._creation import tensor
 from wengert.tensor._random_counts import standard_gamma
 
 
@@ -57,6 +58,8 @@ class Gamma(ExponentialFamily):
         return value
 
     def log_prob(self, value: Any) -> Any:
+        if not isinstance(value, Tensor):
+            value = tensor(value, dtype=self.mean.dtype)
         if self._validate_args:
             self._validate_sample(value)
         return (

@@ -44,7 +44,9 @@ class GeneralizedPareto(Distribution):
 
     def _flat(self) -> Any:
         """Where the concentration is 0 but for rounding: the exponential distribution."""
-        return self.concentration.abs() < finfo(self.concentration.dtype).eps ** 0.5 * 0.1
+        k = self.concentration
+        eps = finfo(k.dtype if k.is_floating_point() else None).eps
+        return k.abs() < eps**0.5 * 0.1
 
     def _safe(self) -> Any:
         return self.concentration.masked_fill(self._flat(), 1.0)

@@ -23,12 +23,15 @@ def _key(index: np.ndarray, axis: int) -> tuple[np.ndarray, ...]:
     return (*places[:axis], index, *places[axis:])
 
 
-def log_sum_exp(x: np.ndarray, axis: int) -> np.ndarray:
-    """log(sum(exp(x))) along an axis, which is kept."""
+def _log_denominators(x: np.ndarray, axis: int) -> np.ndarray:
+    """log(sum(exp(x))) along an axis, which is kept, in two parts: the maximum, and the rest.
+
+    Their sum would lose the rest beside a large maximum.
+    """
     most = np.maximum.reduce(x, axis=axis, keepdims=True)
-    shifted = x - most
-    np.exp(shifted, out=shifted)
-    return np.log(np.add.reduce(shifted, axis=axis, keepdims=True)) + most
+    less = x - most
+    np.exp(less, out=less)
+    return np.stack([most, np.log(np.add.reduce(less, axis=axis, keepdims=True))])
 
 
 def pick(x: np.ndarray, index: np.ndarray, axis: int) -> np.ndarray:
@@ -53,22 +56,23 @@ def cross_entropy(
     x: np.ndarray, index: np.ndarray, share: np.ndarray, axis: int, reduced: bool,
     smoothing: float = 0.0,
 ) -> tuple[Any, np.ndarray]:  # fmt: skip
-    """-log(softmax(x)) at the index, weighed, and the log of the softmax's denominator.
+    """-log(softmax(x)) at the index, weighed, and the logs of the softmax's denominators.
 
     Of the weight of each index all classes have an equal part in `smoothing`.
     """
     wide = widened(x)
     if x.size >= _FEW and _native(wide, index, share, axis):
-        lse = np.empty((*x.shape[:axis], 1, *x.shape[axis + 1 :]), wide.dtype)
+        lse = np.empty((2, *x.shape[:axis], 1, *x.shape[axis + 1 :]), wide.dtype)
         loss = np.empty(index.shape, wide.dtype)
-        _run("cross_entropy", axis, wide, index, share, smoothing, loss, lse)
+        _run("cross_entropy", axis, wide, index, share, smoothing, loss, *lse)
     else:
-        lse = log_sum_exp(wide, axis)
-        part = pick(wide, index, axis)
+        lse = _log_denominators(wide, axis)
+        most, rest = lse.reshape(2, *index.shape)
+        part = pick(wide, index, axis) - most
         if smoothing:
-            mean = np.add.reduce(wide, axis=axis) / x.shape[axis]
-            part = part + smoothing * (mean - part)
-        loss = weighed(lse.reshape(index.shape) - part, share)
+            mean = np.add.reduce(wide - lse[0], axis=axis) / x.shape[axis]
+            part = (1 - smoothing) * part + smoothing * mean
+        loss = weighed(rest - part, share)
     if reduced:
         loss = np.add.reduce(loss, axis=None)
     return narrowed(loss, x.dtype), lse
@@ -83,14 +87,15 @@ def cross_entropy_gradient(
     scale = np.asarray(g * share, wide.dtype)
     if x.size >= _FEW and _native(wide, index, scale, axis):
         out = np.empty_like(wide)
-        _run("cross_entropy_gradient", axis, wide, index, scale, smoothing, lse, out)
+        _run("cross_entropy_gradient", axis, wide, index, scale, smoothing, *lse, out)
         return narrowed(out, x.dtype)
-    out = wide - lse
+    out = wide - lse[0]
+    out -= lse[1]
     np.exp(out, out=out)
     out[_key(index, axis)] -= 1 - smoothing
     if smoothing:
         out -= smoothing / x.shape[axis]
-    out *= scale.reshape(lse.shape) if scale.ndim else scale
+    out *= scale.reshape(lse.shape[1:]) if scale.ndim else scale
     return narrowed(out, x.dtype)
 
 

@@ -2,7 +2,8 @@
 
 The caller has checked the indices: they are classes. `share` and `scale` have an element for
 each index, or one for all (`step` is 1 or 0). `smoothing` is the part of each class's share
-that all classes have in equal parts.
+that all classes have in equal parts. Of each softmax's denominator the logarithm is kept in two
+parts, the largest score and the rest: their sum would lose the rest beside large scores.
 """
 
 from __future__ import annotations
@@ -16,20 +17,21 @@ from wengert.kernels.softmax_native import BLOCK, GROUP, LANES, group_of, log_de
 
 
 @inline
-def _mean(row: f32s, width: i64) -> f32:
+def _mean(row: f32s, top: f32, width: i64) -> f32:
+    """The mean of what scores are less than the largest."""
     whole = f64(0.0)
     for first in range(0, width, BLOCK):
         part = 0.0
         for j in range(first, min(first + BLOCK, width)):
-            part += row[j]
+            part += row[j] - top
         whole += f64(part)
     return f32(whole / f64(width))
 
 
 @kernel
 def cross_entropy(
-    x: f32s, index: i64s, share: f32s, step: i64, smoothing: f32, loss: f32s, lse: f32s,
-    width: i64, start: i64, stop: i64,
+    x: f32s, index: i64s, share: f32s, step: i64, smoothing: f32, loss: f32s, peak: f32s,
+    rest: f32s, width: i64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
     tops = local(f32, GROUP)
     logs = local(f32, GROUP)
@@ -40,37 +42,38 @@ def cross_entropy(
         for i in range(count):
             r = first + i
             row = at(x, r * width)
-            whole = logs[i] + tops[i]
-            part = row[index[r]]
+            part = row[index[r]] - tops[i]
             if smoothing > 0.0:
-                part += smoothing * (_mean(row, width) - part)
+                part = (1.0 - smoothing) * part + smoothing * _mean(row, tops[i], width)
             s = share[r * step]
-            lse[r] = whole
+            peak[r] = tops[i]
+            rest[r] = logs[i]
             # What counts for nothing is 0, even of an infinite loss.
-            loss[r] = 0.0 if s == 0.0 else (whole - part) * s
+            loss[r] = 0.0 if s == 0.0 else (logs[i] - part) * s
 
 
 @kernel
 def cross_entropy_gradient(
-    x: f32s, index: i64s, scale: f32s, step: i64, smoothing: f32, lse: f32s, out: f32s,
-    width: i64, start: i64, stop: i64,
+    x: f32s, index: i64s, scale: f32s, step: i64, smoothing: f32, peak: f32s, rest: f32s,
+    out: f32s, width: i64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
     for r in range(start, stop):
         row = at(x, r * width)
         y = at(out, r * width)
-        whole = lse[r]
+        top = peak[r]
+        log_rest = rest[r]
         s = scale[r * step]
         each = smoothing / f32(width) * s
         for j in range(width):
-            y[j] = exp_bounded(row[j] - whole) * s - each
+            y[j] = exp_bounded(row[j] - top - log_rest) * s - each
         k = index[r]
-        y[k] = (exp_bounded(row[k] - whole) - (1.0 - smoothing)) * s - each
+        y[k] = (exp_bounded(row[k] - top - log_rest) - (1.0 - smoothing)) * s - each
 
 
 @kernel
 def cross_entropy_columns(
-    x: f32s, index: i64s, share: f32s, step: i64, smoothing: f32, loss: f32s, lse: f32s,
-    n: i64, inner: i64, blocks: i64, start: i64, stop: i64,
+    x: f32s, index: i64s, share: f32s, step: i64, smoothing: f32, loss: f32s, peak: f32s,
+    rest: f32s, n: i64, inner: i64, blocks: i64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
     top = local(f32, LANES)
     whole = local(f32, LANES)
@@ -88,27 +91,30 @@ def cross_entropy_columns(
             row = at(x, place + k * inner)
             for j in range(lanes):
                 top[j] = maximum(top[j], row[j])
-                mean[j] = mean[j] + row[j]
         for k in range(n):
             row = at(x, place + k * inner)
             for j in range(lanes):
-                whole[j] = whole[j] + exp_bounded(row[j] - top[j])
+                less = row[j] - top[j]
+                whole[j] = whole[j] + exp_bounded(less)
+                mean[j] = mean[j] + less
         for j in range(lanes):
-            whole[j] = log(whole[j]) + top[j]
+            whole[j] = log(whole[j])
         for j in range(lanes):
-            part = x[place + index[base + j] * inner + j]
+            part = x[place + index[base + j] * inner + j] - top[j]
             if smoothing > 0.0:
-                part += smoothing * (mean[j] / f32(n) - part)
+                part = (1.0 - smoothing) * part + smoothing * (mean[j] / f32(n))
             s = share[(base + j) * step]
-            lse[base + j] = whole[j]
+            peak[base + j] = top[j]
+            rest[base + j] = whole[j]
             loss[base + j] = 0.0 if s == 0.0 else (whole[j] - part) * s
 
 
 @kernel
 def cross_entropy_gradient_columns(
-    x: f32s, index: i64s, scale: f32s, step: i64, smoothing: f32, lse: f32s, out: f32s,
-    n: i64, inner: i64, blocks: i64, start: i64, stop: i64,
+    x: f32s, index: i64s, scale: f32s, step: i64, smoothing: f32, peak: f32s, rest: f32s,
+    out: f32s, n: i64, inner: i64, blocks: i64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
+    top = local(f32, LANES)
     whole = local(f32, LANES)
     slope = local(f32, LANES)
     each = local(f32, LANES)
@@ -118,15 +124,16 @@ def cross_entropy_gradient_columns(
         base = (b // blocks) * inner + first
         lanes = min(LANES, inner - first)
         for j in range(lanes):
-            whole[j] = lse[base + j]
+            top[j] = peak[base + j]
+            whole[j] = rest[base + j]
             slope[j] = scale[(base + j) * step]
             each[j] = smoothing / f32(n) * slope[j]
         for k in range(n):
             row = at(x, place + k * inner)
             y = at(out, place + k * inner)
             for j in range(lanes):
-                y[j] = exp_bounded(row[j] - whole[j]) * slope[j] - each[j]
+                y[j] = exp_bounded(row[j] - top[j] - whole[j]) * slope[j] - each[j]
         for j in range(lanes):
             p = place + index[base + j] * inner + j
-            y1 = exp_bounded(x[p] - whole[j]) - (1.0 - smoothing)
+            y1 = exp_bounded(x[p] - top[j] - whole[j]) - (1.0 - smoothing)
             out[p] = y1 * slope[j] - each[j]

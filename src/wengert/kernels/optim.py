@@ -176,7 +176,7 @@ def rprop(
     grown = where(agreement > 0, size * more, where(agreement < 0, size * less, size))
     size[...] = minimum(maximum(grown, least), most)
     previous[...] = where(agreement < 0, 0.0, g)
-    p -= where(previous > 0, size, where(previous < 0, -size, previous))
+    p -= where(previous > 0, size, where(previous < 0, -size, 0.0))
 
 
 @formula

@@ -10,14 +10,13 @@ import numpy as np
 from wengert import _dtypes
 from wengert.kernels import scan_native as native
 from wengert.kernels._jit import LARGE, Kernel
-from wengert.kernels.axes import axis_of, length_of
+from wengert.kernels.axes import axis_of
 from wengert.kernels.chunks import plain, real_for, rows_of
 from wengert.kernels.precision import widened
 from wengert.kernels.reduction import ACCUMULATOR
 
-# Float32 loses a digit for every factor of ten in length: long sums are taken in float64.
-_LONG_SUMS = ACCUMULATOR | {np.dtype(np.float32): np.dtype(np.float64)}
-_LONG = 256
+# As in PyTorch: what is lost or beyond the range on the way may come back.
+_WIDE = ACCUMULATOR | {np.dtype(np.float32): np.dtype(np.float64)}
 
 
 def _run(array: np.ndarray) -> str | None:
@@ -52,8 +51,7 @@ def running(ufunc: np.ufunc, array: np.ndarray, dim: int, reverse: bool = False)
     axis = axis_of(dim, array.ndim)
     if (run := _run(array)) is not None:
         return _scanned(run, array, axis, ufunc is np.multiply, reverse)
-    long = ufunc is np.add and length_of(array.shape, axis) > _LONG
-    wide = (_LONG_SUMS if long else ACCUMULATOR).get(array.dtype, array.dtype)
+    wide = _WIDE.get(array.dtype, array.dtype)
     to = array.dtype if array.dtype in _dtypes.inexact else wide
     if array.ndim == 0:
         return array.astype(to)
@@ -78,7 +76,7 @@ def running_logsumexp(array: np.ndarray, dim: int) -> np.ndarray:
     axis = axis_of(dim, array.ndim)
     if array.ndim == 0:
         return array.copy()
-    wide = _LONG_SUMS.get(array.dtype, array.dtype)
+    wide = _WIDE.get(array.dtype, array.dtype)
     if array.dtype.kind != "c":
         return np.logaddexp.accumulate(array.astype(wide), axis=axis).astype(array.dtype)
     out = np.moveaxis(array.astype(np.complex128), axis, 0)

@@ -31,15 +31,42 @@ def bessel(kind: str, order: int, x: np.ndarray) -> np.ndarray:
     name = _FIRST_ORDERS.get((kind, order))
     if name is not None:
         return by_scipy(name, x)
-    return by_scipy(_ANY_ORDER[kind], np.full((), float(order)), x).astype(x.dtype, copy=False)
+    values = by_scipy(_ANY_ORDER[kind], np.full((), float(order)), x).astype(x.dtype, copy=False)
+    lost = np.isnan(values) & ~np.isnan(x)
+    if lost.any() and kind in ("i", "ie", "ke"):
+        values = np.asarray(values)
+        values[lost] = _limit(kind, order, x[lost])
+    return values
+
+
+def _limit(kind: str, order: int, x: np.ndarray) -> np.ndarray:
+    """What a modified Bessel function of an order above 1 goes to, where SciPy gives up."""
+    size = np.abs(x)
+    if kind == "i":
+        far = np.where(size < 1, 0.0, np.inf)
+    else:
+        far = 1 / np.sqrt((2 / np.pi if kind == "ke" else 2 * np.pi) * size.astype(np.float64))
+    return far * np.sign(x) ** order
 
 
 def airy(x: np.ndarray, derivative: bool) -> np.ndarray:
     """Airy's function Ai, or its derivative."""
     from scipy import special
 
-    values = special.airy(astype(x, np.float64))
-    return values[int(derivative)].astype(x.dtype, copy=False)
+    wide = astype(x, np.float64)
+    values = np.asarray(special.airy(wide)[int(derivative)])
+    far = np.abs(wide) > 1e6  # SciPy gives up
+    if far.any():
+        values[far] = _far_airy(wide[far], derivative)
+    return values.astype(x.dtype, copy=False)
+
+
+def _far_airy(x: np.ndarray, derivative: bool) -> np.ndarray:
+    """The leading term of the asymptotic series (Abramowitz and Stegun, 10.4.59 to 10.4.62)."""
+    size = np.abs(x)
+    phase = size**1.5 * (2 / 3) + np.pi / 4
+    wave = -np.cos(phase) * size**0.25 if derivative else np.sin(phase) / size**0.25
+    return np.where(x > 0, 0.0, wave / np.sqrt(np.pi))
 
 
 def polynomial(

@@ -201,6 +201,7 @@ def lgamma64(x: Array) -> Array:
         y = flat[low]
         sine = np.abs(np.sin(math.pi * (y - np.round(y))))
         reflected = math.log(math.pi) - np.log(sine) - _lgamma_positive(1.0 - y)
+        reflected[sine == 0] = np.inf
         # Near zero the reflection cancels: log gamma(y) = log gamma(1 + y) - log y.
         small = np.abs(y) < 0.5
         shifted = _lgamma_positive(1.0 + np.where(small, y, 0.0)) - np.log(np.abs(y))
@@ -251,20 +252,39 @@ def _hurwitz_zeta(s: int, x: Array) -> Array:
 def polygamma64(n: int, x: Array) -> Array:
     """The n-th derivative of digamma, n >= 1, in float64.
 
-    Left of 1/2 the recurrence moves the argument up; poles are infinite.
+    Left of 1/2 the recurrence moves the argument up, or reflection does (6.4.7); poles are
+    infinite.
     """
-    s = n + 1
-    flat = x.ravel()
+    s, flat = n + 1, x.ravel()
+    sign = (-1.0) ** s * math.factorial(n)
     steps = np.clip(np.ceil(0.5 - flat), 0.0, _MOST_STEPS)
-    total = _hurwitz_zeta(s, np.where(flat + steps < 0.5, np.nan, flat + steps))
+    far = flat + steps < 0.5
+    total = _hurwitz_zeta(s, np.where(far, 1.0 - flat, flat + steps))
     for k in range(int(np.nanmax(steps, initial=0.0))):
-        total += np.where(k < steps, (flat + k) ** -s, 0.0)
-    total[(flat <= 0) & (flat == np.floor(flat)) & np.isfinite(flat)] = np.inf
-    return (-1.0) ** s * math.factorial(n) * total.reshape(x.shape)
+        total += np.where((k < steps) & ~far, (flat + k) ** -s, 0.0)
+    total *= sign
+    if far.any():
+        total[far] = (-1.0) ** n * total[far]
+        pole = far & (flat == np.floor(flat))
+        total[pole] = sign * np.inf
+        far &= ~pole
+        total[far] -= _cotangent_derivative(n, flat[far] - np.round(flat[far]))
+        if n == 1:  # above 1 the function has infinity for a limit beside the poles, as in PyTorch
+            total[flat == -np.inf] = np.nan
+    return total.reshape(x.shape)
 
 
-# Beyond this many unit steps from the positive axis polygamma is NaN, rather than slow.
-_MOST_STEPS = 10_000.0
+def _cotangent_derivative(n: int, x: Array) -> Array:
+    """The n-th derivative of ``pi cot(pi x)``, a polynomial of the cotangent."""
+    polynomial = np.polynomial.Polynomial([0.0, 1.0])
+    for _ in range(n):
+        polynomial = -polynomial.deriv() * np.polynomial.Polynomial([1.0, 0.0, 1.0])
+    value: Array = math.pi ** (n + 1) * polynomial(1.0 / np.tan(math.pi * x))
+    return value
+
+
+# Beyond this many unit steps from the positive axis reflection is quicker.
+_MOST_STEPS = 30.0
 
 erfc, erfinv = in_float64(erfc64), in_float64(erfinv64)
 lgamma, digamma = in_float64(lgamma64), in_float64(digamma64)

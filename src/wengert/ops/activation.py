@@ -54,8 +54,8 @@ def _gelu(
     else:
         out = np.tanh((x + x * x * x * _TANH_CUBE) * _TANH_SCALE)
     out += 1
-    out *= x
     out *= 0.5
+    out *= x
     return out
 
 

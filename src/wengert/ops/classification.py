@@ -363,6 +363,17 @@ def _smoothed(
     return sharp * (1 - smoothing) + smooth * (smoothing / shape[axis])
 
 
+def _rows(name: str, input: Tensor) -> Tensor:
+    """Scores as a row for each sample."""
+    scores = input.reshape(1, -1) if input.ndim < 2 else input
+    if scores.ndim > 2 or not scores.shape[1]:
+        raise RuntimeError(
+            f"{name}: expected a non-empty vector or matrix with optional 0-dim batch size, but"
+            f" got: {list(input.shape)}"
+        )
+    return scores
+
+
 def multi_margin_loss(
     input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
     size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
@@ -381,9 +392,9 @@ def multi_margin_loss(
     check_reduction(reduction)
     if p not in (1, 2):
         raise ValueError(f"only p == 1 and p == 2 supported, got {p}")
-    scores = input if input.ndim == 2 else input.unsqueeze(0)
+    scores = _rows("multi_margin_loss", input)
     index = target.reshape(-1)
-    if len(index) != scores.shape[0]:
+    if target.ndim > 1 or len(index) != scores.shape[0]:
         raise RuntimeError(
             "multi_margin_loss: target tensor should be 1-D with size equal to the number of input"
             f" samples. Expected target size [{scores.shape[0]}], but got {list(target.shape)}."
@@ -398,7 +409,7 @@ def multi_margin_loss(
         others = others * index_select(weight.detach(), 0, index).unsqueeze(1)
     short = (scores - scores.gather(1, at) + margin).relu()
     loss = ((short if p == 1 else short * short) * others).sum(1) / classes
-    return reduced(loss if input.ndim == 2 else loss.squeeze(0), reduction)
+    return reduced(loss.reshape(target.shape), reduction)
 
 
 def multilabel_margin_loss(
@@ -419,11 +430,12 @@ def multilabel_margin_loss(
     require_tensor("multilabel_margin_loss", "input", input)
     require_tensor("multilabel_margin_loss", "target", target, 2)
     check_reduction(reduction)
-    if target.shape != input.shape or input.ndim not in (1, 2):
+    scores = _rows("multilabel_margin_loss", input)
+    alone = input.ndim < 2 and target.ndim < 2 and target.numel() == input.numel()
+    if target.shape != input.shape and not alone:
         raise RuntimeError(
             f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}"
         )
-    scores = input if input.ndim == 2 else input.unsqueeze(0)
     classes = scores.shape[1]
     labels, known = target.reshape(scores.shape), memory_of(target)
     if known.size and not -1 <= known.min() <= known.max() < classes:

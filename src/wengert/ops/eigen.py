@@ -44,7 +44,8 @@ def _eigh_vjp(g: Value, out: Value, A_shape: tuple[int, ...]) -> Value:
     values, V = parts(out, (n,), (n, n))
     g_values, g_vectors = parts(g, (n,), (n, n))
     inner = without_diagonal(matmul(mH(V), g_vectors) / differences(real(values)))
-    return times(V, inner + diag_embed(real(g_values)), mH(V))
+    # Only the Hermitian part counts for matrices that are: as in PyTorch, there is no other.
+    return times(V, (inner + mH(inner)) * 0.5 + diag_embed(real(g_values)), mH(V))
 
 
 @primitive(A=_eigh_vjp, batch=leading, label="LinalgEighBackward0", name="linalg.eigh")

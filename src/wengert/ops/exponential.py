@@ -93,6 +93,10 @@ def log1p(input: Value) -> Value:
 
 @in_float32
 def _sigmoid(x: np.ndarray) -> np.ndarray:
+    if x.dtype.kind == "c":
+        left = x.real < 0
+        small = np.exp(np.where(left, x, -x))  # infinite complex numbers have no right quotients
+        return np.where(left, small, 1) / (1 + small)
     # Where exp(-x) overflows, 1 / inf is the right answer.
     out = np.exp(np.negative(x))
     out += 1
@@ -142,8 +146,8 @@ def _logit_slope(g: Value, input: Value, eps: float | None) -> Value:
 
 
 @elementwise(
-    input=lambda g, input, out: g * conj(exp(input - out)),
-    other=lambda g, other, out: g * conj(exp(other - out)),
+    input=lambda g, input, other: g * conj(sigmoid(input - other)),
+    other=lambda g, input, other: g * conj(sigmoid(other - input)),
     tensors=("input", "other"),
 )
 def logaddexp(input: Value, other: Value) -> Value:
@@ -158,8 +162,8 @@ def logaddexp(input: Value, other: Value) -> Value:
 
 
 @elementwise(
-    input=lambda g, input, out: g * exp2(input - out),
-    other=lambda g, other, out: g * exp2(other - out),
+    input=lambda g, input, other: g * sigmoid((input - other) * _LN2),
+    other=lambda g, input, other: g * sigmoid((other - input) * _LN2),
 )
 def logaddexp2(input: Value, other: Value) -> Value:
     """``log2(2**input + 2**other)``, without overflow on the way.

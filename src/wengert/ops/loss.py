@@ -249,9 +249,9 @@ def binary_cross_entropy(
     layout=("target",),
 )
 def _logits_loss(input: Value, target: Value) -> Value:
-    # log(1 + exp(-|x|)) + max(x, 0) - x t
+    # (1 - t) x - log(sigmoid(x))
     loss = np.log1p(np.exp(-np.abs(input)))
-    return loss + np.maximum(input, 0) - input * target
+    return (1 - target) * input + np.maximum(-input, 0) + loss
 
 
 def binary_cross_entropy_with_logits(
@@ -522,8 +522,7 @@ def gaussian_nll_loss(
             raise ValueError(f"var is of incorrect size: {var.shape} for input {input.shape}")
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not valid")
-    given = var.detach()
-    var = var + (given.clamp_min(eps) - given)
+    var = var + (eps - var.detach()).clamp_min(0)  # beside the graph: gradients pass
     loss = 0.5 * (var.log() + (input - target) ** 2 / var)
     return reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
 

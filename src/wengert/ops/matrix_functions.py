@@ -22,7 +22,7 @@ from wengert.ops.joining import cat
 from wengert.ops.matmul import matmul
 from wengert.ops.reduction import norm as p_norm
 from wengert.ops.reduction import ones_like, sum
-from wengert.ops.selection import where
+from wengert.ops.selection import keep, where
 from wengert.ops.shape import clone, contiguous, dtype_of, movedim, unsqueeze
 from wengert.ops.solving import inverse
 
@@ -249,9 +249,9 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim}")
     axis = axis_of(dim, input.ndim)
     others = tuple(d for d in range(input.ndim) if d != axis)
-    norms = p_norm(input, p, others, True)
-    factor = where(norms > maxnorm, maxnorm / (norms + 1e-7), ones_like(norms))
-    return contiguous(input * factor)
+    large = p_norm(input.detach(), p, others, True) > maxnorm
+    norms = p_norm(keep(input, large), p, others, True)  # others have no part in the derivative
+    return contiguous(input * where(large, maxnorm / (norms + 1e-7), ones_like(norms)))
 
 
 __all__ = ["chain_matmul", "matrix_exp", "matrix_power", "renorm"]

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wengert import kernels
-from wengert._core import Tensor
+from wengert._core import Tensor, memory_of
 from wengert.kernels.layout import as_images
 from wengert.ops._batching import leading
 from wengert.ops._declare import Value, primitive
 from wengert.ops._variadic import require_tensor
 from wengert.ops.interpolate import resample
+from wengert.ops.selection import number_of
 from wengert.ops.shape import contiguous
 
 if TYPE_CHECKING:
@@ -76,7 +77,9 @@ def pad(
     if mode == "constant" and not any(pads):
         return input.clone()
     if mode == "constant":
-        return _constant_pad(input, pads, 0.0 if value is None else value)
+        filler = 0.0 if value is None else value * 1.0  # PyTorch has it as a float
+        number = number_of(memory_of(input).dtype, filler, "pad")
+        return _constant_pad(input, pads, number)
     taps = []
     for i in range(0, len(pads), 2):
         axis = input._array.ndim - 1 - i // 2

@@ -15,7 +15,7 @@ from wengert.kernels.precision import in_float32
 from wengert.ops._checks import require_kind
 from wengert.ops._declare import Value, elementwise
 from wengert.ops.exponential import exp
-from wengert.ops.selection import drop, where
+from wengert.ops.selection import drop, number_of, where
 from wengert.ops.shape import contiguous, reshape
 
 # The constants of SELU (Klambauer et al., 2017).
@@ -46,7 +46,7 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
     input=lambda g, input, min_val, max_val: drop(g, (input <= min_val) | (input >= max_val))
 )
 def _hardtanh(input: Value, min_val: float, max_val: float) -> Value:
-    low, high = input.dtype.type(min_val), input.dtype.type(max_val)
+    low, high = (number_of(input.dtype, x, "hardtanh") for x in (min_val, max_val))
     return np.minimum(np.maximum(input, low), high)
 
 
@@ -154,8 +154,8 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 @elementwise(input=lambda g, input, threshold: drop(g, input <= threshold))
 def _threshold(input: Value, threshold: float, value: float) -> Value:
     require_kind("threshold_cpu", input, "fiu")
-    cast = input.dtype.type
-    return np.where(input <= cast(threshold), cast(value), input)
+    least, instead = (number_of(input.dtype, x, "threshold") for x in (threshold, value))
+    return np.where(input <= least, instead, input)
 
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:

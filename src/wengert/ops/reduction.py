@@ -25,6 +25,7 @@ from wengert.ops._reducing import dims_of_batch, over, over_one, whole_shape
 from wengert.ops._variadic import require_tensor
 from wengert.ops.casting import convert
 from wengert.ops.complexes import conj, real
+from wengert.ops.rounding import sign
 from wengert.ops.scan import exclusive_prod, has_zeros
 from wengert.ops.shape import reshape
 
@@ -238,11 +239,6 @@ def prod(
     return convert(_prod(convert(input, dtype, "prod"), dim, keepdim), dtype)
 
 
-@elementwise(np.sign, input=None, name="norm_backward")
-def _sign(input: Value) -> Value:
-    """The sign of each element."""
-
-
 @elementwise(input=lambda g, out: -g * out * out, name="norm_backward")
 def inverse_or_zero(input: Value) -> Value:
     """1/x, and 0 in the place of 1/0: a subgradient at the origin of a norm."""
@@ -261,15 +257,19 @@ def norm_vjp(g: Value, input: Value, out: Value, p: float, dim: Dims, keepdim: b
     g, out = unreduced(g, shape, dim, keepdim), unreduced(out, shape, dim, keepdim)
     if p == 2:
         return input * (g * inverse_or_zero(out))
-    sign = _sign(input)
+    direction = sign(input)
     if p == 1:
-        return g * sign
-    size = input * sign
+        return g * direction
+    size = abs(input)
     if math.isinf(p):
         share = _share(size, out)
-        return g * sign * share / sum_over(share, dim, True)
+        return g * direction * share / sum_over(share, dim, True)
     # |x|^(p-1) / out^(p-1); a zero element gives 0 (p > 1), and is given 0 otherwise.
-    return g * sign * _ratio_power(size * inverse_or_zero(out), p - 1)
+    if 0 < p < 1:
+        return g * direction * _ratio_power(size, p - 1) * _ratio_power(out, 1 - p)
+    from wengert.ops.selection import keep  # it needs reductions
+
+    return g * direction * _ratio_power(keep(size * inverse_or_zero(out), out != 0.0), p - 1)
 
 
 @elementwise(

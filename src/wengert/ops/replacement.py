@@ -30,7 +30,7 @@ from wengert.ops.indexing import (
 from wengert.ops.rounding import or_zeros
 from wengert.ops.scan import cumsum
 from wengert.ops.scatter import scatter_reduce
-from wengert.ops.selection import clamp_min, filling, where
+from wengert.ops.selection import clamp_min, filling, number_of, where
 from wengert.ops.shape import clone, contiguous, in_order_of, reshape
 from wengert.ops.subscript import broadcasts, index_written, value_mismatch
 from wengert.ops.triangle import diagonal
@@ -215,7 +215,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
         raise RuntimeError(
             "index_fill_(): Converting complex Scalar to non-complex type is not supported"
         )
-    return _fill_rows(input, dim, index, value)
+    return _fill_rows(input, dim, index, number_of(array.dtype, value, "index_fill"))
 
 
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from wengert._core import Tensor
+from wengert.kernels import layout
 from wengert.kernels.precision import in_float32
 from wengert.ops._batching import leading
 from wengert.ops._checks import not_implemented, require_kind
@@ -136,7 +137,11 @@ def sign(input: Value) -> Value:
 )
 def _complex_sgn(input: Value) -> Value:
     size = np.asarray(np.abs(input))
-    return input / np.where(size == 0, size.dtype.type(1), size)
+    size[size == 0] = 1
+    out = layout.empty_like(input)
+    np.divide(input.real, size, out=out.real)  # part by part: infinity over infinity is nan there
+    np.divide(input.imag, size, out=out.imag)
+    return out
 
 
 def _across(g: Value, z: Value, sgn: Value) -> Value:

@@ -152,6 +152,11 @@ def _finite(input: Value) -> Value:
     return np.maximum(input, _lowest(input.dtype))
 
 
+def _bounded(out: Value) -> Value:
+    """Infinity replaced by the highest number: after it a running sum does not change."""
+    return -_finite(-out)
+
+
 def _lowest(dtype: np.dtype) -> Value:
     return dtype.type(-3.0e38 if dtype == _dtypes.bfloat16.np else np.finfo(dtype).min)
 
@@ -160,7 +165,8 @@ def _logcumsumexp_vjp(g: Value, input: Value, out: Value, dim: int) -> Value:
     from wengert.ops.exponential import exp  # it needs reductions, which need scans
 
     out = _finite(out)
-    decay = exp(_finite(out - _shifted(out, dim, -1, np.inf)))  # nothing comes after the last
+    steps = _bounded(out)
+    decay = exp(_finite(steps - _shifted(steps, dim, -1, np.inf)))  # nothing comes after the last
     return conj(exp(input - out)) * _recurrence(g, conj(decay), dim, True)
 
 
@@ -168,7 +174,8 @@ def _logcumsumexp_jvp(t: Value, input: Value, out: Value, dim: int) -> Value:
     from wengert.ops.exponential import exp
 
     out = _finite(out)
-    growth = exp(_finite(_shifted(out, dim, 1, -np.inf) - out))
+    steps = _bounded(out)
+    growth = exp(_finite(_shifted(steps, dim, 1, -np.inf) - steps))
     return _recurrence(exp(input - out) * t, growth, dim, False)
 
 

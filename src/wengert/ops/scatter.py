@@ -26,7 +26,7 @@ from wengert.ops.indexing import (
     with_dims,
 )
 from wengert.ops.rounding import no_slope, or_zeros
-from wengert.ops.selection import clamp_min, drop, keep
+from wengert.ops.selection import clamp_min, drop, keep, number_of
 from wengert.ops.shape import reshape
 from wengert.ops.subscript import basic, basic_adjoint
 
@@ -151,7 +151,7 @@ def scatter(
         raise TypeError(
             f"scatter(): argument 'src' (position 4) must be Tensor, not {type(src).__name__}"
         )
-    return _scatter_number(input, dim, index, src)
+    return _scatter_number(input, dim, index, number_of(memory_of(input).dtype, src, "scatter"))
 
 
 def _filled(index: Tensor, value: Any, like: Tensor) -> Any:

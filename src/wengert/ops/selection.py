@@ -192,11 +192,8 @@ def filling(name: str, value: Any, input: Tensor) -> Tensor:
                 f" {value._array.ndim} dimension(s)."
             )
         given = _dtypes.of_numpy[value._array.dtype]
-        if given is not dtype:
-            value = _operands.cast(value, dtype.np)
     elif isinstance(value, Number):
         given = _dtypes.of_number(value)
-        value = wrap(np.asarray(value).astype(dtype.np))
     else:
         raise TypeError(
             f"{name}(): argument 'value' (position 3) must be Number or Tensor, not"
@@ -206,7 +203,9 @@ def filling(name: str, value: Any, input: Tensor) -> Tensor:
         raise RuntimeError(
             f"value cannot be converted to type {dtype} without overflow: it is {given}"
         )
-    return value
+    if not isinstance(value, Tensor):
+        return wrap(_dtypes.scalar_array(value, dtype, name))
+    return value if given is dtype else _operands.cast(value, dtype.np)
 
 
 def _require_real(name: str, *arrays: np.ndarray) -> None:
@@ -278,6 +277,13 @@ def fmin(input: Value, other: Value) -> Value:
     return np.fmin(input, other)
 
 
+def number_of(dtype: np.dtype, value: Any, name: str) -> Any:
+    """An argument of function `name` as an element; RuntimeError if an integer type has none."""
+    if dtype.kind in "iu":
+        return _dtypes.scalar_array(value, _dtypes.of_numpy[dtype], name)[()]
+    return dtype.type(value)
+
+
 @elementwise(
     input=lambda g, input, min, max: keep(g, _inside(input, min, max)),
     label="ClampBackward0",
@@ -287,9 +293,9 @@ def _clamp_numbers(input: Value, min: float | None, max: float | None) -> Value:
     """`clamp` with bounds that do not change the dtype."""
     out = input
     if min is not None:
-        out = np.maximum(out, input.dtype.type(min))
+        out = np.maximum(out, number_of(input.dtype, min, "clamp"))
     if max is not None:
-        out = np.minimum(out, input.dtype.type(max))
+        out = np.minimum(out, number_of(input.dtype, max, "clamp"))
     return out
 
 

@@ -24,8 +24,8 @@ def gradient(
     """Derivatives along dimensions (all of them by default), from neighbouring elements.
 
     Args:
-        spacing: the distance of neighbours; or for each dimension a distance, or the points
-            themselves as a vector.
+        spacing: the distance of neighbours, 1 for None; or for each dimension a distance, or
+            the points themselves as a vector.
         edge_order: how exact the outermost elements are, 1 or 2.
 
     >>> import wengert
@@ -66,7 +66,7 @@ def _dims(input: Tensor, dim: Any) -> list[int]:
 def _steps(input: Tensor, spacing: Any, dims: list[int], every: bool) -> list[Any]:
     """For each dimension the distance of points, or the points."""
     if not isinstance(spacing, list | tuple):
-        return [spacing] * len(dims)
+        return [1 if spacing is None else spacing] * len(dims)
     if len(spacing) != len(dims):
         why = "dim argument was not given" if every else "dim argument was given"
         raise RuntimeError(

@@ -17,6 +17,7 @@ from wengert.ops._declare import Value, primitive
 from wengert.ops._reducing import as_rows, over
 from wengert.ops._results import ValuesIndices
 from wengert.ops._variadic import require_tensor
+from wengert.ops.arithmetic import lerp
 from wengert.ops.comparison import isnan
 from wengert.ops.complexes import complex
 from wengert.ops.extrema import picked, share_of_ties, take_along
@@ -354,9 +355,9 @@ def _quantile(
         for place in (low, high)
     )
     if interpolation == "linear":
-        out = below + (above - below) * (rank - low)
+        out = lerp(below, above, rank - low)
     else:
-        out = below + (above - below) * 0.5 if interpolation == "midpoint" else below
+        out = lerp(below, above, 0.5) if interpolation == "midpoint" else below
     if dim is not None and len(shape) > 1:
         # The levels side by side in memory, as PyTorch has them.
         out = contiguous(out.movedim(axis, -1)).movedim(-1, 0)

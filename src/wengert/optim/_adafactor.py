@@ -129,7 +129,9 @@ def _variance(state: dict[str, Any], g: np.ndarray, weight: float, tiny: float) 
     lerp(row, square.mean(axis=-1, keepdims=True), weight)
     lerp(column, square.mean(axis=-2, keepdims=True), weight)
     estimate: np.ndarray = row * column
-    estimate /= np.maximum(row.mean(axis=-2, keepdims=True), tiny)
+    mean = row.mean(axis=-2, keepdims=True)
+    mean[np.isinf(mean)] = np.nan  # quotients of 0 would become the longest steps there are
+    estimate /= np.maximum(mean, tiny)
     return estimate
 
 

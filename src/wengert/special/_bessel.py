@@ -10,6 +10,8 @@ from wengert.ops._checks import require_kind
 from wengert.ops._declare import Value, elementwise
 from wengert.ops._variadic import require_tensor
 from wengert.ops.bessel import bessel
+from wengert.ops.comparison import isinf
+from wengert.ops.selection import drop
 from wengert.ops.trigonometry import sinc
 
 
@@ -164,7 +166,7 @@ def spherical_bessel_j0(input: Tensor) -> Tensor:
     tensor([1.0000, 0.4546])
     """
     require_tensor("special_spherical_bessel_j0", "input", input)
-    return sinc(input * (1 / math.pi))
+    return drop(sinc(input * (1 / math.pi)), isinf(input))
 
 
 # Airy's equation: the second derivative is x times the function.

@@ -48,6 +48,7 @@ ROWS = [
         grad=False),
     Row("gradient", inputs((4, 3)), dtypes=("float32", "int64")),
     Row("gradient", inputs((4, 3)), {"spacing": 0.5, "edge_order": 2}, "edge"),
+    Row("gradient", inputs((4, 3)), {"spacing": None}, "none"),
     Row("gradient", inputs((4, 2)), {"spacing": [2.0, 0.5]}, "spacings"),
     Row("gradient", inputs((2, 4)), {"dim": -1}, "points", through=at_points),
     Row("gradient", inputs((2, 4)), {"dim": 1, "edge_order": 2}, "points-edge", through=at_points),
