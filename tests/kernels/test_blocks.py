@@ -55,3 +55,27 @@ def test_joining_and_rolling(shape: tuple[int, ...], dtype: str) -> None:
             rolled = blocks.rolled(x, shift, axis)
             np.testing.assert_array_equal(rolled, np.roll(x, shift, axis), strict=True)
             assert not np.shares_memory(rolled, x)
+
+
+@pytest.mark.parametrize("shape", [(300, 100), (100, 300), (3, 7, 50, 90), (1, 40_000), (4, 4)])
+@pytest.mark.parametrize("dtype", ["f4", "u1", "c16"])
+@pytest.mark.parametrize("at_end", [False, True])
+def test_triangles(shape: tuple[int, ...], dtype: str, at_end: bool) -> None:
+    x = copied(np.random.default_rng(0).integers(1, 99, shape).astype(dtype), at_end)
+    for diagonal in (0, 1, -1, 60, -60, 10**12, -(10**12)):
+        for upper, reference in ((True, np.triu), (False, np.tril)):
+            ours = blocks.triangles(x, diagonal, upper)
+            np.testing.assert_array_equal(ours, reference(x, diagonal), strict=True)
+
+
+@needs_llvmlite
+@pytest.mark.parametrize("size", [2047, 2048, 2049, 40_001, 100_000])
+@pytest.mark.parametrize("at_end", [False, True])
+def test_long_rows_are_copied_in_pieces(size: int, at_end: bool) -> None:
+    source = copied(np.random.default_rng(0).integers(0, 99, (40, size)).astype("u1"), at_end)
+    target = guarded(source.shape, "u1", at_end)
+    for k in (0, 1, 5):
+        target[...] = 0
+        blocks.copy(target[:, k:], source[:, : size - k])
+        np.testing.assert_array_equal(target[:, k:], source[:, : size - k])
+        assert not target[:, :k].any()

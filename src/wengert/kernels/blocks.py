@@ -1,7 +1,8 @@
-"""Copies of blocks between large arrays, row by row.
+"""Copies of blocks between large arrays, row by row, and in pieces of long rows.
 
-NumPy copies rows that are not a whole array element by element, which is many times slower than
-`memcpy` where source and target lie a few bytes apart modulo a page.
+NumPy copies rows that are not a whole array element by element. A `memcpy` of more than some
+thousand bytes is left to the processor's own instruction, which is many times slower than a loop
+where source and target lie a few bytes apart modulo a page.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from wengert.kernels._jit.native import native
 
 # Bytes of an array, and of a row, from which a kernel is worth it.
 _LARGE, _LONG = 1 << 15, 1 << 6
+# Bytes of a row that are copied at once.
+_PIECE = 1 << 11
 
 
 @native(
@@ -30,16 +33,61 @@ def move_bytes(target: u8s, source: u8s, size: i64) -> None:
     target[:size] = source[:size]
 
 
+@native(
+    "define internal void @clear_bytes(ptr %q, i64 %n) alwaysinline nounwind {\n"
+    "  call void @llvm.memset.p0.i64(ptr %q, i8 0, i64 %n, i1 false)\n"
+    "  ret void\n}",
+    "void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
+)
+def clear_bytes(target: u8s, size: i64) -> None:
+    """So many zeros."""
+    target[:size] = 0
+
+
 @kernel
 def _rows(
     source: u8s, target: u8s, middle: i64, outer_from: i64, from_: i64, outer_to: i64, to: i64,
-    width: i64, start: i64, stop: i64,
+    width: i64, pieces: i64, piece: i64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
     """Rows of bytes; what comes before them has two dimensions with steps of their own."""
+    for k in range(start, stop):
+        row = k // pieces
+        first = k % pieces * piece
+        p = at(source, row // middle * outer_from + row % middle * from_ + first)
+        q = at(target, row // middle * outer_to + row % middle * to + first)
+        move_bytes(q, p, min(piece, width - first))
+
+
+@kernel
+def _triangles(
+    source: u8s, target: u8s, rows: i64, width: i64, size: i64, diagonal: i64, upper: i64,
+    start: i64, stop: i64,
+) -> None:  # fmt: skip
+    """Rows of matrices: the elements below and on a diagonal, or those above and on it."""
     for row in range(start, stop):
-        p = at(source, row // middle * outer_from + row % middle * from_)
-        q = at(target, row // middle * outer_to + row % middle * to)
-        move_bytes(q, p, width)
+        edge = min(max((row % rows + diagonal + 1 - upper) * size, 0), width)
+        p = at(source, row * width)
+        q = at(target, row * width)
+        if upper == 1:
+            clear_bytes(q, edge)
+            move_bytes(at(q, edge), at(p, edge), width - edge)
+        else:
+            move_bytes(q, p, edge)
+            clear_bytes(at(q, edge), width - edge)
+
+
+def triangles(matrices: np.ndarray, diagonal: int, upper: bool) -> np.ndarray:
+    """`np.triu` if `upper`, otherwise `np.tril`."""
+    if matrices.nbytes < _LARGE or not matrices.flags.c_contiguous or not available():
+        return np.triu(matrices, diagonal) if upper else np.tril(matrices, diagonal)
+    out, (rows, columns), size = np.empty_like(matrices), matrices.shape[-2:], matrices.itemsize
+    diagonal = min(max(diagonal, -rows), columns)  # beyond those nothing changes
+    width = columns * size
+    _triangles.f32(
+        matrices, out, rows, width, size, diagonal, int(upper), prod(matrices.shape[:-1]),
+        max(1, 4 * CHUNK // width),
+    )  # fmt: skip
+    return out
 
 
 def copy(target: np.ndarray, source: np.ndarray) -> None:
@@ -49,7 +97,11 @@ def copy(target: np.ndarray, source: np.ndarray) -> None:
         target[...] = source
         return
     rows, width, numbers = plan
-    _rows.f32(source, target, *numbers, width, rows, max(1, 4 * CHUNK // width))
+    pieces = -(-width // _PIECE)
+    piece = min(width, _PIECE)
+    _rows.f32(
+        source, target, *numbers, width, pieces, piece, rows * pieces, max(1, 4 * CHUNK // piece)
+    )
 
 
 def _plan(target: np.ndarray, source: np.ndarray) -> tuple[int, int, tuple[int, ...]] | None:
@@ -75,8 +127,7 @@ def _plan(target: np.ndarray, source: np.ndarray) -> tuple[int, int, tuple[int, 
 def joined(arrays: Sequence[np.ndarray], axis: int) -> np.ndarray:
     """`np.concatenate`."""
     first = arrays[0]
-    lead = prod(first.shape[:axis])
-    if lead == 1 or sum(a.nbytes for a in arrays) < _LARGE:
+    if sum(a.nbytes for a in arrays) < _LARGE:
         return np.concatenate(arrays, axis)
     if any(a.dtype != first.dtype or not a.flags.c_contiguous for a in arrays):
         return np.concatenate(arrays, axis)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _dtypes
+from wengert import _dtypes, kernels
 from wengert._core import Tensor, wrap
 from wengert.kernels.axes import axis_of
 from wengert.ops._batching import Batch, leading
@@ -136,7 +136,7 @@ def tril(input: Value, diagonal: int = 0) -> Value:
             [3, 4]])
     """
     _check_matrix("tril", input.ndim)
-    return np.tril(input, diagonal)
+    return kernels.blocks.triangles(input, diagonal, upper=False)
 
 
 @multilinear(input=lambda g, diagonal: triu(g, diagonal), batch=_matrices)
@@ -149,7 +149,7 @@ def triu(input: Value, diagonal: int = 0) -> Value:
             [0, 4]])
     """
     _check_matrix("triu", input.ndim)
-    return np.triu(input, diagonal)
+    return kernels.blocks.triangles(input, diagonal, upper=True)
 
 
 def tril_indices(
