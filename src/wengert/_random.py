@@ -336,7 +336,7 @@ class Generator:
     def permutation(self, n: int) -> np.ndarray:
         """The numbers below `n` in random order, int64 (Fisher and Yates's shuffle)."""
         words = (self.random32 if n < (2**32 - 1) // 20 else self.random64)(max(n - 1, 0))
-        words %= np.arange(n, n - len(words), -1, words.dtype)
+        words %= np.arange(n, n - len(words), -1, dtype=words.dtype)
         ahead = words.astype(np.int64)
         order = np.arange(n)
         if n >= _FEW and self.shuffler is not None and self.shuffler(order, ahead):
@@ -359,9 +359,9 @@ def live_state(bits: Any) -> np.ndarray | None:
     None if the memory is not laid out like that.
     """
     memory = (ctypes.c_uint32 * (_WORDS + 1)).from_address(bits.ctypes.state_address)
-    found, state = np.frombuffer(memory, np.uint32), bits.state["state"]
-    same = np.array_equal(found[:_WORDS], state["key"]) and found[_WORDS] == state["pos"]
-    return found if same else None
+    words, state = np.ctypeslib.as_array(memory), bits.state["state"]
+    same = np.array_equal(words[:_WORDS], state["key"]) and words[_WORDS] == state["pos"]
+    return words if same else None
 
 
 def _box_muller(values: np.ndarray) -> None:

@@ -64,10 +64,12 @@ def memory_stats() -> dict[str, int]:
 
     `allocated` is in use now, `peak` was at most, `cached` is kept for later, and may be up to
     `limit`. `hits` counts the arrays that got memory that was kept, `misses` the others.
+    `returned` went back to the system because nobody had needed it for a while: about a second,
+    longer where that turns out to be too short for the program's steps.
 
     >>> import wengert
     >>> sorted(wengert.memory_stats())
-    ['allocated', 'cached', 'hits', 'limit', 'misses', 'peak']
+    ['allocated', 'cached', 'hits', 'limit', 'misses', 'peak', 'returned']
     """
     return buffers.counts()
 

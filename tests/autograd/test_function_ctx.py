@@ -117,6 +117,28 @@ def test_intermediates_are_the_very_tensors_where_nothing_is_recorded() -> None:
     assert buffer.item() == 4.0
 
 
+@pytest.mark.parametrize("saved", [True, False])
+def test_intermediates_are_constants_in_a_graph_that_the_backward_makes_for_itself(
+    saved: bool,
+) -> None:
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x.detach())
+        ctx.point = x.detach()
+        return x**3
+
+    def backward(ctx: Any, g: Any) -> Any:
+        with wengert.enable_grad():
+            point = ctx.saved_tensors[0] if saved else ctx.point
+            assert not point.requires_grad
+            point = point.clone().requires_grad_()
+            (slope,) = grad((point**3).sum(), point)
+        return g * slope
+
+    x = leaf(2.0)
+    function(wengert, forward, backward).apply(x).sum().backward()
+    assert x.grad.item() == 12.0
+
+
 def test_an_output_on_the_context_must_not_be_overwritten() -> None:
     Keeps.rule = staticmethod(lambda ctx, g: g * ctx.y)
     x = leaf(0.5)

@@ -74,6 +74,19 @@ def test_one_root_twice() -> None:
     assert "joined by" not in text
 
 
+def test_one_root_twice_in_a_line() -> None:
+    x = wengert.ones(2, requires_grad=True)
+
+    def program() -> None:
+        loss = x.exp().sum()
+        loss.backward(), loss.backward()
+
+    text = error_of(program)
+    assert "loss was already differentiated at line 2  loss.backward(), loss.back" in text
+    assert "1. compute it again before this call (line 1  loss = x.exp().sum())" in text
+    assert "turn of the loop" not in text
+
+
 def test_a_loss_that_is_computed_before_the_loop() -> None:
     x = wengert.ones(2, requires_grad=True)
 

@@ -17,10 +17,9 @@ from hypothesis import strategies as st
 
 import wengert
 from wengert import nn
-from wengert._core import Leaf, Node, memory_of
+from wengert._core import Leaf, Node, below, memory_of
 from wengert._storage import owner
 from wengert.autograd._engine import running
-from wengert.autograd._living import below
 from wengert.autograd.graph import saved_tensors_hooks
 from wengert.graph import GraphReport, Recorder, Timeline, describe, held_by, live, profile, why
 from wengert.graph._describe import _arrays

@@ -9,7 +9,7 @@ import pytest
 
 import wengert
 from wengert import nn
-from wengert.autograd._living import below
+from wengert._core import below
 from wengert.graph import Flops, describe
 from wengert.graph._flops import _MOVING, _PRODUCTS, _SUMMING, flops_of, summed
 from wengert.ops._declare import REGISTRY

@@ -7,6 +7,7 @@ import queue
 import subprocess
 import sys
 import threading
+import time
 import tracemalloc
 from collections.abc import Iterator
 from contextvars import copy_context
@@ -105,6 +106,48 @@ def test_no_more_is_kept_than_the_limit_and_what_was_used_longest_ago_goes_first
     assert wengert.memory_stats()["cached"] == 0
     with pytest.raises(ValueError, match="size=-1"):
         wengert.set_memory_limit(-1)
+
+
+# In a process of its own, where so little has no thread look in between.
+_LOOKS = """
+import numpy as np
+from wengert.kernels import _jit, buffers
+_jit.available()
+size = (1 << 20) + 4096
+
+def use(n):
+    arrays = [np.empty(1 << 20, np.uint8) for _ in range(n)]
+
+def look():
+    buffers.look()
+    counts = buffers.counts()
+    print(counts["cached"] // size, counts["returned"] // size, counts["misses"])
+
+use(5)
+look()  # all five were needed since the beginning
+use(2)
+use(2)
+look()
+use(2)
+look()
+look()
+"""
+
+
+def test_a_look_gives_back_what_nobody_needed_since_the_last_one() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _LOOKS], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split("\n") == ["5 0 5", "2 3 5", "2 3 5", "0 5 5", ""]
+
+
+def test_an_idle_process_gives_back_what_it_kept() -> None:
+    np.empty(1 << 26, np.uint8)
+    assert buffers.counts()["cached"] > 1 << 26
+    until = time.monotonic() + 60
+    while buffers.counts()["cached"] and time.monotonic() < until:
+        time.sleep(0.1)
+    assert buffers.counts()["cached"] == 0
 
 
 def test_nothing_is_lost_over_many_steps() -> None:

@@ -31,7 +31,7 @@ JOINTLY_LINEAR = [
 ]  # fmt: skip
 # Primitives that add up where the samples lie.
 LINEAR_ALMOST_EVERYWHERE = {
-    "_nan_to_zero": "not where an element is NaN",
+    "_nansum": "not where an element is NaN",
     "_finite": "not where an element is infinite",
     "_overwritten": "constant in its first input, and linear in the second",
 }

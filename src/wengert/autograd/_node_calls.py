@@ -48,7 +48,7 @@ def _fitted(node: Node, index: int, g: Tensor, shape: tuple[int, ...]) -> Tensor
 
 def _pulled(node: Node, parts: dict[int, Tensor], recorded: bool) -> tuple[Any, ...]:
     walk = Walk("grad_fn()", True, recorded)
-    walk.order = [node]
+    walk.roots, walk.order = (node,), [node]
     walk.pending = dict.fromkeys([node])
     walk.special = [] if node.state is None else [node]
     walk.check()

@@ -78,7 +78,7 @@ def _releasing(call: Call | None) -> str:
 
 def _retaining(call: Call, earlier: Call) -> str:
     """The remedy that is always there."""
-    at = "in this call" if _line(call) == _line(earlier) else f"at {_line(earlier)}"
+    at = "in this call" if _same_place(call, earlier) else f"at {_line(earlier)}"
     auto = "" if isinstance(earlier, AutoCall) else ', or "auto",'
     return f"keep the graph (and its memory): retain_graph=True{auto} {at}"
 
@@ -88,7 +88,7 @@ def _same_root(root: Node, call: Call, earlier: Call) -> tuple[str, list[str]]:
     name = _variable(root, call.code, call.lasti) or "the same tensor"
     # Its own tensor is no other that "auto" would keep the graph for.
     keep = f"keep the graph (and its memory): retain_graph=True at {_line(earlier)}"
-    if _line(call) != _line(earlier):
+    if not _same_place(call, earlier):
         again = f"compute it again before this call ({_line(root)})"
         return f"{name} was already differentiated at {_line(earlier)}.", [again, keep]
     keep = "keep the graph (and its memory): retain_graph=True in this call"
@@ -106,8 +106,8 @@ def _shared_value(
     consumer = next(n for n in order if node in n.edges)
     name = _variable(node, consumer.code, consumer.lasti)
     joined = ("joined by", made(consumer))
-    if _line(earlier) == _line(call):
-        anew = any(n is not node and _same_line(n, node) for n in order)
+    if _same_place(call, earlier):
+        anew = any(n is not node and _same_place(n, node) for n in order)
         cause, remedies = _in_a_loop(name, node, consumer, anew)
         users = [joined]
     else:
@@ -123,7 +123,8 @@ def _shared_value(
     return cause, [*remedies, _retaining(call, earlier)], users
 
 
-def _same_line(a: Node, b: Node) -> bool:
+def _same_place(a: Call | Node, b: Call | Node) -> bool:
+    """Whether both come from one call in the program's text, of which a line may have several."""
     return a.code is b.code and a.lasti == b.lasti
 
 

@@ -81,6 +81,7 @@ def _built() -> tuple[dict[str, Callable[..., Any]], Callable[[], None]]:
         "trim": function("trim", word),
         "counts": function("counts", pointer),
         "reset_peak": function("reset_peak"),
+        "look": function("look"),
         "forked": function("forked"),
     }
     return functions, compiler.function("enter", address("memory_enter"), compiler.NOARGS)
@@ -100,6 +101,12 @@ def reset_peak() -> None:
     """Have the peak start again from what is allocated now."""
     if _Pool.functions is not None:
         _Pool.functions["reset_peak"]()
+
+
+def look() -> None:
+    """Give memory back that has been kept since the last look, or the beginning, for nobody."""
+    if _Pool.functions is not None:
+        _Pool.functions["look"]()
 
 
 def trim(size: int) -> None:

@@ -94,10 +94,9 @@ def pullback(g: Array, x1: Array, x2: Array, out: Array, p: float) -> Array:
     found = np.zeros(a.shape, a.dtype)
     run = _run(a, b, p)
     if run is None:
-        for ours, theirs, target, *more in _blocks(a, b, found, cotangent, far):
-            target[...] = _part(
-                _differences(ours, theirs), *(v[..., None] for v in more), p
-            ).sum(-2)  # fmt: skip
+        for ours, theirs, target, weight, distance in _blocks(a, b, found, cotangent, far):
+            difference = _differences(ours, theirs)
+            target[...] = _part(difference, weight[..., None], distance[..., None], p).sum(-2)
         return found.astype(x1.dtype, copy=False)
     a, turned, sizes, calls = _arguments(a, b)
     cotangent, far = plain(cotangent), plain(far)

@@ -156,17 +156,18 @@ def _max_unpool(
 ) -> Tensor:  # fmt: skip
     stride = kernel_size if stride is None else stride
     named = (("kernel_size", kernel_size), ("stride", stride), ("padding", padding))
-    given = [
-        (value,) * n if type(value) in (int, bool) else typed_ints(name, what, value)
+    kernel, strides, padded = (
+        (value,) * n if isinstance(value, int) else typed_ints(name, what, value)
         for what, value in named
-    ]
-    out = _unpooled_size(n, input.shape[input.ndim - n :], *given, output_size)
+    )
+    size = input.shape[input.ndim - n :]
+    out = _unpooled_size(n, size, kernel, strides, padded, output_size)
     space_of(name, input, n)
     if n == 3:  # whose stride and padding PyTorch reads once more
         for what, value in named[1:]:
             ints_of(name, what, value, n)
-        if min(given[1]) < 1:
-            raise RuntimeError(f"strides should be greater than zero, but got stride: {given[1]}")
+        if min(strides) < 1:
+            raise RuntimeError(f"strides should be greater than zero, but got stride: {strides}")
     index = indices._array
     if index.dtype != np.int64:
         kind = of_numpy[index.dtype].short

@@ -26,9 +26,9 @@ def _refused(name: str) -> Any:
 )
 def standard_gamma_grad(input: Value, output: Value) -> Value:
     """How samples `output` of the gamma distributions of shapes `input` move with the shapes."""
-    wide = (v.astype(np.float64) for v in (input, output))
-    quantiles = kernels.quantiles
-    slope = quantiles.gamma_quantile_slope(*wide, quantiles.rule_for(output.dtype))
+    rule = kernels.quantiles.rule_for(output.dtype)
+    shape, sample = (v.astype(np.float64) for v in (input, output))
+    slope = kernels.quantiles.gamma_quantile_slope(shape, sample, rule)
     return slope.astype(output.dtype)
 
 
@@ -40,9 +40,10 @@ def standard_gamma_grad(input: Value, output: Value) -> Value:
 )
 def dirichlet_grad(x: Value, alpha: Value, total: Value) -> Value:
     """How components `x` of a Dirichlet sample move with their concentrations, over 1 - x."""
-    wide = (v.astype(np.float64) for v in (x, alpha, total))
-    quantiles = kernels.quantiles
-    return quantiles.dirichlet_quantile_slope(*wide, quantiles.rule_for(x.dtype)).astype(x.dtype)
+    rule = kernels.quantiles.rule_for(x.dtype)
+    sample, first, sum_of_all = (v.astype(np.float64) for v in (x, alpha, total))
+    slope = kernels.quantiles.dirichlet_quantile_slope(sample, first, sum_of_all, rule)
+    return slope.astype(x.dtype)
 
 
 @primitive(

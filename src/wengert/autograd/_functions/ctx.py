@@ -56,13 +56,14 @@ class FunctionCtx:
 
     # Of our own, so that the instance's dictionary holds what the user put there and no more.
     __slots__ = (
-        "__dict__", "__weakref__", "_constant", "_dirty", "_function", "_kept", "_node", "_shown",
-        "_to_forward", "_to_save", "materialize_grads", "needs_input_grad",
+        "__dict__", "__weakref__", "_constant", "_dirty", "_function", "_kept", "_node",
+        "_recording", "_shown", "_to_forward", "_to_save", "materialize_grads", "needs_input_grad",
     )  # fmt: skip
 
     _function: Any
     _node: weakref.ref[FunctionNode] | None
     _kept: dict[str, tuple[list[Any], Spec]] | None  # attributes that stand for tensors
+    _recording: bool  # whether the backward that runs, or ran last, is to be differentiated
     _shown: tuple[Tensor | None, ...] | None  # what `saved_tensors` is where there is no node
     _to_save: tuple[Tensor | None, ...]
     _to_forward: tuple[Tensor | None, ...]
@@ -73,7 +74,7 @@ class FunctionCtx:
 
     def __init__(self, needs_input_grad: tuple[bool, ...] = (), function: Any = None) -> None:
         self.needs_input_grad = needs_input_grad
-        self.materialize_grads = True
+        self.materialize_grads = self._recording = True
         self._function = function
         self._node = self._kept = self._shown = None
         self._to_save = self._to_forward = self._dirty = self._constant = ()
@@ -171,7 +172,7 @@ class FunctionCtx:
             return self._recorded().present(value.index)
         if type(value) is not Inner:
             return value
-        if mode.site is None:
+        if mode.site is None or not self._recording:
             return value.tensor
         return wrap(value.tensor._array, self._recorded().refused())
 

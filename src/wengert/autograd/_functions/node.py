@@ -210,12 +210,19 @@ class FunctionNode(Node):
         if type(place) is not int:
             return shown(array, place)
         if place == INNER:
-            return wrap(array, None if mode.site is None else self.refused())
+            return wrap(array, self.refused() if self._differentiated() else None)
         if len(self.shapes) == 1:
             return wrap(array, self)
         own = None if self.parts is None else self.parts.get(place)
         node = None if own is None else own()  # what the output's gradient is asked for by
         return wrap(array, node or output_of(self.part, self, place, array.shape))
+
+    def _differentiated(self) -> bool:
+        """Whether a derivative of what is computed now would reach this node.
+
+        A backward that turns grad mode on where nothing records it has a graph of its own.
+        """
+        return mode.site is not None and (self.ctx is None or self.ctx._recording)
 
     def connected(self, t: Any, args: tuple[Any, ...]) -> Any:
         """A tensor that `forward` left, with its place in the graph."""
@@ -253,6 +260,8 @@ class FunctionNode(Node):
         if not self.inside:  # else the levels further out record, or do not
             kept = recorded or (traced and any(map(_has_history, cotangents)))
             mode.site = mode.where if kept else None
+            if ctx is not None:
+                ctx._recording = kept
         try:
             answer = rule_of(function)(ctx, *cotangents)
         finally:

@@ -200,6 +200,7 @@ def _object(name: str, text: Callable[[], str]) -> bytes:
         return found
     machine, _ = _toolchain()
     module = llvm.parse_assembly(text())
+    module.verify()
     module.triple, module.data_layout = machine.triple, str(machine.target_data)
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization = options.slp_vectorization = True

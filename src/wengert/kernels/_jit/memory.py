@@ -3,7 +3,8 @@
 Memory fresh from the system costs a page fault for every 4 KiB, which is more than most
 kernels do with as much. Blocks of 64 KiB and more are kept when they are freed, in lists by
 size, four sizes to a power of two, and given out again. All kept blocks together take up no
-more than a limit; beyond it, sizes that nobody has asked for longest go back to the system.
+more than a limit; beyond it, sizes that nobody has asked for longest go back to the system. So do
+blocks that nobody has needed for a while (see `memory_watch`).
 
 The functions have the form of NumPy's allocators (NEP 49), and hand smaller sizes on to the
 one that NumPy had. They may be called from any thread. A block is preceded by a header of 64
@@ -15,17 +16,19 @@ from __future__ import annotations
 
 import mmap
 
+from wengert.kernels._jit.memory_watch import WATCHED, watch_text
+
 # Bytes from which blocks are ours, and from which huge pages are asked for.
 LARGE = 1 << 16
 _HUGE = 1 << 22
 
 # What `memory_counts` writes, in this order.
-COUNTS = ("limit", "allocated", "cached", "peak", "hits", "misses")
+COUNTS = ("limit", "allocated", "cached", "peak", "hits", "misses", "returned")
 # Where the functions are in a PyDataMem_Handler of NumPy.
 FUNCTIONS = 128
 
 _TEXT = """\
-%Counts = type {i64, i64, i64, i64, i64, i64}
+%Counts = type {i64, i64, i64, i64, i64, i64, i64}
 %Functions = type {ptr, ptr, ptr, ptr, ptr}
 %Handler = type {[127 x i8], i8, %Functions}
 
@@ -63,6 +66,9 @@ define void @memory_start(ptr %functions) {
 define void @memory_forked() {
   call i32 @pthread_mutex_init(ptr @mutex, ptr null)
   call void @llvm.memset.p0.i64(ptr @lists, i8 0, i64 1536, i1 false)
+  call void @llvm.memset.p0.i64(ptr @lengths, i8 0, i64 1536, i1 false)
+  call void @llvm.memset.p0.i64(ptr @shortest, i8 0, i64 1536, i1 false)
+  store i1 false, ptr @watching
   %cached = getelementptr %Counts, ptr @counts, i64 0, i32 2
   store i64 0, ptr %cached
   ret void
@@ -128,17 +134,35 @@ remove:
   %none = icmp eq ptr %block, null
   br i1 %none, label %done, label %unlink
 unlink:
-  %next = load ptr, ptr %block
-  store ptr %next, ptr %from
-  %size = call i64 @size_of(ptr %block)
-  %less = sub i64 %cached, %size
-  store i64 %less, ptr %place
+  %size = call i64 @unlink(i64 %better)
   call i32 @pthread_mutex_unlock(ptr @mutex)
   call i32 @munmap(ptr %block, i64 %size)
   br label %again
 done:
   call i32 @pthread_mutex_unlock(ptr @mutex)
   ret void
+}
+
+; Under the lock: take the first block off a list that has one. Its size is the result.
+define internal i64 @unlink(i64 %class) {
+  %list = getelementptr ptr, ptr @lists, i64 %class
+  %block = load ptr, ptr %list
+  %next = load ptr, ptr %block
+  store ptr %next, ptr %list
+  %size = call i64 @size_of(ptr %block)
+  %kept = getelementptr %Counts, ptr @counts, i64 0, i32 2
+  %cached = load i64, ptr %kept
+  %less = sub i64 %cached, %size
+  store i64 %less, ptr %kept
+  %place = getelementptr i64, ptr @lengths, i64 %class
+  %length = load i64, ptr %place
+  %shorter = sub i64 %length, 1
+  store i64 %shorter, ptr %place
+  %low = getelementptr i64, ptr @shortest, i64 %class
+  %before = load i64, ptr %low
+  %now = call i64 @llvm.umin.i64(i64 %before, i64 %shorter)
+  store i64 %now, ptr %low
+  ret i64 %size
 }
 
 ; The header of a block: the next one of its list, its list, its capacity; at its end the mark.
@@ -200,12 +224,7 @@ entry:
   %miss = icmp eq ptr %first, null
   br i1 %miss, label %fresh, label %reuse
 reuse:
-  %next = load ptr, ptr %first
-  store ptr %next, ptr %list
-  %kept = getelementptr %Counts, ptr @counts, i64 0, i32 2
-  %cached = load i64, ptr %kept
-  %rest = sub i64 %cached, %total
-  store i64 %rest, ptr %kept
+  call i64 @unlink(i64 %class)
   call void @count(i64 %capacity, i32 4)
   call i32 @pthread_mutex_unlock(ptr @mutex)
   %used = getelementptr i8, ptr %first, i64 64
@@ -238,10 +257,20 @@ fill:
   store i64 %mark, ptr %place7
   call i32 @pthread_mutex_lock(ptr @mutex)
   call void @count(i64 %capacity, i32 5)
+  %lost = getelementptr i64, ptr @gone, i64 %class
+  %given = load i64, ptr %lost
+  %again = icmp ne i64 %given, 0
+  br i1 %again, label %miss_again, label %counted
+miss_again:
+  %fewer = sub i64 %given, 1
+  store i64 %fewer, ptr %lost
+  store i1 true, ptr @missed
+  br label %counted
+counted:
   call i32 @pthread_mutex_unlock(ptr @mutex)
   br label %done
 done:
-  %data = phi ptr [%used, %reuse], [%used, %clear], [%new, %fill]
+  %data = phi ptr [%used, %reuse], [%used, %clear], [%new, %counted]
   ret ptr %data
 }
 
@@ -294,7 +323,20 @@ keep:
   %cached = load i64, ptr %kept
   %more = add i64 %cached, %total
   store i64 %more, ptr %kept
+  %place = getelementptr i64, ptr @lengths, i64 %class
+  %length = load i64, ptr %place
+  %longer = add i64 %length, 1
+  store i64 %longer, ptr %place
+  %watched = load i1, ptr @watching
   call i32 @pthread_mutex_unlock(ptr @mutex)
+  %much = icmp ugt i64 %more, WATCHED
+  %alone = xor i1 %watched, true
+  %begin = and i1 %much, %alone
+  br i1 %begin, label %watch, label %compare
+watch:
+  call void @begin_watch()
+  br label %compare
+compare:
   %over = icmp ugt i64 %more, %limit
   br i1 %over, label %trim, label %done
 trim:
@@ -458,6 +500,7 @@ def memory_text() -> str:
     advice = getattr(mmap, "MADV_HUGEPAGE", None)
     advise = f"call i32 @madvise(ptr %block, i64 %total, i32 {advice})" if advice else ""
     name = "wengert_buffer"
-    text = _TEXT.replace("PADDING", "\\00" * (127 - len(name)))
+    text = (_TEXT + watch_text()).replace("PADDING", "\\00" * (127 - len(name)))
+    text = text.replace("WATCHED", str(WATCHED))
     text = text.replace("FLAGS", str(mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
     return text.replace("ADVISE", advise).replace("HUGE", str(_HUGE)).replace("LARGE", str(LARGE))
