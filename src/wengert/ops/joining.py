@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert import kernels
 from wengert._core import Tensor
 from wengert.kernels.axes import axis_of
 from wengert.ops._variadic import as_sequence, of_list
@@ -41,7 +42,7 @@ def _cat(arrays: list[Array], dim: int, lead: int) -> tuple[Array, Any]:
     if len(used) < len(arrays):
         skipped = [k for k, a in enumerate(arrays) if a.shape == nothing]
     ends = [*accumulate([0 if a.shape == nothing else a.shape[axis] for a in arrays])]
-    return np.concatenate(used, axis), (ends, axis, skipped, lead)
+    return kernels.blocks.joined(used, axis), (ends, axis, skipped, lead)
 
 
 def _check_cat(arrays: list[Array], expected: tuple[int, ...], dim: int, lead: int) -> int:
