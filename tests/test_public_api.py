@@ -9,6 +9,7 @@ import sys
 from dataclasses import is_dataclass
 from enum import Enum
 from inspect import Parameter, Signature
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -57,6 +58,13 @@ def family(module: ModuleType) -> dict[str, tuple[str, ...]]:
     """What a module of ops publishes, by list."""
     lists = ("__all__", "FUNCTIONAL", "METHODS", "INPLACE")
     return {n: tuple(getattr(module, n)) for n in lists}
+
+
+def test_every_family_is_collected() -> None:
+    """`wengert.ops` has a line for each module that publishes something."""
+    files = Path(wengert.ops.__file__).parent.glob("*.py")
+    families = {module.__name__.rpartition(".")[2] for module in wengert.ops.FAMILIES}
+    assert families == {file.stem for file in files if "\nFUNCTIONAL" in file.read_text()}
 
 
 @pytest.mark.parametrize("module", wengert.ops.FAMILIES, ids=lambda m: m.__name__)

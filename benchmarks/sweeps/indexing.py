@@ -52,6 +52,9 @@ TAKING = [
     sample("nn.functional.embedding_bag", fixed(1000, 64),
            shaped(lambda k: (max(1, 10**k // 640), 10), kind="integers", high=1000),
            call=lambda m, w, i: m.nn.functional.embedding_bag(i, w)),
+    sample("nn.functional.embedding_bag by max", fixed(1000, 64),
+           shaped(lambda k: (max(1, 10**k // 640), 10), kind="integers", high=1000),
+           call=lambda m, w, i: m.nn.functional.embedding_bag(i, w, mode="max")),
     sample("nn.functional.one_hot", shaped(tenth, kind="integers", high=10), backward=False,
            call=lambda m, i: m.nn.functional.one_hot(i, 10)),
 ]  # fmt: skip

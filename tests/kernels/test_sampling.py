@@ -98,3 +98,36 @@ def test_samples_are_pytorchs_bit_by_bit(torch: Any, dtype: str) -> None:
         found.append([s.numpy() for s in samples])
     for ours, theirs in zip(*found, strict=True):
         np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+@pytest.mark.parametrize("compiled", [True, False])
+def test_categories_are_pytorchs(
+    torch: Any, dtype: str, compiled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not compiled:
+        monkeypatch.setattr("wengert.kernels.sampling.available", lambda: False)
+    weights = np.random.default_rng(0).random((40, 300))
+    weights[weights < 0.3] = 0
+    for count, replacement, transposed in [(1, False, False), (5, False, False), (50, True, False),
+                                           (50, True, True)]:  # fmt: skip
+        if count == 5 and dtype == "bfloat16":
+            continue  # ties, which topk of PyTorch leaves in any order
+        found = []
+        for lib in (wengert, torch):
+            lib.manual_seed(2)
+            x = lib.from_numpy(weights).to(getattr(lib, dtype))
+            x = x.t().contiguous().t() if transposed else x
+            found.append(lib.multinomial(x, count, replacement).numpy())
+            found.append(lib.get_rng_state().numpy())
+        np.testing.assert_array_equal(found[0], found[2])
+        np.testing.assert_array_equal(found[1], found[3])
+
+
+@pytest.mark.parametrize("weights", [[[1.0, np.nan]], [[1.0, 2.0], [np.inf, 1.0]], [-1.0, 2.0]])
+def test_weights_that_are_no_distribution(weights: list[Any]) -> None:
+    with pytest.raises(RuntimeError, match="contains either `inf`, `nan` or element < 0"):
+        wengert.multinomial(wengert.tensor(weights), 1)
+    with pytest.raises(RuntimeError, match="sum of probabilities <= 0"):
+        wengert.multinomial(wengert.tensor([[1.0, 2.0], [0.0, 0.0]]), 1)

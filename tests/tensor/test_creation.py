@@ -426,3 +426,13 @@ def test_too_much_memory_is_a_runtime_error() -> None:
 def test_pinned_memory_is_refused() -> None:
     with pytest.raises(RuntimeError, match="pin_memory"):
         wengert.zeros(2, pin_memory=True)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_ranges_of_floats_start_with_the_zero_of_pytorch(torch: Any, dtype: str) -> None:
+    for first, last, by in [(0, -3, -1), (0.0, 3.0, 1), (0, 3.0, 1.0), (0, -1, -0.25), (2, 0, -1)]:
+        ours = wengert.arange(first, last, by, dtype=getattr(wengert, dtype)).numpy()
+        theirs = torch.arange(first, last, by, dtype=getattr(torch, dtype)).numpy()
+        np.testing.assert_array_equal(ours, theirs, strict=True)
+        np.testing.assert_array_equal(np.signbit(ours), np.signbit(theirs))

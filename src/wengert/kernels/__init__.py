@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from wengert.kernels import attention as attention
+    from wengert.kernels import blocks as blocks
     from wengert.kernels import classification as classification
     from wengert.kernels import contraction as contraction
     from wengert.kernels import conv as conv

@@ -208,10 +208,10 @@ def _product_loop(gathered: bool) -> Callable[[int, int], Lines]:
             yield "  %offset = load i64, ptr %place, align 8"
             yield _step("pb", "row", "%offset")
         else:
-            yield _step("pa.first", "pa", "0")
-            yield _step("pb", "row", "0")
             for s in sums:
                 yield _phi(vector, f"s.{s}", (f"%o.{s}", "outer"))
+            yield _step("pa.first", "pa", "0")
+            yield _step("pb", "row", "0")
         yield from _multiply(
             rows, vectors,
             [_splat(f"a.{i}", "pa", str(i)) for i in range(rows)],

@@ -1,7 +1,7 @@
-"""Random numbers by rejection: PyTorch's, from a stream of uniform ones.
+"""Random numbers: PyTorch's, from a stream of uniform ones.
 
-How many uniforms such a number takes shows only as it is made. `feed` is a generator's method
-that gives a function blocks of its stream, `Generator.feed`.
+How many uniforms a number takes that is drawn by rejection shows only as it is made. `feed` is a
+generator's method that gives a function blocks of its stream, `Generator.feed`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import numpy as np
 
 from wengert.kernels import sampling_native as native
 from wengert.kernels._jit import Kernel, available
+from wengert.kernels.chunks import plain, rows_of
+from wengert.kernels.precision import widened
 
 Array = np.ndarray
 Feed = Callable[[Callable[[Array, Array], tuple[int, int]], int], None]
@@ -41,6 +43,24 @@ def poissons(feed: Feed, rates: Array) -> Array:
 def binomials(feed: Feed, counts: Array, chances: Array) -> Array:
     """How many of so many trials succeed with these probabilities, as float64."""
     return _drawn(feed, native.binomials, counts, chances)
+
+
+def categories(weights: Array, draws: Array) -> Array:
+    """For each draw from [0, 1) of a row the category in whose share of its weights it falls."""
+    n, weights = weights.shape[-1], widened(weights)
+    if draws.size >= _FEW and available():
+        weights, draws = plain(weights), plain(draws)
+        out = np.empty(draws.shape, np.int64)
+        run = native.categories.f32 if weights.dtype == np.float32 else native.categories.f64
+        rows = weights.size // n
+        run(weights, np.empty_like(weights), draws, out, n, draws.shape[-1], rows, rows_of(4 * n))
+        return out
+    total = weights.cumsum(-1)
+    total = total / total[..., -1:]
+    total[..., -1] = 1
+    pairs = zip(total.reshape(-1, n), draws.reshape(-1, draws.shape[-1]), strict=True)
+    found = [np.searchsorted(shares, drawn) for shares, drawn in pairs]
+    return np.array(found, np.int64).reshape(draws.shape)
 
 
 def _drawn(feed: Feed, kernel: Kernel, *parameters: Array) -> Array:

@@ -1,6 +1,6 @@
-"""Samplers that draw as many uniform numbers as it takes, as compiled kernels.
+"""Samplers as compiled kernels. Most draw as many uniform numbers as it takes.
 
-They are given a block of uniforms from [0, 1) and say in `position` how far they have come:
+Those are given a block of uniforms from [0, 1) and say in `position` how far they have come:
 [elements that are done, uniforms that are used]. Each stops before an element for which the
 block does not suffice. What they draw, and in which order, is PyTorch's; they are exact, so that
 the numbers are, too.
@@ -9,7 +9,20 @@ the numbers are, too.
 from __future__ import annotations
 
 from wengert.kernels._jit import exact_kernel
-from wengert.kernels._jit.builtins import ceil, f64, f64s, fabs, floor, i64, i64s, inline, sqrt
+from wengert.kernels._jit.builtins import (
+    at,
+    ceil,
+    f64,
+    f64s,
+    fabs,
+    floor,
+    i64,
+    i64s,
+    inline,
+    real,
+    reals,
+    sqrt,
+)
 from wengert.kernels._jit.libm import cos, exp, lgamma, log, log1p, pow, sin
 
 # What a sampler of one number returns where the block does not suffice: no sample is negative.
@@ -226,3 +239,30 @@ def binomials(
             return
         out[i] = k
         position[0] = i + 1
+
+
+@exact_kernel
+def categories(
+    weights: reals, totals: reals, draws: f64s, out: i64s, n: i64, count: i64, start: i64,
+    stop: i64,
+) -> None:  # fmt: skip
+    """For each of a row's draws the first category up to which the weights have that share.
+
+    `totals` is for the rows' running sums, which are in the precision of the weights.
+    """
+    for row in range(start, stop):
+        running = at(totals, row * n)
+        total = real(0.0)
+        for k in range(n):
+            total = total + weights[row * n + k]
+            running[k] = total
+        for j in range(row * count, (row + 1) * count):
+            low = i64(0)
+            high = n - 1
+            while low < high:
+                middle = (low + high) // 2
+                if f64(running[middle] / total) < draws[j]:
+                    low = middle + 1
+                else:
+                    high = middle
+            out[j] = low

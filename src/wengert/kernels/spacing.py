@@ -16,16 +16,18 @@ def evenly(first: Any, last: Any, n: int, kind: Any) -> np.ndarray:
     product is exact, where there is one.
     """
     with np.errstate(all="ignore"):
-        return from_both_ends(first, last, n, kind, _WIDER.get(kind, kind)).astype(kind)
+        return from_both_ends(first, last, n, kind, _WIDER.get(kind, kind))
 
 
 def from_both_ends(first: Any, last: Any, n: int, kind: Any, wide: Any) -> np.ndarray:
-    """From both ends towards the middle, so that both ends are exact."""
+    """From both ends towards the middle, so that both ends are exact; computed in `wide`."""
     if n == 1:
         return np.full(1, first, kind)
-    places = np.arange(n)
     first, last = kind(first), kind(last)
-    step = wide((last - first) / kind(max(n - 1, 1)))
-    low = wide(first) + step * places.astype(wide)
-    high = wide(last) - step * (n - 1 - places).astype(wide)
-    return np.where(places < n // 2, low, high)
+    half = n // 2
+    distances = np.arange(n - half).astype(wide)
+    distances *= wide((last - first) / kind(max(n - 1, 1)))
+    values = np.empty(n, kind)
+    np.add(wide(first), distances[:half], out=values[:half], casting="same_kind")
+    np.subtract(wide(last), distances[::-1], out=values[half:], casting="same_kind")
+    return values

@@ -308,7 +308,7 @@ def embedding_bag(
     if not len(flat):
         return add_rows(taken, bag, bags)
     best = take_along(taken, _largest(taken, bag, bags), 0, False)
-    return best * (counts > 0).to(best.dtype)
+    return where(counts > 0, best, 0)
 
 
 @primitive(input=None, bag=None, mixed=False, batch=leading, name="embedding_bag")
@@ -316,10 +316,16 @@ def _largest(input: Value, bag: Value, bags: int) -> Value:
     """For each bag and column the position of the largest element; 0 for an empty bag."""
     where = np.zeros((*input.shape[:-2], bags, input.shape[-1]), np.int64)
     for k in np.ndindex(input.shape[:-2]):
-        for b in np.unique(bag[k]):
-            if b < bags:
-                inside = np.flatnonzero(bag[k] == b)
-                where[(*k, b)] = inside[input[k][inside].argmax(0)]
+        order = np.argsort(bag[k], kind="stable")
+        order = order[: np.searchsorted(bag[k][order], bags)]
+        if order.size:
+            used, starts, counts = np.unique(bag[k][order], return_index=True, return_counts=True)
+            values = input[k][order]
+            largest = np.repeat(np.fmax.reduceat(values, starts), counts, axis=0)
+            ties = values == largest
+            ties[starts] |= values[starts] != values[starts]  # nothing is larger than NaN
+            places = np.where(ties, order[:, None], len(bag[k]))
+            where[(*k, used)] = np.minimum.reduceat(places, starts)
     return where
 
 

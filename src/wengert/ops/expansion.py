@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Sequence
-from itertools import combinations as _tuples
-from itertools import combinations_with_replacement as _multisets
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from wengert import kernels
 from wengert._core import Tensor, wrap
 from wengert._dtypes import of_numpy
 from wengert._layout import contiguous_format
@@ -349,14 +348,18 @@ def roll(
     by = (shifts,) if isinstance(shifts, int) else tuple(shifts)
     along = () if dims is None else (dims,) if isinstance(dims, int) else tuple(dims)
     if not along and len(by) == 1:
-        return as_images(np.roll(input, by[0]), input)
+        flat = kernels.blocks.rolled(input.reshape(-1), by[0], 0)
+        return as_images(flat.reshape(input.shape), input)
     if not by or len(by) != len(along):
         raise RuntimeError(
             f"shifts and dimensions must align. shifts: {len(by)}, dims:{len(along)}"
         )
     if not input.ndim:
         raise IndexError(f"Dimension specified as {along[0]} but tensor has no dimensions")
-    return as_images(np.roll(input, by, [axis_of(d, input.ndim) for d in along]), input)
+    out = input
+    for shift, d in zip(by, along, strict=True):
+        out = kernels.blocks.rolled(out, shift, axis_of(d, input.ndim))
+    return as_images(out, input)
 
 
 def _negated(shifts: int | Sequence[int]) -> Any:
@@ -470,10 +473,20 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
         return wrap(np.empty(0, input._array.dtype))
-    choose = _multisets if with_replacement else _tuples
-    chosen = list(choose(range(input._array.size), r))
-    index = np.array(chosen, np.int64).reshape(len(chosen), r)
+    index = _chosen(input._array.size, r, with_replacement)
     return reshape(index_select(input, 0, wrap(index.ravel())), index.shape)
+
+
+def _chosen(n: int, r: int, again: bool) -> np.ndarray:
+    """All combinations of `r` of the first n numbers, or with some of them `again`."""
+    rows = np.arange(n)[:, None]
+    for _ in range(r - 1):
+        # Behind each row comes every number that is larger than its last one, or as large.
+        first = rows[:, -1] + (not again)
+        counts = n - first
+        rest = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts - first, counts)
+        rows = np.column_stack([np.repeat(rows, counts, axis=0), rest])
+    return rows
 
 
 __all__ = [

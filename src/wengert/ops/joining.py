@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert import kernels
 from wengert._core import Tensor
 from wengert.kernels.axes import axis_of
 from wengert.kernels.layout import as_images, is_channels_last
@@ -47,7 +48,7 @@ def _cat(arrays: list[Array], dim: int, lead: int) -> tuple[Array, Any]:
 
 def _joined(arrays: list[Array], axis: int) -> Array:
     """Channels last where all arrays have them last, and contiguous otherwise."""
-    out = np.concatenate(arrays, axis)
+    out = kernels.blocks.joined(arrays, axis)
     return as_images(out, *arrays[: all(map(is_channels_last, arrays))])
 
 

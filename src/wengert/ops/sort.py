@@ -335,15 +335,16 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 def _counts(input: Value, weights: Value, minlength: int) -> Value:
     """Counts along the last dimension, for each of the others."""
     rows = input.reshape(math.prod(input.shape[:-1]), input.shape[-1])
-    lengths = np.maximum(rows.astype(np.int64).max(1, initial=-1) + 1, minlength)
+    rows = rows.astype(np.int64, copy=False)
+    lengths = np.maximum(rows.max(1, initial=-1) + 1, minlength)
     width = int(lengths.max(initial=0))
     if (lengths != width).any():
         raise RuntimeError(
             f"vmap: bincount() of samples whose largest numbers differ: minlength is {minlength},"
             f" and {width} would give all samples results of one length"
         )
-    places = rows + np.arange(len(rows))[:, None] * width
-    given = None if weights is None else weights.reshape(-1).astype(np.float64)
+    places = rows + np.arange(len(rows))[:, None] * width if len(rows) > 1 else rows
+    given = None if weights is None else weights.reshape(-1).astype(np.float64, copy=False)
     counts = np.bincount(places.reshape(-1), given, len(rows) * width)
     counts = counts.reshape(*input.shape[:-1], width)
     if weights is None:

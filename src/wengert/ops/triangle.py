@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _dtypes
+from wengert import _dtypes, kernels
 from wengert._core import Tensor, wrap
 from wengert.kernels.axes import axis_of
 from wengert.ops._batching import Batch, leading
@@ -137,7 +137,7 @@ def tril(input: Value, diagonal: int = 0) -> Value:
             [3, 4]])
     """
     _check_matrix("tril", input.ndim)
-    return np.tril(input, diagonal)
+    return kernels.blocks.triangles(input, diagonal, upper=False)
 
 
 @multilinear(input=lambda g, diagonal: triu(g, diagonal), batch=_matrices, layout="contiguous")
@@ -150,7 +150,7 @@ def triu(input: Value, diagonal: int = 0) -> Value:
             [0, 4]])
     """
     _check_matrix("triu", input.ndim)
-    return np.triu(input, diagonal)
+    return kernels.blocks.triangles(input, diagonal, upper=True)
 
 
 def tril_indices(
@@ -163,7 +163,9 @@ def tril_indices(
     tensor([[0, 1, 1],
             [0, 0, 1]])
     """
-    return _indices("tril_indices", np.tril, row, col, offset, dtype)
+    _check_sizes("tril_indices", row, col)
+    counts = np.clip(np.arange(row) + (offset + 1), 0, col)
+    return _indices(counts, np.zeros(row, np.int64), dtype)
 
 
 def triu_indices(
@@ -176,15 +178,23 @@ def triu_indices(
     tensor([[0, 0, 1],
             [0, 1, 1]])
     """
-    return _indices("triu_indices", np.triu, row, col, offset, dtype)
+    _check_sizes("triu_indices", row, col)
+    starts = np.clip(np.arange(row) + offset, 0, col)
+    return _indices(col - starts, starts, dtype)
 
 
-def _indices(name: str, part: Any, row: int, col: int, offset: int, dtype: Any) -> Tensor:
+def _check_sizes(name: str, row: int, col: int) -> None:
     for what, n in (("row", row), ("col", col)):
         if n < 0:
             raise RuntimeError(f"{what} must be non-negative, got {n} in {name}()")
-    inside = part(np.ones((row, col), bool), offset)
-    return wrap(np.stack(inside.nonzero()).astype((dtype or _dtypes.int64).np))
+
+
+def _indices(counts: np.ndarray, starts: np.ndarray, dtype: Any) -> Tensor:
+    """So many neighbours in each row, from the start of each on."""
+    found = np.empty((2, int(counts.sum())), (dtype or _dtypes.int64).np)
+    found[0] = np.repeat(np.arange(len(counts)), counts)
+    found[1] = np.arange(found.shape[1]) - np.repeat(np.cumsum(counts) - counts - starts, counts)
+    return wrap(found)
 
 
 __all__ = [

@@ -57,6 +57,13 @@ def _evenly(first: Any, last: Any, by: Any, dtype: _dtypes.dtype) -> np.ndarray:
         n = math.ceil((last - first) / by)
         return (int(first) + int(by) * np.arange(n)).astype(dtype.np)
     n = math.ceil((last - first) / by)
+    if dtype.name in ("float32", "float64") and n < 1 << 24:  # all of which float32 holds
+        values = np.arange(n, dtype=dtype.np if (first, by) == (0, 1) else np.float64)
+        if by != 1:
+            values *= by
+        if first != 0 or by < 0:  # 0 * -1 is -0, and 0 + -0 is 0
+            values += first
+        return values.astype(dtype.np, copy=False)
     return (first + by * np.arange(n)).astype(dtype.np)
 
 

@@ -1,0 +1,153 @@
+"""Copies of blocks between large arrays, row by row, and in pieces of long rows.
+
+NumPy copies rows that are not a whole array element by element. A `memcpy` of more than some
+thousand bytes is left to the processor's own instruction, which is many times slower than a loop
+where source and target lie a few bytes apart modulo a page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+
+from wengert.kernels._jit import CHUNK, available, kernel
+from wengert.kernels._jit.builtins import at, i64, u8s
+from wengert.kernels._jit.native import native
+
+# Bytes of an array, and of a row, from which a kernel is worth it.
+_LARGE, _LONG = 1 << 15, 1 << 6
+# Bytes of a row that are copied at once.
+_PIECE = 1 << 11
+
+
+@native(
+    "define internal void @move_bytes(ptr %q, ptr %p, i64 %n) alwaysinline nounwind {\n"
+    "  call void @llvm.memcpy.p0.p0.i64(ptr %q, ptr %p, i64 %n, i1 false)\n"
+    "  ret void\n}",
+    "void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
+)
+def move_bytes(target: u8s, source: u8s, size: i64) -> None:
+    """So many bytes, which do not overlap."""
+    target[:size] = source[:size]
+
+
+@native(
+    "define internal void @clear_bytes(ptr %q, i64 %n) alwaysinline nounwind {\n"
+    "  call void @llvm.memset.p0.i64(ptr %q, i8 0, i64 %n, i1 false)\n"
+    "  ret void\n}",
+    "void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
+)
+def clear_bytes(target: u8s, size: i64) -> None:
+    """So many zeros."""
+    target[:size] = 0
+
+
+@kernel
+def _rows(
+    source: u8s, target: u8s, middle: i64, outer_from: i64, from_: i64, outer_to: i64, to: i64,
+    width: i64, pieces: i64, piece: i64, start: i64, stop: i64,
+) -> None:  # fmt: skip
+    """Rows of bytes; what comes before them has two dimensions with steps of their own."""
+    for k in range(start, stop):
+        row = k // pieces
+        first = k % pieces * piece
+        p = at(source, row // middle * outer_from + row % middle * from_ + first)
+        q = at(target, row // middle * outer_to + row % middle * to + first)
+        move_bytes(q, p, min(piece, width - first))
+
+
+@kernel
+def _triangles(
+    source: u8s, target: u8s, rows: i64, width: i64, size: i64, diagonal: i64, upper: i64,
+    start: i64, stop: i64,
+) -> None:  # fmt: skip
+    """Rows of matrices: the elements below and on a diagonal, or those above and on it."""
+    for row in range(start, stop):
+        edge = min(max((row % rows + diagonal + 1 - upper) * size, 0), width)
+        p = at(source, row * width)
+        q = at(target, row * width)
+        if upper == 1:
+            clear_bytes(q, edge)
+            move_bytes(at(q, edge), at(p, edge), width - edge)
+        else:
+            move_bytes(q, p, edge)
+            clear_bytes(at(q, edge), width - edge)
+
+
+def triangles(matrices: np.ndarray, diagonal: int, upper: bool) -> np.ndarray:
+    """`np.triu` if `upper`, otherwise `np.tril`."""
+    if matrices.nbytes < _LARGE or not matrices.flags.c_contiguous or not available():
+        return np.triu(matrices, diagonal) if upper else np.tril(matrices, diagonal)
+    out, (rows, columns), size = np.empty_like(matrices), matrices.shape[-2:], matrices.itemsize
+    diagonal = min(max(diagonal, -rows), columns)  # beyond those nothing changes
+    width = columns * size
+    _triangles.f32(
+        matrices, out, rows, width, size, diagonal, int(upper), prod(matrices.shape[:-1]),
+        max(1, 4 * CHUNK // width),
+    )  # fmt: skip
+    return out
+
+
+def copy(target: np.ndarray, source: np.ndarray) -> None:
+    """``target[...] = source``, of one shape and dtype and without memory in common."""
+    plan = _plan(target, source)
+    if plan is None or not available():
+        target[...] = source
+        return
+    rows, width, numbers = plan
+    pieces = -(-width // _PIECE)
+    piece = min(width, _PIECE)
+    _rows.f32(
+        source, target, *numbers, width, pieces, piece, rows * pieces, max(1, 4 * CHUNK // piece)
+    )
+
+
+def _plan(target: np.ndarray, source: np.ndarray) -> tuple[int, int, tuple[int, ...]] | None:
+    """The number of rows, their bytes, and the numbers that the kernel takes before those."""
+    size, shape = target.dtype.itemsize, target.shape
+    if target.nbytes < _LARGE or target.dtype != source.dtype or shape != source.shape:
+        return None
+    # The last dimensions, in which neighbours in both arrays are neighbours in memory, are a row.
+    width, d = size, target.ndim
+    while d and (shape[d - 1] == 1 or target.strides[d - 1] == source.strides[d - 1] == width):
+        width *= shape[d - 1]
+        d -= 1
+    others = [k for k in range(d) if shape[k] != 1]
+    if width < _LONG or len(others) > 2:
+        return None
+    steps = [(source.strides[k], target.strides[k], shape[k]) for k in others]
+    while len(steps) < 2:
+        steps.insert(0, (0, 0, 1))
+    (outer_from, outer_to, _), (from_, to, middle) = steps
+    return prod(shape[:d]), width, (middle, outer_from, from_, outer_to, to)
+
+
+def joined(arrays: Sequence[np.ndarray], axis: int) -> np.ndarray:
+    """`np.concatenate`."""
+    first = arrays[0]
+    if sum(a.nbytes for a in arrays) < _LARGE:
+        return np.concatenate(arrays, axis)
+    if any(a.dtype != first.dtype or not a.flags.c_contiguous for a in arrays):
+        return np.concatenate(arrays, axis)
+    length = sum(a.shape[axis] for a in arrays)
+    out = np.empty((*first.shape[:axis], length, *first.shape[axis + 1 :]), first.dtype)
+    place = 0
+    for a in arrays:
+        copy(out[(slice(None),) * axis + (slice(place, place + a.shape[axis]),)], a)
+        place += a.shape[axis]
+    return out
+
+
+def rolled(array: np.ndarray, shift: int, axis: int) -> np.ndarray:
+    """`np.roll` along one axis."""
+    n = array.shape[axis]
+    by = shift % n if n else 0
+    if not by:
+        return array.copy()
+    out = np.empty(array.shape, array.dtype)
+    lead = (slice(None),) * axis
+    copy(out[(*lead, slice(by, None))], array[(*lead, slice(None, n - by))])
+    copy(out[(*lead, slice(None, by))], array[(*lead, slice(n - by, None))])
+    return out
