@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from wengert.kernels import _jit
-from wengert.kernels._jit import language, mathlib, precise, special
+from wengert.kernels import jit
+from wengert.kernels.jit import language, mathlib, precise, special
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "kernels.md"
 BEGIN, END = "<!-- accuracy: begin -->", "<!-- accuracy: end -->"
@@ -66,7 +66,7 @@ def compiled(name: str, arguments: int) -> Callable[..., Any]:
     """A kernel that applies a function to arrays."""
     names = [f"x{i}" for i in range(arguments)]
     parameters = "".join(f"{n}: f32s, " for n in names)
-    return _jit.compiled(
+    return jit.compiled(
         f"def fused({parameters}out: f32s, start: i64, stop: i64) -> None:\n"
         "    for i in range(start, stop):\n"
         f"        out[i] = {name}({', '.join(f'{n}[i]' for n in names)})\n"
@@ -112,7 +112,7 @@ def largest(name: str, step: int) -> tuple[float, float, Any]:
     worst, theirs, place = 0.0, 0.0, None
     for given in arguments_of(name, step):
         found = np.empty_like(given[0])
-        kernel(*given, found, found.size, _jit.CHUNK)
+        kernel(*given, found, found.size, jit.CHUNK)
         with np.errstate(all="ignore"):
             exact = reference(*(x.astype(np.float64) for x in given))
             sizes = errors(found, exact)
@@ -155,7 +155,7 @@ def main() -> None:
     parser.add_argument("--step", type=int, default=97, help="bit patterns from one to the next")
     parser.add_argument("--write", action="store_true", help="put the table into docs/kernels.md")
     options = parser.parse_args()
-    if not _jit.available():
+    if not jit.available():
         sys.exit("kernels are not compiled here: llvmlite is missing, or WENGERT_JIT is 0")
     text = table(options.step)
     if not options.write:

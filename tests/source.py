@@ -23,7 +23,7 @@ def tree_of(path: Path) -> ast.Module:
 
 
 def module_name(path: Path) -> str:
-    """`src/wengert/ops/_declare.py` is wengert.ops._declare."""
+    """`src/wengert/ops/declare.py` is wengert.ops.declare."""
     parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 

@@ -48,7 +48,7 @@ def raised() -> set[str]:
     return {
         id
         for module, path in modules().items()
-        if module != "wengert._messages"
+        if module != "wengert.core.messages"
         for node in ast.walk(tree_of(path))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
         if node.func.id in ("message", "more")

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import wengert
-from wengert._forks import cached_property, making, once, uncut
+from wengert.core.forks import cached_property, making, once, uncut
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 

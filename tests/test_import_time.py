@@ -45,8 +45,8 @@ def test_heavy_module_is_not_loaded(name: str, loaded: set[str]) -> None:
         "wengert.cli",
         "wengert.compat",
         "wengert.distributed",
-        "wengert.kernels._jit.language",
-        "wengert.kernels._jit.tracing",
+        "wengert.kernels.jit.language",
+        "wengert.kernels.jit.tracing",
         "wengert.kernels.attention",
         "wengert.kernels.conv",
         "wengert.kernels.gemm",
@@ -76,10 +76,10 @@ def test_run_loads_what_counts_operations_and_no_other_view_of_graphs(tmp_path: 
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     found = set(done.stdout.split())
     assert {n for n in found if n.startswith("wengert.graph.")} == {
-        "wengert.graph._format",
+        "wengert.graph.formatting",
         "wengert.graph._looks",
-        "wengert.graph._memory",
-        "wengert.graph._nodes",
+        "wengert.graph.memory",
+        "wengert.graph.nodes",
         "wengert.graph._recorder",
     }
 
@@ -109,5 +109,5 @@ def test_submodules_are_attributes_of_their_packages() -> None:
     done = subprocess.run(
         [sys.executable, "-c", REACH, *packages], capture_output=True, text=True, check=True
     )
-    assert done.stdout.split() == ["wengert.cli"]
+    assert [name for name in done.stdout.split() if is_user_namespace(name)] == []
     assert len(packages) > 15

@@ -9,10 +9,7 @@ from tests.source import imports_of, modules
 # Lowest first. A layer imports itself and what stands above it in this list. Imports inside
 # functions count as well, those under `if TYPE_CHECKING` do not.
 LAYERS = {
-    "core": (
-        "_core _device _dtypes _forks _inference _info _layout _messages _parts _random"
-        " _references _signals _signatures _size _storage _tracebacks _trail"
-    ),
+    "core": "core",
     "kernels": "kernels",
     # What scripts ask about the machine, and the few settings that they change.
     "platform": (
@@ -39,6 +36,9 @@ LAYERS = {
 RANK = {part: rank for rank, parts in enumerate(LAYERS.values()) for part in parts.split()}
 # The package itself puts the layers together, up to distributed.
 RANK[""] = RANK["distributed"] + 0.5
+
+# What kernels may import beside each other.
+BELOW_KERNELS = {"wengert.core.dtypes", "wengert.core.forks", "wengert.core"}
 
 DEPENDENCIES = {"llvmlite", "numpy", "ml_dtypes", "safetensors", "scipy"}
 EXTRAS = {"igraph", "resvg_py", "rich"}  # of the extra `graph`
@@ -69,6 +69,19 @@ def test_imports_point_downwards() -> None:
     assert upwards == []
 
 
+def test_underscored_modules_are_private_to_their_packages() -> None:
+    across = [
+        f"{module}, line {line}: {name}"
+        for module in modules()
+        for name, line in sorted(imports_of(module))
+        if name.startswith("wengert.")
+        and part_of(name) != part_of(module)
+        and any(part.startswith("_") for part in name.split(".")[2:])
+        and name in modules()
+    ]
+    assert across == []
+
+
 def test_kernels_know_no_tensor() -> None:
     others = [
         f"{module}, line {line}: {name}"
@@ -76,7 +89,8 @@ def test_kernels_know_no_tensor() -> None:
         for name, line in sorted(imports_of(module))
         if part_of(module) == "kernels"
         and name.startswith("wengert")
-        and part_of(name) not in ("kernels", "_dtypes", "_forks")
+        and part_of(name) != "kernels"
+        and name not in BELOW_KERNELS
     ]
     assert others == []
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sys import getrefcount
 from typing import Any
 
-from wengert._references import ALONE, others
+from wengert.core.references import ALONE, others
 
 
 def test_the_variable_of_the_caller_does_not_count() -> None:

@@ -21,14 +21,14 @@ import pytest
 
 import wengert
 from wengert import nn
-from wengert._core import inference, mode
-from wengert._signals import contextmanager, heedless, surely
-from wengert._storage import guards
 from wengert.amp import autocast_mode
-from wengert.autograd._engine import anomaly
-from wengert.autograd._saved.packing import stack
-from wengert.autograd._transforms.levels import running
-from wengert.graph._memory import without_collecting
+from wengert.autograd.engine import anomaly
+from wengert.autograd.saved.packing import stack
+from wengert.autograd.transforms.levels import running
+from wengert.core.signals import contextmanager, heedless, surely
+from wengert.core.storage import guards
+from wengert.core.tensor import inference, mode
+from wengert.graph.memory import without_collecting
 from wengert.nn.utils import parametrize
 from wengert.utils import checkpoint
 from wengert.utils.checkpoint import _api, _recompute

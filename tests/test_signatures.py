@@ -7,8 +7,8 @@ from typing import Any
 
 import wengert
 from wengert import nn
-from wengert._signatures import signature
 from wengert.autograd import Function
+from wengert.core.signatures import signature
 
 
 def annotated(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -15,7 +15,7 @@ import wengert
 from tests.cli.process import script
 from tests.cli.process import wengert as command
 from wengert import nn
-from wengert._tracebacks import shorten
+from wengert.core.tracebacks import shorten
 
 
 def raised(function: Any) -> Exception:

@@ -57,7 +57,7 @@ def output_of(code: str, file: str, namespace: dict[str, Any]) -> str:
 
 
 def _public_home(module: str) -> str:
-    """`wengert.autograd._errors` is where the class is written, not where users find it."""
+    """`wengert.autograd.errors` is where the class is written, not where users find it."""
     return "".join(f"{part}." for part in module.split(".") if not part.startswith("_"))
 
 

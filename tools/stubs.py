@@ -5,8 +5,8 @@
 
 Tensor's methods, operators and properties are bound from the operations that declare them,
 and `nn.functional` is collected from their families; no type checker runs that. This script
-imports the package and looks: `_tensor_methods.pyi` is the base class that `_core.Tensor` has
-while types are checked, `nn/functional.pyi` says where each function is defined.
+imports the package and looks: `core/_tensor_methods.pyi` is the base class that Tensor has while
+types are checked, `nn/functional.pyi` says where each function is defined.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from wengert._core import Tensor
+from wengert.core.tensor import Tensor
 {imports}
 
 # What an operation takes where it takes a tensor.
@@ -199,7 +199,7 @@ def attribute(name: str, value: property, annotations: Annotations) -> str:
 
 
 def tensor_methods() -> str:
-    """The text of `_tensor_methods.pyi`."""
+    """The text of `core/_tensor_methods.pyi`."""
     found = dict(members())
     annotations = Annotations(set(found))
     body = "".join(
@@ -218,7 +218,7 @@ def functional() -> str:
     return FUNCTIONAL_HEAD + "\n".join(lines) + "\n"
 
 
-STUBS = {"_tensor_methods.pyi": tensor_methods, "nn/functional.pyi": functional}
+STUBS = {"core/_tensor_methods.pyi": tensor_methods, "nn/functional.pyi": functional}
 
 
 def main() -> None:

@@ -20,9 +20,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from wengert.compat import _names
+from wengert.compat import torch_names
 
-FILE = Path(_names.__file__).with_name("names.txt")
+FILE = Path(torch_names.__file__).with_name("names.txt")
 HEAD = "# The names of PyTorch 2.13, module by module. Written by tools/torch_names.py.\n"
 # They take seconds to import, or need another library: what wengert has there is shown.
 UNLISTED = {"torch._dynamo", "torch._inductor", "torch.utils.tensorboard"}
@@ -32,7 +32,7 @@ def modules(package: str, folder: str) -> Iterator[str]:
     """The modules of PyTorch below a folder that wengert may stand for."""
     for info in pkgutil.iter_modules([folder]):
         path = f"{package}.{info.name}"
-        if path in UNLISTED or (info.name.startswith("_") and path not in _names.ELSEWHERE):
+        if path in UNLISTED or (info.name.startswith("_") and path not in torch_names.ELSEWHERE):
             continue
         if stands_for(path):
             yield path
@@ -42,7 +42,7 @@ def modules(package: str, folder: str) -> Iterator[str]:
 
 def stands_for(path: str) -> bool:
     """Whether wengert has a module for one of PyTorch's."""
-    natives = _names.ELSEWHERE.get(path, path.replace("torch", "wengert", 1)).split()
+    natives = torch_names.ELSEWHERE.get(path, path.replace("torch", "wengert", 1)).split()
     return path.startswith("torch.nn.modules.") or any(map(_exists, natives))
 
 

@@ -10,40 +10,40 @@ from typing import Any as _Any
 
 from wengert import autograd as autograd
 from wengert import ops as ops
-from wengert._core import Tensor as Tensor
-from wengert._dtypes import bfloat16 as bfloat16
-from wengert._dtypes import bool_ as bool
-from wengert._dtypes import complex64 as cfloat
-from wengert._dtypes import complex64 as complex64
-from wengert._dtypes import complex128 as cdouble
-from wengert._dtypes import complex128 as complex128
-from wengert._dtypes import dtype as dtype
-from wengert._dtypes import float16 as float16
-from wengert._dtypes import float16 as half
-from wengert._dtypes import float32 as float
-from wengert._dtypes import float32 as float32
-from wengert._dtypes import float64 as double
-from wengert._dtypes import float64 as float64
-from wengert._dtypes import int8 as int8
-from wengert._dtypes import int16 as int16
-from wengert._dtypes import int16 as short
-from wengert._dtypes import int32 as int
-from wengert._dtypes import int32 as int32
-from wengert._dtypes import int64 as int64
-from wengert._dtypes import int64 as long
-from wengert._dtypes import promote_types as promote_types
-from wengert._dtypes import uint8 as uint8
-from wengert._dtypes import uint16 as uint16
-from wengert._dtypes import uint32 as uint32
-from wengert._dtypes import uint64 as uint64
 from wengert._settings import *
-from wengert._size import Size as Size
 from wengert.autograd import enable_grad as enable_grad
 from wengert.autograd import inference_mode as inference_mode
 from wengert.autograd import is_grad_enabled as is_grad_enabled
 from wengert.autograd import is_inference_mode_enabled as is_inference_mode_enabled
 from wengert.autograd import no_grad as no_grad
 from wengert.autograd import set_grad_enabled as set_grad_enabled
+from wengert.core.dtypes import bfloat16 as bfloat16
+from wengert.core.dtypes import bool_ as bool
+from wengert.core.dtypes import complex64 as cfloat
+from wengert.core.dtypes import complex64 as complex64
+from wengert.core.dtypes import complex128 as cdouble
+from wengert.core.dtypes import complex128 as complex128
+from wengert.core.dtypes import dtype as dtype
+from wengert.core.dtypes import float16 as float16
+from wengert.core.dtypes import float16 as half
+from wengert.core.dtypes import float32 as float
+from wengert.core.dtypes import float32 as float32
+from wengert.core.dtypes import float64 as double
+from wengert.core.dtypes import float64 as float64
+from wengert.core.dtypes import int8 as int8
+from wengert.core.dtypes import int16 as int16
+from wengert.core.dtypes import int16 as short
+from wengert.core.dtypes import int32 as int
+from wengert.core.dtypes import int32 as int32
+from wengert.core.dtypes import int64 as int64
+from wengert.core.dtypes import int64 as long
+from wengert.core.dtypes import promote_types as promote_types
+from wengert.core.dtypes import uint8 as uint8
+from wengert.core.dtypes import uint16 as uint16
+from wengert.core.dtypes import uint32 as uint32
+from wengert.core.dtypes import uint64 as uint64
+from wengert.core.size import Size as Size
+from wengert.core.tensor import Tensor as Tensor
 from wengert.ops import *
 from wengert.tensor import *
 
@@ -124,7 +124,7 @@ _LAZY_NAMES = {
     "is_autocast_cpu_enabled": "wengert.amp.autocast_mode",
     "is_autocast_enabled": "wengert.amp.autocast_mode",
     "kl_div": "wengert.nn._forms",
-    "load_ipython_extension": "wengert._tracebacks",
+    "load_ipython_extension": "wengert.core.tracebacks",
     "layer_norm": "wengert.nn._forms",
     "load": "wengert.serialization",
     "margin_ranking_loss": "wengert.nn._forms",
@@ -141,8 +141,8 @@ _LAZY_NAMES = {
     "threshold_": "wengert.nn.functional",
     "to_dlpack": "wengert.utils.dlpack",
     "triplet_margin_loss": "wengert.nn._forms",
-    "typename": "wengert.nn._module.tree",
-    "unload_ipython_extension": "wengert._tracebacks",
+    "typename": "wengert.nn.module.tree",
+    "unload_ipython_extension": "wengert.core.tracebacks",
     "vmap": "wengert.func",
 }
 # Methods that are functions as well: in-place forms, and what tells about a tensor.

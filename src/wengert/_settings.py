@@ -7,10 +7,10 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from wengert import _device
-from wengert._core import caller, getframe
-from wengert._storage import line_of
-from wengert.kernels import _jit, blas, buffers
+from wengert.core.device import device as make_device
+from wengert.core.storage import line_of
+from wengert.core.tensor import caller, getframe
+from wengert.kernels import blas, buffers, jit
 
 
 class _Settings:
@@ -42,7 +42,7 @@ def get_num_threads() -> int:
     >>> wengert.get_num_threads() >= 1
     True
     """
-    return _jit.get_threads()
+    return jit.get_threads()
 
 
 def empty_cache() -> None:
@@ -213,7 +213,7 @@ def get_device_module(device: Any = None) -> ModuleType:
     >>> wengert.get_device_module("cpu").is_available()
     True
     """
-    kind = "cpu" if device is None else _device.device(device).type
+    kind = "cpu" if device is None else make_device(device).type
     try:
         return import_module(f"wengert.{kind}")
     except ModuleNotFoundError:

@@ -6,8 +6,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from wengert._core import caller, getframe
-from wengert._storage import line_of
+from wengert.core.storage import line_of
+from wengert.core.tensor import caller, getframe
 
 _told: set[str] = set()
 

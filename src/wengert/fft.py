@@ -9,10 +9,10 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from wengert import _dtypes
-from wengert._core import Tensor
+from wengert.core import dtypes
+from wengert.core.tensor import Tensor
 from wengert.kernels.axes import axis_of
-from wengert.ops import _numpy_names
+from wengert.ops import numpy_names
 from wengert.ops.complexes import conj
 from wengert.ops.expansion import roll
 from wengert.ops.fourier import (
@@ -27,7 +27,7 @@ from wengert.ops.fourier import (
     resized,
     transform,
 )
-from wengert.tensor._arguments import (
+from wengert.tensor.arguments import (
     Options,
     allocate,
     dtype_of,
@@ -255,7 +255,7 @@ def _whole(inverse: bool) -> Transform:
 def _to_half(name: str, x: Tensor, dim: Axes, sizes: list[int | None], norm: str) -> Tensor:
     _check_any(name, dim)
     if x._array.dtype.kind == "c":
-        kind = _dtypes.of_numpy[x._array.dtype].short
+        kind = dtypes.of_numpy[x._array.dtype].short
         raise RuntimeError(f"{name} expects a real input tensor, but got {kind}")
     return real_to_half(_fitted(name, x, dim, sizes), dim, norm)
 
@@ -378,9 +378,9 @@ def _frequencies(
 ) -> Tensor:  # fmt: skip
     count = require_int(name, "n", n)
     dtype = dtype_of(name, options)
-    if dtype.category < _dtypes.FLOAT:
+    if dtype.category < dtypes.FLOAT:
         raise RuntimeError(f"{name} requires a floating point or complex dtype, got {dtype}")
-    if dtype.category == _dtypes.COMPLEX:
+    if dtype.category == dtypes.COMPLEX:
         raise NotImplementedError(f"\"arange_cpu\" not implemented for '{dtype.short}'")
     if count < 0:
         raise RuntimeError(
@@ -426,4 +426,4 @@ __all__ = [
     "rfftfreq", "rfftn",
 ]  # fmt: skip
 
-_numpy_names.rename([sys.modules[__name__]])
+numpy_names.rename([sys.modules[__name__]])

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from typing import Final as Final
 
 from wengert.compiler import tell_eager
-from wengert.nn._module import Module
+from wengert.nn.module import Module
 from wengert.serialization import load as _load
 from wengert.serialization import save as _save
 

@@ -14,21 +14,10 @@ from typing import Any
 import numpy as np
 
 from wengert import ops
-from wengert._core import Tensor
-from wengert._dtypes import dtype as DType
+from wengert.core.dtypes import dtype as DType
+from wengert.core.tensor import Tensor
 from wengert.kernels.axes import Dims
-from wengert.ops import _numpy_names
-from wengert.ops._matrices import (
-    LinAlgError,
-    by_columns,
-    check_inexact,
-    check_matrix,
-    check_square,
-    instead,
-    mH,
-)
-from wengert.ops._results import result_of
-from wengert.ops._variadic import require_tensor
+from wengert.ops import numpy_names
 from wengert.ops.decompositions import (
     cholesky_ex,
     cholesky_factor,
@@ -41,8 +30,18 @@ from wengert.ops.decompositions import (
 )
 from wengert.ops.eigen import eigvals, eigvalsh, general_eigen, hermitian_eigen
 from wengert.ops.matmul import matmul as _matmul
+from wengert.ops.matrices import (
+    LinAlgError,
+    by_columns,
+    check_inexact,
+    check_matrix,
+    check_square,
+    instead,
+    mH,
+)
 from wengert.ops.matrix_functions import chain, checked_exp, matrix_norm, power
 from wengert.ops.pseudoinverse import Tolerance, least_squares, pseudoinverse, rank_of
+from wengert.ops.results import result_of
 from wengert.ops.shape import dtype_of
 from wengert.ops.solving import (
     checked_det,
@@ -54,6 +53,7 @@ from wengert.ops.solving import (
     solved_with_lu,
 )
 from wengert.ops.triangular import solve_triangular
+from wengert.ops.variadic import require_tensor
 
 # Decompositions
 
@@ -496,4 +496,4 @@ __all__ = [
     "vector_norm",
 ]  # fmt: skip
 
-_numpy_names.rename([sys.modules[__name__]])
+numpy_names.rename([sys.modules[__name__]])

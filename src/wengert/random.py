@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from wengert._signals import contextmanager, surely
+from wengert.core.signals import contextmanager, surely
 from wengert.tensor import default_generator as default_generator
 from wengert.tensor import get_rng_state as get_rng_state
 from wengert.tensor import initial_seed as initial_seed

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from wengert.ops._results import kind_of
+from wengert.ops.results import kind_of
 
 
 def __getattr__(name: str) -> Any:

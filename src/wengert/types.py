@@ -6,12 +6,12 @@ import builtins
 import os
 from typing import IO, Any, TypeAlias
 
-from wengert._core import Tensor as Tensor
-from wengert._device import device as device
-from wengert._dtypes import dtype as dtype
-from wengert._layout import layout as layout
-from wengert._size import Size as Size
-from wengert.tensor._storages import UntypedStorage as Storage
+from wengert.core.device import device as device
+from wengert.core.dtypes import dtype as dtype
+from wengert.core.layout import layout as layout
+from wengert.core.size import Size as Size
+from wengert.core.tensor import Tensor as Tensor
+from wengert.tensor.storages import UntypedStorage as Storage
 
 Number: TypeAlias = int | float | bool
 Device: TypeAlias = device | str | int | None

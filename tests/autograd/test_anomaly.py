@@ -14,14 +14,14 @@ import pytest
 import wengert
 from wengert import nn
 from wengert.autograd import Function, detect_anomaly, grad, set_detect_anomaly
-from wengert.autograd._engine import anomaly
-from wengert.autograd._errors import GraphError, NanGradientError
 from wengert.autograd.anomaly_mode import (
     _has_nan,
     is_anomaly_check_nan_enabled,
     is_anomaly_enabled,
     set_anomaly_enabled,
 )
+from wengert.autograd.engine import anomaly
+from wengert.autograd.errors import GraphError, NanGradientError
 
 INF, NAN = float("inf"), float("nan")
 

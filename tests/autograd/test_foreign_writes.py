@@ -25,23 +25,23 @@ from wengert.autograd import (
     grad,
     set_detect_anomaly,
 )
-from wengert.autograd._engine import anomaly, observers
-from wengert.autograd._saved import writes as module
-from wengert.autograd._saved.packing import stack
+from wengert.autograd.engine import anomaly, observers
 from wengert.autograd.graph import (
     allow_mutation_on_saved_tensors,
     disable_saved_tensors_hooks,
     saved_tensors_hooks,
 )
+from wengert.autograd.saved import writes as module
+from wengert.autograd.saved.packing import stack
 from wengert.utils.checkpoint import checkpoint
 
-SITE = wengert._core.mode.where
+SITE = wengert.core.tensor.mode.where
 
 
 @pytest.fixture(autouse=True)
 def left_as_found() -> Any:
     yield
-    assert wengert._core.mode.where is wengert._core.mode.site is SITE
+    assert wengert.core.tensor.mode.where is wengert.core.tensor.mode.site is SITE
     assert not anomaly.enabled
     assert not anomaly.check_writes
     assert stack.witness is None

@@ -255,7 +255,7 @@ def test_module_and_function_share_a_name() -> None:
 def test_batch_that_differs(forward: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """No function written with operations has a batch that differs: the batch is replaced."""
     from wengert.autograd._checks import cotangents
-    from wengert.autograd._transforms import vmap
+    from wengert.autograd.transforms import vmap
 
     def grad(out: Any, variables: Any, batch: Any, **options: Any) -> Any:
         if options.get("is_grads_batched"):

@@ -13,7 +13,7 @@ import wengert
 from tests.ops.calls import call, outputs, rng_of
 from tests.ops.rows import all_rows
 from wengert.autograd import backward, grad
-from wengert.autograd._edges import dtype_of
+from wengert.autograd.edges import dtype_of
 from wengert.autograd.graph import (
     GradientEdge,
     get_gradient_edge,
@@ -241,7 +241,7 @@ class TestMultiGradHooks:
             register_multi_grad_hook([x, wengert.ones(2)], print)
         register_multi_grad_hook([], print)
         with register_multi_grad_hook([x], lambda grads: None) as handle:
-            assert isinstance(handle, wengert.autograd._hooks.RemovableHandle)
+            assert isinstance(handle, wengert.autograd.hooks.RemovableHandle)
 
     def test_a_gradient_that_does_not_arrive_is_waited_for_no_longer(self) -> None:
         class Left(wengert.autograd.Function):

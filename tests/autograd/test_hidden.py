@@ -9,7 +9,7 @@ import pytest
 
 import wengert
 from wengert.autograd import GraphReleasedError
-from wengert.autograd._engine import compatibility
+from wengert.autograd.engine import compatibility
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 
 import wengert
 from tests.nn.both import agree, error
-from wengert._core import inferences
+from wengert.core.tensor import inferences
 from wengert.graph import why
 
 Scenario = Callable[[Any], list[Any]]

@@ -18,7 +18,7 @@ import pytest
 
 import wengert
 from wengert.autograd import Function, GraphReleasedError
-from wengert.autograd._engine import current, running
+from wengert.autograd.engine import current, running
 
 LOOKS = {
     opcode.opmap[name]

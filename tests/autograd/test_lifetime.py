@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import wengert
-from wengert._core import Node
 from wengert.autograd import GraphReleasedError
+from wengert.core.tensor import Node
 
 
 @pytest.fixture

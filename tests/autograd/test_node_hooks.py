@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import wengert
-from wengert._core import Node
+from wengert.core.tensor import Node
 
 
 def leaf() -> Any:

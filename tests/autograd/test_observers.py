@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import wengert
-from wengert.autograd._engine import observers
+from wengert.autograd.engine import observers
 
 
 @pytest.fixture

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import wengert
-from wengert import Tensor, _trail, nn
+from wengert import Tensor, nn
 from wengert.autograd import NoGraphError, UnusedInputError, grad
+from wengert.core import cut_log
 
 
 def leaf() -> Tensor:
@@ -162,7 +163,7 @@ def test_of_several_names_the_shortest() -> None:
 
 @pytest.fixture
 def nothing_left() -> None:
-    _trail.escapes.clear()
+    cut_log.escapes.clear()
 
 
 def missing(tensor: Tensor) -> str:

@@ -15,8 +15,8 @@ import pytest
 
 import wengert
 from wengert.autograd import Function
-from wengert.autograd._engine import current, running
-from wengert.autograd._relay import is_deep, relay, this_thread
+from wengert.autograd.engine import current, running
+from wengert.autograd.relay import is_deep, relay, this_thread
 
 DEPTH = 300  # levels, of which about sixty fit a stack
 
@@ -183,7 +183,7 @@ def test_a_signal_reaches_the_innermost_call(kind: type[BaseException]) -> None:
 
 
 def test_without_end_it_is_a_recursion_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wengert.autograd._relay._MOST", 3)
+    monkeypatch.setattr("wengert.autograd.relay._MOST", 3)
 
     @wengert.enable_grad()
     def without_end(g: Any) -> None:

@@ -15,12 +15,12 @@ from tests.ops.each import each
 from tests.ops.rows import Row, all_rows
 from wengert import nn
 from wengert.autograd import Function, GraphReleasedError, SavedTensorOverwrittenError, grad
-from wengert.autograd._saved.packing import stack
 from wengert.autograd.graph import (
     disable_saved_tensors_hooks,
     save_on_cpu,
     saved_tensors_hooks,
 )
+from wengert.autograd.saved.packing import stack
 
 
 def hooks_of(library: Any) -> Any:

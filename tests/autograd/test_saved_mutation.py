@@ -14,15 +14,16 @@ import wengert
 from tests.ops import calls
 from tests.ops.each import each
 from tests.ops.rows import Row, all_rows
-from wengert import _storage, nn
+from wengert import nn
 from wengert.autograd import Function, SavedTensorOverwrittenError, grad
-from wengert.autograd._saved.mutation import _SWEEP
-from wengert.autograd._saved.packing import stack
 from wengert.autograd.graph import (
     allow_mutation_on_saved_tensors,
     disable_saved_tensors_hooks,
     saved_tensors_hooks,
 )
+from wengert.autograd.saved.mutation import _SWEEP
+from wengert.autograd.saved.packing import stack
+from wengert.core import storage
 
 
 def context_of(library: Any) -> Any:
@@ -48,7 +49,7 @@ def no_gc() -> Any:
 def left_as_found() -> Any:
     yield
     assert stack.entries == []
-    assert _storage.guards == []
+    assert storage.guards == []
 
 
 def no_grad_write(m: Any, a: Any) -> Any:

@@ -11,7 +11,7 @@ import pytest
 import wengert
 from wengert import nn
 from wengert.autograd import GraphReleasedError
-from wengert.autograd._engine import compatibility
+from wengert.autograd.engine import compatibility
 
 PYTORCH = (
     "Trying to backward through the graph a second time (or directly access saved tensors after"

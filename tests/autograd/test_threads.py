@@ -12,8 +12,8 @@ import pytest
 
 import wengert
 from wengert.autograd import Function, GraphReleasedError, grad
-from wengert.autograd._engine import running
-from wengert.autograd._errors import GraphInUseError
+from wengert.autograd.engine import running
+from wengert.autograd.errors import GraphInUseError
 
 WAIT = 30  # seconds that no test ever waits
 

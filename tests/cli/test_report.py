@@ -10,7 +10,7 @@ import pytest
 from tests.cli.process import good, script, wengert
 from wengert.cli._report import format_report
 from wengert.graph import Report
-from wengert.graph._format import short, size
+from wengert.graph.formatting import short, size
 
 # The product keeps y, and the second backward does not go through it: 16 bytes stay, beside which
 # there are x and y of the next step until `a` is the new product.

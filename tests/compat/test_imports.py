@@ -246,7 +246,7 @@ def test_uninstall_restores():
     out = run_in_alias("""
         import sys, torch.optim
         from wengert import compat
-        from wengert.autograd._engine import compatibility
+        from wengert.autograd.engine import compatibility
         print(compat.installed(), compatibility.lenient)
         compat.install()
         compat.uninstall()

@@ -8,8 +8,8 @@ import textwrap
 import pytest
 
 from tests.cli.process import good, python
-from tools import torch_names
-from wengert.compat import _names
+from tools import torch_names as tool
+from wengert.compat import torch_names
 
 # Modules are imported in an order of their own, then everything is looked up: names that do not
 # stand for a module, and what stands for one.
@@ -18,8 +18,8 @@ LOOK = """
     warnings.simplefilter("ignore")
     from wengert import compat
     compat.install()
-    from wengert.compat import _names
-    paths = sorted({*_names._listed(), *_names.ELSEWHERE} - {"torch.utils.tensorboard"})
+    from wengert.compat import torch_names
+    paths = sorted({*torch_names._listed(), *torch_names.ELSEWHERE} - {"torch.utils.tensorboard"})
     order = sys.argv[1]
     random.Random(order).shuffle(paths)
     modules = {path: importlib.import_module(path) for path in paths}
@@ -58,7 +58,7 @@ def test_functions_hide_the_modules_of_their_name(found: dict[str, dict[str, boo
 def test_all_names_are_pytorchs(found: dict[str, dict[str, bool]]) -> None:
     """Those of its list, modules where PyTorch has modules."""
     wrong = []
-    for path, words in _names._listed().items():
+    for path, words in torch_names._listed().items():
         listed = {word.removesuffix("/"): word.endswith("/") for word in words.split()}
         wrong += [f"{path}.{n}" for n, is_module in found[path].items()
                   if listed.get(n) is not is_module]  # fmt: skip
@@ -68,7 +68,7 @@ def test_all_names_are_pytorchs(found: dict[str, dict[str, bool]]) -> None:
 @pytest.mark.torch
 def test_the_list_of_names_is_up_to_date() -> None:
     # In a process of its own: packages of PyTorch have the modules that were imported.
-    good(python(torch_names.__file__, "--check"))
+    good(python(tool.__file__, "--check"))
 
 
 def test_natively_modules_do_not_replace_functions_either() -> None:

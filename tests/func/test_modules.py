@@ -11,7 +11,7 @@ import pytest
 import wengert
 from tests.nn.layers import ROWS, Row, label
 from tests.nn.parity import array, flat, load, ours
-from wengert.autograd._transforms import batched
+from wengert.autograd.transforms import batched
 from wengert.func import functional_call, jvp, stack_module_state, vmap
 
 pytestmark = [

@@ -15,7 +15,7 @@ import wengert
 from tests.ops import calls
 from tests.ops.each import each
 from tests.ops.rows import Row, all_rows
-from wengert.autograd._transforms import batched
+from wengert.autograd.transforms import batched
 
 # With 0 < p < 1 dropout is random: see test_randomness.py.
 ROWS = [

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from wengert.autograd._engine import running
+from wengert.autograd.engine import running
 
 
 @pytest.fixture

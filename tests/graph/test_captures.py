@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import wengert
-from wengert.autograd import _engine
-from wengert.graph._captures import Captures
+from wengert.autograd import engine
+from wengert.graph.captures import Captures
 
 
 @pytest.fixture
@@ -22,11 +22,11 @@ def captures() -> Iterator[Captures]:
         elif when == "refused":
             found.refused(walk)
 
-    _engine.observers.append(observe)
+    engine.observers.append(observe)
     try:
         yield found
     finally:
-        _engine.observers.remove(observe)
+        engine.observers.remove(observe)
 
 
 def twice(loss: Any) -> None:

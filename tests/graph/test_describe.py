@@ -11,9 +11,9 @@ import pytest
 
 import wengert
 from wengert import nn
-from wengert._storage import line_of, lines_of, where_of
+from wengert.core.storage import line_of, lines_of, where_of
 from wengert.graph import describe
-from wengert.graph._format import text_table
+from wengert.graph.formatting import text_table
 
 
 def network() -> nn.Sequential:

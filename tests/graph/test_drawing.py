@@ -379,7 +379,7 @@ def test_without_the_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
 
 
 def test_boxes_asks_for_more_or_less(drawing: Drawing) -> None:
-    from wengert.graph._drawing._boxes import boxes_of
+    from wengert.graph.drawing._boxes import boxes_of
 
     report: Any = wengert.graph.GraphReport(drawing.nodes, drawing.roots, 0, 0, 0, Flops())
     small, _ = boxes_of(report, 10)

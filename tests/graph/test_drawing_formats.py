@@ -14,7 +14,7 @@ import wengert
 from tests.graph import drawn
 from wengert import nn
 from wengert.graph import Drawing, draw
-from wengert.graph._drawing._text import fit
+from wengert.graph.drawing._text import fit
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = '</script><script>alert("1")</script> & \\ \' <!-- ]]> é \x07'
@@ -122,7 +122,7 @@ def test_png_has_twice_the_size_and_shows_something(name: str) -> None:
 
 
 def test_a_large_png_is_smaller_than_twice_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wengert.graph._drawing._png._PIXELS", 1e4)
+    monkeypatch.setattr("wengert.graph.drawing._png._PIXELS", 1e4)
     image = Image.open(io.BytesIO(drawn.mlp().png()))
     assert 0.9e4 < image.width * image.height < 1.1e4
 

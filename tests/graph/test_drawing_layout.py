@@ -10,9 +10,9 @@ import pytest
 
 from tests.graph import drawn
 from wengert.graph import Drawing
-from wengert.graph._drawing._levels import coming_in, interior, turned
-from wengert.graph._drawing._place import MARGIN, Placed, place
-from wengert.graph._drawing._repeats import Run, runs
+from wengert.graph.drawing._levels import coming_in, interior, turned
+from wengert.graph.drawing._place import MARGIN, Placed, place
+from wengert.graph.drawing._repeats import Run, runs
 
 
 @pytest.fixture(scope="module", params=drawn.ALL)

@@ -16,9 +16,9 @@ from tests.graph import drawn
 from tests.graph.test_drawing_formats import hostile
 from wengert import nn
 from wengert.graph import Drawing, draw
-from wengert.graph._drawing._place import place
-from wengert.graph._drawing._svg import course
-from wengert.graph._format import flops, size
+from wengert.graph.drawing._place import place
+from wengert.graph.drawing._svg import course
+from wengert.graph.formatting import flops, size
 
 Opens = Callable[..., Any]
 

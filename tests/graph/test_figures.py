@@ -17,14 +17,14 @@ from hypothesis import strategies as st
 
 import wengert
 from wengert import nn
-from wengert._core import Leaf, Node, below, memory_of
-from wengert._storage import owner
-from wengert.autograd._engine import running
+from wengert.autograd.engine import running
 from wengert.autograd.graph import saved_tensors_hooks
+from wengert.core.storage import owner
+from wengert.core.tensor import Leaf, Node, below, memory_of
 from wengert.graph import GraphReport, Recorder, Timeline, describe, held_by, live, profile, why
-from wengert.graph._describe import _arrays
-from wengert.graph._drawing._boxes import boxes_of
 from wengert.graph._flops import summed
+from wengert.graph.description import _arrays
+from wengert.graph.drawing._boxes import boxes_of
 from wengert.utils.checkpoint import checkpoint
 
 STEPS = (

@@ -9,10 +9,10 @@ import pytest
 
 import wengert
 from wengert import nn
-from wengert._core import below
+from wengert.core.tensor import below
 from wengert.graph import Flops, describe
 from wengert.graph._flops import _MOVING, _PRODUCTS, _SUMMING, flops_of, summed
-from wengert.ops._declare import REGISTRY
+from wengert.ops.declare import REGISTRY
 
 Program = Callable[[Any], Any]  # of the library
 

@@ -12,10 +12,10 @@ import pytest
 
 import wengert
 from wengert import nn
-from wengert._core import Node, below
-from wengert._storage import owner
+from wengert.core.storage import owner
+from wengert.core.tensor import Node, below
 from wengert.graph import describe
-from wengert.graph._describe import _arrays
+from wengert.graph.description import _arrays
 
 # What a program builds: a loss, and what it goes on holding.
 Built = tuple[wengert.Tensor, Any]

@@ -15,8 +15,8 @@ import pytest
 
 import wengert
 from tests.cli.process import good, python, script
-from wengert.graph import _hotness, _ticks
-from wengert.graph._hotness import PHASES, Sampler, is_users
+from wengert.graph import _ticks, hotness
+from wengert.graph.hotness import PHASES, Sampler, is_users
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="the timer is Linux's")
 
@@ -268,7 +268,7 @@ def test_programs_that_are_started_meanwhile_live(tmp_path):
         tmp_path,
         """
         import os, sys, time, subprocess
-        from wengert.graph._hotness import Sampler
+        from wengert.graph.hotness import Sampler
         Sampler(0.001).start()
         subprocess.run([sys.executable, "-c", "import time; time.sleep(0.2); print('child')"])
         if os.fork() == 0:
@@ -288,7 +288,7 @@ def test_alarm_of_the_program_rings(tmp_path):
         tmp_path,
         """
         import signal, time
-        from wengert.graph._hotness import Sampler
+        from wengert.graph.hotness import Sampler
         sampler = Sampler(0.001)
         sampler.start()
         signal.signal(signal.SIGALRM, lambda *_: print("alarm", flush=True))
@@ -321,7 +321,7 @@ def test_thread_looks_where_the_system_refuses_a_timer(monkeypatch):
         (os.__file__, False),
         (pytest.__file__, False),
         ("/home/me/project/.venv/lib/python3.12/site-packages/tqdm/std.py", False),
-        (_hotness.__file__, False),
+        (hotness.__file__, False),
         ("<op mul>", False),
         ("<string>", False),
         ("<frozen importlib._bootstrap>", False),
@@ -388,7 +388,7 @@ def test_modules_have_the_time_of_their_calls_and_derivatives(tmp_path):
 def test_sites_are_read_once_for_each_chain_of_modules(tmp_path, monkeypatch):
     names, _ = planted(tmp_path, MODULES)
     asked = []
-    monkeypatch.setattr(_hotness, "children_of", lambda module: asked.append(module) or {})
+    monkeypatch.setattr(hotness, "children_of", lambda module: asked.append(module) or {})
     net = names["Net"]()
     sampled(lambda: [net(wengert.ones(3)) for _ in range(3)])
     assert len(asked) == len({id(module) for module in asked}) <= 4

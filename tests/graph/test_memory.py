@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import wengert
-from wengert.autograd import _engine
+from wengert.autograd import engine
 from wengert.graph import Held, held_by
 
 
@@ -51,4 +51,4 @@ def test_released_nodes_hold_nothing():
 
 
 def test_looking_leaves_no_observer():
-    assert _engine.observers == []
+    assert engine.observers == []

@@ -13,7 +13,7 @@ import pytest
 import wengert
 from wengert.autograd import GraphReleasedError
 from wengert.graph import describe, draw, live, profile, why
-from wengert.graph._drawing._tree import split_place
+from wengert.graph.drawing._tree import split_place
 
 
 class Shell:

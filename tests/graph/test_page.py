@@ -8,14 +8,16 @@ from typing import Any
 
 import pytest
 
-from wengert.graph import _format, _page
+from wengert.graph import formatting, html_page
 
 HOSTILE = '</script><script>document.title = "owned"</script><!-- "quoted\' & \u2028 é'
 
 
 def test_data_arrive_as_they_were(tmp_path: Path, open_page: Callable[..., Any]) -> None:
-    made = _page.page(HOSTILE, "<main>body</main>", data={"values": {"text": HOSTILE, "n": [1]}})
-    _page.write(tmp_path / "page.html", made)
+    made = html_page.page(
+        HOSTILE, "<main>body</main>", data={"values": {"text": HOSTILE, "n": [1]}}
+    )
+    html_page.write(tmp_path / "page.html", made)
     page = open_page(tmp_path / "page.html")
     assert page.title() == HOSTILE
     assert page.evaluate("readData('values')") == {"text": HOSTILE, "n": [1]}
@@ -24,7 +26,7 @@ def test_data_arrive_as_they_were(tmp_path: Path, open_page: Callable[..., Any])
 
 def test_other_scripts_and_requests_are_refused(tmp_path: Path, browser: Any) -> None:
     body = "<script>document.title = 'owned'</script><img src='https://example.org/x.png'>"
-    _page.write(tmp_path / "page.html", _page.page("mine", body))
+    html_page.write(tmp_path / "page.html", html_page.page("mine", body))
     page = browser.new_page()
     failed: list[str] = []
     page.on("console", lambda message: failed.append(message.text))
@@ -39,14 +41,14 @@ def test_other_scripts_and_requests_are_refused(tmp_path: Path, browser: Any) ->
 def test_colours_follow_the_system(
     scheme: str, tmp_path: Path, open_page: Callable[..., Any]
 ) -> None:
-    _page.write(tmp_path / "page.html", _page.page("colours", "<main>text</main>"))
+    html_page.write(tmp_path / "page.html", html_page.page("colours", "<main>text</main>"))
     page = open_page(tmp_path / "page.html", color_scheme=scheme)
     ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert ground == {"light": "rgb(246, 247, 249)", "dark": "rgb(18, 21, 27)"}[scheme]
 
 
 def test_elements_hold_text_and_listen(tmp_path: Path, open_page: Callable[..., Any]) -> None:
-    _page.write(tmp_path / "page.html", _page.page("elements", ""))
+    html_page.write(tmp_path / "page.html", html_page.page("elements", ""))
     page = open_page(tmp_path / "page.html")
     made = "element('b', {title: '&', hidden: false, click: () => {}}, '<u>', null).outerHTML"
     assert page.evaluate(made) == '<b title="&amp;">&lt;u&gt;</b>'
@@ -56,16 +58,16 @@ def test_sizes_read_the_same_in_both_languages(
     tmp_path: Path, open_page: Callable[..., Any]
 ) -> None:
     counts = [0, 999, 1000, 999_949, 999_951, 12_345_678, 5e12]
-    _page.write(tmp_path / "page.html", _page.page("sizes", "", data={"counts": counts}))
+    html_page.write(tmp_path / "page.html", html_page.page("sizes", "", data={"counts": counts}))
     page = open_page(tmp_path / "page.html")
-    assert page.evaluate("readData('counts').map(formatSize)") == list(map(_format.size, counts))
+    assert page.evaluate("readData('counts').map(formatSize)") == list(map(formatting.size, counts))
 
 
 def test_a_path_that_is_no_text_can_be_written(tmp_path: Path) -> None:
-    _page.write(tmp_path / "page.html", _page.page("bad \udcff name", ""))
+    html_page.write(tmp_path / "page.html", html_page.page("bad \udcff name", ""))
     assert "bad ? name" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def test_values_that_json_does_not_have_are_refused() -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
-        _page.page("nan", "", data={"values": [float("nan")]})
+        html_page.page("nan", "", data={"values": [float("nan")]})

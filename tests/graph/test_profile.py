@@ -10,11 +10,11 @@ import pytest
 
 import wengert
 from wengert import nn
-from wengert._core import Node, tick
-from wengert.autograd import _engine
-from wengert.autograd._saved import packing
+from wengert.autograd import engine
+from wengert.autograd.saved import packing
+from wengert.core.tensor import Node, tick
 from wengert.graph import held_by
-from wengert.graph._profile.replay import Replay
+from wengert.graph.timelines.replay import Replay
 from wengert.utils.checkpoint import checkpoint
 
 
@@ -45,7 +45,7 @@ def check():
     counting.memory = wengert.graph.profile()
     with counting.memory:
         yield counting
-    assert _engine.observers == packing.observers == []
+    assert engine.observers == packing.observers == []
     replay = Replay(counting.memory._recording)
     totals = []
     replay.run(lambda k, state: totals.append(state.total))

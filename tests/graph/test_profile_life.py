@@ -11,7 +11,7 @@ import weakref
 import pytest
 
 import wengert
-from wengert.graph._profile import recording
+from wengert.graph.timelines import recording
 
 
 def leaf(*shape):

@@ -14,9 +14,9 @@ import pytest
 import wengert
 from tests.browser import SIZES, sticking_out
 from wengert import nn
-from wengert.graph import _page
-from wengert.graph._profile.page import fragment, page
-from wengert.graph._profile.picture import svg
+from wengert.graph import html_page
+from wengert.graph.timelines.page import fragment, page
+from wengert.graph.timelines.picture import svg
 
 
 def train(steps=3):
@@ -197,7 +197,7 @@ def test_a_page_of_nothing(tmp_path, open_page):
 def test_fragments_share_a_page(timeline, tmp_path, open_page):
     parts = [fragment(timeline, name) for name in ("first", "second")]
     assert parts[0].scripts == parts[1].scripts == ("timeline.js",)
-    text = _page.page(
+    text = html_page.page(
         "two",
         parts[0].body + parts[1].body,
         styles=parts[0].styles,

@@ -9,7 +9,7 @@ import weakref
 import pytest
 
 import wengert
-from wengert.autograd import _engine
+from wengert.autograd import engine
 from wengert.graph import Recorder, _recorder
 
 
@@ -19,7 +19,7 @@ def recorder():
     recorder.start()
     yield recorder
     recorder.stop()
-    assert _engine.observers == []
+    assert engine.observers == []
 
 
 @pytest.fixture
@@ -150,7 +150,7 @@ def test_graph_of_changing_length_does_not_grow(recorder, w):
 
 
 def test_lenient_second_backward(recorder, w, monkeypatch):
-    monkeypatch.setattr(_engine.compatibility, "lenient", True)
+    monkeypatch.setattr(engine.compatibility, "lenient", True)
     y = w + 1
     y.sum().backward()
     with pytest.warns(UserWarning, match="this backward passes"):

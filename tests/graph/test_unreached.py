@@ -10,8 +10,8 @@ import pytest
 
 import wengert
 from wengert import nn
-from wengert.autograd import _engine
-from wengert.graph._unreached import Unreached
+from wengert.autograd import engine
+from wengert.graph.unreached import Unreached
 from wengert.nn.modules.module import register_module_forward_hook as register
 
 
@@ -38,14 +38,14 @@ def reasons(alone):
             unreached.look(gc.get_objects())
 
     def train(model, steps=2):
-        _engine.observers.append(observe)
+        engine.observers.append(observe)
         hook = nullcontext() if unreached.forwards.ended else register(unreached.forwards)
         try:
             with hook:
                 for _ in range(steps):
                     model(wengert.ones(2, 4)).sum().backward()
         finally:
-            _engine.observers.remove(observe)
+            engine.observers.remove(observe)
         return unreached.findings()
 
     train.forwards = unreached.forwards

@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from wengert import compat
-from wengert.autograd import _engine
+from wengert.autograd import engine
 from wengert.graph import Recorder, live
 
 CALLS = (7, 20, 33, 60, 150)
@@ -38,14 +38,14 @@ def main() -> None:
 
     recorder = Recorder()
     recorder.start()
-    _engine.observers.append(observe)
+    engine.observers.append(observe)
     script = ModuleType("__main__")
     script.__file__ = path
     sys.modules["__main__"] = script
     with open(path, encoding="utf-8") as file, contextlib.suppress(SystemExit):
         exec(compile(file.read(), path, "exec", dont_inherit=True), script.__dict__)
     recorder.stop()
-    _engine.observers.remove(observe)
+    engine.observers.remove(observe)
     seen["calls"] = ended
     seen["end"] = leaks()
     seen["findings"] = [dataclasses.asdict(finding) for finding in recorder.report().findings]

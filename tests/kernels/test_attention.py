@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import wengert
-from wengert.kernels import _jit, attention
+from wengert.kernels import attention, jit
 from wengert.nn.functional import scaled_dot_product_attention
 
 RNG = np.random.default_rng(0)
 F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
-needs_kernels = pytest.mark.skipif(not _jit.available(), reason="needs llvmlite")
+needs_kernels = pytest.mark.skipif(not jit.available(), reason="needs llvmlite")
 Sizes = tuple[int, int, int, int, int, int]
 
 # (batch, heads, queries, keys, width, out)
@@ -168,15 +168,15 @@ def test_kernels_in_python(causal: bool) -> None:
 @needs_kernels
 def test_threads_do_not_change_results(monkeypatch: pytest.MonkeyPatch) -> None:
     q, k, v, g = made((2, 4, 200, 200, 64, 64), True)
-    before = _jit.get_threads()
+    before = jit.get_threads()
     results = []
     try:
         for threads in (1, 3):
-            _jit.set_threads(threads)
+            jit.set_threads(threads)
             out, sums = attention.attend(q, k, v, None, 0.1, True)
             results.append((out, *attention.attend_back(g, q, k, v, None, out, sums, 0.1, True)))
     finally:
-        _jit.set_threads(before)
+        jit.set_threads(before)
     for one, three in zip(*results, strict=True):
         np.testing.assert_array_equal(one, three)
 

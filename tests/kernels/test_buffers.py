@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import wengert
-from wengert.kernels import _jit, buffers
+from wengert.kernels import buffers, jit
 
 LARGE = 1 << 16
 handler_of = np._core.multiarray.get_handler_name
@@ -24,7 +24,7 @@ handler_of = np._core.multiarray.get_handler_name
 
 @pytest.fixture(autouse=True)
 def pool() -> Iterator[None]:
-    if not _jit.available() or buffers._Pool.functions is None:
+    if not jit.available() or buffers._Pool.functions is None:
         pytest.skip("there is no pool without kernels")
     buffers.enter()
     buffers.trim(0)
@@ -111,8 +111,9 @@ def test_no_more_is_kept_than_the_limit_and_what_was_used_longest_ago_goes_first
 # In a process of its own, where so little has no thread look in between.
 _LOOKS = """
 import numpy as np
-from wengert.kernels import _jit, buffers
-_jit.available()
+from wengert.kernels import buffers
+from wengert.kernels import jit
+jit.available()
 size = (1 << 20) + 4096
 
 def use(n):
@@ -261,8 +262,8 @@ def test_workers_of_a_loader_hand_over_large_arrays() -> None:
 
 _SCRIPT = """
 import numpy as np, wengert
-from wengert.kernels import _jit
-_jit.available()
+from wengert.kernels import jit
+jit.available()
 kept = [np.ones(1 << 20) for _ in range(4)]
 print(np._core.multiarray.get_handler_name(kept[0]), sum(wengert.memory_stats().values()) > 0)
 """

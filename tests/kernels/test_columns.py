@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import wengert
-from wengert.kernels import _jit
+from wengert.kernels import jit
 from wengert.kernels.columns import _plain, _strips, column_sums
 from wengert.kernels.shapes import unbroadcast
 
@@ -28,12 +28,12 @@ def test_sums_of_columns(sums, shape) -> None:  # type: ignore[no-untyped-def]
 
 def test_digits_do_not_depend_on_the_number_of_threads() -> None:
     x = rng.standard_normal((5_000, 700), dtype=np.float32)
-    before = _jit.get_threads()
+    before = jit.get_threads()
     found = []
     for count in (1, 3):
-        _jit.set_threads(count)
+        jit.set_threads(count)
         found.append(column_sums(x))
-    _jit.set_threads(before)
+    jit.set_threads(before)
     assert np.array_equal(*found)
 
 

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wengert.kernels import conv, conv_batched, conv_direct, conv_plan
-from wengert.kernels._jit import available, get_threads, set_threads
 from wengert.kernels.geometry import Geometry
+from wengert.kernels.jit import available, get_threads, set_threads
 
 pytestmark = pytest.mark.skipif(not available(), reason="needs llvmlite")
 
@@ -292,7 +292,7 @@ import numpy as np
 sys.path.insert(0, {str(Path(__file__).parent)!r})
 sys.argv = [""]
 import test_conv
-from wengert.kernels._jit import set_threads
+from wengert.kernels.jit import set_threads
 
 protect = ctypes.CDLL(None, use_errno=True).mprotect
 protect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]

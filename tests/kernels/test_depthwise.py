@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wengert.kernels import conv, depthwise
-from wengert.kernels._jit import available, get_threads, set_threads
 from wengert.kernels.depthwise import convolve, correlate, spread
 from wengert.kernels.geometry import Geometry
+from wengert.kernels.jit import available, get_threads, set_threads
 
 pytestmark = pytest.mark.skipif(not available(), reason="needs llvmlite")
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import wengert
-from wengert.kernels import _jit, blas, openblas
+from wengert.kernels import blas, jit, openblas
 from wengert.kernels.gemm import _calls, gemm
 
 pytestmark = pytest.mark.skipif(
@@ -24,7 +24,7 @@ TYPES = {np.float32: 6e-6, np.float64: 1e-14}
 
 @pytest.fixture
 def three_threads() -> Iterator[None]:
-    before = _jit.get_threads()
+    before = jit.get_threads()
     blas.set_threads(3)
     yield
     blas.set_threads(before)

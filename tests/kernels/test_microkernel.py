@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from wengert.kernels._jit import available, kernel
-from wengert.kernels._jit.builtins import f32, f32s, i64, i64s
+from wengert.kernels.jit import available, kernel
+from wengert.kernels.jit.builtins import f32, f32s, i64, i64s
 from wengert.kernels.microkernel import (
     dots,
     gathered_product,

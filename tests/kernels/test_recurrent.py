@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import wengert
-from wengert.kernels import _jit, blas, recurrent, recurrent_native
+from wengert.kernels import blas, jit, recurrent, recurrent_native
 from wengert.kernels.recurrent import Steps
 
 RNG = np.random.default_rng(0)
-needs_kernels = pytest.mark.skipif(not _jit.available(), reason="needs llvmlite")
+needs_kernels = pytest.mark.skipif(not jit.available(), reason="needs llvmlite")
 
 # How many sequences run at each step.
 SIZES = [[32] * 5, [17] * 9, [1] * 90, [40, 40, 33, 16, 15, 3, 1], [19, 2, 2]]
@@ -66,7 +66,7 @@ def test_against_double_precision(kind: str, width: int, reverse: bool) -> None:
             g = RNG.normal(size=steps.rows * width + steps.batch * width)
         floats = {n: single(x) for n, x in double.items()}
         assert recurrent_native.native(floats["x"], floats["w_hh"]) == (
-            steps.rows * GATES[kind] * width >= _jit.LARGE
+            steps.rows * GATES[kind] * width >= jit.LARGE
         )
         results = run(kind, steps, floats, g.astype(np.float32)), run(kind, steps, double, g)
         for ours, right in zip(*results, strict=True):
@@ -114,7 +114,7 @@ def test_threads_do_not_change_results() -> None:
     steps = Steps([50] * 8, False)
     arrays = {n: single(x) for n, x in made("lstm", steps, 40, whole=True).items()}
     g = RNG.normal(size=steps.rows * 40 + 50 * 40).astype(np.float32)
-    before, results = _jit.get_threads(), []
+    before, results = jit.get_threads(), []
     try:
         for threads in (1, 3):
             blas.set_threads(threads)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.kernels.variants import by_numpy, in_python, needs_llvmlite
-from wengert.kernels import _jit, reduction
+from wengert.kernels import jit, reduction
 from wengert.kernels.shapes import unbroadcast
 
 pytestmark = needs_llvmlite
@@ -116,14 +116,14 @@ def test_undoing_a_broadcast(shape: tuple[int, ...]) -> None:
 
 def test_results_do_not_depend_on_the_threads() -> None:
     arrays = [(sample(s), d) for s, d in CASES]
-    before = _jit.get_threads()
+    before = jit.get_threads()
     try:
         found = []
         for threads in (1, 3):
-            _jit.set_threads(threads)
+            jit.set_threads(threads)
             found.append([reduction.total(x, d) for x, d in arrays])
     finally:
-        _jit.set_threads(before)
+        jit.set_threads(before)
     for a, b in zip(*found, strict=True):
         np.testing.assert_array_equal(a, b)
 

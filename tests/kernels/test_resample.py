@@ -9,7 +9,7 @@ import pytest
 
 import wengert
 from wengert.kernels import resample
-from wengert.kernels._jit import available
+from wengert.kernels.jit import available
 from wengert.kernels.resample import Taps
 from wengert.kernels.resample_native import resampled
 from wengert.nn import functional as F

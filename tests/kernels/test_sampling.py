@@ -63,7 +63,7 @@ def test_the_stream_is_the_same_where_the_twister_cannot_be_seen(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = drawn(name)
-    monkeypatch.setattr("wengert._random.live_state", lambda bits: None)
+    monkeypatch.setattr("wengert.core.generators.live_state", lambda bits: None)
     for ours, other in zip(drawn(name), expected, strict=True):
         np.testing.assert_array_equal(ours, other)
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import wengert
-from wengert import _random
-from wengert.kernels import _jit, twister
+from wengert.core import generators
+from wengert.kernels import jit, twister
 
-pytestmark = pytest.mark.skipif(not _jit.available(), reason="needs llvmlite")
+pytestmark = pytest.mark.skipif(not jit.available(), reason="needs llvmlite")
 
 
 @pytest.mark.parametrize("skipped", [0, 1, 623, 624, 625, 1000])
@@ -20,7 +20,7 @@ def test_words_and_what_follows(
 ) -> None:
     ours, theirs = np.random.MT19937(7), np.random.MT19937(7)
     ours.random_raw(skipped), theirs.random_raw(skipped)
-    state = _random.live_state(ours)
+    state = generators.live_state(ours)
     assert state is not None
     monkeypatch.setattr(twister, "LARGE", 1)
     found = twister.drawn(state, size, dtype)
@@ -33,7 +33,7 @@ def test_words_and_what_follows(
 
 
 def test_large_draws_are_those_of_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
-    size = 2 * _jit.LARGE + 3
+    size = 2 * jit.LARGE + 3
     a, b = wengert.Generator().manual_seed(5), wengert.Generator().manual_seed(5)
     a.random32(5), b.random32(5)
 

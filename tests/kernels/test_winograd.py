@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wengert.kernels import conv, winograd, winograd_transforms
-from wengert.kernels._jit import available, get_threads, set_threads
 from wengert.kernels.geometry import Geometry
+from wengert.kernels.jit import available, get_threads, set_threads
 from wengert.kernels.winograd import (
     Padding,
     Setting,

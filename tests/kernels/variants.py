@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from wengert.kernels import _jit, chunks
-from wengert.kernels._jit import Kernel
+from wengert.kernels import chunks, jit
+from wengert.kernels.jit import Kernel
 
-needs_llvmlite = pytest.mark.skipif(not _jit.available(), reason="no llvmlite")
+needs_llvmlite = pytest.mark.skipif(not jit.available(), reason="no llvmlite")
 
 
 @contextmanager
 def by_numpy(*modules: Any) -> Iterator[None]:
     """Without compiled kernels; `modules` are others that ask whether there are any."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (_jit, chunks, *modules):
+        for module in (jit, chunks, *modules):
             patch.setattr(module, "available", lambda: False)
         yield
 

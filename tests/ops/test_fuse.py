@@ -10,15 +10,15 @@ import pytest
 
 import wengert
 import wengert.special  # its operations belong to the registry
-from wengert.kernels import _jit
-from wengert.kernels._jit import LARGE
-from wengert.kernels._jit.operands import layout_of, plan_of
+from wengert.kernels import jit
+from wengert.kernels.jit import LARGE
+from wengert.kernels.jit.operands import layout_of, plan_of
 from wengert.ops import _fuse
-from wengert.ops._declare import REGISTRY, Op
-from wengert.ops._operands import apply
-from wengert.ops._publish import Layout
+from wengert.ops.declare import REGISTRY, Op
+from wengert.ops.operands import apply
+from wengert.ops.publish import Layout
 
-pytestmark = pytest.mark.skipif(not _jit.available(), reason="needs llvmlite")
+pytestmark = pytest.mark.skipif(not jit.available(), reason="needs llvmlite")
 
 INF, NAN = np.inf, np.nan
 SPECIAL = np.array(
@@ -373,10 +373,10 @@ def test_new_numbers_need_no_new_kernel() -> None:
     x = large(np.random.default_rng(8))
     slopes = [0.03 + 0.01 * k for k in range(3)]
     wengert.nn.functional.leaky_relu(x, slopes[0])
-    known = _jit.compiled.cache_info().misses
+    known = jit.compiled.cache_info().misses
     for slope in slopes[1:]:
         out = wengert.nn.functional.leaky_relu(x, slope).numpy()
         np.testing.assert_array_equal(out, np.maximum(x.numpy(), x.numpy() * np.float32(slope)))
     for number in (1.7, 2.9):
         x * number
-    assert _jit.compiled.cache_info().misses <= known + 1
+    assert jit.compiled.cache_info().misses <= known + 1

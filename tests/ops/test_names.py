@@ -10,7 +10,7 @@ import pytest
 
 import wengert
 import wengert.nn.functional as F
-from wengert.ops._declare import REGISTRY, Op, elementwise, primitive
+from wengert.ops.declare import REGISTRY, Op, elementwise, primitive
 
 OPS = [op for op in REGISTRY.values() if op.declared.__module__.startswith("wengert.ops.")]
 

@@ -12,7 +12,7 @@ import pytest
 import wengert
 from tests.ops import calls
 from tests.ops.rows import Row, all_rows
-from wengert.ops._numpy_names import ALIASES, _defer
+from wengert.ops.numpy_names import ALIASES, _defer
 
 ROWS = {str(row): row for row in all_rows() if row.grad or row.dtypes}
 

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import wengert
-from wengert.ops import _numpy_names
-from wengert.ops._declare import REGISTRY
-from wengert.ops._publish import TAKEN, Layout, apply_source, source_of
+from wengert.ops import numpy_names
+from wengert.ops.declare import REGISTRY
+from wengert.ops.publish import TAKEN, Layout, apply_source, source_of
 
 MUL = """\
 def mul(input, other):
@@ -120,7 +120,7 @@ def test_the_line_of_a_node_is_the_users() -> None:
     y = x.tanh()
     node = y.grad_fn
     assert node.code.co_filename == __file__
-    from wengert._storage import line_of
+    from wengert.core.storage import line_of
 
     assert line_of(node.code, node.lasti) == line
 
@@ -139,7 +139,7 @@ def test_all_names_that_written_functions_use_are_taken() -> None:
             scope,
         )
         code = scope[op.name].__code__
-        own = {*op.signature.parameters, *op.aux, *_numpy_names.ALIASES.values(), op.name}
+        own = {*op.signature.parameters, *op.aux, *numpy_names.ALIASES.values(), op.name}
         own |= {f"{kind}_{i}" for kind in "ve" for i in op.inputs}
         assert {*code.co_varnames, *_globals(code)} - own - {"_names"} <= TAKEN, op.name
 
@@ -161,13 +161,13 @@ def test_an_operation_is_written_while_another_is() -> None:
     """A finalizer may compute something at any time."""
     code = """
 import wengert
-from wengert.ops import _publish
-x, real, seen = wengert.ones(2), _publish.source_of, []
+from wengert.ops import publish
+x, real, seen = wengert.ones(2), publish.source_of, []
 def source_of(op):
     if op.name == "tanh":
         seen.append(x.sin())
     return real(op)
-_publish.source_of = source_of
+publish.source_of = source_of
 x.tanh()
 assert len(seen) == 1
 """

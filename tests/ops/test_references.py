@@ -12,7 +12,7 @@ import wengert
 from wengert.kernels.geometry import Geometry
 from wengert.kernels.norm_plan import Plan
 from wengert.kernels.recurrent_steps import Steps
-from wengert.ops._declare import REGISTRY, Op
+from wengert.ops.declare import REGISTRY, Op
 from wengert.ops.pool import Windows
 
 Rng = np.random.Generator

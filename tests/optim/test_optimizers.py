@@ -13,7 +13,7 @@ import pytest
 import wengert
 from tests.nn.both import agree, batch, layer
 from wengert import optim
-from wengert.kernels._jit import formulas
+from wengert.kernels.jit import formulas
 
 CONFIGURATIONS: list[tuple[str, dict[str, Any]]] = [
     ("SGD", {"lr": 0.1}),

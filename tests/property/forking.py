@@ -20,7 +20,7 @@ import numpy as np
 
 import wengert
 from wengert import linalg, nn
-from wengert.kernels import _jit
+from wengert.kernels import jit
 from wengert.nn import functional as F
 
 PATIENCE = 60  # seconds for anything
@@ -67,7 +67,7 @@ def compile_anew() -> Any:
         "        out[i] = x[i] + x[i]\n"
     )
     out = np.zeros(1000, np.float32)
-    _jit.compiled(source)(np.ones(1000, np.float32), out, 1000, 100)
+    jit.compiled(source)(np.ones(1000, np.float32), out, 1000, 100)
     return wengert.from_numpy(out)
 
 

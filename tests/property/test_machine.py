@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 import wengert
-from wengert.autograd._engine import compatibility
+from wengert.autograd.engine import compatibility
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch

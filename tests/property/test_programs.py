@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import wengert
 from wengert.autograd import GraphReleasedError
-from wengert.autograd._engine import compatibility
+from wengert.autograd.engine import compatibility
 
 UNARY = {
     "tanh": lambda a: a.tanh(),

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 
 import wengert
 from wengert import Tensor
-from wengert._core import Leaf, Node, below
 from wengert.autograd import GraphReleasedError, grad
-from wengert.autograd._engine import compatibility
+from wengert.autograd.engine import compatibility
 from wengert.autograd.graph import GradientEdge, get_gradient_edge
+from wengert.core.tensor import Leaf, Node, below
 from wengert.utils.checkpoint import checkpoint
 
 

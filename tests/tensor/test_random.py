@@ -355,7 +355,7 @@ def test_multinomial_follows_the_weights() -> None:
 FORK = """
 import os, signal, threading, time, warnings
 import wengert
-from wengert._random import default_generator
+from wengert.core.generators import default_generator
 
 held = threading.Event()
 

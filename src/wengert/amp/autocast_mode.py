@@ -13,13 +13,13 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
-from wengert import _dtypes
-from wengert._core import Tensor, thread_states
-from wengert._device import device
-from wengert._dtypes import dtype as dtype_
-from wengert._signals import heedless
+from wengert.core import dtypes
+from wengert.core.device import device
+from wengert.core.dtypes import dtype as dtype_
+from wengert.core.signals import heedless
+from wengert.core.tensor import Tensor, thread_states
 
-_CPU_DTYPES = (_dtypes.bfloat16, _dtypes.float16)
+_CPU_DTYPES = (dtypes.bfloat16, dtypes.float16)
 _BFLOAT16 = frozenset({"cpu", "xla", "hpu"})  # those whose autocast means bfloat16
 _AVAILABLE = frozenset(
     {"cpu", "cuda", "ipu", "xpu", "xla", "mps", "hpu", "mtia", "maia", "privateuseone"}
@@ -77,7 +77,7 @@ def get_autocast_dtype(device_type: str) -> dtype_:
     torch.bfloat16
     """
     kind = _kind("get_autocast_dtype", device_type)
-    usual = _dtypes.bfloat16 if kind in _BFLOAT16 else _dtypes.float16
+    usual = dtypes.bfloat16 if kind in _BFLOAT16 else dtypes.float16
     return _state.dtypes.get(kind, usual)
 
 
@@ -193,11 +193,11 @@ class autocast:  # noqa: N801 (PyTorch's name)
 
     def __enter__(self) -> autocast:
         kind = self.device
-        enabled, dtypes = _state.enabled, _state.dtypes
+        enabled, lower = _state.enabled, _state.dtypes
         before = is_autocast_enabled(kind), get_autocast_dtype(kind), _state.cache
         # No call from here on: a signal would come in between.
         self._before = *before, self._before
-        enabled[kind], dtypes[kind] = self._enabled, self.fast_dtype
+        enabled[kind], lower[kind] = self._enabled, self.fast_dtype
         _state.cache = self._cache
         return self
 
@@ -287,7 +287,7 @@ def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Ca
 def _cast(value: Any, dtype: dtype_) -> Any:
     """Floating-point tensors in nested containers, float64 aside, in another dtype."""
     if isinstance(value, Tensor):
-        low = value.is_floating_point() and value.dtype is not _dtypes.float64
+        low = value.is_floating_point() and value.dtype is not dtypes.float64
         return value.to(dtype) if low else value
     if isinstance(value, dict):
         return {key: _cast(item, dtype) for key, item in value.items()}

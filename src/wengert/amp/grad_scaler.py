@@ -10,8 +10,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from wengert import _dtypes
-from wengert._core import Tensor, wrap
+from wengert.core import dtypes
+from wengert.core.tensor import Tensor, wrap
 
 
 class OptState(Enum):
@@ -123,7 +123,7 @@ class GradScaler:
         progress.stage = OptState.UNSCALED
 
     def _unscale(self, grad: Tensor, progress: _Progress) -> None:
-        if grad.dtype is _dtypes.float16:
+        if grad.dtype is dtypes.float16:
             raise ValueError("Attempting to unscale FP16 gradients.")
         bad = not np.isfinite(grad._array).all()
         progress.found_inf = bool(progress.found_inf) or bad

@@ -6,21 +6,21 @@ from typing import Any as _Any
 from wengert.autograd import _node_calls as _node_calls
 from wengert.autograd._backward import backward as backward
 from wengert.autograd._backward import grad as grad
-from wengert.autograd._errors import GraphError as GraphError
-from wengert.autograd._errors import GraphInUseError as GraphInUseError
-from wengert.autograd._errors import GraphReleasedError as GraphReleasedError
-from wengert.autograd._errors import NanGradientError as NanGradientError
-from wengert.autograd._errors import NoGraphError as NoGraphError
-from wengert.autograd._errors import NonScalarRootError as NonScalarRootError
-from wengert.autograd._errors import SavedTensorOverwrittenError as SavedTensorOverwrittenError
-from wengert.autograd._errors import UnusedInputError as UnusedInputError
-from wengert.autograd._functions.function import Function as Function
-from wengert.autograd._mode import enable_grad as enable_grad
-from wengert.autograd._mode import inference_mode as inference_mode
-from wengert.autograd._mode import is_grad_enabled as is_grad_enabled
-from wengert.autograd._mode import is_inference_mode_enabled as is_inference_mode_enabled
-from wengert.autograd._mode import no_grad as no_grad
-from wengert.autograd._mode import set_grad_enabled as set_grad_enabled
+from wengert.autograd.custom.function import Function as Function
+from wengert.autograd.errors import GraphError as GraphError
+from wengert.autograd.errors import GraphInUseError as GraphInUseError
+from wengert.autograd.errors import GraphReleasedError as GraphReleasedError
+from wengert.autograd.errors import NanGradientError as NanGradientError
+from wengert.autograd.errors import NoGraphError as NoGraphError
+from wengert.autograd.errors import NonScalarRootError as NonScalarRootError
+from wengert.autograd.errors import SavedTensorOverwrittenError as SavedTensorOverwrittenError
+from wengert.autograd.errors import UnusedInputError as UnusedInputError
+from wengert.autograd.grad_mode import enable_grad as enable_grad
+from wengert.autograd.grad_mode import inference_mode as inference_mode
+from wengert.autograd.grad_mode import is_grad_enabled as is_grad_enabled
+from wengert.autograd.grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
+from wengert.autograd.grad_mode import no_grad as no_grad
+from wengert.autograd.grad_mode import set_grad_enabled as set_grad_enabled
 from wengert.autograd.gradcheck import gradcheck as gradcheck
 from wengert.autograd.gradcheck import gradgradcheck as gradgradcheck
 from wengert.autograd.variable import Variable as Variable
@@ -33,7 +33,7 @@ _LAZY_MODULES = frozenset({
 _LAZY_NAMES = {
     "detect_anomaly": "anomaly_mode",
     "set_detect_anomaly": "anomaly_mode",
-    "OutsideContextError": "_saved.mutation",
+    "OutsideContextError": "saved.mutation",
     "jac": "_losses",
 }
 

@@ -11,22 +11,22 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Leaf, Node, Tensor, Tracer, leaf_of, state_of, tensors, wrap
-from wengert._dtypes import of_numpy
-from wengert._messages import message, more
-from wengert._size import Size
-from wengert.autograd import _errors
+from wengert.autograd import errors
 from wengert.autograd._commit import commit, owned
-from wengert.autograd._edges import (
+from wengert.autograd.edges import (
     GradientEdge,
     dtype_of,
     in_dtype,
     node_at,
     references_of,
 )
-from wengert.autograd._engine import Walk
-from wengert.autograd._hooks import run_posthooks, shown
-from wengert.autograd._transforms.levels import transforming
+from wengert.autograd.engine import Walk
+from wengert.autograd.hooks import run_posthooks, shown
+from wengert.autograd.transforms.levels import transforming
+from wengert.core.dtypes import of_numpy
+from wengert.core.messages import message, more
+from wengert.core.size import Size
+from wengert.core.tensor import Leaf, Node, Tensor, Tracer, leaf_of, state_of, tensors, wrap
 from wengert.kernels import layout
 
 Place = Tensor | GradientEdge
@@ -64,7 +64,7 @@ def backward(
     walk = _walk("backward()", retain_graph, create_graph)
     walk.accumulates = True
     if transforming():
-        raise _errors.inside_transform(walk.call)
+        raise errors.inside_transform(walk.call)
     roots = _places(tensors, "tensors")
     nodes, seeds = _start(walk, roots, _cotangents(grad_tensors, len(roots)))
     targets = None if inputs is None else _retaining(_places(inputs, "inputs"), nodes, walk)
@@ -142,7 +142,7 @@ def grad(
 
 
 def _batched(once: Callable[..., Any], cotangents: list[Any]) -> tuple[Tensor | None, ...]:
-    from wengert.autograd._transforms.vmap import over_batch
+    from wengert.autograd.transforms.vmap import over_batch
 
     results: tuple[Tensor | None, ...] = over_batch(lambda gs: once(grad_outputs=gs), cotangents)
     return results
@@ -158,9 +158,9 @@ def _check_reached(
         if materialize:
             _zeros(x, walk)
         elif not unused:
-            from wengert.autograd import _reasons
+            from wengert.autograd import diagnosis
 
-            raise _errors.unused(i, e, walk.call, *_reasons.of_unused(e, walk.roots))
+            raise errors.unused(i, e, walk.call, *diagnosis.of_unused(e, walk.roots))
 
 
 def _zeros(place: Place, walk: Walk) -> Tensor:
@@ -225,14 +225,14 @@ def _start(
             node = node_at(root, nodes)
             shape, dtype = node.shape, dtype_of(node)
         elif isinstance(root, Tracer) and not root.level.eager:
-            raise _errors.inside_transform(walk.call)
+            raise errors.inside_transform(walk.call)
         elif root._edge is None:
-            raise _errors.no_graph(i, root, walk.call)
+            raise errors.no_graph(i, root, walk.call)
         else:
             node, shape, dtype = root._edge, root._array.shape, root._array.dtype
         if g is None:
             if prod(shape) != 1:
-                raise _errors.non_scalar(shape, node, walk.call)
+                raise errors.non_scalar(shape, node, walk.call)
             g = _one(shape, dtype)
         elif not isinstance(g, Tensor) or g._array.shape != shape:
             raise _unfit(walk, i, g, shape, node)
@@ -266,7 +266,7 @@ def _unfit(walk: Walk, i: int, g: Any, shape: tuple[int, ...], node: Node) -> Ex
         "gradient-shape",
         f"Mismatch in shape: grad_output[{i}] has a shape of {Size(g._array.shape)} and"
         f" output[{i}] has a shape of {Size(shape)}.",
-        [("this call", _errors.called(walk.call)), ("made by", _errors.origin(node))],
+        [("this call", errors.called(walk.call)), ("made by", errors.origin(node))],
         [
             "give a gradient of the shape of the output: torch.ones_like(y), or weights for it",
             "reduce the output to one number first: (y * weights).sum().backward()",
@@ -281,7 +281,7 @@ def _targets(wanted: list[Place], nodes: tuple[Node, ...], walk: Walk) -> list[N
         if isinstance(x, GradientEdge):
             found.append(node_at(x, list(nodes)))
         elif x._edge is None:
-            raise _errors.input_without_grad(f"inputs[{i}]", x, walk.call)
+            raise errors.input_without_grad(f"inputs[{i}]", x, walk.call)
         else:
             found.append(x._edge)
     return found
@@ -348,7 +348,7 @@ def _results(
         g = take(e, None)
         if g is None:
             if not (unused or materialize):
-                raise _errors.unused(i, e, walk.call, (), _NO_GRADIENT)
+                raise errors.unused(i, e, walk.call, (), _NO_GRADIENT)
             results.append(_zeros(x, walk) if materialize else None)
         elif isinstance(g, Tensor):
             results.append(g)

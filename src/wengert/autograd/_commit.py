@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Leaf, Node, Tensor, wrap
-from wengert._references import ALONE
+from wengert.core.references import ALONE
+from wengert.core.tensor import Leaf, Node, Tensor, wrap
 from wengert.kernels.layout import repeats
 from wengert.ops.shape import clone
 

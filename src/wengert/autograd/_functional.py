@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor, leaf_of, wrap
 from wengert.autograd._backward import grad
+from wengert.core.tensor import Tensor, leaf_of, wrap
 
 Tensors = Tensor | tuple[Tensor, ...]
 Function = Callable[..., Tensors]

@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Node, Tensor, wrap
-from wengert._references import ALONE, others
-from wengert.autograd import _errors
-from wengert.autograd._edges import references_of
-from wengert.autograd._engine import Lift, Walk
-from wengert.autograd._hooks import run_tensor_hooks
-from wengert.autograd._transforms.batched import BatchLevel
-from wengert.ops._variadic import Partial
+from wengert.autograd import errors
+from wengert.autograd.edges import references_of
+from wengert.autograd.engine import Lift, Walk
+from wengert.autograd.hooks import run_tensor_hooks
+from wengert.autograd.transforms.batched import BatchLevel
+from wengert.core.references import ALONE, others
+from wengert.core.tensor import Node, Tensor, wrap
 from wengert.ops.subscript import Slices
+from wengert.ops.variadic import Partial
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,9 +206,9 @@ def _root(k: int, loss: Any, walk: Walk) -> Node:
     if not isinstance(loss, Tensor):
         raise TypeError(f"jac(): losses[{k}] must be Tensor, not {type(loss).__name__}")
     if loss._edge is None:
-        raise _errors.no_graph(k, loss, walk.call)
+        raise errors.no_graph(k, loss, walk.call)
     if loss._array.size != 1:
-        raise _errors.non_scalar(loss._array.shape, loss._edge, walk.call)
+        raise errors.non_scalar(loss._array.shape, loss._edge, walk.call)
     return loss._edge
 
 
@@ -216,7 +216,7 @@ def _target(k: int, param: Any, walk: Walk) -> Node:
     if not isinstance(param, Tensor):
         raise TypeError(f"jac(): params[{k}] must be Tensor, not {type(param).__name__}")
     if param._edge is None:
-        raise _errors.input_without_grad(f"params[{k}]", param, walk.call)
+        raise errors.input_without_grad(f"params[{k}]", param, walk.call)
     return param._edge
 
 

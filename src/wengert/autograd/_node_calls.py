@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert._core import Leaf, Node, Tensor, mode, plain, tensors
 from wengert.autograd._backward import backward
-from wengert.autograd._edges import GradientEdge, dtype_of, in_dtype, kind_of_outputs, node_at
-from wengert.autograd._engine import Walk, lifted
-from wengert.autograd._hooks import shown
-from wengert.ops._variadic import Partial
+from wengert.autograd.edges import GradientEdge, dtype_of, in_dtype, kind_of_outputs, node_at
+from wengert.autograd.engine import Walk, lifted
+from wengert.autograd.hooks import shown
+from wengert.core.tensor import Leaf, Node, Tensor, mode, plain, tensors
 from wengert.ops.expansion import expand
+from wengert.ops.variadic import Partial
 
 
 def _derivative(self: Node, *grad_outputs: Tensor | None) -> Any:

@@ -8,10 +8,10 @@ import warnings
 from collections.abc import Sequence
 from types import CodeType
 
-from wengert._core import Call, Node, below
-from wengert._messages import message, more
-from wengert._storage import line_of, place, text_of
-from wengert.autograd._errors import GraphReleasedError, called, made
+from wengert.autograd.errors import GraphReleasedError, called, made
+from wengert.core.messages import message, more
+from wengert.core.storage import line_of, place, text_of
+from wengert.core.tensor import Call, Node, below
 
 _RELEASED = (
     "Trying to backward through the graph a second time (or directly access saved tensors after"

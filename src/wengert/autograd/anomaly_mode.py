@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Leaf, Node, Tensor, memory_of
-from wengert._messages import message
-from wengert._signals import heedless, surely
-from wengert.autograd import _errors
-from wengert.autograd._engine import Grads, Walk, anomaly
-from wengert.autograd._saved.writes import watch
-from wengert.ops._variadic import Partial
+from wengert.autograd import errors
+from wengert.autograd.engine import Grads, Walk, anomaly
+from wengert.autograd.saved.writes import watch
+from wengert.core.messages import message
+from wengert.core.signals import heedless, surely
+from wengert.core.tensor import Leaf, Node, Tensor, memory_of
 from wengert.ops.subscript import Slices
+from wengert.ops.variadic import Partial
 
 
 def is_anomaly_enabled() -> bool:
@@ -170,8 +170,8 @@ def _found(walk: Walk, node: Node, g: Any, grads: Grads, k: int) -> Exception:
     count = f"{int(nans.sum())} of {bad.size} elements"
     head = f"Function '{node.name()}' returned nan values in its {k}th output."
     facts = [
-        ("this call", _errors.called(walk.call)),
-        ("made by", _errors.made(node)),
+        ("this call", errors.called(walk.call)),
+        ("made by", errors.made(node)),
         ("first nan", f"{_at(index)}, shape {list(bad.shape)}, {count}"),
     ]
     if not grads:
@@ -182,7 +182,7 @@ def _found(walk: Walk, node: Node, g: Any, grads: Grads, k: int) -> Exception:
     else:
         cause = _cause(node, _array(g), index, bad.shape, facts)
     text = message("nan-gradient", head, facts, cause=f"Cause: {cause}")
-    return _errors.NanGradientError(text)
+    return errors.NanGradientError(text)
 
 
 def _cause(
@@ -213,9 +213,9 @@ def _blamed(node: Node, name: str, owner: int | None) -> str:
     """What is to be said of a saved value that is nan."""
     source = None if owner is None or owner < 0 else node.edges[owner]
     if source is None or type(source) is Leaf:
-        where = f"in {_errors.made(node)}"
+        where = f"in {errors.made(node)}"
     else:
-        where = f"after {_errors.made(source)}"
+        where = f"after {errors.made(source)}"
     return f"the forward was nan already: {name}, {where}"
 
 

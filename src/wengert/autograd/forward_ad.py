@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from wengert._core import Tensor
-from wengert._dtypes import inexact, of_numpy
-from wengert._signals import heedless
-from wengert.autograd._transforms.dual import DualLevel
-from wengert.autograd._transforms.levels import running
+from wengert.autograd.transforms.dual import DualLevel
+from wengert.autograd.transforms.levels import running
+from wengert.core.dtypes import inexact, of_numpy
+from wengert.core.signals import heedless
+from wengert.core.tensor import Tensor
 
 
 class UnpackedDualTensor(NamedTuple):

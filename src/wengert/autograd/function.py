@@ -1,11 +1,11 @@
 """``torch.autograd.function``: functions whose derivative the user writes."""
 
-from wengert.autograd._functions.function import Function as Function
-from wengert.autograd._functions.function import FunctionCtx as FunctionCtx
-from wengert.autograd._functions.function import FunctionMeta as FunctionMeta
-from wengert.autograd._functions.function import FunctionNode as BackwardCFunction
-from wengert.autograd._functions.function import InplaceFunction as InplaceFunction
-from wengert.autograd._functions.function import once_differentiable as once_differentiable
+from wengert.autograd.custom.function import Function as Function
+from wengert.autograd.custom.function import FunctionCtx as FunctionCtx
+from wengert.autograd.custom.function import FunctionMeta as FunctionMeta
+from wengert.autograd.custom.function import FunctionNode as BackwardCFunction
+from wengert.autograd.custom.function import InplaceFunction as InplaceFunction
+from wengert.autograd.custom.function import once_differentiable as once_differentiable
 
 __all__ = [
     "BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "InplaceFunction",

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor, wrap
 from wengert.autograd._functional import (
     OUTPUTS,
     Function,
@@ -35,8 +34,9 @@ from wengert.autograd._functional import (
     zero_leaf,
     zeros,
 )
-from wengert.autograd._mode import enable_grad
-from wengert.autograd._transforms.recording import Recording, ones
+from wengert.autograd.grad_mode import enable_grad
+from wengert.autograd.transforms.recording import Recording, ones
+from wengert.core.tensor import Tensor, wrap
 from wengert.ops.expansion import expand
 from wengert.ops.joining import stack
 from wengert.ops.splitting import split
@@ -331,7 +331,7 @@ def _batched_rows(
 def _columns(func: Function, inputs: Tensors) -> Any:
     """The Jacobian by forward mode, with a batch of tangents, one for each element."""
     from wengert.autograd import forward_ad
-    from wengert.autograd._transforms.vmap import vmap
+    from wengert.autograd.transforms.vmap import vmap
 
     several, point = as_tuple(inputs, "inputs", "jacobian")
     sizes = [x.numel() for x in point]

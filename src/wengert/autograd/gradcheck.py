@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from wengert.autograd._errors import GradcheckError as GradcheckError
+from wengert.autograd.errors import GradcheckError as GradcheckError
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 

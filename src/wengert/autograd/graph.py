@@ -7,23 +7,23 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
-from wengert import _storage
-from wengert._core import Node as Node
-from wengert._core import Tensor, caller, getframe
-from wengert._messages import more
-from wengert.autograd._edges import GradientEdge as GradientEdge
-from wengert.autograd._edges import edge_of_node
-from wengert.autograd._engine import Walk, current
-from wengert.autograd._hooks import RemovableHandle
-from wengert.autograd._saved.disk import save_to_disk as save_to_disk
-from wengert.autograd._saved.hooks import (
+from wengert.autograd.edges import GradientEdge as GradientEdge
+from wengert.autograd.edges import edge_of_node
+from wengert.autograd.engine import Walk, current
+from wengert.autograd.hooks import RemovableHandle
+from wengert.autograd.saved.disk import save_to_disk as save_to_disk
+from wengert.autograd.saved.hooks import (
     disable_saved_tensors_hooks as disable_saved_tensors_hooks,
 )
-from wengert.autograd._saved.hooks import save_on_cpu as save_on_cpu
-from wengert.autograd._saved.hooks import saved_tensors_hooks as saved_tensors_hooks
-from wengert.autograd._saved.mutation import (
+from wengert.autograd.saved.hooks import save_on_cpu as save_on_cpu
+from wengert.autograd.saved.hooks import saved_tensors_hooks as saved_tensors_hooks
+from wengert.autograd.saved.mutation import (
     allow_mutation_on_saved_tensors as allow_mutation_on_saved_tensors,
 )
+from wengert.core import storage
+from wengert.core.messages import more
+from wengert.core.tensor import Node as Node
+from wengert.core.tensor import Tensor, caller, getframe
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
@@ -79,7 +79,7 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
                 f" {type(item).__name__}"
             )
     for item in written:
-        _storage.stamp(item._array, "increment_version", *caller(getframe(1)))
+        storage.stamp(item._array, "increment_version", *caller(getframe(1)))
 
 
 class _Handles(RemovableHandle):

@@ -7,11 +7,11 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from wengert._signals import heedless, surely
-from wengert.autograd._profiling import recording
-from wengert.autograd._profiling.events import EventList as EventList
-from wengert.autograd._profiling.events import FunctionEvent as FunctionEvent
-from wengert.autograd._profiling.events import FunctionEventAvg as FunctionEventAvg
+from wengert.autograd.profiling import recording
+from wengert.autograd.profiling.events import EventList as EventList
+from wengert.autograd.profiling.events import FunctionEvent as FunctionEvent
+from wengert.autograd.profiling.events import FunctionEventAvg as FunctionEventAvg
+from wengert.core.signals import heedless, surely
 
 
 class record_function:  # noqa: N801 (PyTorch's name)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert._core import Tensor, wrap
-from wengert._messages import warn
+from wengert.core.messages import warn
+from wengert.core.tensor import Tensor, wrap
 
 
 class _VariableMeta(type):

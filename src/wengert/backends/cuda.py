@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from types import SimpleNamespace
 
-from wengert._signals import contextmanager
+from wengert.core.signals import contextmanager
 
 matmul = SimpleNamespace(
     allow_tf32=False,

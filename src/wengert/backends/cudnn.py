@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wengert._signals import contextmanager, surely
+from wengert.core.signals import contextmanager, surely
 
 enabled = True
 benchmark = False

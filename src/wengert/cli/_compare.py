@@ -6,8 +6,8 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 
 from wengert.cli._changes import Change, Comparison, Measure, Told, compared, load
-from wengert.graph import _page
-from wengert.graph._format import flops, size, text_table
+from wengert.graph import html_page
+from wengert.graph.formatting import flops, size, text_table
 
 _ROWS = 8  # of a table
 _CODE = 60  # characters of a line of code
@@ -20,7 +20,7 @@ def compare(before: str, after: str, report: str | None = None) -> int:
         if report is not None:
             from wengert.cli._page._comparison import comparison_page
 
-            _page.write(report, comparison_page(found))
+            html_page.write(report, comparison_page(found))
     except (OSError, ValueError) as error:
         print(f"wengert compare: {error}", file=sys.stderr)
         return 1

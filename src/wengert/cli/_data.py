@@ -88,7 +88,7 @@ def versions() -> dict[str, str]:
     import numpy
 
     import wengert
-    from wengert.compat._names import VERSION
+    from wengert.compat.torch_names import VERSION
 
     return {
         "wengert": wengert.__version__,
@@ -108,7 +108,7 @@ def exited(exit: SystemExit) -> Ending:
 
 def failed(error: BaseException) -> Ending:
     """The end by an exception; an interrupt leaves the process by its signal."""
-    from wengert.graph._hotness import is_users
+    from wengert.graph.hotness import is_users
 
     text = "".join(traceback.format_exception_only(error)).strip()
     frames = [(f.f_code.co_filename, line) for f, line in traceback.walk_tb(error.__traceback__)]

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 
 from wengert.graph import Finding, Line, Report
-from wengert.graph._format import kept, short, size
+from wengert.graph.formatting import kept, short, size
 
 _TOP_OPS = 8
 _TOP_LINES = 6

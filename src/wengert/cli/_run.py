@@ -19,9 +19,9 @@ from types import CodeType, ModuleType, TracebackType
 from typing import TYPE_CHECKING
 
 from wengert import compat
-from wengert._tracebacks import shorten
 from wengert.cli._data import Ending, Run, exited, failed
 from wengert.cli._report import format_report
+from wengert.core.tracebacks import shorten
 from wengert.graph import Recorder
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import sys
 from types import FunctionType
 
 import wengert
-from wengert.ops._declare import REGISTRY, Op
-from wengert.ops._publish import Layout, source_of
+from wengert.ops.declare import REGISTRY, Op
+from wengert.ops.publish import Layout, source_of
 
 
 def show(name: str | None) -> int:

@@ -15,17 +15,17 @@ from time import perf_counter
 from typing import Any
 
 import wengert
-from wengert._storage import where_of
-from wengert.autograd import _engine
-from wengert.autograd._engine import Walk
-from wengert.autograd._living import alive
+from wengert.autograd import engine
+from wengert.autograd.engine import Walk
+from wengert.autograd.gc_queries import alive
+from wengert.core.storage import where_of
 from wengert.graph import Finding, Held, Leak, Profile, Recorder, Timeline, live, profile
-from wengert.graph._captures import Capture, Captures
-from wengert.graph._format import size
-from wengert.graph._hotness import Hotness, Sampler
-from wengert.graph._memory import without_collecting
-from wengert.graph._nodes import is_released
-from wengert.graph._unreached import Unreached
+from wengert.graph.captures import Capture, Captures
+from wengert.graph.formatting import size
+from wengert.graph.hotness import Hotness, Sampler
+from wengert.graph.memory import without_collecting
+from wengert.graph.nodes import is_released
+from wengert.graph.unreached import Unreached
 from wengert.nn.modules.module import register_module_forward_hook
 
 _PROFILED = 30  # backward calls
@@ -79,14 +79,14 @@ class Watch:
 
     def start(self) -> None:
         """Begin to watch."""
-        _engine.observers.append(self._observe)
+        engine.observers.append(self._observe)
         self._hook = register_module_forward_hook(self._called)
         self._sampler.start()
 
     def stop(self) -> Seen:
         """Watch no longer; what was seen."""
         self._sampler.stop()
-        _engine.observers.remove(self._observe)
+        engine.observers.remove(self._observe)
         timeline = self._timeline()
         self._take_census()
         if not self._calls:

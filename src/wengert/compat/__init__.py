@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from wengert.autograd._engine import compatibility
+from wengert.autograd.engine import compatibility
 from wengert.compat import _spawn
 from wengert.compat._alias import AliasModule
 from wengert.compat._finder import Finder

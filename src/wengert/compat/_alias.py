@@ -6,7 +6,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from wengert.compat import _names
+from wengert.compat import torch_names
 
 _MISSING: Any = object()
 
@@ -18,7 +18,7 @@ def missing(name: str) -> str:
 
 def natives_of(path: str) -> list[ModuleType]:
     """The modules of wengert that stand for a module of torch; none if wengert lacks it."""
-    return list(filter(None, map(_import, _names.candidates(path))))
+    return list(filter(None, map(_import, torch_names.candidates(path))))
 
 
 def _import(path: str) -> ModuleType | None:
@@ -43,11 +43,11 @@ class AliasModule(ModuleType):
     """
 
     __natives__: list[ModuleType]
-    __names__: _names.Names
+    __names__: torch_names.Names
 
     def __init__(self, name: str, natives: list[ModuleType]) -> None:
         super().__init__(name, natives[0].__doc__)
-        self.__dict__.update(__natives__=natives, __names__=_names.of_module(name))
+        self.__dict__.update(__natives__=natives, __names__=torch_names.of_module(name))
 
     def __getattr__(self, name: str) -> Any:
         if name == "__all__":  # for `from torch.nn import *`
@@ -69,8 +69,8 @@ class AliasModule(ModuleType):
     def _find(self, name: str) -> Any:
         """What wengert has under a name of PyTorch's that is not a module."""
         path = f"{self.__name__}.{name}"
-        if path in _names.EXTRA:
-            return _names.EXTRA[path]
+        if path in torch_names.EXTRA:
+            return torch_names.EXTRA[path]
         for native in self.__natives__ if name in self.__names__ else ():
             value = getattr(native, name, _MISSING)
             if value is not _MISSING and not _is_incidental(value):

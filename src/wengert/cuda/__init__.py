@@ -10,7 +10,7 @@ from collections import OrderedDict
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NoReturn
 
-from wengert._device import OutOfMemoryError as OutOfMemoryError
+from wengert.core.device import OutOfMemoryError as OutOfMemoryError
 from wengert.cuda import amp as amp
 from wengert.cuda import nvtx as nvtx
 

@@ -6,7 +6,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from wengert import _dtypes, amp
+from wengert import amp
+from wengert.core import dtypes
 
 
 def _deprecated(old: str, new: str) -> None:
@@ -23,7 +24,7 @@ class autocast(amp.autocast):  # noqa: N801 (PyTorch's name)
     def __init__(
         self,
         enabled: bool = True,
-        dtype: _dtypes.dtype = _dtypes.float16,
+        dtype: dtypes.dtype = dtypes.float16,
         cache_enabled: bool = True,
     ) -> None:
         _deprecated("autocast", "autocast('cuda', args...)")
@@ -48,7 +49,7 @@ class GradScaler(amp.GradScaler):
 
 
 def custom_fwd(
-    fwd: Callable[..., Any] | None = None, *, cast_inputs: _dtypes.dtype | None = None
+    fwd: Callable[..., Any] | None = None, *, cast_inputs: dtypes.dtype | None = None
 ) -> Callable[..., Any]:
     """The old name of ``torch.amp.custom_fwd(device_type="cuda")``."""
     _deprecated("custom_fwd", "custom_fwd(args..., device_type='cuda')")

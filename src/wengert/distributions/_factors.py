@@ -6,7 +6,7 @@ from typing import Any
 
 from wengert.linalg import cholesky, solve_triangular
 from wengert.ops.expansion import broadcast_shapes
-from wengert.tensor._creation import eye
+from wengert.tensor.creation import eye
 
 
 def times(matrix: Any, vector: Any) -> Any:

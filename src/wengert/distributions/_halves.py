@@ -8,7 +8,7 @@ from typing import Any
 from wengert.distributions import constraints
 from wengert.distributions.transformed_distribution import TransformedDistribution
 from wengert.ops.selection import where
-from wengert.tensor._creation import zeros_like
+from wengert.tensor.creation import zeros_like
 
 
 class Half(TransformedDistribution):

@@ -24,7 +24,7 @@ from wengert.distributions.utils import euler_constant
 from wengert.ops.activation import logsigmoid
 from wengert.ops.exponential import xlogy
 from wengert.ops.special import digamma, erf, lgamma
-from wengert.tensor._creation import full_like
+from wengert.tensor.creation import full_like
 
 _INTERVAL, _POSITIVE = (Beta, ContinuousBernoulli), (Exponential, Gamma)
 _EVERYWHERE = (Gumbel, Laplace, Normal)

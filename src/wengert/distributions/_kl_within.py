@@ -37,7 +37,7 @@ from wengert.linalg import solve_triangular
 from wengert.ops.activation import logsigmoid
 from wengert.ops.expansion import broadcast_shapes
 from wengert.ops.special import digamma, lgamma
-from wengert.tensor._creation import full_like
+from wengert.tensor.creation import full_like
 
 
 @register_kl(Bernoulli, Bernoulli)

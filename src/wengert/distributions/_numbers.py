@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from wengert._core import Tensor
-from wengert.tensor._random import randn
+from wengert.core.tensor import Tensor
+from wengert.tensor.random import randn
 
 
 def standard_normal(shape: tuple[int, ...], like: Tensor) -> Tensor:

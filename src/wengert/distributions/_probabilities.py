@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert._size import Size
+from wengert.core.size import Size
 from wengert.distributions.utils import (
     broadcast_all,
     lazy_property,

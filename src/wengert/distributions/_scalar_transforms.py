@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from wengert._core import Tensor
-from wengert._info import finfo
+from wengert.core.info import finfo
+from wengert.core.tensor import Tensor
 from wengert.distributions import constraints
 from wengert.distributions._numbers import sum_rightmost
 from wengert.distributions._transform import Plain, Transform, over
@@ -14,7 +14,7 @@ from wengert.distributions.utils import broadcast_all
 from wengert.ops.activation import softplus
 from wengert.ops.expansion import broadcast_shapes
 from wengert.ops.exponential import sigmoid
-from wengert.tensor._creation import zeros_like
+from wengert.tensor.creation import zeros_like
 
 
 class ExpTransform(Plain):

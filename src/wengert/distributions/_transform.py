@@ -6,10 +6,10 @@ import math
 import weakref
 from typing import Any
 
-from wengert._size import Size
+from wengert.core.size import Size
 from wengert.distributions import constraints
 from wengert.distributions._numbers import sum_rightmost
-from wengert.tensor._creation import zeros_like
+from wengert.tensor.creation import zeros_like
 
 
 class Transform:

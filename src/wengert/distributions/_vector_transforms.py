@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from wengert._core import Tensor
-from wengert._info import finfo
-from wengert._size import Size
+from wengert.core.info import finfo
+from wengert.core.size import Size
+from wengert.core.tensor import Tensor
 from wengert.distributions import constraints
 from wengert.distributions._numbers import sum_rightmost
 from wengert.distributions._scalar_transforms import kept_inside
@@ -19,7 +19,7 @@ from wengert.ops.exponential import sigmoid
 from wengert.ops.joining import cat, stack
 from wengert.ops.padding import pad
 from wengert.ops.softmax import softmax
-from wengert.tensor._creation import eye
+from wengert.tensor.creation import eye
 
 
 class SoftmaxTransform(Plain):

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from wengert._core import Tensor
-from wengert.autograd._mode import no_grad
+from wengert.autograd.grad_mode import no_grad
+from wengert.core.tensor import Tensor
 from wengert.distributions import constraints
 from wengert.distributions._probabilities import Odds
 from wengert.distributions.exp_family import ExponentialFamily
 from wengert.distributions.utils import broadcast_all
 from wengert.ops.activation import logsigmoid
 from wengert.ops.loss import binary_cross_entropy_with_logits
-from wengert.tensor._random import bernoulli
-from wengert.tensor._ranges import arange
+from wengert.tensor.random import bernoulli
+from wengert.tensor.ranges import arange
 
 
 class Bernoulli(Odds, ExponentialFamily):

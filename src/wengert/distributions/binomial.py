@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert._core import Tensor
-from wengert.autograd._mode import no_grad
+from wengert.autograd.grad_mode import no_grad
+from wengert.core.tensor import Tensor
 from wengert.distributions import constraints
 from wengert.distributions._probabilities import Odds, given
 from wengert.distributions.distribution import Distribution
 from wengert.distributions.utils import broadcast_all
 from wengert.ops.activation import logsigmoid
 from wengert.ops.special import lgamma
-from wengert.tensor._random_counts import binomial
-from wengert.tensor._ranges import arange
+from wengert.tensor.random_counts import binomial
+from wengert.tensor.ranges import arange
 
 
 class Binomial(Odds, Distribution):

@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from wengert._core import Tensor
-from wengert._info import finfo
-from wengert._size import Size
-from wengert.autograd._mode import no_grad
+from wengert.autograd.grad_mode import no_grad
+from wengert.core.info import finfo
+from wengert.core.size import Size
+from wengert.core.tensor import Tensor
 from wengert.distributions import constraints
 from wengert.distributions._probabilities import given
 from wengert.distributions.distribution import Distribution
 from wengert.distributions.utils import lazy_property, logits_to_probs, probs_to_logits
 from wengert.ops.expansion import broadcast_tensors
-from wengert.tensor._creation import full
-from wengert.tensor._random import multinomial
-from wengert.tensor._ranges import arange
+from wengert.tensor.creation import full
+from wengert.tensor.random import multinomial
+from wengert.tensor.ranges import arange
 
 
 class Categorical(Distribution):

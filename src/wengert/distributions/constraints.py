@@ -343,7 +343,7 @@ class _LowerCholesky(_LowerTriangular):
 
 class _CorrCholesky(_LowerCholesky):
     def check(self, value: Any) -> Any:
-        from wengert._info import finfo
+        from wengert.core.info import finfo
 
         # A sum of squares per row, each rounded.
         tolerance = finfo(value.dtype).eps * value.shape[-1] * 10

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from wengert._core import Tensor
+from wengert.core.tensor import Tensor
 from wengert.distributions import constraints
 from wengert.distributions._probabilities import Odds
 from wengert.distributions.exp_family import ExponentialFamily
@@ -19,8 +19,8 @@ from wengert.ops.activation import softplus
 from wengert.ops.expansion import broadcast_tensors
 from wengert.ops.loss import binary_cross_entropy_with_logits
 from wengert.ops.selection import where
-from wengert.tensor._creation import ones_like
-from wengert.tensor._random import rand
+from wengert.tensor.creation import ones_like
+from wengert.tensor.random import rand
 
 
 class ContinuousBernoulli(Odds, ExponentialFamily):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert._core import Tensor
-from wengert._info import finfo
+from wengert.core.info import finfo
+from wengert.core.tensor import Tensor
 from wengert.distributions import constraints
 from wengert.distributions.exp_family import ExponentialFamily
 from wengert.ops.exponential import xlogy
 from wengert.ops.selection import where
 from wengert.ops.special import digamma, lgamma
-from wengert.tensor._creation import zeros_like
-from wengert.tensor._random_counts import dirichlet
+from wengert.tensor.creation import zeros_like
+from wengert.tensor.random_counts import dirichlet
 
 
 class Dirichlet(ExponentialFamily):

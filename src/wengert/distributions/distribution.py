@@ -5,9 +5,9 @@ from __future__ import annotations
 import warnings
 from typing import Any, ClassVar, Self
 
-from wengert._core import Tensor
-from wengert._size import Size
-from wengert.autograd._mode import no_grad
+from wengert.autograd.grad_mode import no_grad
+from wengert.core.size import Size
+from wengert.core.tensor import Tensor
 from wengert.distributions import constraints
 from wengert.distributions.utils import lazy_property
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert._core import Tensor
+from wengert.core.tensor import Tensor
 from wengert.distributions import constraints
 from wengert.distributions.exp_family import ExponentialFamily
 from wengert.distributions.utils import broadcast_all
-from wengert.tensor._creation import empty, zeros_like
+from wengert.tensor.creation import empty, zeros_like
 
 
 class Exponential(ExponentialFamily):

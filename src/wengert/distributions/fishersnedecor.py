@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from wengert._core import Tensor
-from wengert._info import finfo
-from wengert._size import Size
+from wengert.core.info import finfo
+from wengert.core.size import Size
+from wengert.core.tensor import Tensor
 from wengert.distributions import constraints
 from wengert.distributions.distribution import Distribution
 from wengert.distributions.gamma import Gamma

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert._core import Tensor
-from wengert._info import finfo
+from wengert.core.info import finfo
+from wengert.core.tensor import Tensor
 from wengert.distributions import constraints
 from wengert.distributions.exp_family import ExponentialFamily
 from wengert.distributions.utils import broadcast_all
 from wengert.ops.exponential import xlogy
 from wengert.ops.gamma import igamma
 from wengert.ops.special import digamma, lgamma
-from wengert.tensor._creation import tensor
-from wengert.tensor._random_counts import standard_gamma
+from wengert.tensor.creation import tensor
+from wengert.tensor.random_counts import standard_gamma
 
 
 class Gamma(ExponentialFamily):

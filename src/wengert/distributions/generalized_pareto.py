@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from wengert._info import finfo
+from wengert.core.info import finfo
 from wengert.distributions import constraints
 from wengert.distributions.distribution import Distribution
 from wengert.distributions.utils import broadcast_all
 from wengert.ops.selection import where
-from wengert.tensor._creation import ones_like
-from wengert.tensor._random import rand
+from wengert.tensor.creation import ones_like
+from wengert.tensor.random import rand
 
 
 class GeneralizedPareto(Distribution):

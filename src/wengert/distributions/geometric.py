@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert._core import Tensor
-from wengert._info import finfo
-from wengert.autograd._mode import no_grad
+from wengert.autograd.grad_mode import no_grad
+from wengert.core.info import finfo
+from wengert.core.tensor import Tensor
 from wengert.distributions import constraints
 from wengert.distributions._probabilities import Odds
 from wengert.distributions.distribution import Distribution
 from wengert.distributions.utils import broadcast_all
 from wengert.ops.loss import binary_cross_entropy_with_logits
-from wengert.tensor._creation import empty, zeros_like
+from wengert.tensor.creation import empty, zeros_like
 
 
 class Geometric(Odds, Distribution):

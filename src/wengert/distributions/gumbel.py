@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from wengert._core import Tensor
-from wengert._info import finfo
+from wengert.core.info import finfo
+from wengert.core.tensor import Tensor
 from wengert.distributions import constraints
 from wengert.distributions.transformed_distribution import TransformedDistribution
 from wengert.distributions.transforms import AffineTransform, ExpTransform
 from wengert.distributions.uniform import Uniform
 from wengert.distributions.utils import broadcast_all, euler_constant
-from wengert.tensor._creation import full_like, ones_like
+from wengert.tensor.creation import full_like, ones_like
 
 
 class Gumbel(TransformedDistribution):

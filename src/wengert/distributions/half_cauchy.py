@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from wengert._core import Tensor
+from wengert.core.tensor import Tensor
 from wengert.distributions._halves import Half
 from wengert.distributions.cauchy import Cauchy
 from wengert.distributions.transforms import AbsTransform
-from wengert.tensor._creation import full_like
+from wengert.tensor.creation import full_like
 
 
 class HalfCauchy(Half):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from wengert._core import Tensor
+from wengert.core.tensor import Tensor
 from wengert.distributions._halves import Half
 from wengert.distributions.normal import Normal
 from wengert.distributions.transforms import AbsTransform

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert._size import Size
+from wengert.core.size import Size
 from wengert.distributions import constraints
 from wengert.distributions._numbers import sum_rightmost
 from wengert.distributions.distribution import Distribution

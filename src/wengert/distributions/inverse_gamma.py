@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from wengert._core import Tensor
+from wengert.core.tensor import Tensor
 from wengert.distributions import constraints
 from wengert.distributions.gamma import Gamma
 from wengert.distributions.transformed_distribution import TransformedDistribution
 from wengert.distributions.transforms import PowerTransform
 from wengert.ops.special import digamma, lgamma
-from wengert.tensor._creation import ones
+from wengert.tensor.creation import ones
 
 
 class InverseGamma(TransformedDistribution):

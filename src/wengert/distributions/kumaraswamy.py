@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from wengert._core import Tensor
+from wengert.core.tensor import Tensor
 from wengert.distributions import constraints
 from wengert.distributions.transformed_distribution import TransformedDistribution
 from wengert.distributions.transforms import AffineTransform, PowerTransform
 from wengert.distributions.uniform import Uniform
 from wengert.distributions.utils import broadcast_all, euler_constant
 from wengert.ops.special import digamma, lgamma
-from wengert.tensor._creation import full_like
+from wengert.tensor.creation import full_like
 
 
 class Kumaraswamy(TransformedDistribution):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from wengert._core import Tensor
-from wengert._info import finfo
+from wengert.core.info import finfo
+from wengert.core.tensor import Tensor
 from wengert.distributions import constraints
 from wengert.distributions.distribution import Distribution
 from wengert.distributions.utils import broadcast_all
-from wengert.tensor._creation import empty
+from wengert.tensor.creation import empty
 
 
 class Laplace(Distribution):

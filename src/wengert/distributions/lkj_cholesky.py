@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from wengert._core import Tensor
-from wengert._info import finfo
-from wengert._size import Size
-from wengert.autograd._mode import no_grad
+from wengert.autograd.grad_mode import no_grad
+from wengert.core.info import finfo
+from wengert.core.size import Size
+from wengert.core.tensor import Tensor
 from wengert.distributions import constraints
 from wengert.distributions._numbers import standard_normal
 from wengert.distributions.beta import Beta
@@ -17,7 +17,7 @@ from wengert.distributions.utils import broadcast_all
 from wengert.ops.gamma import mvlgamma
 from wengert.ops.joining import cat
 from wengert.ops.special import lgamma
-from wengert.tensor._ranges import arange
+from wengert.tensor.ranges import arange
 
 
 class LKJCholesky(Distribution):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert._core import Tensor
+from wengert.core.tensor import Tensor
 from wengert.distributions import constraints
 from wengert.distributions.normal import Normal
 from wengert.distributions.transformed_distribution import TransformedDistribution

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert._core import Tensor
+from wengert.core.tensor import Tensor
 from wengert.distributions import constraints
 from wengert.distributions.independent import Independent
 from wengert.distributions.normal import Normal

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from wengert._core import Tensor
-from wengert._size import Size
+from wengert.core.size import Size
+from wengert.core.tensor import Tensor
 from wengert.distributions import constraints
 from wengert.distributions._factors import mahalanobis, times
 from wengert.distributions._numbers import standard_normal
@@ -14,7 +14,7 @@ from wengert.distributions.distribution import Distribution
 from wengert.distributions.utils import lazy_property
 from wengert.linalg import cholesky, solve_triangular
 from wengert.ops.expansion import broadcast_shapes
-from wengert.tensor._creation import eye
+from wengert.tensor.creation import eye
 
 
 class LowRankMultivariateNormal(Distribution):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert._size import Size
-from wengert.autograd._mode import no_grad
+from wengert.autograd.grad_mode import no_grad
+from wengert.core.size import Size
 from wengert.distributions import constraints
 from wengert.distributions.categorical import Categorical
 from wengert.distributions.distribution import Distribution

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from wengert._core import Tensor
-from wengert._size import Size
+from wengert.core.size import Size
+from wengert.core.tensor import Tensor
 from wengert.distributions import constraints
 from wengert.distributions.binomial import Binomial
 from wengert.distributions.categorical import Categorical
 from wengert.distributions.distribution import Distribution
 from wengert.distributions.utils import broadcast_all
 from wengert.ops.special import lgamma
-from wengert.tensor._creation import ones_like, tensor, zeros
+from wengert.tensor.creation import ones_like, tensor, zeros
 
 
 class Multinomial(Distribution):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from wengert._core import Tensor
-from wengert._size import Size
+from wengert.core.size import Size
+from wengert.core.tensor import Tensor
 from wengert.distributions import constraints
 from wengert.distributions._factors import factor_of_precision, mahalanobis, times
 from wengert.distributions._numbers import standard_normal

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert._core import Tensor
-from wengert.autograd._mode import no_grad
+from wengert.autograd.grad_mode import no_grad
+from wengert.core.tensor import Tensor
 from wengert.distributions import constraints
 from wengert.distributions._probabilities import Odds, given
 from wengert.distributions.distribution import Distribution
@@ -14,7 +14,7 @@ from wengert.distributions.utils import broadcast_all
 from wengert.ops.activation import logsigmoid
 from wengert.ops.exponential import sigmoid
 from wengert.ops.special import lgamma
-from wengert.tensor._random import poisson
+from wengert.tensor.random import poisson
 
 
 class NegativeBinomial(Odds, Distribution):

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from wengert._core import Tensor
-from wengert.autograd._mode import no_grad
+from wengert.autograd.grad_mode import no_grad
+from wengert.core.tensor import Tensor
 from wengert.distributions import constraints
 from wengert.distributions._numbers import standard_normal
 from wengert.distributions.exp_family import ExponentialFamily
 from wengert.distributions.utils import broadcast_all
 from wengert.ops.special import erf, erfinv
-from wengert.tensor._random import normal
+from wengert.tensor.random import normal
 
 
 class Normal(ExponentialFamily):

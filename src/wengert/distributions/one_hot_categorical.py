@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert._core import Tensor
-from wengert._size import Size
-from wengert.autograd._mode import no_grad
+from wengert.autograd.grad_mode import no_grad
+from wengert.core.size import Size
+from wengert.core.tensor import Tensor
 from wengert.distributions import constraints
 from wengert.distributions.categorical import Categorical
 from wengert.distributions.distribution import Distribution
-from wengert.tensor._creation import eye, zeros
+from wengert.tensor.creation import eye, zeros
 
 
 class OneHotCategorical(Distribution):

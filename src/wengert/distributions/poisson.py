@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert._core import Tensor
-from wengert.autograd._mode import no_grad
+from wengert.autograd.grad_mode import no_grad
+from wengert.core.tensor import Tensor
 from wengert.distributions import constraints
 from wengert.distributions.exp_family import ExponentialFamily
 from wengert.distributions.utils import broadcast_all
 from wengert.ops.exponential import xlogy
 from wengert.ops.special import lgamma
-from wengert.tensor._random import poisson
+from wengert.tensor.random import poisson
 
 
 class Poisson(ExponentialFamily):

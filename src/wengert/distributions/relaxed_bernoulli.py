@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert._core import Tensor
+from wengert.core.tensor import Tensor
 from wengert.distributions import constraints
 from wengert.distributions._probabilities import Odds
 from wengert.distributions.distribution import Distribution
 from wengert.distributions.transformed_distribution import TransformedDistribution
 from wengert.distributions.transforms import SigmoidTransform
 from wengert.distributions.utils import broadcast_all, clamp_probs
-from wengert.tensor._random import rand
+from wengert.tensor.random import rand
 
 
 class LogitRelaxedBernoulli(Odds, Distribution):

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from wengert._core import Tensor
-from wengert._size import Size
+from wengert.core.size import Size
+from wengert.core.tensor import Tensor
 from wengert.distributions import constraints
 from wengert.distributions.categorical import Categorical
 from wengert.distributions.distribution import Distribution
 from wengert.distributions.transformed_distribution import TransformedDistribution
 from wengert.distributions.transforms import ExpTransform
 from wengert.distributions.utils import broadcast_all, clamp_probs
-from wengert.tensor._random import rand
+from wengert.tensor.random import rand
 
 
 class ExpRelaxedCategorical(Distribution):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from wengert._core import Tensor
+from wengert.core.tensor import Tensor
 from wengert.distributions import constraints
 from wengert.distributions._numbers import standard_normal
 from wengert.distributions.chi2 import Chi2

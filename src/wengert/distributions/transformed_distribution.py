@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from wengert._size import Size
-from wengert.autograd._mode import no_grad
+from wengert.autograd.grad_mode import no_grad
+from wengert.core.size import Size
 from wengert.distributions import constraints
 from wengert.distributions._numbers import sum_rightmost
 from wengert.distributions.distribution import Distribution

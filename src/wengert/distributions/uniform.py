@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from wengert._core import Tensor
+from wengert.core.tensor import Tensor
 from wengert.distributions import constraints
 from wengert.distributions.distribution import Distribution
 from wengert.distributions.utils import broadcast_all
-from wengert.tensor._random import rand
+from wengert.tensor.random import rand
 
 
 class Uniform(Distribution):

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from numbers import Number
 from typing import Any, Generic, TypeVar, overload
 
-from wengert._core import Tensor
-from wengert._info import finfo
-from wengert.autograd._mode import enable_grad
+from wengert.autograd.grad_mode import enable_grad
+from wengert.core.info import finfo
+from wengert.core.tensor import Tensor
 from wengert.ops.expansion import broadcast_tensors
 from wengert.ops.exponential import sigmoid
 from wengert.ops.joining import stack
 from wengert.ops.softmax import softmax
-from wengert.tensor._creation import tensor, zeros
+from wengert.tensor.creation import tensor, zeros
 
 T = TypeVar("T")
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from wengert._core import Tensor
-from wengert.autograd._mode import no_grad
+from wengert.autograd.grad_mode import no_grad
+from wengert.core.tensor import Tensor
 from wengert.distributions import constraints
 from wengert.distributions.distribution import Distribution
 from wengert.distributions.utils import broadcast_all, lazy_property
 from wengert.ops.selection import where
 from wengert.special import i0e, i1e
-from wengert.tensor._creation import zeros
-from wengert.tensor._random import rand
+from wengert.tensor.creation import zeros
+from wengert.tensor.random import rand
 
 
 class VonMises(Distribution):

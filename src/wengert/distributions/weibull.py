@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert._core import Tensor
+from wengert.core.tensor import Tensor
 from wengert.distributions import constraints
 from wengert.distributions.exponential import Exponential
 from wengert.distributions.transformed_distribution import TransformedDistribution
 from wengert.distributions.transforms import AffineTransform, PowerTransform
 from wengert.distributions.utils import broadcast_all, euler_constant
 from wengert.ops.special import lgamma
-from wengert.tensor._creation import ones_like
+from wengert.tensor.creation import ones_like
 
 
 class Weibull(TransformedDistribution):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from wengert._core import Tensor
-from wengert._info import finfo
-from wengert._size import Size
+from wengert.core.info import finfo
+from wengert.core.size import Size
+from wengert.core.tensor import Tensor
 from wengert.distributions import constraints
 from wengert.distributions._factors import factor_of_precision
 from wengert.distributions._numbers import standard_normal
@@ -18,9 +18,9 @@ from wengert.ops.expansion import broadcast_shapes
 from wengert.ops.gamma import mvlgamma
 from wengert.ops.solving import cholesky_inverse, cholesky_solve
 from wengert.ops.special import digamma
-from wengert.tensor._creation import tensor
-from wengert.tensor._random_counts import standard_gamma
-from wengert.tensor._ranges import arange
+from wengert.tensor.creation import tensor
+from wengert.tensor.random_counts import standard_gamma
+from wengert.tensor.ranges import arange
 
 
 class Wishart(ExponentialFamily):

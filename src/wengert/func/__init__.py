@@ -1,6 +1,6 @@
 """Transforms of functions, composable in any order: `grad`, `vmap`, `jacrev`, ..."""
 
-from wengert.autograd._transforms.vmap import vmap as vmap
+from wengert.autograd.transforms.vmap import vmap as vmap
 from wengert.func._derivatives import grad as grad
 from wengert.func._derivatives import grad_and_value as grad_and_value
 from wengert.func._derivatives import jvp as jvp

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from wengert._core import Tensor
-from wengert._dtypes import inexact, of_numpy
-from wengert.autograd._errors import integer
-from wengert.autograd._transforms.dual import DualLevel
-from wengert.autograd._transforms.recording import Recording, ones, zeros
-from wengert.autograd._transforms.tree import Spec, flatten, unflatten
+from wengert.autograd.errors import integer
+from wengert.autograd.transforms.dual import DualLevel
+from wengert.autograd.transforms.recording import Recording, ones, zeros
+from wengert.autograd.transforms.tree import Spec, flatten, unflatten
+from wengert.core.dtypes import inexact, of_numpy
+from wengert.core.tensor import Tensor
 from wengert.ops.shape import clone
 
 Argnums = int | tuple[int, ...]

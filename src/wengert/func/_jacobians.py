@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor, wrap
-from wengert.autograd._transforms.tree import flatten, unflatten
-from wengert.autograd._transforms.vmap import vmap
+from wengert.autograd.transforms.tree import flatten, unflatten
+from wengert.autograd.transforms.vmap import vmap
+from wengert.core.tensor import Tensor, wrap
 from wengert.func._derivatives import Argnums, Chosen, jvp, vjp
 from wengert.ops.shape import movedim, reshape
 from wengert.ops.splitting import split

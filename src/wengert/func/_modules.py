@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from wengert._core import Tensor
-from wengert._signals import contextmanager, surely
+from wengert.core.signals import contextmanager, surely
+from wengert.core.tensor import Tensor
 from wengert.ops.joining import stack
 
 

@@ -4,14 +4,6 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from wengert.graph._describe import GraphReport as GraphReport
-    from wengert.graph._describe import Group as Group
-    from wengert.graph._describe import NodeInfo as NodeInfo
-    from wengert.graph._describe import SavedInfo as SavedInfo
-    from wengert.graph._describe import describe as describe
-    from wengert.graph._drawing._boxes import Box as Box
-    from wengert.graph._drawing._drawing import Drawing as Drawing
-    from wengert.graph._drawing._drawing import draw as draw
     from wengert.graph._flops import Flops as Flops
     from wengert.graph._graphs import HeldBy as HeldBy
     from wengert.graph._graphs import LiveGraph as LiveGraph
@@ -20,20 +12,6 @@ if TYPE_CHECKING:
     from wengert.graph._leaks import Leak as Leak
     from wengert.graph._live import Census as Census
     from wengert.graph._live import live as live
-    from wengert.graph._memory import Finding as Finding
-    from wengert.graph._memory import Held as Held
-    from wengert.graph._memory import Line as Line
-    from wengert.graph._memory import Memory as Memory
-    from wengert.graph._memory import Report as Report
-    from wengert.graph._memory import held_by as held_by
-    from wengert.graph._profile import BackwardCall as BackwardCall
-    from wengert.graph._profile import Band as Band
-    from wengert.graph._profile import Holding as Holding
-    from wengert.graph._profile import Peak as Peak
-    from wengert.graph._profile import Share as Share
-    from wengert.graph._profile import Timeline as Timeline
-    from wengert.graph._profile.profile import Profile as Profile
-    from wengert.graph._profile.profile import profile as profile
     from wengert.graph._recorder import Recorder as Recorder
     from wengert.graph._saved import SavedValue as SavedValue
     from wengert.graph._saved import SavedValues as SavedValues
@@ -42,45 +20,67 @@ if TYPE_CHECKING:
     from wengert.graph._why import Keeper as Keeper
     from wengert.graph._why import Why as Why
     from wengert.graph._why import why as why
+    from wengert.graph.description import GraphReport as GraphReport
+    from wengert.graph.description import Group as Group
+    from wengert.graph.description import NodeInfo as NodeInfo
+    from wengert.graph.description import SavedInfo as SavedInfo
+    from wengert.graph.description import describe as describe
+    from wengert.graph.drawing._boxes import Box as Box
+    from wengert.graph.drawing.picture import Drawing as Drawing
+    from wengert.graph.drawing.picture import draw as draw
+    from wengert.graph.memory import Finding as Finding
+    from wengert.graph.memory import Held as Held
+    from wengert.graph.memory import Line as Line
+    from wengert.graph.memory import Memory as Memory
+    from wengert.graph.memory import Report as Report
+    from wengert.graph.memory import held_by as held_by
+    from wengert.graph.timelines import BackwardCall as BackwardCall
+    from wengert.graph.timelines import Band as Band
+    from wengert.graph.timelines import Holding as Holding
+    from wengert.graph.timelines import Peak as Peak
+    from wengert.graph.timelines import Share as Share
+    from wengert.graph.timelines import Timeline as Timeline
+    from wengert.graph.timelines.profile import Profile as Profile
+    from wengert.graph.timelines.profile import profile as profile
 else:
     # Loaded when first named: a recorder alone needs few of them.
     _LAZY_NAMES = {
-        "BackwardCall": "_profile",
-        "Band": "_profile",
+        "BackwardCall": "timelines",
+        "Band": "timelines",
         "Because": "_why",
-        "Box": "_drawing._boxes",
+        "Box": "drawing._boxes",
         "Census": "_live",
-        "Drawing": "_drawing._drawing",
-        "Finding": "_memory",
+        "Drawing": "drawing.picture",
+        "Finding": "memory",
         "Flops": "_flops",
-        "GraphReport": "_describe",
-        "Group": "_describe",
-        "Held": "_memory",
+        "GraphReport": "description",
+        "Group": "description",
+        "Held": "memory",
         "HeldBy": "_graphs",
         "Holder": "_holders",
-        "Holding": "_profile",
+        "Holding": "timelines",
         "Keeper": "_why",
         "Leak": "_leaks",
-        "Line": "_memory",
+        "Line": "memory",
         "LiveGraph": "_graphs",
         "LiveTensor": "_graphs",
-        "Memory": "_memory",
-        "NodeInfo": "_describe",
-        "Peak": "_profile",
-        "Profile": "_profile.profile",
+        "Memory": "memory",
+        "NodeInfo": "description",
+        "Peak": "timelines",
+        "Profile": "timelines.profile",
         "Recorder": "_recorder",
-        "Report": "_memory",
-        "SavedInfo": "_describe",
+        "Report": "memory",
+        "SavedInfo": "description",
         "SavedValue": "_saved",
         "SavedValues": "_saved",
-        "Share": "_profile",
-        "Timeline": "_profile",
+        "Share": "timelines",
+        "Timeline": "timelines",
         "Why": "_why",
-        "describe": "_describe",
-        "draw": "_drawing._drawing",
-        "held_by": "_memory",
+        "describe": "description",
+        "draw": "drawing.picture",
+        "held_by": "memory",
         "live": "_live",
-        "profile": "_profile.profile",
+        "profile": "timelines.profile",
         "saved": "_saved",
         "why": "_why",
     }

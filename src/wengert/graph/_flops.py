@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable
 from math import prod
 from typing import Any, NamedTuple
 
-from wengert._core import Leaf, Node
-from wengert.graph._nodes import is_released
+from wengert.core.tensor import Leaf, Node
+from wengert.graph.nodes import is_released
 
 
 class Flops(NamedTuple):

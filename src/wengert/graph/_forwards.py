@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from types import CodeType
 from typing import Any
 
-from wengert._core import Node, RawCut, Tensor, caller, getframe
-from wengert._storage import place
-from wengert.autograd import _errors
-from wengert.graph._nodes import edge_of
+from wengert.autograd import errors
+from wengert.core.storage import place
+from wengert.core.tensor import Node, RawCut, Tensor, caller, getframe
 from wengert.graph._why import Because
+from wengert.graph.nodes import edge_of
 
 _RESULTS = 10_000  # results of modules that are known
 _LINES = 3  # that a reason names
@@ -67,7 +67,7 @@ class Forwards:
             for module in reversed(path):
                 cut = known.get(id(module)) if self._is_known(module) else None
                 if cut is not None:
-                    text, facts, remedies = _errors.cut_by(cut)
+                    text, facts, remedies = errors.cut_by(cut)
                     return Because(text, tuple(facts), tuple(remedies))
         return None
 

@@ -18,9 +18,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from wengert import _parts
-from wengert._core import Node, State, internal
-from wengert._parts import (
+from wengert.autograd.errors import name_of
+from wengert.core import introspection
+from wengert.core.introspection import (
     CACHED,
     CONTAINERS,
     GENERATORS,
@@ -30,9 +30,9 @@ from wengert._parts import (
     is_a,
     joined,
 )
-from wengert._storage import where
-from wengert.autograd._errors import name_of
-from wengert.graph._format import short
+from wengert.core.storage import where
+from wengert.core.tensor import Node, State, internal
+from wengert.graph.formatting import short
 
 _LEVELS = 12  # of referrers that are looked at
 _REFERRERS = 12  # of one object
@@ -222,9 +222,11 @@ class Search:
         It does not know what is in an array of objects; and some objects name it all that they
         refer to, but do not answer for one.
         """
-        variables = [value for frame in self.frames for _, value in _parts.variables_of(frame)]
+        variables = [
+            value for frame in self.frames for _, value in introspection.variables_of(frame)
+        ]
         objects = gc.get_objects()
-        arrays = [*filter(_parts.is_of_objects, variables), *_arrays_in(objects)]
+        arrays = [*filter(introspection.is_of_objects, variables), *_arrays_in(objects)]
         self.silent |= {id(lost), id(variables), id(arrays), id(objects)}
         distinct = {id(array): array for array in arrays}
         self._climb(self._next(lost, [*_referring(lost, objects), *distinct.values()]), objects)
@@ -301,7 +303,7 @@ class Search:
             code = frame.f_code
             if code.co_name == "<module>":
                 continue  # its locals are the module's globals
-            for name, value in _parts.variables_of(frame):
+            for name, value in introspection.variables_of(frame):
                 if id(value) in self.met:
                     self._note(
                         value, _local(name, f"local of {code.co_name}", code, frame.f_lineno)
@@ -322,7 +324,7 @@ class Search:
     def _up(self, referrer: Any, climb: _Climb) -> tuple[list[Way], _Climb | None]:
         """From an object to a referrer: the ways that begin there, and where it goes on."""
         kind, steps = type(referrer), climb.steps
-        if _parts.module_of(kind).partition(".")[0] in _SHELLS:
+        if introspection.module_of(kind).partition(".")[0] in _SHELLS:
             return [Way(Root("IPython", _BY_IPYTHON, shown=True), steps)], None
         if kind is types.CellType:
             return [], _Climb(referrer, steps, referrer)
@@ -347,14 +349,14 @@ class Search:
         """The way through an object that has parts; at a generator it may begin."""
         if id(referrer) not in self.parts:
             found = self.parts[id(referrer)] = {}
-            for step, value in _parts.parts_of(referrer):
+            for step, value in introspection.parts_of(referrer):
                 if id(value) in self.met:
                     found.setdefault(id(value), step)
         kind = type(referrer)
         known = self.parts[id(referrer)].get(id(_content(climb)))
         if known is None and issubclass(kind, CONTAINERS):
             return [], None  # it has changed meanwhile
-        step = known or Step(f" (in a {_parts.name_of(kind)})")
+        step = known or Step(f" (in a {introspection.name_of(kind)})")
         begins = []
         if kind in GENERATORS:
             prefix, what = GENERATORS[kind]
@@ -368,13 +370,13 @@ class Search:
         """A variable that a function has closed over, a default argument, an attribute."""
         steps, code = climb.steps, function.__code__
         if climb.cell is not None:
-            name = _parts.closed_over(function, climb.cell)
+            name = introspection.closed_over(function, climb.cell)
             scope = f"kept by the function {code.co_name}"
         elif climb.thing is function.__dict__ and steps:
             own = attribute(steps[0].name, types.FunctionType)
             return [], _Climb(function, (own, *steps[1:]))
         else:
-            name = _parts.default_of(function, steps[0], climb.thing) if steps else None
+            name = introspection.default_of(function, steps[0], climb.thing) if steps else None
             scope, steps = f"default argument of {code.co_name}", steps[1:]
         if name is None:
             return [], None
@@ -385,7 +387,9 @@ class Search:
         if type(climb.thing) is types.FrameType or id(frame) in self.asking:
             return [], None
         thing, code = _content(climb), frame.f_code
-        name = next((name for name, value in _parts.variables_of(frame) if value is thing), None)
+        name = next(
+            (name for name, value in introspection.variables_of(frame) if value is thing), None
+        )
         if name is None:
             return [], None
         self.asking.add(id(frame))
@@ -419,7 +423,7 @@ def _nameless(above: list[Any]) -> str:
     """What can be said of an object that no name leads to, but others above it hold."""
     if not above:
         return "held by a running expression, or by something that only C code sees"
-    kinds = [_parts.name_of(type(thing)) for thing in above if not is_a(thing, CONTAINERS)]
+    kinds = [introspection.name_of(type(thing)) for thing in above if not is_a(thing, CONTAINERS)]
     what = f"a {kinds[-1]}" if kinds else "containers"
     return f"kept by {what} that no name leads to"
 
@@ -454,10 +458,10 @@ def _is_namespace(referrer: Any, climb: _Climb) -> bool:
         return False
     if climb.steps[0].text.startswith(".") or type(referrer) in (*CONTAINERS, *GENERATORS):
         return False
-    if _parts.namespace_of(referrer) is climb.thing:
+    if introspection.namespace_of(referrer) is climb.thing:
         return True
     # A class may hide it. Then the dict is none of the parts that can be seen.
-    parts = _parts.parts_of(referrer)
+    parts = introspection.parts_of(referrer)
     return not any(value is climb.thing for _, value in parts) and not is_a(referrer, dict)
 
 
@@ -478,9 +482,9 @@ def _of_class(kind: type, climb: _Climb) -> list[Way]:
     steps = climb.steps
     if type(climb.thing) is not dict or not steps or not steps[0].name:
         return []
-    module = _parts.module_of(kind)
+    module = introspection.module_of(kind)
     file = _file_of(sys.modules.get(module))
-    root = Root(_parts.name_of(kind), f"class of {module}", file=file)
+    root = Root(introspection.name_of(kind), f"class of {module}", file=file)
     return [Way(root, (attribute(steps[0].name, kind), *steps[1:]))]
 
 
@@ -514,12 +518,12 @@ def _arrays_in(objects: list[Any]) -> Iterator[Any]:
     """The arrays of objects that objects refer to."""
     for start in range(0, len(objects), _CHUNK):
         referents = gc.get_referents(*objects[start : start + _CHUNK])
-        yield from filter(_parts.is_of_objects, referents)
+        yield from filter(introspection.is_of_objects, referents)
 
 
 def _referents(thing: Any) -> list[Any]:
-    if _parts.is_of_objects(thing):
-        return [value for _, value in _parts.parts_of(thing)]
+    if introspection.is_of_objects(thing):
+        return [value for _, value in introspection.parts_of(thing)]
     return gc.get_referents(thing)
 
 

@@ -12,19 +12,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from wengert._core import Node, Tensor, by_seq
-from wengert._storage import address_of, place, text_of, where_of
-from wengert.autograd import _engine, _errors
-from wengert.autograd._living import alive
-from wengert.graph import _format, _tables
+from wengert.autograd import engine, errors
+from wengert.autograd.gc_queries import alive
+from wengert.core.storage import address_of, place, text_of, where_of
+from wengert.core.tensor import Node, Tensor, by_seq
+from wengert.graph import _tables, formatting
 from wengert.graph._graphs import HeldBy, LiveGraph, LiveTensor
 from wengert.graph._holders import Holder, Search
 from wengert.graph._leaks import Leak, leaks_of
-from wengert.graph._memory import bytes_in, without_collecting
-from wengert.graph._nodes import bytes_of, edge_of, is_released, storages_of
 from wengert.graph._sites import Sites
 from wengert.graph._stores import Stores
 from wengert.graph._tables import Row, Table
+from wengert.graph.memory import bytes_in, without_collecting
+from wengert.graph.nodes import bytes_of, edge_of, is_released, storages_of
 
 # A graph that this many backward calls have begun without is looked at as a leak.
 _OLD = 10
@@ -101,7 +101,7 @@ def _summary(census: Census) -> str:
     count = len(census.graphs)
     return (
         f"{count:,} live graph{'s' * (count != 1)} keep{'s' * (count == 1)}"
-        f" {_format.size(census.nbytes)}"
+        f" {formatting.size(census.nbytes)}"
     )
 
 
@@ -123,16 +123,16 @@ def _table(census: Census, by: str, most: int) -> Table:
 def _row(graph: LiveGraph) -> list[str]:
     top = graph.tops[0]
     return [
-        _format.size(graph.nbytes), f"{graph.nodes:,}", f"{graph.age:,}", f"{graph.oldest:,}",
-        _format.short(top.made), ", ".join(holder.path for holder in top.holders[:2]),
+        formatting.size(graph.nbytes), f"{graph.nodes:,}", f"{graph.age:,}", f"{graph.oldest:,}",
+        formatting.short(top.made), ", ".join(holder.path for holder in top.holders[:2]),
     ]  # fmt: skip
 
 
 def _holder_row(held: HeldBy) -> list[str]:
     return [
         f"{held.name}, {held.scope}", f"{held.graphs:,}", f"{held.nodes:,}",
-        _format.size(held.nbytes), f"{held.oldest:,}",
-        f"{_format.short(held.stored)}  {held.text}".strip(),
+        formatting.size(held.nbytes), f"{held.oldest:,}",
+        f"{formatting.short(held.stored)}  {held.text}".strip(),
     ]  # fmt: skip
 
 
@@ -172,7 +172,7 @@ class _Counting:
         operations = {id(node): node for node in nodes}
         self.alive = {key: node for key, node in operations.items() if not is_released(node)}
         self.released = len(operations) - len(self.alive)
-        begun = list(_engine.running.begun)
+        begun = list(engine.running.begun)
         self.steps = [walk.when for walk in begun if walk.step]
         self.passes = {walk.oldest: walk.when for walk in begun if not walk.releases}
         self.longest = max(
@@ -288,7 +288,7 @@ class _Counting:
         """The operation of a node, its module if it has one, and its line."""
         path = self.sites.path(node.site)
         inside = f" in {path}" if path else ""
-        return f"{_errors.name_of(node)}{inside} ({place(node.code, node.lasti)})"
+        return f"{errors.name_of(node)}{inside} ({place(node.code, node.lasti)})"
 
 
 class _Held(NamedTuple):
@@ -325,7 +325,7 @@ def _kind(node: Node) -> tuple[Any, ...]:
 
 def _severed(node: Node) -> bool:
     """Whether an operation below is released, and a backward may not pass it."""
-    lenient = _engine.compatibility.lenient
+    lenient = engine.compatibility.lenient
     return any(
         edge is not None and is_released(edge) and not (lenient and not edge.saved)
         for edge in node.edges

@@ -9,10 +9,10 @@ from time import perf_counter, thread_time
 from typing import Any
 from weakref import ref
 
-from wengert._core import Leaf, Node
-from wengert.autograd._living import whole_ones
-from wengert.graph._memory import Held, bytes_in, owners_of, owners_of_leaves
-from wengert.graph._nodes import is_released, leaves_of
+from wengert.autograd.gc_queries import whole_ones
+from wengert.core.tensor import Leaf, Node
+from wengert.graph.memory import Held, bytes_in, owners_of, owners_of_leaves
+from wengert.graph.nodes import is_released, leaves_of
 
 # Looks take no more than so many seconds and a part of the time; where nothing was seen lately a
 # smaller part.

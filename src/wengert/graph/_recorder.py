@@ -14,13 +14,13 @@ from threading import Lock
 from types import CodeType
 from weakref import WeakKeyDictionary, ref
 
-from wengert._core import Leaf, Node, by_seq
-from wengert._storage import text_of, where_of
-from wengert.autograd import _engine
-from wengert.autograd._engine import Walk
-from wengert.autograd._errors import OF_IMAGES, name_of, name_of_kind
+from wengert.autograd import engine
+from wengert.autograd.engine import Walk
+from wengert.autograd.errors import OF_IMAGES, name_of, name_of_kind
+from wengert.core.storage import text_of, where_of
+from wengert.core.tensor import Leaf, Node, by_seq
 from wengert.graph._looks import Looks
-from wengert.graph._memory import (
+from wengert.graph.memory import (
     Finding,
     Held,
     Line,
@@ -29,7 +29,7 @@ from wengert.graph._memory import (
     held_by,
     without_collecting,
 )
-from wengert.graph._nodes import is_released, leaves_of
+from wengert.graph.nodes import is_released, leaves_of
 
 _BUDGET = 30_000
 _SAMPLE = 16
@@ -96,11 +96,11 @@ class Recorder:
 
     def start(self) -> None:
         """Begin to watch."""
-        _engine.observers.append(self.observe)
+        engine.observers.append(self.observe)
 
     def stop(self) -> None:
         """Watch no longer."""
-        _engine.observers.remove(self.observe)
+        engine.observers.remove(self.observe)
         self.look("")
 
     def look(self, where: str) -> None:
@@ -211,7 +211,7 @@ class Recorder:
 
     def _note_lenient(self, walk: Walk, line: Line) -> None:
         """Under the torch alias a walk may pass released nodes; note whose they are."""
-        if not _engine.compatibility.lenient:
+        if not engine.compatibility.lenient:
             return
         for node in walk.special:
             earlier = node.state.released if node.state is not None else None

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _dtypes
-from wengert._core import Node, Tensor, memory_of, saved_name, wrap
-from wengert._size import Size
-from wengert._storage import owner
-from wengert.autograd import _errors
-from wengert.autograd._functions.function import FunctionNode
-from wengert.autograd._saved.packing import Packed
+from wengert.autograd import errors
+from wengert.autograd.custom.function import FunctionNode
+from wengert.autograd.saved.packing import Packed
+from wengert.core import dtypes
+from wengert.core.size import Size
+from wengert.core.storage import owner
+from wengert.core.tensor import Node, Tensor, memory_of, saved_name, wrap
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class SavedValue:
     of: str
     packed: bool = False
     shape: Size | None = None
-    dtype: _dtypes.dtype | None = None
+    dtype: dtypes.dtype | None = None
     nbytes: int = 0
     storage: int | None = None
 
@@ -93,8 +93,8 @@ def saved(node: Node) -> SavedValues:
     if not isinstance(node, Node):
         raise TypeError(f"saved(): argument 'node' must be a Node, not {type(node).__name__}")
     call = None if node.state is None else node.state.released
-    released = None if call is None else _errors.called(call)
-    return SavedValues(_errors.made(node), released, values_of(node))
+    released = None if call is None else errors.called(call)
+    return SavedValues(errors.made(node), released, values_of(node))
 
 
 def values_of(node: Node) -> list[SavedValue]:
@@ -151,12 +151,12 @@ def _described(value: Any, name: str, of: str) -> SavedValue | None:
         value = memory_of(value)
     if isinstance(value, np.ndarray):
         address = owner(value).__array_interface__["data"][0]
-        shape, dtype = Size(value.shape), _dtypes.of_numpy[value.dtype]
+        shape, dtype = Size(value.shape), dtypes.of_numpy[value.dtype]
         return SavedValue(name, wrap(value), of, False, shape, dtype, value.nbytes, address)
     size = size_of_packed(value)
     if size is None:
         return SavedValue(name, None, of, packed=True)
-    dtype = _dtypes.of_numpy[value.dtype]
+    dtype = dtypes.of_numpy[value.dtype]
     return SavedValue(name, None, of, True, Size(value.shape), dtype, size)
 
 

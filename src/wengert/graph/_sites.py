@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from wengert._core import Leaf, Node, Site
-from wengert._parts import namespace_of
-from wengert.autograd._saved.packing import SaverSite
+from wengert.autograd.saved.packing import SaverSite
+from wengert.core.introspection import namespace_of
+from wengert.core.tensor import Leaf, Node, Site
 
 Calls = tuple[tuple[str, int], ...]
 

@@ -14,10 +14,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from wengert import _parts
-from wengert._core import Node, internal
-from wengert._parts import AS_KEY, Step
-from wengert._storage import line_of, where
+from wengert.core import introspection
+from wengert.core.introspection import AS_KEY, Step
+from wengert.core.storage import line_of, where
+from wengert.core.tensor import Node, internal
 from wengert.graph._holders import Store, Way
 from wengert.graph._remedies import Put, remedy, writes
 from wengert.graph._source import Source, contains, simple_statements, source_of, spans
@@ -123,7 +123,9 @@ def _places(way: Way) -> Iterator[_Place]:
 
 def _is_inner(step: Step) -> bool:
     """Whether a step leads to where a queue, or a container in Python, keeps its items."""
-    return step.owner is not None and step.name in _INNER.get(_parts.module_of(step.owner), ())
+    return step.owner is not None and step.name in _INNER.get(
+        introspection.module_of(step.owner), ()
+    )
 
 
 def _item(step: Step) -> str:
@@ -136,8 +138,8 @@ def _item(step: Step) -> str:
 def _methods(kind: type) -> list[tuple[str, int]]:
     """The files and the first lines of a class's methods, inherited ones too."""
     found = []
-    for base in _parts.bases_of(kind):
-        for member in _parts.class_variables(base).values():
+    for base in introspection.bases_of(kind):
+        for member in introspection.class_variables(base).values():
             for function in _functions_in(member):
                 code = function.__code__
                 if code.co_filename not in internal:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from wengert.graph._format import text_table
+from wengert.graph.formatting import text_table
 
 _BAR = 10  # characters that a whole is wide
 _SHORT = 20  # characters that stay in one line

@@ -9,17 +9,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from wengert import _messages
-from wengert._core import Cut, Leaf, Node, Tensor, below, by_seq, memory_of
-from wengert._dtypes import inexact, of_numpy
-from wengert._storage import place
-from wengert._trail import drops, escapes
-from wengert.autograd import _engine, _errors
-from wengert.autograd._living import alive, cuts_of, parameter_name
-from wengert.autograd._reasons import escape_of, latest_escape, lines_of, on_purpose, users_of
-from wengert.graph import _format
+from wengert.autograd import engine, errors
+from wengert.autograd.diagnosis import escape_of, latest_escape, lines_of, on_purpose, users_of
+from wengert.autograd.gc_queries import alive, cuts_of, parameter_name
+from wengert.core import messages
+from wengert.core.cut_log import drops, escapes
+from wengert.core.dtypes import inexact, of_numpy
+from wengert.core.storage import place
+from wengert.core.tensor import Cut, Leaf, Node, Tensor, below, by_seq, memory_of
+from wengert.graph import formatting
 from wengert.graph._holders import Holder, Search
-from wengert.graph._nodes import bytes_of, edge_of, is_released
+from wengert.graph.nodes import bytes_of, edge_of, is_released
 
 _LATEST = 3  # backward calls that are named
 _KEEPERS = 8
@@ -40,7 +40,7 @@ class Because:
     remedies: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return "\n".join(_messages.lines(self.text, self.facts, self.remedies))
+        return "\n".join(messages.lines(self.text, self.facts, self.remedies))
 
     __repr__ = __str__  # an interactive session shows it as it prints
 
@@ -66,7 +66,7 @@ class Keeper:
     def __str__(self) -> str:
         who = "; ".join(map(str, self.holders)) or "something that has no name"
         many = f"{self.nodes:,} operation{'s' * (self.nodes != 1)}"
-        return f"{_format.size(self.nbytes)}, {many}: {self.made}, held by {who}"
+        return f"{formatting.size(self.nbytes)}, {many}: {self.made}, held by {who}"
 
     __repr__ = __str__  # an interactive session shows it as it prints
 
@@ -144,7 +144,7 @@ def _what(tensor: Tensor) -> str:
         name = parameter_name(tensor)
         leaf = f"parameter {name}" if name else "a leaf"
         return f"{leaf}, {text} ({place(edge.code, edge.lasti)})"
-    return f"{_errors.made(edge)}, {text}"
+    return f"{errors.made(edge)}, {text}"
 
 
 # Without a graph
@@ -153,7 +153,7 @@ def _what(tensor: Tensor) -> str:
 def _no_graph(tensor: Tensor) -> Because:
     cut = getattr(tensor, "_cut", None)
     if cut is not None:
-        text, facts, remedies = _errors.cut_by(cut)
+        text, facts, remedies = errors.cut_by(cut)
         return Because(text, tuple(facts), tuple(remedies))
     dtype = memory_of(tensor).dtype
     if dtype not in inexact:
@@ -200,7 +200,7 @@ def _no_grad(tensor: Tensor) -> Because:
         return Because(
             "no backward has begun since it was made", (), ("call backward() on a loss",)
         )
-    calls = list(dict.fromkeys(map(_errors.called, reversed(later))))[:_LATEST]
+    calls = list(dict.fromkeys(map(errors.called, reversed(later))))[:_LATEST]
     facts = [("backward", call) for call in calls]
     if all(call.what != "backward()" for call in later):
         return Because(
@@ -217,7 +217,7 @@ def _no_leaf(edge: Node) -> Because:
         )
     return Because(
         "it is not a leaf: gradients pass it, and are not kept",
-        (("made by", _errors.made(edge)),),
+        (("made by", errors.made(edge)),),
         (
             "call retain_grad() on it before backward()",
             "ask for the gradient itself: torch.autograd.grad(loss, [it])",
@@ -227,7 +227,7 @@ def _no_leaf(edge: Node) -> Because:
 
 def _begun() -> list[tuple[int, Any]]:
     """The latest walks: when they began, and their calls."""
-    running = _engine.running
+    running = engine.running
     with running.lock:
         return [(walk.when, walk.call) for walk in running.begun]
 
@@ -337,7 +337,7 @@ def _keeper(thing: Any, node: Node, graph: list[Node], search: Search) -> Keeper
     here = {id(n) for n in below([node])}
     kept = [n for n in graph if id(n) in here]
     return Keeper(
-        made=_errors.made(node),
+        made=errors.made(node),
         shape=tuple(node.shape),
         nodes=len(kept),
         nbytes=bytes_of(kept),

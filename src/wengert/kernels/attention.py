@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.kernels._jit import LARGE, available, kernel
-from wengert.kernels._jit.builtins import apart, at, given, i64, i64s, inline, local, real, reals
-from wengert.kernels._jit.mathlib import exp_bounded, log
 from wengert.kernels.blas import matmul
+from wengert.kernels.jit import LARGE, available, kernel
+from wengert.kernels.jit.builtins import apart, at, given, i64, i64s, inline, local, real, reals
+from wengert.kernels.jit.mathlib import exp_bounded, log
 from wengert.kernels.layout import empty, order_of
 from wengert.kernels.softmax import masked_softmax, softmax
 from wengert.kernels.tiles import COLUMNS, move, multiply, transpose

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from wengert import kernels
-from wengert._forks import uncut
-from wengert.kernels import _jit
+from wengert.core.forks import uncut
+from wengert.kernels import jit
 
 # Multiplications that are worth a thread: some 45 microseconds.
 PIECE = 1 << 21
@@ -23,7 +23,7 @@ WORTH_PIECES = 2 * PIECE
 
 def set_threads(count: int) -> None:
     """Let products and kernels use that many threads."""
-    _jit.set_threads(count)
+    jit.set_threads(count)
     functions = kernels.openblas.holds()
     if functions is not None:
         functions.threads(count)
@@ -57,7 +57,7 @@ def dot(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None = None) -> Any:
     """The product of two matrices, plus `bias`, which broadcasts to it."""
     work = a.size * b.shape[-1]
     # A bias is added before or after, which rounds otherwise: not for the number of threads to say.
-    alone = bias is None and work < WORTH_PIECES and _jit.get_threads() == 1
+    alone = bias is None and work < WORTH_PIECES and jit.get_threads() == 1
     if work <= _ALONE_WITH_VECTOR or (work <= _ALONE and min(len(a), b.shape[-1]) > 1):
         out = a.dot(b)
     elif work <= _ALONE or alone:

@@ -12,9 +12,9 @@ from math import prod
 
 import numpy as np
 
-from wengert.kernels._jit import CHUNK, available, kernel
-from wengert.kernels._jit.builtins import at, i64, u8s
-from wengert.kernels._jit.native import native
+from wengert.kernels.jit import CHUNK, available, kernel
+from wengert.kernels.jit.builtins import at, i64, u8s
+from wengert.kernels.jit.native import native
 
 # Bytes of an array, and of a row, from which a kernel is worth it.
 _LARGE, _LONG = 1 << 15, 1 << 6

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert._forks import making
+from wengert.core.forks import making
 
 # Entries of NumPy's table of C functions.
 _SET_HANDLER, _GET_HANDLER, _DEFAULT_HANDLER = 304, 305, 306
@@ -57,7 +57,7 @@ def install() -> None:
 def _built() -> tuple[dict[str, Callable[..., Any]], Callable[[], None]]:
     import ctypes
 
-    from wengert.kernels._jit import compiler, memory
+    from wengert.kernels.jit import compiler, memory
 
     word, pointer, thing = ctypes.c_int64, ctypes.c_void_p, ctypes.py_object
     content = ctypes.pythonapi.PyCapsule_GetPointer
@@ -89,7 +89,7 @@ def _built() -> tuple[dict[str, Callable[..., Any]], Callable[[], None]]:
 
 def counts() -> dict[str, int]:
     """What the pool has counted, by name; zeros while there is none."""
-    from wengert.kernels._jit.memory import COUNTS
+    from wengert.kernels.jit.memory import COUNTS
 
     values = np.zeros(len(COUNTS), np.int64)
     if _Pool.functions is not None:

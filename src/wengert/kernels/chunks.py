@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.kernels._jit import CHUNK, available
+from wengert.kernels.jit import CHUNK, available
 from wengert.kernels.precision import HALF
 
 # Elements from which a kernel is worth it where NumPy takes many steps.

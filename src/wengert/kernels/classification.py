@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.kernels._jit import usable
 from wengert.kernels.chunks import rows_of
+from wengert.kernels.jit import usable
 from wengert.kernels.precision import narrowed, widened
 
 # Elements from which compiled kernels are worth it: NumPy takes many steps. And of an axis with

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 
-from wengert.kernels._jit import kernel
-from wengert.kernels._jit.builtins import at, f32, f32s, f64, i64, i64s, inline, local, maximum
-from wengert.kernels._jit.mathlib import exp_bounded, log
+from wengert.kernels.jit import kernel
+from wengert.kernels.jit.builtins import at, f32, f32s, f64, i64, i64s, inline, local, maximum
+from wengert.kernels.jit.mathlib import exp_bounded, log
 from wengert.kernels.softmax_native import BLOCK, GROUP, LANES, group_of, log_denominators
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.kernels._jit import LARGE, kernel, usable
-from wengert.kernels._jit.builtins import at, f32s, i64
+from wengert.kernels.jit import LARGE, kernel, usable
+from wengert.kernels.jit.builtins import at, f32s, i64
 
 add_reduce: Any = np.add.reduce
 

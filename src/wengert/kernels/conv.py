@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.kernels._jit import available
 from wengert.kernels.blas import threads_for
 from wengert.kernels.geometry import Geometry, Shape, offsets, space
+from wengert.kernels.jit import available
 
 # Multiplications from which compiled kernels, where there are any, are worth their first call.
 _COMPILED = 1 << 12

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from wengert.kernels._jit import get_threads, kernel
-from wengert.kernels._jit.builtins import at, f32s, given, i64, i64s, inline
-from wengert.kernels._jit.slots import leave, take
 from wengert.kernels.conv_direct import packed_weights
 from wengert.kernels.conv_plan import Ints, pack, window_axes
+from wengert.kernels.jit import get_threads, kernel
+from wengert.kernels.jit.builtins import at, f32s, given, i64, i64s, inline
+from wengert.kernels.jit.slots import leave, take
 from wengert.kernels.microkernel import (
     lanes,
     listed_dots,

@@ -22,9 +22,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wengert.kernels._jit import kernel
-from wengert.kernels._jit.builtins import at, f32s, given, i64, i64s, inline
-from wengert.kernels._jit.slots import leave, take
 from wengert.kernels.conv_plan import (
     BATCH,
     BLOCK_X,
@@ -88,6 +85,9 @@ from wengert.kernels.conv_plan import (
     adjoint_plan,
     window_plan,
 )  # fmt: skip
+from wengert.kernels.jit import kernel
+from wengert.kernels.jit.builtins import at, f32s, given, i64, i64s, inline
+from wengert.kernels.jit.slots import leave, take
 from wengert.kernels.microkernel import dots, gathered_product, shifted
 
 if TYPE_CHECKING:

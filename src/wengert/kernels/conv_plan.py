@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from wengert.kernels._jit import get_threads
+from wengert.kernels.jit import get_threads
 from wengert.kernels.microkernel import lanes, tiles
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ two places more, before the first or behind the last, that no path reaches.
 
 from __future__ import annotations
 
-from wengert.kernels._jit import kernel
-from wengert.kernels._jit.builtins import at, f64, f64s, i64, i64s, inline, maximum, real, reals
-from wengert.kernels._jit.mathlib64 import exp_double, log_double
+from wengert.kernels.jit import kernel
+from wengert.kernels.jit.builtins import at, f64, f64s, i64, i64s, inline, maximum, real, reals
+from wengert.kernels.jit.mathlib64 import exp_double, log_double
 
 # Stands for log(0).
 NEVER = -1e30

@@ -13,9 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wengert.kernels._jit import get_threads, kernel
-from wengert.kernels._jit.builtins import at, f32, f32s, f64, given, i64, i64s, inline, local
-from wengert.kernels._jit.slots import leave, take
 from wengert.kernels.depthwise_loops import (
     KERNELS,
     LINES,
@@ -25,6 +22,9 @@ from wengert.kernels.depthwise_loops import (
     places,
     windows,
 )
+from wengert.kernels.jit import get_threads, kernel
+from wengert.kernels.jit.builtins import at, f32, f32s, f64, given, i64, i64s, inline, local
+from wengert.kernels.jit.slots import leave, take
 from wengert.kernels.microkernel import lanes, shifted
 from wengert.kernels.winograd_transforms import split_2
 

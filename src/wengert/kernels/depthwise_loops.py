@@ -13,9 +13,9 @@ from itertools import product
 
 import numpy as np
 
-from wengert.kernels._jit.builtins import f32, f32s, i64
-from wengert.kernels._jit.language import llvm_type
-from wengert.kernels._jit.native import Native
+from wengert.kernels.jit.builtins import f32, f32s, i64
+from wengert.kernels.jit.language import llvm_type
+from wengert.kernels.jit.native import Native
 from wengert.kernels.microkernel import lanes
 
 # The kernels and strides that there are loops for, and the lines that a loop does at once.

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from wengert.kernels import distance_native as native
-from wengert.kernels._jit import LARGE
 from wengert.kernels.chunks import plain, real_for, rows_of
+from wengert.kernels.jit import LARGE
 from wengert.kernels.precision import widened
 from wengert.kernels.reduction import p_norm
 

@@ -7,8 +7,8 @@ at most some hundred terms of a row, in float64 between such blocks.
 
 from __future__ import annotations
 
-from wengert.kernels._jit import kernel
-from wengert.kernels._jit.builtins import (
+from wengert.kernels.jit import kernel
+from wengert.kernels.jit.builtins import (
     at,
     copysign,
     f64,
@@ -22,7 +22,7 @@ from wengert.kernels._jit.builtins import (
     reals,
     sqrt,
 )
-from wengert.kernels._jit.precise import pow
+from wengert.kernels.jit.precise import pow
 
 # Rows that lie side by side, and terms of a sum in the float type.
 LANES, BLOCK = 128, 256

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wengert.kernels._jit import LARGE
+from wengert.kernels.jit import LARGE
 from wengert.kernels.precision import widened
 from wengert.kernels.ranking import order
 

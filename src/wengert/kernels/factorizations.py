@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from wengert._forks import uncut
+from wengert.core.forks import uncut
 from wengert.kernels.blas import threads_for
 
 Info = np.ndarray | None

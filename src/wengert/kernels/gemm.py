@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert._forks import uncut
-from wengert.kernels import _jit, openblas
+from wengert.core.forks import uncut
+from wengert.kernels import jit, openblas
 from wengert.kernels.blas import PIECE, WORTH_PIECES
 
 # Rows or columns of a piece: a multiple of what the BLAS computes at once. Each piece arranges
@@ -33,13 +33,13 @@ _F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
 @cache
 def _calls(dtype: np.dtype[Any]) -> _Calls | None:
     """The kernel for a dtype, and the function of the BLAS that it calls."""
-    if dtype not in (_F32, _F64) or not _jit.available():
+    if dtype not in (_F32, _F64) or not jit.available():
         return None
     address = openblas.address("cblas_sgemm" if dtype == _F32 else "cblas_dgemm")
     if not address or openblas.holds() is None:
         return None
-    from wengert.kernels._jit import compiler
-    from wengert.kernels._jit.gemm import gemm_text, kinds
+    from wengert.kernels.jit import compiler
+    from wengert.kernels.jit.gemm import gemm_text, kinds
 
     real = "f32" if dtype == _F32 else "f64"
     return _Calls(compiler.load("gemm", kinds(real), lambda: gemm_text(real), real), address)

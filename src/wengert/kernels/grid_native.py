@@ -6,8 +6,8 @@ the last element stands for a zero.
 
 from __future__ import annotations
 
-from wengert.kernels._jit import exact_kernel, kernel
-from wengert.kernels._jit.builtins import (
+from wengert.kernels.jit import exact_kernel, kernel
+from wengert.kernels.jit.builtins import (
     at,
     f64,
     fabs,

@@ -9,8 +9,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from wengert.kernels._jit import CHUNK, LARGE, Kernel, available, kernel
-from wengert.kernels._jit.builtins import f16, f16s, f32, f32s, i32, i32s, i64, u16, u16s
+from wengert.kernels.jit import CHUNK, LARGE, Kernel, available, kernel
+from wengert.kernels.jit.builtins import f16, f16s, f32, f32s, i32, i32s, i64, u16, u16s
 from wengert.kernels.layout import astype
 
 _SINGLE, _HALF, _BRAIN = (np.dtype(t) for t in (np.float32, np.float16, ml_dtypes.bfloat16))
@@ -56,7 +56,7 @@ _KERNELS: dict[Any, tuple[Kernel, Any, Any]] = {
 @cache
 def _has_halves() -> bool:
     """Whether the processor converts halves: LLVM would call functions that are not there."""
-    from wengert.kernels._jit import compiler
+    from wengert.kernels.jit import compiler
 
     x86 = platform.machine().lower() in ("x86_64", "amd64")
     return "+f16c" in compiler.processor()[1].split(",") if x86 else platform.machine() == "aarch64"

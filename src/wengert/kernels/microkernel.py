@@ -23,9 +23,9 @@ from functools import cache
 
 import numpy as np
 
-from wengert.kernels._jit.builtins import f32, f32s, i64, i64s
-from wengert.kernels._jit.language import llvm_type
-from wengert.kernels._jit.native import Native, native
+from wengert.kernels.jit.builtins import f32, f32s, i64, i64s
+from wengert.kernels.jit.language import llvm_type
+from wengert.kernels.jit.native import Native, native
 
 
 @cache
@@ -37,7 +37,7 @@ def lanes() -> int:
 @cache
 def _registers() -> tuple[int, int]:
     """How many vector registers there are, and the floats of one."""
-    from wengert.kernels._jit.compiler import processor
+    from wengert.kernels.jit.compiler import processor
 
     features = processor()[1].split(",")
     if "+avx512f" in features:

@@ -7,8 +7,8 @@ digits of the variance. Sums over a batch come as one partial sum for each row, 
 
 from __future__ import annotations
 
-from wengert.kernels._jit import kernel
-from wengert.kernels._jit.builtins import (
+from wengert.kernels.jit import kernel
+from wengert.kernels.jit.builtins import (
     at,
     f64,
     f64s,

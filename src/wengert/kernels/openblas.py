@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert._forks import held_by_forks, once
-from wengert.kernels import _jit
+from wengert.core.forks import held_by_forks, once
+from wengert.kernels import jit
 
 # NumPy's wheels have integers of 64 bits in its interface, and its names as here.
 _PREFIX, _SUFFIX = "scipy_", "64_"
@@ -60,11 +60,11 @@ def holds() -> Holds | None:
     both = controls()
     if both is None:
         return None
-    return _compiled(*both) if _jit.available() else _Counted(*both).holds()
+    return _compiled(*both) if jit.available() else _Counted(*both).holds()
 
 
 def _compiled(set: Any, get: Any) -> Holds:
-    from wengert.kernels._jit import compiler, gemm
+    from wengert.kernels.jit import compiler, gemm
 
     where = compiler.add("blas", lambda: gemm.HOLD_TEXT)
 

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy import fabs, maximum, minimum, sqrt, where
 
-from wengert.kernels._jit import kernel
-from wengert.kernels._jit.builtins import array_at, f32, f64, f64s, i64, i64s, inline, real, reals
-from wengert.kernels._jit.formulas import Lists, formula, many
+from wengert.kernels.jit import kernel
+from wengert.kernels.jit.builtins import array_at, f32, f64, f64s, i64, i64s, inline, real, reals
+from wengert.kernels.jit.formulas import Lists, formula, many
 
 
 @inline

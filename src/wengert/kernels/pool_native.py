@@ -12,9 +12,9 @@ from math import prod
 
 import numpy as np
 
-from wengert.kernels._jit import CHUNK, kernel, usable
-from wengert.kernels._jit.builtins import at, i32, i32s, i64, i64s, inline, reals
 from wengert.kernels.geometry import Geometry, Shape
+from wengert.kernels.jit import CHUNK, kernel, usable
+from wengert.kernels.jit.builtins import at, i32, i32s, i64, i64s, inline, reals
 
 
 @inline

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from wengert.kernels import quantiles_native as native
-from wengert.kernels._jit import Kernel, available
+from wengert.kernels.jit import Kernel, available
 from wengert.kernels.special import digamma64
 
 Array = np.ndarray

@@ -6,8 +6,8 @@ the integrand has fallen far enough are left out.
 
 from __future__ import annotations
 
-from wengert.kernels._jit import kernel
-from wengert.kernels._jit.builtins import (
+from wengert.kernels.jit import kernel
+from wengert.kernels.jit.builtins import (
     at,
     f64,
     f64s,
@@ -19,7 +19,7 @@ from wengert.kernels._jit.builtins import (
     minimum,
     sqrt,
 )
-from wengert.kernels._jit.mathlib64 import (
+from wengert.kernels.jit.mathlib64 import (
     digamma_double,
     exp_double,
     expm1_double,

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from wengert.kernels import ranking_native as native
-from wengert.kernels._jit import CHUNK, LARGE, available
 from wengert.kernels.axes import length_of
 from wengert.kernels.chunks import plain, rows_of
+from wengert.kernels.jit import CHUNK, LARGE, available
 from wengert.kernels.precision import widened
 
 # Below this many elements a stable sort costs no more than looking for ties.

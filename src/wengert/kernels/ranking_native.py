@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from wengert.kernels._jit import kernel
-from wengert.kernels._jit.builtins import (
+from wengert.kernels.jit import kernel
+from wengert.kernels.jit.builtins import (
     apart,
     at,
     bits,

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from wengert.kernels._jit import CHUNK, LARGE, available, kernel, usable
-from wengert.kernels._jit.builtins import apart, at, f32, f32s, fabs, i64, i64s, inline
-from wengert.kernels._jit.mathlib import exp_bounded, tanh
+from wengert.kernels.jit import CHUNK, LARGE, available, kernel, usable
+from wengert.kernels.jit.builtins import apart, at, f32, f32s, fabs, i64, i64s, inline
+from wengert.kernels.jit.mathlib import exp_bounded, tanh
 from wengert.kernels.recurrent_steps import Steps
 from wengert.kernels.tiles import COLUMNS, multiply
 

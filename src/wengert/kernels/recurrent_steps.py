@@ -7,7 +7,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from wengert._forks import cached_property
+from wengert.core.forks import cached_property
 
 Array = np.ndarray
 Rows = slice | Array

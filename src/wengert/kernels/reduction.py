@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _dtypes
-from wengert.kernels._jit import LARGE
+from wengert.core import dtypes
 from wengert.kernels.axes import Dims, axes_of, count_of
 from wengert.kernels.blas import inner
 from wengert.kernels.columns import column_sums
+from wengert.kernels.jit import LARGE
 from wengert.kernels.precision import HALF, widened
 
 _F32 = np.dtype(np.float32)
@@ -25,7 +25,7 @@ _I64 = np.dtype(np.int64)
 
 # The dtype to accumulate in, where it is not the array's own.
 ACCUMULATOR = dict.fromkeys(HALF, _F32) | {
-    d.np: _I64 for d in _dtypes.ALL if d.category < _dtypes.FLOAT
+    d.np: _I64 for d in dtypes.ALL if d.category < dtypes.FLOAT
 }
 # Elements up to which the order of a sum does not matter.
 _FEW = 128
@@ -183,6 +183,6 @@ def broadcast(array: Any, shape: tuple[int, ...]) -> np.ndarray:
 def ties(array: np.ndarray, extreme: Any) -> Any:
     """Where `array` equals its extreme value (nan equals nan), in an array of its shape."""
     mask = array == extreme
-    if array.dtype in _dtypes.inexact:
+    if array.dtype in dtypes.inexact:
         mask |= (array != array) & (extreme != extreme)
     return mask

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 
-from wengert.kernels._jit import kernel
-from wengert.kernels._jit.builtins import (
+from wengert.kernels.jit import kernel
+from wengert.kernels.jit.builtins import (
     at,
     f64,
     f64s,

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wengert.kernels._jit import LARGE
+from wengert.kernels.jit import LARGE
 from wengert.kernels.resample_native import resampled
 
 

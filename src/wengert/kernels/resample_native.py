@@ -9,8 +9,8 @@ from math import prod
 
 import numpy as np
 
-from wengert.kernels._jit import CHUNK, kernel, usable
-from wengert.kernels._jit.builtins import at, given, i64, i64s, inline, reals
+from wengert.kernels.jit import CHUNK, kernel, usable
+from wengert.kernels.jit.builtins import at, given, i64, i64s, inline, reals
 
 
 @inline

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from wengert.kernels import sampling_native as native
-from wengert.kernels._jit import Kernel, available
 from wengert.kernels.chunks import plain, rows_of
+from wengert.kernels.jit import Kernel, available
 from wengert.kernels.precision import widened
 
 Array = np.ndarray

@@ -8,8 +8,8 @@ the numbers are, too.
 
 from __future__ import annotations
 
-from wengert.kernels._jit import exact_kernel
-from wengert.kernels._jit.builtins import (
+from wengert.kernels.jit import exact_kernel
+from wengert.kernels.jit.builtins import (
     at,
     ceil,
     f64,
@@ -23,7 +23,7 @@ from wengert.kernels._jit.builtins import (
     reals,
     sqrt,
 )
-from wengert.kernels._jit.libm import cos, exp, lgamma, log, log1p, pow, sin
+from wengert.kernels.jit.libm import cos, exp, lgamma, log, log1p, pow, sin
 
 # What a sampler of one number returns where the block does not suffice: no sample is negative.
 SHORT = -1.0

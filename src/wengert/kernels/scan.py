@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _dtypes
+from wengert.core import dtypes
 from wengert.kernels import scan_native as native
-from wengert.kernels._jit import LARGE, Kernel
 from wengert.kernels.axes import axis_of
 from wengert.kernels.chunks import plain, real_for, rows_of
+from wengert.kernels.jit import LARGE, Kernel
 from wengert.kernels.precision import widened
 from wengert.kernels.reduction import ACCUMULATOR
 
@@ -52,7 +52,7 @@ def running(ufunc: np.ufunc, array: np.ndarray, dim: int, reverse: bool = False)
     if (run := _run(array)) is not None:
         return _scanned(run, array, axis, ufunc is np.multiply, reverse)
     wide = _WIDE.get(array.dtype, array.dtype)
-    to = array.dtype if array.dtype in _dtypes.inexact else wide
+    to = array.dtype if array.dtype in dtypes.inexact else wide
     if array.ndim == 0:
         return array.astype(to)
     source = np.flip(array, axis) if reverse else array
@@ -98,7 +98,7 @@ def running_extreme_index(array: np.ndarray, dim: int, largest: bool) -> np.ndar
         return out
     extreme = (np.maximum if largest else np.minimum).accumulate(array, axis=axis)
     hit = array == extreme
-    if array.dtype in _dtypes.inexact:
+    if array.dtype in dtypes.inexact:
         hit |= array != array
     shape = [1] * array.ndim
     shape[axis] = -1

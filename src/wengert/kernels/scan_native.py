@@ -7,8 +7,8 @@ run from the end.
 
 from __future__ import annotations
 
-from wengert.kernels._jit import kernel
-from wengert.kernels._jit.builtins import at, bits64, f64, i64, i64s, inline, local, real, reals
+from wengert.kernels.jit import kernel
+from wengert.kernels.jit.builtins import at, bits64, f64, i64, i64s, inline, local, real, reals
 
 # Columns that are worked on side by side.
 LANES = 128

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from wengert.kernels import scatter_native as native
-from wengert.kernels._jit import LARGE
 from wengert.kernels.chunks import FEW
+from wengert.kernels.jit import LARGE
 
 Key = tuple[Any, ...]
 

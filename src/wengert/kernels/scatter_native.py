@@ -11,8 +11,8 @@ from math import prod
 
 import numpy as np
 
-from wengert.kernels._jit import CHUNK, available, get_threads, kernel
-from wengert.kernels._jit.builtins import at, i64, i64s, reals
+from wengert.kernels.jit import CHUNK, available, get_threads, kernel
+from wengert.kernels.jit.builtins import at, i64, i64s, reals
 
 _I64 = np.dtype(np.int64)
 _LINE = 16  # numbers of a cache line

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _dtypes
+from wengert.core import dtypes
 from wengert.kernels import reduction, scatter
 from wengert.kernels.axes import axis_of, length_of
 from wengert.kernels.ranking import kth, order
@@ -48,8 +48,8 @@ def extreme_index(
     array: np.ndarray, dim: int | None, keepdim: bool, largest: bool, name: str
 ) -> Any:
     """Index of the first largest or smallest element; of the first nan if there is one."""
-    dtype = _dtypes.of_numpy[array.dtype]
-    if dtype.category in (_dtypes.BOOL, _dtypes.COMPLEX) and name.startswith("arg"):
+    dtype = dtypes.of_numpy[array.dtype]
+    if dtype.category in (dtypes.BOOL, dtypes.COMPLEX) and name.startswith("arg"):
         raise RuntimeError(f"{name}(): does not support {dtype.name.rstrip('0123456789')} input")
     if dim is None and not array.size:
         raise IndexError(
@@ -79,7 +79,7 @@ def check_not_empty(array: np.ndarray, axis: int, name: str) -> None:
 def median_index(array: np.ndarray, axis: int, ignore_nan: bool) -> Any:
     """The index of the lower median, the axis kept; of the first nan unless they are ignored."""
     n = length_of(array.shape, axis)
-    if array.ndim == 0 or array.dtype not in _dtypes.inexact:
+    if array.ndim == 0 or array.dtype not in dtypes.inexact:
         return kth(array, (n - 1) // 2, axis)
     missing = np.isnan(array)
     if not missing.any():

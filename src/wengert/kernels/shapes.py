@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.kernels._jit import LARGE, usable
 from wengert.kernels.columns import column_sums
+from wengert.kernels.jit import LARGE, usable
 from wengert.kernels.precision import HALF
 from wengert.kernels.reduction import total
 

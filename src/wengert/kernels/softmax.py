@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.kernels._jit import LARGE, usable
 from wengert.kernels.chunks import rows_of
+from wengert.kernels.jit import LARGE, usable
 from wengert.kernels.precision import widened
 from wengert.kernels.reduction import add_reduce, total
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 
-from wengert.kernels._jit import kernel
-from wengert.kernels._jit.builtins import (
+from wengert.kernels.jit import kernel
+from wengert.kernels.jit.builtins import (
     at,
     f32,
     f32s,
@@ -20,7 +20,7 @@ from wengert.kernels._jit.builtins import (
     local,
     maximum,
 )
-from wengert.kernels._jit.mathlib import exp_bounded, log
+from wengert.kernels.jit.mathlib import exp_bounded, log
 
 # Terms of a float32 sum; columns, and rows, that are worked on side by side.
 BLOCK, LANES, GROUP = 1024, 128, 16

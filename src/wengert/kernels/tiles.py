@@ -12,8 +12,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from wengert.kernels._jit.builtins import apart, at, f32s, i64
-from wengert.kernels._jit.language import signature_of
+from wengert.kernels.jit.builtins import apart, at, f32s, i64
+from wengert.kernels.jit.language import signature_of
 
 COLUMNS = 16
 _LANES = 8

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.kernels._jit import CHUNK, LARGE, Kernel, available, kernel
-from wengert.kernels._jit.builtins import (
+from wengert.kernels.jit import CHUNK, LARGE, Kernel, available, kernel
+from wengert.kernels.jit.builtins import (
     at,
     bits,
     bits64,

@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wengert.kernels._jit import get_threads, kernel
-from wengert.kernels._jit.builtins import at, f32, f32s, given, i64, i64s, inline, local
-from wengert.kernels._jit.slots import leave, take
+from wengert.kernels.jit import get_threads, kernel
+from wengert.kernels.jit.builtins import at, f32, f32s, given, i64, i64s, inline, local
+from wengert.kernels.jit.slots import leave, take
 from wengert.kernels.microkernel import dots, lanes, product, tiles
 from wengert.kernels.winograd_transforms import (
     gradients_2,

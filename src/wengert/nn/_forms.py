@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from wengert._core import Tensor
 from wengert.autograd import no_grad
+from wengert.core.tensor import Tensor
 from wengert.nn import functional as F
 
 # What the numbers of reductions mean.

@@ -2,7 +2,7 @@
 
 from typing import TypeAlias
 
-from wengert._core import Tensor
+from wengert.core.tensor import Tensor
 
 _size_any_t: TypeAlias = int | tuple[int, ...]
 _size_1_t: TypeAlias = int | tuple[int]

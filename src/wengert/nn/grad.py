@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wengert._core import Tensor
+from wengert.core.tensor import Tensor
 from wengert.ops.conv import Ints, input_gradient, weight_gradient
 
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _storage
-from wengert._core import Tensor, caller, getframe, inferences, wrap
-from wengert._forks import uncut
-from wengert._inference import check_written
-from wengert._random import default_generator
-from wengert.autograd._mode import no_grad
+from wengert.autograd.grad_mode import no_grad
+from wengert.core import storage
+from wengert.core.forks import uncut
+from wengert.core.generators import default_generator
+from wengert.core.inference import check_written
+from wengert.core.tensor import Tensor, caller, getframe, inferences, wrap
 
 _GAINS = {
     "linear": 1.0, "conv1d": 1.0, "conv2d": 1.0, "conv3d": 1.0, "conv_transpose1d": 1.0,
@@ -136,9 +136,9 @@ def _truncated_by_rejection(
 def _write(tensor: Tensor, values: Any, name: str) -> Tensor:
     if inferences:
         check_written((tensor,), name)
-    _storage.before_write(tensor._array)
+    storage.before_write(tensor._array)
     np.copyto(tensor._array, values, casting="unsafe")
-    _storage.stamp(tensor._array, name, *caller(getframe(1)))
+    storage.stamp(tensor._array, name, *caller(getframe(1)))
     return tensor
 
 

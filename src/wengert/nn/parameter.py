@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor, cut_at, inferences, leaf_of, new
-from wengert._device import device as device_type
-from wengert._device import on_cpu
-from wengert._dtypes import canonical, defaults, inexact, of_numpy
-from wengert._dtypes import dtype as dtype_type
-from wengert._inference import check_differentiable, inherit, mark
-from wengert.autograd._errors import integer
+from wengert.autograd.errors import integer
+from wengert.core.device import device as device_type
+from wengert.core.device import on_cpu
+from wengert.core.dtypes import canonical, defaults, inexact, of_numpy
+from wengert.core.dtypes import dtype as dtype_type
+from wengert.core.inference import check_differentiable, inherit, mark
+from wengert.core.tensor import Tensor, cut_at, inferences, leaf_of, new
 from wengert.kernels import layout
 
 

@@ -8,7 +8,7 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from wengert.ops import _numpy_names
+from wengert.ops import numpy_names
 from wengert.ops.activation import *
 from wengert.ops.adaptive import *
 from wengert.ops.arithmetic import *
@@ -82,7 +82,7 @@ FAMILIES: tuple[ModuleType, ...] = tuple(
     if name.startswith(f"{__name__}.") and hasattr(module, "FUNCTIONAL")
 )
 
-_numpy_names.rename(FAMILIES)
+numpy_names.rename(FAMILIES)
 
 if not TYPE_CHECKING:  # type checkers know the names from the lines above
     __all__ = [name for family in FAMILIES for name in family.__all__]

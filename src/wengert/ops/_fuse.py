@@ -1,7 +1,7 @@
 """Kernels for large arrays, made from what an operation declares.
 
 The forward of an operation, called with expressions instead of arrays, writes itself down
-(`kernels/_jit/tracing.py`), and so do its rules. What they wrote becomes a kernel: one loop
+(`kernels/jit/tracing.py`), and so do its rules. What they wrote becomes a kernel: one loop
 for a forward of many steps, and one for all the gradients that are wanted. A function that cannot
 be written down (it looks at its elements, or calls what expressions do not know) has no kernel,
 and NumPy computes it as it computes small arrays and dtypes other than float32.
@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wengert.kernels import _jit
-from wengert.kernels._jit import LARGE
-from wengert.ops._operands import apply
+from wengert.kernels import jit
+from wengert.kernels.jit import LARGE
+from wengert.ops.operands import apply
 
 if TYPE_CHECKING:
-    from wengert.kernels._jit.operands import Plan
-    from wengert.ops._declare import Op
+    from wengert.kernels.jit.operands import Plan
+    from wengert.ops.declare import Op
 
 # Where one loop of NumPy is as fast until several threads have enough to do.
 _CHEAP = frozenset({
@@ -66,9 +66,9 @@ def forward_of(op: Op) -> Callable[..., Any]:
     plans: dict[Any, Plan | None] = {}
 
     def compute(inputs: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
-        kinds, layout = _jit.operands.kinds_of(inputs), None
+        kinds, layout = jit.operands.kinds_of(inputs), None
         if kinds is None:
-            layout = _jit.operands.layout_of(inputs)
+            layout = jit.operands.layout_of(inputs)
             if layout is None:
                 return apply(op.forward, op, inputs, params)
             kinds = layout.kinds
@@ -102,9 +102,9 @@ def pullback_of(op: Op, names: Sequence[str]) -> Callable[..., Any]:
             used = {n for i in inputs for n in op.wants[i]}
             reads = readers[wanted] = [k for k, n in enumerate(names) if n in used]
         arrays = (g, *[values[k] for k in reads])
-        kinds, layout = _jit.operands.kinds_of(arrays), None
+        kinds, layout = jit.operands.kinds_of(arrays), None
         if kinds is None:
-            layout = _jit.operands.layout_of(arrays)
+            layout = jit.operands.layout_of(arrays)
             if layout is None or layout.shape != g.shape:
                 return None
             kinds = layout.kinds
@@ -160,5 +160,5 @@ def _noted(
     if len(plans) >= _MOST_PLANS:
         plans.clear()
     # Numbers among the parameters are arguments of the kernel: another number needs no other.
-    plan = plans[key] = _jit.operands.plan_of(functions, kinds, bool(params)) if plain else None
+    plan = plans[key] = jit.operands.plan_of(functions, kinds, bool(params)) if plain else None
     return plan

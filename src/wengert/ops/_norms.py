@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wengert import _dtypes, kernels
-from wengert._core import Tensor
-from wengert._dtypes import of_numpy
+from wengert import kernels
+from wengert.core import dtypes
+from wengert.core.dtypes import of_numpy
+from wengert.core.tensor import Tensor
 from wengert.kernels.layout import as_images
 from wengert.kernels.precision import HALF
-from wengert.ops._batching import Batch
-from wengert.ops._declare import Value, primitive
+from wengert.ops.batching import Batch
 from wengert.ops.casting import convert
+from wengert.ops.declare import Value, primitive
 from wengert.ops.expansion import expand
 from wengert.ops.reduction import mean_over, sum_to_shape
 
@@ -105,7 +106,7 @@ def _referred(
     """The output, mean and variance, by ordinary operations."""
     shape, dtype = tuple(input.shape), of_numpy[input._array.dtype]
     if input._array.dtype in HALF:  # computed in float32 and rounded once
-        parts = (None if x is None else convert(x, _dtypes.float32) for x in (input, weight, bias))
+        parts = (None if x is None else convert(x, dtypes.float32) for x in (input, weight, bias))
         input, weight, bias = parts
     mean, x, variance = _moments(input, plan)
     out = (x * (variance + eps) ** -0.5).reshape(plan.channels)

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from wengert.ops._operands import Number
+from wengert.ops.operands import Number
 
 if TYPE_CHECKING:
-    from wengert.ops._declare import Op
+    from wengert.ops.declare import Op
 
 
 def guard(op: Op) -> str:

@@ -10,8 +10,8 @@ from collections.abc import Callable
 import numpy as np
 
 from wengert.kernels.axes import axis_of
-from wengert.ops._batching import Batch
-from wengert.ops._declare import Value, elementwise
+from wengert.ops.batching import Batch
+from wengert.ops.declare import Value, elementwise
 from wengert.ops.shape import movedim, reshape
 
 

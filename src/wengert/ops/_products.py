@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor
-from wengert._dtypes import of_numpy
+from wengert.core.dtypes import of_numpy
+from wengert.core.tensor import Tensor
 from wengert.kernels import matmul as kernel
 from wengert.kernels.blas import dot
-from wengert.ops._batching import Batch, Rule
-from wengert.ops._declare import Value, multilinear
+from wengert.ops.batching import Batch, Rule
 from wengert.ops.complexes import conj
+from wengert.ops.declare import Value, multilinear
 from wengert.ops.einsum import contracted
 from wengert.ops.reduction import sum_to_shape
 from wengert.ops.shape import reshape

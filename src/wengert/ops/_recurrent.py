@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wengert import kernels
-from wengert._core import Tensor, wrap
+from wengert.core.tensor import Tensor, wrap
 from wengert.kernels.blas import dot
-from wengert.ops._declare import Value, primitive
+from wengert.ops.declare import Value, primitive
 from wengert.ops.joining import cat, stack
 from wengert.ops.linear import _outer, linear
 from wengert.ops.reduction import sum_over

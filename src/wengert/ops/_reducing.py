@@ -10,7 +10,7 @@ from math import prod
 from typing import Any
 
 from wengert.kernels.axes import Dims, axes_of, axis_of
-from wengert.ops._batching import Batch
+from wengert.ops.batching import Batch
 from wengert.ops.shape import reshape
 
 

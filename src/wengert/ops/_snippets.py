@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from wengert.ops._mixing import is_pair, required
 
 if TYPE_CHECKING:
-    from wengert.ops._declare import Op
+    from wengert.ops.declare import Op
 
 # How the result of an operation lies in memory. NumPy's order is PyTorch's for one array of up to
 # two dimensions, and for several of one; `known` says how many dimensions need no look. What owns

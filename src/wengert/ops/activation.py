@@ -12,17 +12,17 @@ from collections.abc import Callable
 import numpy as np
 
 from wengert import kernels
-from wengert._core import Tensor, memory_of
+from wengert.core.tensor import Tensor, memory_of
 from wengert.kernels.precision import in_float32
-from wengert.ops._checks import require_kind
-from wengert.ops._declare import Value, elementwise
-from wengert.ops._variadic import require_tensor
+from wengert.ops.checks import require_kind
 from wengert.ops.complexes import conj
+from wengert.ops.declare import Value, elementwise
 from wengert.ops.exponential import exp, sigmoid
 from wengert.ops.selection import drop, keep, where
 from wengert.ops.shape import contiguous
 from wengert.ops.special import erf
 from wengert.ops.trigonometry import tanh
+from wengert.ops.variadic import require_tensor
 
 _ROOT_HALF = math.sqrt(0.5)
 _NORMAL = 1.0 / math.sqrt(2.0 * math.pi)

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor
-from wengert._dtypes import of_numpy
+from wengert.core.dtypes import of_numpy
+from wengert.core.tensor import Tensor
 from wengert.kernels.geometry import Geometry, Shape
-from wengert.ops._checks import require_kind, typed_ints
+from wengert.ops.checks import require_kind, typed_ints
 from wengert.ops.interpolate import area_taps, resample
 from wengert.ops.pool import (
     Ints,

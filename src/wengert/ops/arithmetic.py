@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _dtypes
-from wengert._core import Tensor, wrap
-from wengert.ops._checks import not_implemented, require_kind
-from wengert.ops._declare import Value, elementwise
+from wengert.core import dtypes
+from wengert.core.tensor import Tensor, wrap
 from wengert.ops._older import reordered
-from wengert.ops._operands import constant
+from wengert.ops.checks import not_implemented, require_kind
 from wengert.ops.complexes import conj
+from wengert.ops.declare import Value, elementwise
+from wengert.ops.operands import constant
 from wengert.ops.rounding import no_slope, sgn
 
 
@@ -39,26 +39,26 @@ def _scaled(input: Any, other: Any, alpha: complex) -> Any:
     """``alpha * other``, where `alpha` fits the dtype of the sum."""
     dtype = max(_category(input), _category(other))
     if isinstance(alpha, bool):
-        if dtype != _dtypes.BOOL:
+        if dtype != dtypes.BOOL:
             raise RuntimeError("Boolean alpha only supported for Boolean results.")
     elif isinstance(alpha, complex):
-        if dtype != _dtypes.COMPLEX:
+        if dtype != dtypes.COMPLEX:
             raise RuntimeError(
                 "For non-complex input tensors, argument alpha must not be a complex number."
             )
-    elif isinstance(alpha, float) and dtype < _dtypes.FLOAT:
+    elif isinstance(alpha, float) and dtype < dtypes.FLOAT:
         raise RuntimeError(
             "For integral input tensors, argument alpha must not be a floating point number."
         )
-    if dtype == _dtypes.BOOL:
+    if dtype == dtypes.BOOL:
         alpha = bool(alpha)
     return other * alpha
 
 
 def _category(x: Any) -> int:
     if isinstance(x, Tensor):
-        return _dtypes.of_numpy[x._array.dtype].category
-    return _dtypes.of_number(x).category if isinstance(x, bool | int | float | complex) else 0
+        return dtypes.of_numpy[x._array.dtype].category
+    return dtypes.of_number(x).category if isinstance(x, bool | int | float | complex) else 0
 
 
 @elementwise(input=lambda g: g, other=lambda g: -g)
@@ -375,8 +375,8 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
         both = isinstance(x, Tensor) and isinstance(input, Tensor)
         if both and x._array.dtype != input._array.dtype:
             raise RuntimeError(
-                f"expected dtype {_dtypes.of_numpy[input._array.dtype]} for `{name}` but got dtype"
-                f" {_dtypes.of_numpy[x._array.dtype]}"
+                f"expected dtype {dtypes.of_numpy[input._array.dtype]} for `{name}` but got dtype"
+                f" {dtypes.of_numpy[x._array.dtype]}"
             )
     if type(weight) is float and isinstance(input, Tensor):
         weight = wrap(constant(weight, input._array.dtype))

@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wengert import _dtypes, kernels
-from wengert._core import Tensor, memory_of, shape_of, wrap
-from wengert._dtypes import of_numpy
+from wengert import kernels
+from wengert.core import dtypes
+from wengert.core.dtypes import of_numpy
+from wengert.core.tensor import Tensor, memory_of, shape_of, wrap
 from wengert.kernels.precision import HALF
-from wengert.ops._batching import Batch
-from wengert.ops._declare import Value, primitive
-from wengert.ops._operands import sum_to
+from wengert.ops.batching import Batch
 from wengert.ops.casting import convert
+from wengert.ops.declare import Value, primitive
 from wengert.ops.dropout import dropout
+from wengert.ops.operands import sum_to
 from wengert.ops.reduction import sum_over
 from wengert.ops.selection import where
 from wengert.ops.softmax import _softmax_pullback, softmax
@@ -49,9 +50,9 @@ def scaled_dot_product_attention(
     _check(query, key, value, attn_mask, dropout_p, is_causal)
     dtype = memory_of(query).dtype
     if dtype in HALF:
-        q, k, v = [convert(x, _dtypes.float32) for x in (query, key, value)]
+        q, k, v = [convert(x, dtypes.float32) for x in (query, key, value)]
         if attn_mask is not None and memory_of(attn_mask).dtype != bool:
-            attn_mask = convert(attn_mask, _dtypes.float32)
+            attn_mask = convert(attn_mask, dtypes.float32)
         out = scaled_dot_product_attention(
             q, k, v, attn_mask, dropout_p, is_causal, scale, enable_gqa
         )

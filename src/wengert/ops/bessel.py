@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from wengert import kernels
-from wengert.ops._checks import require_kind
-from wengert.ops._declare import Value, elementwise
+from wengert.ops.checks import require_kind
+from wengert.ops.declare import Value, elementwise
 from wengert.ops.rounding import sign
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from wengert.ops._checks import require_kind
-from wengert.ops._declare import Value, elementwise
+from wengert.ops.checks import require_kind
+from wengert.ops.declare import Value, elementwise
 
 
 @elementwise(input=None, other=None)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from wengert import _dtypes
-from wengert._core import Tensor
+from wengert.core import dtypes
+from wengert.core.tensor import Tensor
 from wengert.kernels.precision import HALF, converted
-from wengert.ops._batching import leading
-from wengert.ops._declare import Value, elementwise, multilinear
+from wengert.ops.batching import leading
+from wengert.ops.declare import Value, elementwise, multilinear
 
 
 @multilinear(
@@ -47,7 +47,7 @@ def _back(g: Value, source: np.dtype) -> Value:
     return _cast(g, source, here)
 
 
-def convert(input: Tensor, dtype: _dtypes.dtype, called: str = "to") -> Tensor:
+def convert(input: Tensor, dtype: dtypes.dtype, called: str = "to") -> Tensor:
     """`input` in another dtype; itself where it already has it.
 
     Recorded between floating and complex dtypes. A conversion to integers or booleans has no
@@ -61,9 +61,9 @@ def convert(input: Tensor, dtype: _dtypes.dtype, called: str = "to") -> Tensor:
     source = input._array.dtype
     if source == dtype.np:
         return input
-    if dtype.category < _dtypes.FLOAT:
+    if dtype.category < dtypes.FLOAT:
         return _discrete(input, dtype.np)
-    if source.kind == "c" and dtype.category == _dtypes.FLOAT:
+    if source.kind == "c" and dtype.category == dtypes.FLOAT:
         from wengert.ops.complexes import real
 
         part = real(input)

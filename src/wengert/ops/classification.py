@@ -12,19 +12,20 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _dtypes, kernels
-from wengert._core import Tensor, Tracer, memory_of, wrap
-from wengert._dtypes import of_numpy
+from wengert import kernels
+from wengert.core import dtypes
+from wengert.core.dtypes import of_numpy
+from wengert.core.tensor import Tensor, Tracer, memory_of, wrap
 from wengert.kernels.precision import HALF, narrowed
-from wengert.ops._batching import Batch
-from wengert.ops._declare import Value, multilinear, primitive
-from wengert.ops._variadic import require_tensor
+from wengert.ops.batching import Batch
 from wengert.ops.casting import convert
+from wengert.ops.declare import Value, multilinear, primitive
 from wengert.ops.indexing import index_select
 from wengert.ops.loss import check_reduction, older_reduction, reduced
 from wengert.ops.selection import where
 from wengert.ops.shape import reshape
 from wengert.ops.softmax import log_softmax, softmax
+from wengert.ops.variadic import require_tensor
 
 
 def _cross_entropy_vjp(
@@ -306,7 +307,7 @@ def cross_entropy(
 
 
 def _check_scores(input: Tensor) -> None:
-    if of_numpy[input._array.dtype].category != _dtypes.FLOAT:
+    if of_numpy[input._array.dtype].category != dtypes.FLOAT:
         short = of_numpy[input._array.dtype].short
         raise NotImplementedError(f'"cross_entropy" not implemented for {short!r}')
 
@@ -320,7 +321,7 @@ def _probability_loss(
     smoothing: float,
 ) -> Tensor:  # fmt: skip
     check_reduction(reduction)
-    if of_numpy[target._array.dtype].category != _dtypes.FLOAT:
+    if of_numpy[target._array.dtype].category != dtypes.FLOAT:
         raise RuntimeError(
             "Expected floating point type for target with class probabilities, got"
             f" {of_numpy[target._array.dtype].short}"

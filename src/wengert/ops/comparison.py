@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _dtypes
-from wengert._core import Tensor
-from wengert.ops._checks import not_implemented
-from wengert.ops._declare import Value, elementwise
+from wengert.core import dtypes
+from wengert.core.tensor import Tensor
+from wengert.ops.checks import not_implemented
+from wengert.ops.declare import Value, elementwise
 
 
 @elementwise(np.equal, input=None, other=None, tensors=("input",))
@@ -173,7 +173,7 @@ def isfinite(input: Value) -> Value:
 def _infinite(name: str, input: np.ndarray, limit: float) -> np.ndarray:
     if input.dtype.kind == "c":
         raise RuntimeError(f"{name} does not support complex inputs.")
-    if input.dtype not in _dtypes.inexact:
+    if input.dtype not in dtypes.inexact:
         return np.zeros(input.shape, np.bool_)
     return np.equal(input, input.dtype.type(limit))
 
@@ -223,7 +223,7 @@ def signbit(input: Value) -> Value:
     """
     if input.dtype.kind == "c":
         raise NotImplementedError("signbit is not implemented for complex tensors.")
-    return np.signbit(input) if input.dtype in _dtypes.inexact else np.less(input, 0)
+    return np.signbit(input) if input.dtype in dtypes.inexact else np.less(input, 0)
 
 
 @elementwise(input=None, other=None, name="isclose")
@@ -257,7 +257,7 @@ def isclose(
     _check_two("isclose", input, other)
     a, b = input._array.dtype, other._array.dtype
     if a != b:
-        raise RuntimeError(f"{_dtypes.of_numpy[a].short} did not match {_dtypes.of_numpy[b].short}")
+        raise RuntimeError(f"{dtypes.of_numpy[a].short} did not match {dtypes.of_numpy[b].short}")
     for name, value in (("rtol", rtol), ("atol", atol)):
         if value < 0:
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value}")

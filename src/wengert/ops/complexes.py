@@ -11,12 +11,12 @@ import math
 
 import numpy as np
 
-from wengert._core import Tensor, memory_of
-from wengert._dtypes import of_numpy
-from wengert.ops._batching import leading
-from wengert.ops._declare import Value, elementwise, multilinear
-from wengert.ops._variadic import require_tensor
+from wengert.core.dtypes import of_numpy
+from wengert.core.tensor import Tensor, memory_of
+from wengert.ops.batching import leading
+from wengert.ops.declare import Value, elementwise, multilinear
 from wengert.ops.shape import contiguous
+from wengert.ops.variadic import require_tensor
 
 _COMPLEX: dict[np.dtype, np.dtype] = {
     np.dtype("float32"): np.dtype("complex64"),

@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 
 from wengert import kernels
-from wengert._core import Tensor
-from wengert._dtypes import of_numpy
+from wengert.core.dtypes import of_numpy
+from wengert.core.tensor import Tensor
 from wengert.kernels.geometry import Geometry, Shape
 from wengert.kernels.layout import as_images
 from wengert.kernels.precision import narrowed, widened
-from wengert.ops._batching import Batch, Rule, folded
-from wengert.ops._checks import typed_ints
-from wengert.ops._declare import Value, multilinear, primitive
+from wengert.ops.batching import Batch, Rule, folded
+from wengert.ops.checks import typed_ints
 from wengert.ops.complexes import conj
+from wengert.ops.declare import Value, multilinear, primitive
 from wengert.ops.expansion import expand
 from wengert.ops.reduction import sum_over
 from wengert.ops.shape import movedim, reshape

@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from wengert import kernels
-from wengert._core import Tensor, Tracer, memory_of, shape_of, wrap
-from wengert.ops._batching import leading
-from wengert.ops._declare import Value, primitive
-from wengert.ops._variadic import require_tensor
+from wengert.core.tensor import Tensor, Tracer, memory_of, shape_of, wrap
+from wengert.ops.batching import leading
+from wengert.ops.declare import Value, primitive
 from wengert.ops.exponential import exp
 from wengert.ops.joining import stack
 from wengert.ops.loss import check_reduction
@@ -22,6 +21,7 @@ from wengert.ops.padding import pad
 from wengert.ops.selection import keep, where
 from wengert.ops.shape import unsqueeze
 from wengert.ops.softmax import log_softmax, logsumexp
+from wengert.ops.variadic import require_tensor
 
 # Stands for log(0): exp() of it is 0, and it may be added to without becoming nan.
 _NEVER = -1e30

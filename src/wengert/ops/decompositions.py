@@ -7,11 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _dtypes, kernels
-from wengert._core import Tensor
-from wengert.ops._batching import leading
-from wengert.ops._declare import Value, primitive
-from wengert.ops._matrices import (
+from wengert import kernels
+from wengert.core import dtypes
+from wengert.core.tensor import Tensor
+from wengert.ops.batching import leading
+from wengert.ops.casting import convert
+from wengert.ops.complexes import imag, real
+from wengert.ops.declare import Value, primitive
+from wengert.ops.joining import cat
+from wengert.ops.matmul import matmul
+from wengert.ops.matrices import (
     by_columns,
     check_inexact,
     check_matrix,
@@ -28,11 +33,7 @@ from wengert.ops._matrices import (
     times,
     without_diagonal,
 )
-from wengert.ops._results import result_of
-from wengert.ops.casting import convert
-from wengert.ops.complexes import imag, real
-from wengert.ops.joining import cat
-from wengert.ops.matmul import matmul
+from wengert.ops.results import result_of
 from wengert.ops.shape import dtype_of, unsqueeze
 from wengert.ops.triangle import diag_embed, tril, triu
 from wengert.ops.triangular import triangular
@@ -172,7 +173,7 @@ def lu_parts(name: str, A: Tensor, pivot: bool, called: str | None) -> list[Tens
     if not pivot:
         raise RuntimeError(f"{name}: LU without pivoting is not implemented on the CPU")
     factors, *integers = parts(_lu(A, called), *_lu_sizes(tuple(A.shape)))
-    return [factors, *(convert(real(x), _dtypes.int32) for x in integers)]
+    return [factors, *(convert(real(x), dtypes.int32) for x in integers)]
 
 
 def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from wengert import kernels
-from wengert._core import Tensor
-from wengert._dtypes import FLOAT, of_numpy
-from wengert.ops._batching import leading
-from wengert.ops._declare import Value, multilinear, primitive
-from wengert.ops._variadic import require_tensor
+from wengert.core.dtypes import FLOAT, of_numpy
+from wengert.core.tensor import Tensor
+from wengert.ops.batching import leading
+from wengert.ops.declare import Value, multilinear, primitive
 from wengert.ops.expansion import broadcast_shapes, broadcast_tensors, expand
 from wengert.ops.reduction import inverse_or_zero, norm, norm_vjp, sum_over, vector_norm
 from wengert.ops.rounding import no_slope
 from wengert.ops.shape import unsqueeze
+from wengert.ops.variadic import require_tensor
 
 
 def pairwise_distance(

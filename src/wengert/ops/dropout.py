@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor, Tracer, wrap
-from wengert._random import default_generator, drawn
+from wengert.core.generators import default_generator, drawn
+from wengert.core.tensor import Tensor, Tracer, wrap
 from wengert.kernels.layout import order_of
 from wengert.kernels.precision import narrowed
-from wengert.ops._batching import Batch, leading
-from wengert.ops._declare import Value, multilinear, primitive
-from wengert.ops._variadic import require_tensor
+from wengert.ops.batching import Batch, leading
+from wengert.ops.declare import Value, multilinear, primitive
 from wengert.ops.shape import inverse_of, permute
+from wengert.ops.variadic import require_tensor
 
 # What a dropped element of self-normalising networks becomes: SELU's limit at minus infinity.
 _SELU_FLOOR = -1.7580993408473766

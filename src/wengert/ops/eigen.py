@@ -7,10 +7,12 @@ from typing import Literal
 import numpy as np
 
 from wengert import kernels
-from wengert._core import Tensor
-from wengert.ops._batching import leading
-from wengert.ops._declare import Value, primitive
-from wengert.ops._matrices import (
+from wengert.core.tensor import Tensor
+from wengert.ops.batching import leading
+from wengert.ops.complexes import conj, real
+from wengert.ops.declare import Value, primitive
+from wengert.ops.matmul import matmul
+from wengert.ops.matrices import (
     check_inexact,
     check_square,
     diagonals,
@@ -22,8 +24,6 @@ from wengert.ops._matrices import (
     times,
     without_diagonal,
 )
-from wengert.ops.complexes import conj, real
-from wengert.ops.matmul import matmul
 from wengert.ops.shape import unsqueeze
 from wengert.ops.solving import solve_matrices
 from wengert.ops.triangle import diag_embed

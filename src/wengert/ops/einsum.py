@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert import _dtypes, kernels
-from wengert._core import Tensor, memory_of
-from wengert.ops._batching import Batch
-from wengert.ops._declare import Value, multilinear
+from wengert import kernels
+from wengert.core import dtypes
+from wengert.core.tensor import Tensor, memory_of
+from wengert.ops.batching import Batch
 from wengert.ops.casting import convert
 from wengert.ops.complexes import conj
+from wengert.ops.declare import Value, multilinear
 from wengert.ops.expansion import expand
 
 Labels = tuple[Any, ...]
@@ -64,7 +65,7 @@ def _rearranged(b: Batch) -> Any:
 def contract(input: Value, other: Value, la: Labels, lb: Labels, lo: Labels) -> Value:
     """The product of two tensors with labelled axes, summed over the labels that `lo` lacks."""
     if input.dtype != other.dtype:
-        a, b = (_dtypes.of_numpy[x.dtype].short for x in (input, other))
+        a, b = (dtypes.of_numpy[x.dtype].short for x in (input, other))
         raise RuntimeError(f"expected scalar type {a} but found {b}; convert one with .to(...)")
     return kernels.contraction.contract(input, other, la, lb, lo)
 
@@ -93,7 +94,7 @@ def spread(input: Value, shape: Shape, source: Labels, target: Labels) -> Value:
 
 def _summable(x: Tensor) -> Tensor:
     """Sums over one operand alone are int64 if its elements are integers, as those of `sum`."""
-    return x if memory_of(x).dtype in _dtypes.inexact else convert(x, _dtypes.int64)
+    return x if memory_of(x).dtype in dtypes.inexact else convert(x, dtypes.int64)
 
 
 class Step(NamedTuple):

@@ -6,17 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _storage, kernels
-from wengert._core import Tensor, Tracer, caller, getframe, memory_of, wrap
-from wengert._dtypes import inexact, of_numpy
-from wengert._messages import warn
+from wengert import kernels
+from wengert.core import storage
+from wengert.core.dtypes import inexact, of_numpy
+from wengert.core.messages import warn
+from wengert.core.tensor import Tensor, Tracer, caller, getframe, memory_of, wrap
 from wengert.kernels.precision import narrowed, widened
-from wengert.ops._batching import Batch, leading
-from wengert.ops._declare import Value, multilinear, primitive
-from wengert.ops._variadic import require_tensor
+from wengert.ops.batching import Batch, leading
+from wengert.ops.declare import Value, multilinear, primitive
 from wengert.ops.extrema import take_along
 from wengert.ops.selection import where
 from wengert.ops.shape import reshape
+from wengert.ops.variadic import require_tensor
 
 # A row without a gradient; one in each of several tables that stand one below the other.
 Padding = int | tuple[int, ...] | None
@@ -161,9 +162,9 @@ def _limit_norms(weight: Tensor, input: Tensor, max_norm: float, norm_type: floa
     used = np.unique(memory_of(input))
     norms = np.linalg.norm(table[used], norm_type, axis=1)
     long = norms > max_norm
-    _storage.before_write(table)
+    storage.before_write(table)
     table[used[long]] *= (max_norm / (norms[long] + 1e-7))[:, None].astype(table.dtype)
-    _storage.stamp(table, "embedding", *caller(getframe(1)))
+    storage.stamp(table, "embedding", *caller(getframe(1)))
 
 
 def embedding(

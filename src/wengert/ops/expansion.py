@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 
 from wengert import kernels
-from wengert._core import Tensor, wrap
-from wengert._dtypes import of_numpy
-from wengert._layout import contiguous_format
-from wengert._size import Size
+from wengert.core.dtypes import of_numpy
+from wengert.core.layout import contiguous_format
+from wengert.core.size import Size
+from wengert.core.tensor import Tensor, wrap
 from wengert.kernels.axes import axis_of
 from wengert.kernels.layout import as_images
-from wengert.ops._batching import Batch, along
-from wengert.ops._declare import Value, multilinear
-from wengert.ops._operands import sum_to
-from wengert.ops._variadic import as_sequence, require_tensor
+from wengert.ops.batching import Batch, along
+from wengert.ops.declare import Value, multilinear
 from wengert.ops.indexing import elements, index_select
 from wengert.ops.joining import stack
+from wengert.ops.operands import sum_to
 from wengert.ops.shape import clone, padded, reshape, transpose
+from wengert.ops.variadic import as_sequence, require_tensor
 
 Shape = tuple[int, ...]
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from wengert.kernels.precision import in_float32
 from wengert.kernels.scan import logaddexp as logaddexp_of
-from wengert.ops._checks import require_kind
-from wengert.ops._declare import Value, elementwise
+from wengert.ops.checks import require_kind
 from wengert.ops.complexes import conj
+from wengert.ops.declare import Value, elementwise
 from wengert.ops.selection import drop, keep
 
 _LN2, _LN10 = math.log(2.0), math.log(10.0)

@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 
 from wengert import kernels
-from wengert._core import Tensor
+from wengert.core.tensor import Tensor
 from wengert.kernels import reduction
 from wengert.kernels.axes import Dims, axes_of, axis_of, kept_shape
 from wengert.kernels.reduction import ties
-from wengert.ops._batching import Batch, along
-from wengert.ops._declare import Value, multilinear, primitive
 from wengert.ops._reducing import as_rows, at_places, dims_of_batch, over, over_one
-from wengert.ops._results import MinMax, ValuesIndices, result_of
-from wengert.ops._variadic import require_tensor
+from wengert.ops.batching import Batch, along
+from wengert.ops.declare import Value, multilinear, primitive
+from wengert.ops.results import MinMax, ValuesIndices, result_of
 from wengert.ops.shape import reshape
+from wengert.ops.variadic import require_tensor
 
 
 @multilinear(

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor, memory_of
+from wengert.core.tensor import Tensor, memory_of
 from wengert.kernels.precision import narrowed, widened
-from wengert.ops._checks import require_kind
-from wengert.ops._declare import Value, elementwise
-from wengert.ops._results import result_of
-from wengert.ops._variadic import require_tensor
+from wengert.ops.checks import require_kind
+from wengert.ops.declare import Value, elementwise
 from wengert.ops.exponential import exp2
+from wengert.ops.results import result_of
 from wengert.ops.rounding import no_slope
 from wengert.ops.selection import keep
+from wengert.ops.variadic import require_tensor
 
 
 @elementwise(

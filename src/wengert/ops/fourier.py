@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from wengert import _dtypes, kernels
-from wengert._core import Tensor
-from wengert._dtypes import of_numpy
-from wengert.ops._batching import leading
-from wengert.ops._declare import Value, multilinear
+from wengert import kernels
+from wengert.core import dtypes
+from wengert.core.dtypes import of_numpy
+from wengert.core.tensor import Tensor
+from wengert.ops.batching import leading
 from wengert.ops.casting import convert
 from wengert.ops.complexes import real
+from wengert.ops.declare import Value, multilinear
 from wengert.ops.padding import pad
 
 Axes = tuple[int, ...]
@@ -93,8 +94,8 @@ def as_complex(input: Tensor) -> Tensor:
 def in_floats(input: Tensor) -> Tensor:
     """The input in a dtype that transforms know: integers in the default one."""
     dtype = of_numpy[input._array.dtype]
-    if dtype.category < _dtypes.FLOAT:
-        return convert(input, _dtypes.defaults.dtype)
+    if dtype.category < dtypes.FLOAT:
+        return convert(input, dtypes.defaults.dtype)
     if dtype.np.itemsize < 4:
         raise RuntimeError(
             f"Unsupported dtype {dtype.short}: transforms take float32, float64 and complex"

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from wengert import kernels
-from wengert._core import Tensor, memory_of, shape_of
-from wengert._random import default_generator, drawn
+from wengert.core.generators import default_generator, drawn
+from wengert.core.tensor import Tensor, memory_of, shape_of
 from wengert.kernels.geometry import Shape
-from wengert.ops._batching import leading
-from wengert.ops._checks import require_kind
-from wengert.ops._declare import Value, primitive
-from wengert.ops._variadic import require_tensor
+from wengert.ops.batching import leading
 from wengert.ops.casting import convert
+from wengert.ops.checks import require_kind
+from wengert.ops.declare import Value, primitive
 from wengert.ops.pool import Ints, ints_of, space_of, take_positions
+from wengert.ops.variadic import require_tensor
 
 
 @primitive(input=None, samples=None, mixed=False, batch=leading, name="fractional_max_pool2d")

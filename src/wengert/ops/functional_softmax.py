@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor, wrap
-from wengert._dtypes import dtype as DType
-from wengert._random import default_generator, drawn
+from wengert.core.dtypes import dtype as DType
+from wengert.core.generators import default_generator, drawn
+from wengert.core.tensor import Tensor, wrap
 from wengert.kernels.axes import axis_of
 from wengert.ops.extrema import argmax
 from wengert.ops.softmax import log_softmax as _log_softmax

@@ -6,13 +6,13 @@ import math
 from typing import Any
 
 from wengert import kernels
-from wengert._core import Tensor
-from wengert.ops._checks import require_kind
-from wengert.ops._declare import Value, elementwise
-from wengert.ops._variadic import require_tensor
+from wengert.core.tensor import Tensor
+from wengert.ops.checks import require_kind
+from wengert.ops.declare import Value, elementwise
 from wengert.ops.exponential import exp, log
 from wengert.ops.shape import contiguous
 from wengert.ops.special import lgamma
+from wengert.ops.variadic import require_tensor
 
 
 def refused(derivative: str) -> Any:

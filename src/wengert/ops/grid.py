@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wengert import _dtypes, kernels
-from wengert._core import Tensor, memory_of, shape_of, wrap
-from wengert._dtypes import of_numpy
+from wengert import kernels
+from wengert.core import dtypes
+from wengert.core.dtypes import of_numpy
+from wengert.core.tensor import Tensor, memory_of, shape_of, wrap
 from wengert.kernels.precision import HALF
-from wengert.ops._batching import leading
-from wengert.ops._checks import require_kind
-from wengert.ops._declare import Value, multilinear, primitive
-from wengert.ops._variadic import require_tensor
+from wengert.ops.batching import leading
 from wengert.ops.casting import convert
+from wengert.ops.checks import require_kind
+from wengert.ops.declare import Value, multilinear, primitive
 from wengert.ops.joining import stack
 from wengert.ops.reduction import sum_over
+from wengert.ops.variadic import require_tensor
 
 if TYPE_CHECKING:
     from wengert.kernels.grid import Sampling
@@ -117,7 +118,7 @@ def grid_sample(
     _check(input, grid, mode, padding_mode)
     dtype = memory_of(input).dtype
     if dtype in HALF:
-        input, grid = convert(input, _dtypes.float32), convert(grid, _dtypes.float32)
+        input, grid = convert(input, dtypes.float32), convert(grid, dtypes.float32)
         return convert(grid_sample(input, grid, mode, padding_mode, align_corners), of_numpy[dtype])
     batch, channels, *space = shape_of(input)
     how = kernels.grid.Sampling(tuple(space), mode, padding_mode, bool(align_corners))
@@ -185,7 +186,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     """
     require_tensor("affine_grid", "theta", theta)
     size = tuple(size)
-    if memory_of(theta).dtype not in _dtypes.inexact:
+    if memory_of(theta).dtype not in dtypes.inexact:
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
     d = len(size) - 2
     if d not in (2, 3):

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor, memory_of, wrap
-from wengert._dtypes import of_numpy
-from wengert.ops._checks import not_implemented
-from wengert.ops._results import result_of
-from wengert.ops._variadic import require_tensor
+from wengert.core.dtypes import of_numpy
+from wengert.core.tensor import Tensor, memory_of, wrap
+from wengert.ops.checks import not_implemented
 from wengert.ops.extrema import amax, amin
+from wengert.ops.results import result_of
 from wengert.ops.scan import diff
 from wengert.ops.scatter import scatter_add
 from wengert.ops.selection import where
 from wengert.ops.sort import searchsorted
+from wengert.ops.variadic import require_tensor
 
 
 def histogram(

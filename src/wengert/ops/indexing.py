@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wengert import kernels
-from wengert._core import Tensor, memory_of, wrap
-from wengert._dtypes import of_numpy
+from wengert.core.dtypes import of_numpy
+from wengert.core.tensor import Tensor, memory_of, wrap
 from wengert.kernels.axes import axis_of
-from wengert.ops._batching import Batch, leading
-from wengert.ops._declare import Value, multilinear, primitive
 from wengert.ops._positions import (
     along_rows,
     batch_of,
@@ -23,10 +21,12 @@ from wengert.ops._positions import (
     rows_of,
     vectors,
 )
-from wengert.ops._variadic import require_tensor
+from wengert.ops.batching import Batch, leading
+from wengert.ops.declare import Value, multilinear, primitive
 from wengert.ops.joining import stack
 from wengert.ops.shape import movedim, reshape
 from wengert.ops.subscript import index as _index
+from wengert.ops.variadic import require_tensor
 
 if TYPE_CHECKING:
     from wengert.kernels.scatter import Key

@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wengert import _dtypes, kernels
-from wengert._core import Tensor, memory_of
+from wengert import kernels
+from wengert.core import dtypes
+from wengert.core.tensor import Tensor, memory_of
 from wengert.kernels.layout import as_images
 from wengert.kernels.precision import narrowed, widened
-from wengert.ops import _formats
-from wengert.ops._batching import Batch
-from wengert.ops._declare import Value, multilinear
-from wengert.ops._variadic import require_tensor
+from wengert.ops import formats
+from wengert.ops.batching import Batch
 from wengert.ops.casting import convert
+from wengert.ops.declare import Value, multilinear
 from wengert.ops.shape import clone, contiguous
+from wengert.ops.variadic import require_tensor
 
 if TYPE_CHECKING:
     from wengert.kernels.resample import Taps
@@ -181,11 +182,11 @@ def interpolate(
     if mode == "area" and len(space) == 3:
         input = contiguous(input)
     if not taps:
-        return clone(input, memory_format=_formats.suggested(input._array))
+        return clone(input, memory_format=formats.suggested(input._array))
     if memory_of(input).dtype == np.uint8 and mode in ("bilinear", "bicubic"):
         # Images: computed in float32 and rounded once.
-        image = resample(convert(input, _dtypes.float32), tuple(taps))
-        return convert(image.round().clamp(0, 255), _dtypes.uint8)
+        image = resample(convert(input, dtypes.float32), tuple(taps))
+        return convert(image.round().clamp(0, 255), dtypes.uint8)
     return resample(input, tuple(taps), mode == "area")
 
 

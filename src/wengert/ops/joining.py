@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from wengert import kernels
-from wengert._core import Tensor
+from wengert.core.tensor import Tensor
 from wengert.kernels.axes import axis_of
 from wengert.kernels.layout import as_images, is_channels_last
-from wengert.ops._variadic import as_sequence, of_list
 from wengert.ops.shape import atleast_1d, atleast_2d, atleast_3d, reshape
 from wengert.ops.subscript import basic
+from wengert.ops.variadic import as_sequence, of_list
 
 Array = np.ndarray
 Several = Sequence[Tensor]
@@ -250,8 +250,8 @@ def block_diag(*tensors: Tensor) -> Tensor:
             [0, 0, 3]])
     """
     if not tensors:
-        from wengert._core import wrap
-        from wengert._dtypes import defaults
+        from wengert.core.dtypes import defaults
+        from wengert.core.tensor import wrap
 
         return wrap(np.empty((1, 0), defaults.dtype.np))
     joined: Tensor = _block_diag(tensors, 0)

@@ -6,19 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor
-from wengert._dtypes import of_numpy
+from wengert.core.dtypes import of_numpy
+from wengert.core.tensor import Tensor
 from wengert.kernels.blas import dot
 from wengert.kernels.precision import narrowed, widened
-from wengert.ops._batching import Batch
-from wengert.ops._declare import Value, multilinear, primitive
 from wengert.ops._products import samples
-from wengert.ops._variadic import require_tensor
+from wengert.ops.batching import Batch
 from wengert.ops.complexes import conj
+from wengert.ops.declare import Value, multilinear, primitive
 from wengert.ops.einsum import contracted
 from wengert.ops.expansion import expand
 from wengert.ops.reduction import sum_to_shape
 from wengert.ops.shape import reshape
+from wengert.ops.variadic import require_tensor
 
 
 def _input_vjp(g: Value, weight: Value) -> Value:

@@ -8,18 +8,18 @@ from collections.abc import Callable
 
 import numpy as np
 
-from wengert import _dtypes
-from wengert._core import Tensor, memory_of
-from wengert._dtypes import of_numpy
-from wengert._messages import warn
-from wengert.ops._checks import require_kind
-from wengert.ops._declare import Value, elementwise
-from wengert.ops._variadic import require_tensor
+from wengert.core import dtypes
+from wengert.core.dtypes import of_numpy
+from wengert.core.messages import warn
+from wengert.core.tensor import Tensor, memory_of
 from wengert.ops.activation import _logsigmoid, logsigmoid
+from wengert.ops.checks import require_kind
+from wengert.ops.declare import Value, elementwise
 from wengert.ops.distance import pairwise_distance
 from wengert.ops.exponential import log, sigmoid, xlogy
 from wengert.ops.reduction import mean_over, sum_over
 from wengert.ops.selection import where
+from wengert.ops.variadic import require_tensor
 
 
 def check_reduction(reduction: str) -> None:
@@ -277,7 +277,7 @@ def binary_cross_entropy_with_logits(
             f"Target size ({target.shape}) must be the same as input size ({input.shape})"
         )
     dtype = of_numpy[target._array.dtype]
-    if dtype.category < _dtypes.FLOAT:
+    if dtype.category < dtypes.FLOAT:
         raise RuntimeError(
             f"result type Float can't be cast to the desired output type {dtype.short}: the target"
             " of binary_cross_entropy_with_logits() must be floating point"

@@ -6,14 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _dtypes
-from wengert._core import Tensor
-from wengert._forks import uncut
+from wengert.core import dtypes
+from wengert.core.forks import uncut
+from wengert.core.tensor import Tensor
 from wengert.kernels import matmul as kernel
 from wengert.kernels.precision import widened
-from wengert.ops import _operands
-from wengert.ops._batching import Batch
-from wengert.ops._declare import Value, multilinear, primitive
+from wengert.ops import operands
 from wengert.ops._older import reordered
 from wengert.ops._products import (
     cannot_multiply,
@@ -27,11 +25,13 @@ from wengert.ops._products import (
     right_vjp,
     samples,
 )
-from wengert.ops._variadic import require_tensor
+from wengert.ops.batching import Batch
 from wengert.ops.complexes import conj
+from wengert.ops.declare import Value, multilinear, primitive
 from wengert.ops.einsum import contracted, rearrange
 from wengert.ops.expansion import expand
 from wengert.ops.shape import reshape
+from wengert.ops.variadic import require_tensor
 
 Shape = tuple[int, ...]
 
@@ -123,7 +123,7 @@ def _check_matmul(input: np.ndarray, other: np.ndarray) -> None:
 
 
 def _no_broadcast(a: Shape, b: Shape) -> RuntimeError:
-    return RuntimeError(_operands._broadcast_message("matmul", [a[:-2], b[:-2]]))
+    return RuntimeError(operands._broadcast_message("matmul", [a[:-2], b[:-2]]))
 
 
 def _with_vector(input: np.ndarray, other: np.ndarray) -> Any:
@@ -248,7 +248,7 @@ def _check_dot(name: str, input: np.ndarray, other: np.ndarray) -> None:
             f"1D tensors expected, but got {input.ndim}D and {other.ndim}D tensors in {name}()"
         )
     if input.dtype != other.dtype:
-        a, b = (_dtypes.of_numpy[x.dtype].short for x in (input, other))
+        a, b = (dtypes.of_numpy[x.dtype].short for x in (input, other))
         raise RuntimeError(
             f"{name} : expected both vectors to have same dtype, but found {a} and {b}"
         )
@@ -422,7 +422,7 @@ def _plus_product(
 
 def _check_dtypes_of_sum(input: np.ndarray, b: np.ndarray) -> None:
     if input.dtype != b.dtype:
-        names = (_dtypes.of_numpy[x.dtype].short for x in (input, b))
+        names = (dtypes.of_numpy[x.dtype].short for x in (input, b))
         raise RuntimeError(
             "self and mat2 must have the same dtype, but got {} and {}".format(*names)
         )

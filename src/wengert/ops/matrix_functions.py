@@ -6,25 +6,25 @@ import math
 from collections.abc import Sequence
 
 from wengert import kernels
-from wengert._core import Tensor
-from wengert._dtypes import dtype as DType
-from wengert._dtypes import of_numpy
-from wengert._layout import contiguous_format
+from wengert.core.dtypes import dtype as DType
+from wengert.core.dtypes import of_numpy
+from wengert.core.layout import contiguous_format
+from wengert.core.tensor import Tensor
 from wengert.kernels.axes import axis_of
 from wengert.kernels.precision import widened
-from wengert.ops._batching import leading
-from wengert.ops._declare import Value, primitive
-from wengert.ops._matrices import check_inexact, check_square, identity, instead, mH
-from wengert.ops._variadic import require_tensor
+from wengert.ops.batching import leading
+from wengert.ops.declare import Value, primitive
 from wengert.ops.decompositions import svdvals
 from wengert.ops.extrema import amax, amin
 from wengert.ops.joining import cat
 from wengert.ops.matmul import matmul
+from wengert.ops.matrices import check_inexact, check_square, identity, instead, mH
 from wengert.ops.reduction import norm as p_norm
 from wengert.ops.reduction import ones_like, sum
 from wengert.ops.selection import keep, where
 from wengert.ops.shape import clone, contiguous, dtype_of, movedim, unsqueeze
 from wengert.ops.solving import inverse
+from wengert.ops.variadic import require_tensor
 
 Pair = tuple[int, int]
 

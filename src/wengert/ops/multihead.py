@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _dtypes
-from wengert._core import Tensor, memory_of, shape_of
+from wengert.core import dtypes
+from wengert.core.tensor import Tensor, memory_of, shape_of
 from wengert.ops.attention import additive, scaled_dot_product_attention
 from wengert.ops.dropout import dropout
 from wengert.ops.joining import cat
@@ -23,7 +23,7 @@ from wengert.ops.softmax import softmax
 
 Three = tuple[Tensor, Tensor, Tensor]
 # Dtypes that masks may have.
-_MASKS = {np.dtype(bool), *_dtypes.inexact}
+_MASKS = {np.dtype(bool), *dtypes.inexact}
 
 
 def canonical_mask(

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wengert import _dtypes, kernels
-from wengert._core import Tensor
-from wengert._dtypes import of_numpy
-from wengert._info import finfo
-from wengert._size import Size
+from wengert import kernels
+from wengert.core import dtypes
+from wengert.core.dtypes import of_numpy
+from wengert.core.info import finfo
+from wengert.core.size import Size
+from wengert.core.tensor import Tensor
 from wengert.kernels.precision import HALF
-from wengert.ops._checks import not_implemented
 from wengert.ops._norms import (
     _batch_norm,
     _batch_norm_by_running,
@@ -26,10 +26,11 @@ from wengert.ops._norms import (
     _layer_norm,
     _rms_norm,
 )
-from wengert.ops._variadic import require_tensor
 from wengert.ops.casting import convert
+from wengert.ops.checks import not_implemented
 from wengert.ops.padding import pad
 from wengert.ops.pool import avg_pool2d
+from wengert.ops.variadic import require_tensor
 
 if TYPE_CHECKING:
     from wengert.kernels.norm_plan import Plan
@@ -45,7 +46,7 @@ def _check_vector(name: str, what: str, vector: Tensor | None, channels: int) ->
 
 def _check_dtypes(name: str, input: Tensor, **others: Tensor | None) -> None:
     dtype = input._array.dtype
-    if of_numpy[dtype].category < _dtypes.FLOAT:
+    if of_numpy[dtype].category < dtypes.FLOAT:
         raise not_implemented(name, input._array)
     for argument, other in others.items():
         if other is None:
@@ -62,7 +63,7 @@ def _check_dtypes(name: str, input: Tensor, **others: Tensor | None) -> None:
 
 def _in_float32(function: Any, input: Tensor, *args: Any) -> Tensor:
     """`function` of a half-precision input beside float32 parameters."""
-    return convert(function(convert(input, _dtypes.float32), *args), of_numpy[input._array.dtype])
+    return convert(function(convert(input, dtypes.float32), *args), of_numpy[input._array.dtype])
 
 
 def _is_half_beside_float(input: Tensor, *others: Tensor | None) -> bool:

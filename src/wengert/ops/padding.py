@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wengert import kernels
-from wengert._core import Tensor, memory_of
+from wengert.core.tensor import Tensor, memory_of
 from wengert.kernels.layout import as_images
-from wengert.ops._batching import leading
-from wengert.ops._declare import Value, primitive
-from wengert.ops._variadic import require_tensor
+from wengert.ops.batching import leading
+from wengert.ops.declare import Value, primitive
 from wengert.ops.interpolate import resample
 from wengert.ops.selection import number_of
 from wengert.ops.shape import contiguous
+from wengert.ops.variadic import require_tensor
 
 if TYPE_CHECKING:
     from wengert.kernels.resample import Taps

@@ -14,16 +14,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert import kernels
-from wengert._core import Tensor
+from wengert.core.tensor import Tensor
 from wengert.kernels.geometry import Geometry, Shape
 from wengert.kernels.layout import as_images
 from wengert.kernels.precision import narrowed, widened
-from wengert.ops._batching import folded, leading
-from wengert.ops._checks import typed_ints
-from wengert.ops._declare import Value, multilinear, primitive
-from wengert.ops._variadic import require_tensor
+from wengert.ops.batching import folded, leading
+from wengert.ops.checks import typed_ints
+from wengert.ops.declare import Value, multilinear, primitive
 from wengert.ops.selection import drop, where
 from wengert.ops.shape import contiguous, dtype_of
+from wengert.ops.variadic import require_tensor
 
 Ints = int | tuple[int, ...] | list[int]
 

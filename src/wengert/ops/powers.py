@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _dtypes
-from wengert._core import Tensor
+from wengert.core import dtypes
+from wengert.core.tensor import Tensor
 from wengert.kernels.precision import in_float32
-from wengert.ops import _operands
-from wengert.ops._checks import not_implemented, require_kind
-from wengert.ops._declare import Value, elementwise
+from wengert.ops import operands
+from wengert.ops.checks import not_implemented, require_kind
 from wengert.ops.complexes import conj
+from wengert.ops.declare import Value, elementwise
 from wengert.ops.exponential import log
 from wengert.ops.rounding import no_slope
 from wengert.ops.selection import drop
@@ -83,12 +83,12 @@ def _pow(input: Any, exponent: Any) -> Tensor:
     """`pow`, the operator ``**``."""
     if isinstance(input, Tensor) and isinstance(exponent, int | float | complex):
         dtype = input._array.dtype
-        if dtype.kind == "c" or (dtype in _dtypes.inexact and not isinstance(exponent, complex)):
+        if dtype.kind == "c" or (dtype in dtypes.inexact and not isinstance(exponent, complex)):
             return _pow_number(input, exponent)
         if isinstance(exponent, int) and exponent < 0:
             raise RuntimeError(
                 "Integers to negative integer powers are not allowed; argument 'exponent' is"
-                f" {exponent}, and 'input' is of {_dtypes.of_numpy[dtype]}"
+                f" {exponent}, and 'input' is of {dtypes.of_numpy[dtype]}"
             )
     elif isinstance(input, np.ndarray | np.generic) and not isinstance(exponent, Tensor):
         return np.power(input, exponent)
@@ -127,7 +127,7 @@ def _any_complex(*values: Any) -> bool:
 def _in_double(x: Any, complexes: bool) -> Any:
     if isinstance(x, Tensor):
         to = np.dtype("complex128" if complexes else "float64")
-        return _operands.cast(x, to)
+        return operands.cast(x, to)
     return complex(x) if complexes else float(x)
 
 

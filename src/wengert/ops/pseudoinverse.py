@@ -6,12 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _dtypes, kernels
-from wengert._core import Tensor, wrap
+from wengert import kernels
+from wengert.core import dtypes
+from wengert.core.tensor import Tensor, wrap
 from wengert.kernels.matmul import product
-from wengert.ops._batching import leading
-from wengert.ops._declare import Value, primitive
-from wengert.ops._matrices import (
+from wengert.ops.batching import leading
+from wengert.ops.casting import convert
+from wengert.ops.complexes import real
+from wengert.ops.declare import Value, primitive
+from wengert.ops.decompositions import svdvals
+from wengert.ops.eigen import eigvalsh
+from wengert.ops.expansion import expand
+from wengert.ops.extrema import amax
+from wengert.ops.matmul import matmul
+from wengert.ops.matrices import (
     broadcast_lead,
     by_columns,
     check_inexact,
@@ -22,19 +30,12 @@ from wengert.ops._matrices import (
     mH,
     times,
 )
-from wengert.ops._results import result_of
-from wengert.ops._variadic import require_tensor
-from wengert.ops.casting import convert
-from wengert.ops.complexes import real
-from wengert.ops.decompositions import svdvals
-from wengert.ops.eigen import eigvalsh
-from wengert.ops.expansion import expand
-from wengert.ops.extrema import amax
-from wengert.ops.matmul import matmul
 from wengert.ops.reduction import sum
+from wengert.ops.results import result_of
 from wengert.ops.scan import has_zeros
 from wengert.ops.selection import maximum
 from wengert.ops.shape import dtype_of, squeeze, unsqueeze
+from wengert.ops.variadic import require_tensor
 
 Tolerance = float | Tensor | None
 
@@ -52,7 +53,7 @@ def _tolerances(A: Tensor, atol: Tolerance, rtol: Tolerance) -> tuple[Tensor, Te
         if isinstance(value, Tensor) and value.is_complex():
             raise RuntimeError("atol and rtol must be real, but got a complex tensor")
         tensor = value if isinstance(value, Tensor) else wrap(np.asarray(value, kind))
-        tensor = convert(tensor, _dtypes.of_numpy[np.dtype(kind)])
+        tensor = convert(tensor, dtypes.of_numpy[np.dtype(kind)])
         found.append(expand(tensor, np.broadcast_shapes(lead, tuple(tensor.shape))))
     return found[0], found[1]
 
@@ -94,7 +95,7 @@ def pseudoinverse(A: Tensor, atol: Tolerance, rtol: Tolerance, hermitian: bool) 
     kind = dtype_of(A)
     if len(A.shape) < 2 or kind.kind not in "fc" or kind == np.float16:
         raise RuntimeError(
-            f"linalg.pinv({_dtypes.of_numpy[kind].short}{list(A.shape)}): expected a tensor with 2"
+            f"linalg.pinv({dtypes.of_numpy[kind].short}{list(A.shape)}): expected a tensor with 2"
             " or more dimensions of float, double, cfloat or cdouble types"
         )
     if hermitian:
@@ -126,7 +127,7 @@ def rank_of(A: Tensor, atol: Tolerance, rtol: Tolerance, hermitian: bool) -> Ten
     check_inexact("linalg.matrix_rank", A)
     bounds = _tolerances(A, atol, rtol)
     if not min(A.shape[-2:]):
-        return A.new_zeros(tuple(A.shape[:-2]), dtype=_dtypes.int64)
+        return A.new_zeros(tuple(A.shape[:-2]), dtype=dtypes.int64)
     s = (eigvalsh(A).abs() if hermitian else svdvals(A)).detach()
     bound = maximum(bounds[0], bounds[1] * amax(s, -1))
     return sum(s > unsqueeze(bound, -1), -1)
@@ -161,7 +162,7 @@ def least_squares(A: Tensor, B: Tensor, rcond: float | None, driver: str | None)
     A, matrix = led(A, lead), led(matrix, lead)
     solution = by_columns(matmul(pseudoinverse(A, 0.0, rcond, False), matrix))
     residuals = real(solution).flatten()[:0]
-    rank, values = residuals.to(_dtypes.int64), residuals.detach()
+    rank, values = residuals.to(dtypes.int64), residuals.detach()
     if driver != "gels":
         rank = rank_of(A, 0.0, rcond, False)
     if m > n and driver != "gelsy" and (driver == "gels" or not has_zeros(rank == n)):

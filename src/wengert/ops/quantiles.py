@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from wengert import kernels
-from wengert._random import Generator
+from wengert.core.generators import Generator
 from wengert.kernels.precision import widened
-from wengert.ops._batching import leading
-from wengert.ops._declare import Value, elementwise, primitive
+from wengert.ops.batching import leading
+from wengert.ops.declare import Value, elementwise, primitive
 from wengert.ops.reduction import sum
 
 

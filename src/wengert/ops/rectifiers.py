@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from wengert._core import Tensor, Tracer
-from wengert._dtypes import ALL, BOOL, COMPLEX, of_numpy
-from wengert._random import default_generator, drawn
+from wengert.core.dtypes import ALL, BOOL, COMPLEX, of_numpy
+from wengert.core.generators import default_generator, drawn
+from wengert.core.tensor import Tensor, Tracer
 from wengert.kernels.precision import in_float32
-from wengert.ops._checks import require_kind
-from wengert.ops._declare import Value, elementwise
+from wengert.ops.checks import require_kind
+from wengert.ops.declare import Value, elementwise
 from wengert.ops.exponential import exp
 from wengert.ops.selection import drop, number_of, where
 from wengert.ops.shape import contiguous, reshape

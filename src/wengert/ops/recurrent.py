@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from wengert import _dtypes, kernels
-from wengert._core import Tensor, memory_of, shape_of, wrap
-from wengert._dtypes import of_numpy
+from wengert import kernels
+from wengert.core import dtypes
+from wengert.core.dtypes import of_numpy
+from wengert.core.tensor import Tensor, memory_of, shape_of, wrap
 from wengert.kernels.precision import HALF
-from wengert.ops._checks import not_implemented
 from wengert.ops._recurrent import (
     gru_layer,
     gru_step,
@@ -20,13 +20,14 @@ from wengert.ops._recurrent import (
     rnn_layer,
     split_lstm,
 )
-from wengert.ops._variadic import require_tensor
 from wengert.ops.casting import convert
+from wengert.ops.checks import not_implemented
 from wengert.ops.dropout import dropout as drop
 from wengert.ops.indexing import index_select
 from wengert.ops.joining import cat, stack
 from wengert.ops.linear import linear
 from wengert.ops.splitting import select
+from wengert.ops.variadic import require_tensor
 
 if TYPE_CHECKING:
     from wengert.kernels.recurrent_steps import Steps
@@ -84,7 +85,7 @@ def _params_of_layer(mode: str, params: Tensors, has_biases: bool, layers: int) 
 
 def _in_float32(mode: str, input: Tensor, sizes: Any, hx: Any, params: Any, *rest: Any) -> Any:
     """Half precision is computed in float32 and rounded once."""
-    dtype, wide = of_numpy[input._array.dtype], _dtypes.float32
+    dtype, wide = of_numpy[input._array.dtype], dtypes.float32
     hx = None if hx is None else [convert(s, wide) for s in hx]
     params = [convert(p, wide) for p in params]
     out, finals = stacked(mode, convert(input, wide), sizes, hx, params, *rest)
@@ -118,7 +119,7 @@ def _final(out: Tensor, steps: Steps) -> Tensor:
 
 def _check_layer(gates: int, input: Tensor, state: list[Any], w_ih: Tensor, w_hh: Tensor) -> None:
     x, rows = input._array, w_ih._array.shape[0]
-    if of_numpy[x.dtype].category != _dtypes.FLOAT:
+    if of_numpy[x.dtype].category != dtypes.FLOAT:
         raise not_implemented("rnn", x)
     for other in (w_ih, w_hh, *state):
         if other is not None and other._array.dtype != x.dtype:

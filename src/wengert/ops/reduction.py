@@ -12,22 +12,22 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _dtypes
-from wengert._core import Tensor, wrap
-from wengert._dtypes import dtype as DType
-from wengert._dtypes import promote_types
+from wengert.core import dtypes
+from wengert.core.dtypes import dtype as DType
+from wengert.core.dtypes import promote_types
+from wengert.core.tensor import Tensor, wrap
 from wengert.kernels import reduction as kernel
 from wengert.kernels.axes import Dims, axes_of, count_of, kept_shape
 from wengert.kernels.shapes import unbroadcast
-from wengert.ops._batching import Batch
-from wengert.ops._declare import Value, elementwise, multilinear, primitive
 from wengert.ops._reducing import dims_of_batch, over, over_one, whole_shape
-from wengert.ops._variadic import require_tensor
+from wengert.ops.batching import Batch
 from wengert.ops.casting import convert
 from wengert.ops.complexes import conj, real
+from wengert.ops.declare import Value, elementwise, multilinear, primitive
 from wengert.ops.rounding import sign
 from wengert.ops.scan import exclusive_prod, has_zeros
 from wengert.ops.shape import reshape
+from wengert.ops.variadic import require_tensor
 
 
 @multilinear(
@@ -130,8 +130,8 @@ def mean(
 
 
 def _check_inexact(complaint: str, array: np.ndarray) -> None:
-    if array.dtype not in _dtypes.inexact:
-        raise RuntimeError(f"{complaint} got {_dtypes.of_numpy[array.dtype].short}")
+    if array.dtype not in dtypes.inexact:
+        raise RuntimeError(f"{complaint} got {dtypes.of_numpy[array.dtype].short}")
 
 
 def pushed(gradient: Value, t: Value, out: Value, dim: Dims, keepdim: bool = False) -> Value:
@@ -168,7 +168,7 @@ def nansum(
     tensor(3.)
     """
     require_tensor("nansum", "input", input)
-    if input._array.dtype not in _dtypes.inexact:
+    if input._array.dtype not in dtypes.inexact:
         return sum(input, dim, keepdim, dtype=dtype)
     return _nansum(input if dtype is None else convert(input, dtype, "nansum"), dim, keepdim)
 

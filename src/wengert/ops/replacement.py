@@ -9,16 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wengert import kernels
-from wengert._core import Tensor, wrap
-from wengert._dtypes import of_numpy
-from wengert._layout import contiguous_format
+from wengert.core.dtypes import of_numpy
+from wengert.core.layout import contiguous_format
+from wengert.core.tensor import Tensor, wrap
 from wengert.kernels import layout
 from wengert.kernels.axes import axis_of
-from wengert.ops._declare import Value, primitive
-from wengert.ops._operands import traced
-from wengert.ops._picking import Picks
 from wengert.ops._positions import along_rows, from_start, out_of_bounds
-from wengert.ops._variadic import require_tensor
+from wengert.ops.declare import Value, primitive
 from wengert.ops.expansion import broadcast_tensors, expand
 from wengert.ops.indexing import (
     check_bounds,
@@ -27,6 +24,8 @@ from wengert.ops.indexing import (
     require_index,
     with_dims,
 )
+from wengert.ops.operands import traced
+from wengert.ops.picking import Picks
 from wengert.ops.rounding import or_zeros
 from wengert.ops.scan import cumsum
 from wengert.ops.scatter import scatter_reduce
@@ -34,6 +33,7 @@ from wengert.ops.selection import clamp_min, filling, number_of, where
 from wengert.ops.shape import clone, contiguous, in_order_of, reshape
 from wengert.ops.subscript import broadcasts, index_written, value_mismatch
 from wengert.ops.triangle import diagonal
+from wengert.ops.variadic import require_tensor
 
 if TYPE_CHECKING:
     from wengert.kernels.scatter import Key

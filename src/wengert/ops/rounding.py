@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from wengert._core import Tensor
+from wengert.core.tensor import Tensor
 from wengert.kernels import layout
 from wengert.kernels.precision import in_float32
-from wengert.ops._batching import leading
-from wengert.ops._checks import not_implemented, require_kind
-from wengert.ops._declare import Value, elementwise, multilinear
-from wengert.ops._variadic import require_tensor
+from wengert.ops.batching import leading
+from wengert.ops.checks import not_implemented, require_kind
+from wengert.ops.declare import Value, elementwise, multilinear
+from wengert.ops.variadic import require_tensor
 
 
 @multilinear(

@@ -1,6 +1,6 @@
 """Random choices, as functions of the numbers that were drawn for them.
 
-The numbers come from `wengert._random.drawn`; what is made of them here has no slope. The
+The numbers come from `wengert.core.generators.drawn`; what is made of them here has no slope. The
 checks are operations too, so that they see the values of a batch; they come before the draw.
 """
 
@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from wengert import kernels
-from wengert._random import Generator
-from wengert.ops._batching import leading
-from wengert.ops._declare import Value, primitive
+from wengert.core.generators import Generator
+from wengert.ops.batching import leading
+from wengert.ops.declare import Value, primitive
 from wengert.ops.rounding import no_slope
 
 Generator.drawer = staticmethod(lambda *request: kernels.twister.drawn(*request))

@@ -11,20 +11,20 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _dtypes
-from wengert._core import Tensor, memory_of
-from wengert._dtypes import dtype as DType
-from wengert._layout import contiguous_format
+from wengert.core import dtypes
+from wengert.core.dtypes import dtype as DType
+from wengert.core.layout import contiguous_format
+from wengert.core.tensor import Tensor, memory_of
 from wengert.kernels import scan as kernel
 from wengert.kernels.axes import axis_of
-from wengert.ops._batching import Batch, along
-from wengert.ops._declare import Value, elementwise, multilinear, primitive
-from wengert.ops._results import ValuesIndices, result_of
-from wengert.ops._variadic import require_tensor
+from wengert.ops.batching import Batch, along
 from wengert.ops.casting import convert
 from wengert.ops.complexes import conj
+from wengert.ops.declare import Value, elementwise, multilinear, primitive
 from wengert.ops.extrema import take_along
+from wengert.ops.results import ValuesIndices, result_of
 from wengert.ops.shape import clone
+from wengert.ops.variadic import require_tensor
 
 
 @multilinear(
@@ -158,7 +158,7 @@ def _bounded(out: Value) -> Value:
 
 
 def _lowest(dtype: np.dtype) -> Value:
-    return dtype.type(-3.0e38 if dtype == _dtypes.bfloat16.np else np.finfo(dtype).min)
+    return dtype.type(-3.0e38 if dtype == dtypes.bfloat16.np else np.finfo(dtype).min)
 
 
 def _logcumsumexp_vjp(g: Value, input: Value, out: Value, dim: int) -> Value:
@@ -187,9 +187,9 @@ def logcumsumexp(input: Value, dim: int) -> Value:
     >>> wengert.logcumsumexp(wengert.tensor([0.0, 0.0]), dim=0)
     tensor([0.0000, 0.6931])
     """
-    if input.dtype not in _dtypes.inexact:
+    if input.dtype not in dtypes.inexact:
         raise NotImplementedError(
-            f'"logcumsumexp" not implemented for {_dtypes.of_numpy[input.dtype].short!r}'
+            f'"logcumsumexp" not implemented for {dtypes.of_numpy[input.dtype].short!r}'
         )
     return kernel.running_logsumexp(input, dim)
 

@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 
 from wengert import kernels
-from wengert._core import Tensor, memory_of, wrap
-from wengert._dtypes import of_numpy
+from wengert.core.dtypes import of_numpy
+from wengert.core.tensor import Tensor, memory_of, wrap
 from wengert.kernels.axes import axis_of
 from wengert.kernels.chunks import plain
-from wengert.ops._batching import Batch
-from wengert.ops._declare import Value, primitive
-from wengert.ops._variadic import require_tensor
+from wengert.ops.batching import Batch
 from wengert.ops.complexes import conj
+from wengert.ops.declare import Value, primitive
 from wengert.ops.indexing import (
     elementwise_batch,
     elementwise_index,
@@ -29,6 +28,7 @@ from wengert.ops.rounding import no_slope, or_zeros
 from wengert.ops.selection import clamp_min, drop, keep, number_of
 from wengert.ops.shape import reshape
 from wengert.ops.subscript import basic, basic_adjoint
+from wengert.ops.variadic import require_tensor
 
 
 def _scatter_parts(

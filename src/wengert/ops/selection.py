@@ -7,21 +7,21 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from wengert import _dtypes
-from wengert._core import Tensor, wrap
-from wengert.kernels._jit import ARRAYS
+from wengert.core import dtypes
+from wengert.core.tensor import Tensor, wrap
+from wengert.kernels.jit import ARRAYS
 from wengert.kernels.masking import kept
-from wengert.ops import _operands
-from wengert.ops._batching import Batch
-from wengert.ops._declare import Value, elementwise, multilinear, primitive
+from wengert.ops import operands
 from wengert.ops._products import fitted
-from wengert.ops._variadic import require_tensor
+from wengert.ops.batching import Batch
 from wengert.ops.comparison import isnan, ne
+from wengert.ops.declare import Value, elementwise, multilinear, primitive
 from wengert.ops.rounding import or_zeros
 from wengert.ops.shape import padded
+from wengert.ops.variadic import require_tensor
 
 # Of `clamp`: dtypes and bounds that need no conversion.
-_REAL = frozenset(d for d in _dtypes.inexact if d.kind != "c")
+_REAL = frozenset(d for d in dtypes.inexact if d.kind != "c")
 _LIMITS = frozenset({int, float, type(None)})
 Number = (bool, int, float, complex)
 
@@ -88,7 +88,7 @@ _WHERE = getattr(_where, "op")  # noqa: B009 (the published function has it, its
 def _mismatch(*shapes: tuple[int, ...]) -> str:
     """What to say of shapes that do not broadcast: the first two that disagree."""
     pairs = ((a, b) for i, a in enumerate(shapes) for b in shapes[i + 1 :])
-    messages = (_operands._broadcast_message("where", list(pair)) for pair in pairs)
+    messages = (operands._broadcast_message("where", list(pair)) for pair in pairs)
     return next(message for message in messages if message is not None)
 
 
@@ -125,7 +125,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
         return _where(input, other, condition)
     if input is None or other is None:
         raise TypeError("where(): arguments 'input' and 'other' must come together")
-    a, b = _operands.operands(_WHERE, input, other)
+    a, b = operands.operands(_WHERE, input, other)
     return _where(a, b, condition)
 
 
@@ -133,7 +133,7 @@ def _as_mask(condition: Tensor) -> Tensor:
     if condition._array.dtype != np.uint8:
         raise RuntimeError(
             "where expected condition to be a boolean tensor, but got a tensor with dtype"
-            f" {_dtypes.of_numpy[condition._array.dtype].short}"
+            f" {dtypes.of_numpy[condition._array.dtype].short}"
         )
     return ne(condition, 0)
 
@@ -155,7 +155,7 @@ def _masked_fill(input: Value, mask: Value, value: Value) -> Value:
         shape = np.broadcast_shapes(input.shape, mask.shape)
     except ValueError:
         shapes = [input.shape, mask.shape]
-        raise RuntimeError(_operands._broadcast_message("masked_fill", shapes)) from None
+        raise RuntimeError(operands._broadcast_message("masked_fill", shapes)) from None
     out = np.empty(shape, input.dtype)
     out[...] = input
     np.copyto(out, value, where=mask)
@@ -177,35 +177,35 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     if mask._array.dtype != np.bool_:
         raise RuntimeError(
             "masked_fill_ only supports boolean masks, but got mask with dtype"
-            f" {_dtypes.of_numpy[mask._array.dtype]}"
+            f" {dtypes.of_numpy[mask._array.dtype]}"
         )
     return _masked_fill(input, mask, filling("masked_fill", value, input))
 
 
 def filling(name: str, value: Any, input: Tensor) -> Tensor:
     """The value that fills elements of the input, as a 0-d tensor of its dtype."""
-    dtype = _dtypes.of_numpy[input._array.dtype]
+    dtype = dtypes.of_numpy[input._array.dtype]
     if isinstance(value, Tensor):
         if value._array.ndim:
             raise RuntimeError(
                 f"{name}_ only supports a 0-dimensional value tensor, but got tensor with"
                 f" {value._array.ndim} dimension(s)."
             )
-        given = _dtypes.of_numpy[value._array.dtype]
+        given = dtypes.of_numpy[value._array.dtype]
     elif isinstance(value, Number):
-        given = _dtypes.of_number(value)
+        given = dtypes.of_number(value)
     else:
         raise TypeError(
             f"{name}(): argument 'value' (position 3) must be Number or Tensor, not"
             f" {type(value).__name__}"
         )
-    if given.category == _dtypes.COMPLEX != dtype.category:
+    if given.category == dtypes.COMPLEX != dtype.category:
         raise RuntimeError(
             f"value cannot be converted to type {dtype} without overflow: it is {given}"
         )
     if not isinstance(value, Tensor):
-        return wrap(_dtypes.scalar_array(value, dtype, name))
-    return value if given is dtype else _operands.cast(value, dtype.np)
+        return wrap(dtypes.scalar_array(value, dtype, name))
+    return value if given is dtype else operands.cast(value, dtype.np)
 
 
 def _require_real(name: str, *arrays: np.ndarray) -> None:
@@ -280,7 +280,7 @@ def fmin(input: Value, other: Value) -> Value:
 def number_of(dtype: np.dtype, value: Any, name: str) -> Any:
     """An argument of function `name` as an element; RuntimeError if an integer type has none."""
     if dtype.kind in "iu":
-        return _dtypes.scalar_array(value, _dtypes.of_numpy[dtype], name)[()]
+        return dtypes.scalar_array(value, dtypes.of_numpy[dtype], name)[()]
     return dtype.type(value)
 
 
@@ -353,7 +353,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
         raise TypeError(
             f"clamp(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
         )
-    dtype = _dtypes.of_numpy[input._array.dtype]
+    dtype = dtypes.of_numpy[input._array.dtype]
     if dtype.is_complex:
         raise NotImplementedError("clamp is not supported for complex types")
     if all(isinstance(b, Tensor) for b in bounds):
@@ -363,9 +363,9 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
         raise TypeError(
             f"clamp(): arguments 'min' and 'max' must be both numbers or both Tensors, got {kinds}"
         )
-    common = _dtypes.combine([(dtype, 2), *((_dtypes.of_number(b), 0) for b in bounds)])
+    common = dtypes.combine([(dtype, 2), *((dtypes.of_number(b), 0) for b in bounds)])
     if common is not dtype:
-        input = _operands.cast(input, common.np)
+        input = operands.cast(input, common.np)
     return _clamp_numbers(input, min, max)
 
 
@@ -404,7 +404,7 @@ def nan_to_num(
     >>> wengert.nan_to_num(wengert.tensor([float("nan"), 1.0]))
     tensor([0., 1.])
     """
-    if input.dtype not in _dtypes.inexact:
+    if input.dtype not in dtypes.inexact:
         return input.copy()
     if input.dtype.kind == "c":
         out = input.copy()

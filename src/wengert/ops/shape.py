@@ -12,17 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor, Tracer, memory_of
-from wengert._dtypes import dtype as DType
-from wengert._dtypes import of_numpy
-from wengert._layout import contiguous_format, preserve_format
-from wengert._storage import address_of, owner
+from wengert.core.dtypes import dtype as DType
+from wengert.core.dtypes import of_numpy
+from wengert.core.layout import contiguous_format, preserve_format
+from wengert.core.storage import address_of, owner
+from wengert.core.tensor import Tensor, Tracer, memory_of
 from wengert.kernels.axes import axis_of
 from wengert.kernels.layout import element_strides, order_of
-from wengert.ops import _formats
-from wengert.ops._batching import Batch, along
-from wengert.ops._declare import Value, multilinear
-from wengert.ops._variadic import require_tensor
+from wengert.ops import formats
+from wengert.ops.batching import Batch, along
+from wengert.ops.declare import Value, multilinear
+from wengert.ops.variadic import require_tensor
 
 
 @multilinear(
@@ -479,7 +479,7 @@ def clone(input: Value, *, memory_format: Any = None) -> Value:
     >>> x
     tensor([1., 2.])
     """
-    return _formats.copied(input, _formats.checked("clone", memory_format))
+    return formats.copied(input, formats.checked("clone", memory_format))
 
 
 def in_order_of(input: Tensor, like: Tensor) -> Tensor:
@@ -498,9 +498,9 @@ def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
     >>> wengert.zeros(2, 3).t().contiguous().shape
     torch.Size([3, 2])
     """
-    wanted = _formats.checked("contiguous", memory_format, contiguous_format)
+    wanted = formats.checked("contiguous", memory_format, contiguous_format)
     seen = memory_of(input) if isinstance(input, Tracer) else input._array
-    if _formats.lies_in(seen, wanted):
+    if formats.lies_in(seen, wanted):
         return input
     if wanted is preserve_format:
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")

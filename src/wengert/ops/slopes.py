@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _dtypes
-from wengert._core import Tensor, memory_of
+from wengert.core import dtypes
+from wengert.core.tensor import Tensor, memory_of
 from wengert.kernels.axes import axis_of
-from wengert.ops._variadic import require_tensor
 from wengert.ops.joining import cat
+from wengert.ops.variadic import require_tensor
 
 
 def gradient(
@@ -48,8 +48,8 @@ def gradient(
                 "torch.gradient expected each dimension size to be at least edge_order+1, got"
                 f" {input.shape[d]} in dimension {d} for edge_order={edge_order}"
             )
-    if kind not in _dtypes.inexact:
-        input = input.to(_dtypes.defaults.dtype)
+    if kind not in dtypes.inexact:
+        input = input.to(dtypes.defaults.dtype)
     return tuple([_slope(input, h, d, edge_order) for h, d in zip(steps, dims, strict=True)])
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from wengert import _dtypes, kernels
-from wengert._core import Tensor
-from wengert._dtypes import dtype as DType
+from wengert import kernels
+from wengert.core import dtypes
+from wengert.core.dtypes import dtype as DType
+from wengert.core.tensor import Tensor
 from wengert.kernels.axes import Dims, axes_of, axis_of
-from wengert.ops._batching import along
-from wengert.ops._declare import Value, primitive
 from wengert.ops._reducing import over
+from wengert.ops.batching import along
 from wengert.ops.casting import convert
 from wengert.ops.complexes import conj
+from wengert.ops.declare import Value, primitive
 from wengert.ops.exponential import exp
 from wengert.ops.reduction import ones_like, pushed, sum_over, unreduced
 from wengert.ops.scan import sum_of
@@ -92,9 +93,9 @@ def _log_softmax_pullback(input: Value, output: Value, dim: int) -> Value:
 
 
 def _check_inexact(name: str, array: np.ndarray) -> None:
-    if array.dtype not in _dtypes.inexact or array.dtype.kind == "c":
+    if array.dtype not in dtypes.inexact or array.dtype.kind == "c":
         raise NotImplementedError(
-            f'"{name}" not implemented for {_dtypes.of_numpy[array.dtype].short!r}; argument'
+            f'"{name}" not implemented for {dtypes.of_numpy[array.dtype].short!r}; argument'
             " 'input' must be floating point, or 'dtype' be given"
         )
 

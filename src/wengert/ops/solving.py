@@ -7,10 +7,14 @@ from typing import Any
 import numpy as np
 
 from wengert import kernels
-from wengert._core import Tensor
-from wengert.ops._batching import leading
-from wengert.ops._declare import Value, primitive
-from wengert.ops._matrices import (
+from wengert.core.tensor import Tensor
+from wengert.ops.batching import leading
+from wengert.ops.complexes import conj, imag, real
+from wengert.ops.declare import Value, primitive
+from wengert.ops.decompositions import lu_parts, permutation_matrix, svd_factors, triangles
+from wengert.ops.expansion import expand
+from wengert.ops.matmul import matmul
+from wengert.ops.matrices import (
     SINGULAR,
     broadcast_lead,
     by_columns,
@@ -27,16 +31,12 @@ from wengert.ops._matrices import (
     spread,
     times,
 )
-from wengert.ops._results import result_of
-from wengert.ops._variadic import require_tensor
-from wengert.ops.complexes import conj, imag, real
-from wengert.ops.decompositions import lu_parts, permutation_matrix, svd_factors, triangles
-from wengert.ops.expansion import expand
-from wengert.ops.matmul import matmul
+from wengert.ops.results import result_of
 from wengert.ops.scan import exclusive_prod, has_zeros
 from wengert.ops.selection import where
 from wengert.ops.shape import contiguous, dtype_of, squeeze, transpose, unsqueeze
 from wengert.ops.triangular import triangular
+from wengert.ops.variadic import require_tensor
 
 # Inverses
 

@@ -10,17 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _dtypes, kernels
-from wengert._core import Tensor, memory_of, wrap
+from wengert import kernels
+from wengert.core import dtypes
+from wengert.core.tensor import Tensor, memory_of, wrap
 from wengert.kernels.axes import axis_of, length_of
 from wengert.kernels.precision import widened
-from wengert.ops._batching import Batch, along, leading
-from wengert.ops._declare import Value, primitive
 from wengert.ops._reducing import as_rows
-from wengert.ops._results import ValuesIndices, result_of
+from wengert.ops.batching import Batch, along, leading
 from wengert.ops.comparison import eq
+from wengert.ops.declare import Value, primitive
 from wengert.ops.extrema import picked, take_along
 from wengert.ops.indexing import elements
+from wengert.ops.results import ValuesIndices, result_of
 from wengert.ops.shape import reshape
 
 
@@ -57,7 +58,7 @@ def _order(input: np.ndarray, dim: int, descending: bool) -> Value:
 def _check_ordered(name: str, array: np.ndarray) -> None:
     if array.dtype.kind == "c":
         raise RuntimeError(f"{name}() does not support complex tensors, but got dtype"
-                           f" {_dtypes.of_numpy[array.dtype]}")  # fmt: skip
+                           f" {dtypes.of_numpy[array.dtype]}")  # fmt: skip
 
 
 def sort(
@@ -313,7 +314,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     array = input._array
     if array.dtype.kind not in "iu":
         raise NotImplementedError(
-            f'"bincount_cpu" not implemented for {_dtypes.of_numpy[array.dtype].short!r}'
+            f'"bincount_cpu" not implemented for {dtypes.of_numpy[array.dtype].short!r}'
         )
     if minlength < 0:
         raise RuntimeError(f"minlength should be >= 0, but got {minlength}")
@@ -362,8 +363,8 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     tensor([0., 2., 1., 0.])
     """
     _require_tensor("histc", input=input)
-    dtype = _dtypes.of_numpy[input._array.dtype]
-    if dtype.category != _dtypes.FLOAT:
+    dtype = dtypes.of_numpy[input._array.dtype]
+    if dtype.category != dtypes.FLOAT:
         raise NotImplementedError(f'"histogram_cpu" not implemented for {dtype.short!r}')
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")

@@ -6,8 +6,8 @@ import math
 
 from wengert import kernels
 from wengert.kernels.precision import in_float64
-from wengert.ops._checks import require_kind
-from wengert.ops._declare import Value, elementwise
+from wengert.ops.checks import require_kind
+from wengert.ops.declare import Value, elementwise
 from wengert.ops.exponential import exp
 
 _TWO_OVER_ROOT_PI = 2.0 / math.sqrt(math.pi)

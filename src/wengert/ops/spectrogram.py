@@ -5,15 +5,15 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from wengert._core import Tensor, memory_of
-from wengert._dtypes import of_numpy
-from wengert.ops._variadic import require_tensor
+from wengert.core.dtypes import of_numpy
+from wengert.core.tensor import Tensor, memory_of
 from wengert.ops.complexes import real, view_as_real
 from wengert.ops.fourier import half_to_real, real_to_half, transform
 from wengert.ops.padding import pad
 from wengert.ops.shape import transpose
 from wengert.ops.splitting import narrow
 from wengert.ops.strided import overlap_add, unfold
+from wengert.ops.variadic import require_tensor
 
 
 def stft(

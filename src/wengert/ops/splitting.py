@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor
+from wengert.core.tensor import Tensor
 from wengert.kernels.axes import axis_of
 from wengert.kernels.layout import copy_with_gaps
-from wengert.ops._declare import Value, multilinear, primitive
-from wengert.ops._variadic import require_tensor, with_outputs
 from wengert.ops.casting import convert
+from wengert.ops.declare import Value, multilinear, primitive
 from wengert.ops.joining import cat, stack
 from wengert.ops.rounding import or_zeros
 from wengert.ops.shape import dtype_of
 from wengert.ops.subscript import basic, slice_vjp
+from wengert.ops.variadic import require_tensor, with_outputs
 
 Key = tuple[Any, ...]
 

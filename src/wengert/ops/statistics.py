@@ -8,22 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _dtypes, kernels
-from wengert._core import Tensor, memory_of, wrap
+from wengert import kernels
+from wengert.core import dtypes
+from wengert.core.tensor import Tensor, memory_of, wrap
 from wengert.kernels import reduction as kernel
 from wengert.kernels.axes import Dims, axis_of, count_of, kept_shape
-from wengert.ops._batching import Batch, along, one_by_one
-from wengert.ops._declare import Value, primitive
 from wengert.ops._reducing import as_rows, over
-from wengert.ops._results import ValuesIndices
-from wengert.ops._variadic import require_tensor
 from wengert.ops.arithmetic import lerp
+from wengert.ops.batching import Batch, along, one_by_one
 from wengert.ops.comparison import isnan
 from wengert.ops.complexes import complex
+from wengert.ops.declare import Value, primitive
 from wengert.ops.extrema import picked, share_of_ties, take_along
+from wengert.ops.results import ValuesIndices
 from wengert.ops.selection import where
 from wengert.ops.shape import contiguous
 from wengert.ops.sort import argsort
+from wengert.ops.variadic import require_tensor
 
 
 def _degrees(shape: tuple[int, ...], dim: Dims, correction: float) -> float:
@@ -31,10 +32,10 @@ def _degrees(shape: tuple[int, ...], dim: Dims, correction: float) -> float:
 
 
 def _variance(name: str, input: np.ndarray, dim: Dims, correction: float, keepdim: bool) -> Any:
-    if input.dtype not in _dtypes.inexact:
+    if input.dtype not in dtypes.inexact:
         raise RuntimeError(
             "std and var only support floating point and complex dtypes, but got"
-            f" {_dtypes.of_numpy[input.dtype]}"
+            f" {dtypes.of_numpy[input.dtype]}"
         )
     if input.size and _degrees(input.shape, dim, correction) <= 0:
         warnings.warn(
@@ -189,7 +190,7 @@ def std_mean(
 def _middle(array: np.ndarray, ignore_nan: bool) -> Any:
     """The lower median of all elements; nan of none."""
     if not array.size:
-        if array.dtype in _dtypes.inexact:
+        if array.dtype in dtypes.inexact:
             return array.dtype.type(math.nan)
         return np.iinfo(array.dtype).min
     _check_ranked("median", array)
@@ -200,7 +201,7 @@ def _middle(array: np.ndarray, ignore_nan: bool) -> Any:
 def _check_ranked(name: str, array: np.ndarray) -> None:
     if array.dtype.kind in "cb":
         raise NotImplementedError(
-            f'"{name}" is not implemented for {_dtypes.of_numpy[array.dtype].short!r}'
+            f'"{name}" is not implemented for {dtypes.of_numpy[array.dtype].short!r}'
         )
 
 
@@ -369,7 +370,7 @@ def _checked_levels(name: str, input: Tensor, q: Any, interpolation: str) -> Ten
     array = input._array
     if array.dtype not in (np.float32, np.float64):
         raise RuntimeError(f"{name}() input tensor must be either float or double dtype, not"
-                           f" {_dtypes.of_numpy[array.dtype]}")  # fmt: skip
+                           f" {dtypes.of_numpy[array.dtype]}")  # fmt: skip
     if not array.size:
         raise RuntimeError(f"{name}() input tensor must be non-empty")
     if interpolation not in _INTERPOLATIONS:
@@ -428,8 +429,8 @@ def cov(
             f" {input._array.ndim} dimensions"
         )
     x = input.reshape((1, -1)) if input._array.ndim < 2 else input
-    if x._array.dtype not in _dtypes.inexact:
-        x = x.to(_dtypes.defaults.dtype)
+    if x._array.dtype not in dtypes.inexact:
+        x = x.to(dtypes.defaults.dtype)
     weights = _observation_weights(x._array.shape[1], fweights, aweights)
     if weights is None:
         count: Any = x._array.shape[1]
@@ -463,7 +464,7 @@ def _observation_weights(n: int, *given: Tensor | None) -> Tensor | None:
         if name == "fweights" and known.dtype.kind not in "iu":
             raise RuntimeError(
                 "cov(): expected fweights to have integral dtype but got fweights with"
-                f" {_dtypes.of_numpy[known.dtype].short} dtype"
+                f" {dtypes.of_numpy[known.dtype].short} dtype"
             )
         if known.size and known.min() < 0:
             raise RuntimeError(f"cov(): {name} cannot be negative, but the least is {known.min()}")

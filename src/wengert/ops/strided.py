@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import as_strided as _unowned_view
 
-from wengert._core import Node, Tensor, memory_of, mode, shape_of
-from wengert._dtypes import of_numpy
-from wengert._storage import owner
+from wengert.core.dtypes import of_numpy
+from wengert.core.storage import owner
+from wengert.core.tensor import Node, Tensor, memory_of, mode, shape_of
 from wengert.kernels.axes import axis_of
-from wengert.ops._batching import Batch
-from wengert.ops._declare import Value, multilinear
-from wengert.ops._variadic import record, require_tensor
+from wengert.ops.batching import Batch
+from wengert.ops.declare import Value, multilinear
 from wengert.ops.shape import padded, reshape
+from wengert.ops.variadic import record, require_tensor
 
 
 class Window(NamedTuple):

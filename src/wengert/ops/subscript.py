@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wengert import kernels
-from wengert._core import Tensor
+from wengert.core.tensor import Tensor
 from wengert.kernels import layout
-from wengert.ops._batching import Batch
-from wengert.ops._declare import Value, multilinear, primitive
-from wengert.ops._operands import sum_to
+from wengert.ops.batching import Batch
+from wengert.ops.declare import Value, multilinear, primitive
+from wengert.ops.operands import sum_to
 from wengert.ops.rounding import or_zeros
 from wengert.ops.shape import movedim, padded
 

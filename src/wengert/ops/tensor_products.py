@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _dtypes
-from wengert._core import Tensor, wrap
+from wengert.core import dtypes
+from wengert.core.tensor import Tensor, wrap
 from wengert.kernels.axes import axis_of
-from wengert.ops import _operands
-from wengert.ops._batching import along
-from wengert.ops._declare import Value, multilinear
+from wengert.ops import operands
 from wengert.ops._products import fitted
-from wengert.ops._variadic import require_tensor
+from wengert.ops.batching import along
 from wengert.ops.complexes import conj
+from wengert.ops.declare import Value, multilinear
 from wengert.ops.einsum import contract, rearrange
+from wengert.ops.variadic import require_tensor
 
 
 def inner(input: Tensor, other: Tensor) -> Tensor:
@@ -63,7 +63,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     if x.dtype != y.dtype:
         raise RuntimeError(
             "both inputs should have same dtype, but got"
-            f" {_dtypes.of_numpy[x.dtype]} and {_dtypes.of_numpy[y.dtype]}"
+            f" {dtypes.of_numpy[x.dtype]} and {dtypes.of_numpy[y.dtype]}"
         )
     la: list[Any] = [("a", d) for d in range(x.ndim)]
     lb: list[Any] = [("b", d) for d in range(y.ndim)]
@@ -177,7 +177,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     try:
         np.broadcast_shapes(a, b)
     except ValueError:
-        raise RuntimeError(_operands._broadcast_message("cross", [a, b])) from None
+        raise RuntimeError(operands._broadcast_message("cross", [a, b])) from None
     return _cross(input, other, axis)
 
 

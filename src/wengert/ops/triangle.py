@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _dtypes, kernels
-from wengert._core import Tensor, wrap
+from wengert import kernels
+from wengert.core import dtypes
+from wengert.core.tensor import Tensor, wrap
 from wengert.kernels.axes import axis_of
-from wengert.ops._batching import Batch, leading
-from wengert.ops._declare import Value, multilinear
-from wengert.ops._variadic import require_tensor
+from wengert.ops.batching import Batch, leading
+from wengert.ops.declare import Value, multilinear
 from wengert.ops.shape import clone, reshape
+from wengert.ops.variadic import require_tensor
 
 
 def _shifted_dims(b: Batch, rank: int) -> dict[str, int]:
@@ -154,7 +155,7 @@ def triu(input: Value, diagonal: int = 0) -> Value:
 
 
 def tril_indices(
-    row: int, col: int, offset: int = 0, *, dtype: Any = _dtypes.int64, **options: Any
+    row: int, col: int, offset: int = 0, *, dtype: Any = dtypes.int64, **options: Any
 ) -> Tensor:
     """Rows and columns of the lower triangle of a matrix, as a tensor of shape (2, n).
 
@@ -169,7 +170,7 @@ def tril_indices(
 
 
 def triu_indices(
-    row: int, col: int, offset: int = 0, *, dtype: Any = _dtypes.int64, **options: Any
+    row: int, col: int, offset: int = 0, *, dtype: Any = dtypes.int64, **options: Any
 ) -> Tensor:
     """Rows and columns of the upper triangle of a matrix, as a tensor of shape (2, n).
 
@@ -191,7 +192,7 @@ def _check_sizes(name: str, row: int, col: int) -> None:
 
 def _indices(counts: np.ndarray, starts: np.ndarray, dtype: Any) -> Tensor:
     """So many neighbours in each row, from the start of each on."""
-    found = np.empty((2, int(counts.sum())), (dtype or _dtypes.int64).np)
+    found = np.empty((2, int(counts.sum())), (dtype or dtypes.int64).np)
     found[0] = np.repeat(np.arange(len(counts)), counts)
     found[1] = np.arange(found.shape[1]) - np.repeat(np.cumsum(counts) - counts - starts, counts)
     return wrap(found)

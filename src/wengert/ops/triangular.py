@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from wengert import kernels
-from wengert._core import Tensor
-from wengert.ops._batching import leading
-from wengert.ops._declare import Value, primitive
-from wengert.ops._matrices import (
+from wengert.core.tensor import Tensor
+from wengert.ops.batching import leading
+from wengert.ops.declare import Value, primitive
+from wengert.ops.matmul import matmul
+from wengert.ops.matrices import (
     broadcast_lead,
     by_columns,
     check_inexact,
@@ -18,8 +19,7 @@ from wengert.ops._matrices import (
     led,
     mH,
 )
-from wengert.ops._results import result_of
-from wengert.ops.matmul import matmul
+from wengert.ops.results import result_of
 from wengert.ops.shape import clone, transpose
 from wengert.ops.triangle import tril, triu
 

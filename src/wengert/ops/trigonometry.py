@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from wengert.kernels.precision import in_float32
-from wengert.ops._checks import require_kind
-from wengert.ops._declare import Value, elementwise
+from wengert.ops.checks import require_kind
 from wengert.ops.complexes import conj
+from wengert.ops.declare import Value, elementwise
 from wengert.ops.powers import rsqrt, sqrt
 from wengert.ops.selection import drop, where
 

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 
 from wengert import kernels
-from wengert._core import Tensor, Tracer
-from wengert._layout import contiguous_format
+from wengert.core.layout import contiguous_format
+from wengert.core.tensor import Tensor, Tracer
 from wengert.kernels.geometry import Geometry, Shape, padded, windows
 from wengert.kernels.layout import is_channels_last
 from wengert.kernels.precision import narrowed, widened
-from wengert.ops._batching import folded
-from wengert.ops._checks import typed_ints
-from wengert.ops._declare import Value, multilinear
-from wengert.ops._variadic import require_tensor
+from wengert.ops.batching import folded
+from wengert.ops.checks import typed_ints
+from wengert.ops.declare import Value, multilinear
 from wengert.ops.shape import clone
+from wengert.ops.variadic import require_tensor
 
 
 def _check_rank(name: str, input: Tensor) -> None:

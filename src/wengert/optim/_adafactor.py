@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor, wrap
-from wengert._forks import uncut
-from wengert._info import finfo
+from wengert.core.forks import uncut
+from wengert.core.info import finfo
+from wengert.core.tensor import Tensor, wrap
 from wengert.optim._stepping import (
     Stepping,
     Update,

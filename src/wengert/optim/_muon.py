@@ -8,8 +8,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from wengert._core import Tensor
-from wengert._forks import uncut
+from wengert.core.forks import uncut
+from wengert.core.tensor import Tensor
 from wengert.kernels.blas import threads_for
 from wengert.optim._stepping import Stepping, Update, check_rate, lerp, number, zeros_like
 from wengert.optim.optimizer import Group

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from wengert._core import Tensor, wrap
+from wengert.core.tensor import Tensor, wrap
 from wengert.optim.optimizer import Optimizer
 
 

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert import _dtypes
-from wengert._core import Tensor, caller, getframe, inferences, wrap
-from wengert._inference import check_written
-from wengert._storage import before_write, before_writes, stamp, stamp_all
-from wengert.autograd._mode import enable_grad
+from wengert.autograd.grad_mode import enable_grad
+from wengert.core import dtypes
+from wengert.core.inference import check_written
+from wengert.core.storage import before_write, before_writes, stamp, stamp_all
+from wengert.core.tensor import Tensor, caller, getframe, inferences, wrap
 from wengert.kernels import layout
-from wengert.kernels._jit.formulas import Formula
+from wengert.kernels.jit.formulas import Formula
 from wengert.optim.optimizer import Group, Optimizer
 
 State = dict[str, Any]
@@ -179,7 +179,7 @@ def advance(state: State) -> float:
 
 def scalar(value: float) -> Tensor:
     """A number as a tensor of state."""
-    wide = _dtypes.defaults.dtype is _dtypes.float64
+    wide = dtypes.defaults.dtype is dtypes.float64
     return wrap(np.array(value, np.float64 if wide else np.float32))
 
 

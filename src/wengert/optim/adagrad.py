@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor, wrap
+from wengert.core.tensor import Tensor, wrap
 from wengert.kernels import optim as formulas
-from wengert.kernels._jit.formulas import as_reals
+from wengert.kernels.jit.formulas import as_reals
 from wengert.optim._stepping import (
     Elementwise,
     Numbers,

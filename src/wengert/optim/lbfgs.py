@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert._core import Tensor, caller, getframe, wrap
-from wengert._storage import before_write, stamp
-from wengert.autograd._mode import enable_grad
-from wengert.kernels._jit.formulas import as_reals
+from wengert.autograd.grad_mode import enable_grad
+from wengert.core.storage import before_write, stamp
+from wengert.core.tensor import Tensor, caller, getframe, wrap
 from wengert.kernels.blas import inner
+from wengert.kernels.jit.formulas import as_reals
 from wengert.optim._stepping import State, check_options, number
 from wengert.optim.optimizer import Optimizer
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor
+from wengert.core.tensor import Tensor
 from wengert.kernels import optim as formulas
 from wengert.optim._stepping import (
     Elementwise,

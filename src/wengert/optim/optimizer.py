@@ -10,12 +10,12 @@ from copy import deepcopy
 from itertools import chain
 from typing import Any
 
-from wengert._core import Hooks, Leaf, Tensor, wrap
-from wengert._messages import here, message
-from wengert._trail import dropped
-from wengert.autograd._errors import made
-from wengert.autograd._hooks import RemovableHandle, registered
-from wengert.tensor._autograd import clear_grad
+from wengert.autograd.errors import made
+from wengert.autograd.hooks import RemovableHandle, registered
+from wengert.core.cut_log import dropped
+from wengert.core.messages import here, message
+from wengert.core.tensor import Hooks, Leaf, Tensor, wrap
+from wengert.tensor.gradients import clear_grad
 
 Group = dict[str, Any]
 ParamsT = Iterable[Tensor] | Iterable[Group] | Iterable[tuple[str, Tensor]]
@@ -270,7 +270,7 @@ def register_optimizer_step_post_hook(hook: Callable[..., None]) -> RemovableHan
 
 
 def _typename(value: Any) -> str:
-    from wengert.nn._module.tree import typename
+    from wengert.nn.module.tree import typename
 
     return typename(value)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert._core import Tensor
+from wengert.core.tensor import Tensor
 from wengert.kernels import optim as formulas
 from wengert.optim._stepping import (
     Elementwise,

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor, caller, getframe, wrap
-from wengert._storage import before_writes, stamp_all
-from wengert.autograd._mode import no_grad
+from wengert.autograd.grad_mode import no_grad
+from wengert.core.storage import before_writes, stamp_all
+from wengert.core.tensor import Tensor, caller, getframe, wrap
 from wengert.kernels import optim as formulas
-from wengert.kernels._jit.formulas import Formula
-from wengert.nn._module import Module
+from wengert.kernels.jit.formulas import Formula
+from wengert.nn.module import Module
 from wengert.nn.modules.batchnorm import _BatchNorm
 from wengert.optim._scheduler import LRScheduler, for_groups
 from wengert.optim.optimizer import Optimizer

@@ -11,7 +11,7 @@ from enum import Enum
 from typing import Any
 
 from wengert.autograd import profiler
-from wengert.autograd._profiling.events import EventList
+from wengert.autograd.profiling.events import EventList
 
 
 class ProfilerAction(Enum):

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from wengert import nn, ops, optim
-from wengert._core import Tensor
-from wengert._signals import heedless, surely
-from wengert.nn._module import Module
+from wengert.core.signals import heedless, surely
+from wengert.core.tensor import Tensor
+from wengert.nn.module import Module
 from wengert.optim.optimizer import Optimizer
 from wengert.serialization._names import (
     BUILDERS,

@@ -25,7 +25,7 @@ from wengert.serialization._saving import LEGACY_MAGIC, LEGACY_VERSION, Target
 from wengert.serialization._state import shown
 from wengert.serialization._storages import Loaded, StorageClass
 from wengert.serialization._zip import ALIGNMENT, MAGIC, Reader, fill
-from wengert.tensor._storages import UntypedStorage
+from wengert.tensor.storages import UntypedStorage
 
 
 def load(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from wengert._device import device
-from wengert.tensor._storages import UntypedStorage
+from wengert.core.device import device
+from wengert.tensor.storages import UntypedStorage
 
 Restore = Callable[[UntypedStorage, str], UntypedStorage]
 

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from pickle import UnpicklingError
 from typing import Any, NamedTuple
 
-from wengert import _dtypes, _layout
-from wengert._core import Tensor, new
-from wengert._device import device
-from wengert._size import Size
+from wengert.core import dtypes, layout
+from wengert.core.device import device
+from wengert.core.size import Size
+from wengert.core.tensor import Tensor, new
 from wengert.nn.parameter import Buffer, Parameter
 from wengert.serialization import _numpy
 from wengert.serialization._state import shown
@@ -72,13 +72,13 @@ def _rebuild_tensor_v3(
     m: Any, storage: Any, offset: Any, size: Any, stride: Any, requires_grad: Any, hooks: Any,
     dtype: Any, metadata: Any = None,
 ) -> Tensor:  # fmt: skip
-    if type(dtype) is not _dtypes.dtype:
+    if type(dtype) is not dtypes.dtype:
         raise UnpicklingError(f"a dtype was expected, but got {shown(dtype)}")
     bits = _with_bits(_storage(storage), metadata, dtype)
     return rebuilt(bits, offset, size, stride, requires_grad is True, dtype)
 
 
-def _with_bits(storage: Loaded, metadata: Any, dtype: _dtypes.dtype | None) -> Loaded:
+def _with_bits(storage: Loaded, metadata: Any, dtype: dtypes.dtype | None) -> Loaded:
     """PyTorch's lazy conjugation and negation, carried out: on the storage, once.
 
     A tensor may show it many times over.
@@ -208,7 +208,7 @@ def _device(m: Any, kind: Any, index: Any = None) -> device:
 def _get_layout(m: Any, name: Any) -> Any:
     if name != "torch.strided":
         raise UnpicklingError(f"there are no tensors of layout {shown(name)}")
-    return _layout.strided
+    return layout.strided
 
 
 def _table() -> dict[str, Known]:
@@ -230,9 +230,9 @@ def _table() -> dict[str, Known]:
     known |= {
         f"builtins.{t.__name__}": Known(t) for t in (list, dict, tuple, str, int, float, bool)
     }
-    known |= {f"torch.{d.name}": Known(d) for d in _dtypes.ALL}
+    known |= {f"torch.{d.name}": Known(d) for d in dtypes.ALL}
     formats = ("contiguous_format", "channels_last", "channels_last_3d", "preserve_format")
-    known |= {f"torch.{name}": Known(getattr(_layout, name)) for name in formats}
+    known |= {f"torch.{name}": Known(getattr(layout, name)) for name in formats}
     functions: dict[str, Builder] = {
         "_codecs.encode": _encode,
         "torch.serialization._get_layout": _get_layout,

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert._core import Tensor, Tracer
-from wengert._device import device
-from wengert._dtypes import dtype, of_numpy
-from wengert._layout import layout, memory_format
+from wengert.core.device import device
+from wengert.core.dtypes import dtype, of_numpy
+from wengert.core.layout import layout, memory_format
+from wengert.core.tensor import Tensor, Tracer
 from wengert.nn.parameter import Parameter
 from wengert.serialization._names import KNOWN, Function, path_of
 from wengert.serialization._storages import (
@@ -21,7 +21,7 @@ from wengert.serialization._storages import (
     StorageClass,
     shown,
 )
-from wengert.tensor._storages import UntypedStorage
+from wengert.tensor.storages import UntypedStorage
 
 _CONSTANTS = (StorageClass, dtype, memory_format, Function)
 

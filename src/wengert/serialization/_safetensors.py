@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _dtypes
-from wengert._core import Tensor, wrap
+from wengert.core import dtypes
+from wengert.core.tensor import Tensor, wrap
 
 SUFFIX = ".safetensors"
 
 _DTYPES = {
-    "BOOL": _dtypes.bool_, "U8": _dtypes.uint8, "I8": _dtypes.int8, "I16": _dtypes.int16,
-    "I32": _dtypes.int32, "I64": _dtypes.int64, "U16": _dtypes.uint16, "U32": _dtypes.uint32,
-    "U64": _dtypes.uint64, "F16": _dtypes.float16, "BF16": _dtypes.bfloat16,
-    "F32": _dtypes.float32, "F64": _dtypes.float64, "C64": _dtypes.complex64,
+    "BOOL": dtypes.bool_, "U8": dtypes.uint8, "I8": dtypes.int8, "I16": dtypes.int16,
+    "I32": dtypes.int32, "I64": dtypes.int64, "U16": dtypes.uint16, "U32": dtypes.uint32,
+    "U64": dtypes.uint64, "F16": dtypes.float16, "BF16": dtypes.bfloat16,
+    "F32": dtypes.float32, "F64": dtypes.float64, "C64": dtypes.complex64,
 }  # fmt: skip
 
 

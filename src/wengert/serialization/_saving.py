@@ -15,7 +15,7 @@ from typing import IO, Any
 from wengert.serialization import _safetensors
 from wengert.serialization._pickler import Pickler
 from wengert.serialization._zip import ALIGNMENT, Writer
-from wengert.tensor._storages import bytes_of
+from wengert.tensor.storages import bytes_of
 
 LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
 LEGACY_VERSION = 1001

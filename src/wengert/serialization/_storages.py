@@ -9,19 +9,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert import _dtypes
-from wengert._core import Tensor, leaf_of, wrap
-from wengert._storage import owner
+from wengert.core import dtypes
+from wengert.core.storage import owner
+from wengert.core.tensor import Tensor, leaf_of, wrap
 from wengert.serialization._state import shown as shown_value
-from wengert.tensor._storages import UntypedStorage
+from wengert.tensor.storages import UntypedStorage
 
 # What PyTorch calls the storages of each dtype; the newer dtypes have none of their own.
 CLASSES = {
-    "DoubleStorage": _dtypes.float64, "FloatStorage": _dtypes.float32,
-    "HalfStorage": _dtypes.float16, "BFloat16Storage": _dtypes.bfloat16,
-    "LongStorage": _dtypes.int64, "IntStorage": _dtypes.int32, "ShortStorage": _dtypes.int16,
-    "CharStorage": _dtypes.int8, "ByteStorage": _dtypes.uint8, "BoolStorage": _dtypes.bool_,
-    "ComplexDoubleStorage": _dtypes.complex128, "ComplexFloatStorage": _dtypes.complex64,
+    "DoubleStorage": dtypes.float64, "FloatStorage": dtypes.float32,
+    "HalfStorage": dtypes.float16, "BFloat16Storage": dtypes.bfloat16,
+    "LongStorage": dtypes.int64, "IntStorage": dtypes.int32, "ShortStorage": dtypes.int16,
+    "CharStorage": dtypes.int8, "ByteStorage": dtypes.uint8, "BoolStorage": dtypes.bool_,
+    "ComplexDoubleStorage": dtypes.complex128, "ComplexFloatStorage": dtypes.complex64,
 }  # fmt: skip
 
 
@@ -29,7 +29,7 @@ class StorageClass(NamedTuple):
     """What a checkpoint means by ``torch.FloatStorage``; no dtype: bytes."""
 
     name: str
-    dtype: _dtypes.dtype | None
+    dtype: dtypes.dtype | None
 
     @property
     def itemsize(self) -> int:
@@ -47,17 +47,17 @@ class Loaded(UntypedStorage):
 
     __slots__ = ("_others", "dtype")
 
-    def __init__(self, memory: np.ndarray, dtype: _dtypes.dtype | None) -> None:
+    def __init__(self, memory: np.ndarray, dtype: dtypes.dtype | None) -> None:
         super().__init__(memory)
         self.dtype = dtype
         self._others: dict[Any, Loaded] = {}
 
-    def changed(self, conj: bool, neg: bool, dtype: _dtypes.dtype | None) -> Loaded:
+    def changed(self, conj: bool, neg: bool, dtype: dtypes.dtype | None) -> Loaded:
         """The storage that `finish` fills with the conjugated, negated numbers of this one.
 
         The same one for all who ask: a tensor may show a storage many times over.
         """
-        key = conj, neg, dtype or self.dtype or _dtypes.uint8
+        key = conj, neg, dtype or self.dtype or dtypes.uint8
         if key not in self._others:
             self._others[key] = Loaded(np.zeros_like(self._owner), self.dtype)
         return self._others[key]
@@ -69,7 +69,7 @@ class Loaded(UntypedStorage):
             numbers = self._owner.view(np.uint8)[:whole].view(dtype.np)
             into = other._owner.view(np.uint8)[:whole].view(dtype.np)
             into[...] = numbers.conj() if conj else numbers
-            if neg and dtype is not _dtypes.bool_:
+            if neg and dtype is not dtypes.bool_:
                 np.negative(into, out=into)
 
 
@@ -116,13 +116,13 @@ def rebuilt(
     size: Any,
     stride: Any,
     requires_grad: bool = False,
-    dtype: _dtypes.dtype | None = None,
+    dtype: dtypes.dtype | None = None,
 ) -> Tensor:
     """The tensor that shows a storage in this way.
 
     RuntimeError unless all of its elements lie in the storage.
     """
-    dtype = dtype or storage.dtype or _dtypes.uint8
+    dtype = dtype or storage.dtype or dtypes.uint8
     memory = storage._owner
     shape, steps = lengths("size", size), lengths("stride", stride)
     if len(shape) != len(steps):
@@ -136,7 +136,7 @@ def rebuilt(
             f" itemsize {dtype.itemsize} requiring a storage size of {need} are out of bounds for"
             f" storage of size {memory.nbytes}"
         )
-    if requires_grad and dtype.category < _dtypes.FLOAT:
+    if requires_grad and dtype.category < dtypes.FLOAT:
         raise RuntimeError(
             "only Tensors of floating point dtype can require gradients; the file says that one"
             f" of {dtype} does"

@@ -8,10 +8,10 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from wengert._core import Tensor
-from wengert.tensor._arguments import Options, allocate, dtype_of, finish, require_int
-from wengert.tensor._windows import Shape, cosines, sampled, triangle
-from wengert.tensor._windows import kaiser as kaiser_shape
+from wengert.core.tensor import Tensor
+from wengert.tensor.arguments import Options, allocate, dtype_of, finish, require_int
+from wengert.tensor.windows import Shape, cosines, sampled, triangle
+from wengert.tensor.windows import kaiser as kaiser_shape
 
 
 def bartlett(M: int, *, sym: bool = True, **options: Unpack[Options]) -> Tensor:  # noqa: N803

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 
-from wengert._core import Tensor
+from wengert.core.tensor import Tensor
 from wengert.kernels import scipy_special as kernels
-from wengert.ops._checks import require_kind
-from wengert.ops._declare import Value, elementwise
-from wengert.ops._variadic import require_tensor
 from wengert.ops.bessel import bessel
+from wengert.ops.checks import require_kind
 from wengert.ops.comparison import isinf
+from wengert.ops.declare import Value, elementwise
 from wengert.ops.selection import drop
 from wengert.ops.trigonometry import sinc
+from wengert.ops.variadic import require_tensor
 
 
 def bessel_j0(input: Tensor) -> Tensor:

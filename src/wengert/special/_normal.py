@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from wengert.kernels.scipy_special import by_scipy
-from wengert.ops._checks import require_kind
-from wengert.ops._declare import Value, elementwise
+from wengert.ops.checks import require_kind
+from wengert.ops.declare import Value, elementwise
 from wengert.ops.exponential import exp, log, log1p
 from wengert.ops.gamma import refused
 from wengert.ops.selection import drop

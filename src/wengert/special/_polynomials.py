@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor
+from wengert.core.tensor import Tensor
 from wengert.kernels.scipy_special import polynomial
-from wengert.ops._checks import require_kind
-from wengert.ops._declare import Value, elementwise
+from wengert.ops.checks import require_kind
+from wengert.ops.declare import Value, elementwise
 from wengert.ops.gamma import refused
 
 Array = np.ndarray

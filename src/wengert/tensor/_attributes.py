@@ -7,16 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _core, _dtypes, _layout
-from wengert._core import Tensor
-from wengert._device import cpu
-from wengert._dtypes import of_numpy
-from wengert._size import Size
-from wengert._storage import owner
+from wengert.core import dtypes, layout
+from wengert.core.device import cpu
+from wengert.core.dtypes import of_numpy
+from wengert.core.size import Size
+from wengert.core.storage import owner
+from wengert.core.tensor import Tensor
+from wengert.core.tensor import is_inference as of_inference
 from wengert.kernels.layout import element_strides
-from wengert.ops._formats import checked, lies_in
 from wengert.ops.complexes import imag, real
-from wengert.tensor._arguments import require_tensor
+from wengert.ops.formats import checked, lies_in
+from wengert.tensor.arguments import require_tensor
 
 _as_size = tuple.__new__  # an array's shape needs none of the checks of Size
 
@@ -119,7 +120,7 @@ def _address(array: np.ndarray) -> int:
     return address
 
 
-def is_contiguous(self: Tensor, memory_format: Any = _layout.contiguous_format) -> bool:
+def is_contiguous(self: Tensor, memory_format: Any = layout.contiguous_format) -> bool:
     """Whether the elements lie densely in memory, in the order of the dimensions.
 
     With `memory_format` ``channels_last``, in the order N, H, W, C of a tensor NCHW.
@@ -129,7 +130,7 @@ def is_contiguous(self: Tensor, memory_format: Any = _layout.contiguous_format) 
     True
     """
     array = self._array
-    if memory_format is _layout.contiguous_format:
+    if memory_format is layout.contiguous_format:
         return array.flags.c_contiguous
     return lies_in(array, checked("is_contiguous", memory_format))
 
@@ -227,7 +228,7 @@ def is_inference(self: Tensor) -> bool:
     >>> wengert.zeros(2).is_inference()
     False
     """
-    return _core.is_inference(self)
+    return of_inference(self)
 
 
 def is_pinned(self: Tensor, device: Any = None) -> bool:
@@ -275,7 +276,7 @@ def bind() -> None:
     define.shape = property(_shape)
     define.dtype = property(lambda self: of_numpy[self._array.dtype])
     define.device = property(lambda self: cpu)
-    define.layout = property(lambda self: _layout.strided)
+    define.layout = property(lambda self: layout.strided)
     define.ndim = property(dim)
     define.itemsize = property(element_size)
     define.real = property(real, _set_real)
@@ -287,7 +288,7 @@ def bind() -> None:
         setattr(define, name, property(_never))
 
 
-def result_type(tensor: Any, other: Any) -> _dtypes.dtype:
+def result_type(tensor: Any, other: Any) -> dtypes.dtype:
     """The dtype that an operation on these two tensors or numbers has.
 
     >>> import wengert
@@ -300,13 +301,13 @@ def result_type(tensor: Any, other: Any) -> _dtypes.dtype:
             rank = 2 if value._array.ndim else 1
             operands.append((of_numpy[value._array.dtype], rank))
         elif isinstance(value, bool | int | float | complex):
-            operands.append((_dtypes.of_number(value), 0))
+            operands.append((dtypes.of_number(value), 0))
         else:
             raise TypeError(
                 "result_type() received an invalid combination of arguments: expected Tensors or"
                 f" numbers, got {type(value).__name__}"
             )
-    return _dtypes.combine(operands)
+    return dtypes.combine(operands)
 
 
 __all__ = ["is_nonzero", "result_type"]

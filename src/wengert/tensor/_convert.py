@@ -8,21 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _device, _dtypes, _storage
-from wengert._core import Leaf, Tensor, Tracer, inferences, leaf_of, mode, new, wrap
-from wengert._dtypes import of_numpy
-from wengert._inference import mark
-from wengert._layout import memory_format, preserve_format
-from wengert._messages import here, message
-from wengert._trail import escaped
-from wengert.autograd import _errors
+from wengert.autograd import errors
+from wengert.core import dtypes, storage
+from wengert.core.cut_log import escaped
+from wengert.core.device import device as device_type
+from wengert.core.device import on_cpu
+from wengert.core.dtypes import of_numpy
+from wengert.core.inference import mark
+from wengert.core.layout import memory_format, preserve_format
+from wengert.core.messages import here, message
+from wengert.core.tensor import Leaf, Tensor, Tracer, inferences, leaf_of, mode, new, wrap
 from wengert.kernels import layout
-from wengert.ops._formats import checked, lies_in, suggested
 from wengert.ops.casting import convert
+from wengert.ops.formats import checked, lies_in, suggested
 from wengert.ops.shape import clone
-from wengert.tensor._arguments import require_tensor
 from wengert.tensor._inplace import check_memory, check_writable, overwrite, touch
 from wengert.tensor._legacy import dtype_of_type, tensortype
+from wengert.tensor.arguments import require_tensor
 
 
 def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
@@ -36,7 +38,7 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
     array([1., 2.], dtype=float32)
     """
     if self._edge is not None and mode.site is not None and not force:
-        raise RuntimeError(_errors.numpy_of_graph(
+        raise RuntimeError(errors.numpy_of_graph(
             "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.",
             self._edge, "numpy()",
         ))  # fmt: skip
@@ -139,13 +141,13 @@ def to(self: Tensor, *args: Any, **options: Any) -> Tensor:
     tensor([1, 2])
     """
     dtype, device, copied = _target(args, options)
-    _device.on_cpu(device)
+    on_cpu(device)
     wanted = checked("to", options.get("memory_format"))
     return _converted(self, dtype or of_numpy[self._array.dtype], wanted, copied)
 
 
 def _converted(
-    self: Tensor, dtype: _dtypes.dtype, wanted: memory_format, copied: bool = False
+    self: Tensor, dtype: dtypes.dtype, wanted: memory_format, copied: bool = False
 ) -> Tensor:
     """In another dtype and memory format; itself if it is so already, and no copy is asked for."""
     result = convert(self, dtype)
@@ -172,9 +174,9 @@ def _target(args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, Any, b
         first = rest.pop(0)
         if isinstance(first, Tensor):
             other = first
-        elif isinstance(first, _dtypes.dtype | type):
+        elif isinstance(first, dtypes.dtype | type):
             dtype = first
-        elif first is None or isinstance(first, str | int | _device.device):
+        elif first is None or isinstance(first, str | int | device_type):
             device = first
             if rest and not isinstance(rest[0], bool):
                 dtype = rest.pop(0)
@@ -192,7 +194,7 @@ def _target(args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, Any, b
         require_tensor("to", "other", other)
         dtype = of_numpy[other._array.dtype]
     copied = bool(options.get("copy") or (len(rest) > 1 and rest[1]))
-    return None if dtype is None else _dtypes.of_argument("to", dtype), device, copied
+    return None if dtype is None else dtypes.of_argument("to", dtype), device, copied
 
 
 def type_(
@@ -209,7 +211,7 @@ def type_(
     """
     if dtype is None:
         return f"torch.{of_numpy[self._array.dtype].short}Tensor"
-    named = isinstance(dtype, _dtypes.dtype | str | tensortype) or dtype is Tensor
+    named = isinstance(dtype, dtypes.dtype | str | tensortype) or dtype is Tensor
     if not named and dtype in (float, int, bool, complex):
         raise ValueError(f"invalid type: '{dtype.__name__}'")
     return _converted(self, dtype_of_type(dtype), checked("type", memory_format))
@@ -226,7 +228,7 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
     return convert(self, of_numpy[other._array.dtype])
 
 
-def _converter(name: str, kind: _dtypes.dtype) -> Callable[..., Tensor]:
+def _converter(name: str, kind: dtypes.dtype) -> Callable[..., Tensor]:
     def method(self: Tensor, memory_format: Any = preserve_format) -> Tensor:
         if memory_format is preserve_format:
             return convert(self, kind)
@@ -266,7 +268,7 @@ def cuda(self: Tensor, device: Any = None, non_blocking: bool = False,
     ...     print("there is no CUDA")
     there is no CUDA
     """
-    _device.on_cpu("cuda")
+    on_cpu("cuda")
     raise AssertionError("unreachable")
 
 
@@ -341,7 +343,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
             f" ({type(value).__name__}), expected a Number or a 0-d Tensor"
         )
     number = value.item() if isinstance(value, np.generic) else value
-    number = _dtypes.scalar_array(number, of_numpy[self._array.dtype], "fill_")
+    number = dtypes.scalar_array(number, of_numpy[self._array.dtype], "fill_")
     return overwrite(self, wrap(number), "fill_", one_value=True)
 
 
@@ -390,7 +392,7 @@ def map_(self: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> Te
 def _each(self: Tensor, name: str, function: Callable[..., Any], *operands: Tensor) -> Tensor:
     for operand in operands:
         if operand._edge is not None:
-            raise RuntimeError(_errors.numpy_of_graph(
+            raise RuntimeError(errors.numpy_of_graph(
                 f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}()"
                 " instead.", operand._edge, f"{name}()",
             ))  # fmt: skip
@@ -405,7 +407,7 @@ def _each(self: Tensor, name: str, function: Callable[..., Any], *operands: Tens
 
 def _dlpack(self: Tensor, **options: Any) -> Any:
     if self._edge is not None:
-        raise BufferError(_errors.numpy_of_graph(
+        raise BufferError(errors.numpy_of_graph(
             "Can't export tensors that require gradient, use tensor.detach()",
             self._edge, "__dlpack__()",
         ))  # fmt: skip
@@ -420,7 +422,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
             " protocol at the moment.",
             [
                 ("this call", here("deepcopy()", beyond=copy.__file__)),
-                ("made by", _errors.made(self._edge)),
+                ("made by", errors.made(self._edge)),
             ],
             [
                 "copy the values: y.detach().clone()",
@@ -443,7 +445,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
 
 def _copied(array: np.ndarray, memo: dict[int, Any]) -> np.ndarray:
     """A copy of an array in a copy of all of its memory, which others of that memory then show."""
-    memory = _storage.owner(array)
+    memory = storage.owner(array)
     if not array.size or not layout.is_dense(memory):
         return layout.copy(array)
     start = array.__array_interface__["data"][0] - memory.__array_interface__["data"][0]
@@ -455,7 +457,7 @@ def _rebuild(cls: type[Tensor], array: np.ndarray, requires_grad: bool,
              attributes: dict[str, Any] | None = None) -> Tensor:  # fmt: skip
     """A leaf around an array: what copies and pickles are made by."""
     result = new(cls)
-    result._array = _dtypes.canonical(array)
+    result._array = dtypes.canonical(array)
     result._edge = leaf_of(result) if requires_grad else None
     result._cut = None
     if inferences:
@@ -465,7 +467,7 @@ def _rebuild(cls: type[Tensor], array: np.ndarray, requires_grad: bool,
     return result
 
 
-def _rebuild_bits(cls: type[Tensor], bits: np.ndarray, dtype: _dtypes.dtype, *rest: Any) -> Tensor:
+def _rebuild_bits(cls: type[Tensor], bits: np.ndarray, dtype: dtypes.dtype, *rest: Any) -> Tensor:
     """As `_rebuild`, of a dtype that NumPy does not know by name."""
     return _rebuild(cls, bits.view(dtype.np), *rest)
 
@@ -473,16 +475,16 @@ def _rebuild_bits(cls: type[Tensor], bits: np.ndarray, dtype: _dtypes.dtype, *re
 def _reduce(self: Tensor, protocol: Any) -> tuple[Any, ...]:
     rest = (self._edge is not None, self.__dict__ or None)
     dtype = of_numpy[self._array.dtype]
-    if dtype is _dtypes.bfloat16:
+    if dtype is dtypes.bfloat16:
         return _rebuild_bits, (type(self), self._array.view(np.uint16), dtype, *rest)
     return _rebuild, (type(self), self._array, *rest)
 
 
 _CONVERTERS = {
-    "float": _dtypes.float32, "double": _dtypes.float64, "half": _dtypes.float16,
-    "bfloat16": _dtypes.bfloat16, "int": _dtypes.int32, "long": _dtypes.int64,
-    "short": _dtypes.int16, "char": _dtypes.int8, "byte": _dtypes.uint8, "bool": _dtypes.bool_,
-    "cfloat": _dtypes.complex64, "cdouble": _dtypes.complex128,
+    "float": dtypes.float32, "double": dtypes.float64, "half": dtypes.float16,
+    "bfloat16": dtypes.bfloat16, "int": dtypes.int32, "long": dtypes.int64,
+    "short": dtypes.int16, "char": dtypes.int8, "byte": dtypes.uint8, "bool": dtypes.bool_,
+    "cfloat": dtypes.complex64, "cdouble": dtypes.complex128,
 }  # fmt: skip
 _METHODS = (numpy, item, tolist, to, type_as, cpu, cuda, pin_memory, share_memory_, is_shared,
             fill_, zero_, apply_, map_)  # fmt: skip

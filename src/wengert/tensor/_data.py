@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _dtypes
-from wengert._core import RawCut, Tensor, cut_at, tensors
-from wengert._dtypes import dtype
-from wengert._messages import warn
+from wengert.core import dtypes
+from wengert.core.dtypes import dtype
+from wengert.core.messages import warn
+from wengert.core.tensor import RawCut, Tensor, cut_at, tensors
 
 _SUPPORTED = ("float64, float32, float16, complex64, complex128, int64, int32, int16, int8,"
               " uint64, uint32, uint16, uint8, and bool")  # fmt: skip
@@ -57,7 +57,7 @@ def checked(array: np.ndarray) -> np.ndarray:
             f"given numpy array has byte order different from the native byte order"
             f" ({array.dtype.str}). Conversion between byte orders is currently not supported."
         )
-    if array.dtype not in _dtypes.of_numpy:
+    if array.dtype not in dtypes.of_numpy:
         raise TypeError(
             f"can't convert np.ndarray of type {array.dtype.type.__module__}."
             f"{array.dtype.type.__name__}. The only supported types are: {_SUPPORTED}."
@@ -73,7 +73,7 @@ def checked(array: np.ndarray) -> np.ndarray:
             "given numpy array strides not a multiple of the element byte size. Copy the numpy"
             f" array to reallocate the memory (strides {array.strides}, {array.itemsize} bytes)."
         )
-    return _dtypes.canonical(array)
+    return dtypes.canonical(array)
 
 
 def converted(array: np.ndarray, wanted: dtype | None, copy: bool) -> np.ndarray:
@@ -136,10 +136,10 @@ def _is_sequence(item: Any) -> bool:
 def _natural(kind: type) -> dtype:
     """The dtype that a tensor of such Python numbers has."""
     if kind is float:
-        return _dtypes.defaults.dtype
+        return dtypes.defaults.dtype
     if kind is complex:
-        return _dtypes.defaults.dtype.to_complex()
-    return _dtypes.bool_ if kind is bool else _dtypes.int64
+        return dtypes.defaults.dtype.to_complex()
+    return dtypes.bool_ if kind is bool else dtypes.int64
 
 
 def _stacked(arrays: list[np.ndarray], shape: tuple[int, ...], wanted: dtype | None) -> np.ndarray:
@@ -148,14 +148,14 @@ def _stacked(arrays: list[np.ndarray], shape: tuple[int, ...], wanted: dtype | N
          " converting the list to a single numpy.ndarray with numpy.array() before converting to"
          " a tensor.")  # fmt: skip
     inner = arrays[0].shape
-    common = _dtypes.of_numpy[checked(arrays[0]).dtype]
+    common = dtypes.of_numpy[checked(arrays[0]).dtype]
     for array in arrays:
         if array.shape != inner:
             raise ValueError(
                 f"expected sequence of shape {list(inner)} at dim {len(shape)} (got"
                 f" {list(array.shape)})"
             )
-        common = _dtypes.promote_types(common, _dtypes.of_numpy[checked(array).dtype])
+        common = dtypes.promote_types(common, dtypes.of_numpy[checked(array).dtype])
     return converted(np.stack(arrays).reshape(shape + inner), wanted or common, copy=False)
 
 
@@ -165,7 +165,7 @@ def _scalars(leaves: list[Any]) -> tuple[list[Any], dtype]:
     for leaf in leaves:
         value, kind = _scalar(leaf)
         values.append(value)
-        common = kind if common is None else _dtypes.promote_types(common, kind)
+        common = kind if common is None else dtypes.promote_types(common, kind)
     assert common is not None
     return values, common
 
@@ -177,9 +177,9 @@ def _scalar(leaf: Any) -> tuple[Any, dtype]:
                 "only one element tensors can be converted to Python scalars, and one of shape"
                 f" {list(leaf._array.shape)} is among the data"
             )
-        return leaf._array.item(), _dtypes.of_numpy[leaf._array.dtype]
+        return leaf._array.item(), dtypes.of_numpy[leaf._array.dtype]
     if isinstance(leaf, np.generic) or (isinstance(leaf, np.ndarray) and leaf.ndim == 0):
-        return leaf.item(), _dtypes.of_numpy[checked(np.asarray(leaf)).dtype]
+        return leaf.item(), dtypes.of_numpy[checked(np.asarray(leaf)).dtype]
     for kind in _RANK:
         if isinstance(leaf, kind):
             return leaf, _natural(kind)
@@ -193,21 +193,21 @@ def _scalar(leaf: Any) -> tuple[Any, dtype]:
 
 def _filled(values: list[Any], natural: dtype, wanted: dtype) -> np.ndarray:
     """Python numbers in the wanted dtype; integers must fit."""
-    if wanted.category == _dtypes.COMPLEX or wanted is natural:
+    if wanted.category == dtypes.COMPLEX or wanted is natural:
         return _exact(values, wanted)
-    if natural.category == _dtypes.COMPLEX:
+    if natural.category == dtypes.COMPLEX:
         raise TypeError(f"must be real number, not complex: dtype={wanted} cannot hold the data")
-    if wanted.category == _dtypes.FLOAT:
+    if wanted.category == dtypes.FLOAT:
         return np.array(values, np.float64).astype(wanted.np)
-    if natural.category == _dtypes.FLOAT:
+    if natural.category == dtypes.FLOAT:
         array = np.array(values, np.float64)
-        if wanted.category == _dtypes.INT:
+        if wanted.category == dtypes.INT:
             _check_range(array, wanted)
         return array.astype(wanted.np)
-    if wanted is _dtypes.uint64:
+    if wanted is dtypes.uint64:
         return np.array([v % 2**64 for v in map(int, values)], np.uint64)
-    array = _exact(values, _dtypes.int64)
-    if wanted.category == _dtypes.INT:
+    array = _exact(values, dtypes.int64)
+    if wanted.category == dtypes.INT:
         _check_range(array, wanted)
     return array.astype(wanted.np)
 

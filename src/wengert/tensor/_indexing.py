@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _storage
-from wengert._core import Tensor, Tracer, caller, cut_from, getframe, inferences, mode, wrap
-from wengert._dtypes import of_numpy, scalar_array
-from wengert._inference import check_written
-from wengert.ops._operands import Number, traced
-from wengert.ops._picking import picked
+from wengert.core import storage
+from wengert.core.dtypes import of_numpy, scalar_array
+from wengert.core.inference import check_written
+from wengert.core.tensor import Tensor, Tracer, caller, cut_from, getframe, inferences, mode, wrap
 from wengert.ops.casting import convert
 from wengert.ops.expansion import check_expandable, expand, flip
 from wengert.ops.indexing import elements
+from wengert.ops.operands import Number, traced
+from wengert.ops.picking import picked
 from wengert.ops.replacement import check_put_dtype, index_array, index_item, written
 from wengert.ops.splitting import select, unbind
 from wengert.ops.subscript import basic, index, index_written, write_at
@@ -96,7 +96,7 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
         write_at(part, value._array, picks)
     else:
         assign(part, value._array)
-    _storage.stamp(part, "__setitem__", *caller(getframe(1)))
+    storage.stamp(part, "__setitem__", *caller(getframe(1)))
     if self._edge is None:
         self._cut = cut_from((value,)) or self._cut
 

@@ -13,8 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _storage
-from wengert._core import (
+from wengert.autograd import errors
+from wengert.autograd.grad_mode import enable_grad
+from wengert.autograd.history import rewritten, set_edge
+from wengert.autograd.saved.packing import stack
+from wengert.core import storage
+from wengert.core.dtypes import of_numpy, scalar_array
+from wengert.core.inference import check_written
+from wengert.core.tensor import (
     Leaf,
     Node,
     Site,
@@ -30,17 +36,11 @@ from wengert._core import (
     tick,
     wrap,
 )
-from wengert._dtypes import of_numpy, scalar_array
-from wengert._inference import check_written
-from wengert.autograd import _errors
-from wengert.autograd._history import rewritten, set_edge
-from wengert.autograd._mode import enable_grad
-from wengert.autograd._saved.packing import stack
 from wengert.kernels.layout import copy, repeats
-from wengert.ops._declare import Value, multilinear, primitive
-from wengert.ops._operands import Number, innermost, sum_to
 from wengert.ops.casting import convert
+from wengert.ops.declare import Value, multilinear, primitive
 from wengert.ops.expansion import check_expandable, expand
+from wengert.ops.operands import Number, innermost, sum_to
 from wengert.ops.shape import clone
 
 
@@ -106,18 +106,18 @@ def check_writable(target: Tensor, name: str) -> None:
         return
     edge = target._edge
     if type(edge) is Leaf:
-        raise _errors.leaf_written(edge, name)
+        raise errors.leaf_written(edge, name)
     root = getattr(target, "_root", target)
     if root is target:
         return
     if type(root._edge) is Leaf:
-        raise _errors.leaf_written(root._edge, name, view=True)
+        raise errors.leaf_written(root._edge, name, view=True)
     if edge is None and root._edge is not None:
-        raise _errors.lost_view_written(root._edge, name)
+        raise errors.lost_view_written(root._edge, name)
     if edge is not None and root._edge is None:
         for leaf in [v._edge for r in root._views if (v := r()) is not None]:
             if type(leaf) is Leaf:
-                raise _errors.leaf_written(leaf, name, view=True)
+                raise errors.leaf_written(leaf, name, view=True)
 
 
 def check_memory(array: np.ndarray, name: str, one_value: bool = False) -> bool:
@@ -140,8 +140,8 @@ def check_memory(array: np.ndarray, name: str, one_value: bool = False) -> bool:
             f" {name}() got a tensor of shape {list(array.shape)} with strides"
             f" {array.strides} bytes."
         )
-    if _storage.guards:
-        _storage.before_write(array)
+    if storage.guards:
+        storage.before_write(array)
     return repeated
 
 
@@ -203,7 +203,7 @@ def _bytes(array: np.ndarray) -> np.ndarray:
 
 def touch(target: Tensor, name: str) -> None:
     """Stamp the memory of `target` as written by the user's line."""
-    _storage.stamp(target._array, name, *caller(getframe(1)))
+    storage.stamp(target._array, name, *caller(getframe(1)))
 
 
 def _check_castable(value: np.dtype[Any], target: np.dtype[Any], name: str) -> None:

@@ -6,18 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _dtypes
-from wengert._core import Tensor, inferences, new, wrap
-from wengert._device import cpu, device, on_cpu
-from wengert._dtypes import of_numpy
-from wengert._inference import mark
-from wengert._layout import strided
-from wengert._messages import warn
+from wengert.core import dtypes
+from wengert.core.device import cpu, device, on_cpu
+from wengert.core.dtypes import of_numpy
+from wengert.core.inference import mark
+from wengert.core.layout import strided
+from wengert.core.messages import warn
+from wengert.core.tensor import Tensor, inferences, new, wrap
 from wengert.tensor import _data
-from wengert.tensor._arguments import size_of
+from wengert.tensor.arguments import size_of
 
 
-def construct(name: str, args: tuple[Any, ...], dtype: _dtypes.dtype) -> np.ndarray:
+def construct(name: str, args: tuple[Any, ...], dtype: dtypes.dtype) -> np.ndarray:
     """The array that an old constructor means: a size, or data."""
     if not args:
         return np.empty(0, dtype.np)
@@ -40,7 +40,7 @@ def _new_tensor(cls: type[Tensor], *args: Any, device: Any = None) -> Tensor:
     """`Tensor()`, `Tensor(2, 3)` (not set) and `Tensor([1, 2])`, in the default dtype."""
     on_cpu(device)
     self = new(cls)
-    self._array = construct("new", args, _dtypes.defaults.dtype)
+    self._array = construct("new", args, dtypes.defaults.dtype)
     self._edge = self._cut = None
     if inferences:
         mark(self)
@@ -52,7 +52,7 @@ def _new_tensor(cls: type[Tensor], *args: Any, device: Any = None) -> Tensor:
 class tensortype(type):  # noqa: N801 (PyTorch's name)
     """The type of `FloatTensor` and its kin: callable, and an instance check by dtype."""
 
-    dtype: _dtypes.dtype
+    dtype: dtypes.dtype
     is_cuda = False
     is_sparse = False
     layout = strided
@@ -75,37 +75,37 @@ class tensortype(type):  # noqa: N801 (PyTorch's name)
         return f"<class 'torch.{cls.__name__}'>"
 
 
-def _tensor_type(kind: _dtypes.dtype) -> Any:
+def _tensor_type(kind: dtypes.dtype) -> Any:
     name = f"{kind.short}Tensor"
     doc = f"Old constructor of {kind} tensors, and the type that they are instances of."
     return tensortype(name, (), {"dtype": kind, "__doc__": doc, "__module__": "torch"})
 
 
-BoolTensor = _tensor_type(_dtypes.bool_)
-ByteTensor = _tensor_type(_dtypes.uint8)
-CharTensor = _tensor_type(_dtypes.int8)
-ShortTensor = _tensor_type(_dtypes.int16)
-IntTensor = _tensor_type(_dtypes.int32)
-LongTensor = _tensor_type(_dtypes.int64)
-HalfTensor = _tensor_type(_dtypes.float16)
-BFloat16Tensor = _tensor_type(_dtypes.bfloat16)
-FloatTensor = _tensor_type(_dtypes.float32)
-DoubleTensor = _tensor_type(_dtypes.float64)
+BoolTensor = _tensor_type(dtypes.bool_)
+ByteTensor = _tensor_type(dtypes.uint8)
+CharTensor = _tensor_type(dtypes.int8)
+ShortTensor = _tensor_type(dtypes.int16)
+IntTensor = _tensor_type(dtypes.int32)
+LongTensor = _tensor_type(dtypes.int64)
+HalfTensor = _tensor_type(dtypes.float16)
+BFloat16Tensor = _tensor_type(dtypes.bfloat16)
+FloatTensor = _tensor_type(dtypes.float32)
+DoubleTensor = _tensor_type(dtypes.float64)
 
 _TYPES = (BoolTensor, ByteTensor, CharTensor, ShortTensor, IntTensor, LongTensor, HalfTensor,
           BFloat16Tensor, FloatTensor, DoubleTensor)  # fmt: skip
-of_name: dict[str, _dtypes.dtype] = {f"torch.{d.short}Tensor": d for d in _dtypes.ALL}
+of_name: dict[str, dtypes.dtype] = {f"torch.{d.short}Tensor": d for d in dtypes.ALL}
 
 
-def dtype_of_type(kind: Any) -> _dtypes.dtype:
+def dtype_of_type(kind: Any) -> dtypes.dtype:
     """The dtype that `x.type(kind)` means: a dtype, a tensor type, or the name of one."""
-    if isinstance(kind, _dtypes.dtype | tensortype):
-        return kind if isinstance(kind, _dtypes.dtype) else kind.dtype
+    if isinstance(kind, dtypes.dtype | tensortype):
+        return kind if isinstance(kind, dtypes.dtype) else kind.dtype
     if kind is Tensor:
-        return _dtypes.defaults.dtype
+        return dtypes.defaults.dtype
     if isinstance(kind, str):
         if kind == "torch.Tensor":
-            return _dtypes.defaults.dtype
+            return dtypes.defaults.dtype
         if kind in of_name:
             return of_name[kind]
     elif not isinstance(kind, type):
@@ -125,7 +125,7 @@ def set_default_tensor_type(t: Any) -> None:
         "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use"
         " torch.set_default_dtype() and torch.set_default_device() as alternatives."
     )
-    _dtypes.set_default_dtype(dtype_of_type(t))
+    dtypes.set_default_dtype(dtype_of_type(t))
 
 
 def set_default_device(device: Any) -> None:

@@ -10,11 +10,11 @@ from types import ModuleType
 from typing import Any
 
 from wengert import ops
-from wengert._core import Tensor
-from wengert.ops._operands import sum_to
+from wengert.core.tensor import Tensor
 from wengert.ops.expansion import check_expandable
-from wengert.tensor._arguments import size_of
+from wengert.ops.operands import sum_to
 from wengert.tensor._inplace import copy_, inplace
+from wengert.tensor.arguments import size_of
 
 
 def bind_module(module: ModuleType) -> None:

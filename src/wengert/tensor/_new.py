@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from wengert._core import Tensor
-from wengert._dtypes import of_numpy
-from wengert.autograd._transforms.levels import beside
-from wengert.tensor import _creation
-from wengert.tensor._arguments import size_of
+from wengert.autograd.transforms.levels import beside
+from wengert.core.dtypes import of_numpy
+from wengert.core.tensor import Tensor
+from wengert.tensor import creation
+from wengert.tensor.arguments import size_of
 
 
 def new_tensor(self: Tensor, data: Any, **options: Any) -> Tensor:
@@ -19,7 +19,7 @@ def new_tensor(self: Tensor, data: Any, **options: Any) -> Tensor:
     >>> wengert.zeros(1).new_tensor([1, 2])
     tensor([1., 2.])
     """
-    made = _creation.tensor(data, **_as(self, options))
+    made = creation.tensor(data, **_as(self, options))
     return beside(self, lambda lead: made.repeat(*lead, *[1] * made.ndim) if lead else made)
 
 
@@ -30,7 +30,7 @@ def new_full(self: Tensor, size: Any, fill_value: Any, **options: Any) -> Tensor
     >>> wengert.zeros(1).new_full((2,), 3)
     tensor([3., 3.])
     """
-    return _sized(self, "new_full", _creation.full, (size,), (fill_value,), options)
+    return _sized(self, "new_full", creation.full, (size,), (fill_value,), options)
 
 
 def new_empty_strided(self: Tensor, size: Any, stride: Any, **options: Any) -> Tensor:
@@ -40,7 +40,7 @@ def new_empty_strided(self: Tensor, size: Any, stride: Any, **options: Any) -> T
     >>> wengert.zeros(1).new_empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
     """
-    return _creation.empty_strided(size, stride, **_as(self, options))
+    return creation.empty_strided(size, stride, **_as(self, options))
 
 
 def _as(self: Tensor, options: dict[str, Any]) -> dict[str, Any]:
@@ -83,6 +83,6 @@ def bind() -> None:
     define.new_tensor = new_tensor
     define.new_full = new_full
     define.new_empty_strided = new_empty_strided
-    define.new_zeros = _new(_creation.zeros, "whose elements are zero")
-    define.new_ones = _new(_creation.ones, "whose elements are one")
-    define.new_empty = _new(_creation.empty, "whose elements are not set")
+    define.new_zeros = _new(creation.zeros, "whose elements are zero")
+    define.new_ones = _new(creation.ones, "whose elements are one")
+    define.new_empty = _new(creation.empty, "whose elements are not set")

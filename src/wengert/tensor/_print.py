@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _dtypes
-from wengert._core import Leaf, Tensor
-from wengert._dtypes import of_numpy
+from wengert.core import dtypes
+from wengert.core.dtypes import of_numpy
+from wengert.core.tensor import Leaf, Tensor
 
 
 class Options:
@@ -182,9 +182,9 @@ def _row(array: np.ndarray, indent: int, shortened: bool, width: int, text: Form
     return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
 
 
-def _is_default(dtype: _dtypes.dtype) -> bool:
-    default = _dtypes.defaults.dtype
-    return dtype in (default, default.to_complex(), _dtypes.int64, _dtypes.bool_)
+def _is_default(dtype: dtypes.dtype) -> bool:
+    default = dtypes.defaults.dtype
+    return dtype in (default, default.to_complex(), dtypes.int64, dtypes.bool_)
 
 
 def text_of(tensor: Tensor, contents: str | None = None) -> str:
@@ -195,13 +195,13 @@ def text_of(tensor: Tensor, contents: str | None = None) -> str:
     if array.size == 0:
         if array.ndim != 1:
             suffixes.append(f"size={array.shape}")
-        if dtype is not _dtypes.defaults.dtype:
+        if dtype is not dtypes.defaults.dtype:
             suffixes.append(f"dtype={dtype}")
         body = "[]"
     else:
         if not _is_default(dtype):
             suffixes.append(f"dtype={dtype}")
-        half = dtype in (_dtypes.float16, _dtypes.bfloat16)
+        half = dtype in (dtypes.float16, dtypes.bfloat16)
         body = _body(array.astype(np.float32) if half else array, len(prefix))
     edge = tensor._edge
     if edge is not None:

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _dtypes
-from wengert._core import Tensor, Tracer
-from wengert._dtypes import of_numpy
-from wengert._random import Generator, drawn
+from wengert.core import dtypes
+from wengert.core.dtypes import of_numpy
+from wengert.core.generators import Generator, drawn
+from wengert.core.tensor import Tensor, Tracer
 from wengert.ops.expansion import expand
 from wengert.ops.sampling import check_probabilities, successes
 from wengert.ops.shape import inverse_of, permute
-from wengert.tensor._arguments import require_int
 from wengert.tensor._inplace import check_memory, check_writable, overwrite
-from wengert.tensor._random import (
+from wengert.tensor.arguments import require_int
+from wengert.tensor.random import (
     bernoulli,
     check_bounds,
     generator_of,
@@ -131,7 +131,7 @@ def random_(self: Tensor, *bounds: int, generator: Generator | None = None,
     tensor([4., 9., 3.])
     """
     source, dtype = generator_of("random_", generator), of_numpy[self._array.dtype]
-    if dtype.category == _dtypes.COMPLEX:
+    if dtype.category == dtypes.COMPLEX:
         raise NotImplementedError(f"\"random_\" not implemented for '{dtype.short}'")
     if len(bounds) == 1:
         bounds = (0, *bounds)
@@ -144,16 +144,16 @@ def random_(self: Tensor, *bounds: int, generator: Generator | None = None,
     return _fill(self, "random_", lambda shape: source.integers(shape, low, high, np.int64))
 
 
-def _any_integers(source: Generator, shape: tuple[int, ...], dtype: _dtypes.dtype) -> np.ndarray:
+def _any_integers(source: Generator, shape: tuple[int, ...], dtype: dtypes.dtype) -> np.ndarray:
     words = (source.random64 if dtype.itemsize == 8 else source.random32)(math.prod(shape))
     return (words % words.dtype.type(_largest(dtype) + 1)).reshape(shape)
 
 
-def _largest(dtype: _dtypes.dtype) -> int:
+def _largest(dtype: dtypes.dtype) -> int:
     """The largest integer up to which the dtype holds every one."""
-    if dtype.category == _dtypes.BOOL:
+    if dtype.category == dtypes.BOOL:
         return 1
-    if dtype.category == _dtypes.INT:
+    if dtype.category == dtypes.INT:
         return min(int(np.iinfo(dtype.np).max), 2**63 - 1)
     return {"float16": 2**11, "bfloat16": 2**8, "float32": 2**24, "float64": 2**53}[dtype.name]
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
-from wengert._core import Tensor
-from wengert._messages import warn
+from wengert.core.messages import warn
+from wengert.core.tensor import Tensor
 from wengert.ops.shape import reshape
-from wengert.tensor._arguments import require_tensor, size_of
+from wengert.tensor.arguments import require_tensor, size_of
 
 # The name, what it was for, and what stands for it today.
 _SOLVERS = {

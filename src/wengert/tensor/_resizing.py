@@ -7,21 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Leaf, Tensor, inferences, mode, wrap
-from wengert._inference import check_written
-from wengert._layout import contiguous_format, preserve_format
-from wengert._messages import here, message
-from wengert._references import others
-from wengert.autograd import _errors
-from wengert.autograd._errors import origin
-from wengert.autograd._history import set_edge
-from wengert.autograd._refused import refusing
-from wengert.ops import _formats
-from wengert.ops._operands import leave, show
+from wengert.autograd import errors
+from wengert.autograd.errors import origin
+from wengert.autograd.history import set_edge
+from wengert.autograd.refusals import refusing
+from wengert.core.inference import check_written
+from wengert.core.layout import contiguous_format, preserve_format
+from wengert.core.messages import here, message
+from wengert.core.references import others
+from wengert.core.tensor import Leaf, Tensor, inferences, mode, wrap
+from wengert.ops import formats
+from wengert.ops.operands import leave, show
 from wengert.ops.strided import as_strided
-from wengert.tensor._arguments import require_tensor, size_of
 from wengert.tensor._inplace import check_writable
-from wengert.tensor._storages import TypedStorage, UntypedStorage, elements_of
+from wengert.tensor.arguments import require_tensor, size_of
+from wengert.tensor.storages import TypedStorage, UntypedStorage, elements_of
 
 
 def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
@@ -40,13 +40,13 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
         check_written((self,), "resize_")
     if self.requires_grad:
         raise _resizing("cannot resize variables that require grad", self, "resize_()")
-    wanted = _formats.checked("resize_", memory_format, contiguous_format)
+    wanted = formats.checked("resize_", memory_format, contiguous_format)
     if wanted is preserve_format:
         raise RuntimeError("resize_(): unsupported memory format torch.preserve_format")
     array = self._array
     if shape == array.shape and memory_format is None:
         return self
-    order, offset, count = _formats.order_in(wanted, len(shape)), self.storage_offset(), prod(shape)
+    order, offset, count = formats.order_in(wanted, len(shape)), self.storage_offset(), prod(shape)
     there = elements_of(array)[offset:]
     if there.size < count:
         _check_alone(self)
@@ -93,7 +93,7 @@ def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None)
     """
     require_tensor("resize_as_", "the_template", the_template)
     if memory_format is preserve_format:
-        memory_format = _formats.suggested(the_template._array)
+        memory_format = formats.suggested(the_template._array)
     return resize_(self, the_template.shape, memory_format=memory_format)
 
 
@@ -139,7 +139,7 @@ def set_(
 
 
 def _underivable() -> Exception:
-    return _errors.GraphError("derivative for set_ is not implemented: it replaces the memory")
+    return errors.GraphError("derivative for set_ is not implemented: it replaces the memory")
 
 
 def _shown(source: Any, to: np.dtype[Any]) -> Tensor:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from wengert._core import Tensor
-from wengert._dtypes import dtype as DType
+from wengert.core.dtypes import dtype as DType
+from wengert.core.tensor import Tensor
 from wengert.ops.expansion import expand, flip, repeat, tile
 from wengert.ops.shape import (
     adjoint,

@@ -9,22 +9,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert import _dtypes
-from wengert._core import Tensor, wrap
+from wengert.core import dtypes
+from wengert.core.tensor import Tensor, wrap
 from wengert.ops import comparison
 
 _Path = tuple[Any, ...]
 
 # Relative and absolute tolerances; all else has to be equal.
 _TOLERANCES = {
-    _dtypes.float16: (1e-3, 1e-5),
-    _dtypes.bfloat16: (1.6e-2, 1e-5),
-    _dtypes.float32: (1.3e-6, 1e-5),
-    _dtypes.float64: (1e-7, 1e-7),
-    _dtypes.complex64: (1.3e-6, 1e-5),
-    _dtypes.complex128: (1e-7, 1e-7),
+    dtypes.float16: (1e-3, 1e-5),
+    dtypes.bfloat16: (1.6e-2, 1e-5),
+    dtypes.float32: (1.3e-6, 1e-5),
+    dtypes.float64: (1e-7, 1e-7),
+    dtypes.complex64: (1.3e-6, 1e-5),
+    dtypes.complex128: (1e-7, 1e-7),
 }
-_OF_NUMBERS = {int: _dtypes.int64, float: _dtypes.float64, complex: _dtypes.complex128}
+_OF_NUMBERS = {int: dtypes.int64, float: dtypes.float64, complex: dtypes.complex128}
 
 
 class _Rules(NamedTuple):
@@ -35,11 +35,11 @@ class _Rules(NamedTuple):
     check_dtype: bool
     check_stride: bool
 
-    def tolerances(self, *dtypes: _dtypes.dtype) -> tuple[float, float]:
-        """The given ones, or the greater ones of the dtypes."""
+    def tolerances(self, *kinds: dtypes.dtype) -> tuple[float, float]:
+        """The given ones, or the greater ones of these dtypes."""
         if self.rtol is not None and self.atol is not None:
             return self.rtol, self.atol
-        known = [_TOLERANCES.get(dtype, (0.0, 0.0)) for dtype in dtypes]
+        known = [_TOLERANCES.get(dtype, (0.0, 0.0)) for dtype in kinds]
         return max(r for r, _ in known), max(a for _, a in known)
 
 
@@ -196,8 +196,8 @@ def _numbers(actual: Any, expected: Any, rules: _Rules) -> str | None:
     a, e = (x.item() if isinstance(x, np.generic) else x for x in (actual, expected))
     if rules.check_dtype and type(a) is not type(e):
         return f"The (d)types do not match: {type(a)} != {type(e)}."
-    dtypes = [_OF_NUMBERS.get(type(x), _dtypes.int64) for x in (a, e)]
-    return _scalars(a, e, *rules.tolerances(*dtypes), rules.equal_nan)
+    kinds = [_OF_NUMBERS.get(type(x), dtypes.int64) for x in (a, e)]
+    return _scalars(a, e, *rules.tolerances(*kinds), rules.equal_nan)
 
 
 def _scalars(a: Any, e: Any, rtol: float, atol: float, equal_nan: bool) -> str | None:
@@ -236,7 +236,7 @@ def _tensors(actual: Any, expected: Any, rules: _Rules) -> str | None:
         if checked and values[0] != values[1]:
             return f"The values for attribute {name!r} do not match: {values[0]} != {values[1]}."
     rtol, atol = rules.tolerances(a.dtype, e.dtype)
-    common = _dtypes.promote_types(a.dtype, e.dtype)
+    common = dtypes.promote_types(a.dtype, e.dtype)
     x, y = (t._array.astype(common.np, copy=False) for t in (a, e))
     matches = comparison.isclose(wrap(x), wrap(y), rtol, atol, rules.equal_nan)._array
     if matches.all():
@@ -249,7 +249,7 @@ def _tensors(actual: Any, expected: Any, rules: _Rules) -> str | None:
 def _differences(
     x: np.ndarray, y: np.ndarray, matches: np.ndarray, rtol: float, atol: float
 ) -> str:
-    inexact = _dtypes.of_numpy[x.dtype].is_floating_point or _dtypes.of_numpy[x.dtype].is_complex
+    inexact = dtypes.of_numpy[x.dtype].is_floating_point or dtypes.of_numpy[x.dtype].is_complex
     if not inexact:
         x, y = x.astype(np.int64), y.astype(np.int64)
     with np.errstate(all="ignore"):

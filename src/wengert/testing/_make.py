@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from wengert import _dtypes
-from wengert._core import Tensor, wrap
-from wengert._device import on_cpu
-from wengert._info import finfo, iinfo
-from wengert._random import default_generator
+from wengert.core import dtypes
+from wengert.core.device import on_cpu
+from wengert.core.generators import default_generator
+from wengert.core.info import finfo, iinfo
+from wengert.core.tensor import Tensor, wrap
 
 
 def make_tensor(
     *shape: Any,
-    dtype: _dtypes.dtype,
+    dtype: dtypes.dtype,
     device: Any,
     low: float | None = None,
     high: float | None = None,
@@ -58,21 +58,21 @@ def make_tensor(
     return wrap(array).requires_grad_(requires_grad)
 
 
-def _bounds(low: float | None, high: float | None, dtype: _dtypes.dtype) -> tuple[float, float]:
+def _bounds(low: float | None, high: float | None, dtype: dtypes.dtype) -> tuple[float, float]:
     """Both bounds as they were given or by default, within the range of a dtype."""
     lowest: float
     highest: float
     inexact = dtype.is_floating_point or dtype.is_complex
     if inexact:
         lowest, highest = finfo(dtype).min, finfo(dtype).max
-    elif dtype is _dtypes.bool_:
+    elif dtype is dtypes.bool_:
         lowest, highest = 0, 2
     else:
         lowest, highest = iinfo(dtype).min, min(iinfo(dtype).max + 1, 2**63 - 1)
     if low is None:
-        low = 0 if dtype is _dtypes.bool_ else -9
+        low = 0 if dtype is dtypes.bool_ else -9
     if high is None:
-        high = 2 if dtype is _dtypes.bool_ else 9 if inexact else 10
+        high = 2 if dtype is dtypes.bool_ else 9 if inexact else 10
     if math.isnan(low) or math.isnan(high):
         raise ValueError(f"`low` and `high` cannot be NaN, but got {low=} and {high=}")
     if low > high or (low == high and not inexact):

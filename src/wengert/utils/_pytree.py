@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from wengert.autograd._transforms.tree import LEAF as LEAF
-from wengert.autograd._transforms.tree import Spec as TreeSpec
-from wengert.autograd._transforms.tree import flatten, unflatten
+from wengert.autograd.transforms.tree import LEAF as LEAF
+from wengert.autograd.transforms.tree import Spec as TreeSpec
+from wengert.autograd.transforms.tree import flatten, unflatten
 
 
 def tree_flatten(tree: Any, is_leaf: Any = None) -> tuple[list[Any], TreeSpec]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wengert._settings import get_num_threads, set_num_threads
-from wengert._signals import contextmanager, surely
+from wengert.core.signals import contextmanager, surely
 
 timer = timeit.default_timer
 _UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert._core import Tensor
-from wengert.tensor._creation import from_dlpack as from_dlpack
+from wengert.core.tensor import Tensor
+from wengert.tensor.creation import from_dlpack as from_dlpack
 
 
 def to_dlpack(tensor: Tensor) -> Any:

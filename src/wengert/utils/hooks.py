@@ -1,5 +1,5 @@
 """``torch.utils.hooks``: what registering a hook returns."""
 
-from wengert.autograd._hooks import RemovableHandle as RemovableHandle
+from wengert.autograd.hooks import RemovableHandle as RemovableHandle
 
 __all__ = ["RemovableHandle"]

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from wengert._core import Tensor
-from wengert.autograd._transforms.tree import tree_map
+from wengert.autograd.transforms.tree import tree_map
+from wengert.core.tensor import Tensor
 
 
 def _array(value: Any) -> Any:

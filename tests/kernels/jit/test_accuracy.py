@@ -10,10 +10,10 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from wengert.kernels import _jit
-from wengert.kernels._jit import mathlib, precise, special
+from wengert.kernels import jit
+from wengert.kernels.jit import mathlib, precise, special
 
-pytestmark = pytest.mark.skipif(not _jit.available(), reason="needs llvmlite")
+pytestmark = pytest.mark.skipif(not jit.available(), reason="needs llvmlite")
 
 
 def _measure() -> ModuleType:

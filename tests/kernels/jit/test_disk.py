@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from wengert.kernels._jit import available, disk
+from wengert.kernels.jit import available, disk
 
 SCRIPT = """
 import numpy as np, sys
-from wengert.kernels._jit import compiler, disk
+from wengert.kernels.jit import compiler, disk
 made = []
 kept = disk.write
 disk.write = lambda key, content: (made.append(key), kept(key, content))
-import wengert.kernels._jit.compiler as c
+import wengert.kernels.jit.compiler as c
 text = '''define void @twice(ptr %x, i64 %start, i64 %stop) {
   %v = load float, ptr %x
   %w = fadd float %v, %v
@@ -221,7 +221,7 @@ def test_processes_that_start_together_share_a_cache(folder: Path) -> None:
 def test_arrays_are_read_where_they_lie() -> None:
     if not available():
         pytest.skip("no llvmlite")
-    from wengert.kernels._jit import compiler
+    from wengert.kernels.jit import compiler
 
     assert compiler.reads_arrays()
     assert object.__basicsize__ == compiler.DATA

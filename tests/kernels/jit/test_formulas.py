@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from numpy import maximum, sqrt, where
 
-from wengert.kernels._jit import CHUNK, available, get_threads, set_threads
-from wengert.kernels._jit.builtins import real, reals
-from wengert.kernels._jit.formulas import Formula, Lists, formula
+from wengert.kernels.jit import CHUNK, available, get_threads, set_threads
+from wengert.kernels.jit.builtins import real, reals
+from wengert.kernels.jit.formulas import Formula, Lists, formula
 
 pytestmark = pytest.mark.skipif(not available(), reason="no llvmlite")
 

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from wengert.kernels._jit import Kernel, available, kernel
-from wengert.kernels._jit.builtins import (
+from wengert.kernels.jit import Kernel, available, kernel
+from wengert.kernels.jit.builtins import (
     at,
     bits,
     bits64,
@@ -36,7 +36,7 @@ from wengert.kernels._jit.builtins import (
     u8,
     u8s,
 )
-from wengert.kernels._jit.language import KernelSyntaxError, Unit, kinds_of, signature_of
+from wengert.kernels.jit.language import KernelSyntaxError, Unit, kinds_of, signature_of
 
 pytestmark = pytest.mark.skipif(not available(), reason="no llvmlite")
 

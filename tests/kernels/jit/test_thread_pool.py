@@ -12,9 +12,9 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from wengert.kernels import _jit
-from wengert.kernels._jit import available, kernel
-from wengert.kernels._jit.builtins import i64, i64s
+from wengert.kernels import jit
+from wengert.kernels.jit import available, kernel
+from wengert.kernels.jit.builtins import i64, i64s
 
 pytestmark = pytest.mark.skipif(not available(), reason="no llvmlite")
 
@@ -30,9 +30,9 @@ def count(seen: i64s, starts: i64s, chunk: i64, start: i64, stop: i64) -> None:
 @pytest.fixture(autouse=True)
 def threads() -> Iterator[None]:
     """The number of threads as it was."""
-    before = _jit.get_threads()
+    before = jit.get_threads()
     yield
-    _jit.set_threads(before)
+    jit.set_threads(before)
 
 
 def counted(size: int, chunk: int) -> tuple[np.ndarray, np.ndarray]:
@@ -44,7 +44,7 @@ def counted(size: int, chunk: int) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("number", [1, 2, 5])
 @pytest.mark.parametrize(("size", "chunk"), [(1, 1), (7, 3), (1000, 1), (100_000, 999), (5, 9)])
 def test_every_chunk_comes_once(number: int, size: int, chunk: int) -> None:
-    _jit.set_threads(number)
+    jit.set_threads(number)
     for _ in range(20):
         seen, starts = counted(size, chunk)
         assert (seen == 1).all()
@@ -59,7 +59,7 @@ def test_no_work() -> None:
 
 
 def test_several_callers() -> None:
-    _jit.set_threads(3)
+    jit.set_threads(3)
     wrong = []
 
     def call() -> None:
@@ -78,7 +78,7 @@ def test_several_callers() -> None:
 
 
 def test_workers_that_slept_wake_up() -> None:
-    _jit.set_threads(2)
+    jit.set_threads(2)
     counted(5000, 50)
     time.sleep(0.05)
     assert (counted(5000, 50)[0] == 1).all()
@@ -90,8 +90,8 @@ def test_a_forked_child_has_workers_of_its_own() -> None:
 import os, sys
 sys.path.insert(0, "")
 from tests.kernels.jit.test_thread_pool import counted
-from wengert.kernels import _jit
-_jit.set_threads(3)
+from wengert.kernels import jit
+jit.set_threads(3)
 assert (counted(5000, 50)[0] == 1).all()
 for _ in range(5):
     child = os.fork()
@@ -113,8 +113,8 @@ def test_the_process_ends_while_workers_look_for_work() -> None:
 import sys
 sys.path.insert(0, "")
 from tests.kernels.jit.test_thread_pool import counted
-from wengert.kernels import _jit
-_jit.set_threads(4)
+from wengert.kernels import jit
+jit.set_threads(4)
 counted(5000, 50)
 """
     for _ in range(3):

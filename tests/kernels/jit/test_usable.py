@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
-from wengert.kernels._jit import available, usable
+from wengert.kernels.jit import available, usable
 
 PLAIN = np.ones((4, 6), np.float32)
 

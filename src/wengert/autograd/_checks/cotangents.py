@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor, wrap
-from wengert._random import Generator
 from wengert.autograd._backward import grad
 from wengert.autograd._checks import jacobians
 from wengert.autograd._checks.derivatives import close, directions_of
 from wengert.autograd._checks.jacobians import Subject, requiring_grad
-from wengert.autograd._errors import GradcheckError
-from wengert.autograd._functions.function import FunctionNode
+from wengert.autograd.custom.function import FunctionNode
+from wengert.autograd.errors import GradcheckError
+from wengert.core.generators import Generator
+from wengert.core.tensor import Tensor, wrap
 
 _SKIP = "Pass check_undefined_grad=False to leave this check out."
 _BATCHED = (
@@ -55,7 +55,7 @@ def check_batched(subject: Subject) -> None:
 
 def check_batched_tangents(subject: Subject) -> None:
     """A batch of tangents gives what one at a time gives."""
-    from wengert.autograd._transforms.vmap import vmap
+    from wengert.autograd.transforms.vmap import vmap
 
     for j, (_, x) in enumerate(subject.variables):
         batch = Generator().normal((2, *x.shape), np_dtype=x._array.dtype)

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor, wrap
-from wengert._random import Generator
 from wengert.autograd._checks import jacobians
 from wengert.autograd._checks.jacobians import Direction, Pairs, Subject
-from wengert.autograd._errors import GradcheckError
+from wengert.autograd.errors import GradcheckError
+from wengert.core.generators import Generator
+from wengert.core.tensor import Tensor, wrap
 
 
 @dataclass(frozen=True)

@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor, Tracer, leaf_of, wrap
-from wengert._random import default_generator
 from wengert.autograd._backward import grad
 from wengert.autograd._checks import cotangents
 from wengert.autograd._checks.derivatives import Options as Options
 from wengert.autograd._checks.derivatives import check_backward, check_forward
 from wengert.autograd._checks.jacobians import Subject, requiring_grad
-from wengert.autograd._transforms.recording import Recording
+from wengert.autograd.transforms.recording import Recording
+from wengert.core.generators import default_generator
+from wengert.core.tensor import Tensor, Tracer, leaf_of, wrap
 from wengert.ops.complexes import imag, real
 
 PRECISE = (np.dtype(np.float64), np.dtype(np.complex128))

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor, wrap
 from wengert.autograd._backward import grad
+from wengert.core.tensor import Tensor, wrap
 
 Direction = tuple[np.ndarray, ...]  # of steps: along the real axis, and the imaginary one
 Grads = list[tuple[Tensor | None, ...]]  # of each variable, for each cotangent

@@ -10,10 +10,10 @@ from wengert.cli._data import Ending, Run, text_at, versions
 from wengert.cli._page import _sections
 from wengert.cli._page._parts import code, tabs
 from wengert.cli._page._places import Places
-from wengert.graph import _page
-from wengert.graph._drawing import _html
-from wengert.graph._format import size
-from wengert.graph._profile.page import fragment
+from wengert.graph import html_page
+from wengert.graph.drawing import html_format
+from wengert.graph.formatting import size
+from wengert.graph.timelines.page import fragment
 
 _ENDINGS = {
     "finished": ("good", "finished"),
@@ -58,12 +58,12 @@ def page(run: Run) -> str:
         f"<main>{_head(run, places)}{bodies}</main></div>"
     )
     title = f"{os.path.basename(run.script)}: wengert run"
-    return _page.page(
+    return html_page.page(
         title,
         body,
         styles=["report.css", *(chart.styles if chart else ())],
         scripts=["report.js", *(chart.scripts if chart else ())],
-        framed=_html.SCRIPTS,
+        framed=html_format.SCRIPTS,
         data=chart.data if chart else {},
     )
 

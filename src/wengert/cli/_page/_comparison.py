@@ -9,7 +9,7 @@ from wengert.cli._changes import Change, Comparison, Measure, Told
 from wengert.cli._compare import amount_of, difference
 from wengert.cli._page._parts import Cell, Column, code, table, tabs, text
 from wengert.cli._page._sections import KINDS, card
-from wengert.graph import _page
+from wengert.graph import html_page
 
 _AMOUNTS = (
     Column("before"),
@@ -33,7 +33,7 @@ def comparison_page(found: Comparison) -> str:
         f"<section><h2>By line and module</h2>{tabs('measure', 'Measures', panels)}</section>"
         "</main>"
     )
-    return _page.page(
+    return html_page.page(
         f"{found.before} and after", body, styles=["report.css"], scripts=["report.js"]
     )
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from wengert.graph._format import size
+from wengert.graph.formatting import size
 
 _SHOWN = 25  # rows of a table that are seen before somebody asks for all
 _MOST = 1000  # rows that it has

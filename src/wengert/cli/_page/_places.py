@@ -7,8 +7,8 @@ import os
 from dataclasses import dataclass
 from html import escape
 
-from wengert.graph._format import short
-from wengert.graph._hotness import is_users
+from wengert.graph.formatting import short
+from wengert.graph.hotness import is_users
 
 _FILES = 30
 _LINES = 5000

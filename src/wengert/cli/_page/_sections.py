@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from html import escape
 
-from wengert.autograd._errors import OF_IMAGES
+from wengert.autograd.errors import OF_IMAGES
 from wengert.cli._data import Run, text_at
 from wengert.cli._page._parts import (
     Cell,
@@ -26,13 +26,13 @@ from wengert.cli._page._parts import (
 from wengert.cli._page._places import Places, anchor
 from wengert.cli._watch import OLD
 from wengert.graph import Finding, Leak, Line, Report, Timeline
-from wengert.graph._captures import Capture
-from wengert.graph._describe import LEAF, GraphReport, Group, NodeInfo
-from wengert.graph._drawing._drawing import drawing_of
-from wengert.graph._drawing._html import html_of
-from wengert.graph._format import flops, kept, short, size
-from wengert.graph._hotness import PHASES, Hotness, Phase
-from wengert.graph._profile.page import Fragment
+from wengert.graph.captures import Capture
+from wengert.graph.description import LEAF, GraphReport, Group, NodeInfo
+from wengert.graph.drawing.html_format import html_of
+from wengert.graph.drawing.picture import drawing_of
+from wengert.graph.formatting import flops, kept, short, size
+from wengert.graph.hotness import PHASES, Hotness, Phase
+from wengert.graph.timelines.page import Fragment
 
 KINDS = {
     "growing-graph": "The graph grows from call to call",

@@ -28,7 +28,7 @@ function build(made, attributes, children) {
   return made;
 }
 
-/* As wengert.graph._format.size. */
+/* As wengert.graph.formatting.size. */
 function formatSize(bytes) {
   return formatScaled(bytes, "B", [["k", 1e3], ["M", 1e6], ["G", 1e9]]);
 }

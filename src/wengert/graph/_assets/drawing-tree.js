@@ -16,7 +16,7 @@ const MEASURES = [
   { name: "time", title: "seconds of the whole run", of: (box) => box.seconds, text: formatSeconds },
 ];
 
-/* As wengert.graph._format.flops. */
+/* As wengert.graph.formatting.flops. */
 function formatFlops(count) {
   return formatScaled(count, "FLOP", [["k", 1e3], ["M", 1e6], ["G", 1e9], ["T", 1e12]]);
 }

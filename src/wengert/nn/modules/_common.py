@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _dtypes
-from wengert._core import Tensor, wrap
-from wengert._device import on_cpu
+from wengert.core import dtypes
+from wengert.core.device import on_cpu
+from wengert.core.tensor import Tensor, wrap
 from wengert.nn.parameter import Parameter
 
 
@@ -27,7 +27,7 @@ def empty(*size: int, device: Any = None, dtype: Any = None) -> Tensor:
         raise RuntimeError(
             f"Trying to create tensor with negative dimension {min(size)}: {list(size)}"
         )
-    return wrap(np.empty(size, (dtype or _dtypes.defaults.dtype).np))
+    return wrap(np.empty(size, (dtype or dtypes.defaults.dtype).np))
 
 
 def parameter(*size: int, device: Any = None, dtype: Any = None) -> Parameter:
@@ -38,4 +38,4 @@ def parameter(*size: int, device: Any = None, dtype: Any = None) -> Parameter:
 def filled(value: float, *size: int, device: Any = None, dtype: Any = None) -> Tensor:
     """A tensor of one value."""
     on_cpu(device)
-    return wrap(np.full(size, value, (dtype or _dtypes.defaults.dtype).np))
+    return wrap(np.full(size, value, (dtype or dtypes.defaults.dtype).np))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from wengert._core import Tensor
+from wengert.core.tensor import Tensor
 from wengert.nn import functional as F
-from wengert.nn._module import Module
+from wengert.nn.module import Module
 from wengert.nn.modules._common import filled
 from wengert.nn.parameter import Parameter
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from wengert._core import Tensor, memory_of
+from wengert.core.tensor import Tensor, memory_of
 from wengert.nn import functional as F
-from wengert.nn._module import Module
+from wengert.nn.module import Module
 from wengert.nn.modules.container import ModuleList, Sequential
 from wengert.nn.modules.linear import Linear
 from wengert.ops.joining import cat

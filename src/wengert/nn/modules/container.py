@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, TypeVar, overload
 
-from wengert._core import Tensor
-from wengert.nn._module import Module
-from wengert.nn._module.tree import typename
+from wengert.core.tensor import Tensor
+from wengert.nn.module import Module
+from wengert.nn.module.tree import typename
 
 Self = TypeVar("Self", bound="_Row")
 

@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from wengert._core import Tensor
+from wengert.core.tensor import Tensor
 from wengert.nn import functional as F
 from wengert.nn import init
-from wengert.nn._module import Module
+from wengert.nn.module import Module
 from wengert.nn.modules._common import parameter, tuple_of
 from wengert.nn.parameter import Parameter
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert._core import Tensor
-from wengert.nn._module import Module
+from wengert.core.tensor import Tensor
+from wengert.nn.module import Module
 
 
 class Flatten(Module):

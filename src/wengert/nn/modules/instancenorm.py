@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from wengert._core import Tensor
+from wengert.core.tensor import Tensor
 from wengert.nn import functional as F
 from wengert.nn.modules.batchnorm import _NormBase
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor, wrap
+from wengert.core.tensor import Tensor, wrap
 from wengert.nn.modules.batchnorm import BatchNorm1d, BatchNorm2d, BatchNorm3d
 from wengert.nn.modules.conv import (
     Conv1d,

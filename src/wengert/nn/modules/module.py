@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from wengert.autograd._hooks import RemovableHandle, registered
-from wengert.nn._module import Module as Module
-from wengert.nn._module.call import Everywhere, everywhere
-from wengert.nn._module.state import _IncompatibleKeys as _IncompatibleKeys
-from wengert.nn._module.tree import registering
+from wengert.autograd.hooks import RemovableHandle, registered
+from wengert.nn.module import Module as Module
+from wengert.nn.module.call import Everywhere, everywhere
+from wengert.nn.module.state import _IncompatibleKeys as _IncompatibleKeys
+from wengert.nn.module.tree import registering
 
 
 def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:

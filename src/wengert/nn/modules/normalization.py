@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from wengert._core import Tensor, wrap
+from wengert.core.tensor import Tensor, wrap
 from wengert.nn import functional as F
 from wengert.nn import init
-from wengert.nn._module import Module
+from wengert.nn.module import Module
 from wengert.nn.modules._common import parameter
 from wengert.nn.parameter import Parameter
 

@@ -7,10 +7,10 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from wengert._core import Tensor
-from wengert._dtypes import of_numpy
-from wengert.nn._module import Module
-from wengert.nn._module.tree import typename
+from wengert.core.dtypes import of_numpy
+from wengert.core.tensor import Tensor
+from wengert.nn.module import Module
+from wengert.nn.module.tree import typename
 from wengert.nn.modules.container import _pairs_of
 from wengert.nn.parameter import Parameter
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from wengert._core import Tensor
+from wengert.core.tensor import Tensor
 from wengert.nn import functional as F
-from wengert.nn._module import Module
+from wengert.nn.module import Module
 
 
 class PixelShuffle(Module):

@@ -8,10 +8,10 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from wengert._core import Tensor, memory_of
-from wengert._dtypes import of_numpy
+from wengert.core.dtypes import of_numpy
+from wengert.core.tensor import Tensor, memory_of
 from wengert.nn import init
-from wengert.nn._module import Module
+from wengert.nn.module import Module
 from wengert.nn.modules._common import filled, parameter
 from wengert.nn.parameter import Parameter
 from wengert.nn.utils.rnn import PackedSequence

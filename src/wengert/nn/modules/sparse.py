@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert._core import Tensor
+from wengert.core.tensor import Tensor
 from wengert.nn import functional as F
 from wengert.nn import init
-from wengert.nn._module import Module
+from wengert.nn.module import Module
 from wengert.nn.modules._common import parameter
 from wengert.nn.parameter import Parameter
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _dtypes
-from wengert._core import Tensor, memory_of, wrap
-from wengert._device import on_cpu
+from wengert.core import dtypes
+from wengert.core.device import on_cpu
+from wengert.core.tensor import Tensor, memory_of, wrap
 from wengert.nn import functional as F
 from wengert.nn import init
-from wengert.nn._module import Module
+from wengert.nn.module import Module
 from wengert.nn.modules.attention import MultiheadAttention
 from wengert.nn.modules.container import ModuleList
 from wengert.nn.modules.dropout import Dropout
@@ -26,7 +26,7 @@ Activation = str | Callable[[Tensor], Tensor]
 
 def _causal_mask(size: int, device: Any = None, dtype: Any = None) -> Tensor:
     on_cpu(device)
-    dtype = dtype or _dtypes.defaults.dtype
+    dtype = dtype or dtypes.defaults.dtype
     return wrap(np.triu(np.full((size, size), -np.inf, dtype.np), 1))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from wengert.nn._module import Module
+from wengert.nn.module import Module
 
 
 class DataParallel(Module):

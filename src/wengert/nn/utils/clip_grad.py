@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _storage
-from wengert._core import Tensor, caller, getframe, wrap
-from wengert._forks import uncut
+from wengert.core import storage
+from wengert.core.forks import uncut
+from wengert.core.tensor import Tensor, caller, getframe, wrap
 from wengert.kernels import optim as kernels
-from wengert.kernels._jit.formulas import Formula
 from wengert.kernels.blas import inner
+from wengert.kernels.jit.formulas import Formula
 
 
 def _as_list(parameters: Any) -> list[Tensor]:
@@ -121,9 +121,9 @@ def _scale(grads: list[Tensor], max_norm: float, total: Tensor) -> None:
 def _change(grads: list[Tensor], by: str, formula: Formula, numbers: dict[str, float]) -> None:
     """Apply a formula to gradients in place; to one that several parameters have, each time."""
     arrays = [g._array for g in grads]
-    _storage.before_writes(arrays)
+    storage.before_writes(arrays)
     formula([arrays], [numbers] * len(arrays))
-    _storage.stamp_all(arrays, by, *caller(getframe(1)))
+    storage.stamp_all(arrays, by, *caller(getframe(1)))
 
 
 def clip_grad_value_(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import copy
 from typing import Any, TypeVar
 
-from wengert._core import Tensor
-from wengert.nn._module import Module
+from wengert.core.tensor import Tensor
+from wengert.nn.module import Module
 from wengert.nn.parameter import Parameter
 
 M = TypeVar("M", bound=Module)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert import _random
-from wengert._signatures import signature
-from wengert.nn._module import Module
+from wengert.core import generators
+from wengert.core.signatures import signature
+from wengert.nn.module import Module
 
 
 def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
@@ -25,11 +25,11 @@ def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(f"Expected a Module; got {module_cls}")
     if "device" not in signature(module_cls).parameters:
         raise RuntimeError("Module must support a 'device' arg to skip initialization")
-    state = _random.default_generator.get_state()
+    state = generators.default_generator.get_state()
     try:
         return module_cls(*args, **kwargs)
     finally:
-        _random.default_generator.set_state(state)
+        generators.default_generator.set_state(state)
 
 
 __all__ = ["skip_init"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from wengert.nn._module import Module
+from wengert.nn.module import Module
 
 M = TypeVar("M", bound=Module)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert._core import Tensor
 from wengert.autograd import no_grad
-from wengert.nn._module import Module
+from wengert.core.tensor import Tensor
 from wengert.nn.functional import normalize
+from wengert.nn.module import Module
 from wengert.nn.utils._norms import (
     as_matrix,
     is_transposed,

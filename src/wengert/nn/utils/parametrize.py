@@ -10,10 +10,10 @@ import copy
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from wengert._core import Tensor
-from wengert._signals import contextmanager
 from wengert.autograd import no_grad
-from wengert.nn._module import Module
+from wengert.core.signals import contextmanager
+from wengert.core.tensor import Tensor
+from wengert.nn.module import Module
 from wengert.nn.modules.container import ModuleDict, ModuleList
 from wengert.nn.parameter import Parameter
 

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator
 from numbers import Integral, Real
 from typing import Any
 
-from wengert._core import Tensor
-from wengert._layout import contiguous_format
-from wengert.nn._module import Module
+from wengert.core.layout import contiguous_format
+from wengert.core.tensor import Tensor
+from wengert.nn.module import Module
 from wengert.ops.joining import cat
-from wengert.tensor._creation import ones_like, zeros_like
+from wengert.tensor.creation import ones_like, zeros_like
 
 M = Any  # a module, of whatever class
 

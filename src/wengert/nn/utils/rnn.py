@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from wengert._core import Tensor, memory_of, wrap
-from wengert._dtypes import of_numpy
+from wengert.core.dtypes import of_numpy
+from wengert.core.tensor import Tensor, memory_of, wrap
 from wengert.ops import cat, index_copy, index_select, unbind
 from wengert.tensor import full, tensor
 

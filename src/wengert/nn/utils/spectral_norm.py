@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from wengert.autograd import no_grad
-from wengert.nn._module import Module
+from wengert.nn.module import Module
 from wengert.nn.parameter import Parameter, is_lazy
 from wengert.nn.utils._norms import as_matrix, is_transposed, singular_value, unit
 from wengert.ops.matmul import mv

@@ -6,8 +6,8 @@ import warnings
 from typing import Any
 
 from wengert import func
-from wengert._core import Tensor
-from wengert.nn._module import Module
+from wengert.core.tensor import Tensor
+from wengert.nn.module import Module
 
 
 def functional_call(

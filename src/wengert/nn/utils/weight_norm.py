@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any, TypeVar
 
-from wengert.nn._module import Module
+from wengert.nn.module import Module
 from wengert.nn.parameter import Parameter, is_lazy
 from wengert.nn.utils._norms import norm_except, weight_normed
 

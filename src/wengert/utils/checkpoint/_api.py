@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
-from wengert._core import mode
-from wengert._random import default_generator
-from wengert._signals import contextmanager, heedless
+from wengert.core.generators import default_generator
+from wengert.core.signals import contextmanager, heedless
+from wengert.core.tensor import mode
 from wengert.nn.modules.container import Sequential
 from wengert.utils.checkpoint._recompute import Arguments, Frame, first_run, group
 from wengert.utils.checkpoint._reentrant import CheckpointFunction

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from wengert import ops as _operations
-from wengert.autograd._engine import compatibility as _compatibility
+from wengert.autograd.engine import compatibility as _compatibility
 from wengert.nn import functional as _functional
-from wengert.ops._declare import Op as _Op
+from wengert.ops.declare import Op as _Op
 
 
 class OpOverload:

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert._core import Node, Site
-from wengert._device import cpu
-from wengert._dtypes import of_numpy
-from wengert._messages import message
-from wengert._size import Size
-from wengert._storage import place
-from wengert.autograd._errors import name_of_kind
+from wengert.autograd.errors import name_of_kind
+from wengert.core.device import cpu
+from wengert.core.dtypes import of_numpy
+from wengert.core.messages import message
+from wengert.core.size import Size
+from wengert.core.storage import place
+from wengert.core.tensor import Node, Site
 
 _MOST_LINES = 40
 

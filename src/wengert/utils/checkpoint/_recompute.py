@@ -19,8 +19,24 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _storage
-from wengert._core import (
+from wengert.autograd import errors
+from wengert.autograd.grad_mode import inference_mode
+from wengert.autograd.saved.packing import (
+    Absent,
+    Hooks,
+    Packed,
+    enter,
+    leave,
+    observers,
+    packed,
+    shown,
+    unpacking_class,
+)
+from wengert.core import storage
+from wengert.core.messages import more
+from wengert.core.signals import contextmanager, surely
+from wengert.core.storage import Write
+from wengert.core.tensor import (
     Call,
     Leaf,
     Node,
@@ -34,25 +50,9 @@ from wengert._core import (
     thread_states,
     wrap,
 )
-from wengert._messages import more
-from wengert._signals import contextmanager, surely
-from wengert._storage import Write
-from wengert.autograd import _errors
-from wengert.autograd._mode import inference_mode
-from wengert.autograd._saved.packing import (
-    Absent,
-    Hooks,
-    Packed,
-    enter,
-    leave,
-    observers,
-    packed,
-    shown,
-    unpacking_class,
-)
-from wengert.ops._declare import Op
-from wengert.ops._publish import recorded
-from wengert.ops._variadic import record
+from wengert.ops.declare import Op
+from wengert.ops.publish import recorded
+from wengert.ops.variadic import record
 from wengert.utils.checkpoint._mismatch import CheckpointError, Report, Step, agree
 from wengert.utils.checkpoint._states import random_state
 
@@ -174,7 +174,7 @@ class Arguments:
         values, node = list(self.values), self.node
         kept = zip(self.at, node.arrays(), node.inner, self.refs, strict=True)
         for k, (i, array, edge, ref) in enumerate(kept):
-            if _storage.clock.newest > node.seq and array is node.s_tensors[k]:
+            if storage.clock.newest > node.seq and array is node.s_tensors[k]:
                 self._check(i, array)
             same = ref()
             if same is None or same._array is not array or same._edge is not edge:
@@ -183,15 +183,15 @@ class Arguments:
         return values[: self.count], dict(zip(self.names, values[self.count :], strict=True))
 
     def _check(self, i: int, array: np.ndarray) -> None:
-        write = _storage.write_after(array, self.node.seq)
+        write = storage.write_after(array, self.node.seq)
         if write is not None:
             name = i if i < self.count else self.names[i - self.count]
             raise _overwritten(self.node, f"argument {name}", array, write)
 
 
-def _overwritten(node: Node, slot: str, array: np.ndarray, write: Write) -> _errors.GraphError:
+def _overwritten(node: Node, slot: str, array: np.ndarray, write: Write) -> errors.GraphError:
     again = Call("running a checkpointed function again", *caller(getframe(1)))
-    return _errors.overwritten(again, node, slot, array, write)
+    return errors.overwritten(again, node, slot, array, write)
 
 
 class _Group(threading.local):
@@ -261,7 +261,7 @@ class Frame:
                 "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already"
                 " unpacked once. Performing two backward calls that overlap (i.e. require the same"
                 " saved activation in order to compute gradients) is not allowed while under the"
-                f" torch.utils.checkpoint.GraphExecGroup context: {_errors.called(self.call)}"
+                f" torch.utils.checkpoint.GraphExecGroup context: {errors.called(self.call)}"
             )
         self.group = group.current
 
@@ -299,7 +299,7 @@ class Frame:
         """Raise CheckpointError unless the second run brought what the first one saved."""
         if not agree(first, second, self.check):
             name = getattr(self.function, "__qualname__", type(self.function).__name__)
-            raise Report(name, _errors.called(self.call), first, second, self.debug).error()
+            raise Report(name, errors.called(self.call), first, second, self.debug).error()
 
 
 def _steps_until(steps: list[Step], count: int) -> int:
@@ -378,10 +378,10 @@ class SecondRun:
         if array is None:
             return CheckpointError(
                 "torch.utils.checkpoint: a backward inside of the checkpointed function released"
-                f" what {_errors.made(node)} saved, and the first time it did not\n"
+                f" what {errors.made(node)} saved, and the first time it did not\n"
                 + more("checkpoint-backward-inside")
             )
-        write = _storage.write_after(array, node.seq) if _storage.clock.newest > node.seq else None
+        write = storage.write_after(array, node.seq) if storage.clock.newest > node.seq else None
         if write is not None:
             return _overwritten(node, place[0], array, write)
         return array

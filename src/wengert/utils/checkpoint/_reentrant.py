@@ -6,18 +6,18 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from wengert._core import Tensor
-from wengert._messages import more
-from wengert._random import default_generator
-from wengert.autograd._backward import backward
-from wengert.autograd._engine import current
-from wengert.autograd._functions.function import (
+from wengert.autograd import backward
+from wengert.autograd.custom.function import (
     Function,
     FunctionCtx,
     FunctionNode,
     once_differentiable,
 )
-from wengert.autograd._mode import inference_mode, no_grad
+from wengert.autograd.engine import current
+from wengert.autograd.grad_mode import inference_mode, no_grad
+from wengert.core.generators import default_generator
+from wengert.core.messages import more
+from wengert.core.tensor import Tensor
 from wengert.utils.checkpoint._states import random_state
 
 

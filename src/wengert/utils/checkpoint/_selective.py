@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert import _storage
-from wengert._core import Node, mode, tick, wrap
-from wengert._messages import more
-from wengert._signals import heedless, surely
-from wengert.autograd._saved.packing import enter, leave, stack
-from wengert.ops._declare import Op
+from wengert.autograd.saved.packing import enter, leave, stack
+from wengert.core import storage
+from wengert.core.messages import more
+from wengert.core.signals import heedless, surely
+from wengert.core.tensor import Node, mode, tick, wrap
+from wengert.ops.declare import Op
 from wengert.utils.checkpoint._aten import OpOverload, OpOverloadPacket, presented
 from wengert.utils.checkpoint._recompute import node_of
 
@@ -186,12 +186,12 @@ class _Serving(_Selecting):
 
 
 def _check_unwritten(entry: _Entry, op: Op) -> None:
-    write = _storage.write_after(entry.array, entry.time)
+    write = storage.write_after(entry.array, entry.time)
     if write is not None:
         raise RuntimeError(
             "Tensor cached during selective activation checkpoint has been mutated: the result of"
             f" {op.called}, {entry.array.dtype.name} {list(entry.array.shape)}, by {write.by} at"
-            f" {_storage.place(write.code, write.lasti)}; use the out-of-place form there, or let"
+            f" {storage.place(write.code, write.lasti)}; use the out-of-place form there, or let"
             " the policy recompute it (allow_cache_entry_mutation=True takes it as it is)\n"
             + more("saved-tensor-overwritten")
         )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from wengert._core import Tensor
-from wengert._random import default_generator
-from wengert._signals import contextmanager, surely
+from wengert.core.generators import default_generator
+from wengert.core.signals import contextmanager, surely
+from wengert.core.tensor import Tensor
 from wengert.cuda import set_rng_state
 
 

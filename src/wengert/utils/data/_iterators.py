@@ -7,7 +7,7 @@ from collections import deque
 from time import monotonic
 from typing import Any
 
-from wengert._random import default_generator
+from wengert.core.generators import default_generator
 from wengert.utils.data._fetch import Reading
 from wengert.utils.data._loop import Again, Ended, Failure, Job, Task
 from wengert.utils.data._workers import Crew, Worker

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert import _random, _settings
+from wengert import _settings
+from wengert.core import generators
 from wengert.utils.data._fetch import Fetch, Reading
 from wengert.utils.data._transport import Slot
 from wengert.utils.data.worker import WorkerInfo, here
@@ -94,7 +95,7 @@ def run(job: Job, link: Any) -> None:
 def _seed(base: int, worker: int) -> int:
     seed = base + worker
     random.seed(seed)
-    _random.default_generator.manual_seed(seed)
+    generators.default_generator.manual_seed(seed)
     # NumPy takes 32 bits at a time; the sequence spreads seeds that differ by one.
     entropy = [worker, base & 0xFFFFFFFF, base >> 32, 0]
     np.random.seed(np.random.SeedSequence(entropy).generate_state(4))

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _dtypes
-from wengert._core import Tensor, wrap
+from wengert.core import dtypes
+from wengert.core.tensor import Tensor, wrap
 from wengert.ops import joining
 
 _Kinds = type | tuple[type, ...]
@@ -141,7 +141,7 @@ def _ints(batch: Any, *, collate_fn_map: _Map | None = None) -> Tensor:
     if isinstance(batch[0], bool):
         return wrap(np.array(batch, np.bool_))
     mixed = any(isinstance(value, float) for value in batch)
-    return wrap(np.array(batch, _dtypes.defaults.dtype.np if mixed else np.int64))
+    return wrap(np.array(batch, dtypes.defaults.dtype.np if mixed else np.int64))
 
 
 def _strings(batch: Any, *, collate_fn_map: _Map | None = None) -> Any:

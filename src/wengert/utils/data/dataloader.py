@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from multiprocessing.context import BaseContext
 from typing import Any, Generic, TypeVar
 
-from wengert._random import Generator
+from wengert.core.generators import Generator
 from wengert.utils.data._iterators import LocalEpoch, WorkerEpoch
 from wengert.utils.data.collate import default_collate, default_convert
 from wengert.utils.data.dataset import IterableDataset

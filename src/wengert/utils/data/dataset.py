@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import Any, Generic, TypeVar
 
-from wengert._core import Tensor
-from wengert._random import Generator, default_generator
+from wengert.core.generators import Generator, default_generator
+from wengert.core.tensor import Tensor
 
 T_co = TypeVar("T_co", covariant=True)
 

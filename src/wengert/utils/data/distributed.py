@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
-from wengert._random import Generator
+from wengert.core.generators import Generator
 from wengert.utils.data.sampler import Sampler
 
 T_co = TypeVar("T_co", covariant=True)

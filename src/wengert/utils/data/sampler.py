@@ -8,8 +8,8 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from wengert._core import Tensor, wrap
-from wengert._random import Generator, default_generator
+from wengert.core.generators import Generator, default_generator
+from wengert.core.tensor import Tensor, wrap
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -154,7 +154,7 @@ class WeightedRandomSampler(Sampler[int]):
         self.generator = generator
 
     def __iter__(self) -> Iterator[int]:
-        from wengert.tensor._random import multinomial
+        from wengert.tensor.random import multinomial
 
         drawn = multinomial(
             self.weights, self.num_samples, self.replacement, generator=self.generator

@@ -1,0 +1,205 @@
+"""What the static methods of a user's Function share: its context."""
+
+from __future__ import annotations
+
+import warnings
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from wengert.autograd.transforms.tree import Spec, unflatten
+from wengert.core.tensor import Tensor, mode, wrap
+
+if TYPE_CHECKING:
+    from wengert.autograd.custom.node import FunctionNode
+
+
+class OfOutput:
+    """Stands on a context for a tensor that the node keeps: an output, which would be a cycle."""
+
+    __slots__ = ("index",)
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+
+
+class Inner:
+    """Stands on a context for a tensor that `forward` computed on its way."""
+
+    __slots__ = ("tensor",)
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = tensor
+
+
+class FunctionCtx:
+    """What `forward` leaves for `backward` and `jvp`; any attribute may be set on it.
+
+    A tensor among the attributes has its place in the graph, as a saved one has: inputs and
+    outputs are connected, and what `forward` computed on its way is a constant to the first
+    derivative and refused by the second. Saving tensors is better still: their memory is
+    checked for later writes, and hooks see them.
+
+    >>> import wengert
+    >>> class Scale(wengert.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x, factor):
+    ...         ctx.factor = factor
+    ...         return x * factor
+    ...
+    ...     @staticmethod
+    ...     def backward(ctx, g):
+    ...         return g * ctx.factor, None
+    >>> x = wengert.tensor(2.0, requires_grad=True)
+    >>> Scale.apply(x, 5.0)
+    tensor(10., grad_fn=<ScaleBackward>)
+    """
+
+    # Of our own, so that the instance's dictionary holds what the user put there and no more.
+    __slots__ = (
+        "__dict__", "__weakref__", "_constant", "_dirty", "_function", "_kept", "_node",
+        "_recording", "_shown", "_to_forward", "_to_save", "materialize_grads", "needs_input_grad",
+    )  # fmt: skip
+
+    _function: Any
+    _node: weakref.ref[FunctionNode] | None
+    _kept: dict[str, tuple[list[Any], Spec]] | None  # attributes that stand for tensors
+    _recording: bool  # whether the backward that runs, or ran last, is to be differentiated
+    _shown: tuple[Tensor | None, ...] | None  # what `saved_tensors` is where there is no node
+    _to_save: tuple[Tensor | None, ...]
+    _to_forward: tuple[Tensor | None, ...]
+    _dirty: tuple[Tensor, ...]
+    _constant: tuple[Tensor, ...]
+    materialize_grads: bool
+    needs_input_grad: tuple[bool, ...]
+
+    def __init__(self, needs_input_grad: tuple[bool, ...] = (), function: Any = None) -> None:
+        self.needs_input_grad = needs_input_grad
+        self.materialize_grads = self._recording = True
+        self._function = function
+        self._node = self._kept = self._shown = None
+        self._to_save = self._to_forward = self._dirty = self._constant = ()
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Keep tensors for `backward`, which finds them in `saved_tensors`.
+
+        TypeError for what is neither a tensor nor None: that goes on the context itself.
+        """
+        for k, t in enumerate(tensors):
+            if t is not None and not isinstance(t, Tensor):
+                raise TypeError(
+                    f"save_for_backward can only save variables, but argument {k} is of type"
+                    f" {type(t).__name__}; set it as an attribute of ctx"
+                )
+        self._to_save = tensors
+
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
+        """Keep tensors for `jvp`, which finds them in `saved_tensors`."""
+        for k, t in enumerate(tensors):
+            if t is not None and not isinstance(t, Tensor):
+                raise AssertionError(
+                    "save_for_forward expects all arguments to be tensors; you should save"
+                    f" non-tensors as attributes on ctx. Argument {k} is of type {type(t).__name__}"
+                )
+        self._to_forward = tensors
+
+    def mark_dirty(self, *args: Tensor) -> None:
+        """Say which inputs `forward` wrote to in place; it must return them."""
+        _check_tensors(args, "mark_dirty can only accept variables, but")
+        self._dirty = args
+
+    def mark_non_differentiable(self, *args: Tensor) -> None:
+        """Say which outputs have no gradient."""
+        _check_tensors(args, "mark_non_differentiable only accepts variable arguments, but")
+        self._constant = args
+
+    def mark_shared_storage(self, *pairs: Any) -> None:
+        """Nothing: which tensors share memory is known. Deprecated in PyTorch."""
+        warnings.warn(
+            "`mark_shared_storage` is deprecated. Tensors with shared storages are automatically"
+            " tracked.",
+            FutureWarning,
+            stacklevel=2,
+        )
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether zeros, or None, stand for gradients and tangents that there are none of."""
+        if not isinstance(value, bool):
+            raise TypeError(
+                "set_materialize_grads(): argument 'value' must be bool, not"
+                f" {type(value).__name__}"
+            )
+        self.materialize_grads = value
+
+    @property
+    def saved_tensors(self) -> tuple[Tensor | None, ...]:
+        """The saved tensors, with their place in the graph; none while `forward` runs.
+
+        GraphReleasedError when a backward call has let them go.
+        """
+        if self._shown is not None:
+            return self._shown
+        if self._node is None:
+            return ()
+        return (self._node() or self._recorded()).saved_tensors
+
+    @property
+    def saved_variables(self) -> tuple[Tensor | None, ...]:
+        """The old name of `saved_tensors`."""
+        warnings.warn(
+            "'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2
+        )
+        return self.saved_tensors
+
+    def _recorded(self) -> FunctionNode:
+        """The node that was recorded of the call."""
+        node = None if self._node is None else self._node()
+        if node is None:
+            raise RuntimeError(
+                f"{self.name()}: the call of this context was not recorded, or its graph is gone"
+            )
+        return node
+
+    def __getattr__(self, name: str) -> Any:
+        kept = None if name.startswith("_") else self._kept
+        if kept is None or name not in kept:
+            what = type(self).__name__ if self._function is None else self.name()
+            raise AttributeError(f"{what!r} object has no attribute {name!r}")
+        leaves, spec = kept[name]
+        return unflatten([self._presented(x) for x in leaves], spec)
+
+    def _presented(self, value: Any) -> Any:
+        if type(value) is OfOutput:
+            return self._recorded().present(value.index)
+        if type(value) is not Inner:
+            return value
+        if mode.site is None or not self._recording:
+            return value.tensor
+        return wrap(value.tensor._array, self._recorded().refused())
+
+    def name(self) -> str:
+        """The name of the node, such as ``ScaleBackward``."""
+        return f"{getattr(self._function, '__name__', '')}Backward"
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """The node's dictionary for whatever programs want to remember of it."""
+        return self._recorded().metadata
+
+    @property
+    def next_functions(self) -> Any:
+        """The nodes of the inputs, each with the index of the output that was used."""
+        return () if self._node is None else self._recorded().next_functions
+
+    def register_hook(self, fn: Any) -> Any:
+        """As that of the node."""
+        return self._recorded().register_hook(fn)
+
+    def register_prehook(self, fn: Any) -> Any:
+        """As that of the node."""
+        return self._recorded().register_prehook(fn)
+
+
+def _check_tensors(args: tuple[Any, ...], text: str) -> None:
+    for k, t in enumerate(args):
+        if not isinstance(t, Tensor):
+            raise RuntimeError(f"{text} argument {k} is of type {type(t).__name__}")

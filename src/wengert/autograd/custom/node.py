@@ -1,0 +1,460 @@
+"""The node of a user's Function: what it keeps, and how the user's backward runs.
+
+The derivative of a derivative is recorded while the user's `backward` runs on Tensors. That
+is right for saved inputs and outputs, whose place in the graph is known. What `forward`
+computed on its way has none: such a value can be used, and is refused, with the line of the
+call, by whoever differentiates through it (PyTorch takes it for a constant).
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from wengert.autograd import errors
+from wengert.autograd.custom.ctx import FunctionCtx, Inner, OfOutput
+from wengert.autograd.engine import lifted
+from wengert.autograd.history import rewritten
+from wengert.autograd.refusals import refusing
+from wengert.autograd.saved.packing import Hooks, Packed, check_unwritten, packed, shown
+from wengert.autograd.saved.values import SavedTensor, check_kept
+from wengert.autograd.transforms.tree import flatten
+from wengert.core.dtypes import inexact, of_numpy
+from wengert.core.messages import message, more
+from wengert.core.storage import clock
+from wengert.core.tensor import Node, State, Tensor, mode, tensors, wrap
+from wengert.kernels.layout import writable
+from wengert.ops.operands import cast, sum_to
+from wengert.ops.variadic import Output, Partial, output_of
+
+# Shape and dtype of an argument that wants a gradient; None for another tensor, False for the rest.
+Given = tuple[tuple[int, ...], "np.dtype[Any]"] | bool | None
+
+# Where a saved tensor stands: its edge, the number of the output that it is, or this.
+INNER = -1
+
+
+class UserState(State):
+    """The state that a node of a Function is made with: its derivative is user code.
+
+    What it starts with is the class's, because one is made at every call.
+    """
+
+    hooks = node_prehooks = node_hooks = post_hooks = metadata = None
+    retain = released = refusal = None
+    shared = False
+    user = True
+
+
+class FunctionNode(Node):
+    """One call of a Function. It shows what the context has, which in PyTorch it is.
+
+    >>> import wengert
+    >>> class Scale(wengert.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x, factor):
+    ...         ctx.factor = factor
+    ...         return x * factor
+    >>> y = Scale.apply(wengert.ones(1, requires_grad=True), 5.0)
+    >>> y.grad_fn.factor, y.grad_fn.needs_input_grad
+    (5.0, (True, False))
+    """
+
+    __slots__ = ("count", "ctx", "given", "inside", "parts", "places", "s_saved", "shapes")
+    saved = (("s_saved", None),)
+
+    of_function = True  # so are those of single outputs
+    _forward_cls: ClassVar[Any]  # the Function
+    part: ClassVar[type[Output]]
+
+    ctx: FunctionCtx | None
+    count: int  # of the values that the user saved; those after them are attributes of `ctx`
+    # Arrays; Tensors in a derivative inside another transform, which have their own histories.
+    s_saved: list[Any] | None
+    places: list[Any]  # of the saved values
+    parts: dict[int, weakref.ref[Node]] | None  # nodes of outputs that were saved, of several
+    shapes: list[Any]  # of the outputs: (shape, dtype), or None for what is no tensor
+    given: list[Given]  # what the arguments were
+    inside: bool  # whether it belongs to a derivative inside another transform
+
+    def output_to(self, outputs: list[Any], ctx: FunctionCtx) -> None:
+        """Become the creator of the outputs, as far as they are differentiable."""
+        several = len(outputs) != 1
+        if not several and not ctx._dirty and not ctx._constant and type(outputs[0]) in tensors:
+            out = outputs[0]
+            array = out._array
+            shape, dtype = array.shape, array.dtype
+            self.shape, self.shapes = shape, [(shape, dtype)]
+            if dtype in inexact:
+                out._edge = self
+            return
+        self.shapes = [
+            (o._array.shape, o._array.dtype) if isinstance(o, Tensor) else None for o in outputs
+        ]
+        self.shape = () if several or self.shapes[0] is None else self.shapes[0][0]
+        constant, dirty = ctx._constant, ctx._dirty
+        for k, out in enumerate(outputs):
+            if type(out) not in tensors:
+                continue
+            array = out._array
+            edge: Node | None = None
+            if array.dtype in inexact and not (constant and among(out, constant)):
+                edge = output_of(self.part, self, k, array.shape) if several else self
+            if dirty and among(out, dirty):
+                rewritten(out, edge)
+            elif edge is not None:
+                out._edge = edge
+
+    def keep(self, args: tuple[Any, ...], ctx: FunctionCtx) -> None:
+        """Keep what the user saved and what is on the context, in a way that closes no cycle."""
+        self.s_saved = saved = []
+        self.places = places = []
+        self.parts = None
+        for t in ctx._to_save:
+            saved.append(t._array if t is not None and type(t) in tensors else t)
+            places.append(None if t is None else self._place(t, args))
+        self.count = len(saved)
+        if ctx.__dict__:
+            self._keep_attributes(ctx, args)
+        ctx._node = weakref.ref(self)
+        ctx._to_save = ctx._dirty = ctx._constant = ()
+
+    def _place(self, t: Tensor, args: tuple[Any, ...]) -> Any:
+        """Where a tensor stands in the graph; None for a constant."""
+        edge = t._edge
+        if edge is self:
+            return 0
+        if edge is not None:
+            if type(edge) is not self.part or edge.edges[0] is not self:
+                return edge
+            self.parts = self.parts or {}
+            self.parts[edge.index] = weakref.ref(edge)
+            return edge.index
+        return None if t._array.dtype not in inexact or among(t, args) else INNER
+
+    def _keep_attributes(self, ctx: FunctionCtx, args: tuple[Any, ...]) -> None:
+        """Take outputs, which know this node, and intermediate values off the context."""
+        for name, value in list(ctx.__dict__.items()):
+            if not isinstance(value, Tensor) and type(value) not in (list, tuple, dict):
+                continue
+            leaves, spec = flatten(value)
+            kept = [self._stand_in(x, args) if type(x) in tensors else x for x in leaves]
+            if any(new is not x for new, x in zip(kept, leaves, strict=True)):
+                if ctx._kept is None:
+                    ctx._kept = {}
+                ctx._kept[name] = kept, spec
+                del ctx.__dict__[name]
+
+    def _stand_in(self, t: Tensor, args: tuple[Any, ...]) -> Any:
+        place = self._place(t, args)
+        if place == INNER:
+            # A view of an output holds the output.
+            return Inner(wrap(t._array) if hasattr(t, "_root") else t)
+        if type(place) is not int:
+            return t
+        assert self.s_saved is not None
+        self.s_saved.append(t._array)
+        self.places.append(place)
+        return OfOutput(len(self.s_saved) - 1)
+
+    @staticmethod
+    def packing(node: FunctionNode, hooks: Hooks) -> None:
+        """Pack what the user saved; as elsewhere, an output is shown without its node."""
+        assert node.s_saved is not None
+        for k, a in enumerate(node.s_saved[: node.count]):
+            if type(a) is np.ndarray:
+                place = node.places[k]
+                edge = place if isinstance(place, Node) else None
+                node.s_saved[k] = packed(node, a, shown(a, edge), hooks)
+
+    @property
+    def saved_tensors(self) -> tuple[Tensor | None, ...]:
+        """What the user saved; GraphReleasedError when it has been let go."""
+        if self.s_saved is None or (self.state is not None and self.state.released is not None):
+            self._check_kept()
+        found: list[Any] = []
+        saved: Any = self.s_saved
+        unwritten = clock.newest <= self.seq
+        for k, place in enumerate(self.places):
+            if unwritten and type(saved[k]) is np.ndarray and type(place) is not int:
+                found.append(shown(saved[k], place))
+            else:
+                found.append(self.present(k))
+        return tuple(found if len(found) == self.count else found[: self.count])
+
+    @property
+    def _raw_saved_tensors(self) -> tuple[Any, ...]:
+        self._check_kept()
+        return tuple([SavedTensor(self, "s_saved", k) for k in range(self.count)])
+
+    def _check_kept(self) -> None:
+        check_kept(self, "s_saved")
+
+    def present(self, index: int) -> Any:
+        """A saved value as a Tensor with its place in the graph."""
+        if self.s_saved is None:
+            self._check_kept()
+        assert self.s_saved is not None
+        value, place = self.s_saved[index], self.places[index]
+        if type(value) is Packed:
+            array = value.restored(self, "s_saved")
+        elif type(value) is np.ndarray:
+            array = value
+            if clock.newest > self.seq:
+                check_unwritten(self, "s_saved", array, "reading a saved tensor")
+        else:
+            return value
+        if type(place) is not int:
+            return shown(array, place)
+        if place == INNER:
+            return wrap(array, self.refused() if self._differentiated() else None)
+        if len(self.shapes) == 1:
+            return wrap(array, self)
+        own = None if self.parts is None else self.parts.get(place)
+        node = None if own is None else own()  # what the output's gradient is asked for by
+        return wrap(array, node or output_of(self.part, self, place, array.shape))
+
+    def _differentiated(self) -> bool:
+        """Whether a derivative of what is computed now would reach this node.
+
+        A backward that turns grad mode on where nothing records it has a graph of its own.
+        """
+        return mode.site is not None and (self.ctx is None or self.ctx._recording)
+
+    def connected(self, t: Any, args: tuple[Any, ...]) -> Any:
+        """A tensor that `forward` left, with its place in the graph."""
+        inner = t is not None and self._place(t, args) == INNER
+        return wrap(t._array, self.refused()) if inner else t
+
+    def refused(self) -> Node:
+        """A node that stands for how an intermediate value came about, which nobody knows."""
+        return refusing(self, self.edges, functools.partial(_intermediate, self))
+
+    def pullback(self, g: Any) -> tuple[Any, ...]:
+        """The user's backward, nothing recorded."""
+        return self._run(g, False)
+
+    def pullback_to(self, g: Any, wanted: Any, lift: Any) -> tuple[Any, ...]:
+        """The user's backward, recorded if `lift` makes Tensors."""
+        grads = self._run(g, lift is lifted)
+        for e in self.edges:
+            if e not in wanted:
+                break
+        else:
+            return grads
+        return tuple([x if e in wanted else None for x, e in zip(grads, self.edges, strict=True)])
+
+    def _run(self, g: Any, recorded: bool) -> tuple[Any, ...]:
+        ctx, function = self.ctx, self._forward_cls
+        if len(self.shapes) == 1 and g is not None:
+            traced = isinstance(g, Tensor)
+            cotangents = [g if traced else wrap(writable(g))]
+        else:
+            parts = g.parts if type(g) is Partial else {0: g}
+            traced = any([isinstance(v, Tensor) for v in parts.values()])
+            cotangents = [self._cotangent(k, parts.get(k)) for k in range(len(self.shapes))]
+        site = mode.site
+        if not self.inside:  # else the levels further out record, or do not
+            kept = recorded or (traced and any(map(_has_history, cotangents)))
+            mode.site = mode.where if kept else None
+            if ctx is not None:
+                ctx._recording = kept
+        try:
+            answer = rule_of(function)(ctx, *cotangents)
+        finally:
+            mode.site = site
+        traced = traced or recorded
+        if type(answer) is Tensor and len(self.given) == 1:  # the usual case, without a loop
+            shape, dtype = self.given[0]  # type: ignore[misc]
+            array = answer._array
+            if array.dtype is dtype and array.shape == shape:
+                return (answer if traced else array,)
+        values = checked(self, self.given, answer)
+        return tuple(values if traced else [v._array if type(v) in tensors else v for v in values])
+
+    def _cotangent(self, k: int, g: Any) -> Any:
+        if g is None:
+            described = self.shapes[k]
+            if described is None or self.ctx is None or not self.ctx.materialize_grads:
+                return None
+            return wrap(np.zeros(*described))
+        return g if isinstance(g, Tensor) else wrap(writable(g))
+
+    def apply(self, *grad_outputs: Any) -> Any:
+        """What the user's backward returns for gradients of the outputs."""
+        self._check_kept()
+        return rule_of(self._forward_cls)(self.ctx, *grad_outputs)
+
+    def clear(self) -> None:
+        """Let go of the saved values and of what the user put on the context."""
+        self.s_saved = self.ctx = None
+
+    def release(self) -> None:
+        """Let go of what `clear` does, and of what is below."""
+        self.s_saved = self.ctx = None
+        self.edges = ()
+
+    @property
+    def needs_input_grad(self) -> tuple[bool, ...]:
+        """Which arguments want a gradient."""
+        return tuple(map(bool, self.given))
+
+    @property
+    def kinds(self) -> list[tuple[str, int]]:
+        """What each saved value is: an "input" by its edge's number, an "output", or "inner"."""
+        edges = list(self.edges)
+        return [
+            ("inner", 0) if place == INNER
+            else ("output", place) if type(place) is int
+            else ("input", edges.index(place) if place in edges else -1)
+            for place in self.places
+        ]  # fmt: skip
+
+    @property
+    def arguments(self) -> list[tuple[int, Any, Any]]:
+        """Of each edge: the argument's position, its shape and dtype."""
+        return [(k, *known) for k, known in enumerate(self.given) if isinstance(known, tuple)]
+
+    def __repr__(self) -> str:
+        return f"<torch.autograd.function.{type(self).__name__} object at {id(self):#x}>"
+
+    def __getattr__(self, name: str) -> Any:
+        """As PyTorch's node, which is the context, has what the user put on that."""
+        ctx = None if name.startswith("_") or name == "ctx" else self.ctx
+        if ctx is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(ctx, name)
+
+
+FunctionNode.op = None  # not one of the context's
+
+
+def among(value: Any, others: Any) -> bool:
+    """Whether a value is one of the others, by identity."""
+    for x in others:  # noqa: SIM110 (a generator costs more than all it looks at)
+        if x is value:
+            return True
+    return False
+
+
+def _has_history(value: Any) -> bool:
+    """Whether a tensor, or one that it stands for at any level, has a place in a graph."""
+    if not isinstance(value, Tensor):
+        return False
+    if value._edge is not None:
+        return True
+    inner = value.__dict__
+    return any(_has_history(inner.get(name)) for name in ("value", "tangent"))
+
+
+def no_rule(ctx: Any, *grad_outputs: Any) -> Any:
+    """The gradients of the arguments from those of the outputs."""
+    raise NotImplementedError(
+        "You must implement either the backward or vjp method for your custom autograd.Function to"
+        f" use it with backward mode AD.\n{more('function-without-backward')}"
+    )
+
+
+def rule_of(function: Any) -> Callable[..., Any]:
+    """The user's backward, under one of its names."""
+    rule: Callable[..., Any] = function.backward
+    if function.vjp is no_rule:
+        return rule
+    if rule is not no_rule:
+        raise RuntimeError(
+            "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You"
+            f" should only implement one of them: {function.__name__} has both."
+        )
+    rule = function.vjp
+    return rule
+
+
+def checked(node: Node | FunctionCtx, given: list[Given], answer: Any) -> list[Any]:
+    """What a backward returned, for the arguments that want a gradient, in their shape and dtype.
+
+    RuntimeError where that cannot be.
+    """
+    values = answer if isinstance(answer, tuple) else (answer,)
+    if len(values) != len(given):
+        values = _as_many(node, values, len(given))
+    found = []
+    for k, known in enumerate(given):
+        v = values[k]
+        if type(v) in tensors and known:
+            array = v._array
+            fits = array.dtype is known[1] and array.shape == known[0]  # type: ignore[index]
+            found.append(v if fits else _fitted(node.name(), k, v, *known))  # type: ignore[misc]
+        elif v is None:
+            if known:
+                found.append(None)
+        elif known is False:
+            raise RuntimeError(
+                f"function {node.name()} returned a gradient different than None at position"
+                f" {k + 1}, but the corresponding forward input was not a Variable\n"
+                + more("function-gradients")
+            )
+        elif not isinstance(v, Tensor):
+            raise RuntimeError(
+                f"expected Variable or None (got {type(v).__name__}) from {node.name()} at"
+                f" position {k}\n{more('function-gradients')}"
+            )
+        elif known:
+            found.append(_fitted(node.name(), k, v, *known))  # type: ignore[misc]
+    return found
+
+
+def _as_many(node: Node | FunctionCtx, values: tuple[Any, ...], expected: int) -> tuple[Any, ...]:
+    if len(values) < expected or any(v is not None for v in values[expected:]):
+        raise RuntimeError(message(
+            "function-gradients",
+            f"function {node.name()} returned an incorrect number of gradients (expected"
+            f" {expected}, got {len(values)})",
+            [("applied by", errors.made(node))] if isinstance(node, Node) else [],
+            ["return one for each argument of forward(), None for those that are no tensors"],
+        ))  # fmt: skip
+    return values
+
+
+def _fitted(name: str, k: int, g: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """A returned gradient in the shape and dtype of its argument."""
+    given = g._array
+    if given.shape != shape:
+        try:
+            fits = np.broadcast_shapes(shape, given.shape) == given.shape
+        except ValueError:
+            fits = False
+        if not fits:
+            raise RuntimeError(
+                f"Function {name} returned an invalid gradient at index {k} - got"
+                f" {list(given.shape)} but expected shape compatible with {list(shape)}\n"
+                + more("function-gradients")
+            )
+        g = sum_to(g, shape)
+    if given.dtype == dtype:
+        return g
+    if given.dtype.kind == "c" != dtype.kind:
+        raise RuntimeError(
+            f"Function {name} returned an invalid gradient at index {k} - got"
+            f" {of_numpy[given.dtype]} for an input of {of_numpy[dtype]}: take the real part\n"
+            + more("function-gradients")
+        )
+    return cast(g, dtype)
+
+
+def _intermediate(node: FunctionNode) -> Exception:
+    return errors.GraphError(message(
+        "function-saved-intermediate",
+        f"the second derivative of {errors.made(node)} depends on a tensor that its forward()"
+        " computed and saved, and how it came about was not recorded.",
+        remedies=[
+            "save inputs and outputs only, and compute the rest again in backward()",
+            "return the tensor from forward() as one more output and save it then",
+            "it does not depend on the inputs, or not smoothly (a mask): use tensor.detach()"
+            " in backward()",
+            "mark backward() with @once_differentiable if it is not to be differentiated",
+        ],
+    ))  # fmt: skip

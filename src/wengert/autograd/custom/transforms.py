@@ -1,0 +1,463 @@
+"""Users' Functions under transforms: what each kind of level does with a call.
+
+A level calls the Function one level further out, so that its derivatives hold there as well,
+and asks `setup_context` for a context of its own, on the values of that level. What is
+computed there has its history further out; no level differentiates its own derivative.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.autograd import errors
+from wengert.autograd.custom.function import (
+    Function,
+    FunctionCtx,
+    FunctionMeta,
+    VmapInfo,
+    called,
+    has_setup,
+    node_of,
+)
+from wengert.autograd.custom.node import Given, among, checked, rule_of
+from wengert.autograd.history import rewritten
+from wengert.autograd.transforms.dual import DualLevel
+from wengert.autograd.transforms.graded import GradLevel
+from wengert.autograd.transforms.levels import Level
+from wengert.autograd.transforms.recording import zeros
+from wengert.autograd.transforms.tree import flatten, spread, tree_map, unflatten
+from wengert.core.dtypes import inexact, of_numpy
+from wengert.core.tensor import Leaf, Tensor, memory_of, mode
+from wengert.ops.casting import convert
+from wengert.ops.operands import show, traced
+from wengert.ops.reduction import sum as sum_of
+from wengert.ops.shape import clone, movedim
+from wengert.ops.variadic import output_of
+
+Args = tuple[Any, ...]
+
+
+def under(level: Level, function: Any, args: Args) -> Any:
+    """A call with tracers of a level among its arguments, none of which is further in."""
+    if level.eager and not level.depth:  # a dual level that has ended
+        return function.apply(*[level.lower(x) for x in args])
+    level.check_running()
+    if isinstance(level, GradLevel):
+        return reverse(level, function, args)
+    return (forward if isinstance(level, DualLevel) else batch)(level, function, args)
+
+
+def _check_setup(function: Any) -> None:
+    if not has_setup(function):
+        raise RuntimeError(
+            "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp,"
+            " jacrev, ...), it must override the setup_context staticmethod."
+            f" {function.__name__} has a forward() that takes ctx: let it take the inputs alone,"
+            " and keep what the derivatives need in setup_context(ctx, inputs, output)"
+        )
+
+
+def _set_up(function: Any, values: Args, result: Any, edges: Sequence[Any]) -> FunctionCtx:
+    """A context of a level's own, on the values of the level further out."""
+    ctx = FunctionCtx(tuple([e is not None for e in edges]), function)
+    function.setup_context(ctx, values, result)
+    return ctx
+
+
+def _replaced(result: Any, function: Callable[[int, Any], Any]) -> Any:
+    """The result of a Function with its outputs replaced."""
+    if not isinstance(result, tuple):
+        return function(0, result)
+    return tuple([function(k, out) for k, out in enumerate(result)])
+
+
+def _position(value: Any, values: Args) -> int | None:
+    """Which of the values this is, if it is one: an input that was written in place."""
+    return next((k for k, v in enumerate(values) if v is value), None)
+
+
+def _share_memory(a: Any, b: Any) -> bool:
+    return np.may_share_memory(memory_of(a), memory_of(b))
+
+
+# Reverse mode.
+
+
+def reverse(level: Any, function: Any, args: Args) -> Any:
+    """Compute further out, and record the user's backward at a level."""
+    _check_setup(function)
+    values = tuple([level.lower(a) for a in args])
+    result = function.apply(*values)
+    edges = [level.edge(a) if isinstance(a, Tensor) else None for a in args]
+    if mode.site is None or not any(edges):
+        return _replaced(result, lambda _, out: _same(out, values, args))
+    ctx = _set_up(function, values, result, edges)
+    given: list[Given] = [
+        False if not isinstance(v, Tensor) else None if e is None else _described(v)
+        for v, e in zip(values, edges, strict=True)
+    ]
+    node = node_of(function, ctx, tuple([e for e in edges if e is not None]), given)
+    node.inside = True
+    outputs = list(result) if isinstance(result, tuple) else [result]
+    node.shapes = [_described(out) if isinstance(out, Tensor) else None for out in outputs]
+    several = len(outputs) > 1
+    node.shape = () if several or node.shapes[0] is None else node.shapes[0][0]
+    node.s_saved, node.count = list(ctx._to_save), len(ctx._to_save)
+    node.places = [None] * node.count
+    ctx._node = weakref.ref(node)
+
+    def output(k: int, out: Any) -> Any:
+        differentiable = (
+            isinstance(out, Tensor)
+            and out._array.dtype in inexact
+            and not among(out, ctx._constant)
+        )
+        if not differentiable:
+            return _same(out, values, args)
+        edge = output_of(node.part, node, k, tuple(out.shape)) if several else node
+        at = _position(out, values)
+        if at is not None:
+            return _written(level, args[at], edge)
+        made = level.tracer(out)
+        made._edge = edge
+        for a in args:
+            if isinstance(a, Tensor) and _share_memory(out, a):
+                show(made, a)
+        return made
+
+    made = _replaced(result, output)
+    ctx._to_save = ctx._to_forward = ctx._dirty = ctx._constant = ()
+    return made
+
+
+def _described(value: Any) -> tuple[tuple[int, ...], Any]:
+    return tuple(value.shape), value._array.dtype
+
+
+def _same(out: Any, values: Args, args: Args) -> Any:
+    """An output that this level adds nothing to."""
+    at = _position(out, values) if isinstance(out, Tensor) else None
+    return out if at is None else args[at]
+
+
+def _written(level: Any, target: Any, edge: Any) -> Any:
+    """An argument that was written in place further out, with its new history."""
+    if not level.owns(target):
+        level.take(target)
+    elif type(target._edge) is Leaf:
+        raise errors.leaf_written(target._edge, "mark_dirty", verb="has been")
+    rewritten(target, edge)
+    return target
+
+
+# Forward mode.
+
+
+def forward(level: Any, function: Any, args: Args) -> Any:
+    """Compute further out, and let the user's `jvp` compute the tangents."""
+    values = tuple([level.lower(a) for a in args])
+    if has_setup(function):
+        result = function.apply(*values)
+        edges = [v._edge if isinstance(v, Tensor) else None for v in values]
+        ctx = _set_up(function, values, result, edges)
+        ctx._shown = ctx._to_forward
+    else:
+        if not level.eager or traced(values):
+            _check_setup(function)
+        result, ctx = called(function, values, forward_mode=True)
+        ctx._shown = _presented(ctx, values)
+    ctx._to_forward = ()
+    given = tuple([_tangent_in(level, ctx, a) for a in args])
+    answer = function.jvp(ctx, *given)
+    ctx._shown = None
+    outputs = result if isinstance(result, tuple) else (result,)
+    tangents = answer if isinstance(answer, tuple) else (answer,)
+    if len(tangents) != len(outputs):
+        raise RuntimeError(
+            f"{function.__name__}: Function's jvp returned an invalid number of forward gradients"
+            f" (expected {len(outputs)} but got {len(tangents)})"
+        )
+    constant = ctx._constant
+
+    def output(k: int, out: Any) -> Any:
+        tangent = _checked_tangent(function, k, tangents[k], out, constant)
+        if tangent is None:
+            return _same(out, values, args)
+        return _dual(level, out, tangent, values, args, given)
+
+    return _replaced(result, output)
+
+
+def _tangent_in(level: Any, ctx: FunctionCtx, a: Any) -> Any:
+    tangent = level.tangent(a) if isinstance(a, Tensor) else None
+    if tangent is None and isinstance(a, Tensor) and ctx.materialize_grads:
+        return zeros(a) if a._array.dtype in inexact else None
+    return tangent
+
+
+def _presented(ctx: FunctionCtx, values: Args) -> Args:
+    """What `forward` saved for `jvp`; if its call was recorded, with its place in the graph."""
+    node = None if ctx._node is None else ctx._node()
+    if node is None or mode.site is None:
+        return ctx._to_forward
+    return tuple([node.connected(t, values) for t in ctx._to_forward])
+
+
+def _checked_tangent(function: Any, k: int, tangent: Any, out: Any, constant: Args) -> Any:
+    """What `jvp` returned for an output, in its dtype."""
+    if tangent is None:
+        return None
+    if not isinstance(tangent, Tensor):
+        raise RuntimeError(
+            f"expected Variable or None (got {type(tangent).__name__}) for grad output {k}. of the"
+            f" jvp of {function.__name__}"
+        )
+    differentiable = isinstance(out, Tensor) and out._array.dtype in inexact
+    if not differentiable or among(out, constant):
+        raise RuntimeError(
+            f"Function's jvp returned a gradient at position {k}, but  the corresponding forward"
+            " output is not a differentiable Tensor.You should return None at that position"
+            f" instead. ({function.__name__})"
+        )
+    if tangent.shape != out.shape:
+        raise RuntimeError(
+            "Trying to set a forward gradient that has a different size than that of the original"
+            f" Tensor, this is not supported. Tensor is of size {list(out.shape)} while the given"
+            f" forward gradient is of size {list(tangent.shape)}. ({function.__name__}.jvp)"
+        )
+    dtype = out._array.dtype
+    return tangent if tangent._array.dtype == dtype else convert(tangent, of_numpy[dtype])
+
+
+def _dual(level: Any, out: Any, tangent: Any, values: Args, args: Args, given: Args) -> Any:
+    """An output with its tangent, whose memory goes with that of the value."""
+    at = _position(out, values)
+    if at is not None:
+        target = args[at]
+        if not level.owns(target):
+            level.take(target, tangent)
+        elif not _share_memory(tangent, given[at]):
+            raise RuntimeError(
+                "An inplace custom Function is not modifying the forward mode gradients inplace."
+                " If the forward is modifying an input inplace, then the jvp function must modify"
+                " the corresponding gradient inplace."
+            )
+        target.tangent = tangent
+        return target
+    pairs = [(a, t) for a, t in zip(args, given, strict=True) if level.owns(a)]
+    if any(_share_memory(out, a) and not _share_memory(tangent, t) for a, t in pairs):
+        raise RuntimeError(
+            "A custom Function's forward is returning a view (or an input as-is) but the jvp is"
+            " not returning a view of the given grad input."
+        )
+    if any(_share_memory(tangent, t) and not _share_memory(out, a) for a, t in pairs):
+        tangent = clone(tangent)  # an in-place write must not reach another tangent
+    return level.dual(out, tangent)
+
+
+# Batches.
+
+
+def batch(level: Any, function: Any, args: Args) -> Any:
+    """Run the user's `vmap`, or the other methods on a batch, one level further out."""
+    _check_setup(function)
+    overridden = function.vmap is not Function.vmap
+    name = function.__name__
+    if function.generate_vmap_rule:
+        if overridden:
+            raise RuntimeError(
+                f"You tried to vmap over {name}, but it has both generate_vmap_rule=True and an"
+                " overridden vmap staticmethod. Please set generate_vmap_rule=False or delete the"
+                " overridden vmap staticmethod to avoid ambiguity."
+            )
+        return _generated(level, function, args)
+    if not overridden:
+        raise RuntimeError(
+            f"You tried to vmap over {name}, but it does not have vmap support. Please override and"
+            " implement the vmap staticmethod or set generate_vmap_rule=True."
+        )
+    values = tree_map(level.lower, args)
+    in_dims = tree_map(lambda x: 0 if level.owns(x) else None, args)
+    answer = function.vmap(VmapInfo(level.size, level.randomness), in_dims, *values)
+    result, out_dims = _two(answer)
+    outputs, spec = flatten(result)
+    dims = spread(out_dims, spec)
+    if dims is None:
+        raise RuntimeError(
+            "The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims)"
+            f" tuple. Expected out_dims={out_dims} to be compatible with the structure of `output`."
+            f" out_dims has structure {flatten(out_dims)[1]} but output has structure {spec}."
+            f" ({name})"
+        )
+    leaves = tuple(flatten(args)[0]), tuple(flatten(values)[0])
+    made = [_batched(level, out, d, *leaves) for out, d in zip(outputs, dims, strict=True)]
+    return unflatten(made, spec)
+
+
+def _two(answer: Any) -> tuple[Any, Any]:
+    text = (
+        "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree"
+        " structure compatible with the output. Got "
+    )
+    if not isinstance(answer, tuple):
+        raise RuntimeError(f"{text}a {type(answer)} instead")
+    if len(answer) != 2:
+        raise RuntimeError(f"{text}{len(answer)} returns instead")
+    return answer
+
+
+def _batched(level: Any, out: Any, dim: int | None, args: Args, values: Args) -> Any:
+    if dim is None or not isinstance(out, Tensor):
+        return out
+    at = _position(out, values)
+    if at is not None and level.owns(args[at]):
+        return args[at]
+    return level.tracer(out if dim == 0 else movedim(out, dim, 0))
+
+
+def _generated(level: Any, function: Any, args: Args) -> Any:
+    call = _Call(function, level.size, level.randomness, [level.owns(a) for a in args])
+    values = tuple([level.lower(a) for a in args])
+    result = _vmapped(function).apply(call, *values)
+
+    def output(k: int, out: Any) -> Any:
+        return _batched(level, out, 0, args, values) if call.outputs[k] else out
+
+    return _replaced(result, output)
+
+
+def _vmapped(function: Any) -> Any:
+    """The Function of batches that a Function generates; made once."""
+    made = function.__dict__.get("_of_batches")
+    if made is None:
+        made = FunctionMeta(f"Vmapped{function.__name__}", (_OfBatches,), {})
+        function._of_batches = made
+    return made
+
+
+class _Call:
+    """What a Function of batches knows beside its arguments."""
+
+    def __init__(self, function: Any, size: int, randomness: str, batched: list[bool]) -> None:
+        self.function, self.size, self.randomness = function, size, randomness
+        self.batched = batched  # which arguments are
+        self.outputs: list[bool] = []  # which outputs are: `forward` finds out
+
+    def level(self) -> Any:
+        """A level for one run of a method."""
+        from wengert.autograd.transforms.batched import BatchLevel
+
+        return BatchLevel(self.size, self.randomness)
+
+
+def _enter(level: Level, values: Sequence[Any], batched: Sequence[bool]) -> list[Any]:
+    """Values as one sample sees them."""
+    return [
+        level.tracer(v) if flag and isinstance(v, Tensor) else v
+        for v, flag in zip(values, batched, strict=True)
+    ]
+
+
+class _Lowered:
+    """Tensors, as they are further out, and which of them are batches."""
+
+    def __init__(self, level: Level, values: Sequence[Any]) -> None:
+        self.values = [level.lower(v) for v in values]
+        self.batched = [level.owns(v) for v in values]
+
+    def __iter__(self) -> Any:
+        return iter(self.values)
+
+
+class _OfBatches(Function):
+    """A Function on batches, by the methods of another on one sample of them.
+
+    Each method runs in a vmap of its own; what one leaves on the context for another goes out
+    of the vmap, and into the next.
+    """
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(call: Any, *values: Any) -> Any:
+        with call.level() as level:
+            result = call.function.forward(*_enter(level, values, call.batched))
+            outputs = result if isinstance(result, tuple) else (result,)
+            call.outputs = [level.owns(out) for out in outputs]
+            return _replaced(result, lambda _, out: level.lower(out))
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Args, output: Any) -> None:
+        call, *values = inputs
+        with call.level() as level:
+            args = _enter(level, values, call.batched)
+
+            def inside(k: int, out: Any) -> Any:
+                at = _position(out, tuple(values)) if isinstance(out, Tensor) else None
+                if at is not None:
+                    return args[at]
+                return level.tracer(out) if call.outputs[k] else out
+
+            inner = FunctionCtx(ctx.needs_input_grad[1:], call.function)
+            call.function.setup_context(inner, tuple(args), _replaced(output, inside))
+            ctx.given = [_described(a) if isinstance(a, Tensor) else False for a in args]
+            ctx.saved = _Lowered(level, inner._to_save).batched
+            ctx.save_for_backward(*_Lowered(level, inner._to_save))
+            ctx.saved_forward = _Lowered(level, inner._to_forward).batched
+            ctx.save_for_forward(*_Lowered(level, inner._to_forward))
+            ctx.mark_dirty(*_Lowered(level, inner._dirty))
+            ctx.mark_non_differentiable(*_Lowered(level, inner._constant))
+            ctx.materialize_grads = inner.materialize_grads
+            leaves, ctx.spec = flatten(inner.__dict__)
+            lowered = _Lowered(level, leaves)
+            ctx.attributes, ctx.batched = lowered.values, lowered.batched
+            ctx.call = call
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        call = ctx.call
+        with call.level() as level:
+            inner = _inner(ctx, level, ctx.saved)
+            answer = rule_of(call.function)(inner, *_enter(level, grads, call.outputs))
+            found = iter(checked(inner, ctx.given, answer))
+            results = [
+                _gradient(level, next(found), batched) if known else None
+                for known, batched in zip(ctx.given, call.batched, strict=True)
+            ]
+        return None, *results
+
+    @staticmethod
+    def jvp(ctx: Any, _: None, *tangents: Any) -> Any:
+        call = ctx.call
+        with call.level() as level:
+            inner = _inner(ctx, level, ctx.saved_forward)
+            answer = call.function.jvp(inner, *_enter(level, tangents, call.batched))
+            several = isinstance(answer, tuple)
+            found = [
+                level.whole(t) if batched and isinstance(t, Tensor) else level.lower(t)
+                for t, batched in zip(answer if several else (answer,), call.outputs, strict=False)
+            ]
+        return tuple(found) if several else found[0]
+
+
+def _inner(ctx: Any, level: Level, saved: list[bool]) -> FunctionCtx:
+    """The context of one sample."""
+    inner = FunctionCtx(ctx.needs_input_grad[1:], ctx.call.function)
+    inner.materialize_grads = ctx.materialize_grads
+    inner._node = ctx._node
+    inner._shown = tuple(_enter(level, ctx.saved_tensors, saved))
+    inner.__dict__.update(unflatten(_enter(level, ctx.attributes, ctx.batched), ctx.spec))
+    return inner
+
+
+def _gradient(level: Any, g: Any, batched: bool) -> Any:
+    """The gradient of an argument: of a batch, or of what all samples share, summed over them."""
+    if g is None:
+        return None
+    if batched:
+        return level.whole(g)
+    return sum_of(g.value, 0) if level.owns(g) else g

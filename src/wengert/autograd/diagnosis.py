@@ -1,0 +1,148 @@
+"""Why outputs do not depend on an input, or on nothing at all: asked when it is an error."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from wengert.autograd import errors
+from wengert.autograd.gc_queries import alive, cuts_of
+from wengert.core.cut_log import Escape, escapes
+from wengert.core.tensor import Cut, Leaf, Node, Tensor, below, memory_of
+
+Facts = list[tuple[str, str]]
+Reason = tuple[list[tuple[str, str]], str]
+_LATEST = 3
+
+
+def of_unused(node: Node, roots: Sequence[Node]) -> Reason:
+    """The lines of code that tell why no way leads from roots to an input, and a sentence."""
+    planned = below(roots)
+    tensors, nodes = alive(gc.get_objects())
+    return (
+        _made_of(node, planned)
+        or _copied(node, planned)
+        or _cut_off(node, tensors)
+        or _used_elsewhere(node, nodes)
+        or _unknown(tensors)
+    )
+
+
+def _made_of(node: Node, planned: list[Node]) -> Reason | None:
+    """The input was computed from something that the outputs were computed from as well."""
+    known = set(planned)
+    common = [n for n in below([node]) if n in known]
+    if not common:
+        return None
+    latest = max(common, key=lambda n: (type(n) is not Leaf, n.seq))
+    return [("made of", errors.origin(latest))], (
+        "The outputs were computed from what it was made of, and not from itself."
+    )
+
+
+def _cut_off(node: Node, tensors: Sequence[Tensor]) -> Reason | None:
+    facts = lines_of(cut for cut in cuts_of(tensors) if _comes_from(cut, node))
+    return (facts, _USED) if facts else None
+
+
+_USED = "Its values were used without its graph there, perhaps for the outputs."
+
+
+def on_purpose(cut: Cut) -> bool:
+    """Whether a call cut what is gone by now off, and no operation without a derivative."""
+    gone = cut.node is not None and cut.node() is None
+    return gone and cut.what.endswith(("()", ".data"))
+
+
+def lines_of(cuts: Iterable[Cut]) -> Facts:
+    """The latest of some lines that cut off values."""
+    return [("cut off by", text) for text in dict.fromkeys(map(errors.called, cuts))][-_LATEST:]
+
+
+def _unknown(tensors: Sequence[Tensor]) -> Reason:
+    facts = lines_of(filter(on_purpose, cuts_of(tensors)))
+    where = ": perhaps it was cut off there" if facts else ""
+    return facts, f"Nothing that is alive was computed from it{where}."
+
+
+def _comes_from(cut: Cut, node: Node) -> bool:
+    """Whether what was cut off was computed from a node, as far as the graph is still there."""
+    source = None if cut.node is None else cut.node()
+    return source is not None and any(n is node for n in below([source]))
+
+
+def _copied(node: Node, planned: list[Node]) -> Reason | None:
+    """The outputs were computed from a leaf that has the same values."""
+    own = node.tensor() if type(node) is Leaf else None
+    if own is None:
+        return None
+    for leaf in planned:
+        other = leaf.tensor() if type(leaf) is Leaf else None
+        if other is not None and _alike(own, other):
+            return [("equals", errors.origin(leaf))], (
+                "The outputs were computed from another leaf, which has the same values: perhaps"
+                " a copy."
+            )
+    return None
+
+
+def _alike(a: Tensor, b: Tensor) -> bool:
+    """Whether tensors show the same memory, or the same values, which are not all one number."""
+    x, y = a._array, b._array
+    if x.shape != y.shape:
+        return False
+    if np.may_share_memory(x, y):
+        return True
+    varied = x.size > 1 and bool((x != x.flat[0]).any())
+    return varied and bool(np.array_equal(x, y.astype(x.dtype)))
+
+
+def _used_elsewhere(node: Node, nodes: Sequence[Node]) -> Reason | None:
+    uses = [n for n in nodes if any(edge is node for edge in n.edges)]
+    if not uses:
+        return None
+    return users_of(uses), "It was used, but not for these outputs."
+
+
+def users_of(uses: Sequence[Node]) -> Facts:
+    """The latest of the operations that used something."""
+    return [("used by", errors.made(use)) for use in uses[-_LATEST:]]
+
+
+def escape_of(tensor: Tensor) -> tuple[str, Facts, str] | None:
+    """A sentence, the line and a remedy, if a tensor has the values of one that left a graph."""
+    array = memory_of(tensor)
+    for escape in reversed(escapes):
+        if not _is_of(array, escape):
+            continue
+        if array.size == 1:
+            text = "its value is a number that was taken out of a graph"
+            remedy = "compute with the tensor itself, not with its number"
+        else:
+            text = "its values were taken out of a graph"
+            remedy = "compute with the tensor itself, and with its own operations"
+        return text, [("taken by", errors.called(Cut(*escape.cut)))], remedy
+    return None
+
+
+def _is_of(array: np.ndarray, escape: Escape) -> bool:
+    """Whether an array has values that left a graph; none that many have, as zeros."""
+    memory = escape.memory()
+    if memory is not None and memory.size and np.may_share_memory(memory, array):
+        return True
+    if array.size != escape.size or not escape.first:
+        return False
+    first = np.asarray(escape.first)
+    plain = first.size == 1 and first.dtype.kind in "fiub" and float(first[0]).is_integer()
+    telling = not plain if first.size == 1 else bool((first != first[0]).any())
+    return telling and bool((array.flat[: first.size] == first.astype(array.dtype)).all())
+
+
+def latest_escape() -> Facts:
+    """The latest line at which several values left a graph; what came of them is not known."""
+    for escape in reversed(escapes):
+        if escape.size > 1:
+            return [("perhaps cut by", errors.called(Cut(*escape.cut)))]
+    return []

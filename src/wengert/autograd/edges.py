@@ -1,0 +1,156 @@
+"""Places in a graph that have no tensor: where gradients are asked for, or start from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.autograd.custom.function import FunctionNode
+from wengert.autograd.grad_mode import enable_grad
+from wengert.core.dtypes import inexact, of_numpy
+from wengert.core.messages import more
+from wengert.core.tensor import Leaf, Node, Tensor, below, memory_of
+from wengert.ops.operands import cast
+from wengert.ops.variadic import Output, SeveralNode, output_of
+
+
+class GradientEdge(NamedTuple):
+    """A place in the graph: an output of a node. `backward` and `grad` take it for a tensor.
+
+    >>> import wengert
+    >>> from wengert.autograd.graph import get_gradient_edge
+    >>> x = wengert.ones(2, requires_grad=True)
+    >>> y = x.exp()
+    >>> edge, loss = get_gradient_edge(y), y.sum()
+    >>> del y
+    >>> wengert.autograd.grad(loss, edge)
+    (tensor([1., 1.]),)
+    """
+
+    node: Node
+    output_nr: int
+    ownership_token: Node | None = None
+
+
+def edge_of_node(node: Node) -> GradientEdge:
+    """The place that a tensor's node is."""
+    whole, index = node.output()
+    return GradientEdge(whole, index, None if whole is node else node)
+
+
+def references_of(roots: Iterable[Tensor | GradientEdge]) -> Counter[int]:
+    """How often the roots of a walk refer to a node themselves, by the node's id."""
+    distinct = {id(root): root for root in roots}.values()
+    held = [r if isinstance(r, GradientEdge) else (r._edge,) for r in distinct]
+    return Counter(id(node) for nodes in held for node in nodes if isinstance(node, Node))
+
+
+def node_at(edge: GradientEdge, roots: list[Node]) -> Node:
+    """The node of an edge, as the walk knows it: an output of several has a node of its own.
+
+    It is looked for below the roots; where it is not, it gets a new one.
+    """
+    node, index, token = edge
+    if not isinstance(node, Node):
+        raise TypeError(f"GradientEdge: expected a node, but got {type(node).__name__}")
+    if isinstance(token, Output) and token.output() == (node, index):
+        return token
+    part, shapes = kind_of_outputs(node)
+    if not 0 <= index < len(shapes):
+        raise IndexError(
+            f"GradientEdge: output_nr {index} is out of range for {node.name()}, which has"
+            f" {len(shapes)} output(s)"
+        )
+    if part is None:
+        return node
+    return _find(node, index, roots) or output_of(part, node, index, shapes[index])
+
+
+def kind_of_outputs(node: Node) -> tuple[type[Output] | None, list[tuple[int, ...]]]:
+    """The class of the nodes of the outputs, if they have some of their own, and their shapes."""
+    if isinstance(node, SeveralNode):
+        return node.part, node.shapes
+    if isinstance(node, FunctionNode) and len(node.shapes) > 1:
+        return node.part, [() if one is None else one[0] for one in node.shapes]
+    return None, [node.shape]
+
+
+def _find(node: Node, index: int, roots: list[Node]) -> Node | None:
+    """The node of one output, found from its consumers."""
+    outputs = (n for n in below(roots) if isinstance(n, Output))
+    return next((n for n in outputs if n.output() == (node, index)), None)
+
+
+_OUTPUT = -1  # whose value a slot has, in `Node.saved`
+# Operations whose result is real where their input may be complex, and the other way round.
+_REAL = frozenset({
+    "_angle", "_eigvalsh", "_imag", "_nonzero_norm", "_real", "_split", "_svdvals", "_var", "abs",
+    "half_to_real",
+})  # fmt: skip
+_COMPLEX = frozenset({"_complex", "_join", "_r2c", "real_to_half"})
+
+
+def dtype_of(node: Node) -> np.dtype[Any]:
+    """The dtype of what a node stands for: no node keeps it, what it saved and what is below tell.
+
+    A gradient that starts there without a tensor has to have it, for compiled rules read memory.
+    """
+    seen, todo = {node}, [(node, "")]
+    while todo:
+        current, kind = todo.pop()
+        kind = kind or _kind_of(current)
+        dtype = _known(current)
+        if dtype is not None:
+            return _as_kind(dtype, kind)
+        below = [e for e in reversed(current.edges) if e is not None and e not in seen]
+        seen.update(below)
+        todo += [(e, kind) for e in below]
+    return np.dtype(np.float32)
+
+
+def _kind_of(node: Node) -> str:
+    """The kind of a node's result, "f" or "c", if it may be another than that of its input."""
+    name = getattr(getattr(node, "op", None), "name", "")
+    return "f" if name in _REAL else "c" if name in _COMPLEX else ""
+
+
+def _known(node: Node) -> np.dtype[Any] | None:
+    """The dtype that a node's memory has, as far as the node itself tells."""
+    if isinstance(node, Leaf):
+        return None if node.variable is None else node.variable._array.dtype
+    whole, index = node.output()
+    if isinstance(whole, FunctionNode):
+        described = whole.shapes[index]
+        return None if described is None else described[1]
+    to = getattr(node, "s_to", None)  # of a conversion
+    if isinstance(to, np.dtype):
+        return to
+    for slot, owner in sorted(node.saved, key=lambda saved: saved[1] != _OUTPUT):
+        kept = getattr(node, slot)
+        for value in kept if type(kept) is list else (kept,):
+            array = memory_of(value) if isinstance(value, Tensor) else value
+            if owner is not None and getattr(array, "dtype", None) in inexact:
+                return np.dtype(array.dtype)
+    return None
+
+
+def _as_kind(dtype: np.dtype[Any], kind: str) -> np.dtype[Any]:
+    """The real or complex dtype of the same precision."""
+    known = of_numpy[dtype]
+    return (known.to_complex() if kind == "c" else known.to_real() if kind == "f" else known).np
+
+
+def in_dtype(i: int, g: Tensor, dtype: np.dtype[Any]) -> Tensor:
+    """A cotangent in the dtype of its root."""
+    given = g._array.dtype
+    if (given.kind == "c") != (dtype.kind == "c"):
+        raise RuntimeError(
+            "For complex Tensors, both grad_output and output are required to have the same"
+            f" dtype. Mismatch in dtype: grad_output[{i}] has a dtype of {of_numpy[given]} and"
+            f" output[{i}] has a dtype of {of_numpy[dtype]}.\n{more('gradient-shape')}"
+        )
+    with enable_grad():
+        return cast(g, dtype)

@@ -1,0 +1,558 @@
+"""The backward walk: plan, check, walk, release.
+
+A walk plans first: it collects the nodes that it will pass, refuses what cannot succeed
+(released nodes, saved values written since), and changes nothing until that is known.
+Then it goes from the newest node to the oldest. Gradients of leaves are kept aside in
+`final`; the caller commits them when the walk is through.
+
+Walks of several threads, and walks that a hook starts inside of a walk, run side by side.
+They share leaves; another node they share only if none of them releases it.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from functools import partial
+from sys import getrefcount
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.autograd import errors
+from wengert.autograd._released import AutoCall, Interrupted, graph_released, warn_released
+from wengert.autograd.hooks import outputs_of, run_posthooks, run_prehooks, run_tensor_hooks
+from wengert.autograd.relay import in_a_fresh_thread, is_deep, this_thread
+from wengert.core import storage
+from wengert.core.forks import cached_property
+from wengert.core.references import ALONE
+from wengert.core.tensor import (
+    Call,
+    Leaf,
+    Node,
+    State,
+    Tensor,
+    added,
+    by_seq,
+    caller,
+    getframe,
+    memory_of,
+    mode,
+    plain,
+    thread_states,
+    tick,
+    wrap,
+)
+from wengert.kernels import buffers
+from wengert.ops.subscript import Slices, alive
+
+Lift = Callable[[Any, "Node | None"], Any]
+Grads = tuple[Any, ...]
+
+# Called with each walk before it starts and when it has ended, with "before", and "after" or
+# "raised"; with "refused" alone for one that its plan or its check forbids. `wengert run`
+# reports from here.
+observers: list[Callable[[Walk, str], None]] = []
+
+
+class Compatibility:
+    """Under the torch alias, released nodes that saved nothing let a second backward pass."""
+
+    lenient = False
+
+
+compatibility = Compatibility()
+
+
+class Anomaly:
+    """Whether anomaly detection is on, for all threads; `anomaly_mode` sets it."""
+
+    enabled = False
+    check_nan = True
+    check_writes = False
+    # Given a walk, a node, what arrived there and what its rules made of it.
+    check: Callable[[Walk, Node, Any, Grads], None] | None = None
+
+
+anomaly = Anomaly()
+
+
+_RECENT = 4096
+
+
+class Begun(NamedTuple):
+    """What is remembered of a walk: when it began, and what it was like.
+
+    Plain values only: nothing of the graph is kept alive.
+    """
+
+    when: int
+    call: Call
+    oldest: int  # the number of the first operation that it passes
+    releases: bool
+    step: bool  # False for a derivative that a larger computation goes on with
+
+
+class Running:
+    """The walks that have begun, and the lock under which one plan is made at a time.
+
+    A plan looks at nodes that another thread may be releasing. It compares itself with the
+    walks that were there when it began; those that begin later compare themselves with it.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.walks: set[Walk] = set()
+        self.begun: deque[Begun] = deque(maxlen=_RECENT)  # the latest
+
+
+running = Running()
+if hasattr(os, "register_at_fork"):  # the lock may be held by a thread that the child lacks
+    os.register_at_fork(after_in_child=running.__init__)  # type: ignore[misc]
+
+
+class Current(threading.local):
+    """The innermost walk that runs hooks on this thread."""
+
+    walk: Walk | None = None
+
+
+current = Current()
+thread_states.append(current)
+
+
+class Walk:
+    """One backward call: its line, its plan, and what it came to."""
+
+    call: Call
+    # What most walks leave as it is stands here, and costs them nothing.
+    roots: tuple[Node, ...] = ()
+    targets: set[Node] | None = None  # None: the leaves
+    stops: set[Node] | frozenset[Node] = frozenset()  # targets below which there is no other
+    accumulates = False  # whether leaves are passed as nodes are, hooks and all
+    usual = True  # whether it goes to all leaves, and to nothing else
+    listeners = False
+    at: Node | None = None  # where a walk with listeners is
+    nodes = 0
+    # With retain_graph="auto": references that are not another tensor's, by the node's id.
+    own: Counter[int]
+
+    def __init__(self, what: str, retain: bool | str, create_graph: bool) -> None:
+        self.retain, self.create_graph = retain, create_graph
+        if retain == "auto":
+            self.call, self.own = AutoCall(what, *caller(getframe(1))), Counter()
+        else:
+            self.call = Call(what, *caller(getframe(1)))
+        self.mark = State(self.call, shared=True)  # of the nodes that it releases
+        self.thread = this_thread()
+        self.order: list[Node] = []  # oldest first; the walk goes from its end
+        self.pending: dict[Any, Any] = {}  # gradients on their way; its keys are the plan
+        self.special: list[Node] = []  # nodes of the plan with a state: hooks, releases
+        self.final: dict[Node, Any] = {}
+        self.retained: dict[Node, Any] = {}  # for tensors that asked with `retain_grad()`
+
+    @cached_property
+    def notes(self) -> dict[Any, Any]:
+        """What hooks want to remember until the walk is through."""
+        return {}
+
+    def go(
+        self,
+        roots: tuple[Node, ...],
+        seeds: Sequence[Any],
+        targets: set[Node] | None = None,
+        accept: Callable[[], None] | None = None,
+        lift: Lift | None = None,
+    ) -> None:
+        """Plan, check and walk. `accept` may raise once the plan is known."""
+        buffers.enter()
+        try:
+            try:
+                with running.lock:
+                    self._begin(roots, targets, accept)
+            except Exception:
+                for observe in observers:
+                    observe(self, "refused")
+                raise
+            if current.walk is not None and is_deep():
+                in_a_fresh_thread(partial(self.run, seeds, lift))
+            else:
+                self.run(seeds, lift)
+        finally:
+            running.walks.discard(self)
+
+    def _begin(
+        self,
+        roots: tuple[Node, ...],
+        targets: set[Node] | None,
+        accept: Callable[[], None] | None,
+    ) -> None:
+        """Plan, check, and be among the walks that have begun."""
+        others = self._others() if running.walks else ()
+        self.plan(roots)
+        if targets is not None:
+            self.restrict(targets)
+            self._check_hidden(targets)
+        if accept is not None:
+            accept()
+        self.check()
+        for other, pending, stops in others:
+            if self._disturbs(other, pending, stops):
+                raise errors.contended(self.call, other.call, other.thread == self.thread)
+        running.walks.add(self)
+        running.begun.append(self._begun())
+
+    def _begun(self) -> Begun:
+        oldest = next((node.seq for node in self.order if type(node) is not Leaf), 0)
+        retains = self.retain is True
+        step = not (self.create_graph or self._is_inner(retains))
+        return Begun(tick(), self.call, oldest, not retains, step)
+
+    def _is_inner(self, retains: bool) -> bool:
+        """Whether it differentiates for some tensors of a graph that goes on, or for no leaf."""
+        targets = self.targets
+        return targets is not None and (retains or not any(type(t) is Leaf for t in targets))
+
+    def _others(self) -> list[tuple[Walk, dict[Any, Any], Any]]:
+        """The walks that have begun and what they plan, which they forget when they end."""
+        return [(w, w.pending, w.stops) for w in list(running.walks)]
+
+    def plan(self, roots: tuple[Node, ...]) -> None:
+        """Collect every node below the roots, oldest first."""
+        self.roots = roots
+        if self.retain == "auto":
+            self.own.update(map(id, roots))
+        pending = self.pending = dict.fromkeys(roots)
+        order = self.order = list(pending)
+        special = self.special = []
+        for node in order:  # grows while it is walked
+            if node.state is not None:
+                special.append(node)
+            for e in node.edges:
+                if e is not None and e not in pending:
+                    pending[e] = None
+                    order.append(e)
+        order.sort(key=by_seq)
+        self.nodes = len(order)
+        if special:
+            self._plan_listeners()
+
+    def _plan_listeners(self) -> None:
+        """A leaf that somebody listens to comes right after its last consumer, not at the end."""
+        states = [n.state for n in self.special if n.state is not None]
+        self.listeners = any(
+            s.hooks or s.node_prehooks or s.node_hooks or s.post_hooks or s.user for s in states
+        )
+        if any(type(n) is Leaf for n in self.special):
+            ready: dict[Node, tuple[float, int]] = {}
+            for node in reversed(self.order):
+                for k, e in enumerate(node.edges):
+                    if type(e) is Leaf and e.state is not None:
+                        ready[e] = (node.seq - 0.5, -k)  # of several, that of the first input
+            self.order.sort(key=lambda node: ready.get(node, (node.seq, 0)))
+
+    def restrict(self, targets: set[Node]) -> None:
+        """Keep only what lies between the roots and the targets that they reach."""
+        useful: set[Node] = set()
+        stops = self.stops = set()
+        for node in self.order:  # oldest first: inputs before consumers
+            through = not useful.isdisjoint(node.edges)
+            if through or node in targets:
+                useful.add(node)
+                if not through:
+                    stops.add(node)
+        whole = len(useful) == len(self.order) and all(type(node) is Leaf for node in targets)
+        self.usual = self.usual and whole
+        self.mark.below.update(node for node in self.order if type(node) is Leaf)
+        self.order = [node for node in self.order if node in useful]
+        self.pending = dict.fromkeys(self.order)
+        self.targets = targets & useful
+
+    def check(self) -> None:
+        """Raise if the walk cannot succeed: a released node, or a saved value written since."""
+        passed = []  # said of a walk that succeeds
+        for node in self.special:
+            if node not in self.pending or node in self.stops or node.state is None:
+                continue
+            if node.state.refusal is not None:
+                raise node.state.refusal()
+            if node.state.released:
+                if node.saved or not compatibility.lenient or _is_severed(node):
+                    raise graph_released(self.call, node, self.roots)
+                passed.append(node)
+        newest = storage.clock.newest
+        for node in self.order:
+            if node.seq > newest:
+                break
+            if node.saved and node not in self.stops:
+                self._check_saved(node)
+        for node in passed:
+            warn_released(self.call, node)
+
+    def _check_hidden(self, targets: set[Node]) -> None:
+        """Raise if a released node may hide a way to a target: part of a gradient would be lost.
+
+        A released node lets go of its edges. Which leaves the call that released it had below
+        it is known; an inner target that it had below it was released with it. Under the torch
+        alias released nodes keep their edges and hide nothing, unless `retain_graph="auto"`
+        released them.
+        """
+        for node in self.special:
+            state = node.state
+            if state is None or not state.released or node in self.stops or node in targets:
+                continue
+            if not _is_severed(node):
+                continue
+            for target in targets:
+                inner = target.state is not None and target.state.released is state.released
+                if target in state.below or (inner and target.seq < node.seq):
+                    raise graph_released(self.call, node, self.roots)
+
+    def _check_saved(self, node: Node) -> None:
+        for slot, _ in node.saved:
+            kept = getattr(node, slot)
+            for value in kept if type(kept) is list else (kept,):
+                if isinstance(value, Tensor):  # of a derivative inside another transform
+                    value = memory_of(value)
+                if type(value) is np.ndarray:
+                    write = storage.write_after(value, node.seq)
+                    if write is not None:
+                        raise errors.overwritten(self.call, node, slot, value, write)
+
+    def _disturbs(self, other: Walk, pending: dict[Any, Any], stops: Any) -> bool:
+        """Whether this walk and one that has begun share a node that one of them releases."""
+        inside = other.thread == self.thread  # then the other waits until this one is through
+        if self.retain is not False if inside else self.retain is True is other.retain:
+            return False
+        if pending.keys().isdisjoint(self.order):
+            return False
+        passed = other.at.seq if inside and other.at is not None else float("inf")
+        return any(
+            node in pending
+            and node.seq <= passed
+            and type(node) is not Leaf
+            and node not in stops
+            and node not in self.stops
+            for node in self.order
+        )
+
+    def run(self, seeds: Sequence[Any], lift: Lift | None = None) -> None:
+        """Walk from the roots with their cotangents; the results are in `final`.
+
+        `lift` makes of saved values what the rules are to see; without it those are arrays,
+        or Tensors with `create_graph`.
+        """
+        for observe in observers:
+            observe(self, "before")
+        self._seed(seeds)
+        self.special = []  # references that `_release` would count
+        try:
+            if self.create_graph:
+                self.call_recording(self._run_general, lift or lifted)
+            elif self.listeners and lift is None and not any(map(_is_tensor, seeds)):
+                self.call_recording(self._run_general, plain)
+            elif lift or not self._is_usual(seeds):
+                self._run_general(lift or plain)
+            else:
+                self._run_plain()
+        except BaseException:
+            self.interrupted()
+            for observe in observers:
+                observe(self, "raised")
+            raise
+        self.pending, self.order, self.roots, self.stops = {}, [], (), frozenset()
+        for observe in observers:
+            observe(self, "after")
+
+    def _seed(self, seeds: Sequence[Any]) -> None:
+        """Put the cotangents at the roots."""
+        for root, g in zip(self.roots, seeds, strict=True):
+            if root in self.pending:
+                earlier = self.pending[root]
+                self.pending[root] = g if earlier is None else earlier + g
+
+    def _is_usual(self, seeds: Sequence[Any]) -> bool:
+        """Whether arrays go to all leaves and nobody listens."""
+        if self.listeners or not self.usual or anomaly.check:
+            return False
+        return self.targets is None or not any(map(_is_tensor, seeds))
+
+    def call_recording(self, function: Callable[..., Any], *args: Any) -> None:
+        """Call a function, which may call hooks, with grad mode on only under `create_graph`.
+
+        Not a `with`: a signal may come before the first line of an `__exit__`.
+        """
+        before = mode.site, mode.off
+        try:
+            if self.create_graph:
+                mode.site = mode.where
+            else:
+                what, code, lasti = self.call
+                mode.site = None
+                mode.off = f"{what} without create_graph", code, lasti, None
+            function(*args)
+        finally:
+            mode.site, mode.off = before
+
+    def interrupted(self) -> None:
+        """Have those who come to what this call has released know that it came to nothing."""
+        call = self.mark.released = Interrupted(*self.call)
+        for node in self.order:
+            if node.state is not None and node.state.released is self.call:
+                node.state.released = call
+
+    def _run_plain(self) -> None:
+        """The usual walk: arrays, every leaf, nobody listening. All time goes here."""
+        pending, mark = self.pending, self.mark
+        releasing = self.retain is False and not compatibility.lenient
+        try:
+            for node in reversed(self.order):
+                g = pending[node]
+                pending[node] = None
+                if g is None:
+                    continue
+                if alive and type(g) is Slices:
+                    g = g.dense()
+                if node.state is not None:
+                    self._retain(node.state, node, g)
+                if type(node) is Leaf:
+                    self.final[node] = g
+                    continue
+                node.send(g, pending)
+                if releasing and node.state is None:
+                    node.state = mark  # first: an interrupted release is one
+                    node.release()
+                elif self.retain is not True:
+                    self._release(node, 2)
+            self.mark.below.update(self.final)  # type: ignore[arg-type]  # leaves all of them
+        except Exception as error:
+            errors.explain(self.call, node, error)
+            raise
+
+    def _run_general(self, lift: Lift) -> None:
+        """Chosen targets, listeners, or a recorded derivative.
+
+        Listeners are user code and may raise, and so may anomaly detection: then nothing is
+        released before all of them ran.
+        """
+        pending = self.pending
+        waiting = self.listeners or anomaly.check is not None
+        walked: list[Node] = []
+        outside, current.walk = current.walk, self
+        try:
+            for node in reversed(self.order):
+                g = pending[node]
+                pending[node] = None
+                self.at = node
+                if not self._pass(node, g, lift) or self.retain is True:
+                    continue
+                if waiting:
+                    walked.append(node)
+                else:
+                    self._release(node, 3)
+        except Exception as error:
+            errors.explain(self.call, node, error)
+            raise
+        finally:
+            current.walk = outside
+        self.at = None
+        if self.targets is None:
+            self.mark.below.update(self.final)  # type: ignore[arg-type]
+        if anomaly.check is not None:
+            for node, g in self.final.items():
+                anomaly.check(self, node, g, ())
+        walked.reverse()
+        while walked:
+            node = walked.pop()
+            self._release(node, 2)
+
+    def _pass(self, node: Node, g: Any, lift: Lift) -> bool:
+        """Take what arrived at a node and send it on; False where the walk ends."""
+        state = node.state
+        if alive and type(g) is Slices:
+            g = g.dense()
+        if state is not None and (state.hooks or state.retain is not None or self.accumulates):
+            g = self._arrive(node, state, g)
+        if g is not None and (not node.edges if self.targets is None else node in self.targets):
+            self.final[node] = g
+        if not node.edges or node in self.stops:
+            return False
+        if state is None or not (state.node_prehooks or state.node_hooks):
+            grads = None if g is None else node.pullback_to(g, self.pending, lift)
+        else:
+            grads = self._derive(node, state, g, lift)
+        if grads is None:
+            return False
+        if anomaly.check is not None:
+            anomaly.check(self, node, g, grads)
+        pending = self.pending
+        for e, ge in zip(node.edges, grads, strict=True):
+            if ge is not None:
+                assert e is not None
+                here = pending[e]
+                pending[e] = ge if here is None else added(here, ge)
+        return True
+
+    def _arrive(self, node: Node, state: State, g: Any) -> Any:
+        """Run the hooks on what arrived at a node; what they made of it."""
+        if state.hooks:
+            g = run_tensor_hooks(state, g)
+        self._retain(state, node, g)
+        if self.accumulates and state.node_prehooks and not node.edges:
+            g = run_prehooks(node, state, g)
+        return g
+
+    def _derive(self, node: Node, state: State, g: Any, lift: Lift) -> Grads | None:
+        """The gradients of a node's inputs, as its hooks have them; None where none arrived."""
+        if state.node_prehooks:
+            g = run_prehooks(node, state, g)
+        grads = None if g is None else node.pullback_to(g, self.pending, lift)
+        if not state.node_hooks:
+            return grads
+        known = (None,) * len(node.edges) if grads is None else grads
+        hooked = run_posthooks(state, known, outputs_of(node, g))
+        return None if grads is None else hooked
+
+    def _retain(self, state: State, node: Node, g: Any) -> None:
+        """Keep the gradient of a tensor that asked with `retain_grad()`."""
+        if state.retain is not None and g is not None:
+            self.retained[node] = g
+
+    def _release(self, node: Node, known: int) -> None:
+        """Let go of what a node saved and of what is below it.
+
+        With `retain_graph="auto"` only if nothing else refers to it: its consumers in this
+        walk, if released, no longer do, and a root's own tensor does not count. `known` counts
+        the walk's own references.
+        """
+        auto = self.retain == "auto"
+        if auto and getrefcount(node) > ALONE + known + self.own[id(node)]:
+            return
+        if node.state is None or node.state.shared:
+            node.state = self.mark
+        else:
+            node.state.released, node.state.below = self.call, self.mark.below
+        if auto or not compatibility.lenient:
+            node.release()
+        else:
+            node.clear()
+
+
+def _is_severed(node: Node) -> bool:
+    """Whether a released node has let go of what was below it."""
+    return all(e is None for e in node.edges)
+
+
+def _is_tensor(value: Any) -> bool:
+    return isinstance(value, Tensor)
+
+
+def lifted(value: Any, edge: Node | None) -> Any:
+    """Saved values as Tensors with their place in the graph."""
+    if type(value) is np.ndarray:
+        return wrap(value, edge)
+    if type(value) is list:
+        return [lifted(v, None) for v in value]
+    return value

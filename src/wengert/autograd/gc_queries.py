@@ -1,0 +1,94 @@
+"""What is alive of graphs, for whoever asks the garbage collector: tensors, nodes, modules."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+from wengert.core.introspection import bases_of, is_a, module_of, name_of, namespace_of
+from wengert.core.tensor import Cut, Leaf, Node, RawCut, Tensor, by_seq
+
+
+def alive(objects: Sequence[Any]) -> tuple[list[Tensor], list[Node]]:
+    """The tensors and the operations, oldest first, among objects; none is asked for its class."""
+    kinds = {kind for kind in set(map(type, objects)) if issubclass(kind, (Tensor, Node))}
+    found = [thing for thing in objects if type(thing) in kinds]
+    tensors = [thing for thing in found if issubclass(type(thing), Tensor)]
+    nodes = [n for n in found if issubclass(type(n), Node) and type(n) is not Leaf]
+    return tensors, sorted(whole_ones(nodes), key=by_seq)
+
+
+def whole_ones(nodes: Iterable[Node]) -> list[Node]:
+    """Nodes without those that another thread is just making: these are in no graph yet."""
+    return list(filter(_is_whole, nodes) if threading.active_count() > 1 else nodes)
+
+
+def _is_whole(node: Node) -> bool:
+    names = ("seq", "edges", "state", *[slot for slot, _ in node.saved])
+    return all(hasattr(node, name) for name in names)
+
+
+def cuts_of(tensors: Iterable[Tensor], more: Iterable[RawCut] = ()) -> list[Cut]:
+    """Where tensors lost their graph, past whatever their classes do, in the order of lines."""
+    cuts = [Cut(*raw) for raw in more]
+    for tensor in tensors:
+        with suppress(AttributeError):  # it has a graph, or is a tracer
+            raw = _CUT.__get__(tensor)
+            cuts += [] if raw is None else [Cut(*raw)]
+    cuts.sort(key=lambda cut: (cut.code.co_filename, cut.code.co_firstlineno, cut.lasti))
+    return cuts
+
+
+_CUT = Tensor.__dict__["_cut"]
+
+
+def parameter_name(tensor: Tensor | None) -> str:
+    """What the modules that are alive call a tensor: ``Net.encoder.0.weight``, or nothing.
+
+    No method of theirs is called. Of several names it is the shortest.
+    """
+    if tensor is None or type(tensor) is Tensor:
+        return ""  # parameters are of a class of their own
+    modules = _modules(gc.get_objects())
+    inner = {id(child) for module in modules for _, child in _part(module, "_modules")}
+    roots = [module for module in modules if id(module) not in inner]
+    names = [
+        f"{name_of(type(root))}.{path}"
+        for root in roots
+        for path, parameter in _parameters(root)
+        if parameter is tensor
+    ]
+    return min(names, key=lambda name: (name.count("."), name), default="")
+
+
+def _modules(objects: Sequence[Any]) -> list[Any]:
+    kinds = {kind for kind in set(map(type, objects)) if _is_of_modules(kind)}
+    return [thing for thing in objects if type(thing) in kinds]
+
+
+def _is_of_modules(kind: type) -> bool:
+    return any(
+        name_of(base) == "Module" and module_of(base).startswith("wengert.nn.")
+        for base in bases_of(kind)
+    )
+
+
+def _part(module: Any, name: str) -> list[tuple[str, Any]]:
+    """What a module has in one of its dicts."""
+    part: Any = (namespace_of(module) or {}).get(name)
+    return list(dict.items(part)) if is_a(part, dict) else []
+
+
+def _parameters(root: Any) -> Iterator[tuple[str, Any]]:
+    met: set[int] = set()
+    waiting = [("", root)]
+    while waiting:
+        prefix, module = waiting.pop()
+        if id(module) not in met:
+            met.add(id(module))
+            own = _part(module, "_parameters")
+            yield from ((f"{prefix}{name}", value) for name, value in own)
+            waiting += [(f"{prefix}{name}.", child) for name, child in _part(module, "_modules")]

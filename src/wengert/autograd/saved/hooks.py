@@ -1,0 +1,112 @@
+"""Contexts that pack what operations save: hooks of the user's, `save_on_cpu`, and their ban."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from wengert.autograd.saved import packing
+from wengert.autograd.saved.packing import Hooks, Pack, Unpack, stack
+from wengert.core.signals import contextmanager, heedless, surely
+from wengert.core.tensor import Tensor, wrap
+
+
+class saved_tensors_hooks:  # noqa: N801 (PyTorch's name)
+    """A context in which each tensor that an operation saves is packed by a hook of yours.
+
+    What `pack_hook(tensor)` returns is kept in the tensor's place. When the tensor is needed,
+    `unpack_hook` gets that and returns a tensor of the same shape and values. Of contexts
+    inside each other the innermost counts. Leaves come to the hook as they are; an output
+    that its own operation saves comes detached, so that no hook can close a cycle.
+
+    Args:
+        pack_hook: called once for each saved tensor, nothing being recorded. RuntimeError if
+            it writes to the tensor in place.
+        unpack_hook: called whenever a derivative needs the tensor. TypeError if it returns
+            something else than a tensor, RuntimeError for another shape.
+
+    >>> import wengert
+    >>> from wengert.autograd.graph import saved_tensors_hooks
+    >>> x = wengert.tensor([1.0, 2.0], requires_grad=True)
+    >>> with saved_tensors_hooks(lambda t: t.tolist(), wengert.tensor):
+    ...     y = x * x
+    >>> y.sum().backward()
+    >>> x.grad
+    tensor([2., 4.])
+    """
+
+    def __init__(self, pack_hook: Pack, unpack_hook: Unpack) -> None:
+        self.pack_hook = pack_hook
+        self.unpack_hook = unpack_hook
+        self._entered: tuple[Any, ...] = ()  # as what it is entered now, and as what before that
+
+    def __enter__(self) -> None:
+        hooks = Hooks(*packing.callables(self.pack_hook, self.unpack_hook))
+        self._entered = hooks, self._entered
+        packing.enter(hooks)
+
+    @heedless
+    def __exit__(self, *exception: object) -> None:
+        hooks, self._entered = self._entered
+        surely(packing.leave, hooks)
+
+
+class save_on_cpu(saved_tensors_hooks):  # noqa: N801
+    """A context that keeps saved tensors in the CPU's memory, where all of them are anyway.
+
+    Nothing is copied, unless `pin_memory` asks for memory of their own.
+
+    Args:
+        pin_memory: keep copies. (There is no pinned memory; PyTorch copies as well.)
+        device_type: where PyTorch would look for pinned memory.
+
+    >>> import wengert
+    >>> from wengert.autograd.graph import save_on_cpu
+    >>> x = wengert.tensor([1.0, 2.0], requires_grad=True)
+    >>> with save_on_cpu():
+    ...     y = x.exp()
+    >>> y.sum().backward()
+    >>> x.grad
+    tensor([2.7183, 7.3891])
+    """
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
+        super().__init__(_copied if pin_memory else _same, _same)
+
+
+def _copied(tensor: Tensor) -> Tensor:
+    return wrap(tensor._array.copy(order="K"))
+
+
+def _same(tensor: Tensor) -> Tensor:
+    return tensor
+
+
+@contextmanager
+def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
+    """A context in which entering a context of hooks raises RuntimeError with your message.
+
+    So does this one, where such a context is entered already.
+
+    >>> import wengert
+    >>> from wengert.autograd.graph import disable_saved_tensors_hooks, save_on_cpu
+    >>> with disable_saved_tensors_hooks("saved tensors stay where they are here"):
+    ...     with save_on_cpu():
+    ...         pass
+    Traceback (most recent call last):
+    ...
+    RuntimeError: saved tensors stay where they are here
+    """
+    if not isinstance(error_message, str):
+        raise TypeError(
+            f"disable_saved_tensors_hooks(): argument 'error_message' must be str, not"
+            f" {type(error_message).__name__}"
+        )
+    if stack.entries:
+        raise RuntimeError(error_message)
+    before = stack.refusal
+    stack.refusal = error_message
+    try:
+        yield
+    finally:
+        stack.refusal = before

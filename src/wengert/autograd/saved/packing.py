@@ -1,0 +1,369 @@
+"""What becomes of a value that a node saves, while somebody wants to have a say in it.
+
+Savers are entered and left like a stack, per thread; the innermost is told of each node as it
+is recorded. A pair of hooks packs: each saved array becomes a `Packed`, and the node one of a
+class that unpacks before it does what the operation's nodes do. Sites only say that there is
+a saver, so that a node, which keeps its site, keeps no hook alive that it does not need.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from wengert.autograd import errors
+from wengert.core import storage
+from wengert.core.messages import more
+from wengert.core.storage import clock
+from wengert.core.tensor import (
+    Call,
+    Leaf,
+    Node,
+    Site,
+    Tensor,
+    caller,
+    getframe,
+    memory_of,
+    mode,
+    new,
+    plain,
+    tensors,
+    thread_states,
+)
+from wengert.ops.operands import constants
+
+Pack = Callable[[Tensor], Any]
+Unpack = Callable[[Any], Tensor]
+
+
+class Saver(Protocol):
+    """Whoever is told of nodes as they are recorded."""
+
+    def recorded(self, node: Node) -> Node:
+        """The node, with what it saved in the saver's hands."""
+
+
+class Stack(threading.local):
+    """The savers of a thread, each with the site that it took the place of."""
+
+    def __init__(self) -> None:
+        self.entries: list[tuple[Saver, Site]] = []
+        self.refusal: str | None = None  # why there may be none
+        self.witness: Callable[[Node], None] | None = None  # told of nodes when a saver had them
+
+
+stack = Stack()
+thread_states.append(stack)
+
+# Called, on any thread, with each node that a saver has had, and with None when the values that
+# a checkpoint left out have come back to memory.
+observers: list[Callable[[Node | None], None]] = []
+
+
+class SaverSite(Site):
+    """A site whose nodes the innermost saver is told of."""
+
+    __slots__ = ("plain",)
+
+    def __init__(self, parent: Site | None = None, module: Any = None) -> None:
+        super().__init__(parent, module)
+        self.plain = Site(parent, module)  # the same place, for who records without a saver
+
+    def instead(self, op: Any, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """The saver's own result of an operation; None to have it computed."""
+        entries = stack.entries
+        instead = getattr(entries[-1][0], "instead", None) if entries else None
+        return None if instead is None else instead(op, inputs, params)
+
+    def child(self, module: Any) -> SaverSite:
+        """The site inside `module`."""
+        return SaverSite(self, module)
+
+    def recorded(self, node: Node) -> Node:
+        """The node as the saver leaves it."""
+        entries, witness = stack.entries, stack.witness
+        if entries:
+            node = entries[-1][0].recorded(node)
+        if witness is not None:
+            witness(node)
+        for observe in observers:
+            observe(node)
+        return node
+
+
+def enter(saver: Saver) -> None:
+    """Make `saver` the innermost of this thread. RuntimeError where savers are disabled."""
+    if stack.refusal is not None:
+        raise RuntimeError(stack.refusal)
+    outer = mode.where
+    site = _site_for(outer, True)
+    # No call from here on: a signal would come in between. So in the two functions below.
+    stack.entries += [(saver, outer)]
+    mode.where = site
+    if mode.site is not None:
+        mode.site = site
+
+
+def leave(saver: Saver) -> None:
+    """Take away `saver`, if it is the innermost one; a second call does nothing."""
+    entries = stack.entries
+    if not entries or entries[-1][0] is not saver:
+        return
+    outer = entries[-1][1]
+    site = _site_for(outer, entries[:-1] != [] or stack.witness is not None)
+    del entries[-1]
+    mode.where = site
+    if mode.site is not None:
+        mode.site = site
+
+
+def tell(witness: Callable[[Node], None] | None) -> None:
+    """Have `witness` told of the nodes of this thread, whoever saves; None ends it."""
+    site = _site_for(mode.where, stack.entries != [] or witness is not None)
+    stack.witness = witness
+    mode.where = site
+    if mode.site is not None:
+        mode.site = site
+
+
+def _site_for(site: Site, told: bool) -> Site:
+    """Where operations are noted: at a site that tells of nodes, if there is somebody to tell."""
+    if isinstance(site, SaverSite):
+        return site if told else site.plain
+    if not told:
+        return site
+    told_of = SaverSite(site.parent)
+    told_of.module, told_of.plain = site.module, site
+    return told_of
+
+
+class Hooks:
+    """A pair of hooks, as a saver."""
+
+    __slots__ = ("pack", "unpack")
+
+    def __init__(self, pack: Pack, unpack: Unpack) -> None:
+        self.pack, self.unpack = pack, unpack
+
+    def recorded(self, node: Node) -> Node:
+        """Pack what the node saved; nothing is recorded meanwhile."""
+        kind: Any = type(node)
+        try:
+            packing = kind.packing
+        except AttributeError:
+            packing = _packing(kind)
+        if packing is not None:
+            site = mode.site
+            mode.site = None
+            try:
+                packing(node, self)
+            finally:
+                mode.site = site
+        return node
+
+
+def callables(pack_hook: Any, unpack_hook: Any) -> tuple[Pack, Unpack]:
+    """A pair of hooks; TypeError unless both can be called."""
+    for name, hook in (("pack_hook", pack_hook), ("unpack_hook", unpack_hook)):
+        if not callable(hook):
+            raise TypeError(f"{name} must be callable, but is a {type(hook).__name__}")
+    return pack_hook, unpack_hook
+
+
+class Packed:
+    """What a pack hook made of a saved array."""
+
+    __slots__ = ("dtype", "same", "shape", "unpack", "value")
+
+    value: Any
+    unpack: Unpack
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    same: bool  # whether the value is a tensor of the very array that was saved
+
+    def restored(self, node: Node, slot: str) -> np.ndarray:
+        """The saved array again. TypeError or RuntimeError for what cannot stand for it."""
+        answer = self.unpack(self.value)
+        if type(answer) not in tensors:
+            raise TypeError(
+                "Output of saved tensor unpack_hook expected to be a Tensor but got result of"
+                f" type {type(answer).__name__}: {described(slot)} of {errors.made(node)}\n"
+                + more("saved-tensor-hook")
+            )
+        array: np.ndarray = answer._array
+        if array.shape != self.shape:
+            raise RuntimeError(
+                f"unpack_hook returned a tensor of shape {list(array.shape)} for"
+                f" {described(slot)} of {errors.made(node)}, which has shape {list(self.shape)}\n"
+                + more("saved-tensor-hook")
+            )
+        if self.same and clock.newest > node.seq and array is self.value._array:
+            check_unwritten(node, slot, array, "unpack_hook")
+        return array if array.dtype == self.dtype else array.astype(self.dtype)
+
+
+def described(slot: str) -> str:
+    """The name of a saved value in messages."""
+    return repr(slot.removeprefix("s_"))
+
+
+def check_unwritten(node: Node, slot: str, array: np.ndarray, what: str) -> None:
+    """Raise if the memory of a saved array was written since; `what` wants to have it."""
+    write = storage.write_after(array, node.seq)
+    if write is not None:
+        raise errors.overwritten(Call(what, *caller(getframe(1))), node, slot, array, write)
+
+
+def packed(node: Node, array: np.ndarray, tensor: Tensor, hooks: Hooks) -> Packed:
+    """What the pack hook makes of `array`, which it is shown as `tensor`."""
+    before = clock.newest
+    value = hooks.pack(tensor)
+    if clock.newest != before and storage.write_after(array, before):
+        raise RuntimeError(
+            "A saved tensor pack hook is modifying its input in place. Tensors provided as input"
+            " to pack hook cannot be modified by in-place operations as this can lead to"
+            f" unexpected side-effects: the input came from {errors.made(node)}\n"
+            + more("saved-tensor-hook")
+        )
+    result = new(Packed)
+    result.value = value
+    result.unpack = hooks.unpack
+    result.shape = array.shape
+    result.dtype = array.dtype
+    result.same = value is tensor or (type(value) in tensors and value._array is array)
+    return result
+
+
+def shown(array: np.ndarray, edge: Node | None) -> Tensor:
+    """A saved array as a tensor: the very leaf that it belongs to, where there is one."""
+    if type(edge) is Leaf:
+        leaf = edge.tensor()
+        if leaf is not None and leaf._array is array:
+            return leaf
+    tensor = new(Tensor)
+    tensor._array = array
+    tensor._edge = edge
+    tensor._cut = None
+    return tensor
+
+
+def is_constant(array: np.ndarray) -> bool:
+    """Whether a 0-d array is a Python number that stood beside a tensor."""
+    return constants.get((array.item(), array.dtype)) is array
+
+
+Packing = Callable[[Any, Hooks], None]
+
+
+def _packing(kind: Any) -> Packing | None:
+    """The function that packs what a node of this class saved; from now on its `packing`.
+
+    None for nodes that keep no array, and those whose class sees to it itself.
+    """
+    packs = kind.saved and "op" in kind.__dict__
+    packing = _packing_of_slots(kind) if packs else None
+    kind.packing = None if packing is None else staticmethod(packing)
+    return packing
+
+
+def _packing_of_slots(kind: Any) -> Packing:
+    unpacking = unpacking_class(kind)
+    slots = []
+    for slot, owner in kind.saved:
+        # An output is shown without its node, or what is packed would keep what keeps it.
+        edge_of = None
+        if owner is not None and owner >= 0:
+            edge_of = getattr(kind, f"e_{kind.op.differentiable[owner]}").__get__
+        member = getattr(kind, slot)
+        slots.append((member.__get__, member.__set__, edge_of))
+
+    def packing(node: Node, hooks: Hooks) -> None:
+        for read, write, edge_of in slots:
+            array = read(node)
+            if type(array) is np.ndarray and (array.shape or not is_constant(array)):
+                edge = None if edge_of is None else edge_of(node)
+                write(node, packed(node, array, shown(array, edge), hooks))
+                node.__class__ = unpacking
+
+    return packing
+
+
+class Unpacking(Node):
+    """What the classes share whose nodes unpack before they do what the operation's nodes do."""
+
+    __slots__ = ()
+
+    operation: ClassVar[type[Node]]
+    slots: ClassVar[tuple[tuple[str, Any, Any], ...]]  # their names, and how to read and write them
+
+    def send(self, g: Any, pending: dict[Any, Any]) -> None:
+        """As that of the operation. The unpack hooks run with nothing recorded."""
+        site, mode.site = mode.site, None
+        try:
+            node = _unpacked(self)
+        finally:
+            mode.site = site
+        node.send(g, pending)
+
+    def pullback_to(self, g: Any, wanted: Any, lift: Any) -> tuple[Any, ...]:
+        """As `send`; what the hooks do is recorded where the derivative is."""
+        site = mode.site
+        if lift is plain:
+            mode.site = None
+        try:
+            node = _unpacked(self)
+        finally:
+            mode.site = site
+        return node.pullback_to(g, wanted, lambda v, e: lift(v, self if e is node else e))
+
+
+def _unpacked(node: Unpacking) -> Node:
+    """A node of the operation's own class, for one call of its rules."""
+    result = new(node.operation)
+    for slot, read, write in node.slots:
+        value = read(node)
+        write(result, value.restored(node, slot) if type(value) is Packed else value)
+    return result
+
+
+def unpacking_class(kind: Any) -> type[Unpacking]:
+    """The class of nodes that unpack before they do what those of `kind` do."""
+    if issubclass(kind, Unpacking):
+        return kind
+    found: type[Unpacking] | None = kind.__dict__.get("unpacking")
+    if found is None:
+        members = [(name, getattr(kind, name)) for name in kind.__slots__]
+        slots = tuple((name, m.__get__, m.__set__) for name, m in members)
+        body = {"__slots__": (), "operation": kind, "slots": slots}
+        found = kind.unpacking = type(kind.__name__, (Unpacking, kind), body)
+    return found
+
+
+class Absent:
+    """Stands for a saved array that was left out, and that may have come back to memory."""
+
+    __slots__ = ()
+
+    def present(self) -> np.ndarray | None:
+        """The array, while it is there."""
+        raise NotImplementedError
+
+
+def arrays_in(value: Any) -> Iterator[np.ndarray]:
+    """The arrays that a packed value, or a container of such, keeps in memory."""
+    if isinstance(value, np.ndarray):
+        yield value
+    elif isinstance(value, Tensor):
+        yield memory_of(value)
+    elif isinstance(value, Packed):
+        yield from arrays_in(value.value)
+    elif isinstance(value, Absent):
+        yield from arrays_in(value.present())
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from arrays_in(item)
+    elif isinstance(value, dict):
+        yield from arrays_in(list(value.values()))

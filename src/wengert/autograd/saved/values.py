@@ -1,0 +1,157 @@
+"""Reading what nodes saved: `node._saved_other`, and handles to pack one value by hooks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.autograd import errors
+from wengert.autograd._released import released_value
+from wengert.autograd.saved.packing import (
+    Hooks,
+    Packed,
+    callables,
+    check_unwritten,
+    described,
+    packed,
+    shown,
+    unpacking_class,
+)
+from wengert.core.messages import more
+from wengert.core.tensor import Node, SavedSlot, Tensor, mode, wrap
+
+
+def read(node: Node, slot: str) -> Any:
+    """What the node keeps in a slot: arrays as Tensors with their place in the graph.
+
+    GraphReleasedError for an array of a released node.
+    """
+    value = getattr(node, slot)
+    owner = dict(node.saved).get(slot, _NOT_SAVED)
+    if owner is _NOT_SAVED:
+        return value
+    check_kept(node, slot)
+    return None if value is None else restored(node, slot, value, edge_of(node, owner))
+
+
+_NOT_SAVED: Any = object()
+
+
+def edge_of(node: Node, owner: int | None) -> Node | None:
+    """Where a saved value stands in the graph: an input's edge, or the node for its output."""
+    if owner is None:
+        return None
+    return node if owner < 0 else node.edges[owner]
+
+
+def check_kept(node: Node, slot: str) -> None:
+    """Raise if the node has let go of what it saved."""
+    state = node.state
+    if state is None:
+        return
+    if state.refusal is not None:
+        raise state.refusal()
+    if state.released is not None:
+        raise released_value(node, described(slot))
+
+
+def restored(node: Node, slot: str, value: Any, edge: Node | None) -> Any:
+    """A saved value as a Tensor; of a packed one what its unpack hook makes of it."""
+    if type(value) is np.ndarray:
+        check_unwritten(node, slot, value, "reading a saved tensor")
+        return shown(value, edge)
+    if isinstance(value, Tensor):  # of a derivative inside another transform
+        return value
+    if not hasattr(value, "restored"):
+        raise RuntimeError(
+            f"{described(slot)} of {errors.made(node)} is not kept: backward computes it again"
+        )
+    return shown(value.restored(node, slot), edge)
+
+
+class SavedTensor:
+    """A value that a node saved, as ``node._raw_saved_self``.
+
+    >>> import wengert
+    >>> x = wengert.tensor([1.0, 2.0], requires_grad=True)
+    >>> y = x * x
+    >>> y.grad_fn._raw_saved_self.register_hooks(lambda t: t.tolist(), wengert.tensor)
+    >>> y.grad_fn._raw_saved_self.data
+    [1.0, 2.0]
+    """
+
+    def __init__(self, node: Node, slot: str, index: int | None = None) -> None:
+        self._node, self._slot, self._index = node, slot, index
+
+    def _get(self) -> Any:
+        value = getattr(self._node, self._slot)
+        return value if self._index is None or value is None else value[self._index]
+
+    def _set(self, value: Any) -> None:
+        if self._index is None:
+            setattr(self._node, self._slot, value)
+            self._node.__class__ = unpacking_class(type(self._node))
+        else:
+            getattr(self._node, self._slot)[self._index] = value
+
+    def register_hooks(self, pack_hook: Any, unpack_hook: Any) -> None:
+        """Pack the value now by `pack_hook`; `unpack_hook` brings it back when it is needed.
+
+        RuntimeError if hooks were registered before, or there is no value.
+        """
+        hooks = Hooks(*callables(pack_hook, unpack_hook))
+        node, value = self._node, self._get()
+        if value is None:
+            if node.state is not None and node.state.released is not None:
+                raise RuntimeError(
+                    "Calling register_hooks on a saved tensor after it has been freed:"
+                    f" {described(self._slot)} of {errors.made(node)}, released by"
+                    f" {errors.called(node.state.released)}\n{more('graph-released')}"
+                )
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor with value None is forbidden:"
+                f" {errors.made(node)} needs no {described(self._slot)}\n"
+                + more("saved-tensor-hook")
+            )
+        if type(value) is not np.ndarray:
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor whose hooks have already been set. Hint:"
+                f" only one pair of hooks is allowed at a time: {described(self._slot)} of"
+                f" {errors.made(node)}\n" + more("saved-tensor-hook")
+            )
+        check_unwritten(node, self._slot, value, "register_hooks()")
+        site, mode.site = mode.site, None
+        try:
+            self._set(packed(node, value, wrap(value), hooks))
+        finally:
+            mode.site = site
+
+    def unpack(self) -> Tensor | None:
+        """The value as a Tensor; None where the node needs none."""
+        if self._index is None:
+            result: Tensor | None = read(self._node, self._slot)
+            return result
+        return self._node.saved_tensors[self._index]  # type: ignore[attr-defined]
+
+    @property
+    def data(self) -> Any:
+        """The value as it is kept: a detached Tensor, or what the pack hook returned."""
+        check_kept(self._node, self._slot)
+        value = self._get()
+        if type(value) is np.ndarray:
+            return wrap(value)
+        return value.value if type(value) is Packed else value
+
+    @property
+    def unpack_hook(self) -> Any:
+        """The hook that brings the value back, if there is one."""
+        value = self._get()
+        return value.unpack if type(value) is Packed else None
+
+
+def _read(node: Node, slot: str, raw: bool) -> Any:
+    return SavedTensor(node, slot) if raw else read(node, slot)
+
+
+SavedSlot.read = staticmethod(_read)

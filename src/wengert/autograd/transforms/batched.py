@@ -1,0 +1,244 @@
+"""Values of a whole batch, for functions written for one sample: what vmap runs on.
+
+The batch is always the first dimension of what a tracer stands for. Elementwise operations
+align the other dimensions; the rest say how they compute a batch (`batch=` of their
+declaration), or have a `reference` made of operations that do, or run sample by sample.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.autograd.transforms.levels import Level, Shape, beside
+from wengert.core.size import Size
+from wengert.core.tensor import Tensor, Tracer, shape_of
+from wengert.ops.batching import Batch, one_by_one
+from wengert.ops.expansion import expand
+from wengert.ops.joining import stack
+from wengert.ops.shape import padded
+
+
+class Flags(NamedTuple):
+    """What is known of the memory of one sample."""
+
+    c_contiguous: bool
+    f_contiguous: bool
+    writeable: bool
+
+
+class Outline:
+    """The shape, dtype and strides of one sample, where an array is looked for: no elements.
+
+    No array: whatever NumPy is asked to do with it ends in `__array__`, which raises.
+    """
+
+    __slots__ = ("dtype", "shape", "strides", "writeable")
+
+    def __init__(self, whole: np.ndarray, lead: int) -> None:
+        self.shape, self.dtype = whole.shape[lead:], whole.dtype
+        self.strides, self.writeable = whole.strides[lead:], whole.flags.writeable
+
+    @property
+    def flags(self) -> Flags:
+        """Whether a sample's elements lie side by side, and may be written."""
+        lengths, steps = self.shape, self.strides
+        rows = _dense(lengths[::-1], steps[::-1], self.itemsize)
+        return Flags(rows, _dense(lengths, steps, self.itemsize), self.writeable)
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return prod(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        """The bytes of an element."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all elements."""
+        return self.size * self.itemsize
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def _refuse(self, *args: Any, **options: Any) -> Any:
+        raise RuntimeError(
+            "vmap: the elements of a tensor are not known while a function is being vectorized:"
+            " they differ between samples. It looks like you're calling .item(), bool(), a print"
+            " or NumPy on a tensor inside of vmap; compute with operations instead"
+            " (torch.where for a condition)"
+        )
+
+    __array__ = __array_ufunc__ = __array_function__ = __getitem__ = __iter__ = _refuse
+    __bool__ = __int__ = __float__ = __index__ = __complex__ = _refuse
+
+    def __getattr__(self, name: str) -> Any:
+        self._refuse()
+
+
+def _dense(lengths: Shape, steps: Shape, step: int) -> bool:
+    """Whether each dimension's step is the extent of those before it."""
+    for length, found in zip(lengths, steps, strict=True):
+        if length != 1:
+            if found != step:
+                return False
+            step *= length
+    return True
+
+
+class Batched(Tracer):
+    """One sample of a batch, any of them."""
+
+    __slots__ = ()
+    lead = 1
+
+    @property
+    def _array(self) -> Any:
+        lead, whole = 0, self
+        while isinstance(whole, Tracer):
+            lead += whole.lead
+            whole = whole.value  # type: ignore[assignment]
+        return Outline(whole._array, lead)
+
+    @_array.setter
+    def _array(self, value: Any) -> None:
+        self._replace_memory(value)
+
+    @property
+    def shape(self) -> Size:
+        """The shape of one sample."""
+        return Size(shape_of(self))
+
+    @property
+    def _edge(self) -> Any:  # type: ignore[override]
+        return self.value._edge
+
+    def numpy(self, *args: Any, **options: Any) -> Any:
+        """RuntimeError: a sample of a batch has no memory of its own."""
+        raise RuntimeError(
+            "Cannot access data pointer of Tensor that doesn't have storage: numpy() inside of"
+            " vmap, of a tensor that is vmapped over"
+        )
+
+    __array__ = numpy
+
+    def __repr__(self, *, tensor_contents: str | None = None) -> str:  # type: ignore[override]
+        return f"BatchedTensor(lvl={self.level.depth}, bdim=0, value=\n    {self.value!r}\n)"
+
+
+class BatchLevel(Level):
+    """A vmap over `size` samples."""
+
+    what = "vmap"
+    kind = Batched
+
+    def __init__(self, size: int, randomness: str = "error") -> None:
+        self.size, self.randomness = size, randomness
+
+    def whole(self, value: Any) -> Any:
+        """What a value stands for, with the batch in front in any case."""
+        if self.owns(value):
+            return value.value
+        return expand(value, (self.size, *value.shape))
+
+    def apply(self, op: Any, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
+        """The operation on the whole batch."""
+        if not self.depth:
+            self.check_running()
+        values = [x.value if isinstance(x, Batched) and x.level is self else x for x in inputs]
+        if op.kind == "elementwise":
+            if len(values) > 1:
+                _align(values, inputs)
+            return self.tracer(op(values, params))
+        batched = {i for i, x, v in zip(op.inputs, inputs, values, strict=True) if x is not v}
+        b = Batch(op, self.size, dict(zip(op.inputs, values, strict=True)), batched, params)
+        if op.batch is not None:
+            return self.tracer(op.batch(b))
+        if op.reference is not None:
+            return op.reference(*inputs, **params)
+        _warn_slow(op)
+        return self.tracer(one_by_one(b))
+
+    def apply_list(self, op: Any, inputs: Sequence[Any], params: tuple[Any, ...]) -> Any:
+        """The operation on a list of batches."""
+        self.check_running()
+        if op.batch is None:
+            _warn_slow(op)
+            batches = [self.whole(x) for x in inputs]
+            samples = [op.function([x[k] for x in batches], *params) for k in range(self.size)]
+            return self.tracer(stack(samples))
+        params = op.batch(len(inputs[0].shape), *params)
+        return self.tracer(op.function([self.whole(x) for x in inputs], *params))
+
+    def apply_several(self, op: Any, input: Any, params: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The operation on the whole batch."""
+        self.check_running()
+        outs = op.function(input.value, *op.batch(*params))
+        return tuple([self.tracer(out) for out in outs])
+
+    def detach(self, value: Any) -> Any:
+        """The batch without its place in any graph."""
+        return self.tracer(value.value.detach())
+
+    def beside(self, value: Any, make: Callable[[Shape], Any], lead: Shape) -> Any:
+        """A fresh batch."""
+        return self.tracer(beside(value.value, make, (self.size, *lead)))
+
+    def write(self, target: Any, result: Any, put: Callable[[Any, Any], None]) -> None:
+        """Write the whole batch."""
+        self.check_running()
+        if not self.owns(target):
+            raise RuntimeError(
+                "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists"
+                " a Tensor `other` in extra_args that has more elements than `self`. This happened"
+                " due to `other` being vmapped over but `self` not being vmapped over at level"
+                f" {self.depth}. Please try to use out-of-place operators instead of inplace"
+                " arithmetic, or make `self` with x.new_zeros() or torch.zeros_like() of a tensor"
+                " that is vmapped over."
+            )
+        put(target.value, self.whole(result))
+
+
+def _align(values: list[Any], inputs: Sequence[Any]) -> None:
+    """Let samples broadcast as they would alone: dimensions of size 1 after the batch."""
+    ranks = []
+    for x in inputs:
+        rank = -1  # a number
+        if isinstance(x, Tensor):
+            lead = 0
+            while isinstance(x, Tracer):
+                lead += x.lead
+                x = x.value
+            rank = x._array.ndim - lead
+        ranks.append(rank)
+    rank = max(ranks)
+    for k, x in enumerate(inputs):
+        if x is not values[k] and ranks[k] < rank:
+            values[k] = padded(values[k], rank)
+
+
+_warned: set[Any] = set()
+
+
+def _warn_slow(op: Any) -> None:
+    if op not in _warned:
+        _warned.add(op)
+        name = getattr(op, "called", None) or op.function.__name__.strip("_")
+        warnings.warn(
+            "There is a performance drop because we have not yet implemented the batching rule"
+            f" for {name}(): it runs sample by sample.",
+            UserWarning,
+            stacklevel=4,
+        )

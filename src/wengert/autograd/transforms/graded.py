@@ -1,0 +1,138 @@
+"""Reverse mode inside another transform: nodes that save, and walks that carry, tracers.
+
+A derivative that is taken where no other transform runs records on Tensors themselves. Inside
+a `vmap` or a forward mode it records on tracers of its own instead: nodes are the same, what
+they save are values of the levels further out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.autograd.history import rewritten
+from wengert.autograd.transforms.levels import Level
+from wengert.core.tensor import Tensor, Tracer, leaf_of, mode, shape_of
+from wengert.ops.publish import recorded
+from wengert.ops.variadic import output_of, record
+
+
+class Graded(Tracer):
+    """A value with a place in the graph of a derivative inside another transform."""
+
+    __slots__ = ()
+
+    @property
+    def _array(self) -> Any:
+        return self.value._array
+
+    @_array.setter
+    def _array(self, value: Any) -> None:
+        self._replace_memory(value)
+
+    def __repr__(self, *, tensor_contents: str | None = None) -> str:  # type: ignore[override]
+        return f"GradTracer(depth={self.level.depth}, value={self.value!r})"
+
+
+class GradLevel(Level):
+    """A derivative inside another transform."""
+
+    what = "grad"
+    kind = Graded
+
+    def source(self, value: Tensor) -> Graded:
+        """A tracer that the derivative is taken with respect to."""
+        made: Graded = self.tracer(value)
+        made._edge = leaf_of(made)
+        return made
+
+    def edge(self, value: Any) -> Any:
+        """The node of a value in this level's graph."""
+        return value._edge if self.owns(value) else None
+
+    def _result(self, value: Any, node: Any) -> Any:
+        made = self.tracer(value)
+        made._edge = node
+        return made
+
+    def apply(self, op: Any, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
+        """Compute further out, and record here."""
+        self.check_running()
+        if op.reference is not None:
+            return op.reference(*inputs, **params)
+        values, edges = [], {}
+        for i, x in zip(op.inputs, inputs, strict=True):
+            if isinstance(x, Graded) and x.level is self:
+                values.append(x.value)
+                if op.rules[i] is not None and x._edge is not None:
+                    edges[i] = x._edge
+            else:
+                values.append(x)
+        out = op(values, params)
+        if not edges or mode.site is None:
+            return self._result(out, None) if op.view else out
+        wanted = {name for i in edges for name in op.wants[i]}
+        saves = [op.read(n, values, params, out) if n in wanted else None for n in op.keeps]
+        known = [edges.get(i) for i in op.differentiable]
+        node = recorded(op, mode.where, known, saves, shape_of(out))
+        return self._result(out, node)
+
+    def apply_list(self, op: Any, inputs: Sequence[Any], params: tuple[Any, ...]) -> Any:
+        """Compute further out, and record here."""
+        self.check_running()
+        out = op.function([self.lower(x) for x in inputs], *params)
+        edges = tuple(self.edge(x) for x in inputs)
+        if mode.site is None or not any(edges):
+            return out
+        node = record(op.kind, edges, tuple(out.shape), mode.where)
+        _, node.kept = op.forward([_outline(x) for x in inputs], *params)
+        return self._result(out, node)
+
+    def apply_several(self, op: Any, input: Any, params: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Compute further out, and record here."""
+        self.check_running()
+        outs = op.function(self.lower(input), *params)
+        edge = self.edge(input)
+        edges: list[Any] = [None] * len(outs)
+        if mode.site is not None and edge is not None:
+            node = record(op.whole, (edge,), tuple(input.shape), mode.where)
+            _, node.kept = op.forward(_outline(input), *params)
+            node.shapes = [tuple(out.shape) for out in outs]
+            edges = [output_of(op.part, node, k, n) for k, n in enumerate(node.shapes)]
+        return tuple([self._result(out, e) for out, e in zip(outs, edges, strict=True)])
+
+    def take(self, target: Any, tangent: Any = None) -> tuple[Any, list[Any]]:
+        """As everywhere; without a history so far."""
+        root, views = super().take(target)
+        for tensor in (root, *views):
+            tensor._edge = None
+        return root, views
+
+    def adopt(self, target: Any, result: Any) -> None:
+        """As everywhere, and the history with it."""
+        super().adopt(target, result)
+        target._edge = result._edge
+
+    def cut(self, target: Any) -> None:
+        """As everywhere, out of this level's graph too."""
+        super().cut(target)
+        target._edge = None
+
+    def write(self, target: Any, result: Any, put: Callable[[Any, Any], None]) -> None:
+        """Write the value further out; all that shows the memory has the history it has now."""
+        self.check_running()
+        if not self.owns(target):
+            if mode.site is None:
+                put(target, self.lower(result))
+                return
+            self.take(target)
+        put(target.value, self.lower(result))
+        if mode.site is not None:
+            rewritten(target, self.edge(result))
+
+
+def _outline(value: Any) -> np.ndarray:
+    """Zeros in the shape of a value, in the memory of one: for what a forward says of shapes."""
+    return np.broadcast_to(np.zeros((), value._array.dtype), tuple(value.shape))

@@ -1,0 +1,74 @@
+"""Random numbers inside `vmap`: one draw for all samples, or one for each.
+
+A vmap says which (`randomness=`), each of several nested ones for itself. All random functions
+get their numbers from `wengert.core.generators.drawn`, which asks here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from wengert.autograd.transforms.levels import running
+from wengert.core import generators
+from wengert.core.generators import Draw
+from wengert.core.tensor import Tensor, Tracer, wrap
+
+
+def vmaps() -> list[Any]:
+    """The levels of the vmaps that run on this thread, outermost first."""
+    if not running.levels:
+        return []
+    from wengert.autograd.transforms.batched import BatchLevel
+
+    return [level for level in running.levels if isinstance(level, BatchLevel)]
+
+
+def _drawn(
+    draw: Draw, shape: tuple[int, ...], given: Sequence[Any], target: Tensor | None
+) -> Tensor:
+    """See `wengert.core.generators.drawn`."""
+    if not running.levels:
+        return wrap(draw(shape))
+    levels = vmaps()
+    for level in reversed(levels):
+        _check(level, given, target)
+    own = [level for level in levels if level.randomness == "different"]
+    numbers = wrap(draw((*[level.size for level in own], *shape)))
+    for level in own:
+        numbers = level.tracer(numbers)
+    return numbers
+
+
+def _check(level: Any, given: Sequence[Any], target: Tensor | None) -> None:
+    """Raise RuntimeError for a draw that does not go with the randomness of a vmap."""
+    if level.randomness == "error":
+        raise RuntimeError(
+            "vmap: called random operation while in randomness error mode. Please either use the"
+            " 'same' or 'different' randomness flags on vmap or perform the randomness operation"
+            " out of vmap"
+        )
+    if level.randomness == "same" and any(_differs(x, level) for x in given):
+        raise RuntimeError(
+            "Vmap does not currently support same randomness with a batched tensor input: the"
+            " numbers depend on a tensor that differs between samples. Use"
+            " randomness='different'"
+        )
+    if level.randomness == "different" and target is not None and not _differs(target, level):
+        raise RuntimeError(
+            "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will"
+            " appear like same randomness. Fill a tensor that was made from one that is vmapped"
+            " over (torch.empty_like), or use torch.rand, torch.randn, torch.bernoulli"
+        )
+
+
+def _differs(value: Any, level: Any) -> bool:
+    """Whether a value differs between the samples of a level."""
+    while isinstance(value, Tracer):
+        if value.level is level:
+            return True
+        value = value.value
+    return False
+
+
+generators.by_level = _drawn

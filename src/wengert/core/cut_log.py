@@ -1,0 +1,51 @@
+"""What a run remembers for whoever asks afterwards why a gradient is missing.
+
+The latest values that left a graph, and the latest gradients that were dropped. Both are few
+and hold no tensor.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections import deque
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.core.tensor import RawCut, Tensor, caller, cut_at, getframe, tick
+
+
+class Drop(NamedTuple):
+    """A call that set gradients to None: when, whose, and at which line."""
+
+    seq: int
+    owner: weakref.ref[Any]
+    cut: RawCut
+
+
+class Escape(NamedTuple):
+    """Values that left a graph: how many, the first of them, their memory, and at which line."""
+
+    size: int
+    first: tuple[Any, ...]
+    memory: weakref.ref[np.ndarray]
+    cut: RawCut
+
+
+FIRST = 4
+escapes: deque[Escape] = deque(maxlen=64)
+drops: deque[Drop] = deque(maxlen=64)
+
+
+def escaped(what: str, tensor: Tensor) -> None:
+    """Note that a tensor's values leave for where no graph follows, if it has or had one."""
+    cut = tensor._cut if tensor._edge is None else cut_at(what, tensor)
+    if cut is not None:
+        array = tensor._array
+        first = (array.item(),) if array.size == 1 else tuple(array.flat[:FIRST].tolist())
+        escapes.append(Escape(array.size, first, weakref.ref(array), cut))
+
+
+def dropped(what: str, owner: Any) -> None:
+    """Note that the gradients of a tensor, or of what an owner has, are set to None."""
+    drops.append(Drop(tick(), weakref.ref(owner), (what, *caller(getframe(1)), None)))

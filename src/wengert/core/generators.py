@@ -1,0 +1,418 @@
+"""Random numbers as arrays: PyTorch's CPU streams on NumPy's Mersenne Twister.
+
+The same seed gives the same uniforms, integers and permutations as PyTorch, bit for bit,
+and normals that agree but for the last digits of sine, cosine and logarithm. What each
+sampler draws from the 32-bit stream, and in which order, is therefore part of its contract.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import os
+from collections.abc import Callable, Sequence
+from threading import RLock
+from typing import Any, ClassVar
+
+import numpy as np
+
+from wengert.core.device import cpu, device
+from wengert.core.forks import held_by_forks
+from wengert.core.tensor import Tensor, wrap
+
+Shape = Sequence[int]
+Draw = Callable[[tuple[int, ...]], np.ndarray]
+
+_WORDS = 624  # 32-bit words of the twister's state
+_FIRST_SEED = 67280421310721  # of a generator that nobody seeded
+_WIDE = 1 << 28  # ranges from here on draw 64 bits an integer
+_DOUBLE_BITS = np.uint64(2**53 - 1)
+_BLOCK = 16  # normals are made in blocks of 8 pairs
+_FEW = 256  # below, a call of a kernel costs more than the numbers
+_RAW = 1 << 12  # up to so many words, NumPy's raw ones cost less than its array of integers
+
+# The state as PyTorch lays it out in the ByteTensor of `get_state`.
+_STATE = np.dtype(
+    {
+        "names": ["seed", "left", "seeded", "next", "words", "normal", "has_normal"],
+        "formats": ["u8", "i4", "i4", "u8", ("u8", _WORDS), "f8", "i4"],
+        "offsets": [0, 8, 12, 16, 24, 5024, 5040],
+        "itemsize": 5056,
+    }
+)
+
+
+class Generator:
+    """A source of random numbers with its own state.
+
+    The samplers below take shapes and NumPy dtypes and return arrays.
+
+    >>> import wengert
+    >>> g = wengert.Generator().manual_seed(0)
+    >>> wengert.rand(2, generator=g)
+    tensor([0.4963, 0.7682])
+    """
+
+    __slots__ = ("__weakref__", "_lock", "_made", "_seed", "_spare")
+
+    # What draws large arrays faster than NumPy, or returns None, and what shuffles faster than
+    # Python, or returns False: the kernels, which stand above this module, put them here.
+    drawer: ClassVar[Any] = None
+    shuffler: ClassVar[Any] = None
+
+    def __init__(self, device: Any = cpu) -> None:
+        _check_device(device)
+        self._made: tuple[Any, Any, np.ndarray | None] | None = None
+        # A process is not forked while another thread draws: the copy's lock would never open.
+        self._lock = held_by_forks(RLock())
+        self.manual_seed(_FIRST_SEED)
+
+    def _twister(self) -> tuple[Any, Any, np.ndarray | None]:
+        """The bits, what fills arrays with them, and their state; an import needs none of them."""
+        if self._made is None:
+            bits = np.random.MT19937(0)
+            bits._legacy_seeding(self._seed & 0xFFFFFFFF)
+            # NumPy's Generator fills arrays with words; its own samplers are not used.
+            self._made = bits, np.random.Generator(bits).integers, live_state(bits)
+        return self._made
+
+    @property
+    def _bits(self) -> Any:
+        return self._twister()[0]
+
+    @property
+    def _draw(self) -> Any:
+        return self._twister()[1]
+
+    @property
+    def _state(self) -> np.ndarray | None:
+        return self._twister()[2]
+
+    @property
+    def device(self) -> device:
+        """Always ``cpu``."""
+        return cpu
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Start the stream of this seed; returns the generator.
+
+        Seeds range from -2**63 to 2**64 - 1, of which the low 32 bits count.
+        """
+        seed = int(seed)
+        if not -(2**63) <= seed < 2**64:
+            raise ValueError(
+                f"Overflow when unpacking long long: manual_seed() got seed={seed}, expected a"
+                " value in [-2**63, 2**64 - 1]"
+            )
+        with self._lock:
+            self._seed = seed % 2**64
+            if self._made is not None:
+                self._bits._legacy_seeding(self._seed & 0xFFFFFFFF)
+            self._spare: float | None = None
+        return self
+
+    def seed(self) -> int:
+        """Start a stream that cannot be foreseen; returns its seed."""
+        self.manual_seed(int.from_bytes(os.urandom(8)))
+        return self._seed
+
+    def initial_seed(self) -> int:
+        """The seed that the current stream was started with."""
+        return self._seed
+
+    def get_state(self) -> Tensor:
+        """The state as a uint8 tensor, in PyTorch's layout."""
+        record = np.zeros((), _STATE)
+        with self._lock:
+            twister = self._bits.state["state"]
+            record["seed"], record["words"] = self._seed, twister["key"]
+            record["next"], record["left"] = twister["pos"], _WORDS + 1 - twister["pos"]
+            record["seeded"], record["has_normal"] = 1, self._spare is not None
+            record["normal"] = self._spare or 0.0
+        return wrap(np.frombuffer(bytearray(record.tobytes()), np.uint8))
+
+    def set_state(self, new_state: Tensor) -> Generator:
+        """Go on from a state that `get_state` returned, here or in PyTorch."""
+        if not isinstance(new_state, Tensor) or new_state._array.dtype != np.uint8:
+            raise TypeError(
+                "RNG state must be a torch.ByteTensor: set_state() got new_state of type"
+                f" {type(new_state).__name__}"
+            )
+        if new_state._array.size != _STATE.itemsize:
+            raise RuntimeError(
+                f"Expected a CPUGeneratorImplState of size {_STATE.itemsize} but found the input"
+                f" RNG state size to be {new_state._array.size}"
+            )
+        record: Any = np.frombuffer(new_state._array.tobytes(), _STATE)[0]
+        position = int(record["next"]) if record["left"] != 1 else _WORDS
+        left = int(record["left"])
+        if record["seeded"] != 1 or not 1 <= left <= _WORDS or position + left != _WORDS + 1:
+            raise RuntimeError(
+                f"Invalid mt19937 state: set_state() got next={position} and left={left}"
+            )
+        with self._lock:
+            self._seed = int(record["seed"])
+            self._bits.state = {
+                "bit_generator": "MT19937",
+                "state": {"key": record["words"].astype(np.uint32), "pos": position},
+            }
+            self._spare = float(record["normal"]) if record["has_normal"] else None
+        return self
+
+    def clone_state(self) -> Generator:
+        """Another generator that will produce the same numbers."""
+        return Generator().set_state(self.get_state())
+
+    def __getstate__(self) -> bytes:
+        return self.get_state()._array.tobytes()
+
+    def __setstate__(self, state: bytes) -> None:
+        self.__init__()  # type: ignore[misc]
+        self.set_state(wrap(np.frombuffer(state, np.uint8)))
+
+    def random32(self, n: int) -> np.ndarray:
+        """The next `n` words of the stream, uint32."""
+        return self._by_kernel(n, np.uint32, self._words)
+
+    def random64(self, n: int) -> np.ndarray:
+        """The next `n` pairs of words, the first one high, uint64."""
+        return self._by_kernel(n, np.uint64, self._pairs)
+
+    def singles(self, n: int) -> np.ndarray:
+        """`n` float32 in [0, 1), multiples of 2**-24; a word each."""
+        return self._by_kernel(n, np.float32, self._singles)
+
+    def doubles(self, n: int) -> np.ndarray:
+        """`n` float64 in [0, 1), multiples of 2**-53; two words each."""
+        return self._by_kernel(n, np.float64, self._doubles)
+
+    def _by_kernel(self, n: int, dtype: Any, plain: Callable[[int], np.ndarray]) -> np.ndarray:
+        with self._lock:
+            if n >= _FEW and self.drawer is not None and self._state is not None:
+                drawn: np.ndarray | None = self.drawer(self._state, n, dtype)
+                if drawn is not None:
+                    return drawn
+            return plain(n)
+
+    def _words(self, n: int) -> np.ndarray:
+        if n < _RAW:
+            return self._bits.random_raw(n).astype(np.uint32)
+        return self._draw(0, 2**32 - 1, n, np.uint32, endpoint=True)
+
+    def _pairs(self, n: int) -> np.ndarray:
+        if 2 * n < _RAW:
+            words = self._bits.random_raw(2 * n)
+            return words[::2] << np.uint64(32) | words[1::2]
+        return self._draw(0, 2**64 - 1, n, np.uint64, endpoint=True)
+
+    def _singles(self, n: int) -> np.ndarray:
+        values = (self._words(n) & np.uint32(0xFFFFFF)).astype(np.float32)
+        values *= np.float32(2.0**-24)
+        return values
+
+    def _doubles(self, n: int) -> np.ndarray:
+        return (self._pairs(n) & _DOUBLE_BITS) * 2.0**-53
+
+    def feed(self, take: Callable[[np.ndarray, np.ndarray], tuple[int, int]], size: int) -> None:
+        """Give a sampler what it needs of the stream, as float64 in [0, 1), `size` at first.
+
+        ``take(numbers, spare)`` says how many of the numbers it has used, and how many it wants
+        next, of which the first are those that it has left; 0 ends it. `spare` has the unused
+        half of a pair of normals, and whether it is there; the sampler may take it and leave
+        another.
+        """
+        with self._lock:
+            spare = np.array([self._spare or 0.0, self._spare is not None])
+            while size:
+                state = self._state
+                before = self._bits.state if state is None else state.copy()
+                used, following = take(self.doubles(size), spare)
+                self._go_back(before, 2 * used, 2 * (size - used))
+                size = following
+            self._spare = float(spare[0]) if spare[1] else None
+
+    def _go_back(self, before: Any, used: int, unused: int) -> None:
+        """Take back the last words, of those that were drawn since a state."""
+        state = self._state
+        if state is not None and state[_WORDS] >= unused:
+            state[_WORDS] -= unused
+            return
+        if state is None:
+            self._bits.state = before
+        else:
+            state[...] = before
+        self.random32(used)
+
+    def uniform(
+        self, shape: Shape, low: float = 0.0, high: float = 1.0, np_dtype: Any = np.float32
+    ) -> np.ndarray:
+        """Uniform in [low, high), in any floating-point or complex dtype."""
+        to = np.dtype(np_dtype)
+        if to.kind == "c":
+            parts = self.uniform((*shape, 2), low, high, np.empty(0, to).real.dtype)
+            return parts.view(to)[..., 0]
+        n = math.prod(shape)
+        values = self.doubles(n) if to == np.float64 else self.singles(n)
+        if low != 0 or high != 1:
+            start, stop = values.dtype.type(low), values.dtype.type(high)
+            values *= stop - start
+            values += start
+        values = values.astype(to, copy=False)
+        if to.itemsize < 4 or low != 0 or high != 1:  # rounding may have reached `high`
+            values[values == to.type(high)] = low
+        return values.reshape(shape)
+
+    def normal(
+        self, shape: Shape, mean: float = 0.0, std: float = 1.0, np_dtype: Any = np.float32
+    ) -> np.ndarray:
+        """Normal, in any floating-point or complex dtype; 16 or more come in blocks."""
+        to = np.dtype(np_dtype)
+        if to.kind == "c":
+            part = np.empty(0, to).real.dtype
+            # PyTorch adds the mean to both parts.
+            return self.normal((*shape, 2), mean, std / math.sqrt(2), part).view(to)[..., 0]
+        n = math.prod(shape)
+        values = self._normal_blocks(n, to) if n >= _BLOCK else self.normal_sequence(n)
+        if std != 1:
+            values *= values.dtype.type(std)
+        if mean != 0:
+            values += values.dtype.type(mean)
+        return values.astype(to, copy=False).reshape(shape)
+
+    def _normal_blocks(self, n: int, to: np.dtype[Any]) -> np.ndarray:
+        draw = self.doubles if to == np.float64 else self.singles
+        tail = n % _BLOCK
+        if not tail:
+            drawn = draw(n)
+            _box_muller(drawn)
+            return drawn
+        with self._lock:
+            # A ragged end redoes the last block. Half precision does not draw the end twice.
+            drawn = draw(n if to.itemsize >= 4 else n - tail)
+            drawn = np.concatenate([drawn[: n - tail], draw(_BLOCK)])
+        _box_muller(drawn)
+        return np.concatenate([drawn[: n - _BLOCK], drawn[-_BLOCK:]])
+
+    def normal_sequence(self, n: int) -> np.ndarray:
+        """`n` float64 normals one after the other; the unused half of a pair is kept."""
+        with self._lock:
+            kept = [] if self._spare is None or n == 0 else [self._spare]
+            pairs = (n - len(kept) + 1) // 2
+            u = self.doubles(2 * pairs).reshape(pairs, 2)
+            radius = np.sqrt(-2.0 * np.log1p(-u[:, 1]))
+            angle = 2.0 * math.pi * u[:, 0]
+            values = np.empty(len(kept) + 2 * pairs)
+            values[: len(kept)] = kept
+            np.multiply(radius, np.cos(angle), out=values[len(kept) :: 2])
+            np.multiply(radius, np.sin(angle), out=values[len(kept) + 1 :: 2])
+            if n:
+                self._spare = float(values[n]) if len(values) > n else None
+            return values[:n]
+
+    def bernoulli(self, shape: Shape, p: Any) -> np.ndarray:
+        """True with probability `p`: a number, or an array of this shape."""
+        n = math.prod(shape)
+        if not isinstance(p, np.ndarray):
+            # u < p in whole numbers: a multiple of 2**-53 is below p if and only if ...
+            bound = np.uint64(math.ceil(float(p) * 2.0**53))
+            return ((self.random64(n) & _DOUBLE_BITS) < bound).reshape(shape)
+        draws = self.doubles(n) if p.dtype == np.float64 else self.singles(n)
+        return draws.reshape(shape) < p.astype(draws.dtype, copy=False)
+
+    def integers(self, shape: Shape, low: int, high: int, np_dtype: Any = np.int64) -> np.ndarray:
+        """Integers in [low, high), by remainder; wide ranges draw two words each."""
+        n, span = math.prod(shape), int(high) - int(low)
+        if span == 2**64:
+            return self.random64(n).view(np.int64).astype(np_dtype, copy=False).reshape(shape)
+        if span >= _WIDE:
+            words = self.random64(n) % np.uint64(span)
+        else:
+            words = (self.random32(n) % np.uint32(span)).astype(np.uint64)
+        values = words.view(np.int64)
+        if low:
+            values += np.array(low, np.int64)
+        return values.astype(np_dtype, copy=False).reshape(shape)
+
+    def permutation(self, n: int) -> np.ndarray:
+        """The numbers below `n` in random order, int64 (Fisher and Yates's shuffle)."""
+        words = (self.random32 if n < (2**32 - 1) // 20 else self.random64)(max(n - 1, 0))
+        words %= np.arange(n, n - len(words), -1, dtype=words.dtype)
+        ahead = words.astype(np.int64)
+        order = np.arange(n)
+        if n >= _FEW and self.shuffler is not None and self.shuffler(order, ahead):
+            return order
+        numbers = order.tolist()
+        for i, distance in enumerate(ahead.tolist()):
+            j = i + distance
+            numbers[i], numbers[j] = numbers[j], numbers[i]
+        return np.array(numbers, np.int64)
+
+    def exponential(self, n: int, rate: float = 1.0) -> np.ndarray:
+        """`n` float64 of the exponential distribution."""
+        return np.log1p(-self.doubles(n)) * (-1.0 / rate)
+
+
+def live_state(bits: Any) -> np.ndarray | None:
+    """The memory of NumPy's twister: 624 words, and which of them comes next.
+
+    Asking NumPy for its state, or setting it, takes as long as drawing thousands of numbers.
+    None if the memory is not laid out like that.
+    """
+    memory = (ctypes.c_uint32 * (_WORDS + 1)).from_address(bits.ctypes.state_address)
+    words, state = np.ctypeslib.as_array(memory), bits.state["state"]
+    same = np.array_equal(words[:_WORDS], state["key"]) and words[_WORDS] == state["pos"]
+    return words if same else None
+
+
+def _box_muller(values: np.ndarray) -> None:
+    """Uniforms made normal in place; in each 16, the cosines come before the sines."""
+    kind = values.dtype.type
+    # Eight at a time, as one item: that copies them apart, and back, without a loop of 8.
+    halves = values.view(f"V{8 * values.itemsize}").reshape(-1, 2).T
+    dense = halves.copy().view(kind).reshape(2, -1)
+    radius, angle = dense
+    np.log(np.subtract(1, radius, out=radius), out=radius)
+    radius *= kind(-2)
+    np.sqrt(radius, out=radius)
+    angle *= kind(2 * math.pi)
+    cosine = np.cos(angle)
+    np.multiply(radius, np.sin(angle, out=angle), out=angle)
+    radius *= cosine
+    halves[...] = dense.view(halves.dtype)
+
+
+def _check_device(where: Any) -> None:
+    kind = device(where).type
+    if kind == "cuda":
+        raise RuntimeError(
+            "Cannot get CUDA generator without ATen_cuda library; this library computes on 'cpu'"
+        )
+    if kind != "cpu":
+        raise RuntimeError(f"Device type {kind.upper()} is not supported for torch.Generator()"
+                           " api.")  # fmt: skip
+
+
+default_generator = Generator()
+default_generator.seed()
+
+
+def _once(
+    draw: Draw, shape: tuple[int, ...], given: Sequence[Any], target: Tensor | None
+) -> Tensor:
+    return wrap(draw(shape))
+
+
+# How `drawn` draws while transforms may run: autograd replaces it.
+by_level = _once
+
+
+def drawn(
+    draw: Draw, shape: tuple[int, ...], given: Sequence[Any] = (), target: Tensor | None = None
+) -> Tensor:
+    """The numbers of a random function of tensors: ``draw(shape)``.
+
+    Inside `vmap` they are drawn once for all samples, or in a larger shape for each its own,
+    as its `randomness` says. `given` are tensors that the numbers depend on, `target` is a
+    tensor that they are written to.
+    """
+    return by_level(draw, shape, given, target)

@@ -1,0 +1,68 @@
+"""The one form of a message about a graph's life: what happened, where, and what to change.
+
+Each has an id, under which `wengert explain` says more: there is a page for it in
+`explanations/`. A message is put together when it is raised, and never before.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+from wengert.core.storage import line_of, place
+from wengert.core.tensor import caller, getframe
+
+
+def message(
+    id: str,
+    head: str,
+    facts: Sequence[tuple[str, str]] = (),
+    remedies: Sequence[str] = (),
+    cause: str = "",
+) -> str:
+    """`head`, a line for each fact, the remedies by number, and where to read more."""
+    return "\n".join([*lines(head, facts, remedies, cause), more(id)])
+
+
+def lines(
+    head: str,
+    facts: Sequence[tuple[str, str]] = (),
+    remedies: Sequence[str] = (),
+    cause: str = "",
+) -> list[str]:
+    """The lines of a message, but for the last one."""
+    width = max((len(label) for label, _ in facts), default=0) + 1
+    text = [head, *(f"  {label + ':':<{width}} {text}" for label, text in facts)]
+    lead = f"  {cause} " if cause else "  "
+    if len(remedies) == 1:
+        text.append(f"{lead}Remedy: {remedies[0]}")
+    elif remedies:
+        text.append(f"{lead}Remedies:")
+        text += [f"    {k}. {remedy}" for k, remedy in enumerate(remedies, 1)]
+    elif cause:
+        text.append(f"  {cause}")
+    return text
+
+
+def more(id: str) -> str:
+    """The last line of a message."""
+    return f"  More: wengert explain {id}"
+
+
+def here(what: str, beyond: str = "") -> str:
+    """A call that is under way, and the user's line that it comes from.
+
+    `beyond` is a file whose frames are not the user's either.
+    """
+    frame = getframe(1)
+    code, lasti = caller(frame)
+    while code.co_filename == beyond and frame.f_back is not None:
+        frame = frame.f_back
+        code, lasti = caller(frame)
+    return f"{what}  at {place(code, lasti)}"
+
+
+def warn(text: str, category: type[Warning] = UserWarning) -> None:
+    """A warning that points to the user's line."""
+    code, lasti = caller(getframe(1))
+    warnings.warn_explicit(text, category, code.co_filename, line_of(code, lasti))

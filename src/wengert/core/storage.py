@@ -1,0 +1,207 @@
+"""In-place writes: who wrote to which memory, when, and from which line.
+
+A write stamps the array that owns the memory with the clock that also orders nodes. A
+saved array is good as long as no later write touched its elements. Nothing is paid when a
+value is saved; backward compares one number unless a write came after a node was made.
+"""
+
+from __future__ import annotations
+
+import linecache
+import re
+import sys
+import weakref
+from collections.abc import Callable, Iterable
+from types import CodeType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from wengert.core.tensor import tick
+
+_MOST_REGIONS = 16
+
+
+def line_of(code: CodeType, lasti: int) -> int:
+    """The line number of an instruction."""
+    line = None
+    for start, end, line in code.co_lines():
+        if start <= lasti < end and line is not None:
+            return line
+    return line or code.co_firstlineno
+
+
+def lines_of(code: CodeType) -> dict[int, int]:
+    """The line numbers of all instructions, for whoever asks for many of them."""
+    return {
+        at: line
+        for start, end, line in code.co_lines()
+        if line is not None
+        for at in range(start, end, 2)
+    }
+
+
+def text_of(code: CodeType, lasti: int) -> str:
+    """The text of the line of an instruction, empty where it cannot be read."""
+    return linecache.getline(code.co_filename, line_of(code, lasti)).strip()
+
+
+def where(file: str, line: int) -> str:
+    """``file:line``, or of a notebook's cell ``cell [2], line 3``."""
+    cell = _cell(file)
+    return f"cell [{cell}], line {line}" if cell else f"{file}:{line}"
+
+
+def _cell(file: str) -> str:
+    """The number of the cell whose code has a file name, if it is one of IPython's."""
+    get_shell = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    if get_shell is None:
+        return ""
+    compiler = getattr(get_shell(), "compile", None)
+    named = getattr(compiler, "format_code_name", lambda _: None)(file)
+    found = re.search(r"\d+", named[1]) if named else re.match(r"<ipython-input-(\d+)-", file)
+    return found[found.re.groups] if found else ""
+
+
+def where_of(code: CodeType, lasti: int) -> str:
+    """`where` an instruction is."""
+    return where(code.co_filename, line_of(code, lasti))
+
+
+def place(code: CodeType, lasti: int) -> str:
+    """`where` an instruction is, with the line's text where it can be read."""
+    return f"{where_of(code, lasti)}  {text_of(code, lasti)}".rstrip()
+
+
+class Write(NamedTuple):
+    """One in-place write: when, from where, and to which elements of the owner's memory."""
+
+    clock: int
+    code: CodeType
+    lasti: int
+    by: str
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+
+class Clock:
+    """The time of the newest write to any memory."""
+
+    newest = 0
+
+
+clock = Clock()
+
+# Called with an array whose elements are about to change: whoever needs them copies them now.
+guards: list[Callable[[np.ndarray], None]] = []
+
+
+class Written:
+    """The writes to one array's memory: how many, the last to all, later ones to each region."""
+
+    __slots__ = ("count", "owner", "regions", "whole")
+
+    def __init__(self, base: np.ndarray) -> None:
+        self.owner = weakref.ref(base, _forget(id(base)))
+        self.regions: dict[Any, Write] = {}
+        self.whole: tuple[int, CodeType, int, str] | None = None
+        self.count = 0
+
+
+_writes: dict[int, Written] = {}
+
+
+def owner(array: np.ndarray) -> np.ndarray:
+    """The array at the bottom of a chain of views, those of NumPy's stride tricks too."""
+    while (base := array.base) is not None:
+        if not isinstance(base, np.ndarray):
+            base = getattr(base, "base", None)  # what `as_strided` has put between has one
+            if not isinstance(base, np.ndarray):
+                break
+        array = base
+    return array
+
+
+def before_write(array: np.ndarray) -> None:
+    """Let the guards see an array whose elements are about to change."""
+    for guard in guards:
+        guard(array)
+
+
+def before_writes(arrays: Iterable[np.ndarray]) -> None:
+    """`before_write` for each of them."""
+    if guards:
+        for array in arrays:
+            before_write(array)
+
+
+def stamp(array: np.ndarray, by: str, code: CodeType, lasti: int) -> None:
+    """Note that the elements of `array` have just been written."""
+    stamp_all((array,), by, code, lasti)
+
+
+def stamp_all(arrays: Iterable[np.ndarray], by: str, code: CodeType, lasti: int) -> None:
+    """`stamp` for each of them."""
+    now = clock.newest = tick()
+    whole = (now, code, lasti, by)
+    for array in arrays:
+        base = array if array.base is None else owner(array)
+        entry = _writes.get(id(base))
+        if entry is None:
+            entry = _writes[id(base)] = Written(base)
+        entry.count += 1
+        regions = entry.regions
+        if array is not base:
+            region = (address_of(array) - address_of(base), array.shape, array.strides)
+            regions.pop(region, None)
+            if len(regions) < _MOST_REGIONS:
+                regions[region] = Write(*whole, *region, array.dtype)
+                continue
+            # Too many to tell them apart.
+        regions.clear()
+        entry.whole = whole
+
+
+def address_of(array: np.ndarray) -> int:
+    """Where an array's first element is in memory."""
+    address: int = array.__array_interface__["data"][0]
+    return address
+
+
+def _forget(key: int) -> Any:
+    return lambda _: _writes.pop(key, None)
+
+
+def versions(array: np.ndarray) -> int:
+    """How many times the array's memory was written."""
+    entry = _writes.get(id(owner(array)))
+    return 0 if entry is None else entry.count
+
+
+def write_after(array: np.ndarray, time: int) -> Write | None:
+    """The newest write since `time` that touched an element of `array`, if there is one."""
+    base = owner(array)
+    entry = _writes.get(id(base))
+    if entry is None or not array.size:
+        return None
+    for write in reversed(entry.regions.values()):
+        if write.clock > time and _touches(write, array, base):
+            return write
+    if entry.whole is not None and entry.whole[0] > time:
+        return Write(*entry.whole, 0, base.shape, base.strides, base.dtype)
+    return None
+
+
+def _touches(write: Write, array: np.ndarray, base: np.ndarray) -> bool:
+    flat = base.ravel("K")
+    if not np.may_share_memory(flat, base):
+        return True  # not dense: ravel had to copy
+    first = flat.view(np.uint8)[write.offset : write.offset + write.dtype.itemsize]
+    written = as_strided(first.view(write.dtype), write.shape, write.strides)
+    try:
+        return np.shares_memory(written, array, max_work=10_000)  # type: ignore[arg-type]
+    except np.exceptions.TooHardError:
+        return True

@@ -1,0 +1,100 @@
+"""Tracebacks without wengert's own frames, for those who print them.
+
+Nothing is changed where errors are raised. `wengert run` shortens what it prints, and so does an
+interactive session after ``%load_ext wengert``; `sys.excepthook` is the program's own affair.
+"""
+
+from __future__ import annotations
+
+import os
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from wengert.core.tensor import internal
+
+# What wengert calls: frames in there that come right after its own say no more than those.
+_CALLED = tuple(os.path.join(os.path.dirname(os.path.dirname(np.__file__)), name, "")
+                for name in ("numpy", "scipy", "llvmlite"))  # fmt: skip
+
+
+def shorten(error: BaseException) -> int:
+    """Take wengert's frames out of an error's traceback, and out of those that led to it.
+
+    An earlier error that came up inside of wengert alone, and was put into other words there, is
+    no longer shown. Returns how many frames are gone.
+
+    >>> import wengert
+    >>> from wengert.core.tracebacks import shorten
+    >>> try:
+    ...     wengert.ones(2) + wengert.ones(3)
+    ... except RuntimeError as error:
+    ...     print(shorten(error) > 0, error.__traceback__.tb_next)
+    True None
+    """
+    removed = 0
+    seen: set[int] = set()
+    current: BaseException | None = error
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
+        kept = _users(current.__traceback__)
+        removed += _length(current.__traceback__) - len(kept)
+        if kept:
+            current.__traceback__ = _joined(kept)
+        earlier = shown = _earlier(current)
+        while shown is not None and id(shown) not in seen and not _users(shown.__traceback__):
+            seen.add(id(shown))
+            shown = _earlier(shown)
+        if shown is not earlier:
+            current.__cause__, current.__context__ = None, shown
+            current.__suppress_context__ = False
+        current = shown
+    return removed
+
+
+def _earlier(error: BaseException) -> BaseException | None:
+    """The error that is printed before this one."""
+    return error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+
+
+def _users(trace: TracebackType | None) -> list[TracebackType]:
+    """The entries that are not wengert's, nor of what it called."""
+    kept, inside = [], False
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        inside = file in internal or (inside and file.startswith(_CALLED))
+        if not inside:
+            kept.append(trace)
+        trace = trace.tb_next
+    return kept
+
+
+def _length(trace: TracebackType | None) -> int:
+    count = 0
+    while trace is not None:
+        trace, count = trace.tb_next, count + 1
+    return count
+
+
+def _joined(entries: list[TracebackType]) -> TracebackType | None:
+    trace = None
+    for entry in reversed(entries):
+        trace = TracebackType(trace, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return trace
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """``%load_ext wengert``: an IPython session or notebook prints short tracebacks."""
+
+    def show(self: Any, kind: Any, error: Any, trace: Any, tb_offset: Any = None) -> None:
+        error.__traceback__ = trace
+        shorten(error)
+        self.showtraceback((kind, error, error.__traceback__), tb_offset=tb_offset)
+
+    shell.set_custom_exc((Exception,), show)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """``%unload_ext wengert``."""
+    shell.set_custom_exc((), None)

@@ -1,0 +1,519 @@
+"""Watches which nodes hold which memory, from when until when, without a hook on operations.
+
+Every node has a number from the clock that orders nodes and writes, so that it is enough to
+look at a node once while it lives: when a backward begins, before the garbage collector moves
+young objects out of sight, or when a thread that looks every few milliseconds happens upon it.
+What is written down are numbers; nothing that is seen is kept alive.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import threading
+from array import array
+from collections.abc import Callable, Iterable, Sequence, Set
+from dataclasses import dataclass, field
+from operator import attrgetter
+from time import perf_counter
+from typing import Any, NamedTuple
+from weakref import WeakSet, ref
+
+import numpy as np
+
+from wengert.autograd import engine, errors
+from wengert.autograd.engine import Walk
+from wengert.autograd.relay import this_thread
+from wengert.autograd.saved import packing
+from wengert.autograd.saved.packing import arrays_in
+from wengert.core.storage import owner
+from wengert.core.tensor import Call, Leaf, Node, Site, memory_of, tick
+from wengert.graph.memory import without_collecting
+
+INTERVAL = 0.025  # seconds between two looks of the thread
+MOST = 1_000_000  # entries of the log: some 250 MB
+_YOUNG = 20_000  # young objects from which looks are rationed
+_GAP = 16  # nodes that a walk may have left unreleased before one that it has released
+
+
+class Reading(NamedTuple):
+    """How nodes of a class are read: the number of its name, and what gets its saved values."""
+
+    kind: int
+    read: Callable[[Any], Any]
+    one: bool  # whether that is a single value, not a tuple
+    of_images: bool  # whether it has three names, for one, two and three dimensions
+
+
+LEAF = Reading(-1, attrgetter("tensor"), True, False)
+
+
+class Kinds(dict[type, "Reading | None"]):
+    """For each class: how its nodes are read, or None where there is nothing to be read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def __missing__(self, kind: type) -> Reading | None:
+        reading = None
+        if kind is Leaf:
+            reading = LEAF
+        elif issubclass(kind, Node) and kind.saved:
+            slots = [slot for slot, _ in kind.saved]
+            name = errors.name_of_kind(kind)
+            of_images = name in errors.OF_IMAGES
+            reading = Reading(len(self.names), attrgetter(*slots), len(slots) == 1, of_images)
+            self.names += [f"{name}{d}d" for d in (1, 2, 3)] if of_images else [name]
+        self[kind] = reading
+        return reading
+
+
+class Seen(ref[Node]):
+    """A weak reference to a node that no walk is about to release."""
+
+    __slots__ = ("seq",)
+    seq: int
+
+
+@dataclass(slots=True)
+class Passage:
+    """One walk: its line, when it was, and the nodes that it passed, newest first."""
+
+    call: Call
+    nodes: int
+    retains: bool
+    late: bool  # whether it releases nothing before it is through
+    begin: int  # on the clock that orders nodes, as `end` and those of the pins
+    end: int | None = None
+    raised: bool = False
+    passed: Sequence[int] = ()
+    kept: Set[int] = frozenset()  # those of them that it did not release
+    pins: Sequence[tuple[int, int]] = ()  # when, the oldest passed by then
+    brought: Sequence[tuple[int, int]] = ()  # node, entry of what came back
+
+
+@dataclass(slots=True)
+class Open:
+    """A walk that goes on, and what is known of it so far."""
+
+    passage: Passage
+    thread: int
+    order: list[Node]  # the walk's own list
+    pins: list[tuple[int, int]] = field(default_factory=list)
+    brought: list[tuple[int, int]] = field(default_factory=list)
+    packed: dict[int, set[int]] = field(default_factory=dict)  # what came back holds, by ids
+    front: int = 0  # how far in `order`, from its end, nodes are known to be released
+
+
+_all: WeakSet[Recording] = WeakSet()
+
+
+def _forked() -> None:
+    """In a child process nobody records: the thread that looks is gone, and may have the lock."""
+    for recording in _all:
+        recording.running = False
+        recording.open.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
+
+
+class Recording:
+    """The log of a program's graphs between `start` and `stop`.
+
+    Attributes:
+        log: for each node that holds arrays: its number, its code object, the offset, the numbers
+            of its module and its class, and the id and the bytes of each storage. Of several
+            entries with one number the last one counts.
+        deaths: (tick, number) of nodes that went without being released.
+        leaves: (tick, id) of storages of leaves, and (tick, ~id) when it no longer is a leaf's.
+        times: (tick, seconds) at which both are known.
+        passages: the walks, in the order in which they began.
+        open: those of them that go on.
+    """
+
+    def __init__(self, calls: int | None = None) -> None:
+        self.log: list[tuple[Any, ...]] = []
+        self.modules: list[str] = []
+        self.kinds = Kinds()
+        self.deaths: list[tuple[int, int]] = []
+        self.leaves: list[tuple[int, int]] = []
+        self.times: list[tuple[int, float]] = []
+        self.passages: list[Passage] = []
+        self.open: dict[Walk, Open] = {}
+        self.running = False
+        self.ended = ""  # why it ended by itself, if it did
+        self._calls = calls
+        self._lock = threading.Lock()
+        self._live: dict[int, Seen | None] = {}  # nodes that hold something; None: a walk has them
+        self._leaves: dict[int, tuple[ref[Leaf], int, int]] = {}  # ids of array and storage
+        self._paths: dict[tuple[int, ...], int] = {}
+        self._unfinished: list[ref[Node]] = []
+        self._marker: list[Any] = []
+        self._refs: list[Any] = []  # of modules: the ids in `_paths` are of these
+        self._looked = self._took = 0.0
+        self._before = 0  # when the latest walk ended
+        self._stopped = threading.Event()
+        self._sampler: threading.Thread | None = None
+        _all.add(self)
+
+    def start(self) -> None:
+        """Look at what there is, and watch from now on. RuntimeError if it was started before."""
+        if self.times:
+            raise RuntimeError("profile(): was started before; make another one")
+        with without_collecting(), self._lock:
+            self._note(self._chosen(gc.get_objects()), True)
+        self._mark()
+        self.running = True
+        engine.observers.append(self._walk)
+        packing.observers.append(self._told)
+        gc.callbacks.append(self._collect)
+        self._sampler = threading.Thread(target=self._sample, name="wengert-profile", daemon=True)
+        self._sampler.start()
+
+    def stop(self) -> None:
+        """Look a last time, and watch no longer."""
+        if self._walk not in engine.observers:
+            return
+        self.look()
+        self._end("")
+        engine.observers.remove(self._walk)
+        packing.observers.remove(self._told)
+        gc.callbacks.remove(self._collect)
+        assert self._sampler is not None
+        self._sampler.join()
+        for known in (
+            self.kinds,
+            self._live,
+            self._leaves,
+            self._refs,
+            self._unfinished,
+            self.open,
+        ):
+            known.clear()
+
+    def look(self) -> None:
+        """Look at what there is now."""
+        if self.running:
+            with without_collecting(), self._lock:
+                self._young()
+            self._mark()
+
+    def _end(self, why: str) -> None:
+        if self.running:
+            self._mark()
+            self.running, self.ended = False, why
+            self._stopped.set()
+
+    def _mark(self) -> int:
+        """Take the time; what the clock of nodes says."""
+        now = tick()
+        self.times.append((now, perf_counter()))
+        return now
+
+    # What is told of by the engine, by savers, by the collector and by the thread.
+
+    # The lock is taken with the collector off: what that finalizes may go backward.
+
+    def _walk(self, walk: Walk, when: str) -> None:
+        if not self.running:
+            self.open.pop(walk, None)
+            return
+        gone = None  # goes when the lock is free: what goes with nodes may be anybody's
+        with without_collecting(), self._lock:
+            if when != "before":
+                gone = self._finish(walk, when == "raised")
+            else:
+                self._begin(walk)
+        del gone
+        if not self.running:  # since it was asked
+            self.open.pop(walk, None)
+        self._check_full()
+        if self._calls is not None and not self.open and len(self.passages) >= self._calls:
+            self._end(f"it was to record {self._calls:,} calls")
+
+    def _check_full(self) -> None:
+        entries = len(self.log) + len(self.times) + len(self.passages) + len(self.leaves)
+        if entries > MOST:
+            self._end(f"the log was full after {len(self.passages):,} calls")
+
+    def _told(self, node: Node | None) -> None:
+        """A node was recorded while somebody has a say in what is saved; None: values are back."""
+        if not self.running:
+            return
+        with without_collecting(), self._lock:
+            self._pin(this_thread())
+            if node is None:
+                self._brought_back()
+            else:
+                self._packed(node)
+
+    def _collect(self, phase: str, info: dict[str, int]) -> None:
+        """Young objects are about to become older: `_young` would miss them."""
+        if phase == "start" and self.running and self._lock.acquire(blocking=False):
+            try:
+                if not self._counted_elsewhere():
+                    self._young()
+            finally:
+                self._lock.release()
+
+    def _sample(self) -> None:
+        last, idle = 0, None
+        while not self._stopped.wait(INTERVAL):
+            if not self._look_between_walks():
+                continue
+            now = tick(), perf_counter()
+            if now[0] == last + 1:  # nothing happened: the end of that is enough
+                idle = now
+            else:
+                self.times += (now,) if idle is None else (idle, now)
+                idle = None
+            last = now[0]
+            self._check_full()
+
+    def _look_between_walks(self) -> bool:
+        """Look if no walk runs; False where a plan is just made.
+
+        A walk counts references to nodes, of which a look makes some.
+        """
+        running = engine.running
+        with without_collecting():
+            if not running.lock.acquire(blocking=False):
+                return False
+            try:
+                if not running.walks and self._lock.acquire(blocking=False):
+                    try:
+                        self._young()
+                    finally:
+                        self._lock.release()
+            finally:
+                running.lock.release()
+        return True
+
+    def _counted_elsewhere(self) -> bool:
+        here = this_thread()
+        return any(w.retain == "auto" and w.thread != here for w in list(engine.running.walks))
+
+    # Nodes.
+
+    def _chosen(self, things: Iterable[Any]) -> list[Node]:
+        """The nodes among some objects that have something to be read."""
+        kinds = self.kinds
+        try:
+            return [thing for thing in things if kinds[type(thing)]]
+        except TypeError:  # a class that cannot be hashed
+            return [t for t in things if issubclass(type(t), Node) and kinds[type(t)]]
+
+    def _young(self) -> None:
+        """Look at all nodes that are new since the garbage collector last went to work."""
+        began = perf_counter()
+        # With the collector off, or seldom at work, there may be very many young objects.
+        if gc.get_count()[0] > _YOUNG and began - self._looked < 20 * self._took:
+            return
+        found = self._chosen(self._fresh())
+        if self._unfinished:
+            found += [node for r in self._unfinished if (node := r()) is not None]
+            self._unfinished = []
+        self._note(found, True)
+        self._looked = perf_counter()
+        self._took = self._looked - began
+
+    def _fresh(self) -> list[Any]:
+        """The young objects that came since this was last called, and perhaps some more.
+
+        The collector has them in the order in which they came. A list that was made just before
+        they were last asked for tells how many are known.
+        """
+        marker, self._marker = self._marker, []
+        objects = gc.get_objects(generation=0)
+        known = len(objects)
+        for thing in reversed(objects):
+            if thing is marker:
+                break
+            known -= 1
+        return objects[known:]
+
+    def _note(self, nodes: list[Any], watched: bool) -> None:
+        """Write down nodes that are not yet; `watched` has their deaths written down as well."""
+        live, kinds = self._live, self.kinds
+        module, last = -1, None
+        for node in nodes:
+            if type(node) is Leaf:
+                self._note_leaf(node)
+        for node in nodes:
+            try:
+                seq = node.seq
+                if seq in live:
+                    continue
+                reading: Any = kinds[type(node)]
+                if reading is LEAF:
+                    continue
+                site = node.site
+                if site is not last:
+                    module, last = self._module(site), site
+                if self._entry(seq, node, reading, module):
+                    live[seq] = self._seen(node, seq) if watched else None
+            except AttributeError:  # whoever makes it is not done
+                self._unfinished.append(ref(node))
+
+    def _entry(self, number: int, node: Node, reading: Reading, module: int) -> bool:
+        """Write down what a node holds; whether it holds anything."""
+        kind, read, one, of_images = reading
+        kind += of_images and len(node.shape) - 3
+        value = read(node)
+        if one and type(value) is np.ndarray and value.base is None:  # most nodes
+            self.log.append((number, node.code, node.lasti, module, kind, id(value), value.nbytes))
+            return True
+        held: list[int] = []
+        for item in (value,) if one else value:
+            if type(item) is np.ndarray:
+                base = item if item.base is None else owner(item)
+                held += id(base), base.nbytes
+            elif item is not None:
+                for kept in arrays_in(item):
+                    base = owner(kept)
+                    held += id(base), base.nbytes
+        if held:
+            self.log.append((number, node.code, node.lasti, module, kind, *held))
+        return bool(held)
+
+    def _packed(self, node: Node) -> None:
+        """Write down a node that a saver has had; the thread may have seen it before that."""
+        reading, seen = self.kinds[type(node)], node.seq in self._live
+        self._live.pop(node.seq, None)
+        if reading:
+            self._note([node], True)
+            if seen and node.seq not in self._live:  # nothing is left in memory
+                self.log.append((node.seq, node.code, node.lasti, 0, reading.kind))
+
+    def _seen(self, node: Node, seq: int) -> Seen:
+        seen = Seen(node, self._died)
+        seen.seq = seq
+        return seen
+
+    def _died(self, seen: Any) -> None:
+        """A node went with what held it. May be called anywhere: no lock, nothing but appends."""
+        if self.running:
+            self.deaths.append((self._mark(), seen.seq))
+            self._live.pop(seen.seq, None)
+
+    def _note_leaf(self, leaf: Leaf) -> None:
+        """Write down which storage is a leaf's: it is not the graph's while the leaf lives."""
+        try:
+            tensor, seq = leaf.tensor(), leaf.seq
+        except AttributeError:  # whoever makes it is not done
+            self._unfinished.append(ref(leaf))
+            return
+        if tensor is None:
+            return
+        kept, known, since = memory_of(tensor), self._leaves.get(seq), seq
+        if known is not None:
+            if known[1] == id(kept):
+                return
+            since = self._before  # the tensor was given other memory since
+            self._disown(seq, since)
+        storage = id(owner(kept))
+        self._leaves[seq] = ref(leaf, lambda _: self._disown(seq)), id(kept), storage
+        self.leaves.append((since, storage))
+
+    def _disown(self, seq: int, since: int | None = None) -> None:
+        known = self._leaves.pop(seq, None)
+        if known is not None and self.running:
+            self.leaves.append((tick() if since is None else since, ~known[2]))
+
+    def _module(self, site: Site) -> int:
+        """The number of the module that a site is inside of."""
+        chain = []
+        at: Site | None = site
+        while at is not None:
+            chain.append(at.module)
+            at = at.parent
+        key = tuple(map(id, chain))
+        number = self._paths.get(key)
+        if number is None:
+            path = site.path()
+            if path not in self.modules:  # modules of different models may have one path
+                self.modules.append(path)
+            number = self._paths[key] = self.modules.index(path)
+            self._refs.append(chain)
+        return number
+
+    # Walks.
+
+    def _begin(self, walk: Walk) -> None:
+        self._pin(this_thread())
+        kinds, live = self.kinds, self._live
+        found = [
+            n for n in walk.order if (r := kinds[type(n)]) and (r is LEAF or n.seq not in live)
+        ]
+        self._note(found, False)
+        del found
+        self._young()
+        late = walk.listeners or engine.anomaly.check is not None
+        passage = Passage(walk.call, walk.nodes, walk.retain is True, late, self._mark())
+        self.passages.append(passage)
+        self.open[walk] = Open(passage, walk.thread, walk.order)
+
+    def _finish(self, walk: Walk, raised: bool) -> Open | None:
+        """Write down what a walk has released; its nodes, for whoever calls to let go of."""
+        opened = self.open.pop(walk, None)
+        if opened is None:
+            return None
+        live, mark, passage = self._live, walk.mark, opened.passage
+        passed, kept = [], []
+        for node in reversed(opened.order):
+            seq = node.seq
+            if seq in live:
+                passed.append(seq)
+                state = node.state
+                if state is mark or (state is not None and state.released is mark.released):
+                    del live[seq]
+                else:
+                    kept.append(seq)
+                    if live[seq] is None:
+                        live[seq] = self._seen(node, seq)
+        passage.passed, passage.kept = array("q", passed), frozenset(kept)
+        passage.pins, passage.brought = tuple(opened.pins), tuple(opened.brought)
+        passage.raised = raised
+        passage.end = self._before = self._mark()
+        return opened
+
+    def _pin(self, thread: int) -> None:
+        """Write down how far the walks of this thread have come."""
+        for walk, opened in list(self.open.items()):
+            if opened.thread == thread:
+                oldest = _front(opened) if walk.at is None else walk.at.seq + 1
+                if oldest is not None:
+                    opened.pins.append((tick(), oldest))
+
+    def _brought_back(self) -> None:
+        """Write down what packed values hold now that a checkpoint's function ran again."""
+        for opened in self.open.values():
+            if opened.thread != this_thread():
+                continue
+            for node in reversed(opened.order):
+                if isinstance(node, packing.Unpacking):
+                    held = {id(a) for slot, _ in node.saved for a in arrays_in(getattr(node, slot))}
+                    if held == opened.packed.get(node.seq):
+                        continue
+                    opened.packed[node.seq] = held
+                    number, reading = tick(), self.kinds[type(node)]
+                    if reading and self._entry(number, node, reading, self._module(node.site)):
+                        opened.brought.append((node.seq, number))
+
+
+def _front(opened: Open) -> int | None:
+    """The number of the oldest node that a walk has released so far."""
+    order, at = opened.order, opened.front
+    missing = 0
+    while at < len(order) and missing < _GAP:
+        node = order[-1 - at]
+        at += 1
+        if type(node) is Leaf:
+            continue
+        missing += 1
+        if node.state is not None and node.state.released is opened.passage.call:
+            opened.front, missing = at, 0
+    return order[-opened.front].seq if opened.front else None

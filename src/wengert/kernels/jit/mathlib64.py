@@ -1,0 +1,127 @@
+"""Elementary functions of doubles for kernels, without branches: LLVM turns them into vectors.
+
+Each says its largest error in units of the last place (ulp). They are for the ranges that they
+say; NaN comes out as NaN.
+"""
+
+from __future__ import annotations
+
+import math
+
+from wengert.kernels.jit.builtins import bits64, f64, from_bits64, i32, i64, inline, rint
+
+
+@inline
+def _two_to(n: f64) -> f64:
+    """2**n for an integer, |n| < 1023."""
+    return from_bits64((i64(i32(n)) + 1023) << 52)
+
+
+@inline
+def _series(r: f64) -> f64:
+    """(exp(r) - 1 - r) / r**2 for |r| < 0.35: Taylor's, whose rest is below 1e-17."""
+    p = f64(1.1470745597729725e-11) * r + 1.6059043836821613e-10
+    p = p * r + 2.08767569878681e-09
+    p = p * r + 2.505210838544172e-08
+    p = p * r + 2.755731922398589e-07
+    p = p * r + 2.7557319223985893e-06
+    p = p * r + 2.48015873015873e-05
+    p = p * r + 0.0001984126984126984
+    p = p * r + 0.001388888888888889
+    p = p * r + 0.008333333333333333
+    p = p * r + 0.041666666666666664
+    p = p * r + 0.16666666666666666
+    return p * r + 0.5
+
+
+@inline
+def _turned(x: f64, n: f64) -> f64:
+    """x less n times log 2, whose first part has 32 bits: its multiples are exact."""
+    return (x - n * 0.6931471803691238) - n * 1.9082149292705877e-10
+
+
+@inline
+def exp_double(x: f64) -> f64:
+    """e to the power of x; 1 ulp. Below -708 as at -708: 3e-308; above 709 as at 709."""
+    c = f64(-708.0) if x < -708.0 else x
+    c = f64(709.0) if c > 709.0 else c
+    n = rint(c * 1.4426950408889634)
+    r = _turned(c, n)
+    y = (1.0 + (r + r * r * _series(r))) * _two_to(n)
+    return y if x == x else x
+
+
+@inline
+def expm1_double(x: f64) -> f64:
+    """exp(x) - 1, accurate near zero; 2 ulp. Bounds as of `exp_double`."""
+    c = f64(-708.0) if x < -708.0 else x
+    c = f64(709.0) if c > 709.0 else c
+    n = rint(c * 1.4426950408889634)
+    r = _turned(c, n)
+    scale = _two_to(n)
+    y = (r + r * r * _series(r)) * scale + (scale - 1.0)
+    return y if x == x else x
+
+
+@inline
+def _log_ratio(s: f64) -> f64:
+    """log((1 + s) / (1 - s)) for |s| < 0.172: Taylor's, whose rest is below 1e-16."""
+    z = s * s
+    p = f64(0.10526315789473684) * z + 0.11764705882352941
+    p = p * z + 0.13333333333333333
+    p = p * z + 0.15384615384615385
+    p = p * z + 0.18181818181818182
+    p = p * z + 0.2222222222222222
+    p = p * z + 0.2857142857142857
+    p = p * z + 0.4
+    p = p * z + 0.6666666666666666
+    return (p * z + 2.0) * s
+
+
+@inline
+def log_double(x: f64) -> f64:
+    """The natural logarithm of a normal number; 2 ulp."""
+    # Mantissas between the root of a half and that of two.
+    e = (bits64(x) - 4604544271217802189) >> 52
+    m = from_bits64(bits64(x) - (e << 52))
+    n = f64(i32(e))
+    s = (m - 1.0) / (m + 1.0)
+    return (_log_ratio(s) + n * 1.9082149292705877e-10) + n * 0.6931471803691238
+
+
+@inline
+def log1p_double(x: f64) -> f64:
+    """log(1 + x) for x > -1 up to 1e300, accurate near zero; 3 ulp."""
+    e = (bits64(1.0 + x) - 4604544271217802189) >> 52
+    scale = from_bits64((1023 - e) << 52)
+    # (1 + x) * scale - 1, which is x itself near 0.
+    top = x * scale + (scale - 1.0)
+    n = f64(i32(e))
+    return (_log_ratio(top / (top + 2.0)) + n * 1.9082149292705877e-10) + n * 0.6931471803691238
+
+
+@inline
+def digamma_double(x: f64) -> f64:
+    """The derivative of log gamma for x > 0; NaN otherwise. By recurrence, and a series from 8 on.
+
+    (Abramowitz and Stegun, 6.3.5 and 6.3.18.)
+    """
+    # The sum of 1 / (x + k) as one fraction, top / bottom.
+    top = f64(0.0)
+    bottom = f64(1.0)
+    y = x
+    for _k in range(8):
+        short = y < 8.0
+        top = top * y + bottom if short else top
+        bottom = bottom * y if short else bottom
+        y = y + 1.0 if short else y
+    s = 1.0 / (y * y)
+    p = f64(-0.4432598039215686) * s + 0.08333333333333333
+    p = p * s - 0.021092796092796094
+    p = p * s + 0.007575757575757576
+    p = p * s - 0.004166666666666667
+    p = p * s + 0.003968253968253968
+    p = p * s - 0.008333333333333333
+    p = p * s + 0.08333333333333333
+    value = log_double(y) - 0.5 / y - s * p - top / bottom
+    return value if x > 0.0 else math.nan

@@ -1,0 +1,227 @@
+"""How arrays lie beside each other, and calls of traced kernels on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.kernels.jit import LARGE, available
+from wengert.kernels.jit.tracing import BOOL, F32, Traced
+from wengert.kernels.layout import order_of
+
+Arrays = Sequence["np.ndarray | None"]
+
+_C_CONTIGUOUS, _ALIGNED = 1, 256
+_GOOD = _C_CONTIGUOUS | _ALIGNED
+# An innermost dimension that is shorter is not worth a loop.
+_SHORTEST = 4
+
+
+class Layout(NamedTuple):
+    """Operands that a kernel can read: their kinds (see `Traced`) and the order of memory."""
+
+    kinds: str
+    shape: tuple[int, ...]
+    # Dimensions in the order of memory, and back; None for the order that they have.
+    order: tuple[tuple[int, ...], tuple[int, ...]] | None
+    numbers: tuple[int, ...]  # strides, the size of the middle dimension, and of the innermost
+    extent: int  # elements, or rows of the innermost dimension
+    width: int
+
+    def empty(self, dtype: np.dtype[Any]) -> np.ndarray:
+        """An array for a result."""
+        if self.order is None:
+            return np.empty(self.shape, dtype)
+        there, back = self.order
+        return np.empty([self.shape[d] for d in there], dtype).transpose(back)
+
+
+def kinds_of(arrays: Arrays) -> str | None:
+    """The kinds of arrays of one shape that lie one element after the other; else None."""
+    shape: Any = None
+    kinds = ""
+    for a in arrays:
+        if a is None:
+            kinds += "n"
+            continue
+        dtype = a.dtype
+        if dtype is F32:
+            if not a.ndim:
+                kinds += "s"
+                continue
+            kinds += "f"
+        elif dtype is BOOL and a.ndim:
+            kinds += "b"
+        else:
+            return None
+        if shape is None:
+            shape = a.shape
+        elif a.shape != shape:
+            return None
+        if a.flags.num & _GOOD != _GOOD:
+            return None
+    return None if shape is None else kinds
+
+
+def layout_of(arrays: Arrays) -> Layout | None:
+    """How arrays of float32 and bool lie, or None where no kernel can read them."""
+    if any(isinstance(a, np.bool_) for a in arrays):  # kernels read arrays, and numbers of float32
+        return None
+    return _layout(tuple([None if a is None else _outline(a) for a in arrays]))
+
+
+def _outline(a: np.ndarray) -> tuple[Any, ...]:
+    return a.shape, a.strides, a.dtype, a.flags.aligned
+
+
+@lru_cache(1024)
+def _layout(outlines: tuple[Any, ...]) -> Layout | None:
+    found = [o for o in outlines if o is not None]
+    if any(o[2] not in (F32, BOOL) or not o[3] for o in found):
+        return None
+    try:
+        shape = np.broadcast_shapes(*(o[0] for o in found))
+    except ValueError:
+        return None
+    ndim, total = len(shape), prod(shape)
+    steps = [_steps(o, ndim) for o in found]
+    if total < LARGE or None in steps:
+        return None
+    order = order_of(shape, tuple([o[:2] for o in found]))
+    lengths, merged = _merged(shape, order, steps)
+    if len(lengths) > 3 or lengths[-1] < _SHORTEST:
+        return None
+    flat = len(lengths) == 1
+    kinds, strides = "", list[int]()
+    places = iter(merged)
+    for o in outlines:
+        if o is None:
+            kinds += "n"
+            continue
+        own = (0, 0, *next(places))[-3:]
+        if not any(own) and o[2] is F32:
+            kinds += "s"
+            continue
+        if own[-1] not in (0, 1) or (flat and not own[-1]):
+            return None
+        letter = "f" if flat else "r" if own[-1] else "c"
+        kinds += letter if o[2] is F32 else {"f": "b"}.get(letter, letter.upper())
+        strides += [] if flat else own[:2]
+    back = tuple(sorted(range(ndim), key=order.__getitem__))
+    moved = None if order == tuple(range(ndim)) else (order, back)
+    if flat:
+        return Layout(kinds, shape, moved, (), total, 1)
+    width, middle = lengths[-1], lengths[-2]
+    return Layout(kinds, shape, moved, (*strides, middle, width), total // width, width)
+
+
+def _steps(outline: tuple[Any, ...], ndim: int) -> tuple[int, ...] | None:
+    """The strides in elements, 0 where an array is repeated; None if they are none."""
+    shape, strides, dtype, _ = outline
+    if any(s % dtype.itemsize for s in strides):
+        return None
+    own = (0 if n == 1 else s // dtype.itemsize for n, s in zip(shape, strides, strict=True))
+    return (*(0,) * (ndim - len(shape)), *own)
+
+
+def _merged(
+    shape: tuple[int, ...], order: tuple[int, ...], steps: Sequence[Any]
+) -> tuple[list[int], list[tuple[int, ...]]]:
+    """The fewest dimensions that say the same: their lengths, and the strides of each array."""
+    lengths: list[int] = []
+    strides: list[list[int]] = []  # by dimension
+    for d in order:
+        here = [s[d] for s in steps]
+        if shape[d] == 1:
+            continue
+        if lengths and strides[-1] == [s * shape[d] for s in here]:
+            lengths[-1] *= shape[d]
+            strides[-1] = here
+        else:
+            lengths.append(shape[d])
+            strides.append(here)
+    return lengths, list(zip(*strides, strict=True))
+
+
+class Plan(NamedTuple):
+    """A compiled function of arrays of certain kinds."""
+
+    kernel: Callable[..., Any]
+    outputs: tuple[np.dtype[Any], ...]
+    numbers: tuple[float, ...]
+    chunk: int
+    guarded: bool
+    passed: tuple[bool, ...]  # results that are the first operand
+    simple: bool  # one result, which is computed, and no guard
+    first: int  # an operand that is an array
+    scalars: tuple[int, ...]  # operands that are one number, or None
+
+    def flat(self, arrays: Sequence[Any]) -> Sequence[Any] | None:
+        """The results for arrays that have `kinds_of`; None where elements are out of range."""
+        first = arrays[self.first]
+        if not self.simple:
+            results = [np.empty(first.shape, dtype) for dtype in self.outputs]
+            return self._computed(arrays, results, (), first.size, self.chunk)
+        given = self._given(arrays) if self.scalars else arrays
+        result = np.empty(first.shape, self.outputs[0])
+        self.kernel(*given, result, *self.numbers, first.size, self.chunk)
+        return (result,)
+
+    def laid_out(self, arrays: Sequence[Any], layout: Layout) -> Sequence[Any] | None:
+        """The results for arrays with a `Layout`; None where elements are out of range."""
+        results = [layout.empty(dtype) for dtype in self.outputs]
+        chunk = max(1, self.chunk // layout.width)
+        return self._computed(arrays, results, layout.numbers, layout.extent, chunk)
+
+    def _given(self, arrays: Sequence[Any]) -> Sequence[Any]:
+        given = list(arrays)
+        for i in reversed(self.scalars):
+            if given[i] is None:
+                del given[i]
+            else:
+                given[i] = given[i].item(0)
+        return given
+
+    def _computed(
+        self, arrays: Sequence[Any], results: list[np.ndarray], layout: tuple[int, ...],
+        extent: int, chunk: int,
+    ) -> Sequence[Any] | None:  # fmt: skip
+        wide = np.empty(-(-extent // chunk), np.float32) if self.guarded else None
+        guards = () if wide is None else (wide,)
+        given = self._given(arrays)
+        self.kernel(*given, *results, *self.numbers, *guards, *layout, extent, chunk)
+        if wide is not None and wide.any():
+            return None
+        made = iter(results)
+        return [arrays[0] if same else next(made) for same in self.passed]
+
+
+def plan_of(functions: Sequence[Callable[..., Any]], kinds: str, hoist: bool) -> Plan | None:
+    """Functions compiled for operands of these kinds; None where they cannot be traced.
+
+    Nor where each is one number over and over: then no operand has the layout of the results.
+    """
+    if not available() or not set(kinds) - set("sn"):
+        return None
+    try:
+        traced = Traced(functions, kinds, hoist)
+    except Exception:  # whatever a function does with what is no array
+        return None
+    from wengert.kernels.jit import compiled
+
+    trace = traced.trace
+    return Plan(
+        compiled(traced.source()),
+        tuple(r.dtype for r in traced.results),
+        tuple(trace.numbers.values()),
+        traced.chunk,
+        bool(trace.guards),
+        traced.passed,
+        not trace.guards and traced.passed == (False,),
+        next(i for i, kind in enumerate(kinds) if kind not in "sn"),
+        tuple(i for i, kind in enumerate(kinds) if kind in "sn"),
+    )

@@ -1,0 +1,391 @@
+"""Functions of arrays that write themselves down, element by element.
+
+An `Expression` stands for one element of an array. A function written with NumPy, or with the
+library's operations, computes with expressions as it does with arrays: NumPy hands its functions
+to the expression (`__array_ufunc__`, `__array_function__`), which writes a line in the kernel
+language for each. What has no such line raises `UntraceableError`, or some other error: there is
+no kernel then.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from wengert.kernels.jit import Written
+from wengert.kernels.jit.precise import WIDEST_ANGLE
+from wengert.kernels.jit.special import WIDEST_QUOTIENT
+
+F32, BOOL = np.dtype(np.float32), np.dtype(np.bool_)
+
+
+class UntraceableError(TypeError):
+    """A function does what expressions cannot write down."""
+
+
+class Trace:
+    """The lines that expressions have written; equal ones once."""
+
+    def __init__(self, hoist: bool) -> None:
+        self.lines: dict[str, str] = {}
+        self.hoist = hoist
+        self.numbers: dict[str, float] = {}  # hoisted: arguments of the kernel
+        self.work = 0.0  # nanoseconds for an element, roughly
+        self.guards: list[str] = []
+
+    def let(self, text: str, dtype: np.dtype[Any], work: float = 0.1) -> Expression:
+        """A name for the value of a text."""
+        name = self.lines.get(text)
+        if name is None:
+            name = self.lines[text] = f"t{len(self.lines)}"
+            self.work += work
+        return Expression(self, name, dtype)
+
+    def number(self, value: Any) -> Expression:
+        """A number, rounded to float32 as NumPy rounds one beside an array."""
+        if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.ndarray):
+            if not isinstance(value, np.float32):
+                raise UntraceableError(f"{type(value).__name__} among the operands")
+        elif isinstance(value, np.ndarray) and (value.ndim or value.dtype is not F32):
+            raise UntraceableError("an array among the operands")
+        elif isinstance(value, np.float64):
+            raise UntraceableError("float64 would be the type of the result")
+        with np.errstate(over="ignore"):
+            single = float(np.float32(value))
+        text = repr(single)
+        if not self.hoist:
+            if not math.isfinite(single):
+                text = f"math.{text}" if text[0] != "-" else f"-math.{text[1:]}"
+            return Expression(self, f"({text})", F32)
+        for name, known in self.numbers.items():
+            if repr(known) == text:
+                return Expression(self, name, F32)
+        name = f"c{len(self.numbers)}"
+        self.numbers[name] = single
+        return Expression(self, name, F32)
+
+
+class Expression(Written):
+    """One element of an array of float32 or bool."""
+
+    __slots__ = ("dtype", "text", "trace")
+
+    def __init__(self, trace: Trace, text: str, dtype: np.dtype[Any]) -> None:
+        self.trace, self.text, self.dtype = trace, text, dtype
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Expression:
+        write = UFUNCS.get(ufunc)
+        if write is None or method != "__call__" or options:
+            raise UntraceableError(ufunc.__name__)
+        return write(self.trace, *inputs)
+
+    def __array_function__(
+        self, function: Any, types: Any, args: Sequence[Any], kwargs: Any
+    ) -> Expression:
+        write = _FUNCTIONS.get(function)
+        if write is None or kwargs:
+            raise UntraceableError(function.__name__)
+        return write(self.trace, *args)
+
+    def __array__(self, *args: Any, **kwargs: Any) -> np.ndarray:
+        raise UntraceableError("an array of expressions")
+
+    def __bool__(self) -> bool:
+        raise UntraceableError("a decision that depends on the elements")
+
+    def astype(self, dtype: Any, copy: bool = True) -> Expression:
+        """Booleans as zeros and ones; no other conversion."""
+        if np.dtype(dtype) == self.dtype:
+            return self
+        if np.dtype(dtype) != F32:
+            raise UntraceableError(f"a conversion to {dtype}")
+        return self.trace.let(f"1.0 if {self.text} else 0.0", F32)
+
+    def copy(self) -> Expression:
+        """Itself: it cannot be written to."""
+        return self
+
+    def call(self, name: str, work: float, *others: Any) -> Expression:
+        """A function of `mathlib`, of this expression and others."""
+        values = ", ".join(_floats(self.trace, (self, *others)))
+        return self.trace.let(f"{name}({values})", F32, work)
+
+    def __pow__(self, exponent: Any) -> Expression:
+        return UFUNCS[np.power](self.trace, self, exponent)
+
+    def __neg__(self) -> Expression:
+        return UFUNCS[np.negative](self.trace, self)
+
+    def __abs__(self) -> Expression:
+        return UFUNCS[np.absolute](self.trace, self)
+
+    def __invert__(self) -> Expression:
+        return UFUNCS[np.logical_not](self.trace, self)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def operand(trace: Trace, value: Any) -> Expression:
+    """A value as an expression."""
+    return value if isinstance(value, Expression) else trace.number(value)
+
+
+def _floats(trace: Trace, values: Sequence[Any]) -> list[str]:
+    """The texts of operands of arithmetic: one float at least, for booleans add up to others."""
+    found = [operand(trace, v) for v in values]
+    if all(x.dtype == BOOL for x in found):
+        raise UntraceableError("arithmetic of booleans")
+    return [(x if x.dtype == F32 else x.astype(F32)).text for x in found]
+
+
+def _form(
+    template: str, work: float, dtype: np.dtype[Any], trace: Trace, *values: Any
+) -> Expression:
+    return trace.let(template.format(*_floats(trace, values)), dtype, work)
+
+
+def form(template: str, work: float = 0.1, dtype: np.dtype[Any] = F32) -> Callable[..., Expression]:
+    """What writes a template with the texts of its operands."""
+    return partial(_form, template, work, dtype)
+
+
+def _logic(template: str) -> Callable[..., Expression]:
+    def write(trace: Trace, *values: Any) -> Expression:
+        texts = []
+        for v in values:
+            x = operand(trace, v)
+            texts.append(x.text if x.dtype == BOOL else trace.let(f"{x.text} != 0.0", BOOL).text)
+        return trace.let(template.format(*texts), BOOL)
+
+    return write
+
+
+def _bits(template: str) -> Callable[..., Expression]:
+    """Of booleans alone: NumPy has none of floats."""
+    logic = _logic(template)
+
+    def write(trace: Trace, *values: Any) -> Expression:
+        if any(not isinstance(v, Expression) or v.dtype != BOOL for v in values):
+            raise UntraceableError("bits of a float")
+        return logic(trace, *values)
+
+    return write
+
+
+def _where(trace: Trace, condition: Any, a: Any, b: Any) -> Expression:
+    if not isinstance(condition, Expression) or condition.dtype != BOOL:
+        raise UntraceableError("a condition that is no mask")
+    if not any(isinstance(v, Expression | np.float32 | np.ndarray) for v in (a, b)):
+        raise UntraceableError("a choice of Python numbers")
+    x, y = _floats(trace, (a, b))
+    return trace.let(f"{x} if {condition.text} else {y}", F32)
+
+
+def _clip(trace: Trace, x: Any, low: Any, high: Any) -> Expression:
+    return UFUNCS[np.minimum](trace, UFUNCS[np.maximum](trace, x, low), high)
+
+
+def _power(trace: Trace, base: Any, exponent: Any) -> Expression:
+    if not isinstance(exponent, Expression):
+        if exponent == 1:
+            return operand(trace, base)
+        if exponent == 2:
+            return UFUNCS[np.square](trace, base)
+        if exponent == 3:
+            return UFUNCS[np.multiply](trace, UFUNCS[np.square](trace, base), base)
+        if exponent == -1:
+            return UFUNCS[np.reciprocal](trace, base)
+        if exponent == 0.5:
+            return UFUNCS[np.sqrt](trace, base)
+    return operand(trace, base).call("pow", 1.5, exponent)
+
+
+def _angle(name: str, trace: Trace, x: Any) -> Expression:
+    """A function of `precise` that is right below a limit: NumPy has to do it beyond."""
+    text = _floats(trace, (x,))[0]
+    guard = f"fabs({text}) > {WIDEST_ANGLE!r}"
+    if guard not in trace.guards:
+        trace.guards.append(guard)
+    return trace.let(f"{name}({text})", F32, 1.0)
+
+
+def _fmod(trace: Trace, x: Any, y: Any) -> Expression:
+    a, b = _floats(trace, (x, y))
+    trace.guards.append(f"fabs({a}) > {WIDEST_QUOTIENT!r} * fabs({b})")
+    return trace.let(f"fmod({a}, {b})", F32, 1.0)
+
+
+UFUNCS: dict[Any, Callable[..., Expression]] = {
+    np.add: form("{} + {}"),
+    np.subtract: form("{} - {}"),
+    np.multiply: form("{} * {}"),
+    np.true_divide: form("{} / {}", 0.2),
+    np.negative: form("-{}"),
+    np.absolute: form("fabs({})"),
+    np.fabs: form("fabs({})"),
+    np.square: form("{0} * {0}"),
+    np.reciprocal: form("1.0 / {}", 0.2),
+    np.sqrt: form("sqrt({})", 0.2),
+    np.floor: form("floor({})"),
+    np.ceil: form("ceil({})"),
+    np.trunc: form("trunc({})"),
+    np.rint: form("rint({})"),
+    # The first where it is NaN; where only the second is, both comparisons are false.
+    np.maximum: form("{0} if ({0} >= {1} or {0} != {0}) else {1}"),
+    np.minimum: form("{0} if ({0} <= {1} or {0} != {0}) else {1}"),
+    np.fmax: form("{0} if ({0} >= {1} or {1} != {1}) else {1}"),
+    np.fmin: form("{0} if ({0} <= {1} or {1} != {1}) else {1}"),
+    np.copysign: form("copysign({}, {})"),
+    np.sign: form("{0} if {0} != {0} else (copysign(1.0, {0}) if {0} != 0.0 else 0.0)"),
+    np.power: _power,
+    np.equal: form("{} == {}", dtype=BOOL),
+    np.not_equal: form("{} != {}", dtype=BOOL),
+    np.less: form("{} < {}", dtype=BOOL),
+    np.less_equal: form("{} <= {}", dtype=BOOL),
+    np.greater: form("{} > {}", dtype=BOOL),
+    np.greater_equal: form("{} >= {}", dtype=BOOL),
+    np.isnan: form("{0} != {0}", dtype=BOOL),
+    np.isinf: form("fabs({}) == math.inf", dtype=BOOL),
+    np.isfinite: form("fabs({}) < math.inf", dtype=BOOL),
+    np.signbit: form("bits({}) < 0", dtype=BOOL),
+    np.logical_and: _logic("{} and {}"),
+    np.logical_or: _logic("{} or {}"),
+    np.logical_xor: _logic("{} ^ {}"),
+    np.logical_not: _logic("not {}"),
+    np.bitwise_and: _bits("{} and {}"),
+    np.bitwise_or: _bits("{} or {}"),
+    np.bitwise_xor: _bits("{} ^ {}"),
+    np.invert: _bits("not {}"),
+    np.exp: form("exp({})", 0.4),
+    np.log: form("log({})", 0.4),
+    np.tanh: form("tanh({})", 0.6),
+    np.sin: partial(_angle, "sin"),
+    np.cos: partial(_angle, "cos"),
+    np.tan: partial(_angle, "tan"),
+    np.hypot: form("hypot({}, {})", 0.6),
+    np.fmod: _fmod,
+    np.logaddexp: form("logaddexp({}, {})", 2.0),
+    np.logaddexp2: form("logaddexp2({}, {})", 2.0),
+}
+for _ufunc, _name in {
+    np.exp2: "exp2", np.expm1: "expm1", np.log2: "log2", np.log10: "log10", np.log1p: "log1p",
+    np.sinh: "sinh", np.cosh: "cosh", np.arcsin: "asin", np.arccos: "acos",
+    np.arctan: "atan", np.arcsinh: "asinh", np.arccosh: "acosh", np.arctanh: "atanh",
+}.items():  # fmt: skip
+    UFUNCS[_ufunc] = form(f"{_name}({{}})", 1.0)
+_FUNCTIONS: dict[Any, Callable[..., Expression]] = {np.where: _where, np.clip: _clip}
+
+
+def _operators() -> None:
+    """Give `Expression` the operators of two operands, and those with it on the right."""
+    names = {
+        "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide,
+        "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
+    }  # fmt: skip
+    compared = {
+        "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal,
+        "gt": np.greater, "ge": np.greater_equal,
+    }  # fmt: skip
+    for name, ufunc in (names | compared).items():
+        write = UFUNCS[ufunc]
+        setattr(Expression, f"__{name}__", lambda a, b, w=write: w(a.trace, a, b))
+        if name in names:
+            setattr(Expression, f"__r{name}__", lambda a, b, w=write: w(a.trace, b, a))
+
+
+_operators()
+
+
+class Traced:
+    """The kernel of a function of arrays, for operands of certain kinds.
+
+    `operands` has a letter each: "f" and "b" an array of float32 or bool, "s" one float32 for
+    all; "r" and "R" a row (float32, bool) of the innermost dimension, "c" and "C" an element
+    for a row of it; "n" None. With "r" or "c" among them the kernel takes rows: see `_in_rows`.
+    """
+
+    def __init__(self, functions: Sequence[Callable[..., Any]], operands: str, hoist: bool) -> None:
+        self.operands = operands
+        self.trace = trace = Trace(hoist)
+        self.rows = not set(operands).isdisjoint("rcRC")
+        inputs = [
+            None if kind == "n" else Expression(trace, f"a{i}", BOOL if kind in "bRC" else F32)
+            for i, kind in enumerate(operands)
+        ]
+        found = [operand(trace, f(*inputs)) for f in functions]
+        # Which results are no more than the first operand: those of `x + y`, differentiated.
+        self.passed = tuple(r.text == "a0" for r in found)
+        self.results = [r for r in found if r.text != "a0"]
+        if trace.guards and self.rows:
+            raise UntraceableError("guards of rows")
+        if not self.results or not trace.lines:
+            raise UntraceableError("nothing to compute")
+
+    def source(self) -> str:
+        """The kernel's text."""
+        return self._in_rows() if self.rows else self._flat()
+
+    def _parameters(self, more: Sequence[str]) -> str:
+        kinds = {"f": "f32s", "r": "f32s", "c": "f32s", "b": "u8s", "R": "u8s", "C": "u8s"}
+        parts = [
+            f"x{i}: {kinds.get(k, 'f32')}" for i, k in enumerate(self.operands) if k != "n"
+        ]  # fmt: skip
+        parts += [
+            f"out{i}: {'u8s' if r.dtype == BOOL else 'f32s'}" for i, r in enumerate(self.results)
+        ]
+        parts += [f"{name}: f32" for name in self.trace.numbers]
+        return ", ".join([*parts, *more, "start: i64", "stop: i64"])
+
+    def _flat(self) -> str:
+        guards = self.trace.guards
+        lines = [f"def fused({self._parameters(['wide: f32s'] if guards else [])}) -> None:"]
+        lines += [f"    a{i} = x{i}" for i, k in enumerate(self.operands) if k == "s"]
+        lines += ["    beyond = 0.0"] if guards else []
+        lines += ["    for i in range(start, stop):"]
+        loads = {"f": "x{0}[i]", "b": "x{0}[i] != 0"}
+        lines += [
+            f"        a{i} = {loads[k].format(i)}"
+            for i, k in enumerate(self.operands) if k in loads
+        ]  # fmt: skip
+        lines += [f"        {name} = {text}" for text, name in self.trace.lines.items()]
+        lines += [f"        beyond += 1.0 if {text} else 0.0" for text in guards]
+        lines += [f"        out{i}[i] = {r.text}" for i, r in enumerate(self.results)]
+        lines += [f"    wide[start // {self.chunk}] = beyond"] if guards else []
+        return "\n".join(lines) + "\n"
+
+    def _in_rows(self) -> str:
+        """Three dimensions, the first two run through by one index; outputs are contiguous.
+
+        Behind the arrays come the strides of each row or column operand in the first two
+        dimensions, the size of the second dimension, and that of the third.
+        """
+        strided = [i for i, k in enumerate(self.operands) if k in "rcRC"]
+        more = [f"{name}{i}: i64" for i in strided for name in ("u", "v")]
+        lines = [f"def fused({self._parameters([*more, 'middle: i64', 'width: i64'])}) -> None:"]
+        lines += [f"    a{i} = x{i}" for i, k in enumerate(self.operands) if k == "s"]
+        lines += ["    for row in range(start, stop):"]
+        lines += ["        o = row // middle", "        m = row % middle"]
+        for i in strided:
+            kind, place = self.operands[i], f"o * u{i} + m * v{i}"
+            if kind in "cC":
+                lines += [f"        a{i} = x{i}[{place}]{' != 0' if kind == 'C' else ''}"]
+            else:
+                lines += [f"        p{i} = at(x{i}, {place})"]
+        lines += [f"        q{i} = at(out{i}, row * width)" for i in range(len(self.results))]
+        lines += ["        for i in range(0, width):"]
+        lines += [
+            f"            a{i} = p{i}[i]{' != 0' if self.operands[i] == 'R' else ''}"
+            for i in strided if self.operands[i] in "rR"
+        ]  # fmt: skip
+        lines += [f"            {name} = {text}" for text, name in self.trace.lines.items()]
+        lines += [f"            q{i}[i] = {r.text}" for i, r in enumerate(self.results)]
+        return "\n".join(lines) + "\n"
+
+    @property
+    def chunk(self) -> int:
+        """Elements for one thread: some 20 microseconds of work."""
+        return 1 << (14 if self.trace.work > 0.5 else 16)

@@ -1,0 +1,118 @@
+"""Module, the base of all layers; README.md says which part knows what."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any, TypeVar
+
+from wengert.nn.module.call import Calls
+from wengert.nn.module.convert import Conversion
+from wengert.nn.module.state import StateDict
+from wengert.nn.module.state import _IncompatibleKeys as _IncompatibleKeys
+
+M = TypeVar("M", bound="Module")
+
+
+class Module(Calls, StateDict, Conversion):
+    """A function with state: parameters, buffers and other modules, found by assignment.
+
+    Subclasses call `super().__init__()` first, assign what they own, and define `forward`.
+
+    >>> import wengert
+    >>> from wengert import nn
+    >>> class Scale(nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.factor = nn.Parameter(wengert.tensor(2.0))
+    ...
+    ...     def forward(self, x):
+    ...         return self.factor * x
+    >>> Scale()(wengert.tensor(3.0))
+    tensor(6., grad_fn=<MulBackward0>)
+    """
+
+    training: bool
+    dump_patches: bool = False
+    call_super_init: bool = False
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if not self.call_super_init and (args or kwargs):
+            what = (
+                f"got an unexpected keyword argument '{next(iter(kwargs))}'"
+                if kwargs
+                else f"takes 1 positional argument but {len(args) + 1} were given"
+            )
+            raise TypeError(f"{type(self).__name__}.__init__() {what}")
+        self.__dict__ |= _fresh_state()
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
+
+    def __setstate__(self, state: Any) -> None:
+        """Take over the state of a copy or a pickle; what it lacks is as in a new module."""
+        state, slots = state if isinstance(state, tuple) else (state, None)
+        self.__dict__ |= _fresh_state() | (state or {})
+        for name, value in (slots or {}).items():
+            setattr(self, name, value)
+
+    def train(self: M, mode: bool = True) -> M:
+        """Put this module and those below it in training mode (dropout drops, norms update)."""
+        if not isinstance(mode, bool):
+            raise ValueError(
+                f"training mode is expected to be boolean, got {type(mode).__name__}: {mode!r}"
+            )
+        self.training = mode
+        for module in self.children():
+            module.train(mode)
+        return self
+
+    def eval(self: M) -> M:
+        """Put this module and those below it in evaluation mode.
+
+        >>> import wengert
+        >>> wengert.nn.Dropout(0.5).eval()(wengert.ones(2))
+        tensor([1., 1.])
+        """
+        return self.train(False)
+
+    def _get_name(self) -> str:
+        return type(self).__name__
+
+    def extra_repr(self) -> str:
+        """What stands in the parentheses of the module's repr; for subclasses to define."""
+        return ""
+
+    def __repr__(self) -> str:
+        extra = self.extra_repr()
+        lines = extra.split("\n") if extra else []
+        below = [f"({name}): {_indented(repr(module))}" for name, module in self._modules.items()]
+        if len(lines) == 1 and not below:
+            return f"{self._get_name()}({extra})"
+        if not lines and not below:
+            return f"{self._get_name()}()"
+        return f"{self._get_name()}(\n  " + "\n  ".join(lines + below) + "\n)"
+
+
+def _fresh_state() -> dict[str, Any]:
+    """The attributes of a module that owns nothing yet."""
+    return {
+        "training": True,
+        "_parameters": {},
+        "_buffers": {},
+        "_modules": {},
+        "_non_persistent_buffers_set": set(),
+        "_forward_pre_hooks": OrderedDict(),
+        "_forward_pre_hooks_with_kwargs": OrderedDict(),
+        "_forward_hooks": OrderedDict(),
+        "_forward_hooks_with_kwargs": OrderedDict(),
+        "_forward_hooks_always_called": OrderedDict(),
+        "_backward_pre_hooks": OrderedDict(),
+        "_backward_hooks": OrderedDict(),
+        "_state_dict_hooks": OrderedDict(),
+        "_state_dict_pre_hooks": OrderedDict(),
+        "_load_state_dict_pre_hooks": OrderedDict(),
+        "_load_state_dict_post_hooks": OrderedDict(),
+    }
+
+
+def _indented(text: str) -> str:
+    return text.replace("\n", "\n  ")

@@ -1,0 +1,244 @@
+"""Calling a module: its forward, the hooks around it, and its place in the tree."""
+
+from __future__ import annotations
+
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import ref
+
+from wengert.autograd.hooks import Flags, RemovableHandle, registered
+from wengert.core.tensor import Hooks, Site, Tensor, mode, new
+from wengert.nn.module.backward import BackwardCall
+
+if TYPE_CHECKING:
+    from wengert.nn.module import Module
+
+
+class Everywhere(NamedTuple):
+    """A hook for the calls of all modules."""
+
+    kind: str  # the name of the table of a module's own hooks of that kind
+    hook: Callable[..., Any]
+    with_kwargs: bool = False
+    always_call: bool = False
+
+
+everywhere: OrderedDict[int, Everywhere] = OrderedDict()
+
+
+class Calls:
+    """`module(...)`, with its hooks."""
+
+    _forward_pre_hooks: Hooks
+    _forward_hooks: Hooks
+    _backward_pre_hooks: Hooks
+    _backward_hooks: Hooks
+    # Ids of hooks that also take keyword arguments, or that run after an exception too.
+    _forward_pre_hooks_with_kwargs: Flags
+    _forward_hooks_with_kwargs: Flags
+    _forward_hooks_always_called: Flags
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        # Operations note the site that they run at; `mode.site` is None where none records.
+        outer = mode.where
+        if type(outer) is Site:
+            site = new(Site)
+            site.parent = outer
+            site.module = ref(self)
+        else:  # somebody watches what is saved
+            site = outer.child(self)
+        mode.where = site
+        if mode.site is not None:
+            mode.site = site
+        try:
+            own = self.__dict__  # attributes cost more, with a __getattr__ defined
+            if (
+                own["_forward_hooks"]
+                or own["_forward_pre_hooks"]
+                or own["_backward_hooks"]
+                or own["_backward_pre_hooks"]
+                or everywhere
+            ):
+                return _call_with_hooks(self, args, kwargs)
+            return self.forward(*args, **kwargs)
+        except Exception as error:
+            _name_module(error, site, self)
+            raise
+        finally:
+            # A set_grad_enabled() inside forward outlives it, as it would in a function.
+            mode.where = outer
+            if mode.site is not None:
+                mode.site = outer
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """What the module computes; every subclass defines it."""
+        raise NotImplementedError(
+            f'Module [{type(self).__name__}] is missing the required "forward" function'
+        )
+
+    def register_forward_pre_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(module, args)` before each forward; what it returns replaces the arguments.
+
+        Args:
+            hook: with `with_kwargs`, it is called as `hook(module, args, kwargs)` and returns
+                None or both.
+            prepend: run before the hooks that are there already.
+            with_kwargs: pass the keyword arguments as well.
+        """
+        options = [self._forward_pre_hooks_with_kwargs] if with_kwargs else []
+        return registered(self._forward_pre_hooks, hook, prepend, options)
+
+    def register_forward_hook(
+        self,
+        hook: Callable[..., Any],
+        *,
+        prepend: bool = False,
+        with_kwargs: bool = False,
+        always_call: bool = False,
+    ) -> RemovableHandle:
+        """Call `hook(module, args, output)` after each forward; what it returns is the output.
+
+        Args:
+            hook: with `with_kwargs`, it is called as `hook(module, args, kwargs, output)`.
+            prepend: run before the hooks that are there already.
+            with_kwargs: pass the keyword arguments as well.
+            always_call: also run where forward raised (`output` is then None).
+
+        >>> import wengert
+        >>> layer = wengert.nn.Identity()
+        >>> handle = layer.register_forward_hook(lambda module, args, output: output * 2)
+        >>> layer(wengert.ones(2))
+        tensor([2., 2.])
+        """
+        options = [self._forward_hooks_with_kwargs] if with_kwargs else []
+        if always_call:
+            options.append(self._forward_hooks_always_called)
+        return registered(self._forward_hooks, hook, prepend, options)
+
+    def register_full_backward_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(module, grad_input, grad_output)` when the gradients of the inputs are known.
+
+        What it returns, unless None, replaces `grad_input`. Both are tuples over the
+        positional inputs and the outputs, None where there is no gradient.
+        """
+        return registered(self._backward_hooks, hook, prepend)
+
+    def register_full_backward_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(module, grad_output)` before the module's backward.
+
+        What it returns, unless None, replaces `grad_output`.
+        """
+        return registered(self._backward_pre_hooks, hook, prepend)
+
+
+_IN_MODULE = "in the module "
+
+
+def _name_module(error: Exception, site: Any, module: Any) -> None:
+    """Note in which module an error came up, unless a module further in has done so."""
+    if any(note.startswith(_IN_MODULE) for note in getattr(error, "__notes__", ())):
+        return
+    with suppress(Exception):  # extra_repr() is user code
+        extra = module.extra_repr()
+        what = f"{type(module).__name__}({extra if extra.isprintable() else ''})"
+        error.add_note(f"{_IN_MODULE}{site.path()}: {what}")
+
+
+def _call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    result = None
+    called: set[int] = set()
+    try:
+        args, kwargs = _run_pre_hooks(module, args, kwargs)
+        backward = None
+        watching = _hooks_of(module, "_backward_hooks"), _hooks_of(module, "_backward_pre_hooks")
+        if any(watching):
+            backward = BackwardCall(module, *([hook for _, hook, *_ in of] for of in watching))
+            args = backward.watch_inputs(args)
+        result = module.forward(*args, **kwargs)
+        result = _run_forward_hooks(module, args, kwargs, result, called)
+        if backward is not None:
+            if not isinstance(result, Tensor) and not isinstance(result, tuple):
+                warnings.warn(
+                    "For backward hooks to be called, module output should be a Tensor or a tuple"
+                    f" of Tensors but received {type(result)}",
+                    UserWarning,
+                    stacklevel=3,
+                )
+            else:
+                result = backward.watch_outputs(result)
+        return result
+    except Exception:
+        _run_always_called(module, args, kwargs, result, called)
+        raise
+
+
+def _hooks_of(module: Any, kind: str) -> list[tuple[int, Callable[..., Any], bool, bool]]:
+    """Hooks with their ids and options: those for all modules, then the module's own."""
+    own = module.__dict__
+    kwargs, always = own.get(f"{kind}_with_kwargs", ()), own.get(f"{kind}_always_called", ())
+    found = [(key, *every[1:]) for key, every in everywhere.items() if every.kind == kind]
+    found += [(key, hook, key in kwargs, key in always) for key, hook in own[kind].items()]
+    return found
+
+
+def _run_pre_hooks(
+    module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    for _, hook, with_kwargs, _ in _hooks_of(module, "_forward_pre_hooks"):
+        if with_kwargs:
+            answer = hook(module, args, kwargs)
+            if answer is None:
+                continue
+            if not isinstance(answer, tuple) or len(answer) != 2:
+                raise RuntimeError(
+                    "forward pre-hook must return None or a tuple of (new_args, new_kwargs),"
+                    f" but got {answer}."
+                )
+            args, kwargs = answer
+        else:
+            answer = hook(module, args)
+            if answer is not None:
+                args = answer if isinstance(answer, tuple) else (answer,)
+    return args, kwargs
+
+
+def _run_forward_hooks(
+    module: Module, args: Any, kwargs: dict[str, Any], result: Any, called: set[int]
+) -> Any:
+    for key, hook, with_kwargs, _ in _hooks_of(module, "_forward_hooks"):
+        called.add(key)
+        given = (args, kwargs, result) if with_kwargs else (args, result)
+        answer = hook(module, *given)
+        if answer is not None:
+            result = answer
+    return result
+
+
+def _run_always_called(
+    module: Module, args: Any, kwargs: dict[str, Any], result: Any, called: set[int]
+) -> None:
+    """Hooks that asked for it still run; what they raise must not hide the first exception."""
+    for key, hook, with_kwargs, always_call in _hooks_of(module, "_forward_hooks"):
+        if not always_call or key in called:
+            continue
+        try:
+            if with_kwargs:
+                hook(module, args, kwargs, result)
+            else:
+                hook(module, args, result)
+        except Exception as error:
+            warnings.warn(
+                "module forward hook with ``always_call=True`` raised an exception that was"
+                f" silenced as another error was raised in forward: {error}",
+                UserWarning,
+                stacklevel=4,
+            )

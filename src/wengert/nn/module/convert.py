@@ -1,0 +1,165 @@
+"""What changes all tensors of a module at once: dtype, device, gradients on or off."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from wengert.autograd.grad_mode import no_grad
+from wengert.core import dtypes
+from wengert.core.cut_log import dropped
+from wengert.core.tensor import Tensor
+from wengert.nn.module.tree import Tree
+from wengert.nn.parameter import _convert_lazy, is_lazy
+from wengert.ops import formats
+from wengert.ops.casting import convert
+from wengert.tensor.gradients import clear_grad
+
+M = TypeVar("M", bound="Conversion")
+
+
+class Conversion(Tree):
+    """The part of a Module that converts in place; parameters keep their identity."""
+
+    def _apply(self: M, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> M:
+        """Replace the value of every parameter, gradient and buffer by what `fn` makes of it."""
+        if recurse:
+            for module in self.children():
+                module._apply(fn)
+        for parameter in self._parameters.values():
+            if parameter is None:
+                continue
+            if is_lazy(parameter):
+                _convert_lazy(parameter, fn)
+                continue
+            with no_grad():
+                parameter.data = fn(parameter)
+                if parameter.grad is not None:
+                    parameter.grad.data = fn(parameter.grad)
+        for name, buffer in self._buffers.items():
+            if is_lazy(buffer):
+                _convert_lazy(buffer, fn)
+            elif buffer is not None:
+                self._buffers[name] = fn(buffer)
+        return self
+
+    def apply(self: M, fn: Callable[[Any], None]) -> M:
+        """Call `fn` on every module below and then on this one, as for initialisation.
+
+        >>> import wengert
+        >>> net = wengert.nn.Sequential(wengert.nn.ReLU(), wengert.nn.Tanh())
+        >>> net = net.apply(lambda module: print(type(module).__name__))
+        ReLU
+        Tanh
+        Sequential
+        """
+        for module in self.children():
+            module.apply(fn)
+        fn(self)
+        return self
+
+    def to(self: M, *args: Any, **kwargs: Any) -> M:
+        """Convert floating-point tensors to a dtype, or move all to a device.
+
+        Takes a dtype, a device, both, or a tensor to take them from; and `memory_format`, for
+        parameters and buffers of rank 4 and 5. The result is this module, changed in place.
+
+        >>> import wengert
+        >>> wengert.nn.Linear(2, 1).to(wengert.float64).weight.dtype
+        torch.float64
+        """
+        dtype, device = _target_of(args, kwargs)
+        if dtype is not None and dtype.category < dtypes.FLOAT:
+            raise TypeError(
+                "nn.Module.to only accepts floating point or complex dtypes, but got desired"
+                f" dtype={dtype}"
+            )
+
+        wanted = formats.checked("to", kwargs.get("memory_format"))
+
+        def moved(t: Tensor) -> Tensor:
+            if device is not None:
+                t = t.to(device)
+            if dtype is not None and t._array.dtype in dtypes.inexact:
+                t = convert(t, dtype)
+            return t.to(memory_format=wanted) if t.ndim in (4, 5) else t
+
+        return self._apply(moved)
+
+    def _floating_to(self: M, dtype: dtypes.dtype) -> M:
+        def converted(t: Tensor) -> Tensor:
+            floating = dtypes.of_numpy[t._array.dtype].is_floating_point
+            return convert(t, dtype) if floating else t
+
+        return self._apply(converted)
+
+    def float(self: M) -> M:
+        """Convert floating-point parameters and buffers to float32, in place."""
+        return self._floating_to(dtypes.float32)
+
+    def double(self: M) -> M:
+        """Convert floating-point parameters and buffers to float64, in place."""
+        return self._floating_to(dtypes.float64)
+
+    def half(self: M) -> M:
+        """Convert floating-point parameters and buffers to float16, in place."""
+        return self._floating_to(dtypes.float16)
+
+    def bfloat16(self: M) -> M:
+        """Convert floating-point parameters and buffers to bfloat16, in place."""
+        return self._floating_to(dtypes.bfloat16)
+
+    def type(self: M, dst_type: dtypes.dtype) -> M:
+        """Convert all parameters and buffers to a dtype, in place."""
+        return self._apply(lambda t: convert(t, dst_type))
+
+    def cpu(self: M) -> M:
+        """This module: everything is on the CPU."""
+        return self
+
+    def cuda(self: M, device: Any = None) -> M:
+        """AssertionError if there are parameters or buffers, as in a PyTorch without CUDA."""
+        return self._apply(lambda t: t.cuda(device))
+
+    def share_memory(self: M) -> M:
+        """Move parameters and buffers to memory that processes forked from here will share."""
+        for tensor in (*self.parameters(), *self.buffers()):
+            tensor.share_memory_()
+        return self
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Accepted and without effect: a module runs as it is."""
+
+    def requires_grad_(self: M, requires_grad: bool = True) -> M:
+        """Train the parameters, or freeze them, from here on.
+
+        >>> import wengert
+        >>> wengert.nn.Linear(2, 1).requires_grad_(False).weight.requires_grad
+        False
+        """
+        for parameter in self.parameters():
+            parameter.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Drop the gradients of all parameters, or set them to zero."""
+        if set_to_none:
+            dropped("zero_grad()", self)
+        for parameter in self.parameters():
+            clear_grad(parameter, set_to_none)
+
+
+def _target_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+    """dtype and device of a call of `to`."""
+    dtype, device = kwargs.get("dtype"), kwargs.get("device")
+    unknown = kwargs.keys() - {"dtype", "device", "non_blocking", "copy", "memory_format", "tensor"}
+    if unknown:
+        raise TypeError(f"to() received an invalid keyword argument {sorted(unknown)[0]!r}")
+    for value in (*args, kwargs.get("tensor")):
+        if isinstance(value, dtypes.dtype):
+            dtype = value
+        elif isinstance(value, Tensor):
+            dtype = dtypes.of_numpy[value._array.dtype]
+        elif value is not None and not isinstance(value, bool):
+            device = value
+    return dtype, device

@@ -1,0 +1,126 @@
+"""How operations compute a batch at once: the `batch=` of a declaration.
+
+A rule gets one call as a `Batch`. Inputs in `batched` have the batch as their first dimension,
+parameters are those of one sample; the rule returns the output with the batch first. Most
+rules are one of those made here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from wengert.kernels.axes import axis_of
+
+if TYPE_CHECKING:
+    from wengert.ops.declare import Op
+
+Rule = Callable[["Batch"], Any]
+
+
+class Batch:
+    """One call of an operation for `size` samples."""
+
+    __slots__ = ("batched", "op", "params", "size", "values")
+
+    def __init__(self, op: Op, size: int, values: dict[str, Any], batched: set[str],
+                 params: dict[str, Any]) -> None:  # fmt: skip
+        self.op, self.size, self.values = op, size, values
+        self.batched, self.params = batched, params
+
+    def rank(self, name: str) -> int:
+        """The number of dimensions of one sample of an input."""
+        return len(self.values[name].shape) - (name in self.batched)
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """The shape of one sample of an input."""
+        shape = tuple(self.values[name].shape)
+        return shape[1:] if name in self.batched else shape
+
+    def whole(self, name: str) -> Any:
+        """An input with the batch in front, whether it differs between samples or not."""
+        from wengert.ops.expansion import expand
+
+        value = self.values[name]
+        if value is None or name in self.batched:
+            return value
+        return expand(value, (self.size, *value.shape))
+
+    def __call__(self, **changes: Any) -> Any:
+        """Call the operation, with some inputs and parameters changed."""
+        inputs = [changes.pop(i, self.values[i]) for i in self.op.inputs]
+        return self.op(inputs, {**self.params, **changes})
+
+
+def one_by_one(b: Batch) -> Any:
+    """Each sample for itself: right for every operation, and slow."""
+    from wengert.ops.joining import stack
+
+    results = [b(**{i: v[k] for i, v in b.values.items() if i in b.batched}) for k in range(b.size)]
+    if not results:
+        raise ValueError(f"vmap: {b.op.called}() has no rule for an empty batch")
+    return stack(results)
+
+
+def leading(b: Batch) -> Any:
+    """Operations that leave all dimensions in front of those that they work on alone."""
+    return b(**{i: b.whole(i) for i in b.op.inputs})
+
+
+def along(*names: str) -> Rule:
+    """Operations along the dimensions that some parameters name; None names all of them."""
+
+    def rule(b: Batch) -> Any:
+        from wengert.ops.shape import reshape
+
+        rank = b.rank(b.op.inputs[0])
+        values = {i: b.whole(i) for i in b.op.inputs}
+        if rank:
+            return b(**values, **{n: shifted(b.params[n], rank) for n in names})
+        # A single number has dimension 0 as well: give it one.
+        flat = {i: v if v is None else reshape(v, (b.size, 1)) for i, v in values.items()}
+        out = b(**flat, **{n: shifted(b.params[n], 1) for n in names})
+        return reshape(out, (b.size,))
+
+    return rule
+
+
+def shifted(dims: Any, rank: int) -> Any:
+    """Dimensions of a sample as dimensions of the batch; all of them for None."""
+    if dims is None:
+        return tuple(range(1, rank + 1))
+    if isinstance(dims, Sequence):
+        return tuple([axis_of(d, rank) + 1 for d in dims])
+    return axis_of(dims, rank) + 1
+
+
+def shaped(*names: str) -> Rule:
+    """Operations of which some parameters are shapes."""
+
+    def rule(b: Batch) -> Any:
+        values = {i: b.whole(i) for i in b.op.inputs}
+        return b(**values, **{n: (b.size, *b.params[n]) for n in names})
+
+    return rule
+
+
+def folded(rank: int) -> Rule:
+    """Operations that take each entry of dimension 0 of the first input for itself.
+
+    The batch joins that dimension if a sample has `rank` dimensions; with fewer it becomes it.
+    Other inputs must not differ between samples.
+    """
+
+    def rule(b: Batch) -> Any:
+        from wengert.ops.shape import reshape
+
+        first = b.op.inputs[0]
+        if b.batched != {first}:
+            return one_by_one(b)
+        value, shape = b.values[first], b.shape(first)
+        if len(shape) < rank:
+            return b()
+        out = b(**{first: reshape(value, (b.size * shape[0], *shape[1:]))})
+        return reshape(out, (b.size, shape[0], *out.shape[1:]))
+
+    return rule

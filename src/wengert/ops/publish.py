@@ -1,0 +1,511 @@
+"""Write, for one op, the functions that one would write by hand, and keep their source.
+
+`apply` is what the user calls: unwrap, compute, and record if some input wants a gradient.
+`send` is what the engine calls: it adds a gradient for each edge that wants one to those on
+their way. `pullback_to` is its general form, which returns them: for chosen inputs only, and
+with saved values lifted to Tensors when the derivative is itself recorded. Tracebacks,
+profilers and `wengert show OP` find the text through `linecache`.
+"""
+
+from __future__ import annotations
+
+import builtins
+import linecache
+from functools import partial
+from inspect import Parameter
+from textwrap import indent
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wengert.core import inference, tensor
+from wengert.core.dtypes import inexact
+from wengert.core.forks import making
+from wengert.kernels.layout import arranged, by_columns
+from wengert.ops import _fuse, _older, _snippets, numpy_names, operands
+from wengert.ops._mixing import is_pair, mixed_source, parameters_of, required, to_float_source
+
+if TYPE_CHECKING:
+    from wengert.ops.declare import Op
+
+APPLY = """\
+def {name}({signature}):
+{guard}{unwrap}\
+    if {only_arrays}:
+        if not ({all_arrays}):
+            return foreign(op, ({inputs},), {{{params}}})
+        return {compute_arrays}{first}
+{ask}{mixed}{watch}\
+    try:
+        out{aux} = {compute}
+    except Exception as error:
+        raise explain(op, error, ({inputs},))
+    if type(out) is not ndarray:
+        out = asarray(out)
+{arrange}\
+    result = new(Tensor)
+    result._array = out
+{view}{record}"""
+
+# Where nothing is recorded, the result remembers where its inputs were cut off a graph.
+ASK = """\
+    if {no_edge}:
+        site = None
+{cuts}\
+    else:
+        site = mode.site
+        if site is None:
+            cut = mode.off
+"""
+
+WATCH = """\
+    if site is not None and type(site) is not Site:
+        return watched(op, site, ({inputs},), {{{params}}})
+"""
+
+RECORD = """\
+    if site is None:
+        result._edge = None
+        result._cut = cut
+        if inferences:
+            mark(result)
+        return result
+    frame = getframe(1)
+    code = frame.f_code
+    node = new(Recorded)
+    if code.co_filename in internal:
+        node.code, node.lasti = caller(frame)
+    else:
+        node.code = code
+        node.lasti = frame.f_lasti
+    node.seq = tick()
+    node.site = site
+    node.state = None
+    node.shape = out.shape
+{edges}{saves}\
+    result._edge = node
+    return result
+"""
+
+NO_RECORD = """\
+    result._edge = None
+    result._cut = cut
+    if inferences:
+        mark(result)
+    return result
+"""
+
+# What is computed from tensors of inference mode alone is not recorded; they are not saved.
+INFERENCE = """\
+    if inferences:
+        cut = unrecorded({called!r}, ({inputs},), ({saved}), ({slots}))
+        if cut is not None:
+            result._edge, result._cut = None, cut
+            return result
+"""
+
+UNWRAP = """\
+    if type({i}) is Tensor or type({i}) in tensors:
+        v_{i} = {i}._array
+        e_{i} = {i}._edge
+    else:
+        v_{i} = {i}
+        e_{i} = None
+"""
+
+UNWRAP_VALUE = """\
+    v_{i} = {i}._array if type({i}) in tensors else {i}
+"""
+
+PULLBACKS = """\
+
+
+def {name}_edges(node):
+    return {edges},
+
+
+def {name}_send(node, g, pending):
+{own_edges}{gradients}{sent}\
+
+
+def {name}_pullback_to(node, g, wanted, lift):
+{own_edges}{lifts}{gradients_to}\
+    return {results},
+
+
+def {name}_clear(node):
+    {cleared}
+
+
+def {name}_release(node):
+    {released}
+"""
+
+# Large arrays: one kernel for all gradients. None where there is none.
+FUSED = """\
+    found = None if {small} else pull(g, ({edges},), ({values}), ({params}))
+    if found is not None:
+        {results}, = found
+    else:
+{gradients}\
+"""
+
+GRADIENT = """\
+    g_{i} = vjp_{i}({args}) if {condition} else None
+"""
+
+UNBROADCAST = """\
+    if g_{i} is not None and g_{i}.shape != e_{i}.shape:
+        g_{i} = sum_to(g_{i}, e_{i}.shape)
+"""
+
+
+SENT = """\
+    if g_{i} is not None:
+{fitted}\
+        here = pending[e_{i}]
+        pending[e_{i}] = g_{i} if here is None else added(here, g_{i})
+"""
+
+FITTED = """\
+        if g_{i}.shape != e_{i}.shape:
+            g_{i} = sum_to(g_{i}, e_{i}.shape)
+"""
+
+
+class Layout:
+    """Which values a node of an op keeps, and under which slot."""
+
+    def __init__(self, op: Op) -> None:
+        self.op = op
+        self.differentiable = op.differentiable
+        # Slot -> the inputs whose rules read the value.
+        self.readers: dict[str, list[str]] = {}
+        for i in self.differentiable:
+            for name in op.wants[i]:
+                if name != f"{i}_shape":
+                    self.readers.setdefault(name, []).append(i)
+        self.arrays = [n for n in self.readers if n in op.inputs or n == "out" or n in op.aux]
+
+    def value(self, name: str) -> str:
+        """Where `apply` finds a value."""
+        if name in self.op.inputs:
+            return f"v_{name}"
+        if name == "out" or name in self.op.params or name in self.op.aux:
+            return name
+        source = name.removesuffix("_shape")
+        if name.endswith("_shape") and source in self.op.inputs:
+            return f"v_{source}.shape"
+        raise TypeError(f"{self.op.name}: a rule reads {name!r}, which is nothing this op has")
+
+    def owner(self, name: str) -> int | None:
+        """Whose value a saved array is: an input's index, -1 for the output, None for aux."""
+        if name in self.op.inputs:
+            return self.differentiable.index(name) if name in self.differentiable else None
+        return -1 if name == "out" else None
+
+
+def apply_source(op: Op, layout: Layout) -> str:
+    diff = layout.differentiable
+    no_edge = " and ".join(f"e_{i} is None" for i in diff)
+    return APPLY.format(
+        name=op.name,
+        signature=_signature(op),
+        guard=_older.guard(op)
+        + (indent(numpy_names.guard(op.called, _defaults(op)), "    ") if op.numpy_names else ""),
+        unwrap="".join((UNWRAP if i in diff else UNWRAP_VALUE).format(i=i) for i in op.inputs),
+        only_arrays=" and ".join(f"v_{i} is {i}" for i in op.inputs),
+        all_arrays=" and ".join(f"isinstance({i}, array_like)" for i in required(op)),
+        inputs=", ".join(op.inputs),
+        params=parameters_of(op),
+        compute=_compute(op, "wide" if is_pair(op) else f"v_{op.inputs[0]}"),
+        compute_arrays=_compute(op, f"v_{op.inputs[0]}"),
+        first="[0]" if op.aux else "",
+        mixed=mixed_source(op) + to_float_source(op, no_edge or "True"),
+        aux="".join(f", {name}" for name in op.aux),
+        arrange=_snippets.arrangement(op),
+        view=f"    show(result, {op.inputs[0]})\n" if op.view else "",
+        ask=ASK.format(no_edge=no_edge, cuts=_snippets.cuts(op))
+        if diff
+        else _snippets.cuts_here(op),
+        watch=WATCH.format(inputs=", ".join(op.inputs), params=parameters_of(op)) if diff else "",
+        record=RECORD.format(
+            edges="".join(f"    node.e_{i} = e_{i}\n" for i in diff),
+            saves="".join(f"    node.s_{n} = {_kept(layout, n)}\n" for n in layout.readers)
+            + _inference_source(layout),
+        )
+        if diff
+        else NO_RECORD,
+    )
+
+
+def _signature(op: Op) -> str:
+    parts: list[str] = []
+    defaults = _defaults(op)
+    late = numpy_names.needed(defaults) if op.numpy_names else []
+    aliases = numpy_names.renamed(defaults) if op.numpy_names else []
+    behind = [f"{numpy_names.ALIASES[name]}=None" for name in aliases]
+    starred = False
+    for name, p in op.signature.parameters.items():
+        if p.kind is Parameter.KEYWORD_ONLY and not starred:
+            parts += [*behind, "*older" if op.older else "*"]
+            starred = True
+        if name in late:
+            parts.append(f"{name}=...")
+        else:
+            parts.append(name if p.default is Parameter.empty else f"{name}=defaults[{name!r}]")
+    return ", ".join(parts if starred else parts + behind)
+
+
+def _defaults(op: Op) -> dict[str, Any]:
+    """The default of each argument, `...` where there is none."""
+    parameters = op.signature.parameters.items()
+    return {n: ... if p.default is Parameter.empty else p.default for n, p in parameters}
+
+
+def _call(op: Op, value: str = "v_{i}") -> str:
+    parts = []
+    for name, p in op.signature.parameters.items():
+        text = value.format(i=name) if name in op.inputs else name
+        parts.append(f"{name}={text}" if p.kind is Parameter.KEYWORD_ONLY else text)
+    return ", ".join(parts)
+
+
+def _compute(op: Op, wide: str) -> str:
+    """The forward; where what is called `wide` is large, the kernel made of it."""
+    least = _fuse.least_of(op)
+    if least is None:
+        return f"forward({_call(op)})"
+    inputs, params = ", ".join(f"v_{i}" for i in op.inputs), " ".join(f"{p}," for p in op.params)
+    fused = f"fused(({inputs},), ({params}))"
+    return f"forward({_call(op)}) if {wide}.size < {least} else {fused}"
+
+
+def _kept(layout: Layout, name: str) -> str:
+    """What a node keeps under a name: nothing if no input whose rule reads it wants a gradient."""
+    value, readers = layout.value(name), layout.readers[name]
+    needed = len(layout.differentiable) > len(readers) and name not in layout.op.params
+    condition = " or ".join(f"e_{i} is not None" for i in readers)
+    return value + (f" if {condition} else None" if needed else "")
+
+
+def _inference_source(layout: Layout) -> str:
+    saved = [name for name in layout.readers if name in layout.op.inputs]
+    return INFERENCE.format(
+        called=layout.op.called,
+        inputs=", ".join(layout.op.inputs),
+        saved="".join(f"{name}, " for name in saved),
+        slots="".join(f"node.s_{name}, " for name in saved),
+    )
+
+
+def pullback_source(op: Op, layout: Layout) -> str:
+    diff = layout.differentiable
+
+    def arguments(names: list[str], load: str, own: str | None = None) -> str:
+        args = ["g"]
+        for w in names:
+            if w == "shared":
+                args.append(w)
+            elif w == f"{own}_shape":
+                args.append(f"e_{own}.shape")
+            else:
+                args.append((load if w in layout.arrays else "node.s_{w}").format(w=w))
+        return ", ".join(args)
+
+    def gradients(edge: str, condition: str, load: str, small: str) -> str:
+        text = ""
+        if op.shared is not None:
+            text += f"    shared = vjp_shared({arguments(op.shared_takes, load)})"
+            if len(op.sharers) < len(diff):
+                needed = " or ".join(condition.format(i=i) for i in op.sharers)
+                text += f" if {needed} else None"
+            text += "\n"
+        for i in diff:
+            args = arguments(op.takes[i], load, i)
+            text += GRADIENT.format(i=i, args=args, condition=condition.format(i=i))
+        if _fuse.fuses_rules(op):
+            text = _fused_source(op, layout, text, edge, small, load)
+        return text
+
+    fitted = FITTED if op.kind == "elementwise" and len(op.inputs) > 1 else ""
+    small = f"g.size < {_fuse.least_of_rules(op)}"
+    saved = [f"node.s_{n}" for n in layout.arrays]
+    edges = [f"node.e_{i}" for i in diff]
+    return PULLBACKS.format(
+        name=op.name,
+        edges=", ".join(edges),
+        own_edges="".join(f"    e_{i} = node.e_{i}\n" for i in diff),
+        results=", ".join(f"g_{i}" for i in diff),
+        gradients=gradients("e_{i}", "e_{i} is not None", "node.s_{w}", small),
+        sent="".join(SENT.format(i=i, fitted=fitted.format(i=i)) for i in diff),
+        gradients_to=gradients(
+            "e_{i} if e_{i} in wanted else None",
+            "e_{i} in wanted",
+            "l_{w}",
+            f"lift is not plain or type(g) is not ndarray or {small}",
+        )
+        + "".join(UNBROADCAST.format(i=i) for i in diff if fitted),
+        lifts="".join(
+            f"    l_{n} = lift(node.s_{n}, {_edge_of(layout, n)})\n" for n in layout.arrays
+        ),
+        cleared=" = ".join([*saved, "None"]),
+        released=" = ".join([*saved, *edges, "None"]),
+    )
+
+
+def _fused_source(op: Op, layout: Layout, gradients: str, edge: str, small: str, load: str) -> str:
+    """All gradients by one kernel where they are large, or else as they are."""
+    diff = layout.differentiable
+    return FUSED.format(
+        small=small,
+        edges=", ".join(edge.format(i=i) for i in diff),
+        values=" ".join(f"{load.format(w=n)}," for n in layout.arrays),
+        params=" ".join(f"node.s_{n}," for n in op.keeps if n not in layout.arrays),
+        results=", ".join(f"g_{i}" for i in diff),
+        gradients=indent(gradients, "    "),
+    )
+
+
+def _edge_of(layout: Layout, name: str) -> str:
+    owner = layout.owner(name)
+    if owner is None:
+        return "None"
+    return "node" if owner == -1 else f"e_{layout.differentiable[owner]}"
+
+
+def source_of(op: Op) -> str:
+    """The text of the op's functions."""
+    layout = Layout(op)
+    text = apply_source(op, layout)
+    return text + pullback_source(op, layout) if layout.differentiable else text
+
+
+def node_class(op: Op) -> type[tensor.Node]:
+    """The class of the op's nodes: a slot for each edge, and each value that a rule may need.
+
+    Not a tuple of edges: the garbage collector visits every container of a graph that lives.
+    """
+    layout = Layout(op)
+    edges = [f"e_{i}" for i in op.differentiable]
+    namespace = {
+        "__slots__": [*edges, *(f"s_{name}" for name in layout.readers)],
+        "op": op,
+        "saved": tuple((f"s_{name}", layout.owner(name)) for name in layout.arrays),
+    }
+    return type(op.label, (tensor.Node,), namespace)
+
+
+def recorded(op: Op, site: tensor.Site, edges: Any, values: Any, shape: tuple[int, ...]) -> Any:
+    """A fresh node of the caller's line, from the edges and what its rules read.
+
+    What an op's own function does in line; for those who record in its place.
+    """
+    node = tensor.new(op.node)
+    node.code, node.lasti = tensor.caller(tensor.getframe(1))
+    node.seq, node.site, node.state, node.shape = tensor.tick(), site, None, shape
+    for i, edge in zip(op.differentiable, edges, strict=True):
+        setattr(node, f"e_{i}", edge)
+    for name, value in zip(op.keeps, values, strict=True):
+        setattr(node, f"s_{name}", value)
+    return node
+
+
+def watched(op: Op, site: Any, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """A call at a site where somebody watches: who may answer in the operation's place.
+
+    Otherwise the operation records as ever, and the node goes through the watcher's hands.
+    """
+    result = site.instead(op, inputs, params)
+    if result is None:
+        tensor.mode.site = site.plain
+        try:
+            result = op(inputs, params)
+        finally:
+            tensor.mode.site = site
+        result._edge = site.recorded(result._edge)
+    return result
+
+
+def publish(op: Op) -> Any:
+    """The public function of an op. Its text is written and compiled at the first call."""
+    scope: dict[str, Any] = {"__name__": op.declared.__module__, "__builtins__": builtins}
+    scope["first_call"] = partial(_first_call, op, scope)
+    function: Any = FunctionType(_STUB, scope, op.name)
+    function.op, function.__wrapped__, function.__qualname__ = op, op.declared, op.called
+    function.__doc__, function.__module__ = op.declared.__doc__, op.declared.__module__
+    scope["published"] = op.function = function
+    return function
+
+
+def _stub(*args, **kwargs):  # type: ignore[no-untyped-def]
+    return first_call(args, kwargs)  # type: ignore[name-defined] # noqa: F821
+
+
+_STUB = _stub.__code__
+
+
+def _first_call(op: Op, scope: dict[str, Any], args: Any, kwargs: Any) -> Any:
+    """Write the op's functions, give the stub its real body, and call that."""
+    function = scope["published"]
+    with making:  # entered again where an object that is finalized meanwhile computes something
+        if function.__code__ is _STUB:
+            _write(op, scope, function)
+    return function(*args, **kwargs)
+
+
+def _write(op: Op, scope: dict[str, Any], function: Any) -> None:
+    source, file = source_of(op), f"<op {op.name}>"
+    scope |= _SCOPE | {
+        "op": op,
+        "forward": op.forward,
+        "fused": _fuse.forward_of(op),
+        "pull": _fuse.pullback_of(op, Layout(op).arrays),
+        "defaults": {n: p.default for n, p in op.signature.parameters.items()},
+        "constants": operands.constants if op.differentiable else operands.thresholds,
+        "Recorded": op.node,
+        **{f"vjp_{i}": op.rules[i] for i in op.differentiable},
+        "vjp_shared": op.shared,
+    }
+    exec(compile(source, file, "exec"), scope)
+    linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
+    tensor.internal.add(file)
+    for method in ("send", "pullback_to", "clear", "release") if op.differentiable else ():
+        setattr(op.node, method, scope[f"{op.name}_{method}"])
+    if op.differentiable:
+        setattr(op.node, "edges", property(scope[f"{op.name}_edges"]))  # noqa: B010
+    written = scope[op.name]
+    scope[op.name] = function
+    function.__defaults__, function.__kwdefaults__ = written.__defaults__, written.__kwdefaults__
+    function.__code__ = written.__code__
+
+
+_CORE_NAMES = (
+    "Site", "Tensor", "tensors", "mode", "new", "tick", "getframe", "internal", "caller",
+    "cut_at", "plain", "added", "inferences",
+)  # fmt: skip
+_OPERAND_NAMES = ("foreign", "mixed", "traced", "to_float", "explain", "show", "sum_to")
+
+# What the text of every op refers to.
+_SCOPE: dict[str, Any] = {
+    "arranged": arranged,
+    "by_columns": by_columns,
+    "array_like": (np.ndarray, np.generic),
+    "ndarray": np.ndarray,
+    "asarray": np.asarray,
+    "inexact": inexact,
+    "reordered": _older.reordered,
+    "unrecorded": inference.unrecorded,
+    "mark": inference.mark,
+    "watched": watched,
+    **{n: getattr(tensor, n) for n in _CORE_NAMES},
+    **{n: getattr(operands, n) for n in _OPERAND_NAMES},
+}
+# Names that `apply` uses beside those of the op: no argument may hide one of them.
+TAKEN = frozenset({
+    *_SCOPE, "op", "forward", "defaults", "constants", "Recorded",
+    "fused", "older", "pull", "found", "wide", "known", "ndim", "site", "cut", "error", "out",
+    "result", "frame", "code", "node", "type", "isinstance", "complex", "Exception", "KeyError",
+    "TypeError",
+})  # fmt: skip

@@ -1,0 +1,311 @@
+"""Operations that take a list of tensors, and those that return several.
+
+Both are linear and their nodes keep no array, only sizes. `apply` is written here once
+instead of being generated: the work for each tensor of the list outweighs the call.
+
+An operation with several outputs records one node for the whole and a small one for each
+output. What arrives at the outputs meets in a `Partial`, so that the whole computes its
+input's gradient once, however many outputs there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from wengert.core import dtypes
+from wengert.core.inference import unrecorded
+from wengert.core.tensor import (
+    Node,
+    Site,
+    Tensor,
+    Tracer,
+    caller,
+    cut_from,
+    getframe,
+    inferences,
+    mode,
+    new,
+    tensors,
+    tick,
+    wrap,
+)
+from wengert.kernels.jit import ARRAYS
+from wengert.ops.operands import cast, innermost, show
+
+Array = np.ndarray
+Edges = tuple[Node | None, ...]
+
+
+def record(kind: type[Any], edges: Edges, shape: tuple[int, ...], site: Site) -> Any:
+    """A fresh node of the caller's line. The caller fills in the slots of its kind."""
+    node = new(kind)
+    node.code, node.lasti = caller(getframe(1))
+    node.seq, node.site, node.state = tick(), site, None
+    node.shape, node.edges = shape, edges
+    return node
+
+
+class ListNode(Node):
+    """An operation on a list of tensors."""
+
+    __slots__ = ("kept",)
+
+    kept: Any
+    rule: Callable[[Any, int, Any], Any]
+
+    def pullback(self, g: Any) -> tuple[Any, ...]:
+        """The gradients of the inputs that want one, None for the others."""
+        rule, kept = self.rule, self.kept
+        return tuple([None if e is None else rule(g, k, kept) for k, e in enumerate(self.edges)])
+
+    def pullback_to(self, g: Any, wanted: Any, lift: Any) -> tuple[Any, ...]:
+        """As `pullback`, for inputs in `wanted` only."""
+        rule, kept = self.rule, self.kept
+        return tuple([rule(g, k, kept) if e in wanted else None for k, e in enumerate(self.edges)])
+
+
+class ListOp:
+    """What is known about an operation on a list of tensors."""
+
+    def __init__(
+        self, forward: Callable[..., Any], kind: type[Any], batch: Callable[..., Any] | None
+    ) -> None:
+        self.forward, self.kind, self.batch = forward, kind, batch
+
+    function: Callable[..., Any]
+
+
+def of_list(
+    label: str,
+    rule: Callable[[Any, int, Any], Any],
+    batch: Callable[..., Any] | None = None,
+) -> Callable[..., Any]:
+    """Declare a linear operation on a list of tensors.
+
+    The decorated forward takes a list of arrays of one dtype and parameters, and returns the
+    output and what the rule is to know (of shapes only). `rule(g, k, known)` is the gradient of
+    the k-th input. `batch(rank, *params)` gives the parameters for inputs of that rank with a
+    batch as their first dimension; without it batches are computed one by one.
+    """
+
+    def declare(forward: Callable[..., tuple[Array, Any]]) -> Callable[..., Any]:
+        name = forward.__name__.strip("_")
+        kind = type(
+            label, (ListNode,), {"__slots__": (), "rule": staticmethod(rule), "called": name}
+        )
+        op = ListOp(forward, kind, batch)
+
+        @wraps(forward)
+        def apply(inputs: Any, *params: Any) -> Any:
+            arrays, edges = unwrapped(name, inputs)
+            if isinstance(edges, list):
+                return innermost(edges).apply_list(op, edges, params)
+            out, kept = forward(arrays, *params)
+            if edges is None:
+                return out
+            result = wrap(out)
+            site = mode.site
+            if site is not None and any(e is not None for e in edges):
+                result._cut = unrecorded(name, inputs) if inferences else None
+                if result._cut is None:
+                    node = record(kind, edges, out.shape, site)
+                    node.kept = kept
+                    result._edge = node
+            else:
+                result._cut = cut_from(inputs)
+            return result
+
+        op.function = apply
+        return apply
+
+    return declare
+
+
+def unwrapped(name: str, inputs: Any) -> tuple[list[Array], Edges | list[Any] | None]:
+    """The arrays of a list's tensors in one dtype, and their edges; None where none is a Tensor.
+
+    Where one is a tracer, a list of the inputs in one dtype takes the place of the edges.
+    """
+    if type(inputs) is not list and type(inputs) is not tuple:
+        inputs = as_sequence(name, inputs)
+    for k, x in enumerate(inputs):
+        if type(x) not in tensors and not isinstance(x, np.ndarray | np.generic):
+            if isinstance(x, Tracer):
+                return [], _traced_list(inputs)
+            raise TypeError(
+                f"expected Tensor as element {k} in argument 0 of {name}(), but got"
+                f" {type(x).__name__}"
+            )
+    arrays = [x._array if isinstance(x, Tensor) else np.asarray(x) for x in inputs]
+    if len({a.dtype for a in arrays}) > 1:
+        ranks = [(dtypes.of_numpy[a.dtype], 2 if a.ndim else 1) for a in arrays]
+        inputs = _in_one_dtype(inputs, arrays, dtypes.combine(ranks).np)
+        arrays = [x._array if isinstance(x, Tensor) else x for x in inputs]
+    if not any(isinstance(x, Tensor) for x in inputs):
+        return arrays, None
+    return arrays, tuple([x._edge if isinstance(x, Tensor) else None for x in inputs])
+
+
+def _traced_list(inputs: Sequence[Any]) -> list[Any]:
+    inputs = [x if isinstance(x, Tensor) else wrap(x) for x in inputs]
+    arrays = [x._array for x in inputs]
+    to = dtypes.combine([(dtypes.of_numpy[a.dtype], 2 if a.ndim else 1) for a in arrays]).np
+    return [x if a.dtype == to else cast(x, to) for x, a in zip(inputs, arrays, strict=True)]
+
+
+def as_sequence(name: str, inputs: Any) -> Sequence[Any]:
+    """The list argument of `name`, or TypeError for what is not a list or a tuple."""
+    if not isinstance(inputs, list | tuple):
+        raise TypeError(
+            f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not"
+            f" {type(inputs).__name__}"
+        )
+    return inputs
+
+
+def _in_one_dtype(inputs: Sequence[Any], arrays: list[Array], to: np.dtype[Any]) -> list[Any]:
+    return [
+        cast(x, to) if isinstance(x, Tensor) and a.dtype != to else a.astype(to)
+        if a.dtype != to else x
+        for x, a in zip(inputs, arrays, strict=True)
+    ]  # fmt: skip
+
+
+class Partial:
+    """The cotangents of some outputs of a node, on their way to it."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, index: int, g: Any) -> None:
+        self.parts = {index: g}
+
+    def __add__(self, other: Partial) -> Partial:
+        # In place: a walk brings each output's cotangent once, and nobody else holds this.
+        self.parts |= other.parts
+        return self
+
+
+class Output(Node):
+    """One of the outputs of an operation."""
+
+    __slots__ = ("index",)
+
+    index: int
+
+    def pullback(self, g: Any) -> tuple[Any, ...]:
+        """The whole operation's part of the cotangent."""
+        return (Partial(self.index, g),)
+
+    def pullback_to(self, g: Any, wanted: Any, lift: Any) -> tuple[Any, ...]:
+        """As `pullback`."""
+        return (Partial(self.index, g),)
+
+
+class SeveralNode(Node):
+    """An operation with several outputs."""
+
+    __slots__ = ("kept", "shapes")
+
+    kept: Any
+    shapes: list[tuple[int, ...]]
+    rule: Callable[[list[Any], Any], Any]
+    part: type[Output]
+
+    def pullback(self, g: Partial) -> tuple[Any, ...]:
+        """The gradient of the input from those of the outputs; missing ones are zeros."""
+        parts = g.parts
+        some = next(iter(parts.values()))
+        zero = np.zeros((), (some._array if isinstance(some, Tensor) else some).dtype)
+        gs = [
+            parts[k] if k in parts else np.broadcast_to(zero, shape)
+            for k, shape in enumerate(self.shapes)
+        ]
+        return (self.rule(gs, self.kept),)
+
+    def pullback_to(self, g: Partial, wanted: Any, lift: Any) -> tuple[Any, ...]:
+        """As `pullback`."""
+        return self.pullback(g) if self.edges[0] in wanted else (None,)
+
+
+class SeveralOp:
+    """What is known about an operation with several outputs."""
+
+    def __init__(
+        self,
+        forward: Callable[..., Any],
+        whole: type[Any],
+        part: type[Any],
+        batch: Callable[..., Any],
+    ) -> None:
+        self.forward, self.whole, self.part, self.batch = forward, whole, part, batch
+
+    function: Callable[..., Any]
+
+
+def with_outputs(
+    label: str, rule: Callable[[list[Any], Any], Any], batch: Callable[..., Any]
+) -> Callable[..., Any]:
+    """Declare a linear operation whose several outputs are views of its input.
+
+    The decorated forward takes an array and parameters, and returns the outputs and what the
+    rule is to know. `rule(gs, known)` is the input's gradient from a cotangent per output.
+    """
+
+    def declare(forward: Callable[..., tuple[list[Array], Any]]) -> Callable[..., Any]:
+        body = {"__slots__": (), "called": forward.__name__.strip("_")}
+        whole: type[Any] = type(label, (SeveralNode,), body | {"rule": staticmethod(rule)})
+        whole.part = part = type(label, (Output,), body)
+        op = SeveralOp(forward, whole, part, batch)
+
+        @wraps(forward)
+        def apply(input: Any, *params: Any) -> tuple[Any, ...]:
+            if type(input) not in tensors:
+                if isinstance(input, Tracer):
+                    several: tuple[Any, ...] = input.level.apply_several(op, input, params)
+                    for output in several:
+                        show(output, input)
+                    return several
+                return tuple(forward(input, *params)[0])
+            arrays, kept = forward(input._array, *params)
+            outputs = tuple([wrap(a) for a in arrays])
+            for output in outputs:
+                show(output, input)
+            site = mode.site
+            cut = None if site is None or not inferences else unrecorded(forward.__name__, (input,))
+            if site is not None and input._edge is not None and cut is None:
+                node = record(whole, (input._edge,), input._array.shape, site)
+                node.kept, node.shapes = kept, [a.shape for a in arrays]
+                for k, output in enumerate(outputs):
+                    output._edge = output_of(part, node, k, output._array.shape)
+            else:
+                cut = cut or cut_from((input,))
+                for output in outputs:
+                    output._cut = cut
+            return outputs
+
+        op.function = apply
+        return apply
+
+    return declare
+
+
+def output_of(part: type[Any], whole: Any, index: int, shape: tuple[int, ...]) -> Output:
+    """A fresh node, of class `part`, for one output of a recorded operation."""
+    node: Output = new(part)
+    node.code, node.lasti, node.site = whole.code, whole.lasti, whole.site
+    node.seq, node.state, node.edges = tick(), None, (whole,)
+    node.shape, node.index = shape, index
+    return node
+
+
+def require_tensor(name: str, argument: str, value: Tensor, position: int = 1) -> None:
+    """Raise TypeError where `value` is neither a Tensor nor an array."""
+    if not isinstance(value, Tensor) and not isinstance(value, ARRAYS):
+        raise TypeError(
+            f"{name}(): argument '{argument}' (position {position}) must be Tensor, not"
+            f" {type(value).__name__}"
+        )

@@ -1,0 +1,152 @@
+"""What functions that make tensors have in common: sizes, dtypes, and the other options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import index
+from typing import Any, TypedDict
+
+import numpy as np
+
+from wengert.autograd import errors
+from wengert.core import dtypes
+from wengert.core.device import on_cpu
+from wengert.core.tensor import Tensor, leaf_of, wrap
+from wengert.tensor._inplace import check_memory, touch
+
+NOT_FLOATING = "Only Tensors of floating point and complex dtype can require gradients"
+
+
+class Options(TypedDict, total=False):
+    """The keyword arguments of functions that make tensors.
+
+    Attributes:
+        dtype: of the elements; what None means depends on the function.
+        device: must be the CPU.
+        requires_grad: whether the result is a leaf whose gradient is wanted.
+        layout: is always strided here.
+        pin_memory: must be False, for lack of an accelerator.
+    """
+
+    dtype: Any
+    device: Any
+    requires_grad: bool
+    layout: Any
+    pin_memory: bool
+
+
+_KNOWN = Options.__annotations__.keys()
+
+
+def size_of(name: str, size: Any) -> tuple[int, ...]:
+    """The shape that is meant by varargs or by one tuple, list, or Size."""
+    if len(size) == 1:
+        if isinstance(size[0], tuple | list):
+            size = size[0]
+    elif size and isinstance(size[0], tuple | list):
+        raise TypeError(f"{name}() takes 1 positional argument but {len(size)} were given")
+    lengths = []
+    for n in size:
+        try:
+            if isinstance(n, bool):
+                raise TypeError
+            lengths.append(index(n))
+        except TypeError:
+            raise TypeError(
+                f"{name}(): argument 'size' (position 1) must be tuple of ints, not"
+                f" {type(n).__name__}"
+            ) from None
+    if lengths and min(lengths) < 0:
+        raise RuntimeError(
+            f"Trying to create tensor with negative dimension {min(lengths)}: {lengths} in {name}()"
+        )
+    return tuple(lengths)
+
+
+def dtype_of(name: str, options: Options, otherwise: Any = None) -> dtypes.dtype:
+    """The dtype that the options ask for, or else `otherwise`, or else the default."""
+    wanted = options.get("dtype")
+    if wanted is None:
+        return otherwise or dtypes.defaults.dtype
+    return dtypes.of_argument(name, wanted)
+
+
+def allocate(make: Callable[..., np.ndarray], shape: Any, dtype: dtypes.dtype) -> np.ndarray:
+    """``make(shape, dtype)``; RuntimeError where there is no such amount of memory."""
+    try:
+        return make(shape, dtype.np)
+    except (MemoryError, ValueError) as error:
+        raise RuntimeError(
+            f"DefaultCPUAllocator: can't allocate memory for a tensor of shape {list(shape)} and"
+            f" dtype {dtype}: {error}"
+        ) from error
+
+
+def finish(name: str, array: np.ndarray, options: Options, out: Tensor | None = None) -> Tensor:
+    """The tensor around a new array, after the options that are not about its elements."""
+    if out is not None:
+        return into(name, out, array)
+    if not options:
+        return wrap(array)
+    if not options.keys() <= _KNOWN:
+        unknown = sorted(options.keys() - _KNOWN)
+        raise TypeError(f"{name}() got an unexpected keyword argument '{unknown[0]}'")
+    on_cpu(options.get("device"))
+    if options.get("pin_memory"):
+        raise RuntimeError(
+            f"{name}(): pin_memory=True requires an accelerator, and this library computes on 'cpu'"
+        )
+    return leaf(name, wrap(array), options.get("requires_grad", False))
+
+
+def leaf(name: str, tensor: Tensor, requires_grad: Any) -> Tensor:
+    """A new tensor, as a leaf of the graph if its gradient is wanted."""
+    if requires_grad is False:
+        return tensor
+    if type(requires_grad) is not bool:
+        raise TypeError(
+            f"{name}(): argument 'requires_grad' must be bool, not {type(requires_grad).__name__}"
+        )
+    if tensor._array.dtype not in dtypes.inexact:
+        raise RuntimeError(errors.integer(
+            f"{NOT_FLOATING}; {name}() got requires_grad=True with dtype",
+            dtypes.of_numpy[tensor._array.dtype], f"{name}()",
+        ))  # fmt: skip
+    tensor._edge = leaf_of(tensor)
+    return tensor
+
+
+def into(name: str, out: Tensor, array: np.ndarray) -> Tensor:
+    """Put an array into the tensor given as `out`, which takes its shape."""
+    require_tensor(name, "out", out)
+    if out._edge is not None:
+        raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic"
+                           " differentiation, but one of the arguments requires grad.")  # fmt: skip
+    if out._array.shape != array.shape:
+        out.resize_(array.shape)
+    check_memory(out._array, name)
+    np.copyto(out._array, array, casting="unsafe")
+    touch(out, name)
+    return out
+
+
+def require_tensor(name: str, argument: str, value: Any, position: int = 1) -> None:
+    """Raise unless the value is a Tensor."""
+    if not isinstance(value, Tensor):
+        raise TypeError(
+            f"{name}(): argument '{argument}' (position {position}) must be Tensor, not"
+            f" {type(value).__name__}"
+        )
+
+
+def require_int(name: str, argument: str, value: Any, position: int = 1) -> int:
+    """The value as an int; TypeError unless it is one, or a tensor or scalar that holds one."""
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        return index(value)
+    except TypeError:
+        raise TypeError(
+            f"{name}(): argument '{argument}' (position {position}) must be int, not"
+            f" {type(value).__name__}"
+        ) from None

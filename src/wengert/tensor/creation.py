@@ -1,0 +1,381 @@
+"""Making tensors."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Unpack
+
+import numpy as np
+
+from wengert.autograd.transforms.levels import beside
+from wengert.core import dtypes
+from wengert.core.device import on_cpu
+from wengert.core.dtypes import of_numpy
+from wengert.core.layout import contiguous_format, preserve_format
+from wengert.core.messages import warn
+from wengert.core.tensor import Tensor, Tracer, wrap
+from wengert.kernels import layout
+from wengert.ops import formats
+from wengert.ops.casting import convert
+from wengert.tensor import _data
+from wengert.tensor.arguments import (
+    Options,
+    allocate,
+    dtype_of,
+    finish,
+    leaf,
+    require_int,
+    require_tensor,
+    size_of,
+)
+
+Size = Any  # ints, or one tuple or list of ints
+
+
+def tensor(data: Any, **options: Unpack[Options]) -> Tensor:
+    """A new tensor of numbers, nested sequences, a NumPy array or scalar; the data is copied.
+
+    Python floats get the default dtype, ints int64; with several kinds the widest counts.
+
+    >>> import wengert
+    >>> wengert.tensor([[1, 2], [3, 4]])
+    tensor([[1, 2],
+            [3, 4]])
+    """
+    if isinstance(data, Tensor):
+        warn(
+            "To copy construct from a tensor, it is recommended to use"
+            " sourceTensor.detach().clone() or sourceTensor.detach().clone().requires_grad_(True),"
+            " rather than torch.tensor(sourceTensor)."
+        )
+    wanted = options.get("dtype")
+    if wanted is not None:
+        wanted = dtypes.of_argument("tensor", wanted)
+    made = finish("tensor", _data.array_of(data, wanted), options)
+    made._cut = _data.cut_of(data, "tensor()")
+    return made
+
+
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """`data` as a tensor, sharing memory (and keeping the graph) where dtype allows.
+
+    >>> import numpy, wengert
+    >>> array = numpy.zeros(2)
+    >>> t = wengert.as_tensor(array)
+    >>> array[0] = 1
+    >>> t
+    tensor([1., 0.], dtype=torch.float64)
+    """
+    on_cpu(device)
+    wanted = None if dtype is None else dtypes.of_argument("as_tensor", dtype)
+    if isinstance(data, Tensor):
+        return data if wanted is None else convert(data, wanted)
+    array = _shared(data)
+    if array is None:
+        made = wrap(_data.array_of(data, wanted))
+        made._cut = _data.cut_of(data, "as_tensor()")
+        return made
+    return wrap(_data.converted(array, wanted, copy=False))
+
+
+def _shared(data: Any) -> np.ndarray | None:
+    """The array whose memory a tensor can share, if the data has one."""
+    if isinstance(data, np.ndarray):
+        return _data.checked(np.asarray(data))
+    if isinstance(data, np.generic | list | tuple | int | float | complex):
+        return None
+    return _data.foreign(data)
+
+
+def asarray(
+    obj: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    copy: bool | None = None,
+    requires_grad: bool | None = None,
+) -> Tensor:
+    """`obj` as a tensor: a copy if `copy` is True, never one (or ValueError) if it is False.
+
+    >>> import wengert
+    >>> wengert.asarray([1.0, 2.0])
+    tensor([1., 2.])
+    """
+    if copy is False and not isinstance(obj, Tensor) and _shared(obj) is None:
+        raise ValueError(f"can't alias arbitrary sequence into a tensor: {type(obj).__name__}")
+    source = obj if isinstance(obj, Tensor) else as_tensor(obj, device=device)
+    wanted = of_numpy[source._array.dtype]
+    if dtype is not None:
+        wanted = dtypes.of_argument("asarray", dtype)
+    if copy is False and wanted.np != source._array.dtype:
+        raise ValueError(
+            f"can't alias tensor with dtype '{of_numpy[source._array.dtype].short}' into dtype"
+            f" '{wanted.short}'."
+        )
+    result = convert(source, wanted)
+    if copy and result._array is source._array:
+        result = result.clone()
+    if requires_grad is False:
+        return result.detach() if result._edge is not None else result
+    if requires_grad and result._edge is None:
+        return leaf("asarray", wrap(result._array), True)
+    return result
+
+
+def from_numpy(ndarray: np.ndarray) -> Tensor:
+    """A tensor that shares the memory of a NumPy array.
+
+    Raises TypeError for other objects and for dtypes that tensors lack.
+
+    >>> import numpy, wengert
+    >>> wengert.from_numpy(numpy.arange(3))
+    tensor([0, 1, 2])
+    """
+    if not isinstance(ndarray, np.ndarray):
+        kind = type(ndarray)
+        name = kind.__name__ if kind.__module__ == "builtins" else f"numpy.{kind.__name__}"
+        raise TypeError(f"expected np.ndarray (got {name})")
+    return wrap(_data.checked(np.asarray(ndarray)))
+
+
+def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
+    """A tensor that shares the memory of another library's, through DLPack.
+
+    >>> import numpy, wengert
+    >>> wengert.from_dlpack(numpy.ones(2))
+    tensor([1., 1.], dtype=torch.float64)
+    """
+    on_cpu(device)
+    if not hasattr(ext_tensor, "__dlpack__"):
+        raise RuntimeError(
+            "from_dlpack received an invalid capsule: expected an object with __dlpack__, got"
+            f" {type(ext_tensor).__name__}"
+        )
+    return wrap(_data.checked(np.from_dlpack(ext_tensor, copy=copy)))
+
+
+def zeros(*size: Size, out: Tensor | None = None, **options: Unpack[Options]) -> Tensor:
+    """A tensor of zeros.
+
+    >>> import wengert
+    >>> wengert.zeros(2, 3)
+    tensor([[0., 0., 0.],
+            [0., 0., 0.]])
+    """
+    return _sized("zeros", np.zeros, size, out, options)
+
+
+def ones(*size: Size, out: Tensor | None = None, **options: Unpack[Options]) -> Tensor:
+    """A tensor of ones.
+
+    >>> import wengert
+    >>> wengert.ones(2, dtype=wengert.int64)
+    tensor([1, 1])
+    """
+    return _sized("ones", np.ones, size, out, options)
+
+
+def empty(*size: Size, out: Tensor | None = None, memory_format: Any = None,
+          **options: Unpack[Options]) -> Tensor:  # fmt: skip
+    """A tensor of this size whose elements are not set.
+
+    >>> import wengert
+    >>> wengert.empty(2, 3).shape
+    torch.Size([2, 3])
+    """
+    wanted = formats.checked("empty", memory_format, contiguous_format)
+    if wanted is preserve_format:
+        raise RuntimeError("empty(): unsupported memory format torch.preserve_format")
+
+    def make(shape: Any, dtype: Any) -> np.ndarray:
+        return layout.empty(shape, dtype, formats.order_in(wanted, len(shape)))
+
+    return _sized("empty", np.empty if wanted is contiguous_format else make, size, out, options)
+
+
+def _sized(name: str, make: Any, size: Any, out: Tensor | None, options: Any) -> Tensor:
+    if "size" in options:
+        size = (options.pop("size"),)
+    elif not size:
+        raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
+    dtype = dtype_of(name, options)
+    return finish(name, allocate(make, size_of(name, size), dtype), options, out)
+
+
+def full(size: Size, fill_value: Any, *, out: Tensor | None = None,
+         **options: Unpack[Options]) -> Tensor:  # fmt: skip
+    """A tensor that has one value everywhere; its dtype is that of the value.
+
+    >>> import wengert
+    >>> wengert.full((2, 2), 7)
+    tensor([[7, 7],
+            [7, 7]])
+    """
+    if not isinstance(size, tuple | list):
+        raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not"
+                        f" {type(size).__name__}")  # fmt: skip
+    value = _fill_number("full", fill_value)
+    dtype = dtype_of("full", options, dtypes.of_number(value))
+    array = allocate(np.empty, size_of("full", (size,)), dtype)
+    array[...] = dtypes.scalar_array(value, dtype, "full")
+    return finish("full", array, options, out)
+
+
+def _fill_number(name: str, value: Any) -> Any:
+    if isinstance(value, Tensor) and value._array.ndim == 0:
+        return value._array.item()
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, bool | int | float | complex):
+        return value
+    raise TypeError(
+        f"{name}(): argument 'fill_value' (position 2) must be Number, not {type(value).__name__}"
+    )
+
+
+def _like(name: str, input: Any, fill: Any, options: Any) -> Tensor:
+    """A tensor as `input`, in memory too; `fill` is a number, or None for any elements."""
+    require_tensor(name, "input", input)
+    if not options and fill == 0 and type(input) is Tensor and input._array.flags.c_contiguous:
+        return wrap(np.zeros_like(input._array))
+    wanted = formats.checked(name, options.pop("memory_format", None))
+    dtype = dtype_of(name, options, of_numpy[input._array.dtype])
+    value = None if fill is None else dtypes.scalar_array(fill, dtype, name)
+
+    def make(lead: tuple[int, ...]) -> Tensor:
+        like = input._array
+        if isinstance(input, Tracer):
+            array = np.empty((*lead, *like.shape), dtype.np)
+        else:
+            array = formats.empty(like, wanted, dtype.np)
+        if value is not None:
+            array[...] = value
+        return finish(name, array, options)
+
+    return beside(input, make)
+
+
+def zeros_like(input: Tensor, **options: Any) -> Tensor:
+    """Zeros in the shape and dtype of `input`.
+
+    >>> import wengert
+    >>> wengert.zeros_like(wengert.tensor([1, 2]))
+    tensor([0, 0])
+    """
+    return _like("zeros_like", input, 0, options)
+
+
+def ones_like(input: Tensor, **options: Any) -> Tensor:
+    """Ones in the shape and dtype of `input`.
+
+    >>> import wengert
+    >>> wengert.ones_like(wengert.zeros(2))
+    tensor([1., 1.])
+    """
+    return _like("ones_like", input, 1, options)
+
+
+def empty_like(input: Tensor, **options: Any) -> Tensor:
+    """A tensor of the shape and dtype of `input`, whose elements are not set.
+
+    >>> import wengert
+    >>> wengert.empty_like(wengert.zeros(2, 3)).shape
+    torch.Size([2, 3])
+    """
+    return _like("empty_like", input, None, options)
+
+
+def full_like(input: Tensor, fill_value: Any, **options: Any) -> Tensor:
+    """One value in the shape and dtype of `input`.
+
+    >>> import wengert
+    >>> wengert.full_like(wengert.zeros(2), 3)
+    tensor([3., 3.])
+    """
+    return _like("full_like", input, _fill_number("full_like", fill_value), options)
+
+
+def empty_strided(size: Any, stride: Any, **options: Unpack[Options]) -> Tensor:
+    """A tensor of this size and these strides, whose elements are not set.
+
+    >>> import wengert
+    >>> wengert.empty_strided((2, 3), (1, 2)).stride()
+    (1, 2)
+    """
+    shape = size_of("empty_strided", (size,))
+    if len(stride) != len(shape):
+        raise RuntimeError(
+            f"mismatch in length of strides and shape: empty_strided() got size {list(shape)} and"
+            f" stride {list(stride)}"
+        )
+    if any(s < 0 for s in stride):
+        raise RuntimeError(f"empty_strided(): negative strides are not supported, got {stride}")
+    dtype = dtype_of("empty_strided", options)
+    extent = 1 + sum(s * (n - 1) for s, n in zip(stride, shape, strict=True))
+    memory = allocate(np.empty, (0 if 0 in shape else extent,), dtype)
+    strides = [s * dtype.itemsize for s in stride]
+    array = np.lib.stride_tricks.as_strided(memory, shape, strides)
+    return finish("empty_strided", array, options)
+
+
+def scalar_tensor(s: Any, **options: Unpack[Options]) -> Tensor:
+    """A 0-d tensor of a number, in the default dtype.
+
+    >>> import wengert
+    >>> wengert.scalar_tensor(2)
+    tensor(2.)
+    """
+    if not isinstance(s, bool | int | float | complex | np.generic) and not isinstance(s, Tensor):
+        raise TypeError(f"scalar_tensor(): argument 's' (position 1) must be Number, not"
+                        f" {type(s).__name__}")  # fmt: skip
+    value = _fill_number("scalar_tensor", s)
+    dtype = dtype_of("scalar_tensor", options)
+    return finish("scalar_tensor", dtypes.scalar_array(value, dtype, "scalar_tensor"), options)
+
+
+def eye(n: int, m: int | None = None, *, out: Tensor | None = None,
+        **options: Unpack[Options]) -> Tensor:  # fmt: skip
+    """A matrix of n rows and m columns (n if None), ones on the diagonal, zeros elsewhere.
+
+    >>> import wengert
+    >>> wengert.eye(2)
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    rows = require_int("eye", "n", n)
+    columns = rows if m is None else require_int("eye", "m", m, 2)
+    for name, count in (("n", rows), ("m", columns)):
+        if count < 0:
+            raise RuntimeError(f"{name} must be greater or equal to 0, got {count} in eye()")
+    dtype = dtype_of("eye", options)
+    array = allocate(np.zeros, (rows, columns), dtype)
+    np.fill_diagonal(array, np.ones((), dtype.np))
+    return finish("eye", array, options, out)
+
+
+def numel(input: Tensor) -> int:
+    """The number of elements.
+
+    >>> import wengert
+    >>> wengert.numel(wengert.zeros(2, 3))
+    6
+    """
+    require_tensor("numel", "input", input)
+    return math.prod(input._array.shape)
+
+
+def is_tensor(obj: Any) -> bool:
+    """Whether an object is a Tensor.
+
+    >>> import wengert
+    >>> wengert.is_tensor([1.0])
+    False
+    """
+    return isinstance(obj, Tensor)
+
+
+__all__ = [
+    "as_tensor", "asarray", "empty", "empty_like", "empty_strided", "eye", "from_dlpack",
+    "from_numpy", "full", "full_like", "is_tensor", "numel", "ones", "ones_like",
+    "scalar_tensor", "tensor", "zeros", "zeros_like",
+]  # fmt: skip

@@ -1,0 +1,414 @@
+"""The attributes of a Tensor that concern its gradient and its place in the graph."""
+
+from __future__ import annotations
+
+import warnings
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from wengert.autograd import backward as _backward
+from wengert.autograd import errors
+from wengert.autograd.errors import made
+from wengert.autograd.hooks import RemovableHandle, registered
+from wengert.autograd.refusals import refusing
+from wengert.autograd.transforms.levels import transforming
+from wengert.core import storage
+from wengert.core.cut_log import dropped
+from wengert.core.dtypes import inexact, of_numpy
+from wengert.core.inference import check_differentiable, inherit, no_version
+from wengert.core.messages import here, message, more
+from wengert.core.tensor import (
+    Leaf,
+    Node,
+    Tensor,
+    Tracer,
+    cut_at,
+    inferences,
+    is_inference,
+    leaf_of,
+    new,
+    state_of,
+    wrap,
+)
+from wengert.ops.operands import leave, show
+from wengert.ops.shape import view_as
+
+
+def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
+    """Ask for this leaf's gradient, or stop asking; returns the tensor.
+
+    RuntimeError inside of a function that `wengert.func` or `vmap` transforms, whose derivatives
+    would not know of it.
+
+    >>> import wengert
+    >>> wengert.zeros(2).requires_grad_().requires_grad
+    True
+    """
+    if transforming():
+        raise errors.asked_inside_transform("requires_grad_()")
+    _set_requires_grad(self, requires_grad)
+    return self
+
+
+def _set_requires_grad(self: Tensor, requires_grad: bool) -> None:
+    if isinstance(self, Tracer) and not self.level.eager and requires_grad != self.requires_grad:
+        raise errors.asked_inside_transform("requires_grad_()")
+    if not requires_grad:
+        if self._edge is not None and self._edge.edges:
+            raise RuntimeError(message(
+                "set-requires-grad",
+                "you can only change requires_grad flags of leaf variables. If you want to use"
+                " a computed variable in a subgraph that doesn't require differentiation use"
+                " var_no_grad = var.detach().",
+                [("this call", here("requires_grad = False")), ("made by", made(self._edge))],
+                [
+                    "use its values only: y = y.detach()",
+                    "record nothing in that line: put it under torch.no_grad()",
+                    "to freeze parameters: requires_grad_(False) on them, before the forward",
+                ],
+            ))  # fmt: skip
+        if self._edge is not None:
+            self._cut = cut_at("requires_grad_(False)", self)
+        self._edge = None
+    elif self._edge is None:
+        if inferences:
+            check_differentiable(self)
+        if self._array.dtype not in inexact:
+            raise RuntimeError(errors.integer(
+                "only Tensors of floating point dtype can require gradients, and this one is",
+                of_numpy[self._array.dtype], "requires_grad = True",
+            ))  # fmt: skip
+        self._edge = leaf_of(self)
+
+
+def _assign_requires_grad(self: Tensor, value: bool) -> None:
+    if value and not _is_leaf(self):
+        raise RuntimeError("you can only change requires_grad flags of leaf variables.")
+    _set_requires_grad(self, value)
+
+
+def _is_leaf(self: Tensor) -> bool:
+    return self._edge is None or type(self._edge) is Leaf
+
+
+def _get_grad(self: Tensor) -> Tensor | None:
+    g = getattr(self, "_grad", None)
+    if g is None and self._edge is not None and type(self._edge) is not Leaf:
+        state = self._edge.state
+        if state is None or state.retain is None:
+            warnings.warn(errors.no_grad_there(self._edge), UserWarning, stacklevel=2)
+    return g
+
+
+def _set_grad(self: Tensor, value: Tensor | None) -> None:
+    if value is not None:
+        if not isinstance(value, Tensor):
+            raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type"
+                            f" {type(value).__name__}")  # fmt: skip
+        if value._array.shape != self._array.shape:
+            raise RuntimeError(
+                f"attempting to assign a gradient of size '{list(value._array.shape)}' to a tensor"
+                f" of size '{list(self._array.shape)}'. Please ensure that the gradient and the"
+                f" tensor are the same size\n{more('grad-assignment')}"
+            )
+        if value._array.dtype != self._array.dtype:
+            raise RuntimeError(
+                f"attempting to assign a gradient with dtype '{of_numpy[value._array.dtype]}' to a"
+                f" tensor with dtype '{of_numpy[self._array.dtype]}'. Please ensure that the"
+                f" gradient and the tensor have the same dtype\n{more('grad-assignment')}"
+            )
+        if value is self:
+            raise RuntimeError(f"can't assign Variable as its own grad\n{more('grad-assignment')}")
+    else:
+        dropped(".grad = None", self)
+    self._grad = value
+
+
+def clear_grad(tensor: Tensor, set_to_none: bool) -> None:
+    """Drop a tensor's gradient, or write zeros into the memory of it, which others may show."""
+    g = getattr(tensor, "_grad", None)
+    if g is None:
+        return
+    if set_to_none:
+        tensor._grad = None
+        return
+    if g._edge is not None:
+        g = tensor._grad = g.detach() if hasattr(g, "_root") else g.detach_()
+    g.zero_()
+
+
+def _get_data(self: Tensor) -> Tensor:
+    cut = wrap(self._array)
+    cut._cut = cut_at(".data", self)
+    if inferences:
+        inherit(cut, self)
+    return cut
+
+
+def _set_data(self: Tensor, value: Tensor) -> None:
+    if not isinstance(value, Tensor):
+        raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+    if self._edge is not None and value._array.dtype not in inexact:
+        raise RuntimeError(errors.integer(
+            "data set to a tensor that requires gradients must be floating point or complex dtype,"
+            " and this one is",
+            of_numpy[value._array.dtype], "data = ...",
+        ))  # fmt: skip
+    leave(self)
+    before, self._array = self._array, value._array
+    if inferences:
+        inherit(self, value)
+    if type(self._edge) is Leaf:
+        self._edge.shape = value._array.shape
+    elif self._edge is not None and value._array.shape != before.shape:
+        reshaped = partial(_reshaped, before.shape, value._array.shape)
+        self._edge = refusing(self._edge, (self._edge,), reshaped)
+
+
+def _reshaped(before: tuple[int, ...], after: tuple[int, ...]) -> Exception:
+    """A gradient in the shape of what was assigned to `.data` is none of what was computed."""
+    return errors.GraphError(
+        f"an operation made a tensor of shape {list(before)}, to whose .data one of shape"
+        f" {list(after)} was assigned: what is computed from that has no gradient in its inputs"
+    )
+
+
+def detach(self: Tensor) -> Tensor:
+    """The same memory, cut off from the graph.
+
+    >>> import wengert
+    >>> x = wengert.ones(2, requires_grad=True)
+    >>> (x * 2).detach().requires_grad
+    False
+    """
+    cut = wrap(self._array)
+    cut._cut = cut_at("detach()", self)
+    if inferences:
+        inherit(cut, self)
+    return cut
+
+
+def detach_(self: Tensor) -> Tensor:
+    """Cut this tensor off from the graph, in place. RuntimeError for a view.
+
+    >>> import wengert
+    >>> y = wengert.ones(2, requires_grad=True) * 2
+    >>> y.detach_().requires_grad
+    False
+    """
+    if hasattr(self, "_root"):
+        raise RuntimeError(message(
+            "detach-view",
+            "Can't detach views in-place. Use detach() instead.",
+            [("this call", here("detach_()"))],
+            [
+                "give the name to a detached tensor: y = y.detach()",
+                "detach the tensor that it is a view of, before the view is made",
+            ],
+        ))  # fmt: skip
+    if isinstance(self, Tracer):
+        self.level.cut(self)
+        return self
+    self._cut = cut_at("detach_()", self)
+    self._edge = None
+    return self
+
+
+def as_subclass(self: Tensor, cls: type[Tensor]) -> Tensor:
+    """This tensor as an instance of a subclass of Tensor: the same memory, the same graph.
+
+    Operations on it return Tensors.
+
+    >>> import wengert
+    >>> class Weights(wengert.Tensor):
+    ...     pass
+    >>> wengert.ones(2).as_subclass(Weights)
+    Weights([1., 1.])
+    """
+    if isinstance(self, Tracer):
+        raise NotImplementedError(
+            "as_subclass() inside of a function that vmap or forward mode transforms: call it"
+            " outside, on the argument or the result"
+        )
+    made = _instance(cls, view_as(self, self))
+    show(made, self)
+    return made
+
+
+def _make_subclass(cls: type[Tensor], data: Tensor, require_grad: bool = False) -> Tensor:
+    """As `as_subclass`, of the values alone: a leaf, which may require grad."""
+    made = _instance(cls, data.detach())
+    return made.requires_grad_() if require_grad else made
+
+
+def _instance(cls: type[Tensor], source: Tensor) -> Tensor:
+    """A fresh instance of a class with the memory and the edge of a tensor."""
+    if not isinstance(cls, type):
+        raise TypeError(f"cls must be a type (got {type(cls).__name__})")
+    if not issubclass(cls, Tensor):
+        raise TypeError(
+            "Creating a Tensor subclass from a class that does not inherit from Tensor is not"
+            " possible. Make sure your class inherits from Tensor."
+            f" (argument 'cls' is {cls.__name__})"
+        )
+    made = new(cls)
+    made._array, made._edge = source._array, source._edge
+    made._cut = source._cut if source._edge is None else None
+    return made
+
+
+def retain_grad(self: Tensor) -> None:
+    """Keep the gradient of this non-leaf tensor in `.grad`.
+
+    >>> import wengert
+    >>> y = wengert.ones(2, requires_grad=True) * 2
+    >>> y.retain_grad()
+    >>> y.sum().backward()
+    >>> y.grad
+    tensor([1., 1.])
+    """
+    if self._edge is None:
+        raise RuntimeError(message(
+            "retain-grad-without-graph",
+            "can't retain_grad on Tensor that has requires_grad=False",
+            [("this call", here("retain_grad()"))],
+            [
+                "a tensor that you made: requires_grad_() on it; its .grad then comes by itself",
+                "a result: some input must require grad, and no detach() or no_grad come between",
+            ],
+        ))  # fmt: skip
+    if transforming():
+        raise errors.asked_inside_transform("retain_grad()")
+    if not _is_leaf(self):
+        state_of(self._edge).retain = weakref.ref(self)
+
+
+def _retains_grad(self: Tensor) -> bool:
+    state = None if self._edge is None else self._edge.state
+    return state is not None and state.retain is not None and state.retain() is self
+
+
+def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
+    """Call `hook(grad)` whenever the gradient of this tensor is computed.
+
+    What it returns, unless None, stands for the gradient from there on.
+
+    >>> import wengert
+    >>> x = wengert.ones(2, requires_grad=True)
+    >>> handle = x.register_hook(lambda g: g * 10)
+    >>> x.sum().backward()
+    >>> x.grad
+    tensor([10., 10.])
+    """
+    if self._edge is None:
+        raise errors.hook_without_graph("register_hook()")
+    state = state_of(self._edge)
+    if state.hooks is None:
+        state.hooks = OrderedDict()
+    return registered(state.hooks, hook)
+
+
+def register_post_accumulate_grad_hook(
+    self: Tensor, hook: Callable[[Tensor], None]
+) -> RemovableHandle:
+    """Call `hook(tensor)` after the gradient of this leaf was added to `.grad`.
+
+    >>> import wengert
+    >>> x = wengert.ones(2, requires_grad=True)
+    >>> handle = x.register_post_accumulate_grad_hook(lambda p: print(p.grad))
+    >>> x.sum().backward()
+    tensor([1., 1.])
+    """
+    if self._edge is None:
+        raise errors.hook_without_graph("register_post_accumulate_grad_hook()")
+    if not _is_leaf(self):
+        raise RuntimeError(message(
+            "post-hook-of-non-leaf",
+            "post accumulate grad hooks cannot be registered on non-leaf tensors",
+            [
+                ("this call", here("register_post_accumulate_grad_hook()")),
+                ("made by", made(self._edge)),
+            ],
+            [
+                "register_hook() calls a function with the gradient of any tensor",
+                "register it on the leaf that this tensor was computed from",
+            ],
+        ))  # fmt: skip
+    state = state_of(self._edge)
+    if state.post_hooks is None:
+        state.post_hooks = OrderedDict()
+    return registered(state.post_hooks, hook)
+
+
+def backward(
+    self: Tensor,
+    gradient: Tensor | None = None,
+    retain_graph: bool | str | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+    retain_variables: bool | None = None,
+) -> None:
+    """Add the gradient of this tensor to the `.grad` of the leaves that it was computed from.
+
+    Args:
+        gradient: the cotangent, of this tensor's shape; optional for one element.
+        retain_graph: False releases the graph, True keeps it, ``"auto"`` keeps what other
+            live tensors can still reach. None means the value of `create_graph`.
+        create_graph: record the derivative, so that it can be differentiated.
+        inputs: the tensors to accumulate into; None means every leaf.
+        retain_variables: the old name of `retain_graph`, deprecated.
+
+    >>> import wengert
+    >>> x = wengert.tensor([1.0, 2.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([2., 4.])
+    """
+    if retain_variables is not None:
+        warnings.warn(
+            "retain_variables= is the old name of retain_graph=; use that",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        retain_graph = retain_variables if retain_graph is None else retain_graph
+    if gradient is not None and not isinstance(gradient, Tensor):
+        gradient = wrap(np.asarray(gradient, self._array.dtype))
+    _backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+
+def _grad_fn(self: Tensor) -> Node | None:
+    return None if self._edge is None or type(self._edge) is Leaf else self._edge.output()[0]
+
+
+def _output_nr(self: Tensor) -> int:
+    return 0 if self._edge is None else self._edge.output()[1]
+
+
+def _version(self: Tensor) -> int:
+    if is_inference(self):
+        raise no_version()
+    return storage.versions(self._array)
+
+
+def bind() -> None:
+    """Give Tensor what this module is about."""
+    define: Any = Tensor
+    for function in (requires_grad_, detach, detach_, as_subclass, retain_grad, register_hook,
+                     backward, register_post_accumulate_grad_hook):  # fmt: skip
+        setattr(define, function.__name__, function)
+    define._make_subclass = staticmethod(_make_subclass)
+    define.requires_grad = property(lambda self: self._edge is not None, _assign_requires_grad)
+    define.is_leaf = property(_is_leaf)
+    define.grad = property(_get_grad, _set_grad, lambda self: _set_grad(self, None))
+    define.grad_fn = property(_grad_fn)
+    define.output_nr = property(_output_nr)
+    define.data = property(_get_data, _set_data)
+    define.retains_grad = property(_retains_grad)
+    define._base = property(lambda self: getattr(self, "_root", None))
+    define._is_view = lambda self: hasattr(self, "_root")
+    define._version = property(_version)

@@ -1,0 +1,54 @@
+"""Random numbers of the binomial, gamma and Dirichlet distributions of given parameters."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wengert.core.dtypes import of_numpy
+from wengert.core.generators import Generator, default_generator, drawn
+from wengert.core.tensor import Tensor
+from wengert.ops.expansion import broadcast_tensors
+from wengert.ops.quantiles import dirichlets, gammas
+from wengert.ops.sampling import binomials
+from wengert.tensor.arguments import require_tensor
+from wengert.tensor.random import generator_of, require_floating
+
+
+def _places(*given: Tensor) -> Tensor:
+    """Nothing in the shape of the parameters: what samplers that draw by themselves get."""
+    return drawn(lambda shape: np.empty(shape, bool), tuple(given[0].shape), given)
+
+
+def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
+    """How many of `count` trials succeed, each with probability `prob`.
+
+    >>> import wengert
+    >>> wengert.binomial(wengert.tensor([4.0, 4.0]), wengert.tensor([0.0, 1.0]))
+    tensor([0., 4.])
+    """
+    require_tensor("binomial", "count", count)
+    require_tensor("binomial", "prob", prob)
+    source = generator_of("binomial", generator)
+    require_floating("binomial_cpu", of_numpy[count._array.dtype])
+    if count._array.dtype != prob._array.dtype:
+        raise RuntimeError(
+            f"Found dtype {of_numpy[prob._array.dtype].short} but expected"
+            f" {of_numpy[count._array.dtype].short}: binomial() got count and prob of two dtypes"
+        )
+    count, prob = broadcast_tensors(count, prob)
+    return binomials(count, prob, _places(count, prob), source)
+
+
+def standard_gamma(concentration: Tensor) -> Tensor:
+    """Gamma numbers of these shapes and rate 1, differentiable in the shapes."""
+    require_floating("gamma_cpu", of_numpy[concentration._array.dtype])
+    return gammas(concentration, _places(concentration), default_generator)
+
+
+def dirichlet(concentration: Tensor) -> Tensor:
+    """Samples of Dirichlet distributions, differentiable in the concentrations."""
+    require_floating("dirichlet_cpu", of_numpy[concentration._array.dtype])
+    return dirichlets(concentration, _places(concentration), default_generator)
+
+
+__all__ = ["binomial"]
