@@ -11,15 +11,6 @@ from wengert.core.tensor import Tensor
 from wengert.ops.shape import reshape
 from wengert.tensor.arguments import require_tensor, size_of
 
-# The name, what it was for, and what stands for it today.
-_SOLVERS = {
-    "eig": ("eigenvalues", "torch.linalg.eig(A)"),
-    "lstsq": ("least squares", "torch.linalg.lstsq(A, B).solution, for torch.lstsq(B, A)"),
-    "matrix_rank": ("the rank of a matrix", "torch.linalg.matrix_rank(A)"),
-    "solve": ("linear equations", "torch.linalg.solve(A, B), for torch.solve(B, A)"),
-    "symeig": ("eigenvalues of symmetric matrices", 'torch.linalg.eigh(A, UPLO="U")'),
-}
-
 
 def _removed(name: str, purpose: str, instead: str) -> Callable[..., Any]:
     def function(*args: Any, **kwargs: Any) -> Any:
@@ -41,9 +32,13 @@ def _removed(name: str, purpose: str, instead: str) -> Callable[..., Any]:
     return function
 
 
-eig, lstsq, matrix_rank, solve, symeig = (
-    _removed(name, *told) for name, told in _SOLVERS.items()
-)  # fmt: skip
+eig = _removed("eig", "eigenvalues", "torch.linalg.eig(A)")
+lstsq = _removed(
+    "lstsq", "least squares", "torch.linalg.lstsq(A, B).solution, for torch.lstsq(B, A)"
+)
+matrix_rank = _removed("matrix_rank", "the rank of a matrix", "torch.linalg.matrix_rank(A)")
+solve = _removed("solve", "linear equations", "torch.linalg.solve(A, B), for torch.solve(B, A)")
+symeig = _removed("symeig", "eigenvalues of symmetric matrices", 'torch.linalg.eigh(A, UPLO="U")')
 
 
 def reinforce(self: Tensor, reward: Any) -> None:
