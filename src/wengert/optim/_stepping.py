@@ -193,8 +193,11 @@ def number(value: Any) -> Any:
     return value._array.item() if isinstance(value, Tensor) else value
 
 
-def check_options(options: Group) -> None:
-    """Raise ValueError for options that no rule can work with, or that are not offered."""
+def valid_defaults(**options: Any) -> Group:
+    """The options of an optimizer as the defaults of its groups, once they are checked.
+
+    Raises ValueError for those that no rule can work with.
+    """
     check_rate(options["lr"])
     checks = {
         "lr": "Invalid learning rate: {}",
@@ -203,7 +206,6 @@ def check_options(options: Group) -> None:
         "momentum": "Invalid momentum value: {}",
         "momentum_decay": "Invalid momentum_decay value: {}",
         "lr_decay": "Invalid lr_decay value: {}",
-        "alpha": "Invalid alpha value: {}",
         "rho": "Invalid rho value: {}",
         "initial_accumulator_value": "Invalid initial_accumulator_value value: {}",
     }
@@ -223,6 +225,7 @@ def check_options(options: Group) -> None:
         )
     if options.get("fused") and options["foreach"]:
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+    return options
 
 
 def check_rate(lr: Any) -> None:

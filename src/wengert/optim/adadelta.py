@@ -8,8 +8,8 @@ from wengert.kernels import optim as formulas
 from wengert.optim._stepping import (
     Elementwise,
     Rule,
-    check_options,
     number,
+    valid_defaults,
 )
 from wengert.optim.optimizer import Group
 
@@ -50,19 +50,12 @@ class Adadelta(Elementwise):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        defaults = {
-            "lr": lr,
-            "rho": rho,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "capturable": capturable,
-            "foreach": foreach,
-            "differentiable": differentiable,
-        }
         if rho > 1:
             raise ValueError(f"Invalid rho value: {rho}")
-        check_options(defaults)
+        defaults = valid_defaults(
+            lr=lr, rho=rho, eps=eps, weight_decay=weight_decay, maximize=maximize,
+            capturable=capturable, foreach=foreach, differentiable=differentiable,
+        )  # fmt: skip
         super().__init__(params, defaults)
 
     def _rule(self, group: Group) -> Rule:

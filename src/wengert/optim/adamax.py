@@ -9,8 +9,8 @@ from wengert.optim._stepping import (
     Elementwise,
     Numbers,
     Rule,
-    check_options,
     number,
+    valid_defaults,
 )
 from wengert.optim.optimizer import Group
 
@@ -51,17 +51,10 @@ class Adamax(Elementwise):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        check_options(defaults)
+        defaults = valid_defaults(
+            lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, foreach=foreach,
+            maximize=maximize, differentiable=differentiable, capturable=capturable,
+        )  # fmt: skip
         super().__init__(params, defaults)
 
     def _rule(self, group: Group) -> Rule:

@@ -12,9 +12,9 @@ from wengert.optim._stepping import (
     Rule,
     State,
     advance,
-    check_options,
     number,
     scalar,
+    valid_defaults,
     zeros_like,
 )
 from wengert.optim.optimizer import Group
@@ -59,18 +59,10 @@ class ASGD(Elementwise):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
-        defaults = {
-            "lr": lr,
-            "lambd": lambd,
-            "alpha": alpha,
-            "t0": t0,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        check_options({**defaults, "alpha": 0})  # a power may have any sign
+        defaults = valid_defaults(
+            lr=lr, lambd=lambd, alpha=alpha, t0=t0, weight_decay=weight_decay, foreach=foreach,
+            maximize=maximize, differentiable=differentiable, capturable=capturable,
+        )  # fmt: skip
         super().__init__(params, defaults)
 
     def _rule(self, group: Group) -> Rule:

@@ -13,7 +13,7 @@ from wengert.core.storage import before_write, stamp
 from wengert.core.tensor import Tensor, caller, getframe, wrap
 from wengert.kernels.blas import inner
 from wengert.kernels.jit.formulas import as_reals
-from wengert.optim._stepping import State, check_options, number
+from wengert.optim._stepping import State, number, valid_defaults
 from wengert.optim.optimizer import Optimizer
 
 _DECREASE = 1e-4  # of what the slope promises, a step has to reach this share
@@ -61,16 +61,12 @@ class LBFGS(Optimizer):
         history_size: int = 100,
         line_search_fn: str | None = None,
     ) -> None:
-        defaults = {
-            "lr": lr,
-            "max_iter": max_iter,
-            "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
-            "tolerance_grad": tolerance_grad,
-            "tolerance_change": tolerance_change,
-            "history_size": history_size,
-            "line_search_fn": line_search_fn,
-        }
-        check_options(defaults)
+        defaults = valid_defaults(
+            lr=lr, max_iter=max_iter,
+            max_eval=max_iter * 5 // 4 if max_eval is None else max_eval,
+            tolerance_grad=tolerance_grad, tolerance_change=tolerance_change,
+            history_size=history_size, line_search_fn=line_search_fn,
+        )  # fmt: skip
         super().__init__(params, defaults)
         if len(self.param_groups) != 1:
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")

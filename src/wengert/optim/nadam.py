@@ -14,10 +14,10 @@ from wengert.optim._stepping import (
     Rule,
     State,
     advance,
-    check_options,
     decaying,
     number,
     scalar,
+    valid_defaults,
     zeros_like,
 )
 from wengert.optim.optimizer import Group
@@ -63,19 +63,12 @@ class NAdam(Elementwise):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "momentum_decay": momentum_decay,
-            "decoupled_weight_decay": decoupled_weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-        }
-        check_options(defaults)
+        defaults = valid_defaults(
+            lr=lr, betas=betas, eps=eps, weight_decay=weight_decay,
+            momentum_decay=momentum_decay, decoupled_weight_decay=decoupled_weight_decay,
+            maximize=maximize, foreach=foreach, capturable=capturable,
+            differentiable=differentiable,
+        )  # fmt: skip
         super().__init__(params, defaults)
 
     def _rule(self, group: Group) -> Rule:

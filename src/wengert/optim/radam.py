@@ -10,9 +10,9 @@ from wengert.optim._stepping import (
     Elementwise,
     Numbers,
     Rule,
-    check_options,
     decaying,
     number,
+    valid_defaults,
 )
 from wengert.optim.optimizer import Group
 
@@ -55,18 +55,11 @@ class RAdam(Elementwise):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "decoupled_weight_decay": decoupled_weight_decay,
-            "differentiable": differentiable,
-        }
-        check_options(defaults)
+        defaults = valid_defaults(
+            lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, maximize=maximize,
+            foreach=foreach, capturable=capturable,
+            decoupled_weight_decay=decoupled_weight_decay, differentiable=differentiable,
+        )  # fmt: skip
         super().__init__(params, defaults)
 
     def _rule(self, group: Group) -> Rule:

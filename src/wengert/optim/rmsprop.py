@@ -8,8 +8,8 @@ from wengert.kernels import optim as formulas
 from wengert.optim._stepping import (
     Elementwise,
     Rule,
-    check_options,
     number,
+    valid_defaults,
 )
 from wengert.optim.optimizer import Group
 
@@ -53,19 +53,13 @@ class RMSprop(Elementwise):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "alpha": alpha,
-            "eps": eps,
-            "centered": centered,
-            "weight_decay": weight_decay,
-            "capturable": capturable,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-        }
-        check_options(defaults)
+        defaults = valid_defaults(
+            lr=lr, momentum=momentum, alpha=alpha, eps=eps, centered=centered,
+            weight_decay=weight_decay, capturable=capturable, foreach=foreach,
+            maximize=maximize, differentiable=differentiable,
+        )  # fmt: skip
+        if not number(alpha) >= 0:
+            raise ValueError(f"Invalid alpha value: {alpha}")
         super().__init__(params, defaults)
 
     def _rule(self, group: Group) -> Rule:

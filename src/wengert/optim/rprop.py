@@ -13,9 +13,9 @@ from wengert.optim._stepping import (
     Elementwise,
     Rule,
     State,
-    check_options,
     number,
     scalar,
+    valid_defaults,
     zeros_like,
 )
 from wengert.optim.optimizer import Group
@@ -55,16 +55,10 @@ class Rprop(Elementwise):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        defaults = {
-            "lr": lr,
-            "etas": etas,
-            "step_sizes": step_sizes,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        check_options(defaults)
+        defaults = valid_defaults(
+            lr=lr, etas=etas, step_sizes=step_sizes, foreach=foreach, maximize=maximize,
+            differentiable=differentiable, capturable=capturable,
+        )  # fmt: skip
         if not 0 < etas[0] < 1 < etas[1]:
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
         super().__init__(params, defaults)

@@ -11,8 +11,8 @@ from wengert.optim._stepping import (
     Numbers,
     Rule,
     State,
-    check_options,
     number,
+    valid_defaults,
     zeros_like,
 )
 from wengert.optim.optimizer import Group
@@ -56,18 +56,11 @@ class SGD(Elementwise):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "dampening": dampening,
-            "weight_decay": weight_decay,
-            "nesterov": nesterov,
-            "maximize": maximize,
-            "foreach": foreach,
-            "differentiable": differentiable,
-            "fused": fused,
-        }
-        check_options(defaults)
+        defaults = valid_defaults(
+            lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay,
+            nesterov=nesterov, maximize=maximize, foreach=foreach,
+            differentiable=differentiable, fused=fused,
+        )  # fmt: skip
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening, got"
                              f" momentum={momentum} and dampening={dampening}")  # fmt: skip
