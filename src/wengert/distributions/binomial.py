@@ -67,8 +67,7 @@ class Binomial(Odds, Distribution):
             return binomial(self.total_count.expand(shape), self.probs.expand(shape))
 
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         n = self.total_count
         choices = lgamma(n + 1) - lgamma(value + 1) - lgamma(n - value + 1)
         return value * self.logits + n * logsigmoid(-self.logits) + choices

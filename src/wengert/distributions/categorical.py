@@ -93,8 +93,7 @@ class Categorical(Distribution):
         return drawn.reshape(self._extended_shape(shape))
 
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         index, logits = broadcast_tensors(value.long().unsqueeze(-1), self.logits)
         return logits.gather(-1, index[..., :1]).squeeze(-1)
 

@@ -101,15 +101,13 @@ class ContinuousBernoulli(Odds, ExponentialFamily):
         return self.icdf(rand(self._extended_shape(sample_shape), dtype=self.probs.dtype))
 
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         logits, value = broadcast_all(self.logits, value)
         loss = binary_cross_entropy_with_logits(logits, value, reduction="none")
         return self._log_norm() - loss
 
     def cdf(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         x = self._kept_off()
         size, value = broadcast_tensors(x.abs(), value.clamp(0, 1))
         lower = (-size * where(x > 0, 1 - value, value)).expm1() / (-size).expm1()

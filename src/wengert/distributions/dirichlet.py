@@ -61,8 +61,7 @@ class Dirichlet(ExponentialFamily):
         return value + (inside - value).detach()  # beside the graph: no slope is lost
 
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         return (
             xlogy(self.concentration - 1.0, value).sum(-1)
             + lgamma(self.concentration.sum(-1))

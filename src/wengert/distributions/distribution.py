@@ -183,6 +183,11 @@ class Distribution:
         """The shape of such samples."""
         return Size((*sample_shape, *self._batch_shape, *self._event_shape))
 
+    def _check_sample(self, value: Any) -> None:
+        """ValueError unless `value` could be a sample, where samples are to be validated."""
+        if self._validate_args:
+            self._validate_sample(value)
+
     def _validate_sample(self, value: Any) -> None:
         """ValueError unless `value` could be a sample."""
         if not isinstance(value, Tensor):

@@ -59,8 +59,7 @@ class Gumbel(TransformedDistribution):
         return self.stddev.pow(2)
 
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         y = (self.loc - value) / self.scale
         return y - y.exp() - self.scale.log()
 

@@ -123,8 +123,7 @@ class LowRankMultivariateNormal(Distribution):
         return small + self._unbroadcasted_cov_diag.log().sum(-1)
 
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         difference = value - self.loc
         scaled = difference / self._unbroadcasted_cov_diag
         projected = times(self._unbroadcasted_cov_factor.mT, scaled)

@@ -88,8 +88,7 @@ class MixtureSameFamily(Distribution):
         return (parts * self.mixture_distribution.probs).sum(-1)
 
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         parts = self.component_distribution.log_prob(value.unsqueeze(-1 - self._event_ndims))
         weights = log_softmax(self.mixture_distribution.logits, dim=-1)
         return (parts + weights).logsumexp(dim=-1)

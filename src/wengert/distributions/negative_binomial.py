@@ -64,8 +64,7 @@ class NegativeBinomial(Odds, Distribution):
             return poisson(rates.sample(sample_shape))
 
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         n = self.total_count
         powers = n * logsigmoid(-self.logits) + value * logsigmoid(self.logits)
         choices = lgamma(n + value) - lgamma(1.0 + value) - lgamma(n)

@@ -95,8 +95,7 @@ class TransformedDistribution(Distribution):
         return x
 
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         dims = len(self.event_shape)
         total: Any = 0.0
         for transform in reversed(self.transforms):
@@ -118,8 +117,7 @@ class TransformedDistribution(Distribution):
     def cdf(self, value: Any) -> Any:
         for transform in reversed(self.transforms):
             value = transform.inv(value)
-        if self.base_dist._validate_args:
-            self.base_dist._validate_sample(value)
+        self.base_dist._check_sample(value)
         return self._rising(self.base_dist.cdf(value))
 
     def icdf(self, value: Any) -> Any:

@@ -37,8 +37,7 @@ class VonMises(Distribution):
         super().__init__(self.loc.size(), validate_args=validate_args)
 
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         k = self.concentration
         # i0e is I0 over its exponential growth
         return k * ((value - self.loc).cos() - 1) - math.log(2 * math.pi) - i0e(k).log()

@@ -143,8 +143,7 @@ class Wishart(ExponentialFamily):
         return self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         df, n = self.df, self._event_shape[-1]
         factor = self._unbroadcasted_scale_tril
         trace = cholesky_solve(value, factor).diagonal(dim1=-2, dim2=-1).sum(-1)
