@@ -9,7 +9,7 @@ from wengert.ops.expansion import broadcast_shapes
 from wengert.tensor.creation import eye
 
 
-def times(matrix: Any, vector: Any) -> Any:
+def matvec(matrix: Any, vector: Any) -> Any:
     """The products of a batch of matrices and vectors."""
     return (matrix @ vector.unsqueeze(-1)).squeeze(-1)
 

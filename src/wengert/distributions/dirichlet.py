@@ -51,8 +51,8 @@ class Dirichlet(ExponentialFamily):
     @property
     def variance(self) -> Any:
         total = self.concentration.sum(-1, True)
-        rest = total - self.concentration
-        return self.concentration * rest / (total.pow(2) * (total + 1))
+        others = total - self.concentration
+        return self.concentration * others / (total.pow(2) * (total + 1))
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         value = dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))

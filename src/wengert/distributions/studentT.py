@@ -69,9 +69,9 @@ class StudentT(Distribution):
         return -half * (y**2.0 / self.df).log1p() - normalizer
 
     def entropy(self) -> Any:
-        half, whole = 0.5 * (self.df + 1), 0.5 * self.df
-        log_beta = lgamma(whole) + 0.5 * math.log(math.pi) - lgamma(half)
-        spread = half * (digamma(half) - digamma(whole))
+        half, half_df = 0.5 * (self.df + 1), 0.5 * self.df
+        log_beta = lgamma(half_df) + 0.5 * math.log(math.pi) - lgamma(half)
+        spread = half * (digamma(half) - digamma(half_df))
         return self.scale.log() + spread + 0.5 * self.df.log() + log_beta
 
 

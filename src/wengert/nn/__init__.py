@@ -54,10 +54,10 @@ def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
     unexpected = kwargs.keys() - names - {"factory_kwargs"}
     if unexpected:
         raise TypeError(f"unexpected kwargs {unexpected}")
-    made = dict(kwargs.get("factory_kwargs", {}))
+    options = dict(kwargs.get("factory_kwargs", {}))
     for name in ("device", "dtype", "memory_format"):
         if name in kwargs:
-            if name in made:
+            if name in options:
                 raise TypeError(f"{name} specified twice, in **kwargs and in factory_kwargs")
-            made[name] = kwargs[name]
-    return made
+            options[name] = kwargs[name]
+    return options

@@ -93,7 +93,7 @@ class Stepping(Optimizer):
         raise NotImplementedError
 
 
-class Rule(NamedTuple):
+class UpdateRule(NamedTuple):
     """How the parameters of a group are updated, element by element."""
 
     formula: Formula
@@ -135,34 +135,34 @@ class Elementwise(Stepping):
         begin: Callable[[Tensor], State] | None = None,
     ) -> Prepare:
         """A `prepare` for numbers that depend on the step alone, and zeros by these names."""
-        known: dict[float, Numbers] = {}
+        by_count: dict[float, Numbers] = {}
 
         def prepare(p: Tensor) -> tuple[State, Numbers]:
             state = begin(p) if begin is not None else self.state[p]
             if not state:
                 state["step"] = scalar(0)
                 for name in names:
-                    state[name] = zeros_like(p._array)
+                    state[name] = zero_state(p._array)
             step = advance(state)
-            values = known.get(step)
+            values = by_count.get(step)
             if values is None:
-                values = known[step] = numbers(step)
+                values = by_count[step] = numbers(step)
             return state, values
 
         return prepare
 
-    def _rule(self, group: Group) -> Rule:
+    def _rule(self, group: Group) -> UpdateRule:
         raise NotImplementedError
 
 
-def decaying(group: Group, lr: float) -> tuple[dict[str, bool], Numbers]:
+def weight_decay_options(group: Group, lr: float) -> tuple[dict[str, bool], Numbers]:
     """Options and numbers of a rule that can decay weights apart from the gradient."""
     decay, apart = number(group["weight_decay"]), group["decoupled_weight_decay"]
     options = {"maximize": group["maximize"], "decoupled": apart and decay != 0}
     return options, {"decay": 0.0 if apart else decay, "shrink": 1 - lr * decay}
 
 
-def lerp(average: np.ndarray, value: np.ndarray, weight: float) -> None:
+def move_towards(average: np.ndarray, value: np.ndarray, weight: float) -> None:
     """Move an average towards a value, in place."""
     change = value - average
     change *= weight
@@ -179,11 +179,11 @@ def advance(state: State) -> float:
 
 def scalar(value: float) -> Tensor:
     """A number as a tensor of state."""
-    wide = dtypes.defaults.dtype is dtypes.float64
-    return wrap(np.array(value, np.float64 if wide else np.float32))
+    is_double = dtypes.defaults.dtype is dtypes.float64
+    return wrap(np.array(value, np.float64 if is_double else np.float32))
 
 
-def zeros_like(p: np.ndarray) -> Tensor:
+def zero_state(p: np.ndarray) -> Tensor:
     """Zeros in the shape, dtype and layout of a parameter."""
     return wrap(layout.zeros_like(p))
 

@@ -7,7 +7,7 @@ from typing import Any
 from wengert.kernels import optim as formulas
 from wengert.optim._stepping import (
     Elementwise,
-    Rule,
+    UpdateRule,
     number,
     valid_defaults,
 )
@@ -58,7 +58,7 @@ class Adadelta(Elementwise):
         )  # fmt: skip
         super().__init__(params, defaults)
 
-    def _rule(self, group: Group) -> Rule:
+    def _rule(self, group: Group) -> UpdateRule:
         rho, names = group["rho"], ("square_avg", "acc_delta")
         same = {
             "lr": number(group["lr"]),
@@ -68,7 +68,8 @@ class Adadelta(Elementwise):
             "decay": number(group["weight_decay"]),
         }
         options = {"maximize": group["maximize"]}
-        return Rule(formulas.adadelta, options, names, self._by_step(names, lambda step: same))
+        prepare = self._by_step(names, lambda step: same)
+        return UpdateRule(formulas.adadelta, options, names, prepare)
 
 
 __all__ = ["Adadelta"]

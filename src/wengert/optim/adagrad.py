@@ -12,8 +12,8 @@ from wengert.kernels.jit.formulas import as_reals
 from wengert.optim._stepping import (
     Elementwise,
     Numbers,
-    Rule,
     State,
+    UpdateRule,
     number,
     scalar,
     valid_defaults,
@@ -78,7 +78,7 @@ class Adagrad(Elementwise):
             state |= {"step": scalar(0), "sum": wrap(total)}
         return state
 
-    def _rule(self, group: Group) -> Rule:
+    def _rule(self, group: Group) -> UpdateRule:
         lr = number(group["lr"])
 
         def numbers(step: float) -> Numbers:
@@ -89,7 +89,8 @@ class Adagrad(Elementwise):
             }
 
         options = {"maximize": group["maximize"]}
-        return Rule(formulas.adagrad, options, ("sum",), self._by_step((), numbers, self._begin))
+        prepare = self._by_step((), numbers, self._begin)
+        return UpdateRule(formulas.adagrad, options, ("sum",), prepare)
 
 
 __all__ = ["Adagrad"]

@@ -10,10 +10,10 @@ from wengert.kernels import optim as formulas
 from wengert.optim._stepping import (
     Elementwise,
     Numbers,
-    Rule,
-    decaying,
+    UpdateRule,
     number,
     valid_defaults,
+    weight_decay_options,
 )
 from wengert.optim.optimizer import Group
 
@@ -74,11 +74,11 @@ class Adam(Elementwise):
         for group in self.param_groups:
             group.setdefault("decoupled_weight_decay", False)
 
-    def _rule(self, group: Group) -> Rule:
+    def _rule(self, group: Group) -> UpdateRule:
         lr, amsgrad = number(group["lr"]), group["amsgrad"]
         beta1, beta2 = (number(beta) for beta in group["betas"])
         names = ("exp_avg", "exp_avg_sq", *(("max_exp_avg_sq",) if amsgrad else ()))
-        options, decay = decaying(group, lr)
+        options, decay = weight_decay_options(group, lr)
 
         def numbers(step: float) -> Numbers:
             return {
@@ -93,7 +93,7 @@ class Adam(Elementwise):
 
         options["amsgrad"] = amsgrad
         states = (*names, None)[:3]
-        return Rule(formulas.adam, options, states, self._by_step(names, numbers))
+        return UpdateRule(formulas.adam, options, states, self._by_step(names, numbers))
 
 
 def _check_tensors(

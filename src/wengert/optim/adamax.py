@@ -8,7 +8,7 @@ from wengert.kernels import optim as formulas
 from wengert.optim._stepping import (
     Elementwise,
     Numbers,
-    Rule,
+    UpdateRule,
     number,
     valid_defaults,
 )
@@ -57,7 +57,7 @@ class Adamax(Elementwise):
         )  # fmt: skip
         super().__init__(params, defaults)
 
-    def _rule(self, group: Group) -> Rule:
+    def _rule(self, group: Group) -> UpdateRule:
         lr, (beta1, beta2) = number(group["lr"]), group["betas"]
         names = ("exp_avg", "exp_inf")
 
@@ -71,7 +71,7 @@ class Adamax(Elementwise):
             }
 
         options = {"maximize": group["maximize"]}
-        return Rule(formulas.adamax, options, names, self._by_step(names, numbers))
+        return UpdateRule(formulas.adamax, options, names, self._by_step(names, numbers))
 
 
 __all__ = ["Adamax"]

@@ -7,7 +7,7 @@ from typing import Any
 from wengert.kernels import optim as formulas
 from wengert.optim._stepping import (
     Elementwise,
-    Rule,
+    UpdateRule,
     number,
     valid_defaults,
 )
@@ -62,7 +62,7 @@ class RMSprop(Elementwise):
             raise ValueError(f"Invalid alpha value: {alpha}")
         super().__init__(params, defaults)
 
-    def _rule(self, group: Group) -> Rule:
+    def _rule(self, group: Group) -> UpdateRule:
         centered, momentum, alpha = group["centered"], group["momentum"], group["alpha"]
         states = (
             "square_avg",
@@ -79,7 +79,8 @@ class RMSprop(Elementwise):
         }
         options = {"maximize": group["maximize"], "averaged": momentum > 0, "centered": centered}
         names = tuple([name for name in states if name])
-        return Rule(formulas.rmsprop, options, states, self._by_step(names, lambda step: same))
+        prepare = self._by_step(names, lambda step: same)
+        return UpdateRule(formulas.rmsprop, options, states, prepare)
 
 
 __all__ = ["RMSprop"]

@@ -9,11 +9,11 @@ from wengert.kernels import optim as formulas
 from wengert.optim._stepping import (
     Elementwise,
     Numbers,
-    Rule,
     State,
+    UpdateRule,
     number,
     valid_defaults,
-    zeros_like,
+    zero_state,
 )
 from wengert.optim.optimizer import Group
 
@@ -66,7 +66,7 @@ class SGD(Elementwise):
                              f" momentum={momentum} and dampening={dampening}")  # fmt: skip
         super().__init__(params, defaults)
 
-    def _rule(self, group: Group) -> Rule:
+    def _rule(self, group: Group) -> UpdateRule:
         momentum = group["momentum"]
         options = {
             "maximize": group["maximize"],
@@ -85,11 +85,12 @@ class SGD(Elementwise):
         def prepare(p: Tensor) -> tuple[State, Numbers]:
             state = self.state[p] if momentum != 0 else {}
             if momentum != 0 and state.get("momentum_buffer") is None:
-                state["momentum_buffer"] = zeros_like(p._array)
+                state["momentum_buffer"] = zero_state(p._array)
                 return state, first
             return state, later
 
-        return Rule(formulas.sgd, options, ("momentum_buffer" if momentum != 0 else None,), prepare)
+        states = ("momentum_buffer" if momentum != 0 else None,)
+        return UpdateRule(formulas.sgd, options, states, prepare)
 
 
 __all__ = ["SGD"]

@@ -40,9 +40,10 @@ class _Join(Node):
         values = (_or_zeros(grads[i], self.kinds[i]) for i in self.positions)
         return tuple(v._array if plain and v is not None else v for v in values)
 
-    def pullback_to(self, g: Any, wanted: Any, lift: Any) -> Grads:
+    def pullback_to(self, g: Any, wanted_edges: Any, lift: Any) -> Grads:
         grads = self.pullback(g)
-        return tuple(v if e in wanted else None for v, e in zip(grads, self.edges, strict=True))
+        pairs = zip(grads, self.edges, strict=True)
+        return tuple(v if edge in wanted_edges else None for v, edge in pairs)
 
     def clear(self) -> None:
         self.arrived = None
@@ -88,7 +89,7 @@ def _watch(values: Grads, arrived: Callable[[list[Any]], list[Any]]) -> Grads:
     return tuple(watched)
 
 
-class BackwardCall:
+class HookedCall:
     """One call of a module that has full backward hooks."""
 
     def __init__(self, module: Any, hooks: list[Any], pre_hooks: list[Any]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from wengert.core.tensor import Tensor
 from wengert.nn import functional as F
 from wengert.nn.module import Module
-from wengert.nn.modules._common import filled
+from wengert.nn.modules._common import full_tensor
 from wengert.nn.parameter import Parameter
 
 
@@ -420,7 +420,7 @@ class PReLU(Module):
     ) -> None:
         super().__init__()
         self.num_parameters, self.init = num_parameters, init
-        self.weight = Parameter(filled(init, num_parameters, device=device, dtype=dtype))
+        self.weight = Parameter(full_tensor(init, num_parameters, device=device, dtype=dtype))
 
     def reset_parameters(self) -> None:
         """All slopes as at the beginning."""

@@ -84,24 +84,24 @@ class _ConvNd(Module):
                 init.uniform_(self.bias, -bound, bound)
 
     def extra_repr(self) -> str:
-        parts = [
+        options = [
             f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}",
             f"stride={self.stride}",
         ]
         n = self.dimensions
         if self.padding != (0,) * n:
-            parts.append(f"padding={self.padding}")
+            options.append(f"padding={self.padding}")
         if self.dilation != (1,) * n:
-            parts.append(f"dilation={self.dilation}")
+            options.append(f"dilation={self.dilation}")
         if self.output_padding != (0,) * n:
-            parts.append(f"output_padding={self.output_padding}")
+            options.append(f"output_padding={self.output_padding}")
         if self.groups != 1:
-            parts.append(f"groups={self.groups}")
+            options.append(f"groups={self.groups}")
         if self.bias is None:
-            parts.append("bias=False")
+            options.append("bias=False")
         if self.padding_mode != "zeros":
-            parts.append(f"padding_mode={self.padding_mode}")
-        return ", ".join(parts)
+            options.append(f"padding_mode={self.padding_mode}")
+        return ", ".join(options)
 
 
 def _check_channels(in_channels: int, out_channels: int, groups: int) -> None:
