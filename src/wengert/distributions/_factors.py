@@ -10,7 +10,7 @@ from wengert.tensor.creation import eye
 
 
 def matvec(matrix: Any, vector: Any) -> Any:
-    """The products of a batch of matrices and vectors."""
+    """Matrix-vector products over a batch."""
     return (matrix @ vector.unsqueeze(-1)).squeeze(-1)
 
 

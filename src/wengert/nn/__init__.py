@@ -1,4 +1,10 @@
-"""Neural networks: modules, functions, initialisation."""
+"""Neural networks: modules, functions, initialisation.
+
+A layer (`modules/`) holds parameters and calls a function of `functional`, which `ops` declares.
+`module/` is the base class: registration, calls with hooks, saving. `_forms.py` has the functions
+that PyTorch publishes a second time at its root, with other arguments; `utils/` clips, prunes,
+parametrizes and packs. Read `module/README.md` first, then `modules/activation.py`.
+"""
 
 # ruff: noqa: F403 (each module's `__all__` says what it holds)
 

@@ -1,4 +1,4 @@
-"""What the rules share: the loop of a step, state, checks of options."""
+"""What optimizers share: the loop of a step, their state, and checks of their options."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Numbers = dict[str, float]
 Prepare = Callable[[Tensor], tuple[State, Numbers]]
 Update = Callable[[Tensor, np.ndarray, np.ndarray], None]
 
-# What options that came later mean in a state that was saved before they were there.
+# Values of options that a saved state lacks because it is older than they are.
 _BEFORE: dict[str, Any] = {
     "amsgrad": False,
     "capturable": False,
@@ -69,7 +69,7 @@ class Stepping(Optimizer):
         return loss
 
     def _check_inference(self) -> None:
-        """Raise where a parameter that would be written to is a tensor of inference mode."""
+        """Raise if a parameter about to be updated was created in inference mode."""
         params = [p for group in self.param_groups for p in group["params"]]
         written = [p for p in params if getattr(p, "_grad", None) is not None]
         check_written(written, f"{type(self).__name__}.step")
@@ -98,9 +98,9 @@ class UpdateRule(NamedTuple):
 
     formula: Formula
     options: dict[str, bool]
-    # The keys of the arrays of state that the formula takes; None for one that it does not use.
+    # Keys of the state arrays that the formula reads and writes; None for one it does not use.
     states: tuple[str | None, ...]
-    # Counts a step of a parameter: its state, made where there is none, and the numbers.
+    # Counts a step of a parameter, creating its state if needed; returns state and numbers.
     prepare: Prepare
 
 
@@ -134,7 +134,10 @@ class Elementwise(Stepping):
         numbers: Callable[[float], Numbers],
         begin: Callable[[Tensor], State] | None = None,
     ) -> Prepare:
-        """A `prepare` for numbers that depend on the step alone, and zeros by these names."""
+        """A `prepare` whose numbers depend only on the step count.
+
+        The state starts as zeros under `names`, unless `begin` creates it.
+        """
         by_count: dict[float, Numbers] = {}
 
         def prepare(p: Tensor) -> tuple[State, Numbers]:
@@ -156,7 +159,7 @@ class Elementwise(Stepping):
 
 
 def weight_decay_options(group: Group, lr: float) -> tuple[dict[str, bool], Numbers]:
-    """Options and numbers of a rule that can decay weights apart from the gradient."""
+    """Options and numbers of a rule whose weight decay may be decoupled from the gradient."""
     decay, apart = number(group["weight_decay"]), group["decoupled_weight_decay"]
     options = {"maximize": group["maximize"], "decoupled": apart and decay != 0}
     return options, {"decay": 0.0 if apart else decay, "shrink": 1 - lr * decay}
@@ -170,7 +173,7 @@ def move_towards(average: np.ndarray, value: np.ndarray, weight: float) -> None:
 
 
 def advance(state: State) -> float:
-    """Count a step; the count is a tensor, as PyTorch saves it."""
+    """Increment and return the step count, kept as a tensor, as PyTorch saves it."""
     count: np.ndarray = state["step"]._array
     count[()] = count.item() + 1
     step: float = count.item()
@@ -178,7 +181,7 @@ def advance(state: State) -> float:
 
 
 def scalar(value: float) -> Tensor:
-    """A number as a tensor of state."""
+    """A number as a scalar tensor, to be kept in the state."""
     is_double = dtypes.defaults.dtype is dtypes.float64
     return wrap(np.array(value, np.float64 if is_double else np.float32))
 
@@ -194,9 +197,10 @@ def number(value: Any) -> Any:
 
 
 def valid_defaults(**options: Any) -> Group:
-    """The options of an optimizer as the defaults of its groups, once they are checked.
+    """The default options of an optimizer's groups, validated.
 
-    Raises ValueError for those that no rule can work with.
+    Raises ValueError for values out of range, NotImplementedError for `differentiable`, and
+    RuntimeError for combinations that exclude each other.
     """
     check_rate(options["lr"])
     checks = {

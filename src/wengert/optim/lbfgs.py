@@ -16,8 +16,9 @@ from wengert.kernels.jit.formulas import as_reals
 from wengert.optim._stepping import State, number, valid_defaults
 from wengert.optim.optimizer import Optimizer
 
-_DECREASE = 1e-4  # of what the slope promises, a step has to reach this share
-_FLATTER = 0.9  # and the slope at its end has to be flatter by this
+# The strong Wolfe conditions.
+_DECREASE = 1e-4  # sufficient decrease: at least this share of what the slope predicts
+_FLATTER = 0.9  # curvature: the slope at the end is at most this share of the first one
 
 
 class LBFGS(Optimizer):
@@ -134,7 +135,7 @@ class _Vector:
         self.params, self.closure, self.where = params, closure, where
 
     def evaluate(self) -> tuple[Any, float, np.ndarray]:
-        """What the closure returns, that as a number, and the gradient."""
+        """The closure's result, the loss as a number, and the flat gradient."""
         with enable_grad():
             loss = self.closure()
         gradients = []
@@ -145,7 +146,7 @@ class _Vector:
         return loss, float(loss), np.concatenate(gradients)
 
     def move(self, step: Any, direction: np.ndarray) -> None:
-        """Go a step along a direction."""
+        """Move the parameters by a step along a direction."""
         start = 0
         for p in self.params:
             array = as_reals(p._array)
@@ -154,7 +155,7 @@ class _Vector:
             start += array.size
 
     def probe(self, direction: np.ndarray) -> Callable[[Any], _Point]:
-        """A function of the step: the point there. The parameters stay where they are."""
+        """A function that evaluates the point at a step and puts the parameters back."""
         home = [p._array.copy() for p in self.params]
 
         def at(step: Any) -> _Point:
@@ -299,7 +300,7 @@ class _Search:
         return ends[_index_of_lower(ends)], self.tries + 1
 
     def _narrow(self, bracket: list[_Point]) -> _Point:
-        """The best point between two that have a good one between them."""
+        """The best point in a bracket that contains an acceptable one (the zoom phase)."""
         low, slow = _index_of_lower(bracket), False
         while self.tries < self.most:
             near, far = sorted(point.step for point in bracket)
@@ -335,7 +336,7 @@ def _index_of_lower(bracket: list[_Point]) -> int:
 
 
 def _keep_off_ends(step: Any, near: Any, far: Any, slow: bool) -> tuple[Any, bool]:
-    """A step kept off the ends of a bracket, and whether it was let come near one this time."""
+    """A step moved off the ends of a bracket, and whether it was allowed near one this time."""
     margin = 0.1 * (far - near)
     if not min(far - step, step - near) < margin:
         return step, False
@@ -345,7 +346,7 @@ def _keep_off_ends(step: Any, near: Any, far: Any, slow: bool) -> tuple[Any, boo
 
 
 def _minimum_of_cubic(a: _Point, b: _Point, bounds: tuple[Any, Any] | None = None) -> Any:
-    """Where the cubic through two points, with their slopes, has its minimum within bounds."""
+    """The minimum, within bounds, of the cubic that fits two points and their slopes."""
     left, right = (a, b) if a.step <= b.step else (b, a)
     least, most = bounds or (left.step, right.step)
     bend = a.slope + b.slope - 3 * (a.loss - b.loss) / (a.step - b.step)

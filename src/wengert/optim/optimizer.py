@@ -1,4 +1,4 @@
-"""Optimizer: parameter groups, state, hooks, and saving. The rules are in their own modules."""
+"""Optimizer: parameter groups, state, hooks and saving. Update rules are in their own modules."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Optimizer:
     defaults: dict[str, Any]
     state: defaultdict[Tensor, dict[str, Any]]
     param_groups: list[Group]
-    _scheduled_step: Any = None  # what `step` was when a scheduler was made
+    _scheduled_step: Any = None  # `step` at the time a scheduler was created
 
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
@@ -280,7 +280,7 @@ def _hook_result(answer: Any, value: Any) -> Any:
 
 
 def _hooks_of(optimizer: Optimizer, kind: str) -> Iterable[Callable[..., Any]]:
-    """An optimizer's hooks; none in one that wraps another and did not call the constructor."""
+    """An optimizer's own hooks; none if it wraps another and never called the constructor."""
     hooks: dict[int, Callable[..., Any]] = vars(optimizer).get(kind, {})
     return hooks.values()
 
@@ -309,7 +309,7 @@ def _with_hooks(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _split_names(params: Any) -> tuple[list[Any], list[str]]:
-    """The parameters of a group, and their names where they came with names."""
+    """The parameters of a group, and their names if they came as pairs of name and tensor."""
     if isinstance(params, Tensor):
         params = [params]
     elif isinstance(params, set):

@@ -42,7 +42,7 @@ class Calls:
     _forward_hooks_always_called: Flags
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        # Operations note the site that they run at; `mode.site` is None where none records.
+        # Operations record the site they run at; `mode.site` is None when nothing is recorded.
         outer = mode.where
         if type(outer) is Site:
             site = new(Site)
@@ -144,7 +144,7 @@ _IN_MODULE = "in the module "
 
 
 def _name_module(error: Exception, site: Any, module: Any) -> None:
-    """Note in which module an error came up, unless a module further in has done so."""
+    """Add a note naming the module that raised, unless an inner module already has."""
     if any(note.startswith(_IN_MODULE) for note in getattr(error, "__notes__", ())):
         return
     with suppress(Exception):  # extra_repr() is user code
@@ -226,7 +226,7 @@ def _run_forward_hooks(
 def _run_always_called(
     module: Module, args: Any, kwargs: dict[str, Any], result: Any, run_keys: set[int]
 ) -> None:
-    """Hooks that asked for it still run; what they raise must not hide the first exception."""
+    """Run the `always_call` hooks after a failure; their errors must not hide the first one."""
     for key, hook, with_kwargs, always_call in _hooks_of(module, "_forward_hooks"):
         if not always_call or key in run_keys:
             continue

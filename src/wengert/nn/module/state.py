@@ -280,7 +280,7 @@ class _WithModule(NamedTuple):
 
 
 class _Loading:
-    """One call of `load_state_dict`: what it found wrong and what it will copy."""
+    """One call of `load_state_dict`: the mismatches so far, and the copies still to make."""
 
     def __init__(self, state_dict: Mapping[str, Any], assign: bool) -> None:
         self.metadata = getattr(state_dict, "_metadata", None) or {}
