@@ -13,7 +13,7 @@ from wengert.distributions.utils import (
 )
 
 
-def either(probs: Any, logits: Any) -> Any:
+def probs_or_logits(probs: Any, logits: Any) -> Any:
     """Probabilities or logits, whichever is not None; ValueError for both or neither."""
     if (probs is None) == (logits is None):
         raise ValueError("Either `probs` or `logits` must be specified, but not both.")
@@ -38,7 +38,7 @@ class Odds(Parametrised):
 
     def _take(self, probs: Any, logits: Any) -> Size:
         """Keep whichever is not None; returns its shape."""
-        (value,) = broadcast_all(either(probs, logits))
+        (value,) = broadcast_all(probs_or_logits(probs, logits))
         self.__dict__["logits" if probs is None else "probs"] = value
         return value.size()
 

@@ -10,7 +10,7 @@ from wengert.core.info import finfo
 from wengert.core.size import Size
 from wengert.core.tensor import Tensor
 from wengert.distributions import constraints
-from wengert.distributions._probabilities import Parametrised, either
+from wengert.distributions._probabilities import Parametrised, probs_or_logits
 from wengert.distributions.distribution import Distribution
 from wengert.distributions.utils import lazy_property, logits_to_probs, probs_to_logits
 from wengert.ops.expansion import broadcast_tensors
@@ -39,7 +39,7 @@ class Categorical(Parametrised, Distribution):
         logits: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        value = either(probs, logits)
+        value = probs_or_logits(probs, logits)
         if value.dim() < 1:
             name = "logits" if probs is None else "probs"
             raise ValueError(f"`{name}` parameter must be at least one-dimensional.")
