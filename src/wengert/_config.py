@@ -15,8 +15,8 @@ def show() -> str:
     lines = [f"wengert on NumPy {np.__version__}"]
     for name, library in config.get("Build Dependencies", {}).items():
         lines.append(f"  - {name}: {library.get('name')} {library.get('version')}")
-    found = config.get("SIMD Extensions", {}).get("found", [])
-    return "\n".join([*lines, f"  - SIMD: {', '.join(found)}", ""])
+    extensions = config.get("SIMD Extensions", {}).get("found", [])
+    return "\n".join([*lines, f"  - SIMD: {', '.join(extensions)}", ""])
 
 
 def parallel_info() -> str:

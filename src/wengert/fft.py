@@ -247,7 +247,7 @@ Transform = Callable[[str, Tensor, Axes, list[int | None], str], Tensor]
 
 def _whole(inverse: bool) -> Transform:
     def run(name: str, x: Tensor, dim: Axes, sizes: list[int | None], norm: str) -> Tensor:
-        return transform(_fitted(name, x, dim, sizes), dim, norm, inverse)
+        return transform(_resize_to(name, x, dim, sizes), dim, norm, inverse)
 
     return run
 
@@ -257,7 +257,7 @@ def _to_half(name: str, x: Tensor, dim: Axes, sizes: list[int | None], norm: str
     if x._array.dtype.kind == "c":
         kind = dtypes.of_numpy[x._array.dtype].short
         raise RuntimeError(f"{name} expects a real input tensor, but got {kind}")
-    return real_to_half(_fitted(name, x, dim, sizes), dim, norm)
+    return real_to_half(_resize_to(name, x, dim, sizes), dim, norm)
 
 
 def _to_real(name: str, x: Tensor, dim: Axes, sizes: list[int | None], norm: str) -> Tensor:
@@ -265,7 +265,7 @@ def _to_real(name: str, x: Tensor, dim: Axes, sizes: list[int | None], norm: str
     last = sizes[-1]
     n = check_points(2 * (x.shape[dim[-1]] - 1) if last is None else last, name)
     halved = [*sizes[:-1], None if last is None else n // 2 + 1]
-    return half_to_real(as_complex(_fitted(name, x, dim, halved)), dim, n, norm)
+    return half_to_real(as_complex(_resize_to(name, x, dim, halved)), dim, n, norm)
 
 
 def _hermitian_to_real(
@@ -283,12 +283,12 @@ def _check_any(name: str, dim: Axes) -> None:
         raise RuntimeError(f"{name} must transform at least one axis")
 
 
-def _fitted(name: str, x: Tensor, dim: Axes, sizes: list[int | None]) -> Tensor:
+def _resize_to(name: str, x: Tensor, dim: Axes, sizes: list[int | None]) -> Tensor:
     shape = x.shape
-    wanted = [shape[d] if n is None else n for d, n in zip(dim, sizes, strict=True)]
-    for n in wanted:
+    requested = [shape[d] if n is None else n for d, n in zip(dim, sizes, strict=True)]
+    for n in requested:
         check_points(n, name)
-    return resized(x, dim, wanted)
+    return resized(x, dim, requested)
 
 
 def _along_one(
@@ -352,7 +352,7 @@ def fftfreq(
     >>> wengert.fft.fftfreq(4)
     tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
     """
-    return _frequencies("fft_fftfreq", n, d, out, options, _signed)
+    return _frequencies("fft_fftfreq", n, d, out, options, _signed_frequencies)
 
 
 def rfftfreq(
@@ -367,7 +367,7 @@ def rfftfreq(
     return _frequencies("fft_rfftfreq", n, d, out, options, lambda n: np.arange(n // 2 + 1))
 
 
-def _signed(n: int) -> np.ndarray:
+def _signed_frequencies(n: int) -> np.ndarray:
     """The numbers of the frequencies: the second half of them is negative."""
     return (np.arange(n) + n // 2) % max(n, 1) - n // 2
 
@@ -400,7 +400,7 @@ def fftshift(input: Tensor, dim: Sizes = None) -> Tensor:
     >>> wengert.fft.fftshift(wengert.fft.fftfreq(4))
     tensor([-0.5000, -0.2500,  0.0000,  0.2500])
     """
-    return _shifted("fft_fftshift", input, dim, 0)
+    return _roll_dims("fft_fftshift", input, dim, 0)
 
 
 def ifftshift(input: Tensor, dim: Sizes = None) -> Tensor:
@@ -410,10 +410,10 @@ def ifftshift(input: Tensor, dim: Sizes = None) -> Tensor:
     >>> wengert.fft.ifftshift(wengert.tensor([-1, 0, 1]))
     tensor([ 0,  1, -1])
     """
-    return _shifted("fft_ifftshift", input, dim, 1)
+    return _roll_dims("fft_ifftshift", input, dim, 1)
 
 
-def _shifted(name: str, input: Tensor, dim: Sizes, up: int) -> Tensor:
+def _roll_dims(name: str, input: Tensor, dim: Sizes, up: int) -> Tensor:
     require_tensor(name, "input", input)
     axes = range(input.ndim) if dim is None else [axis_of(d, input.ndim) for d in _numbers(dim)]
     shifts = [(input.shape[d] + up) // 2 for d in axes]

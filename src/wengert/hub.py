@@ -115,9 +115,9 @@ def load_state_dict_from_url(
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, file_name or os.path.basename(urlparse(url).path))
     if not os.path.exists(path):
-        found = _HASH.search(path) if check_hash else None
+        match = _HASH.search(path) if check_hash else None
         print(f'Downloading: "{url}" to {path}')
-        download_url_to_file(url, path, found[1] if found else None, progress)
+        download_url_to_file(url, path, match[1] if match else None, progress)
     loaded: dict[str, Any] = load_file(path, map_location, weights_only=weights_only)
     return loaded
 

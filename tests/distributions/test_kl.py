@@ -138,7 +138,7 @@ def test_the_closest_classes_count() -> None:
     finally:
         for pair in ((Left, Normal), (Normal, Right)):
             kl._formulas.pop(pair, None)
-        kl._found.clear()
+        kl._resolved.clear()
     with pytest.raises(TypeError, match="type_q to be a Distribution subclass"):
         register_kl(Distribution, int)  # type: ignore[arg-type]
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
+import pickle
 from typing import Any
 
 import numpy as np
@@ -126,3 +128,23 @@ def test_every_row_names_a_layer_and_every_layer_has_a_row() -> None:
         and not issubclass(getattr(nn, n), nn.modules.lazy.LazyModuleMixin)
     }  # fmt: skip
     assert layers - have - containers == set()
+
+
+@pytest.mark.parametrize(
+    ("layer", "function"),
+    [
+        (nn.SiLU(), "silu"), (nn.Tanh(), "tanh"), (nn.CELU(), "celu"), (nn.Softmin(), "softmin"),
+        (nn.Softshrink(), "softshrink"), (nn.Dropout2d(), "dropout2d"),
+        (nn.MaxPool1d(2), "max_pool1d"), (nn.AvgPool3d(2), "avg_pool3d"),
+        (nn.LPPool2d(2, 2), "lp_pool2d"), (nn.AdaptiveMaxPool2d(2), "adaptive_max_pool2d"),
+        (nn.Conv1d(1, 1, 1), "conv1d"), (nn.ConvTranspose2d(1, 1, 1), "conv_transpose2d"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_layers_look_their_function_up_when_called(
+    layer: nn.Module, function: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in PyTorch: a function that a program replaces is replaced for layers that exist, too."""
+    layer = pickle.loads(pickle.dumps(copy.deepcopy(layer)))
+    monkeypatch.setattr(nn.functional, function, lambda *args, **options: "replaced")
+    assert layer(wengert.ones(1, 1, 2)) == "replaced"

@@ -213,11 +213,11 @@ class autocast:  # noqa: N801 (PyTorch's name)
 
     def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(func)
-        def decorated(*args: Any, **kwargs: Any) -> Any:
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
             with self:
                 return func(*args, **kwargs)
 
-        return decorated
+        return wrapper
 
 
 def custom_fwd(
@@ -252,7 +252,7 @@ def custom_fwd(
     kind = _kind("custom_fwd", device_type)
 
     @functools.wraps(fwd)
-    def decorated(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
         ctx, inside = args[0], is_autocast_enabled(kind)
         ctx._dtype = get_autocast_dtype(kind)
         ctx._fwd_used_autocast = inside and cast_inputs is None
@@ -261,7 +261,7 @@ def custom_fwd(
         with autocast(kind, enabled=False):
             return fwd(*_cast(args, cast_inputs), **_cast(kwargs, cast_inputs))
 
-    return decorated
+    return wrapper
 
 
 def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Callable[..., Any]:
@@ -276,12 +276,12 @@ def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Ca
     kind = _kind("custom_bwd", device_type)
 
     @functools.wraps(bwd)
-    def decorated(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
         ctx = args[0]
         with autocast(kind, dtype=ctx._dtype, enabled=ctx._fwd_used_autocast):
             return bwd(*args, **kwargs)
 
-    return decorated
+    return wrapper
 
 
 def _cast(value: Any, dtype: dtype_) -> Any:

@@ -155,10 +155,10 @@ class GradScaler:
         if new_scale is not None:
             self._scale = float(new_scale)
         else:
-            found = [p.found_inf for p in self._optimizers.values() if p.found_inf is not None]
-            if not found:
+            found_infs = [p.found_inf for p in self._optimizers.values() if p.found_inf is not None]
+            if not found_infs:
                 raise AssertionError("No inf checks were recorded prior to update.")
-            self._adjust(any(found))
+            self._adjust(any(found_infs))
         self._optimizers.clear()
 
     def _adjust(self, found_inf: bool) -> None:
@@ -184,8 +184,8 @@ class GradScaler:
 
     def _found_inf_per_device(self, optimizer: Any) -> dict[str, Tensor]:
         """As training libraries read it: 1 where a gradient was not finite."""
-        found = self._progress(optimizer).found_inf
-        return {} if found is None else {"cpu": wrap(np.array(found, np.float32))}
+        found_inf = self._progress(optimizer).found_inf
+        return {} if found_inf is None else {"cpu": wrap(np.array(found_inf, np.float32))}
 
     def get_scale(self) -> float:
         """The scale; 1.0 if this scaler is disabled."""

@@ -39,8 +39,10 @@ class _Switches(ModuleType):
     @winograd.setter
     def winograd(self, value: str) -> None:
         if value not in CHOICES:
-            known = ", ".join(map(repr, CHOICES))
-            raise ValueError(f"backends.conv.winograd: one of {known} is needed, but got {value!r}")
+            choices = ", ".join(map(repr, CHOICES))
+            raise ValueError(
+                f"backends.conv.winograd: one of {choices} is needed, but got {value!r}"
+            )
         Setting.choice = value
 
 

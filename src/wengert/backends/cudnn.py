@@ -32,7 +32,7 @@ def flags(
     allow_tf32: bool = True,
 ) -> Iterator[None]:
     """Set the switches inside a ``with`` block."""
-    wanted = {
+    values = {
         "enabled": enabled,
         "benchmark": benchmark,
         "benchmark_limit": benchmark_limit,
@@ -40,9 +40,9 @@ def flags(
         "allow_tf32": allow_tf32,
     }
     switches = globals()
-    before = {name: switches[name] for name in wanted}
+    before = {name: switches[name] for name in values}
     try:
-        switches.update(wanted)
+        switches.update(values)
         yield
     finally:
         surely(switches.update, before)

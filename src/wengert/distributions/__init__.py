@@ -1,4 +1,10 @@
-"""Probability distributions: samples with gradients, densities, moments, divergences."""
+"""Probability distributions: samples with gradients, densities, moments, divergences.
+
+Parameters come in as tensors or numbers; samples and densities are tensors, computed with the
+library's own operations, so gradients flow to the parameters. A distribution has a module of its
+own; `constraints` says where values lie, `transforms` maps between such sets, and `_kl_within` and
+`_kl_across` register divergences with `kl`. Read `distribution.py` first, then `normal.py`.
+"""
 
 from wengert.distributions import _kl_across as _kl_across
 from wengert.distributions import _kl_within as _kl_within

@@ -9,8 +9,8 @@ from wengert.ops.expansion import broadcast_shapes
 from wengert.tensor.creation import eye
 
 
-def times(matrix: Any, vector: Any) -> Any:
-    """The products of a batch of matrices and vectors."""
+def matvec(matrix: Any, vector: Any) -> Any:
+    """Matrix-vector products over a batch."""
     return (matrix @ vector.unsqueeze(-1)).squeeze(-1)
 
 

@@ -13,21 +13,15 @@ from wengert.distributions.utils import (
 )
 
 
-def given(probs: Any, logits: Any) -> Any:
-    """The one that was given; ValueError for both or neither."""
+def probs_or_logits(probs: Any, logits: Any) -> Any:
+    """Probabilities or logits, whichever is not None; ValueError for both or neither."""
     if (probs is None) == (logits is None):
         raise ValueError("Either `probs` or `logits` must be specified, but not both.")
     return logits if probs is None else probs
 
 
-class Odds:
-    """Probabilities of success, each for itself, with the logits of their odds."""
-
-    def _take(self, probs: Any, logits: Any) -> Size:
-        """Keep the one that was given; returns its shape."""
-        (value,) = broadcast_all(given(probs, logits))
-        self.__dict__["logits" if probs is None else "probs"] = value
-        return value.size()
+class Parametrised:
+    """A distribution that has probabilities or logits, and computes the others on first use."""
 
     @property
     def _param(self) -> Any:
@@ -37,6 +31,16 @@ class Odds:
     def param_shape(self) -> Size:
         """The shape of the probabilities."""
         return self._param.size()
+
+
+class Odds(Parametrised):
+    """Probabilities of success, each for itself, with the logits of their odds."""
+
+    def _take(self, probs: Any, logits: Any) -> Size:
+        """Keep whichever is not None; returns its shape."""
+        (value,) = broadcast_all(probs_or_logits(probs, logits))
+        self.__dict__["logits" if probs is None else "probs"] = value
+        return value.size()
 
     @lazy_property
     def logits(self) -> Any:

@@ -9,7 +9,7 @@ from wengert.core.info import finfo
 from wengert.core.tensor import Tensor
 from wengert.distributions import constraints
 from wengert.distributions._numbers import sum_rightmost
-from wengert.distributions._transform import Plain, Transform, over
+from wengert.distributions._transform import Plain, Transform, with_event_dim
 from wengert.distributions.utils import broadcast_all
 from wengert.ops.activation import softplus
 from wengert.ops.expansion import broadcast_shapes
@@ -208,11 +208,11 @@ class AffineTransform(Transform):
 
     @property
     def domain(self) -> Any:
-        return over(constraints.real, self._event_dim)
+        return with_event_dim(constraints.real, self._event_dim)
 
     @property
     def codomain(self) -> Any:
-        return over(constraints.real, self._event_dim)
+        return with_event_dim(constraints.real, self._event_dim)
 
     def with_cache(self, cache_size: int = 1) -> Transform:
         if self._cache_size == cache_size:

@@ -82,8 +82,8 @@ class Transform:
         """The image of x."""
         if self._cache_size == 0:
             return self._call(x)
-        kept, y = self._cached_x_y
-        if x is kept:
+        cached_x, y = self._cached_x_y
+        if x is cached_x:
             return y
         y = self._call(x)
         self._cached_x_y = x, y
@@ -92,8 +92,8 @@ class Transform:
     def _inv_call(self, y: Any) -> Any:
         if self._cache_size == 0:
             return self._inverse(y)
-        x, kept = self._cached_x_y
-        if y is kept:
+        x, cached_y = self._cached_x_y
+        if y is cached_y:
             return x
         x = self._inverse(y)
         self._cached_x_y = x, y
@@ -197,7 +197,7 @@ class ComposeTransform(Transform):
 
     def __init__(self, parts: list[Transform], cache_size: int = 0) -> None:
         if cache_size:
-            parts = [part.with_cache(cache_size) for part in parts]
+            parts = [transform.with_cache(cache_size) for transform in parts]
         super().__init__(cache_size=cache_size)
         self.parts = parts
 
@@ -214,11 +214,12 @@ class ComposeTransform(Transform):
             return constraints.real
         domain = self.parts[0].domain
         dims = self.parts[-1].codomain.event_dim
-        for part in reversed(self.parts):
+        for transform in reversed(self.parts):
             dims = max(
-                dims + part.domain.event_dim - part.codomain.event_dim, part.domain.event_dim
+                dims + transform.domain.event_dim - transform.codomain.event_dim,
+                transform.domain.event_dim,
             )
-        return over(domain, dims)
+        return with_event_dim(domain, dims)
 
     @property
     def codomain(self) -> Any:
@@ -227,24 +228,24 @@ class ComposeTransform(Transform):
             return constraints.real
         codomain = self.parts[-1].codomain
         dims = self.parts[0].domain.event_dim
-        for part in self.parts:
-            change = part.codomain.event_dim - part.domain.event_dim
-            dims = max(dims + change, part.codomain.event_dim)
-        return over(codomain, dims)
+        for transform in self.parts:
+            change = transform.codomain.event_dim - transform.domain.event_dim
+            dims = max(dims + change, transform.codomain.event_dim)
+        return with_event_dim(codomain, dims)
 
     @property
     def bijective(self) -> bool:  # type: ignore[override]
-        return all(part.bijective for part in self.parts)
+        return all(transform.bijective for transform in self.parts)
 
     @property
     def sign(self) -> Any:
-        return math.prod(part.sign for part in self.parts)
+        return math.prod(transform.sign for transform in self.parts)
 
     @property
     def inv(self) -> Transform:
         inverse = None if self._inv is None else self._inv()
         if inverse is None:
-            inverse = ComposeTransform([part.inv for part in reversed(self.parts)])
+            inverse = ComposeTransform([transform.inv for transform in reversed(self.parts)])
             self._inv = weakref.ref(inverse)
             inverse._inv = weakref.ref(self)
         return inverse
@@ -255,41 +256,41 @@ class ComposeTransform(Transform):
         return ComposeTransform(self.parts, cache_size=cache_size)
 
     def __call__(self, x: Any) -> Any:
-        for part in self.parts:
-            x = part(x)
+        for transform in self.parts:
+            x = transform(x)
         return x
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         if not self.parts:
             return zeros_like(x)
         values = [x]
-        for part in self.parts[:-1]:
-            values.append(part(values[-1]))
+        for transform in self.parts[:-1]:
+            values.append(transform(values[-1]))
         values.append(y)
         total: Any = 0
         dims = self.domain.event_dim
-        for part, before, after in zip(self.parts, values[:-1], values[1:], strict=True):
-            change = part.log_abs_det_jacobian(before, after)
-            total = total + sum_rightmost(change, dims - part.domain.event_dim)
-            dims += part.codomain.event_dim - part.domain.event_dim
+        for transform, before, after in zip(self.parts, values[:-1], values[1:], strict=True):
+            change = transform.log_abs_det_jacobian(before, after)
+            total = total + sum_rightmost(change, dims - transform.domain.event_dim)
+            dims += transform.codomain.event_dim - transform.domain.event_dim
         return total
 
     def forward_shape(self, shape: Any) -> Any:
-        for part in self.parts:
-            shape = part.forward_shape(shape)
+        for transform in self.parts:
+            shape = transform.forward_shape(shape)
         return shape
 
     def inverse_shape(self, shape: Any) -> Any:
-        for part in reversed(self.parts):
-            shape = part.inverse_shape(shape)
+        for transform in reversed(self.parts):
+            shape = transform.inverse_shape(shape)
         return shape
 
     def __repr__(self) -> str:
-        parts = ",\n    ".join(repr(part) for part in self.parts)
+        parts = ",\n    ".join(repr(transform) for transform in self.parts)
         return f"{self.__class__.__name__}(\n    {parts}\n)"
 
 
-def over(constraint: Any, dims: int) -> Any:
+def with_event_dim(constraint: Any, dims: int) -> Any:
     """A constraint on events of `dims` dimensions."""
     more = dims - constraint.event_dim
     return constraints.independent(constraint, more) if more else constraint
@@ -407,13 +408,13 @@ class ReshapeTransform(Transform):
         return x.new_zeros(x.shape[: x.dim() - len(self.in_shape)])
 
     def forward_shape(self, shape: Any) -> Any:
-        return _replaced(shape, self.in_shape, self.out_shape)
+        return _replace_event(shape, self.in_shape, self.out_shape)
 
     def inverse_shape(self, shape: Any) -> Any:
-        return _replaced(shape, self.out_shape, self.in_shape)
+        return _replace_event(shape, self.out_shape, self.in_shape)
 
 
-def _replaced(shape: Any, old: Size, new: Size) -> Size:
+def _replace_event(shape: Any, old: Size, new: Size) -> Size:
     """A shape with its end replaced."""
     shape = Size(shape)
     if len(shape) < len(old):

@@ -69,13 +69,13 @@ class StickBreakingTransform(Plain):
     def _call(self, x: Any) -> Any:
         # The shift makes zeros the center.
         piece = kept_inside(sigmoid(x - _remaining(x).log()))
-        rest = (1 - piece).cumprod(-1)
-        return pad(piece, [0, 1], value=1) * pad(rest, [1, 0], value=1)
+        remaining = (1 - piece).cumprod(-1)
+        return pad(piece, [0, 1], value=1) * pad(remaining, [1, 0], value=1)
 
     def _inverse(self, y: Any) -> Any:
         pieces = y[..., :-1]
-        rest = (1 - pieces.cumsum(-1)).clamp(min=finfo(y.dtype).tiny)
-        return pieces.log() - rest.log() + _remaining(pieces).log()
+        remaining = (1 - pieces.cumsum(-1)).clamp(min=finfo(y.dtype).tiny)
+        return pieces.log() - remaining.log() + _remaining(pieces).log()
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         shifted = x - _remaining(x).log()
@@ -202,15 +202,15 @@ class _SideBySide(Transform):
     def _parts(self, value: Any) -> list[Any]:
         raise NotImplementedError
 
-    def _joined(self, parts: list[Any]) -> Any:
+    def _join(self, pieces: list[Any]) -> Any:
         raise NotImplementedError
 
     def _call(self, x: Any) -> Any:
-        return self._joined([t(v) for t, v in zip(self.transforms, self._parts(x), strict=True)])
+        return self._join([t(v) for t, v in zip(self.transforms, self._parts(x), strict=True)])
 
     def _inverse(self, y: Any) -> Any:
-        parts = zip(self.transforms, self._parts(y), strict=True)
-        return self._joined([t.inv(v) for t, v in parts])
+        pieces = zip(self.transforms, self._parts(y), strict=True)
+        return self._join([t.inv(v) for t, v in pieces])
 
 
 def _transforms(tseq: Sequence[Transform], cache_size: int) -> list[Transform]:
@@ -272,8 +272,8 @@ class CatTransform(_SideBySide):
             )
         return list(value.split(self.lengths, self.dim))
 
-    def _joined(self, parts: list[Any]) -> Any:
-        return cat(parts, self.dim)
+    def _join(self, pieces: list[Any]) -> Any:
+        return cat(pieces, self.dim)
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         changes = []
@@ -321,12 +321,12 @@ class StackTransform(_SideBySide):
             )
         return [value.select(self.dim, i) for i in range(len(self.transforms))]
 
-    def _joined(self, parts: list[Any]) -> Any:
-        return stack(parts, self.dim)
+    def _join(self, pieces: list[Any]) -> Any:
+        return stack(pieces, self.dim)
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        parts = zip(self.transforms, self._parts(x), self._parts(y), strict=True)
-        return stack([t.log_abs_det_jacobian(a, b) for t, a, b in parts], self.dim)
+        pieces = zip(self.transforms, self._parts(x), self._parts(y), strict=True)
+        return stack([t.log_abs_det_jacobian(a, b) for t, a, b in pieces], self.dim)
 
 
 __all__ = [

@@ -7,7 +7,7 @@ from typing import Any
 from wengert.autograd.grad_mode import no_grad
 from wengert.core.tensor import Tensor
 from wengert.distributions import constraints
-from wengert.distributions._probabilities import Odds, given
+from wengert.distributions._probabilities import Odds, probs_or_logits
 from wengert.distributions.distribution import Distribution
 from wengert.distributions.utils import broadcast_all
 from wengert.ops.activation import logsigmoid
@@ -40,7 +40,7 @@ class Binomial(Odds, Distribution):
         logits: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        self.total_count, value = broadcast_all(total_count, given(probs, logits))
+        self.total_count, value = broadcast_all(total_count, probs_or_logits(probs, logits))
         self.total_count = self.total_count.type_as(value)
         shape = self._take(*((value, None) if logits is None else (None, value)))
         super().__init__(shape, validate_args=validate_args)
@@ -67,8 +67,7 @@ class Binomial(Odds, Distribution):
             return binomial(self.total_count.expand(shape), self.probs.expand(shape))
 
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         n = self.total_count
         choices = lgamma(n + 1) - lgamma(value + 1) - lgamma(n - value + 1)
         return value * self.logits + n * logsigmoid(-self.logits) + choices

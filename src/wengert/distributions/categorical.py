@@ -10,7 +10,7 @@ from wengert.core.info import finfo
 from wengert.core.size import Size
 from wengert.core.tensor import Tensor
 from wengert.distributions import constraints
-from wengert.distributions._probabilities import given
+from wengert.distributions._probabilities import Parametrised, probs_or_logits
 from wengert.distributions.distribution import Distribution
 from wengert.distributions.utils import lazy_property, logits_to_probs, probs_to_logits
 from wengert.ops.expansion import broadcast_tensors
@@ -19,7 +19,7 @@ from wengert.tensor.random import multinomial
 from wengert.tensor.ranges import arange
 
 
-class Categorical(Distribution):
+class Categorical(Parametrised, Distribution):
     """The number of a class, drawn with probabilities in proportion to `probs`.
 
     >>> import wengert
@@ -39,7 +39,7 @@ class Categorical(Distribution):
         logits: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        value = given(probs, logits)
+        value = probs_or_logits(probs, logits)
         if value.dim() < 1:
             name = "logits" if probs is None else "probs"
             raise ValueError(f"`{name}` parameter must be at least one-dimensional.")
@@ -53,15 +53,6 @@ class Categorical(Distribution):
     @constraints.dependent_property(is_discrete=True, event_dim=0)
     def support(self) -> Any:
         return constraints.integer_interval(0, self._num_events - 1)
-
-    @property
-    def _param(self) -> Any:
-        return self.__dict__["probs"] if "probs" in self.__dict__ else self.__dict__["logits"]
-
-    @property
-    def param_shape(self) -> Size:
-        """The shape of the probabilities."""
-        return self._param.size()
 
     @lazy_property
     def logits(self) -> Any:
@@ -93,8 +84,7 @@ class Categorical(Distribution):
         return drawn.reshape(self._extended_shape(shape))
 
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         index, logits = broadcast_tensors(value.long().unsqueeze(-1), self.logits)
         return logits.gather(-1, index[..., :1]).squeeze(-1)
 

@@ -48,14 +48,12 @@ class Cauchy(Distribution):
         return self.loc + drawn * self.scale
 
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         tails = ((value - self.loc) / self.scale).pow(2).log1p()
         return -math.log(math.pi) - self.scale.log() - tails
 
     def cdf(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         return ((value - self.loc) / self.scale).atan() / math.pi + 0.5
 
     def icdf(self, value: Any) -> Any:

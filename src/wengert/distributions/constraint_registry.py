@@ -109,8 +109,8 @@ def _register_combined(registry: ConstraintRegistry) -> None:
         return transforms.IndependentTransform(base, constraint.reinterpreted_batch_ndims)
 
     def cat(constraint: Any) -> Transform:
-        parts = [registry(c) for c in constraint.cseq]
-        return transforms.CatTransform(parts, constraint.dim, constraint.lengths)
+        pieces = [registry(c) for c in constraint.cseq]
+        return transforms.CatTransform(pieces, constraint.dim, constraint.lengths)
 
     def stack(constraint: Any) -> Transform:
         return transforms.StackTransform([registry(c) for c in constraint.cseq], constraint.dim)

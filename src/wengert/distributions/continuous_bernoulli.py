@@ -63,14 +63,14 @@ class ContinuousBernoulli(Odds, ExponentialFamily):
         """Where the formulas hold."""
         return (self.probs <= self._lims[0]) | (self.probs > self._lims[1])
 
-    def _kept_off(self) -> Any:
+    def _logits_off_zero(self) -> Any:
         """The logits, moved to where the formulas hold."""
         low = math.log(self._lims[0] / (1 - self._lims[0]))
         return where(self._regular(), self.logits, low)
 
     def _log_norm(self) -> Any:
         """The logarithm of the density's constant: x / tanh(x / 2) of the logits x."""
-        x = self._kept_off().abs()
+        x = self._logits_off_zero().abs()
         exact = x.log() - (x / 2).tanh().log()
         square = (self.probs - 0.5).pow(2)
         return where(
@@ -79,7 +79,7 @@ class ContinuousBernoulli(Odds, ExponentialFamily):
 
     @property
     def mean(self) -> Any:
-        x, near = self._kept_off(), self.probs - 0.5
+        x, near = self._logits_off_zero(), self.probs - 0.5
         size = x.abs()
         lower = 1 / size + (-size).exp() / (-size).expm1()  # of probabilities below 1/2
         exact = where(x > 0, 1 - lower, lower)
@@ -88,7 +88,7 @@ class ContinuousBernoulli(Odds, ExponentialFamily):
 
     @property
     def variance(self) -> Any:
-        x, square = self._kept_off().abs(), (self.probs - 0.5).pow(2)
+        x, square = self._logits_off_zero().abs(), (self.probs - 0.5).pow(2)
         exact = x.pow(-2) - (-x).exp() / (-x).expm1().pow(2)
         series = 1.0 / 12.0 - (1.0 / 15.0 - 128.0 / 945.0 * square) * square
         return where(self._regular(), exact, series)
@@ -101,31 +101,29 @@ class ContinuousBernoulli(Odds, ExponentialFamily):
         return self.icdf(rand(self._extended_shape(sample_shape), dtype=self.probs.dtype))
 
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         logits, value = broadcast_all(self.logits, value)
         loss = binary_cross_entropy_with_logits(logits, value, reduction="none")
         return self._log_norm() - loss
 
     def cdf(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
-        x = self._kept_off()
+        self._check_sample(value)
+        x = self._logits_off_zero()
         size, value = broadcast_tensors(x.abs(), value.clamp(0, 1))
         lower = (-size * where(x > 0, 1 - value, value)).expm1() / (-size).expm1()
         return where(self._regular(), where(x > 0, 1 - lower, lower), value)
 
     def icdf(self, value: Any) -> Any:
-        x = self._kept_off()
-        size, whole = broadcast_tensors(x.abs(), where(x > 0, 1 - value, value))
-        part = where(whole < 1, whole, 0.5)
-        few, many = part * (-size).expm1(), 1 - part + part * (-size).exp()
-        log_rest = where(part < 0.5, few.log1p(), many.log())
-        lower = where(whole < 1, -log_rest / size, whole)
+        x = self._logits_off_zero()
+        size, probability = broadcast_tensors(x.abs(), where(x > 0, 1 - value, value))
+        level = where(probability < 1, probability, 0.5)
+        few, many = level * (-size).expm1(), 1 - level + level * (-size).exp()
+        log_rest = where(level < 0.5, few.log1p(), many.log())
+        lower = where(probability < 1, -log_rest / size, probability)
         return where(self._regular(), where(x > 0, 1 - lower, lower), value)
 
     def entropy(self) -> Any:
-        x = self._kept_off().abs()
+        x = self._logits_off_zero().abs()
         exact = 1 + x * (-x).exp() / (-x).expm1() + softplus(-x) - self._log_norm()
         logits = self.logits
         near = softplus(logits) - self.mean * logits - self._log_norm()

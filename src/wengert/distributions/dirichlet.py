@@ -51,8 +51,8 @@ class Dirichlet(ExponentialFamily):
     @property
     def variance(self) -> Any:
         total = self.concentration.sum(-1, True)
-        rest = total - self.concentration
-        return self.concentration * rest / (total.pow(2) * (total + 1))
+        others = total - self.concentration
+        return self.concentration * others / (total.pow(2) * (total + 1))
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         value = dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))
@@ -61,8 +61,7 @@ class Dirichlet(ExponentialFamily):
         return value + (inside - value).detach()  # beside the graph: no slope is lost
 
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         return (
             xlogy(self.concentration - 1.0, value).sum(-1)
             + lgamma(self.concentration.sum(-1))

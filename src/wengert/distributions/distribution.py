@@ -56,16 +56,16 @@ class Distribution:
 
     def _check_arguments(self) -> None:
         try:
-            given = self.arg_constraints
+            by_name = self.arg_constraints
         except NotImplementedError:
-            given = {}
+            by_name = {}
             warnings.warn(
                 f"{self.__class__} does not define `arg_constraints`. Please set"
                 " `arg_constraints = {}` or initialize the distribution with"
                 " `validate_args=False` to turn off validation.",
                 stacklevel=4,
             )
-        for name, constraint in given.items():
+        for name, constraint in by_name.items():
             if constraints.is_dependent(constraint):
                 continue
             if name not in self.__dict__ and isinstance(getattr(type(self), name), lazy_property):
@@ -183,6 +183,11 @@ class Distribution:
         """The shape of such samples."""
         return Size((*sample_shape, *self._batch_shape, *self._event_shape))
 
+    def _check_sample(self, value: Any) -> None:
+        """ValueError unless `value` could be a sample, where samples are to be validated."""
+        if self._validate_args:
+            self._validate_sample(value)
+
     def _validate_sample(self, value: Any) -> None:
         """ValueError unless `value` could be a sample."""
         if not isinstance(value, Tensor):
@@ -228,12 +233,12 @@ class Distribution:
         return type(self).__new__(type(self)) if _instance is None else _instance
 
     def __repr__(self) -> str:
-        shown = {
+        parameters = {
             name: self.__dict__[name] for name in self.arg_constraints if name in self.__dict__
         }
         arguments = ", ".join(
             f"{name}: {value if value.numel() == 1 else value.size()}"
-            for name, value in shown.items()
+            for name, value in parameters.items()
         )
         return f"{self.__class__.__name__}({arguments})"
 

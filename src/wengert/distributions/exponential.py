@@ -50,13 +50,11 @@ class Exponential(ExponentialFamily):
         return drawn / self.rate
 
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         return self.rate.log() - self.rate * value
 
     def cdf(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         return 1 - (-self.rate * value).exp()
 
     def icdf(self, value: Any) -> Any:

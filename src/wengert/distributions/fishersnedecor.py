@@ -61,8 +61,7 @@ class FisherSnedecor(Distribution):
         return (upper / lower.clamp(min=tiny)).clamp(min=tiny)
 
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         half1, half2, ratio = self.df1 * 0.5, self.df2 * 0.5, self.df1 / self.df2
         constant = lgamma(half1 + half2) - lgamma(half1) - lgamma(half2)
         rise = half1 * ratio.log() + (half1 - 1) * value.log()

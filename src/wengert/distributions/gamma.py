@@ -60,8 +60,7 @@ class Gamma(ExponentialFamily):
     def log_prob(self, value: Any) -> Any:
         if not isinstance(value, Tensor):
             value = tensor(value, dtype=self.mean.dtype)
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         return (
             xlogy(self.concentration, self.rate)
             + xlogy(self.concentration - 1, value)
@@ -70,8 +69,7 @@ class Gamma(ExponentialFamily):
         )
 
     def cdf(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         return igamma(self.concentration, self.rate * value)
 
     def entropy(self) -> Any:

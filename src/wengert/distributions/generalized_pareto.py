@@ -56,15 +56,13 @@ class GeneralizedPareto(Distribution):
 
     def log_survival_function(self, value: Any) -> Any:
         """The logarithm of the probability of more than `value`."""
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         z = (value - self.loc) / self.scale
         power = -(self._safe() * z).log1p() / self._safe()
         return where(self._flat(), -z, power)
 
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         z = (value - self.loc) / self.scale
         power = 1 / self._safe() + ones_like(z)
         power = where(power == 0, power, power * (self._safe() * z).log1p())

@@ -60,8 +60,7 @@ class Geometric(Odds, Distribution):
             return (u.log() / (-self.probs).log1p()).floor()
 
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         value, probs = broadcast_all(value, self.probs)
         certain = (probs == 1) & (value == 0)  # 0 failures of probability 0
         return value * (-probs.masked_fill(certain, 0)).log1p() + self.probs.log()

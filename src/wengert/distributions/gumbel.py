@@ -33,14 +33,14 @@ class Gumbel(TransformedDistribution):
         self.loc, self.scale = broadcast_all(loc, scale)
         info = finfo(self.loc.dtype)
         low, high = full_like(self.loc, info.tiny), full_like(self.loc, 1 - info.eps)
-        parts = [
+        transforms = [
             ExpTransform().inv,
             AffineTransform(loc=0, scale=-ones_like(self.scale)),
             ExpTransform().inv,
             AffineTransform(loc=self.loc, scale=-self.scale),
         ]
         base = Uniform(low, high, validate_args=validate_args)
-        super().__init__(base, parts, validate_args=validate_args)
+        super().__init__(base, transforms, validate_args=validate_args)
 
     @property
     def mean(self) -> Any:
@@ -59,8 +59,7 @@ class Gumbel(TransformedDistribution):
         return self.stddev.pow(2)
 
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         y = (self.loc - value) / self.scale
         return y - y.exp() - self.scale.log()
 

@@ -12,7 +12,7 @@ Formula = Callable[[Any, Any], Any]
 
 _formulas: dict[tuple[type[Distribution], type[Distribution]], Formula] = {}
 # By the classes of actual arguments, which may be subclasses of those that are registered.
-_found: dict[tuple[type, type], Formula | None] = {}
+_resolved: dict[tuple[type, type], Formula | None] = {}
 
 
 def register_kl(
@@ -30,13 +30,13 @@ def register_kl(
     >>> kl_divergence(Point(0.0, 1.0), Normal(0.0, 1.0))
     tensor(0.9189)
     """
-    for name, given in (("type_p", type_p), ("type_q", type_q)):
-        if not isinstance(given, type) or not issubclass(given, Distribution):
-            raise TypeError(f"Expected {name} to be a Distribution subclass but got {given}")
+    for name, family in (("type_p", type_p), ("type_q", type_q)):
+        if not isinstance(family, type) or not issubclass(family, Distribution):
+            raise TypeError(f"Expected {name} to be a Distribution subclass but got {family}")
 
     def register(function: Formula) -> Formula:
         _formulas[type_p, type_q] = function
-        _found.clear()
+        _resolved.clear()
         return function
 
     return register
@@ -73,9 +73,9 @@ def kl_divergence(p: Distribution, q: Distribution) -> Any:
     tensor(0.5000)
     """
     types = type(p), type(q)
-    if types not in _found:
-        _found[types] = _closest(*types)
-    formula = _found[types]
+    if types not in _resolved:
+        _resolved[types] = _closest(*types)
+    formula = _resolved[types]
     if formula is None:
         raise NotImplementedError(
             f"No KL(p || q) is implemented for p type {p.__class__.__name__} and q type"

@@ -43,12 +43,12 @@ class Kumaraswamy(TransformedDistribution):
             full_like(self.concentration0, 1),
             validate_args=validate_args,
         )
-        parts: Any = [
+        transforms: Any = [
             PowerTransform(exponent=self.concentration0.reciprocal()),
             AffineTransform(loc=1.0, scale=-1.0),
             PowerTransform(exponent=self.concentration1.reciprocal()),
         ]
-        super().__init__(base, parts, validate_args=validate_args)
+        super().__init__(base, transforms, validate_args=validate_args)
 
     def _moment(self, n: int) -> Any:
         a, b = 1 + n / self.concentration1, self.concentration0

@@ -70,8 +70,7 @@ class LKJCholesky(Distribution):
             return below + diagonal.diag_embed()
 
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         n = self.dim - 1
         diagonal = value.diagonal(dim1=-1, dim2=-2)[..., 1:]
         order = arange(2, self.dim + 1, dtype=self.concentration.dtype)

@@ -8,7 +8,7 @@ from typing import Any
 from wengert.core.size import Size
 from wengert.core.tensor import Tensor
 from wengert.distributions import constraints
-from wengert.distributions._factors import mahalanobis, times
+from wengert.distributions._factors import mahalanobis, matvec
 from wengert.distributions._numbers import standard_normal
 from wengert.distributions.distribution import Distribution
 from wengert.distributions.utils import lazy_property
@@ -106,7 +106,7 @@ class LowRankMultivariateNormal(Distribution):
         """The inverse of the covariance."""
         # (D + W W^T)^-1 = D^-1 - D^-1 W C^-1 W^T D^-1, with C = I + W^T D^-1 W
         scaled = self._unbroadcasted_cov_factor / self._unbroadcasted_cov_diag.unsqueeze(-1)
-        half = _whitened(self._capacitance_tril, scaled.mT)
+        half = _whiten(self._capacitance_tril, scaled.mT)
         inverse = self._unbroadcasted_cov_diag.reciprocal().diag_embed() - half.mT @ half
         return inverse.expand(self._batch_shape + self._event_shape + self._event_shape)
 
@@ -115,7 +115,7 @@ class LowRankMultivariateNormal(Distribution):
         inner = standard_normal((*shape[:-1], self.cov_factor.shape[-1]), self.loc)
         outer = standard_normal(shape, self.loc)
         spread = self._unbroadcasted_cov_diag.sqrt() * outer
-        return self.loc + times(self._unbroadcasted_cov_factor, inner) + spread
+        return self.loc + matvec(self._unbroadcasted_cov_factor, inner) + spread
 
     def _log_det(self) -> Any:
         """Of the covariance: those of the two parts of which it is the product."""
@@ -123,11 +123,10 @@ class LowRankMultivariateNormal(Distribution):
         return small + self._unbroadcasted_cov_diag.log().sum(-1)
 
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         difference = value - self.loc
         scaled = difference / self._unbroadcasted_cov_diag
-        projected = times(self._unbroadcasted_cov_factor.mT, scaled)
+        projected = matvec(self._unbroadcasted_cov_factor.mT, scaled)
         distance = (difference * scaled).sum(-1) - mahalanobis(self._capacitance_tril, projected)
         constant = self._event_shape[0] * math.log(2 * math.pi)
         return -0.5 * (constant + self._log_det() + distance)
@@ -137,7 +136,7 @@ class LowRankMultivariateNormal(Distribution):
         return (0.5 * (constant + self._log_det())).expand(self._batch_shape)
 
 
-def _whitened(factor: Any, matrix: Any) -> Any:
+def _whiten(factor: Any, matrix: Any) -> Any:
     """``L^-1 M`` for batches of lower triangular L and of M."""
     batch = broadcast_shapes(factor.shape[:-2], matrix.shape[:-2])
     return solve_triangular(

@@ -84,15 +84,14 @@ class MixtureSameFamily(Distribution):
         return within + (weights * distance.pow(2.0)).sum(dim)
 
     def cdf(self, value: Any) -> Any:
-        parts = self.component_distribution.cdf(value.unsqueeze(-1 - self._event_ndims))
-        return (parts * self.mixture_distribution.probs).sum(-1)
+        probs = self.component_distribution.cdf(value.unsqueeze(-1 - self._event_ndims))
+        return (probs * self.mixture_distribution.probs).sum(-1)
 
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
-        parts = self.component_distribution.log_prob(value.unsqueeze(-1 - self._event_ndims))
+        self._check_sample(value)
+        log_probs = self.component_distribution.log_prob(value.unsqueeze(-1 - self._event_ndims))
         weights = log_softmax(self.mixture_distribution.logits, dim=-1)
-        return (parts + weights).logsumexp(dim=-1)
+        return (log_probs + weights).logsumexp(dim=-1)
 
     def sample(self, sample_shape: Any = ()) -> Any:
         shape = Size(sample_shape)

@@ -80,8 +80,7 @@ class Multinomial(Distribution):
         return counts.scatter_add_(-1, drawn, ones_like(drawn)).type_as(self.probs)
 
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         logits, value = broadcast_all(self.logits, value)
         impossible = (value == 0) & (logits == -math.inf)
         powers = (logits.masked_fill(impossible, 0.0) * value).sum(-1)

@@ -8,16 +8,14 @@ from typing import Any
 from wengert.core.size import Size
 from wengert.core.tensor import Tensor
 from wengert.distributions import constraints
-from wengert.distributions._factors import factor_of_precision, mahalanobis, times
+from wengert.distributions._covariance import Covariance, one_matrix
+from wengert.distributions._factors import mahalanobis, matvec
 from wengert.distributions._numbers import standard_normal
 from wengert.distributions.distribution import Distribution
-from wengert.distributions.utils import lazy_property
-from wengert.linalg import cholesky
 from wengert.ops.expansion import broadcast_shapes
-from wengert.ops.solving import cholesky_inverse
 
 
-class MultivariateNormal(Distribution):
+class MultivariateNormal(Covariance, Distribution):
     """Normal vectors of mean `loc`; one of the three matrices says how they vary.
 
     >>> import wengert
@@ -47,53 +45,16 @@ class MultivariateNormal(Distribution):
     ) -> None:
         if loc.dim() < 1:
             raise ValueError("loc must be at least one-dimensional.")
-        matrices = {
-            "covariance_matrix": covariance_matrix,
-            "precision_matrix": precision_matrix,
-            "scale_tril": scale_tril,
-        }
-        named = [(name, matrix) for name, matrix in matrices.items() if matrix is not None]
-        if len(named) != 1:
-            raise ValueError(
-                "Exactly one of covariance_matrix or precision_matrix or scale_tril may be"
-                f" specified; got {[name for name, _ in named]}"
-            )
-        name, matrix = named[0]
-        if matrix.dim() < 2:
-            raise ValueError(
-                f"{name} must be at least two-dimensional, with optional leading batch dimensions;"
-                f" got shape {tuple(matrix.shape)}"
-            )
+        name, matrix = one_matrix(
+            covariance_matrix=covariance_matrix,
+            precision_matrix=precision_matrix,
+            scale_tril=scale_tril,
+        )
         batch = broadcast_shapes(matrix.shape[:-2], loc.shape[:-1])
         self.__dict__[name] = matrix.expand((*batch, -1, -1))
         self.loc = loc.expand((*batch, -1))
         super().__init__(Size(batch), self.loc.shape[-1:], validate_args=validate_args)
-        if name == "scale_tril":
-            self._unbroadcasted_scale_tril = matrix
-        elif name == "covariance_matrix":
-            self._unbroadcasted_scale_tril = cholesky(matrix)
-        else:
-            self._unbroadcasted_scale_tril = factor_of_precision(matrix)
-
-    def _square(self, matrix: Any) -> Any:
-        """A matrix in the shape of the batch."""
-        return matrix.expand((*self._batch_shape, *self._event_shape, *self._event_shape))
-
-    @lazy_property
-    def scale_tril(self) -> Any:
-        """The lower triangular Cholesky factor of the covariance."""
-        return self._square(self._unbroadcasted_scale_tril)
-
-    @lazy_property
-    def covariance_matrix(self) -> Any:
-        """The covariance."""
-        factor = self._unbroadcasted_scale_tril
-        return self._square(factor @ factor.mT)
-
-    @lazy_property
-    def precision_matrix(self) -> Any:
-        """The inverse of the covariance."""
-        return self._square(cholesky_inverse(self._unbroadcasted_scale_tril))
+        self._factorise(name, matrix)
 
     @property
     def mean(self) -> Any:
@@ -110,14 +71,10 @@ class MultivariateNormal(Distribution):
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         eps = standard_normal(self._extended_shape(sample_shape), self.loc)
-        return self.loc + times(self._unbroadcasted_scale_tril, eps)
-
-    def _half_log_det(self) -> Any:
-        return self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+        return self.loc + matvec(self._unbroadcasted_scale_tril, eps)
 
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         distance = mahalanobis(self._unbroadcasted_scale_tril, value - self.loc)
         constant = self._event_shape[0] * math.log(2 * math.pi)
         return -0.5 * (constant + distance) - self._half_log_det()

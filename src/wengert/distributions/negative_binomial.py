@@ -7,7 +7,7 @@ from typing import Any
 from wengert.autograd.grad_mode import no_grad
 from wengert.core.tensor import Tensor
 from wengert.distributions import constraints
-from wengert.distributions._probabilities import Odds, given
+from wengert.distributions._probabilities import Odds, probs_or_logits
 from wengert.distributions.distribution import Distribution
 from wengert.distributions.gamma import Gamma
 from wengert.distributions.utils import broadcast_all
@@ -41,7 +41,7 @@ class NegativeBinomial(Odds, Distribution):
         logits: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        self.total_count, value = broadcast_all(total_count, given(probs, logits))
+        self.total_count, value = broadcast_all(total_count, probs_or_logits(probs, logits))
         self.total_count = self.total_count.type_as(value)
         shape = self._take(*((value, None) if logits is None else (None, value)))
         super().__init__(shape, validate_args=validate_args)
@@ -64,8 +64,7 @@ class NegativeBinomial(Odds, Distribution):
             return poisson(rates.sample(sample_shape))
 
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         n = self.total_count
         powers = n * logsigmoid(-self.logits) + value * logsigmoid(self.logits)
         choices = lgamma(n + value) - lgamma(1.0 + value) - lgamma(n)

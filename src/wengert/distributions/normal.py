@@ -62,14 +62,12 @@ class Normal(ExponentialFamily):
         return self.loc + standard_normal(shape, self.loc) * self.scale
 
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         distance = (value - self.loc) ** 2 / (2 * self.scale**2)
         return -distance - self.scale.log() - math.log(math.sqrt(2 * math.pi))
 
     def cdf(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         return 0.5 * (1 + erf((value - self.loc) / self.scale / math.sqrt(2)))
 
     def icdf(self, value: Any) -> Any:

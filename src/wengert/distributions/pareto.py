@@ -28,8 +28,8 @@ class Pareto(TransformedDistribution):
     ) -> None:
         self.scale, self.alpha = broadcast_all(scale, alpha)
         base = Exponential(self.alpha, validate_args=validate_args)
-        parts: Any = [ExpTransform(), AffineTransform(loc=0, scale=self.scale)]
-        super().__init__(base, parts, validate_args=validate_args)
+        transforms: Any = [ExpTransform(), AffineTransform(loc=0, scale=self.scale)]
+        super().__init__(base, transforms, validate_args=validate_args)
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
     def support(self) -> Any:

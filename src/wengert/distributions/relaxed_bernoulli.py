@@ -47,8 +47,7 @@ class LogitRelaxedBernoulli(Odds, Distribution):
         return odds / self.temperature
 
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         logits, value = broadcast_all(self.logits, value)
         distance = logits - value * self.temperature
         return self.temperature.log() + distance - 2 * distance.exp().log1p()

@@ -66,8 +66,7 @@ class ExpRelaxedCategorical(Distribution):
 
     def log_prob(self, value: Any) -> Any:
         k = self._event_shape[0]
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         logits, value = broadcast_all(self.logits, value)
         scores = logits - value * self.temperature
         scores = (scores - scores.logsumexp(dim=-1, keepdim=True)).sum(-1)

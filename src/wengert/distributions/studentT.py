@@ -61,8 +61,7 @@ class StudentT(Distribution):
         return self.loc + self.scale * (normals * (squares / self.df).rsqrt())
 
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         y = (value - self.loc) / self.scale
         half = 0.5 * (self.df + 1.0)
         constant = 0.5 * self.df.log() + 0.5 * math.log(math.pi) + lgamma(0.5 * self.df)
@@ -70,9 +69,9 @@ class StudentT(Distribution):
         return -half * (y**2.0 / self.df).log1p() - normalizer
 
     def entropy(self) -> Any:
-        half, whole = 0.5 * (self.df + 1), 0.5 * self.df
-        log_beta = lgamma(whole) + 0.5 * math.log(math.pi) - lgamma(half)
-        spread = half * (digamma(half) - digamma(whole))
+        half, half_df = 0.5 * (self.df + 1), 0.5 * self.df
+        log_beta = lgamma(half_df) + 0.5 * math.log(math.pi) - lgamma(half)
+        spread = half * (digamma(half) - digamma(half_df))
         return self.scale.log() + spread + 0.5 * self.df.log() + log_beta
 
 

@@ -40,22 +40,22 @@ class TransformedDistribution(Distribution):
             raise ValueError(
                 f"transforms must be a Transform or list of Transforms, but was {transforms}"
             )
-        whole = ComposeTransform(self.transforms)
+        composed = ComposeTransform(self.transforms)
         shape = base_distribution.batch_shape + base_distribution.event_shape
         events = len(base_distribution.event_shape)
-        if len(shape) < whole.domain.event_dim:
+        if len(shape) < composed.domain.event_dim:
             raise ValueError(
                 "base_distribution needs to have shape with size at least"
-                f" {whole.domain.event_dim}, but got {tuple(shape)}."
+                f" {composed.domain.event_dim}, but got {tuple(shape)}."
             )
-        image = whole.forward_shape(shape)
-        needed = whole.inverse_shape(image)
+        image = composed.forward_shape(shape)
+        needed = composed.inverse_shape(image)
         if shape != needed:
             base_distribution = base_distribution.expand(needed[: len(needed) - events])
-        more = whole.domain.event_dim - events
+        more = composed.domain.event_dim - events
         self.base_dist = Independent(base_distribution, more) if more > 0 else base_distribution
-        change = whole.codomain.event_dim - whole.domain.event_dim
-        event_dim = max(whole.codomain.event_dim, events + change)
+        change = composed.codomain.event_dim - composed.domain.event_dim
+        event_dim = max(composed.codomain.event_dim, events + change)
         cut = len(image) - event_dim
         super().__init__(Size(image[:cut]), Size(image[cut:]), validate_args=validate_args)
 
@@ -95,8 +95,7 @@ class TransformedDistribution(Distribution):
         return x
 
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         dims = len(self.event_shape)
         total: Any = 0.0
         for transform in reversed(self.transforms):
@@ -108,7 +107,7 @@ class TransformedDistribution(Distribution):
         inner = self.base_dist.log_prob(value)
         return total + sum_rightmost(inner, dims - len(self.base_dist.event_shape))
 
-    def _rising(self, probability: Any) -> Any:
+    def _orient(self, probability: Any) -> Any:
         """A probability, or its complement where the transforms together fall."""
         sign = math.prod(t.sign for t in self.transforms)
         if isinstance(sign, int) and sign == 1:
@@ -118,12 +117,11 @@ class TransformedDistribution(Distribution):
     def cdf(self, value: Any) -> Any:
         for transform in reversed(self.transforms):
             value = transform.inv(value)
-        if self.base_dist._validate_args:
-            self.base_dist._validate_sample(value)
-        return self._rising(self.base_dist.cdf(value))
+        self.base_dist._check_sample(value)
+        return self._orient(self.base_dist.cdf(value))
 
     def icdf(self, value: Any) -> Any:
-        value = self.base_dist.icdf(self._rising(value))
+        value = self.base_dist.icdf(self._orient(value))
         for transform in self.transforms:
             value = transform(value)
         return value

@@ -36,11 +36,11 @@ def broadcast_all(*values: Tensor | float) -> tuple[Tensor, ...]:
             )
     first = next((v for v in values if isinstance(v, Tensor)), None)
     dtype = None if first is None else first.dtype
-    made = [
+    tensors = [
         v if isinstance(v, Tensor) else tensor(float(v) if dtype is None else v, dtype=dtype)
         for v in values
     ]
-    return tuple(broadcast_tensors(*made))
+    return tuple(broadcast_tensors(*tensors))
 
 
 def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:

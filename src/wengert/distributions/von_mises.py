@@ -37,8 +37,7 @@ class VonMises(Distribution):
         super().__init__(self.loc.size(), validate_args=validate_args)
 
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         k = self.concentration
         # i0e is I0 over its exponential growth
         return k * ((value - self.loc).cos() - 1) - math.log(2 * math.pi) - i0e(k).log()
@@ -58,15 +57,15 @@ class VonMises(Distribution):
             r = where(k < 1e-5, 1 / k + k, (1 + rho.pow(2)) / (2 * rho)).expand(shape)
             k = k.expand(shape)
             angle = zeros(shape, dtype=k.dtype)
-            done = angle > 0
-            while not done.all():
+            is_drawn = angle > 0
+            while not is_drawn.all():
                 u1, u2, u3 = rand((3, *shape), dtype=k.dtype).unbind()
                 z = (math.pi * u1).cos()
                 f = (1 + r * z) / (r + z)
                 c = k * (r - f)
                 accepted = (c * (2 - c) - u2 > 0) | ((c / u2).log() + 1 - c >= 0)
                 angle = where(accepted, (u3 - 0.5).sign() * f.acos(), angle)
-                done = done | accepted
+                is_drawn = is_drawn | accepted
             turned = (angle + math.pi + self.loc.double()) % (2 * math.pi) - math.pi
             return turned.to(self.loc.dtype)
 

@@ -35,11 +35,11 @@ class Weibull(TransformedDistribution):
         self.scale, self.concentration = broadcast_all(scale, concentration)
         self.concentration_reciprocal = self.concentration.reciprocal()
         base = Exponential(ones_like(self.scale), validate_args=validate_args)
-        parts: Any = [
+        transforms: Any = [
             PowerTransform(exponent=self.concentration_reciprocal),
             AffineTransform(loc=0, scale=self.scale),
         ]
-        super().__init__(base, parts, validate_args=validate_args)
+        super().__init__(base, transforms, validate_args=validate_args)
 
     @property
     def mean(self) -> Any:

@@ -9,21 +9,20 @@ from wengert.core.info import finfo
 from wengert.core.size import Size
 from wengert.core.tensor import Tensor
 from wengert.distributions import constraints
-from wengert.distributions._factors import factor_of_precision
+from wengert.distributions._covariance import Covariance, one_matrix
 from wengert.distributions._numbers import standard_normal
 from wengert.distributions.exp_family import ExponentialFamily
-from wengert.distributions.utils import lazy_property
-from wengert.linalg import cholesky, slogdet
+from wengert.linalg import slogdet
 from wengert.ops.expansion import broadcast_shapes
 from wengert.ops.gamma import mvlgamma
-from wengert.ops.solving import cholesky_inverse, cholesky_solve
+from wengert.ops.solving import cholesky_solve
 from wengert.ops.special import digamma
 from wengert.tensor.creation import tensor
 from wengert.tensor.random_counts import standard_gamma
 from wengert.tensor.ranges import arange
 
 
-class Wishart(ExponentialFamily):
+class Wishart(Covariance, ExponentialFamily):
     """Sums of `df` outer products of normal vectors; one of the matrices is their covariance.
 
     >>> import wengert
@@ -47,23 +46,11 @@ class Wishart(ExponentialFamily):
         scale_tril: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        matrices = {
-            "covariance_matrix": covariance_matrix,
-            "precision_matrix": precision_matrix,
-            "scale_tril": scale_tril,
-        }
-        named = [(name, matrix) for name, matrix in matrices.items() if matrix is not None]
-        if len(named) != 1:
-            raise ValueError(
-                "Exactly one of covariance_matrix or precision_matrix or scale_tril may be"
-                f" specified; got {[name for name, _ in named]}"
-            )
-        name, matrix = named[0]
-        if matrix.dim() < 2:
-            raise ValueError(
-                f"{name} must be at least two-dimensional, with optional leading batch dimensions;"
-                f" got shape {tuple(matrix.shape)}"
-            )
+        name, matrix = one_matrix(
+            covariance_matrix=covariance_matrix,
+            precision_matrix=precision_matrix,
+            scale_tril=scale_tril,
+        )
         n = matrix.shape[-1]
         df = df if isinstance(df, Tensor) else tensor(df, dtype=matrix.dtype)
         batch = broadcast_shapes(matrix.shape[:-2], df.shape)
@@ -72,12 +59,7 @@ class Wishart(ExponentialFamily):
             raise ValueError(f"Value of df={df} expected to be greater than ndim - 1 = {n - 1}.")
         self.__dict__[name] = matrix.expand((*batch, -1, -1))
         super().__init__(Size(batch), Size((n, n)), validate_args=validate_args)
-        if name == "scale_tril":
-            self._unbroadcasted_scale_tril = matrix
-        elif name == "covariance_matrix":
-            self._unbroadcasted_scale_tril = cholesky(matrix)
-        else:
-            self._unbroadcasted_scale_tril = factor_of_precision(matrix)
+        self._factorise(name, matrix)
 
     @property
     def arg_constraints(self) -> Any:
@@ -87,26 +69,6 @@ class Wishart(ExponentialFamily):
             "scale_tril": constraints.lower_cholesky,
             "df": constraints.greater_than(self._event_shape[-1] - 1),
         }
-
-    def _square(self, matrix: Any) -> Any:
-        """A matrix in the shape of the batch."""
-        return matrix.expand(self._batch_shape + self._event_shape)
-
-    @lazy_property
-    def scale_tril(self) -> Any:
-        """The lower triangular Cholesky factor of the covariance."""
-        return self._square(self._unbroadcasted_scale_tril)
-
-    @lazy_property
-    def covariance_matrix(self) -> Any:
-        """The covariance of the vectors."""
-        factor = self._unbroadcasted_scale_tril
-        return self._square(factor @ factor.mT)
-
-    @lazy_property
-    def precision_matrix(self) -> Any:
-        """The inverse of the covariance."""
-        return self._square(cholesky_inverse(self._unbroadcasted_scale_tril))
 
     @property
     def mean(self) -> Any:
@@ -139,12 +101,8 @@ class Wishart(ExponentialFamily):
         scaled = self._unbroadcasted_scale_tril @ factor
         return scaled @ scaled.mT
 
-    def _half_log_det(self) -> Any:
-        return self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
-
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         df, n = self.df, self._event_shape[-1]
         factor = self._unbroadcasted_scale_tril
         trace = cholesky_solve(value, factor).diagonal(dim1=-2, dim2=-1).sum(-1)

@@ -1,4 +1,10 @@
-"""Neural networks: modules, functions, initialisation."""
+"""Neural networks: modules, functions, initialisation.
+
+A layer (`modules/`) holds parameters and calls a function of `functional`, which `ops` declares.
+`module/` is the base class: registration, calls with hooks, saving. `_forms.py` has the functions
+that PyTorch publishes a second time at its root, with other arguments; `utils/` clips, prunes,
+parametrizes and packs. Read `module/README.md` first, then `modules/activation.py`.
+"""
 
 # ruff: noqa: F403 (each module's `__all__` says what it holds)
 
@@ -54,10 +60,10 @@ def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
     unexpected = kwargs.keys() - names - {"factory_kwargs"}
     if unexpected:
         raise TypeError(f"unexpected kwargs {unexpected}")
-    made = dict(kwargs.get("factory_kwargs", {}))
+    options = dict(kwargs.get("factory_kwargs", {}))
     for name in ("device", "dtype", "memory_format"):
         if name in kwargs:
-            if name in made:
+            if name in options:
                 raise TypeError(f"{name} specified twice, in **kwargs and in factory_kwargs")
-            made[name] = kwargs[name]
-    return made
+            options[name] = kwargs[name]
+    return options

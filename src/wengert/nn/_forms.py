@@ -155,8 +155,8 @@ def adaptive_max_pool1d(input: Tensor, output_size: Any) -> tuple[Tensor, Tensor
     >>> wengert.adaptive_max_pool1d(wengert.tensor([[1.0, 3.0, 2.0]]), 1)
     (tensor([[3.]]), tensor([[1]]))
     """
-    found: tuple[Tensor, Tensor] = F.adaptive_max_pool1d(input, output_size, return_indices=True)
-    return found
+    pooled: tuple[Tensor, Tensor] = F.adaptive_max_pool1d(input, output_size, return_indices=True)
+    return pooled
 
 
 def embedding(

@@ -88,7 +88,7 @@ def trunc_normal_(
             stacklevel=2,
         )
     mass = _normal_cdf((b - mean) / std) - _normal_cdf((a - mean) / std)
-    draw = _truncated_by_redrawing if mass > 0.3 else _truncated_by_rejection
+    draw = _redraw_until_inside if mass > 0.3 else _truncated_by_rejection
     return _write(tensor, draw(tensor._array, mean, std, a, b, generator), "trunc_normal_")
 
 
@@ -100,7 +100,7 @@ def _scratch(like: np.ndarray) -> Any:
     return wrap(np.empty(like.shape, like.dtype))
 
 
-def _truncated_by_redrawing(
+def _redraw_until_inside(
     like: np.ndarray, mean: float, std: float, a: float, b: float, generator: Any
 ) -> np.ndarray:
     """Most of the mass lies inside: draw from the normal distribution and redraw the rest."""
@@ -316,11 +316,11 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     rows = array.shape[0]
     flat = wrap(np.empty((rows, array.size // rows), array.dtype))
     matrix = normal_(flat, 0, 1, generator)._array
-    wide = rows < matrix.shape[1]
+    is_wide = rows < matrix.shape[1]
     with uncut():
-        q, r = np.linalg.qr(matrix.T if wide else matrix)
+        q, r = np.linalg.qr(matrix.T if is_wide else matrix)
     q = q * np.sign(np.diagonal(r))  # makes the distribution uniform
-    return _write(tensor, ((q.T if wide else q) * gain).reshape(array.shape), "orthogonal_")
+    return _write(tensor, ((q.T if is_wide else q) * gain).reshape(array.shape), "orthogonal_")
 
 
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:

@@ -56,11 +56,11 @@ class Parameter(Tensor):
         return "Parameter containing:\n" + super().__repr__()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
-        known = memo.get(id(self))
-        if known is None:
+        copy = memo.get(id(self))
+        if copy is None:
             array = layout.copy(self._array)
-            known = memo[id(self)] = _rebuild(type(self), array, self.requires_grad)
-        return known
+            copy = memo[id(self)] = _rebuild(type(self), array, self.requires_grad)
+        return copy
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         return _rebuild, (type(self), self._array, self.requires_grad)
@@ -193,11 +193,11 @@ class _Uninitialized(Tensor):
         return f"<{type(self).__name__}>"
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        known = memo.get(id(self))
-        if known is None:
+        copy = memo.get(id(self))
+        if copy is None:
             function, arguments = self.__reduce_ex__(2)
-            known = memo[id(self)] = function(*arguments)
-        return known
+            copy = memo[id(self)] = function(*arguments)
+        return copy
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         return type(self), (self.requires_grad, None, self.dtype)

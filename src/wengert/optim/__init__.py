@@ -1,4 +1,11 @@
-"""Optimizers and learning rate schedulers."""
+"""Optimizers and learning rate schedulers.
+
+An optimizer reads the `.grad` of its parameters and writes to their arrays, in place.
+`optimizer.py` keeps groups, state and hooks; `_stepping.py` runs a step; each optimizer's module
+has its options and its `_rule`, whose formula, of `wengert.kernels.optim`, updates a group in one
+pass. Schedulers (`_scheduler.py`, `lr_scheduler.py`) set the learning rates of groups.
+Read `_stepping.py` first, then `adam.py`.
+"""
 
 from wengert.optim import lr_scheduler as lr_scheduler
 from wengert.optim import swa_utils as swa_utils

@@ -15,10 +15,10 @@ from wengert.optim._stepping import (
     Update,
     advance,
     check_rate,
-    lerp,
+    move_towards,
     number,
     scalar,
-    zeros_like,
+    zero_state,
 )
 from wengert.optim.optimizer import Group
 
@@ -115,7 +115,7 @@ class Adafactor(Stepping):
                 state["row_var"] = wrap(np.zeros((*g.shape[:-1], 1), g.dtype))
                 state["col_var"] = wrap(np.zeros((*g.shape[:-2], 1, g.shape[-1]), g.dtype))
             else:
-                state["variance"] = zeros_like(g)
+                state["variance"] = zero_state(g)
         return state
 
 
@@ -123,11 +123,11 @@ def _variance(state: dict[str, Any], g: np.ndarray, weight: float, tiny: float) 
     """The squares of gradients to expect, from averages that are moved towards these."""
     square = g * g
     if g.ndim < 2:
-        lerp(state["variance"]._array, square, weight)
+        move_towards(state["variance"]._array, square, weight)
         return np.array(state["variance"]._array)
     row, column = state["row_var"]._array, state["col_var"]._array
-    lerp(row, square.mean(axis=-1, keepdims=True), weight)
-    lerp(column, square.mean(axis=-2, keepdims=True), weight)
+    move_towards(row, square.mean(axis=-1, keepdims=True), weight)
+    move_towards(column, square.mean(axis=-2, keepdims=True), weight)
     estimate: np.ndarray = row * column
     mean = row.mean(axis=-2, keepdims=True)
     mean[np.isinf(mean)] = np.nan  # quotients of 0 would become the longest steps there are

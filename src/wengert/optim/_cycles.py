@@ -241,12 +241,12 @@ class OneCycleLR(_Cycling):
         share = (now - start) / (end - start)
         rates = []
         for group in self.optimizer.param_groups:
-            rates.append(self._between(group, phase, "lr", share))
+            rates.append(self._interpolate(group, phase, "lr", share))
             if self.cycle_momentum:
-                self._set_momentum(group, self._between(group, phase, "momentum", share))
+                self._set_momentum(group, self._interpolate(group, phase, "momentum", share))
         return rates
 
-    def _between(self, group: Group, phase: dict[str, Any], what: str, share: float) -> Any:
+    def _interpolate(self, group: Group, phase: dict[str, Any], what: str, share: float) -> Any:
         """The value at a share of the way through a phase."""
         start, end = group[phase[f"start_{what}"]], group[phase[f"end_{what}"]]
         if self._anneal_func_type == "linear":

@@ -11,7 +11,7 @@ import numpy as np
 from wengert.core.forks import uncut
 from wengert.core.tensor import Tensor
 from wengert.kernels.blas import threads_for
-from wengert.optim._stepping import Stepping, Update, check_rate, lerp, number, zeros_like
+from wengert.optim._stepping import Stepping, Update, check_rate, move_towards, number, zero_state
 from wengert.optim.optimizer import Group
 
 
@@ -92,12 +92,12 @@ class Muon(Stepping):
                 raise ValueError(f"Param gradient must be a 2D matrix, got shape {g.shape}")
             state = self.state[p]
             if "momentum_buffer" not in state:
-                state["momentum_buffer"] = zeros_like(g)
+                state["momentum_buffer"] = zero_state(g)
             average = state["momentum_buffer"]._array
-            lerp(average, g, 1 - momentum)
+            move_towards(average, g, 1 - momentum)
             if group["nesterov"]:
                 g = g.copy()
-                lerp(g, average, momentum)
+                move_towards(g, average, momentum)
             else:
                 g = average
             change = _orthogonal(g, *options).astype(array.dtype)
@@ -130,19 +130,19 @@ def _orthogonal(
         raise ValueError(f"Coefficients must be a tuple of exactly 3 values, got {coefficients}")
     a, b, c = coefficients
     tall = matrix.shape[0] > matrix.shape[1]
-    x = _rounded(matrix.T if tall else matrix)
+    x = _round_to_bfloat16(matrix.T if tall else matrix)
     with uncut():
-        norm = _rounded(np.linalg.norm(x))
-    x = _rounded(x / np.maximum(norm, _rounded(np.float32(eps))))
+        norm = _round_to_bfloat16(np.linalg.norm(x))
+    x = _round_to_bfloat16(x / np.maximum(norm, _round_to_bfloat16(np.float32(eps))))
     with threads_for(x.size * len(x)):
         for _ in range(steps):
-            gram = _rounded(x @ x.T)
-            factor = _rounded(b * gram + c * (gram @ gram))
-            x = _rounded(a * x + factor @ x)
+            gram = _round_to_bfloat16(x @ x.T)
+            factor = _round_to_bfloat16(b * gram + c * (gram @ gram))
+            x = _round_to_bfloat16(a * x + factor @ x)
     return x.T if tall else x
 
 
-def _rounded(array: Any) -> Any:
+def _round_to_bfloat16(array: Any) -> Any:
     """Rounded to the precision of bfloat16, as float32."""
     return np.asarray(array).astype(ml_dtypes.bfloat16).astype(np.float32)
 

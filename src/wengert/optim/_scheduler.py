@@ -35,14 +35,14 @@ class LRScheduler:
         self.optimizer = optimizer
         for i, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
-                group.setdefault("initial_lr", _copied(group["lr"]))
+                group.setdefault("initial_lr", _copy_if_tensor(group["lr"]))
             elif "initial_lr" not in group:
                 raise KeyError(
                     f"param 'initial_lr' is not specified in param_groups[{i}] when resuming"
                     f" scheduler with last_epoch >= 0 (last_epoch={last_epoch}): load the state"
                     " of the optimizer first"
                 )
-        self.base_lrs = [_copied(group["initial_lr"]) for group in optimizer.param_groups]
+        self.base_lrs = [_copy_if_tensor(group["initial_lr"]) for group in optimizer.param_groups]
         self.last_epoch = last_epoch
         optimizer._opt_called = False
         optimizer._scheduled_step = _function(optimizer.step)
@@ -144,13 +144,13 @@ def _function(method: Any) -> Any:
     return getattr(method, "__func__", method)
 
 
-def _copied(value: Any) -> Any:
+def _copy_if_tensor(value: Any) -> Any:
     return wrap(value._array.copy()) if isinstance(value, Tensor) else value
 
 
 def rates_of(optimizer: Optimizer) -> list[Any]:
     """The learning rates of all groups; those that are tensors as copies."""
-    return [_copied(group["lr"]) for group in optimizer.param_groups]
+    return [_copy_if_tensor(group["lr"]) for group in optimizer.param_groups]
 
 
 def set_option(group: dict[str, Any], name: str, value: Any) -> None:
@@ -172,4 +172,4 @@ def for_groups(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
             f"{name} must have the same length as optimizer.param_groups. {name} has"
             f" {len(value)} values, param_groups has {groups}."
         )
-    return [_copied(v) for v in value]
+    return [_copy_if_tensor(v) for v in value]

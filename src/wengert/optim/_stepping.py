@@ -1,4 +1,4 @@
-"""What the rules share: the loop of a step, state, checks of options."""
+"""What optimizers share: the loop of a step, their state, and checks of their options."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Numbers = dict[str, float]
 Prepare = Callable[[Tensor], tuple[State, Numbers]]
 Update = Callable[[Tensor, np.ndarray, np.ndarray], None]
 
-# What options that came later mean in a state that was saved before they were there.
+# Values of options that a saved state lacks because it is older than they are.
 _BEFORE: dict[str, Any] = {
     "amsgrad": False,
     "capturable": False,
@@ -69,7 +69,7 @@ class Stepping(Optimizer):
         return loss
 
     def _check_inference(self) -> None:
-        """Raise where a parameter that would be written to is a tensor of inference mode."""
+        """Raise if a parameter about to be updated was created in inference mode."""
         params = [p for group in self.param_groups for p in group["params"]]
         written = [p for p in params if getattr(p, "_grad", None) is not None]
         check_written(written, f"{type(self).__name__}.step")
@@ -93,14 +93,14 @@ class Stepping(Optimizer):
         raise NotImplementedError
 
 
-class Rule(NamedTuple):
+class UpdateRule(NamedTuple):
     """How the parameters of a group are updated, element by element."""
 
     formula: Formula
     options: dict[str, bool]
-    # The keys of the arrays of state that the formula takes; None for one that it does not use.
+    # Keys of the state arrays that the formula reads and writes; None for one it does not use.
     states: tuple[str | None, ...]
-    # Counts a step of a parameter: its state, made where there is none, and the numbers.
+    # Counts a step of a parameter, creating its state if needed; returns state and numbers.
     prepare: Prepare
 
 
@@ -134,35 +134,38 @@ class Elementwise(Stepping):
         numbers: Callable[[float], Numbers],
         begin: Callable[[Tensor], State] | None = None,
     ) -> Prepare:
-        """A `prepare` for numbers that depend on the step alone, and zeros by these names."""
-        known: dict[float, Numbers] = {}
+        """A `prepare` whose numbers depend only on the step count.
+
+        The state starts as zeros under `names`, unless `begin` creates it.
+        """
+        by_count: dict[float, Numbers] = {}
 
         def prepare(p: Tensor) -> tuple[State, Numbers]:
             state = begin(p) if begin is not None else self.state[p]
             if not state:
                 state["step"] = scalar(0)
                 for name in names:
-                    state[name] = zeros_like(p._array)
+                    state[name] = zero_state(p._array)
             step = advance(state)
-            values = known.get(step)
+            values = by_count.get(step)
             if values is None:
-                values = known[step] = numbers(step)
+                values = by_count[step] = numbers(step)
             return state, values
 
         return prepare
 
-    def _rule(self, group: Group) -> Rule:
+    def _rule(self, group: Group) -> UpdateRule:
         raise NotImplementedError
 
 
-def decaying(group: Group, lr: float) -> tuple[dict[str, bool], Numbers]:
-    """Options and numbers of a rule that can decay weights apart from the gradient."""
+def weight_decay_options(group: Group, lr: float) -> tuple[dict[str, bool], Numbers]:
+    """Options and numbers of a rule whose weight decay may be decoupled from the gradient."""
     decay, apart = number(group["weight_decay"]), group["decoupled_weight_decay"]
     options = {"maximize": group["maximize"], "decoupled": apart and decay != 0}
     return options, {"decay": 0.0 if apart else decay, "shrink": 1 - lr * decay}
 
 
-def lerp(average: np.ndarray, value: np.ndarray, weight: float) -> None:
+def move_towards(average: np.ndarray, value: np.ndarray, weight: float) -> None:
     """Move an average towards a value, in place."""
     change = value - average
     change *= weight
@@ -170,7 +173,7 @@ def lerp(average: np.ndarray, value: np.ndarray, weight: float) -> None:
 
 
 def advance(state: State) -> float:
-    """Count a step; the count is a tensor, as PyTorch saves it."""
+    """Increment and return the step count, kept as a tensor, as PyTorch saves it."""
     count: np.ndarray = state["step"]._array
     count[()] = count.item() + 1
     step: float = count.item()
@@ -178,12 +181,12 @@ def advance(state: State) -> float:
 
 
 def scalar(value: float) -> Tensor:
-    """A number as a tensor of state."""
-    wide = dtypes.defaults.dtype is dtypes.float64
-    return wrap(np.array(value, np.float64 if wide else np.float32))
+    """A number as a scalar tensor, to be kept in the state."""
+    is_double = dtypes.defaults.dtype is dtypes.float64
+    return wrap(np.array(value, np.float64 if is_double else np.float32))
 
 
-def zeros_like(p: np.ndarray) -> Tensor:
+def zero_state(p: np.ndarray) -> Tensor:
     """Zeros in the shape, dtype and layout of a parameter."""
     return wrap(layout.zeros_like(p))
 
@@ -193,8 +196,12 @@ def number(value: Any) -> Any:
     return value._array.item() if isinstance(value, Tensor) else value
 
 
-def check_options(options: Group) -> None:
-    """Raise ValueError for options that no rule can work with, or that are not offered."""
+def valid_defaults(**options: Any) -> Group:
+    """The default options of an optimizer's groups, validated.
+
+    Raises ValueError for values out of range, NotImplementedError for `differentiable`, and
+    RuntimeError for combinations that exclude each other.
+    """
     check_rate(options["lr"])
     checks = {
         "lr": "Invalid learning rate: {}",
@@ -203,7 +210,6 @@ def check_options(options: Group) -> None:
         "momentum": "Invalid momentum value: {}",
         "momentum_decay": "Invalid momentum_decay value: {}",
         "lr_decay": "Invalid lr_decay value: {}",
-        "alpha": "Invalid alpha value: {}",
         "rho": "Invalid rho value: {}",
         "initial_accumulator_value": "Invalid initial_accumulator_value value: {}",
     }
@@ -223,6 +229,7 @@ def check_options(options: Group) -> None:
         )
     if options.get("fused") and options["foreach"]:
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+    return options
 
 
 def check_rate(lr: Any) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 from wengert.kernels import optim as formulas
 from wengert.optim._stepping import (
     Elementwise,
-    Rule,
-    check_options,
+    UpdateRule,
     number,
+    valid_defaults,
 )
 from wengert.optim.optimizer import Group
 
@@ -50,22 +50,15 @@ class Adadelta(Elementwise):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        defaults = {
-            "lr": lr,
-            "rho": rho,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "capturable": capturable,
-            "foreach": foreach,
-            "differentiable": differentiable,
-        }
         if rho > 1:
             raise ValueError(f"Invalid rho value: {rho}")
-        check_options(defaults)
+        defaults = valid_defaults(
+            lr=lr, rho=rho, eps=eps, weight_decay=weight_decay, maximize=maximize,
+            capturable=capturable, foreach=foreach, differentiable=differentiable,
+        )  # fmt: skip
         super().__init__(params, defaults)
 
-    def _rule(self, group: Group) -> Rule:
+    def _rule(self, group: Group) -> UpdateRule:
         rho, names = group["rho"], ("square_avg", "acc_delta")
         same = {
             "lr": number(group["lr"]),
@@ -75,7 +68,8 @@ class Adadelta(Elementwise):
             "decay": number(group["weight_decay"]),
         }
         options = {"maximize": group["maximize"]}
-        return Rule(formulas.adadelta, options, names, self._by_step(names, lambda step: same))
+        prepare = self._by_step(names, lambda step: same)
+        return UpdateRule(formulas.adadelta, options, names, prepare)
 
 
 __all__ = ["Adadelta"]

@@ -12,11 +12,11 @@ from wengert.kernels.jit.formulas import as_reals
 from wengert.optim._stepping import (
     Elementwise,
     Numbers,
-    Rule,
     State,
-    check_options,
+    UpdateRule,
     number,
     scalar,
+    valid_defaults,
 )
 from wengert.optim.optimizer import Group
 
@@ -59,18 +59,11 @@ class Adagrad(Elementwise):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        defaults = {
-            "lr": lr,
-            "lr_decay": lr_decay,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "initial_accumulator_value": initial_accumulator_value,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "fused": fused,
-        }
-        check_options(defaults)
+        defaults = valid_defaults(
+            lr=lr, lr_decay=lr_decay, eps=eps, weight_decay=weight_decay,
+            initial_accumulator_value=initial_accumulator_value, foreach=foreach,
+            maximize=maximize, differentiable=differentiable, fused=fused,
+        )  # fmt: skip
         super().__init__(params, defaults)
         for group in self.param_groups:
             for p in group["params"]:
@@ -85,7 +78,7 @@ class Adagrad(Elementwise):
             state |= {"step": scalar(0), "sum": wrap(total)}
         return state
 
-    def _rule(self, group: Group) -> Rule:
+    def _rule(self, group: Group) -> UpdateRule:
         lr = number(group["lr"])
 
         def numbers(step: float) -> Numbers:
@@ -96,7 +89,8 @@ class Adagrad(Elementwise):
             }
 
         options = {"maximize": group["maximize"]}
-        return Rule(formulas.adagrad, options, ("sum",), self._by_step((), numbers, self._begin))
+        prepare = self._by_step((), numbers, self._begin)
+        return UpdateRule(formulas.adagrad, options, ("sum",), prepare)
 
 
 __all__ = ["Adagrad"]

@@ -10,10 +10,10 @@ from wengert.kernels import optim as formulas
 from wengert.optim._stepping import (
     Elementwise,
     Numbers,
-    Rule,
-    check_options,
-    decaying,
+    UpdateRule,
     number,
+    valid_defaults,
+    weight_decay_options,
 )
 from wengert.optim.optimizer import Group
 
@@ -60,21 +60,13 @@ class Adam(Elementwise):
         fused: bool | None = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "amsgrad": amsgrad,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-            "fused": fused,
-            "decoupled_weight_decay": decoupled_weight_decay,
-        }
-        _check_tensors(defaults)
-        check_options(defaults)
+        _check_tensors(lr, betas, capturable=capturable, foreach=foreach)
+        defaults = valid_defaults(
+            lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad,
+            maximize=maximize, foreach=foreach, capturable=capturable,
+            differentiable=differentiable, fused=fused,
+            decoupled_weight_decay=decoupled_weight_decay,
+        )  # fmt: skip
         super().__init__(params, defaults)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -82,11 +74,11 @@ class Adam(Elementwise):
         for group in self.param_groups:
             group.setdefault("decoupled_weight_decay", False)
 
-    def _rule(self, group: Group) -> Rule:
+    def _rule(self, group: Group) -> UpdateRule:
         lr, amsgrad = number(group["lr"]), group["amsgrad"]
         beta1, beta2 = (number(beta) for beta in group["betas"])
         names = ("exp_avg", "exp_avg_sq", *(("max_exp_avg_sq",) if amsgrad else ()))
-        options, decay = decaying(group, lr)
+        options, decay = weight_decay_options(group, lr)
 
         def numbers(step: float) -> Numbers:
             return {
@@ -101,15 +93,16 @@ class Adam(Elementwise):
 
         options["amsgrad"] = amsgrad
         states = (*names, None)[:3]
-        return Rule(formulas.adam, options, states, self._by_step(names, numbers))
+        return UpdateRule(formulas.adam, options, states, self._by_step(names, numbers))
 
 
-def _check_tensors(options: Group) -> None:
+def _check_tensors(
+    lr: Any, betas: tuple[Any, Any], *, capturable: bool, foreach: bool | None
+) -> None:
     """Raise ValueError for options that are tensors where none can be."""
-    several = options["foreach"] and not options["capturable"]
-    if several and isinstance(options["lr"], Tensor):
+    several = foreach and not capturable
+    if several and isinstance(lr, Tensor):
         raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
-    betas = options["betas"]
     if len({isinstance(beta, Tensor) for beta in betas}) > 1:
         raise ValueError(f"betas must be either both floats or both Tensors, got {betas}")
     for i, beta in enumerate(betas):

@@ -8,9 +8,9 @@ from wengert.kernels import optim as formulas
 from wengert.optim._stepping import (
     Elementwise,
     Numbers,
-    Rule,
-    check_options,
+    UpdateRule,
     number,
+    valid_defaults,
 )
 from wengert.optim.optimizer import Group
 
@@ -51,20 +51,13 @@ class Adamax(Elementwise):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        check_options(defaults)
+        defaults = valid_defaults(
+            lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, foreach=foreach,
+            maximize=maximize, differentiable=differentiable, capturable=capturable,
+        )  # fmt: skip
         super().__init__(params, defaults)
 
-    def _rule(self, group: Group) -> Rule:
+    def _rule(self, group: Group) -> UpdateRule:
         lr, (beta1, beta2) = number(group["lr"]), group["betas"]
         names = ("exp_avg", "exp_inf")
 
@@ -78,7 +71,7 @@ class Adamax(Elementwise):
             }
 
         options = {"maximize": group["maximize"]}
-        return Rule(formulas.adamax, options, names, self._by_step(names, numbers))
+        return UpdateRule(formulas.adamax, options, names, self._by_step(names, numbers))
 
 
 __all__ = ["Adamax"]

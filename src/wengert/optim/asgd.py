@@ -9,13 +9,13 @@ from wengert.kernels import optim as formulas
 from wengert.optim._stepping import (
     Elementwise,
     Numbers,
-    Rule,
     State,
+    UpdateRule,
     advance,
-    check_options,
     number,
     scalar,
-    zeros_like,
+    valid_defaults,
+    zero_state,
 )
 from wengert.optim.optimizer import Group
 
@@ -59,21 +59,13 @@ class ASGD(Elementwise):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
-        defaults = {
-            "lr": lr,
-            "lambd": lambd,
-            "alpha": alpha,
-            "t0": t0,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        check_options({**defaults, "alpha": 0})  # a power may have any sign
+        defaults = valid_defaults(
+            lr=lr, lambd=lambd, alpha=alpha, t0=t0, weight_decay=weight_decay, foreach=foreach,
+            maximize=maximize, differentiable=differentiable, capturable=capturable,
+        )  # fmt: skip
         super().__init__(params, defaults)
 
-    def _rule(self, group: Group) -> Rule:
+    def _rule(self, group: Group) -> UpdateRule:
         lr, lambd, alpha, t0 = (number(group[name]) for name in ("lr", "lambd", "alpha", "t0"))
         decay = number(group["weight_decay"])
 
@@ -81,7 +73,7 @@ class ASGD(Elementwise):
             state = self.state[p]
             if not state:
                 state |= {"step": scalar(0), "eta": scalar(lr), "mu": scalar(1)}
-                state["ax"] = zeros_like(p._array)
+                state["ax"] = zero_state(p._array)
             step = advance(state)
             rate, weight = (state[name]._array for name in ("eta", "mu"))
             eta, mu = float(rate), float(weight)
@@ -90,7 +82,7 @@ class ASGD(Elementwise):
             weight[...] = scalar(1 / max(1, step - t0))._array
             return state, {"eta": eta, "shrink": 1 - lambd * eta, "mu": mu, "decay": decay}
 
-        return Rule(formulas.asgd, {"maximize": group["maximize"]}, ("ax",), prepare)
+        return UpdateRule(formulas.asgd, {"maximize": group["maximize"]}, ("ax",), prepare)
 
 
 __all__ = ["ASGD"]

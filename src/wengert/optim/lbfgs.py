@@ -13,11 +13,12 @@ from wengert.core.storage import before_write, stamp
 from wengert.core.tensor import Tensor, caller, getframe, wrap
 from wengert.kernels.blas import inner
 from wengert.kernels.jit.formulas import as_reals
-from wengert.optim._stepping import State, check_options, number
+from wengert.optim._stepping import State, number, valid_defaults
 from wengert.optim.optimizer import Optimizer
 
-_DECREASE = 1e-4  # of what the slope promises, a step has to reach this share
-_FLATTER = 0.9  # and the slope at its end has to be flatter by this
+# The strong Wolfe conditions.
+_DECREASE = 1e-4  # sufficient decrease: at least this share of what the slope predicts
+_FLATTER = 0.9  # curvature: the slope at the end is at most this share of the first one
 
 
 class LBFGS(Optimizer):
@@ -61,16 +62,12 @@ class LBFGS(Optimizer):
         history_size: int = 100,
         line_search_fn: str | None = None,
     ) -> None:
-        defaults = {
-            "lr": lr,
-            "max_iter": max_iter,
-            "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
-            "tolerance_grad": tolerance_grad,
-            "tolerance_change": tolerance_change,
-            "history_size": history_size,
-            "line_search_fn": line_search_fn,
-        }
-        check_options(defaults)
+        defaults = valid_defaults(
+            lr=lr, max_iter=max_iter,
+            max_eval=max_iter * 5 // 4 if max_eval is None else max_eval,
+            tolerance_grad=tolerance_grad, tolerance_change=tolerance_change,
+            history_size=history_size, line_search_fn=line_search_fn,
+        )  # fmt: skip
         super().__init__(params, defaults)
         if len(self.param_groups) != 1:
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
@@ -110,8 +107,8 @@ class LBFGS(Optimizer):
                 start = _Point(0, loss, gradient, slope)
                 size, left = np.abs(d).max(), most - evaluations
                 search = _Search(vector.probe(d), start, size, step_tolerance, left)
-                found, calls = search.run(memory.t)
-                memory.t, loss, gradient, _ = found
+                point, calls = search.run(memory.t)
+                memory.t, loss, gradient, _ = point
                 vector.move(memory.t, d)
             else:
                 vector.move(memory.t, d)
@@ -138,27 +135,27 @@ class _Vector:
         self.params, self.closure, self.where = params, closure, where
 
     def evaluate(self) -> tuple[Any, float, np.ndarray]:
-        """What the closure returns, that as a number, and the gradient."""
+        """The closure's result, the loss as a number, and the flat gradient."""
         with enable_grad():
             loss = self.closure()
-        parts = []
+        gradients = []
         for p in self.params:
             g = getattr(p, "_grad", None)
             array = np.zeros_like(p._array) if g is None else g._array
-            parts.append(as_reals(array).reshape(-1))
-        return loss, float(loss), np.concatenate(parts)
+            gradients.append(as_reals(array).reshape(-1))
+        return loss, float(loss), np.concatenate(gradients)
 
     def move(self, step: Any, direction: np.ndarray) -> None:
-        """Go a step along a direction."""
+        """Move the parameters by a step along a direction."""
         start = 0
         for p in self.params:
             array = as_reals(p._array)
-            part = direction[start : start + array.size].reshape(array.shape)
-            self._write(p, p._array + (part * step).view(p._array.dtype).reshape(p._array.shape))
+            change = direction[start : start + array.size].reshape(array.shape)
+            self._write(p, p._array + (change * step).view(p._array.dtype).reshape(p._array.shape))
             start += array.size
 
     def probe(self, direction: np.ndarray) -> Callable[[Any], _Point]:
-        """A function of the step: the point there. The parameters stay where they are."""
+        """A function that evaluates the point at a step and puts the parameters back."""
         home = [p._array.copy() for p in self.params]
 
         def at(step: Any) -> _Point:
@@ -203,7 +200,7 @@ class _Memory:
         memory = cls(state.get("func_evals", 0), state.get("n_iter", 0), size)
         for name in (*cls._SAVED, "al"):
             if name in state:
-                setattr(memory, name, _unwrapped(state[name]))
+                setattr(memory, name, _to_arrays(state[name]))
         return memory
 
     def count(self, state: State) -> None:
@@ -214,9 +211,9 @@ class _Memory:
         """Save everything, arrays as tensors."""
         self.count(state)
         if self.al is not None:
-            state["al"] = _wrapped(self.al)
+            state["al"] = _to_tensors(self.al)
         for name in self._SAVED:
-            state[name] = _wrapped(getattr(self, name))
+            state[name] = _to_tensors(getattr(self, name))
 
     def direction(self, gradient: np.ndarray) -> np.ndarray:
         """Where to go from here: minus the inverse Hessian times the gradient."""
@@ -227,8 +224,8 @@ class _Memory:
         product = inner(change, step)
         if product > 1e-10:
             if len(self.old_dirs) == self.size:
-                for kept in (self.old_dirs, self.old_stps, self.ro):
-                    kept.pop(0)
+                for history in (self.old_dirs, self.old_stps, self.ro):
+                    history.pop(0)
             self.old_dirs.append(change)
             self.old_stps.append(step)
             self.ro.append(1.0 / product)
@@ -246,15 +243,15 @@ class _Memory:
         return d
 
 
-def _wrapped(value: Any) -> Any:
+def _to_tensors(value: Any) -> Any:
     if isinstance(value, list):
-        return [_wrapped(v) for v in value]
+        return [_to_tensors(v) for v in value]
     return wrap(np.asarray(value)) if isinstance(value, np.ndarray | np.generic) else value
 
 
-def _unwrapped(value: Any) -> Any:
+def _to_arrays(value: Any) -> Any:
     if isinstance(value, list):
-        return [_unwrapped(v) for v in value]
+        return [_to_arrays(v) for v in value]
     if not isinstance(value, Tensor):
         return value
     return value._array if value._array.ndim else value._array[()]
@@ -298,22 +295,22 @@ class _Search:
             if point.slope >= 0:
                 return self._narrow([last, point]), self.tries + 1
             bounds = point.step + 0.01 * (point.step - last.step), point.step * 10
-            last, point = point, self._try(_minimum(last, point, bounds))
+            last, point = point, self._try(_minimum_of_cubic(last, point, bounds))
         ends = [self.start, point]
-        return ends[_lower(ends)], self.tries + 1
+        return ends[_index_of_lower(ends)], self.tries + 1
 
     def _narrow(self, bracket: list[_Point]) -> _Point:
-        """The best point between two that have a good one between them."""
-        low, slow = _lower(bracket), False
+        """The best point in a bracket that contains an acceptable one (the zoom phase)."""
+        low, slow = _index_of_lower(bracket), False
         while self.tries < self.most:
             near, far = sorted(point.step for point in bracket)
             if (far - near) * self.size < self.tolerance:
                 break
-            step, slow = _inside(_minimum(bracket[0], bracket[1]), near, far, slow)
+            step, slow = _keep_off_ends(_minimum_of_cubic(bracket[0], bracket[1]), near, far, slow)
             point = self._try(step)
             if self._falls_short(point) or point.loss >= bracket[low].loss:
                 bracket[1 - low] = point
-                low = _lower(bracket)
+                low = _index_of_lower(bracket)
                 continue
             if self._is_flat(point):
                 return point
@@ -333,13 +330,13 @@ class _Search:
         return abs(point.slope) <= -_FLATTER * self.start.slope
 
 
-def _lower(bracket: list[_Point]) -> int:
+def _index_of_lower(bracket: list[_Point]) -> int:
     """Which of two points has the lower loss."""
     return 0 if bracket[0].loss <= bracket[1].loss else 1
 
 
-def _inside(step: Any, near: Any, far: Any, slow: bool) -> tuple[Any, bool]:
-    """A step kept off the ends of a bracket, and whether it was let come near one this time."""
+def _keep_off_ends(step: Any, near: Any, far: Any, slow: bool) -> tuple[Any, bool]:
+    """A step moved off the ends of a bracket, and whether it was allowed near one this time."""
     margin = 0.1 * (far - near)
     if not min(far - step, step - near) < margin:
         return step, False
@@ -348,8 +345,8 @@ def _inside(step: Any, near: Any, far: Any, slow: bool) -> tuple[Any, bool]:
     return (far - margin if abs(step - far) < abs(step - near) else near + margin), False
 
 
-def _minimum(a: _Point, b: _Point, bounds: tuple[Any, Any] | None = None) -> Any:
-    """Where the cubic through two points, with their slopes, has its minimum within bounds."""
+def _minimum_of_cubic(a: _Point, b: _Point, bounds: tuple[Any, Any] | None = None) -> Any:
+    """The minimum, within bounds, of the cubic that fits two points and their slopes."""
     left, right = (a, b) if a.step <= b.step else (b, a)
     least, most = bounds or (left.step, right.step)
     bend = a.slope + b.slope - 3 * (a.loss - b.loss) / (a.step - b.step)

@@ -239,8 +239,8 @@ class LinearLR(LRScheduler):
         return self._scaled(1.0 + rise / before)
 
     def _get_closed_form_lr(self) -> list[Any]:
-        done = min(self.total_iters, self.last_epoch) / self.total_iters
-        factor = self.start_factor + (self.end_factor - self.start_factor) * done
+        progress = min(self.total_iters, self.last_epoch) / self.total_iters
+        factor = self.start_factor + (self.end_factor - self.start_factor) * progress
         return [lr * factor for lr in self.base_lrs]
 
 

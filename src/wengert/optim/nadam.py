@@ -11,14 +11,14 @@ from wengert.kernels import optim as formulas
 from wengert.optim._stepping import (
     Elementwise,
     Numbers,
-    Rule,
     State,
+    UpdateRule,
     advance,
-    check_options,
-    decaying,
     number,
     scalar,
-    zeros_like,
+    valid_defaults,
+    weight_decay_options,
+    zero_state,
 )
 from wengert.optim.optimizer import Group
 
@@ -63,32 +63,25 @@ class NAdam(Elementwise):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "momentum_decay": momentum_decay,
-            "decoupled_weight_decay": decoupled_weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-        }
-        check_options(defaults)
+        defaults = valid_defaults(
+            lr=lr, betas=betas, eps=eps, weight_decay=weight_decay,
+            momentum_decay=momentum_decay, decoupled_weight_decay=decoupled_weight_decay,
+            maximize=maximize, foreach=foreach, capturable=capturable,
+            differentiable=differentiable,
+        )  # fmt: skip
         super().__init__(params, defaults)
 
-    def _rule(self, group: Group) -> Rule:
+    def _rule(self, group: Group) -> UpdateRule:
         lr, decay = number(group["lr"]), group["momentum_decay"]
         beta1, beta2 = group["betas"]
-        options, decaying_ = decaying(group, lr)
+        options, decay_numbers = weight_decay_options(group, lr)
         same = {"share": 1 - beta1, "keep": beta2, "rest": 1 - beta2, "eps": group["eps"]}
 
         def prepare(p: Tensor) -> tuple[State, Numbers]:
             state = self.state[p]
             if not state:
                 state |= {"step": scalar(0), "mu_product": scalar(1)}
-                state |= {name: zeros_like(p._array) for name in ("exp_avg", "exp_avg_sq")}
+                state |= {name: zero_state(p._array) for name in ("exp_avg", "exp_avg_sq")}
             step = advance(state)
             now, then = (beta1 * (1 - 0.5 * 0.96 ** (n * decay)) for n in (step, step + 1))
             product = state["mu_product"]._array
@@ -98,10 +91,10 @@ class NAdam(Elementwise):
                 "of_mean": lr * then / (1 - float(product) * then),
                 "correction": 1 - beta2**step,
                 **same,
-                **decaying_,
+                **decay_numbers,
             }
 
-        return Rule(formulas.nadam, options, ("exp_avg", "exp_avg_sq"), prepare)
+        return UpdateRule(formulas.nadam, options, ("exp_avg", "exp_avg_sq"), prepare)
 
 
 __all__ = ["NAdam"]

@@ -1,4 +1,4 @@
-"""Optimizer: parameter groups, state, hooks, and saving. The rules are in their own modules."""
+"""Optimizer: parameter groups, state, hooks and saving. Update rules are in their own modules."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Optimizer:
     defaults: dict[str, Any]
     state: defaultdict[Tensor, dict[str, Any]]
     param_groups: list[Group]
-    _scheduled_step: Any = None  # what `step` was when a scheduler was made
+    _scheduled_step: Any = None  # `step` at the time a scheduler was created
 
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
@@ -105,7 +105,7 @@ class Optimizer:
         """Add a group of parameters, as when frozen layers are to be trained from now on."""
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
-        params, names = _named(param_group["params"])
+        params, names = _split_names(param_group["params"])
         for p in params:
             _check_parameter(p, f"{type(self).__name__}()")
         param_group["params"] = params
@@ -176,14 +176,14 @@ class Optimizer:
         state = {number[k] if isinstance(k, Tensor) else k: v for k, v in self.state.items()}
         saved: dict[str, Any] = {"state": state, "param_groups": groups}
         for hook in list(self._optimizer_state_dict_post_hooks.values()):
-            saved = _or(hook(self, saved), saved)
+            saved = _hook_result(hook(self, saved), saved)
         return saved
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what `state_dict()` returned; tensors are copied to the parameters' dtypes."""
         state_dict = dict(state_dict)
         for hook in list(self._optimizer_load_state_dict_pre_hooks.values()):
-            state_dict = _or(hook(self, state_dict), state_dict)
+            state_dict = _hook_result(hook(self, state_dict), state_dict)
         saved = deepcopy(state_dict["param_groups"])
         _check_groups(self.param_groups, saved)
         parameters: dict[Any, Tensor] = {}
@@ -192,7 +192,7 @@ class Optimizer:
         state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
         for key, value in state_dict["state"].items():
             p = parameters.get(key)
-            state[key if p is None else p] = value if p is None else _converted(value, p)
+            state[key if p is None else p] = value if p is None else _convert_state(value, p)
         for old, new in zip(saved, self.param_groups, strict=True):
             old["params"] = new["params"]
             if "param_names" in new:
@@ -275,12 +275,12 @@ def _typename(value: Any) -> str:
     return typename(value)
 
 
-def _or(answer: Any, value: Any) -> Any:
+def _hook_result(answer: Any, value: Any) -> Any:
     return value if answer is None else answer
 
 
-def _own(optimizer: Optimizer, kind: str) -> Iterable[Callable[..., Any]]:
-    """An optimizer's hooks; none in one that wraps another and did not call the constructor."""
+def _hooks_of(optimizer: Optimizer, kind: str) -> Iterable[Callable[..., Any]]:
+    """An optimizer's own hooks; none if it wraps another and never called the constructor."""
     hooks: dict[int, Callable[..., Any]] = vars(optimizer).get(kind, {})
     return hooks.values()
 
@@ -290,7 +290,7 @@ def _with_hooks(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def step(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
-        for hook in [*_step_pre_hooks.values(), *_own(self, "_optimizer_step_pre_hooks")]:
+        for hook in [*_step_pre_hooks.values(), *_hooks_of(self, "_optimizer_step_pre_hooks")]:
             answer = hook(self, args, kwargs)
             if answer is not None:
                 if not isinstance(answer, tuple) or len(answer) != 2:
@@ -301,15 +301,15 @@ def _with_hooks(function: Callable[..., Any]) -> Callable[..., Any]:
                 args, kwargs = answer
         self._opt_called = True
         result = function(self, *args, **kwargs)
-        for hook in [*_own(self, "_optimizer_step_post_hooks"), *_step_post_hooks.values()]:
+        for hook in [*_hooks_of(self, "_optimizer_step_post_hooks"), *_step_post_hooks.values()]:
             hook(self, args, kwargs)
         return result
 
     return step
 
 
-def _named(params: Any) -> tuple[list[Any], list[str]]:
-    """The parameters of a group, and their names where they came with names."""
+def _split_names(params: Any) -> tuple[list[Any], list[str]]:
+    """The parameters of a group, and their names if they came as pairs of name and tensor."""
     if isinstance(params, Tensor):
         params = [params]
     elif isinstance(params, set):
@@ -359,15 +359,15 @@ def _check_groups(own: list[Group], saved: list[Group]) -> None:
             )
 
 
-def _converted(value: Any, p: Tensor, key: str | None = None) -> Any:
+def _convert_state(value: Any, p: Tensor, key: str | None = None) -> Any:
     """A copy of a parameter's saved state, in the parameter's dtype; steps keep their own."""
     if isinstance(value, Tensor):
         own = key == "step" or not p.is_floating_point()
         return wrap(value._array.astype(value._array.dtype if own else p._array.dtype))
     if isinstance(value, dict):
-        return {k: _converted(v, p, k) for k, v in value.items()}
+        return {k: _convert_state(v, p, k) for k, v in value.items()}
     if isinstance(value, list | tuple):
-        return type(value)(_converted(v, p) for v in value)
+        return type(value)(_convert_state(v, p) for v in value)
     return value
 
 

@@ -9,10 +9,10 @@ from wengert.kernels import optim as formulas
 from wengert.optim._stepping import (
     Elementwise,
     Numbers,
-    Rule,
-    check_options,
-    decaying,
+    UpdateRule,
     number,
+    valid_defaults,
+    weight_decay_options,
 )
 from wengert.optim.optimizer import Group
 
@@ -55,25 +55,18 @@ class RAdam(Elementwise):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "decoupled_weight_decay": decoupled_weight_decay,
-            "differentiable": differentiable,
-        }
-        check_options(defaults)
+        defaults = valid_defaults(
+            lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, maximize=maximize,
+            foreach=foreach, capturable=capturable,
+            decoupled_weight_decay=decoupled_weight_decay, differentiable=differentiable,
+        )  # fmt: skip
         super().__init__(params, defaults)
 
-    def _rule(self, group: Group) -> Rule:
+    def _rule(self, group: Group) -> UpdateRule:
         lr = number(group["lr"])
         beta1, beta2 = group["betas"]
         names = ("exp_avg", "exp_avg_sq")
-        options, decay = decaying(group, lr)
+        options, decay = weight_decay_options(group, lr)
 
         def numbers(step: float) -> Numbers:
             rectified = _rectification(beta2, step)
@@ -87,18 +80,18 @@ class RAdam(Elementwise):
                 **decay,
             }
 
-        return Rule(formulas.radam, options, names, self._by_step(names, numbers))
+        return UpdateRule(formulas.radam, options, names, self._by_step(names, numbers))
 
 
 def _rectification(beta: float, step: float) -> float:
     """What the scaled step is multiplied by; 0 where the variance cannot be told yet."""
-    kept = beta**step
+    decay = beta**step
     most = 2 / (1 - beta) - 1
-    length = most - 2 * step * kept / (1 - kept)
+    length = most - 2 * step * decay / (1 - decay)
     if length <= 5:
         return 0.0
     variance = (length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length)
-    return math.sqrt(variance * (1 - kept))
+    return math.sqrt(variance * (1 - decay))
 
 
 __all__ = ["RAdam"]

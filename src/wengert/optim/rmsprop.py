@@ -7,9 +7,9 @@ from typing import Any
 from wengert.kernels import optim as formulas
 from wengert.optim._stepping import (
     Elementwise,
-    Rule,
-    check_options,
+    UpdateRule,
     number,
+    valid_defaults,
 )
 from wengert.optim.optimizer import Group
 
@@ -53,22 +53,16 @@ class RMSprop(Elementwise):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "alpha": alpha,
-            "eps": eps,
-            "centered": centered,
-            "weight_decay": weight_decay,
-            "capturable": capturable,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-        }
-        check_options(defaults)
+        defaults = valid_defaults(
+            lr=lr, momentum=momentum, alpha=alpha, eps=eps, centered=centered,
+            weight_decay=weight_decay, capturable=capturable, foreach=foreach,
+            maximize=maximize, differentiable=differentiable,
+        )  # fmt: skip
+        if not number(alpha) >= 0:
+            raise ValueError(f"Invalid alpha value: {alpha}")
         super().__init__(params, defaults)
 
-    def _rule(self, group: Group) -> Rule:
+    def _rule(self, group: Group) -> UpdateRule:
         centered, momentum, alpha = group["centered"], group["momentum"], group["alpha"]
         states = (
             "square_avg",
@@ -85,7 +79,8 @@ class RMSprop(Elementwise):
         }
         options = {"maximize": group["maximize"], "averaged": momentum > 0, "centered": centered}
         names = tuple([name for name in states if name])
-        return Rule(formulas.rmsprop, options, states, self._by_step(names, lambda step: same))
+        prepare = self._by_step(names, lambda step: same)
+        return UpdateRule(formulas.rmsprop, options, states, prepare)
 
 
 __all__ = ["RMSprop"]

@@ -11,12 +11,12 @@ from wengert.kernels import optim as formulas
 from wengert.kernels.jit.formulas import as_reals
 from wengert.optim._stepping import (
     Elementwise,
-    Rule,
     State,
-    check_options,
+    UpdateRule,
     number,
     scalar,
-    zeros_like,
+    valid_defaults,
+    zero_state,
 )
 from wengert.optim.optimizer import Group
 
@@ -55,21 +55,15 @@ class Rprop(Elementwise):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        defaults = {
-            "lr": lr,
-            "etas": etas,
-            "step_sizes": step_sizes,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        check_options(defaults)
+        defaults = valid_defaults(
+            lr=lr, etas=etas, step_sizes=step_sizes, foreach=foreach, maximize=maximize,
+            differentiable=differentiable, capturable=capturable,
+        )  # fmt: skip
         if not 0 < etas[0] < 1 < etas[1]:
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
         super().__init__(params, defaults)
 
-    def _rule(self, group: Group) -> Rule:
+    def _rule(self, group: Group) -> UpdateRule:
         lr = number(group["lr"])
         (less, more), (least, most) = group["etas"], group["step_sizes"]
         same = {"less": less, "more": more, "least": least, "most": most}
@@ -79,12 +73,12 @@ class Rprop(Elementwise):
             if not state:
                 size = np.empty_like(p._array)
                 as_reals(size)[...] = lr
-                state |= {"step": scalar(0), "prev": zeros_like(p._array), "step_size": wrap(size)}
+                state |= {"step": scalar(0), "prev": zero_state(p._array), "step_size": wrap(size)}
             return state
 
         options = {"maximize": group["maximize"]}
         prepare = self._by_step((), lambda step: same, begin)
-        return Rule(formulas.rprop, options, ("prev", "step_size"), prepare)
+        return UpdateRule(formulas.rprop, options, ("prev", "step_size"), prepare)
 
 
 __all__ = ["Rprop"]

@@ -9,11 +9,11 @@ from wengert.kernels import optim as formulas
 from wengert.optim._stepping import (
     Elementwise,
     Numbers,
-    Rule,
     State,
-    check_options,
+    UpdateRule,
     number,
-    zeros_like,
+    valid_defaults,
+    zero_state,
 )
 from wengert.optim.optimizer import Group
 
@@ -56,24 +56,17 @@ class SGD(Elementwise):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "dampening": dampening,
-            "weight_decay": weight_decay,
-            "nesterov": nesterov,
-            "maximize": maximize,
-            "foreach": foreach,
-            "differentiable": differentiable,
-            "fused": fused,
-        }
-        check_options(defaults)
+        defaults = valid_defaults(
+            lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay,
+            nesterov=nesterov, maximize=maximize, foreach=foreach,
+            differentiable=differentiable, fused=fused,
+        )  # fmt: skip
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening, got"
                              f" momentum={momentum} and dampening={dampening}")  # fmt: skip
         super().__init__(params, defaults)
 
-    def _rule(self, group: Group) -> Rule:
+    def _rule(self, group: Group) -> UpdateRule:
         momentum = group["momentum"]
         options = {
             "maximize": group["maximize"],
@@ -92,11 +85,12 @@ class SGD(Elementwise):
         def prepare(p: Tensor) -> tuple[State, Numbers]:
             state = self.state[p] if momentum != 0 else {}
             if momentum != 0 and state.get("momentum_buffer") is None:
-                state["momentum_buffer"] = zeros_like(p._array)
+                state["momentum_buffer"] = zero_state(p._array)
                 return state, first
             return state, later
 
-        return Rule(formulas.sgd, options, ("momentum_buffer" if momentum != 0 else None,), prepare)
+        states = ("momentum_buffer" if momentum != 0 else None,)
+        return UpdateRule(formulas.sgd, options, states, prepare)
 
 
 __all__ = ["SGD"]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.tensor import Tensor
-from wengert.optim._stepping import Stepping, Update, check_options, number
+from wengert.optim._stepping import Stepping, Update, number, valid_defaults
 from wengert.optim.optimizer import Group
 
 
@@ -41,8 +41,7 @@ class SparseAdam(Stepping):
         eps: float = 1e-8,
         maximize: bool = False,
     ) -> None:
-        defaults = {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize}
-        check_options(defaults)
+        defaults = valid_defaults(lr=lr, betas=betas, eps=eps, maximize=maximize)
         for name, what in (("lr", "learning rate"), ("eps", "epsilon value")):
             if not number(defaults[name]) > 0:
                 raise ValueError(f"Invalid {what}: {defaults[name]}")

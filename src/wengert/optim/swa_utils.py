@@ -75,8 +75,8 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Averages:
         ema_param_list: Sequence[Tensor], current_param_list: Sequence[Tensor], _: Any
     ) -> None:
         numbers = {"keep": decay, "share": 1 - decay}
-        if not _together(formulas.blended, numbers, ema_param_list, current_param_list):
-            _each(average, ema_param_list, current_param_list, None)
+        if not _update_in_one_pass(formulas.blended, numbers, ema_param_list, current_param_list):
+            _update_one_by_one(average, ema_param_list, current_param_list, None)
 
     return ema_update
 
@@ -99,8 +99,10 @@ def get_swa_multi_avg_fn() -> Averages:
         num_averaged: Any,
     ) -> None:
         numbers = {"divisor": float(num_averaged + 1)}
-        if not _together(formulas.approached, numbers, averaged_param_list, current_param_list):
-            _each(average, averaged_param_list, current_param_list, num_averaged)
+        if not _update_in_one_pass(
+            formulas.approached, numbers, averaged_param_list, current_param_list
+        ):
+            _update_one_by_one(average, averaged_param_list, current_param_list, num_averaged)
 
     return swa_update
 
@@ -112,7 +114,7 @@ def _check_decay(decay: float) -> None:
         )
 
 
-def _each(
+def _update_one_by_one(
     average: Average, averaged: Sequence[Tensor], current: Sequence[Tensor], count: Any
 ) -> None:
     """Set all averages anew, in place."""
@@ -120,7 +122,7 @@ def _each(
         a.detach().copy_(average(a.detach(), b, count))
 
 
-def _together(
+def _update_in_one_pass(
     formula: Formula, numbers: dict[str, float], averaged: Sequence[Tensor],
     current: Sequence[Tensor],
 ) -> bool:  # fmt: skip
@@ -185,8 +187,7 @@ class AveragedModel(Module):
     def update_parameters(self, model: Module) -> None:
         """Take the present weights of a model into the average."""
         averaged, current = (
-            [t.detach() for t in (_everything(m) if self.use_buffers else m.parameters())]
-            for m in (self.module, model)
+            [t.detach() for t in self._averaged_tensors(m)] for m in (self.module, model)
         )
         if self.n_averaged == 0:
             for a, b in zip(averaged, current, strict=False):
@@ -199,15 +200,16 @@ class AveragedModel(Module):
                 alike = [pair for pair in pairs if pair[0].dtype is dtype]
                 average([a for a, _ in alike], [b for _, b in alike], self.n_averaged)
         else:
-            _each(self.avg_fn, averaged, current, self.n_averaged)
+            _update_one_by_one(self.avg_fn, averaged, current, self.n_averaged)
         if not self.use_buffers:
             for a, b in zip(self.module.buffers(), model.buffers(), strict=True):
                 a.detach().copy_(b.detach())
         self.n_averaged += 1
 
-
-def _everything(model: Module) -> Iterable[Tensor]:
-    return chain(model.parameters(), model.buffers())
+    def _averaged_tensors(self, model: Module) -> Iterable[Tensor]:
+        """The tensors of a model that are averaged."""
+        parameters = model.parameters()
+        return chain(parameters, model.buffers()) if self.use_buffers else parameters
 
 
 @no_grad()

@@ -1,4 +1,7 @@
-"""``torch.profiler``: operations and their times, step by step."""
+"""``torch.profiler``: operations and their times, step by step.
+
+`_profile.py` schedules recordings that `wengert.autograd.profiler` makes.
+"""
 
 from wengert.autograd.profiler import record_function as record_function
 from wengert.profiler._profile import ProfilerAction as ProfilerAction

@@ -232,8 +232,8 @@ class profile:  # noqa: N801 (PyTorch's name)
 
     def start_trace(self) -> None:
         """Record from here on."""
-        wanted = self.activities & {ProfilerActivity.CPU}
-        self._running = profiler.profile(enabled=bool(wanted), **self._options)
+        activities = self.activities & {ProfilerActivity.CPU}
+        self._running = profiler.profile(enabled=bool(activities), **self._options)
         self._running.__enter__()
 
     def stop_trace(self) -> None:

@@ -1,4 +1,8 @@
-"""wengert.special: special functions, as `torch.special`."""
+"""wengert.special: special functions, as `torch.special`.
+
+Those that `wengert` has at its root come from `ops`; the others are operations declared here, on
+SciPy's functions (`_bessel.py`, `_normal.py`) or by recurrences (`_polynomials.py`).
+"""
 
 from wengert.ops.bessel import i0 as i0
 from wengert.ops.exponential import exp2 as exp2

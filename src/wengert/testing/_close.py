@@ -39,8 +39,8 @@ class _Rules(NamedTuple):
         """The given ones, or the greater ones of these dtypes."""
         if self.rtol is not None and self.atol is not None:
             return self.rtol, self.atol
-        known = [_TOLERANCES.get(dtype, (0.0, 0.0)) for dtype in kinds]
-        return max(r for r, _ in known), max(a for _, a in known)
+        tolerances = [_TOLERANCES.get(dtype, (0.0, 0.0)) for dtype in kinds]
+        return max(r for r, _ in tolerances), max(a for _, a in tolerances)
 
 
 class _Pair(NamedTuple):
@@ -261,8 +261,8 @@ def _differences(
         relative = relative.astype(np.float32)
     wrong, total = int((~matches).sum()), matches.size
     first = f"Mismatched elements: {wrong} / {total} ({wrong / total:.1%})"
-    values, places = zip(*map(_greatest, (absolute, relative)), strict=True)
-    return _report(f"Tensor-likes|{first}", rtol, atol, *values, *places)
+    values, positions = zip(*map(_greatest, (absolute, relative)), strict=True)
+    return _report(f"Tensor-likes|{first}", rtol, atol, *values, *positions)
 
 
 def _greatest(differences: np.ndarray) -> tuple[Any, str]:

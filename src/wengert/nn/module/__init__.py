@@ -84,7 +84,7 @@ class Module(Calls, StateDict, Conversion):
     def __repr__(self) -> str:
         extra = self.extra_repr()
         lines = extra.split("\n") if extra else []
-        below = [f"({name}): {_indented(repr(module))}" for name, module in self._modules.items()]
+        below = [f"({name}): {_indent(repr(module))}" for name, module in self._modules.items()]
         if len(lines) == 1 and not below:
             return f"{self._get_name()}({extra})"
         if not lines and not below:
@@ -114,5 +114,5 @@ def _fresh_state() -> dict[str, Any]:
     }
 
 
-def _indented(text: str) -> str:
+def _indent(text: str) -> str:
     return text.replace("\n", "\n  ")

@@ -18,8 +18,8 @@ from wengert.core.tensor import Node, State, Tensor, mode, wrap
 from wengert.ops.variadic import Output, Partial, output_of, record
 
 Grads = tuple[Any, ...]
-# Shape and dtype of a tensor, None of anything else. As in PyTorch, zeros go on where a gradient
-# did not arrive, so that hooks on both sides of a module run whichever output was used.
+# Shape and dtype of a tensor, None for anything else. As in PyTorch, a gradient that never arrived
+# is passed on as zeros, so that hooks on both sides of a module run whichever output was used.
 Kind = tuple[tuple[int, ...], np.dtype[Any]] | None
 
 
@@ -40,16 +40,17 @@ class _Join(Node):
         values = (_or_zeros(grads[i], self.kinds[i]) for i in self.positions)
         return tuple(v._array if plain and v is not None else v for v in values)
 
-    def pullback_to(self, g: Any, wanted: Any, lift: Any) -> Grads:
+    def pullback_to(self, g: Any, wanted_edges: Any, lift: Any) -> Grads:
         grads = self.pullback(g)
-        return tuple(v if e in wanted else None for v, e in zip(grads, self.edges, strict=True))
+        pairs = zip(grads, self.edges, strict=True)
+        return tuple(v if edge in wanted_edges else None for v, edge in pairs)
 
     def clear(self) -> None:
         self.arrived = None
 
 
 class _Watched(Output):
-    """One of them."""
+    """One watched tensor: an output of its `_Join`."""
 
     __slots__ = ()
 
@@ -73,7 +74,7 @@ def _kinds(values: Grads) -> list[Kind]:
 
 
 def _watch(values: Grads, arrived: Callable[[list[Any]], list[Any]]) -> Grads:
-    """The values, watched where they want a gradient; `arrived` gets all of them."""
+    """The values, with those that require grad watched; `arrived` gets all their gradients."""
     positions = [i for i, v in enumerate(values) if isinstance(v, Tensor) and v._edge is not None]
     if not positions or mode.site is None:
         return values
@@ -88,7 +89,7 @@ def _watch(values: Grads, arrived: Callable[[list[Any]], list[Any]]) -> Grads:
     return tuple(watched)
 
 
-class BackwardCall:
+class HookedCall:
     """One call of a module that has full backward hooks."""
 
     def __init__(self, module: Any, hooks: list[Any], pre_hooks: list[Any]) -> None:
@@ -99,7 +100,7 @@ class BackwardCall:
         self.grad_output: Grads | None = None
 
     def watch_inputs(self, args: Grads) -> Grads:
-        """The arguments, with gradients on their way out of the module seen by the hooks."""
+        """The arguments, watched so that the hooks see the gradients leaving the module."""
         self.inputs = len(args)
         if not self.hooks:
             return args
@@ -109,7 +110,7 @@ class BackwardCall:
         return watched
 
     def watch_outputs(self, result: Any) -> Any:
-        """The result, with gradients on their way into the module seen by the hooks."""
+        """The result, watched so that the hooks see the gradients entering the module."""
         if isinstance(result, Tensor):
             return _watch((result,), self._on_grad_output)[0]
         watched = _watch(tuple(result), self._on_grad_output)

@@ -11,7 +11,7 @@ from weakref import ref
 
 from wengert.autograd.hooks import Flags, RemovableHandle, registered
 from wengert.core.tensor import Hooks, Site, Tensor, mode, new
-from wengert.nn.module.backward import BackwardCall
+from wengert.nn.module.backward import HookedCall
 
 if TYPE_CHECKING:
     from wengert.nn.module import Module
@@ -42,7 +42,7 @@ class Calls:
     _forward_hooks_always_called: Flags
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        # Operations note the site that they run at; `mode.site` is None where none records.
+        # Operations record the site they run at; `mode.site` is None when nothing is recorded.
         outer = mode.where
         if type(outer) is Site:
             site = new(Site)
@@ -144,7 +144,7 @@ _IN_MODULE = "in the module "
 
 
 def _name_module(error: Exception, site: Any, module: Any) -> None:
-    """Note in which module an error came up, unless a module further in has done so."""
+    """Add a note naming the module that raised, unless an inner module already has."""
     if any(note.startswith(_IN_MODULE) for note in getattr(error, "__notes__", ())):
         return
     with suppress(Exception):  # extra_repr() is user code
@@ -155,16 +155,16 @@ def _name_module(error: Exception, site: Any, module: Any) -> None:
 
 def _call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     result = None
-    called: set[int] = set()
+    run_keys: set[int] = set()
     try:
         args, kwargs = _run_pre_hooks(module, args, kwargs)
         backward = None
         watching = _hooks_of(module, "_backward_hooks"), _hooks_of(module, "_backward_pre_hooks")
         if any(watching):
-            backward = BackwardCall(module, *([hook for _, hook, *_ in of] for of in watching))
+            backward = HookedCall(module, *([hook for _, hook, *_ in of] for of in watching))
             args = backward.watch_inputs(args)
         result = module.forward(*args, **kwargs)
-        result = _run_forward_hooks(module, args, kwargs, result, called)
+        result = _run_forward_hooks(module, args, kwargs, result, run_keys)
         if backward is not None:
             if not isinstance(result, Tensor) and not isinstance(result, tuple):
                 warnings.warn(
@@ -177,7 +177,7 @@ def _call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
                 result = backward.watch_outputs(result)
         return result
     except Exception:
-        _run_always_called(module, args, kwargs, result, called)
+        _run_always_called(module, args, kwargs, result, run_keys)
         raise
 
 
@@ -185,9 +185,9 @@ def _hooks_of(module: Any, kind: str) -> list[tuple[int, Callable[..., Any], boo
     """Hooks with their ids and options: those for all modules, then the module's own."""
     own = module.__dict__
     kwargs, always = own.get(f"{kind}_with_kwargs", ()), own.get(f"{kind}_always_called", ())
-    found = [(key, *every[1:]) for key, every in everywhere.items() if every.kind == kind]
-    found += [(key, hook, key in kwargs, key in always) for key, hook in own[kind].items()]
-    return found
+    hooks = [(key, *every[1:]) for key, every in everywhere.items() if every.kind == kind]
+    hooks += [(key, hook, key in kwargs, key in always) for key, hook in own[kind].items()]
+    return hooks
 
 
 def _run_pre_hooks(
@@ -212,23 +212,23 @@ def _run_pre_hooks(
 
 
 def _run_forward_hooks(
-    module: Module, args: Any, kwargs: dict[str, Any], result: Any, called: set[int]
+    module: Module, args: Any, kwargs: dict[str, Any], result: Any, run_keys: set[int]
 ) -> Any:
     for key, hook, with_kwargs, _ in _hooks_of(module, "_forward_hooks"):
-        called.add(key)
-        given = (args, kwargs, result) if with_kwargs else (args, result)
-        answer = hook(module, *given)
+        run_keys.add(key)
+        arguments = (args, kwargs, result) if with_kwargs else (args, result)
+        answer = hook(module, *arguments)
         if answer is not None:
             result = answer
     return result
 
 
 def _run_always_called(
-    module: Module, args: Any, kwargs: dict[str, Any], result: Any, called: set[int]
+    module: Module, args: Any, kwargs: dict[str, Any], result: Any, run_keys: set[int]
 ) -> None:
-    """Hooks that asked for it still run; what they raise must not hide the first exception."""
+    """Run the `always_call` hooks after a failure; their errors must not hide the first one."""
     for key, hook, with_kwargs, always_call in _hooks_of(module, "_forward_hooks"):
-        if not always_call or key in called:
+        if not always_call or key in run_keys:
             continue
         try:
             if with_kwargs:

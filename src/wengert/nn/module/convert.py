@@ -75,14 +75,14 @@ class Conversion(Tree):
                 f" dtype={dtype}"
             )
 
-        wanted = formats.checked("to", kwargs.get("memory_format"))
+        memory_format = formats.checked("to", kwargs.get("memory_format"))
 
         def moved(t: Tensor) -> Tensor:
             if device is not None:
                 t = t.to(device)
             if dtype is not None and t._array.dtype in dtypes.inexact:
                 t = convert(t, dtype)
-            return t.to(memory_format=wanted) if t.ndim in (4, 5) else t
+            return t.to(memory_format=memory_format) if t.ndim in (4, 5) else t
 
         return self._apply(moved)
 

@@ -195,7 +195,7 @@ class StateDict:
             if problem is not None:
                 error_msgs.append(problem)
                 continue
-            copy = _assigning if assign else _copying
+            copy = _assign_later if assign else _copy_later
             step = copy(self, name, target, source)
             if copies is None:
                 step()
@@ -203,7 +203,7 @@ class StateDict:
                 copies.append(step)
         self._load_extra_state(state_dict, prefix, strict, missing_keys, unexpected_keys, copies)
         if strict:
-            unexpected_keys.extend(self._unexpected(state_dict, prefix, own))
+            unexpected_keys.extend(self._unexpected_keys_of(state_dict, prefix, own))
 
     def _load_extra_state(
         self,
@@ -226,15 +226,15 @@ class StateDict:
         elif strict:
             missing_keys.append(key)
 
-    def _unexpected(self, state_dict: dict[str, Any], prefix: str, own: Any) -> list[str]:
-        found = []
+    def _unexpected_keys_of(self, state_dict: dict[str, Any], prefix: str, own: Any) -> list[str]:
+        unexpected = []
         for key in state_dict:
             if not key.startswith(prefix) or key == prefix + EXTRA_STATE:
                 continue
             name, dot, _ = key[len(prefix) :].partition(".")
             if name not in (self._modules if dot else own):
-                found.append(key)
-        return found
+                unexpected.append(key)
+        return unexpected
 
     def register_state_dict_pre_hook(self, hook: Callable[..., None]) -> RemovableHandle:
         """Call `hook(module, prefix, keep_vars)` before the module is saved."""
@@ -280,7 +280,7 @@ class _WithModule(NamedTuple):
 
 
 class _Loading:
-    """One call of `load_state_dict`: what it found wrong and what it will copy."""
+    """One call of `load_state_dict`: the mismatches so far, and the copies still to make."""
 
     def __init__(self, state_dict: Mapping[str, Any], assign: bool) -> None:
         self.metadata = getattr(state_dict, "_metadata", None) or {}
@@ -338,7 +338,7 @@ def _mismatch(key: str, target: Tensor, source: Any) -> str | None:
     return None
 
 
-def _copying(module: Any, name: str, target: Tensor, source: Tensor) -> Callable[[], None]:
+def _copy_later(module: Any, name: str, target: Tensor, source: Tensor) -> Callable[[], None]:
     where = caller(getframe(1))
     if inferences:
         check_written((target,), "load_state_dict")
@@ -354,7 +354,7 @@ def _copying(module: Any, name: str, target: Tensor, source: Tensor) -> Callable
     return copy
 
 
-def _assigning(module: Any, name: str, target: Tensor, source: Tensor) -> Callable[[], None]:
+def _assign_later(module: Any, name: str, target: Tensor, source: Tensor) -> Callable[[], None]:
     def assign() -> None:
         value = source
         if isinstance(target, Parameter):

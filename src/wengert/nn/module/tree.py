@@ -34,8 +34,8 @@ registering: dict[str, Hooks] = {
 }  # fmt: skip
 
 
-def _answer(answer: Any, given: Any) -> Any:
-    return given if answer is None else answer
+def _hook_result(answer: Any, default: Any) -> Any:
+    return default if answer is None else answer
 
 
 class Tree:
@@ -71,7 +71,7 @@ class Tree:
                 ))  # fmt: skip
         if param is not None:
             for hook in registering["parameter"].values():
-                param = _answer(hook(self, name, param), param)
+                param = _hook_result(hook(self, name, param), param)
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
@@ -107,12 +107,12 @@ class Tree:
 
     def _put_buffer(self, name: str, tensor: Any) -> None:
         for hook in registering["buffer"].values():
-            tensor = _answer(hook(self, name, tensor), tensor)
+            tensor = _hook_result(hook(self, name, tensor), tensor)
         self._buffers[name] = tensor
 
     def _put_module(self, name: str, module: Any) -> None:
         for hook in registering["module"].values():
-            module = _answer(hook(self, name, module), module)
+            module = _hook_result(hook(self, name, module), module)
         self._modules[name] = module
 
     def _check_name(self, name: Any, kind: str, table: str) -> None:
@@ -227,10 +227,10 @@ class Tree:
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
         """The modules right below this one, with their names."""
-        seen: set[Any] = set()
+        visited: set[Any] = set()
         for name, module in self._modules.items():
-            if module is not None and module not in seen:
-                seen.add(module)
+            if module is not None and module not in visited:
+                visited.add(module)
                 yield name, module
 
     def children(self) -> Iterator[Module]:
@@ -245,16 +245,16 @@ class Tree:
         recurse: bool = True,
         remove_duplicate: bool = True,
     ) -> Iterator[tuple[str, Any]]:
-        seen: set[Any] = set()
+        visited: set[Any] = set()
         walk: Any = [(prefix, self)]
         if recurse:
             walk = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
         for path, module in walk:
             for name, value in get_members_fn(module):
-                if value is None or value in seen:
+                if value is None or value in visited:
                     continue
                 if remove_duplicate:
-                    seen.add(value)
+                    visited.add(value)
                 yield f"{path}.{name}" if path else name, value
 
     def named_parameters(

@@ -20,7 +20,7 @@ def tuple_of(value: Any, n: int) -> tuple[Any, ...]:
     return (value,) * n
 
 
-def empty(*size: int, device: Any = None, dtype: Any = None) -> Tensor:
+def empty_tensor(*size: int, device: Any = None, dtype: Any = None) -> Tensor:
     """A tensor whose values an initialisation will set."""
     on_cpu(device)
     if any(n < 0 for n in size):
@@ -32,10 +32,10 @@ def empty(*size: int, device: Any = None, dtype: Any = None) -> Tensor:
 
 def parameter(*size: int, device: Any = None, dtype: Any = None) -> Parameter:
     """A parameter whose values an initialisation will set."""
-    return Parameter(empty(*size, device=device, dtype=dtype))
+    return Parameter(empty_tensor(*size, device=device, dtype=dtype))
 
 
-def filled(value: float, *size: int, device: Any = None, dtype: Any = None) -> Tensor:
+def full_tensor(value: float, *size: int, device: Any = None, dtype: Any = None) -> Tensor:
     """A tensor of one value."""
     on_cpu(device)
     return wrap(np.full(size, value, (dtype or dtypes.defaults.dtype).np))

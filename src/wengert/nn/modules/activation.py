@@ -8,21 +8,16 @@ from typing import Any
 from wengert.core.tensor import Tensor
 from wengert.nn import functional as F
 from wengert.nn.module import Module
-from wengert.nn.modules._common import filled
+from wengert.nn.modules._common import full_tensor
 from wengert.nn.parameter import Parameter
 
 
 class _Inplace(Module):
     """An activation without parameters that may overwrite its input."""
 
-    _function: str  # its name in nn.functional
-
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
-
-    def forward(self, input: Tensor) -> Tensor:
-        return getattr(F, self._function)(input, self.inplace)
 
     def extra_repr(self) -> str:
         return "inplace=True" if self.inplace else ""
@@ -48,7 +43,8 @@ class SELU(_Inplace):
     tensor([0.0000, 1.0507])
     """
 
-    _function = "selu"
+    def forward(self, input: Tensor) -> Tensor:
+        return F.selu(input, self.inplace)
 
 
 class SiLU(_Inplace):
@@ -59,7 +55,8 @@ class SiLU(_Inplace):
     tensor([0.0000, 0.7311])
     """
 
-    _function = "silu"
+    def forward(self, input: Tensor) -> Tensor:
+        return F.silu(input, self.inplace)
 
 
 class Mish(_Inplace):
@@ -70,7 +67,8 @@ class Mish(_Inplace):
     tensor([0.0000, 0.8651])
     """
 
-    _function = "mish"
+    def forward(self, input: Tensor) -> Tensor:
+        return F.mish(input, self.inplace)
 
 
 class Hardswish(_Inplace):
@@ -81,7 +79,8 @@ class Hardswish(_Inplace):
     tensor([-0., 4.])
     """
 
-    _function = "hardswish"
+    def forward(self, input: Tensor) -> Tensor:
+        return F.hardswish(input, self.inplace)
 
     def extra_repr(self) -> str:
         return ""
@@ -95,22 +94,14 @@ class Hardsigmoid(_Inplace):
     tensor([0.0000, 0.5000])
     """
 
-    _function = "hardsigmoid"
+    def forward(self, input: Tensor) -> Tensor:
+        return F.hardsigmoid(input, self.inplace)
 
     def extra_repr(self) -> str:
         return ""
 
 
-class _Plain(Module):
-    """An activation without parameters."""
-
-    _function: str  # its name in nn.functional
-
-    def forward(self, input: Tensor) -> Tensor:
-        return getattr(F, self._function)(input)
-
-
-class Sigmoid(_Plain):
+class Sigmoid(Module):
     """``1 / (1 + exp(-x))``.
 
     >>> import wengert
@@ -118,10 +109,11 @@ class Sigmoid(_Plain):
     tensor([0.5000])
     """
 
-    _function = "sigmoid"
+    def forward(self, input: Tensor) -> Tensor:
+        return F.sigmoid(input)
 
 
-class Tanh(_Plain):
+class Tanh(Module):
     """The hyperbolic tangent.
 
     >>> import wengert
@@ -129,10 +121,11 @@ class Tanh(_Plain):
     tensor([0.])
     """
 
-    _function = "tanh"
+    def forward(self, input: Tensor) -> Tensor:
+        return F.tanh(input)
 
 
-class LogSigmoid(_Plain):
+class LogSigmoid(Module):
     """``log(sigmoid(x))``.
 
     >>> import wengert
@@ -140,10 +133,11 @@ class LogSigmoid(_Plain):
     tensor([-0.6931])
     """
 
-    _function = "logsigmoid"
+    def forward(self, input: Tensor) -> Tensor:
+        return F.logsigmoid(input)
 
 
-class Softsign(_Plain):
+class Softsign(Module):
     """``x / (1 + |x|)``.
 
     >>> import wengert
@@ -151,10 +145,11 @@ class Softsign(_Plain):
     tensor([0.5000])
     """
 
-    _function = "softsign"
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softsign(input)
 
 
-class Tanhshrink(_Plain):
+class Tanhshrink(Module):
     """``x - tanh(x)``.
 
     >>> import wengert
@@ -162,7 +157,8 @@ class Tanhshrink(_Plain):
     tensor([0.])
     """
 
-    _function = "tanhshrink"
+    def forward(self, input: Tensor) -> Tensor:
+        return F.tanhshrink(input)
 
 
 class Hardtanh(Module):
@@ -283,14 +279,11 @@ class LeakyReLU(Module):
 
 
 class _Alpha(Module):
-    _function: str  # its name in nn.functional
+    """An activation with a scale of its negative side."""
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
         self.alpha, self.inplace = alpha, inplace
-
-    def forward(self, input: Tensor) -> Tensor:
-        return getattr(F, self._function)(input, self.alpha, self.inplace)
 
     def extra_repr(self) -> str:
         return f"alpha={self.alpha}" + _inplace(self)
@@ -304,7 +297,8 @@ class ELU(_Alpha):
     tensor([-0.6321,  1.0000])
     """
 
-    _function = "elu"
+    def forward(self, input: Tensor) -> Tensor:
+        return F.elu(input, self.alpha, self.inplace)
 
 
 class CELU(_Alpha):
@@ -315,7 +309,8 @@ class CELU(_Alpha):
     tensor([-0.7869,  1.0000])
     """
 
-    _function = "celu"
+    def forward(self, input: Tensor) -> Tensor:
+        return F.celu(input, self.alpha, self.inplace)
 
 
 class Softplus(Module):
@@ -338,14 +333,11 @@ class Softplus(Module):
 
 
 class _Shrink(Module):
-    _function: str  # its name in nn.functional
+    """An activation that is 0 up to a threshold."""
 
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
         self.lambd = lambd
-
-    def forward(self, input: Tensor) -> Tensor:
-        return getattr(F, self._function)(input, self.lambd)
 
     def extra_repr(self) -> str:
         return f"{self.lambd}"
@@ -359,7 +351,8 @@ class Hardshrink(_Shrink):
     tensor([0., 1.])
     """
 
-    _function = "hardshrink"
+    def forward(self, input: Tensor) -> Tensor:
+        return F.hardshrink(input, self.lambd)
 
 
 class Softshrink(_Shrink):
@@ -370,7 +363,8 @@ class Softshrink(_Shrink):
     tensor([0.0000, 0.5000])
     """
 
-    _function = "softshrink"
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softshrink(input, self.lambd)
 
 
 class GELU(Module):
@@ -426,7 +420,7 @@ class PReLU(Module):
     ) -> None:
         super().__init__()
         self.num_parameters, self.init = num_parameters, init
-        self.weight = Parameter(filled(init, num_parameters, device=device, dtype=dtype))
+        self.weight = Parameter(full_tensor(init, num_parameters, device=device, dtype=dtype))
 
     def reset_parameters(self) -> None:
         """All slopes as at the beginning."""
@@ -442,14 +436,11 @@ class PReLU(Module):
 
 
 class _AlongDim(Module):
-    _function: str  # its name in nn.functional
+    """An activation that normalises along a dimension."""
 
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()
         self.dim = dim
-
-    def forward(self, input: Tensor) -> Tensor:
-        return getattr(F, self._function)(input, self.dim)
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}"
@@ -463,7 +454,8 @@ class Softmax(_AlongDim):
     tensor([0.5000, 0.5000])
     """
 
-    _function = "softmax"
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softmax(input, self.dim)
 
 
 class LogSoftmax(_AlongDim):
@@ -474,7 +466,8 @@ class LogSoftmax(_AlongDim):
     tensor([-0.6931, -0.6931])
     """
 
-    _function = "log_softmax"
+    def forward(self, input: Tensor) -> Tensor:
+        return F.log_softmax(input, self.dim)
 
 
 class Softmin(_AlongDim):
@@ -485,7 +478,8 @@ class Softmin(_AlongDim):
     tensor([0.5000, 0.5000])
     """
 
-    _function = "softmin"
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softmin(input, self.dim)
 
 
 class Softmax2d(Module):

@@ -61,15 +61,15 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         self.div_value, self.head_bias = div_value, head_bias
         self.shortlist_size, self.n_clusters = bounds[0], len(bounds)
         self.head_size = self.shortlist_size + self.n_clusters
-        made: dict[str, Any] = {"device": device, "dtype": dtype}
-        self.head = Linear(in_features, self.head_size, bias=head_bias, **made)
+        factory: dict[str, Any] = {"device": device, "dtype": dtype}
+        self.head = Linear(in_features, self.head_size, bias=head_bias, **factory)
         self.tail = ModuleList()
         for k, (low, high) in enumerate(self._clusters()):
             width = int(in_features // div_value ** (k + 1))
             self.tail.append(
                 Sequential(
-                    Linear(in_features, width, bias=False, **made),
-                    Linear(width, high - low, bias=False, **made),
+                    Linear(in_features, width, bias=False, **factory),
+                    Linear(width, high - low, bias=False, **factory),
                 )
             )
 
@@ -88,17 +88,19 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         single = target_.ndim == 0
         input, target = (input_.unsqueeze(0), target_.unsqueeze(0)) if single else (input_, target_)
         head = F.log_softmax(self.head(input), 1)
-        place, parts = target, []
+        head_index, by_cluster = target, []
         for k, (low, high) in enumerate(self._clusters()):
             inside = (target >= low) & (target < high)
-            place = place.masked_fill(inside, self.shortlist_size + k)
+            head_index = head_index.masked_fill(inside, self.shortlist_size + k)
             rows = inside.nonzero().squeeze(1)
             if len(rows):
-                found = F.log_softmax(self.tail[k](input.index_select(0, rows)), 1)
-                parts.append((rows, found.gather(1, (target[rows] - low).unsqueeze(1)).squeeze(1)))
-        output = head.gather(1, place.unsqueeze(1)).squeeze(1)
-        for rows, part in parts:
-            output = output.index_add(0, rows, part)
+                log_probs = F.log_softmax(self.tail[k](input.index_select(0, rows)), 1)
+                by_cluster.append(
+                    (rows, log_probs.gather(1, (target[rows] - low).unsqueeze(1)).squeeze(1))
+                )
+        output = head.gather(1, head_index.unsqueeze(1)).squeeze(1)
+        for rows, log_probs in by_cluster:
+            output = output.index_add(0, rows, log_probs)
         loss = (-output).mean()
         return _ASMoutput(output.squeeze(0) if single else output, loss)
 
@@ -127,10 +129,10 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def _of_all_classes(self, input: Tensor, head: Tensor) -> Tensor:
         """Log-probabilities of all classes, from the output of the head."""
         head, size = F.log_softmax(head, 1), self.shortlist_size
-        parts = [head[:, :size]]
+        log_probs = [head[:, :size]]
         for k, cluster in enumerate(self.tail):
-            parts.append(F.log_softmax(cluster(input), 1) + head[:, size + k].unsqueeze(1))
-        return cat(parts, 1)
+            log_probs.append(F.log_softmax(cluster(input), 1) + head[:, size + k].unsqueeze(1))
+        return cat(log_probs, 1)
 
     def log_prob(self, input: Tensor) -> Tensor:
         """The log-probabilities (N, n_classes) of all classes."""
@@ -142,8 +144,10 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         output = head.argmax(1)
         rows = (output >= self.shortlist_size).nonzero().squeeze(1)
         if len(rows):
-            found = self._of_all_classes(input.index_select(0, rows), head.index_select(0, rows))
-            output = output.index_copy(0, rows, found.argmax(1))
+            log_probs = self._of_all_classes(
+                input.index_select(0, rows), head.index_select(0, rows)
+            )
+            output = output.index_copy(0, rows, log_probs.argmax(1))
         return output
 
 

@@ -76,8 +76,8 @@ class MultiheadAttention(Module):
         shapes["in_proj_bias"] = (3 * embed_dim,) if bias else None
         shapes["bias_k"] = shapes["bias_v"] = (1, 1, embed_dim) if add_bias_kv else None
         for name, shape in shapes.items():
-            made = None if shape is None else parameter(*shape, device=device, dtype=dtype)
-            self.register_parameter(name, made)
+            weight = None if shape is None else parameter(*shape, device=device, dtype=dtype)
+            self.register_parameter(name, weight)
         self.out_proj = NonDynamicallyQuantizableLinear(
             embed_dim, embed_dim, bias=bias, device=device, dtype=dtype
         )
@@ -109,7 +109,7 @@ class MultiheadAttention(Module):
     ) -> tuple[Tensor, Tensor | None]:
         swapped = self.batch_first and query.ndim == 3
         if swapped:
-            query, key, value = _swapped(query, key, value)
+            query, key, value = _swap_batch_and_time(query, key, value)
         separate = not self._qkv_same_embed_dim
         out, weights = F.multi_head_attention_forward(
             query, key, value, self.embed_dim, self.num_heads, self.in_proj_weight,
@@ -121,7 +121,9 @@ class MultiheadAttention(Module):
         return (out.transpose(1, 0) if swapped else out), weights
 
 
-def _swapped(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _swap_batch_and_time(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
     """The inputs with their first two dimensions swapped; those that are the same stay so."""
     q = query.transpose(1, 0)
     k = q if key is query else key.transpose(1, 0)

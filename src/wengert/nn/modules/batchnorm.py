@@ -10,16 +10,14 @@ from wengert.core.tensor import Tensor, Tracer, wrap
 from wengert.nn import functional as F
 from wengert.nn import init
 from wengert.nn.module import Module
-from wengert.nn.modules._common import filled, parameter
-from wengert.nn.parameter import Parameter
+from wengert.nn.modules._common import full_tensor
+from wengert.nn.modules.normalization import _Affine
 
 
-class _NormBase(Module):
+class _NormBase(_Affine):
     """Per-channel scale, shift and running statistics of batch and instance norms."""
 
     _version = 2
-    weight: Parameter | None
-    bias: Parameter | None
     running_mean: Tensor | None
     running_var: Tensor | None
     num_batches_tracked: Tensor | None
@@ -37,16 +35,19 @@ class _NormBase(Module):
         bias: bool = True,
     ) -> None:
         super().__init__()
-        made = {"device": device, "dtype": dtype}
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
-        self.register_parameter("weight", parameter(num_features, **made) if affine else None)
-        shift = parameter(num_features, **made) if affine and bias else None
-        self.register_parameter("bias", shift)
-        track = track_running_stats
-        self.register_buffer("running_mean", filled(0, num_features, **made) if track else None)
-        self.register_buffer("running_var", filled(1, num_features, **made) if track else None)
-        self.register_buffer("num_batches_tracked", wrap(np.zeros((), np.int64)) if track else None)
+        self._register_affine(
+            (num_features,), weight=affine, bias=affine and bias, device=device, dtype=dtype
+        )
+        mean = variance = count = None
+        if track_running_stats:
+            mean = full_tensor(0, num_features, device=device, dtype=dtype)
+            variance = full_tensor(1, num_features, device=device, dtype=dtype)
+            count = wrap(np.zeros((), np.int64))
+        self.register_buffer("running_mean", mean)
+        self.register_buffer("running_var", variance)
+        self.register_buffer("num_batches_tracked", count)
         self.reset_parameters()
 
     def reset_running_stats(self) -> None:
@@ -62,10 +63,7 @@ class _NormBase(Module):
     def reset_parameters(self) -> None:
         """Scale 1, shift 0, and the running statistics as at the beginning."""
         self.reset_running_stats()
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
+        super().reset_parameters()
 
     def _check_input_dim(self, input: Tensor) -> None:
         raise NotImplementedError
@@ -78,7 +76,11 @@ class _NormBase(Module):
         )
 
     def _load_from_state_dict(
-        self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any], *rest: Any
+        self,
+        state_dict: dict[str, Any],
+        prefix: str,
+        local_metadata: dict[str, Any],
+        *lists: Any,
     ) -> None:
         key = prefix + "num_batches_tracked"
         old = local_metadata.get("version") is None or local_metadata["version"] < 2
@@ -86,7 +88,7 @@ class _NormBase(Module):
             # Layouts before version 2 had no count.
             count = self.num_batches_tracked
             state_dict[key] = wrap(np.zeros((), np.int64)) if count is None else count
-        super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *lists)
 
 
 class _BatchNorm(_NormBase):
@@ -97,7 +99,7 @@ class _BatchNorm(_NormBase):
         track = self.training and self.track_running_stats
         factor: Any = 0.0 if self.momentum is None else self.momentum
         if track and self.num_batches_tracked is not None:
-            count = _counted(self.num_batches_tracked)
+            count = _count_batch(self.num_batches_tracked)
             if self.momentum is None:  # the average over all batches
                 factor = 1.0 / count
         by_batch = self.training or (self.running_mean is None and self.running_var is None)
@@ -114,7 +116,7 @@ class _BatchNorm(_NormBase):
         )
 
 
-def _counted(batches: Tensor) -> Any:
+def _count_batch(batches: Tensor) -> Any:
     """Count one more batch; the number, a tensor where models in a batch count for themselves."""
     if isinstance(batches, Tracer):
         return batches.add_(1)

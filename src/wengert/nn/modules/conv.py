@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from wengert.core.tensor import Tensor
@@ -84,24 +84,24 @@ class _ConvNd(Module):
                 init.uniform_(self.bias, -bound, bound)
 
     def extra_repr(self) -> str:
-        parts = [
+        options = [
             f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}",
             f"stride={self.stride}",
         ]
         n = self.dimensions
         if self.padding != (0,) * n:
-            parts.append(f"padding={self.padding}")
+            options.append(f"padding={self.padding}")
         if self.dilation != (1,) * n:
-            parts.append(f"dilation={self.dilation}")
+            options.append(f"dilation={self.dilation}")
         if self.output_padding != (0,) * n:
-            parts.append(f"output_padding={self.output_padding}")
+            options.append(f"output_padding={self.output_padding}")
         if self.groups != 1:
-            parts.append(f"groups={self.groups}")
+            options.append(f"groups={self.groups}")
         if self.bias is None:
-            parts.append("bias=False")
+            options.append("bias=False")
         if self.padding_mode != "zeros":
-            parts.append(f"padding_mode={self.padding_mode}")
-        return ", ".join(parts)
+            options.append(f"padding_mode={self.padding_mode}")
+        return ", ".join(options)
 
 
 def _check_channels(in_channels: int, out_channels: int, groups: int) -> None:
@@ -136,8 +136,6 @@ def _check_padding(padding: Any, stride: tuple[int, ...], mode: str) -> None:
 class _Conv(_ConvNd):
     """A convolution; its subclasses say in how many dimensions."""
 
-    _function: str  # its name in nn.functional
-
     def __init__(
         self,
         in_channels: int,
@@ -158,13 +156,16 @@ class _Conv(_ConvNd):
         )  # fmt: skip
 
     def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        raise NotImplementedError
+
+    def _convolve(
+        self, function: Callable[..., Tensor], input: Tensor, weight: Tensor, bias: Tensor | None
+    ) -> Tensor:
         padding: Any = self.padding
         if self.padding_mode != "zeros":
             input = F.pad(input, self._pad, mode=self.padding_mode)
             padding = 0
-        return getattr(F, self._function)(
-            input, weight, bias, self.stride, padding, self.dilation, self.groups
-        )
+        return function(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
     def forward(self, input: Tensor) -> Tensor:
         return self._conv_forward(input, self.weight, self.bias)
@@ -179,7 +180,9 @@ class Conv1d(_Conv):
     """
 
     dimensions = 1
-    _function = "conv1d"
+
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        return self._convolve(F.conv1d, input, weight, bias)
 
 
 class Conv2d(_Conv):
@@ -191,7 +194,9 @@ class Conv2d(_Conv):
     """
 
     dimensions = 2
-    _function = "conv2d"
+
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        return self._convolve(F.conv2d, input, weight, bias)
 
 
 class Conv3d(_Conv):
@@ -203,14 +208,15 @@ class Conv3d(_Conv):
     """
 
     dimensions = 3
-    _function = "conv3d"
+
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        return self._convolve(F.conv3d, input, weight, bias)
 
 
 class _ConvTransposeNd(_ConvNd):
     """A transposed convolution; its subclasses say in how many dimensions."""
 
     transposed = True
-    _function: str  # its name in nn.functional
 
     def __init__(
         self,
@@ -237,11 +243,13 @@ class _ConvTransposeNd(_ConvNd):
             groups, bias, padding_mode, device, dtype,
         )  # fmt: skip
 
-    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+    def _convolve(
+        self, function: Callable[..., Tensor], input: Tensor, output_size: Sequence[int] | None
+    ) -> Tensor:
         extra = self.output_padding
         if output_size is not None:
             extra = self._output_padding_for(input._array.shape, list(output_size))
-        return getattr(F, self._function)(
+        return function(
             input, self.weight, self.bias, self.stride, self.padding, extra, self.groups,
             self.dilation,
         )  # fmt: skip
@@ -285,7 +293,9 @@ class ConvTranspose1d(_ConvTransposeNd):
     """
 
     dimensions = 1
-    _function = "conv_transpose1d"
+
+    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        return self._convolve(F.conv_transpose1d, input, output_size)
 
 
 class ConvTranspose2d(_ConvTransposeNd):
@@ -298,7 +308,9 @@ class ConvTranspose2d(_ConvTransposeNd):
     """
 
     dimensions = 2
-    _function = "conv_transpose2d"
+
+    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        return self._convolve(F.conv_transpose2d, input, output_size)
 
 
 class ConvTranspose3d(_ConvTransposeNd):
@@ -310,7 +322,9 @@ class ConvTranspose3d(_ConvTransposeNd):
     """
 
     dimensions = 3
-    _function = "conv_transpose3d"
+
+    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        return self._convolve(F.conv_transpose3d, input, output_size)
 
 
 __all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"]

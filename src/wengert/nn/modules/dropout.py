@@ -10,16 +10,11 @@ from wengert.nn.module import Module
 class _DropoutNd(Module):
     """A dropout; its subclasses say what is dropped together."""
 
-    _function: str  # its name in nn.functional
-
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
         if p < 0 or p > 1:
             raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
         self.p, self.inplace = p, inplace
-
-    def forward(self, input: Tensor) -> Tensor:
-        return getattr(F, self._function)(input, self.p, self.training, self.inplace)
 
     def extra_repr(self) -> str:
         return f"p={self.p}, inplace={self.inplace}"
@@ -33,7 +28,8 @@ class Dropout(_DropoutNd):
     tensor([1., 1., 1.])
     """
 
-    _function = "dropout"
+    def forward(self, input: Tensor) -> Tensor:
+        return F.dropout(input, self.p, self.training, self.inplace)
 
 
 class Dropout1d(_DropoutNd):
@@ -44,7 +40,8 @@ class Dropout1d(_DropoutNd):
     torch.Size([2, 3, 4])
     """
 
-    _function = "dropout1d"
+    def forward(self, input: Tensor) -> Tensor:
+        return F.dropout1d(input, self.p, self.training, self.inplace)
 
 
 class Dropout2d(_DropoutNd):
@@ -55,7 +52,8 @@ class Dropout2d(_DropoutNd):
     torch.Size([2, 3, 4, 4])
     """
 
-    _function = "dropout2d"
+    def forward(self, input: Tensor) -> Tensor:
+        return F.dropout2d(input, self.p, self.training, self.inplace)
 
 
 class Dropout3d(_DropoutNd):
@@ -66,7 +64,8 @@ class Dropout3d(_DropoutNd):
     torch.Size([2, 3, 4, 4, 4])
     """
 
-    _function = "dropout3d"
+    def forward(self, input: Tensor) -> Tensor:
+        return F.dropout3d(input, self.p, self.training, self.inplace)
 
 
 class AlphaDropout(_DropoutNd):
@@ -77,7 +76,8 @@ class AlphaDropout(_DropoutNd):
     torch.Size([2, 3])
     """
 
-    _function = "alpha_dropout"
+    def forward(self, input: Tensor) -> Tensor:
+        return F.alpha_dropout(input, self.p, self.training, self.inplace)
 
 
 class FeatureAlphaDropout(_DropoutNd):
@@ -88,7 +88,8 @@ class FeatureAlphaDropout(_DropoutNd):
     torch.Size([2, 3, 4])
     """
 
-    _function = "feature_alpha_dropout"
+    def forward(self, input: Tensor) -> Tensor:
+        return F.feature_alpha_dropout(input, self.p, self.training, self.inplace)
 
 
 __all__ = [

@@ -54,10 +54,10 @@ class _InstanceNorm(_NormBase):
                 stacklevel=3,
             )
         if len(shape) == self.sample_dims:  # no batch
-            return self._normalised(input.unsqueeze(0)).squeeze(0)
-        return self._normalised(input)
+            return self._normalise(input.unsqueeze(0)).squeeze(0)
+        return self._normalise(input)
 
-    def _normalised(self, input: Any) -> Any:
+    def _normalise(self, input: Any) -> Any:
         return F.instance_norm(
             input,
             self.running_mean,

@@ -44,7 +44,7 @@ class LazyModuleMixin:
         self._load_hook = self.register_load_state_dict_pre_hook(_take_shapes)
         self._initialize_hook = self.register_forward_pre_hook(_infer, with_kwargs=True)
 
-    def _lazy_load_hook(self: Any, state_dict: Any, prefix: str, *rest: Any) -> None:
+    def _lazy_load_hook(self: Any, state_dict: Any, prefix: str, *arguments: Any) -> None:
         """Take the shapes of what is loaded."""
         for name, value in {**self._parameters, **self._buffers}.items():
             source = state_dict.get(prefix + name)
@@ -303,14 +303,14 @@ class _LazyNorm(LazyModuleMixin):
         super().__init__(0, eps, momentum, False, False, device, dtype)
         layer: Any = self
         layer.affine, layer.track_running_stats = affine, track_running_stats
-        made = {"device": device, "dtype": dtype}
+        factory = {"device": device, "dtype": dtype}
         if affine:
-            layer.weight = UninitializedParameter(**made)
+            layer.weight = UninitializedParameter(**factory)
             if bias:
-                layer.bias = UninitializedParameter(**made)
+                layer.bias = UninitializedParameter(**factory)
         if track_running_stats:
-            layer.running_mean = UninitializedBuffer(**made)
-            layer.running_var = UninitializedBuffer(**made)
+            layer.running_mean = UninitializedBuffer(**factory)
+            layer.running_var = UninitializedBuffer(**factory)
             layer.num_batches_tracked = wrap(np.zeros((), np.int64))
 
     def reset_parameters(self: Any) -> None:

@@ -14,16 +14,34 @@ from wengert.nn.modules._common import parameter
 from wengert.nn.parameter import Parameter
 
 
-class LayerNorm(Module):
+class _Affine(Module):
+    """A normalisation with a learnt scale (`weight`) and shift (`bias`), or without."""
+
+    weight: Parameter | None
+    bias: Parameter | None
+
+    def _register_affine(
+        self, shape: tuple[int, ...], *, weight: bool, bias: bool, device: Any, dtype: Any
+    ) -> None:
+        for name, exists in (("weight", weight), ("bias", bias)):
+            value = parameter(*shape, device=device, dtype=dtype) if exists else None
+            self.register_parameter(name, value)
+
+    def reset_parameters(self) -> None:
+        """Scale 1, shift 0."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+
+class LayerNorm(_Affine):
     """Zero mean and unit variance over the last dimensions, then a scale and a shift.
 
     >>> import wengert
     >>> wengert.nn.LayerNorm(10)(wengert.zeros(20, 5, 10)).shape
     torch.Size([20, 5, 10])
     """
-
-    weight: Parameter | None
-    bias: Parameter | None
 
     def __init__(
         self,
@@ -37,18 +55,11 @@ class LayerNorm(Module):
         super().__init__()
         self.normalized_shape = _shape(normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
-        for name, wanted in (("weight", True), ("bias", bias)):
-            wanted = wanted and elementwise_affine
-            made = parameter(*self.normalized_shape, device=device, dtype=dtype) if wanted else None
-            self.register_parameter(name, made)
+        self._register_affine(
+            self.normalized_shape, weight=elementwise_affine, bias=elementwise_affine and bias,
+            device=device, dtype=dtype,
+        )  # fmt: skip
         self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Scale 1, shift 0."""
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
@@ -106,16 +117,13 @@ class RMSNorm(Module):
         )
 
 
-class GroupNorm(Module):
+class GroupNorm(_Affine):
     """Zero mean and unit variance over groups of channels, then a scale and a shift.
 
     >>> import wengert
     >>> wengert.nn.GroupNorm(3, 6)(wengert.zeros(20, 6, 10, 10)).shape
     torch.Size([20, 6, 10, 10])
     """
-
-    weight: Parameter | None
-    bias: Parameter | None
 
     def __init__(
         self,
@@ -135,17 +143,10 @@ class GroupNorm(Module):
             )
         self.num_groups, self.num_channels, self.eps = num_groups, num_channels, eps
         self.affine = affine
-        for name, wanted in (("weight", affine), ("bias", affine and bias)):
-            made = parameter(num_channels, device=device, dtype=dtype) if wanted else None
-            self.register_parameter(name, made)
+        self._register_affine(
+            (num_channels,), weight=affine, bias=affine and bias, device=device, dtype=dtype
+        )
         self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Scale 1, shift 0."""
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from wengert.core.tensor import Tensor
@@ -12,8 +13,6 @@ from wengert.nn.modules._common import tuple_of
 
 class _MaxPoolNd(Module):
     """A maximum over windows; its subclasses say of how many dimensions."""
-
-    _function: str  # its name in nn.functional
 
     def __init__(
         self,
@@ -30,8 +29,8 @@ class _MaxPoolNd(Module):
         self.padding, self.dilation = padding, dilation
         self.return_indices, self.ceil_mode = return_indices, ceil_mode
 
-    def forward(self, input: Tensor) -> Any:
-        return getattr(F, self._function)(
+    def _pool(self, function: Callable[..., Any], input: Tensor) -> Any:
+        return function(
             input,
             self.kernel_size,
             self.stride,
@@ -56,7 +55,8 @@ class MaxPool1d(_MaxPoolNd):
     torch.Size([2, 4, 4])
     """
 
-    _function = "max_pool1d"
+    def forward(self, input: Tensor) -> Any:
+        return self._pool(F.max_pool1d, input)
 
 
 class MaxPool2d(_MaxPoolNd):
@@ -67,7 +67,8 @@ class MaxPool2d(_MaxPoolNd):
     torch.Size([2, 4, 4, 4])
     """
 
-    _function = "max_pool2d"
+    def forward(self, input: Tensor) -> Any:
+        return self._pool(F.max_pool2d, input)
 
 
 class MaxPool3d(_MaxPoolNd):
@@ -78,7 +79,8 @@ class MaxPool3d(_MaxPoolNd):
     torch.Size([2, 4, 2, 2, 2])
     """
 
-    _function = "max_pool3d"
+    def forward(self, input: Tensor) -> Any:
+        return self._pool(F.max_pool3d, input)
 
 
 class AvgPool1d(Module):
@@ -116,8 +118,6 @@ class AvgPool1d(Module):
 class _AvgPoolNd(Module):
     """A mean over windows of two or three dimensions."""
 
-    _function: str  # its name in nn.functional
-
     def __init__(
         self,
         kernel_size: Any,
@@ -133,8 +133,8 @@ class _AvgPoolNd(Module):
         self.padding, self.ceil_mode = padding, ceil_mode
         self.count_include_pad, self.divisor_override = count_include_pad, divisor_override
 
-    def forward(self, input: Tensor) -> Tensor:
-        return getattr(F, self._function)(
+    def _pool(self, function: Callable[..., Tensor], input: Tensor) -> Tensor:
+        return function(
             input,
             self.kernel_size,
             self.stride,
@@ -156,7 +156,8 @@ class AvgPool2d(_AvgPoolNd):
     torch.Size([2, 4, 4, 4])
     """
 
-    _function = "avg_pool2d"
+    def forward(self, input: Tensor) -> Tensor:
+        return self._pool(F.avg_pool2d, input)
 
 
 class AvgPool3d(_AvgPoolNd):
@@ -167,32 +168,27 @@ class AvgPool3d(_AvgPoolNd):
     torch.Size([2, 4, 2, 2, 2])
     """
 
-    _function = "avg_pool3d"
+    def forward(self, input: Tensor) -> Tensor:
+        return self._pool(F.avg_pool3d, input)
 
 
 class _AdaptiveAvgPoolNd(Module):
-    _function: str  # its name in nn.functional
+    """A mean over windows whose number the output size sets."""
 
     def __init__(self, output_size: Any) -> None:
         super().__init__()
         self.output_size = output_size
-
-    def forward(self, input: Tensor) -> Tensor:
-        return getattr(F, self._function)(input, self.output_size)
 
     def extra_repr(self) -> str:
         return f"output_size={self.output_size}"
 
 
 class _AdaptiveMaxPoolNd(Module):
-    _function: str  # its name in nn.functional
+    """A maximum over windows whose number the output size sets."""
 
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:
         super().__init__()
         self.output_size, self.return_indices = output_size, return_indices
-
-    def forward(self, input: Tensor) -> Any:
-        return getattr(F, self._function)(input, self.output_size, self.return_indices)
 
     def extra_repr(self) -> str:
         return f"output_size={self.output_size}"
@@ -206,7 +202,8 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     torch.Size([2, 4, 3])
     """
 
-    _function = "adaptive_avg_pool1d"
+    def forward(self, input: Tensor) -> Tensor:
+        return F.adaptive_avg_pool1d(input, self.output_size)
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
@@ -217,7 +214,8 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     torch.Size([2, 4, 3, 3])
     """
 
-    _function = "adaptive_avg_pool2d"
+    def forward(self, input: Tensor) -> Tensor:
+        return F.adaptive_avg_pool2d(input, self.output_size)
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
@@ -228,7 +226,8 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     torch.Size([2, 4, 3, 3, 3])
     """
 
-    _function = "adaptive_avg_pool3d"
+    def forward(self, input: Tensor) -> Tensor:
+        return F.adaptive_avg_pool3d(input, self.output_size)
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
@@ -239,7 +238,8 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     torch.Size([2, 4, 3])
     """
 
-    _function = "adaptive_max_pool1d"
+    def forward(self, input: Tensor) -> Any:
+        return F.adaptive_max_pool1d(input, self.output_size, self.return_indices)
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
@@ -250,7 +250,8 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     torch.Size([2, 4, 3, 3])
     """
 
-    _function = "adaptive_max_pool2d"
+    def forward(self, input: Tensor) -> Any:
+        return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
@@ -261,13 +262,13 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     torch.Size([2, 4, 3, 3, 3])
     """
 
-    _function = "adaptive_max_pool3d"
+    def forward(self, input: Tensor) -> Any:
+        return F.adaptive_max_pool3d(input, self.output_size, self.return_indices)
 
 
 class _MaxUnpoolNd(Module):
     """The inverse of a max pooling where its indices say; its subclasses say the dimensions."""
 
-    _function: str  # its name in nn.functional
     _rank: int
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
@@ -276,10 +277,10 @@ class _MaxUnpoolNd(Module):
         self.stride = tuple_of(kernel_size if stride is None else stride, self._rank)
         self.padding = tuple_of(padding, self._rank)
 
-    def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
-        return getattr(F, self._function)(
-            input, indices, self.kernel_size, self.stride, self.padding, output_size
-        )
+    def _unpool(
+        self, function: Callable[..., Tensor], input: Tensor, indices: Tensor, output_size: Any
+    ) -> Tensor:
+        return function(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
     def extra_repr(self) -> str:
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
@@ -294,7 +295,10 @@ class MaxUnpool1d(_MaxUnpoolNd):
     tensor([[0., 3., 2., 0.]])
     """
 
-    _function, _rank = "max_unpool1d", 1
+    _rank = 1
+
+    def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
+        return self._unpool(F.max_unpool1d, input, indices, output_size)
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
@@ -306,7 +310,10 @@ class MaxUnpool2d(_MaxUnpoolNd):
     torch.Size([2, 4, 8, 8])
     """
 
-    _function, _rank = "max_unpool2d", 2
+    _rank = 2
+
+    def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
+        return self._unpool(F.max_unpool2d, input, indices, output_size)
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
@@ -318,13 +325,14 @@ class MaxUnpool3d(_MaxUnpoolNd):
     torch.Size([2, 4, 4, 4, 4])
     """
 
-    _function, _rank = "max_unpool3d", 3
+    _rank = 3
+
+    def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
+        return self._unpool(F.max_unpool3d, input, indices, output_size)
 
 
 class _LPPoolNd(Module):
     """A power mean over windows; its subclasses say of how many dimensions."""
-
-    _function: str  # its name in nn.functional
 
     def __init__(
         self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
@@ -333,10 +341,8 @@ class _LPPoolNd(Module):
         self.norm_type, self.kernel_size = norm_type, kernel_size
         self.stride, self.ceil_mode = stride, ceil_mode
 
-    def forward(self, input: Tensor) -> Tensor:
-        return getattr(F, self._function)(
-            input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode
-        )
+    def _pool(self, function: Callable[..., Tensor], input: Tensor) -> Tensor:
+        return function(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
     def extra_repr(self) -> str:
         return (
@@ -353,7 +359,8 @@ class LPPool1d(_LPPoolNd):
     tensor([[5.]])
     """
 
-    _function = "lp_pool1d"
+    def forward(self, input: Tensor) -> Tensor:
+        return self._pool(F.lp_pool1d, input)
 
 
 class LPPool2d(_LPPoolNd):
@@ -364,7 +371,8 @@ class LPPool2d(_LPPoolNd):
     tensor([[[5.]]])
     """
 
-    _function = "lp_pool2d"
+    def forward(self, input: Tensor) -> Tensor:
+        return self._pool(F.lp_pool2d, input)
 
 
 class LPPool3d(_LPPoolNd):
@@ -375,13 +383,13 @@ class LPPool3d(_LPPoolNd):
     torch.Size([2, 4, 2, 2, 2])
     """
 
-    _function = "lp_pool3d"
+    def forward(self, input: Tensor) -> Tensor:
+        return self._pool(F.lp_pool3d, input)
 
 
 class _FractionalMaxPool(Module):
     """A maximum over windows that begin at random; its subclasses say of how many dimensions."""
 
-    _function: str  # its name in nn.functional
     _rank: int
 
     def __init__(
@@ -407,8 +415,8 @@ class _FractionalMaxPool(Module):
             raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
         self.register_buffer("_random_samples", _random_samples)
 
-    def forward(self, input: Tensor) -> Any:
-        return getattr(F, self._function)(
+    def _pool(self, function: Callable[..., Any], input: Tensor) -> Any:
+        return function(
             input,
             self.kernel_size,
             self.output_size,
@@ -426,7 +434,10 @@ class FractionalMaxPool2d(_FractionalMaxPool):
     torch.Size([2, 4, 6, 6])
     """
 
-    _function, _rank = "fractional_max_pool2d", 2
+    _rank = 2
+
+    def forward(self, input: Tensor) -> Any:
+        return self._pool(F.fractional_max_pool2d, input)
 
 
 class FractionalMaxPool3d(_FractionalMaxPool):
@@ -437,7 +448,10 @@ class FractionalMaxPool3d(_FractionalMaxPool):
     torch.Size([2, 4, 2, 2, 2])
     """
 
-    _function, _rank = "fractional_max_pool3d", 3
+    _rank = 3
+
+    def forward(self, input: Tensor) -> Any:
+        return self._pool(F.fractional_max_pool3d, input)
 
 
 __all__ = [

@@ -12,7 +12,7 @@ from wengert.core.dtypes import of_numpy
 from wengert.core.tensor import Tensor, memory_of
 from wengert.nn import init
 from wengert.nn.module import Module
-from wengert.nn.modules._common import filled, parameter
+from wengert.nn.modules._common import full_tensor, parameter
 from wengert.nn.parameter import Parameter
 from wengert.nn.utils.rnn import PackedSequence
 from wengert.ops import gru_cell, index_select, lstm_cell, rnn_relu_cell, rnn_tanh_cell
@@ -66,7 +66,7 @@ class RNNBase(Module):
         self._make_weights({"device": device, "dtype": dtype})
         self.reset_parameters()
 
-    def _make_weights(self, made: dict[str, Any]) -> None:
+    def _make_weights(self, factory: dict[str, Any]) -> None:
         directions, rows = 2 if self.bidirectional else 1, GATES[self.mode] * self.hidden_size
         width = self.proj_size or self.hidden_size
         self._all_weights: list[list[str]] = []
@@ -83,7 +83,7 @@ class RNNBase(Module):
             for suffix in (f"_l{layer}", f"_l{layer}_reverse")[:directions]:
                 self._all_weights.append([name + suffix for name in shapes])
                 for name, shape in shapes.items():
-                    self.register_parameter(name + suffix, parameter(*shape, **made))
+                    self.register_parameter(name + suffix, parameter(*shape, **factory))
 
     def reset_parameters(self) -> None:
         """Uniform in ±1/sqrt(hidden_size)."""
@@ -104,13 +104,13 @@ class RNNBase(Module):
         return [weight for weights in self.all_weights for weight in weights]
 
     def extra_repr(self) -> str:
-        parts = [f"{self.input_size}, {self.hidden_size}"]
+        options = [f"{self.input_size}, {self.hidden_size}"]
         usual = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False,
                  "dropout": 0, "bidirectional": False}  # fmt: skip
         for name, value in usual.items():
             if getattr(self, name) != value:
-                parts.append(f"{name}={getattr(self, name)}")
-        return ", ".join(parts)
+                options.append(f"{name}={getattr(self, name)}")
+        return ", ".join(options)
 
     def _run(self, input: Any, hx: Sequence[Tensor] | None) -> tuple[Any, list[Tensor]]:
         """The states of the last layer, as `input` is packed or padded, and the final ones."""
@@ -199,8 +199,8 @@ def _check_dropout(dropout: Any, num_layers: int) -> None:
         )
 
 
-def _check_kinds(**given: tuple[Any, type]) -> None:
-    for name, (value, kind) in given.items():
+def _check_kinds(**arguments: tuple[Any, type]) -> None:
+    for name, (value, kind) in arguments.items():
         if not isinstance(value, kind):
             raise TypeError(
                 f"{name} should be of type {kind.__name__}, got: {type(value).__name__}"
@@ -349,11 +349,11 @@ class RNNCellBase(Module):
     ) -> None:
         super().__init__()
         self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
-        rows, made = num_chunks * hidden_size, {"device": device, "dtype": dtype}
-        self.weight_ih = parameter(rows, input_size, **made)
-        self.weight_hh = parameter(rows, hidden_size, **made)
-        self.register_parameter("bias_ih", parameter(rows, **made) if bias else None)
-        self.register_parameter("bias_hh", parameter(rows, **made) if bias else None)
+        rows, factory = num_chunks * hidden_size, {"device": device, "dtype": dtype}
+        self.weight_ih = parameter(rows, input_size, **factory)
+        self.weight_hh = parameter(rows, hidden_size, **factory)
+        self.register_parameter("bias_ih", parameter(rows, **factory) if bias else None)
+        self.register_parameter("bias_hh", parameter(rows, **factory) if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -363,12 +363,12 @@ class RNNCellBase(Module):
             init.uniform_(weight, -bound, bound)
 
     def extra_repr(self) -> str:
-        parts = [f"{self.input_size}, {self.hidden_size}"]
+        options = [f"{self.input_size}, {self.hidden_size}"]
         if not self.bias:
-            parts.append(f"bias={self.bias}")
+            options.append(f"bias={self.bias}")
         if getattr(self, "nonlinearity", "tanh") != "tanh":
-            parts.append(f"nonlinearity={self.nonlinearity}")
-        return ", ".join(parts)
+            options.append(f"nonlinearity={self.nonlinearity}")
+        return ", ".join(options)
 
     def _check(self, input: Tensor, state: tuple[Tensor | None, ...]) -> None:
         name = type(self).__name__
@@ -388,7 +388,7 @@ class RNNCellBase(Module):
 
     def _zeros(self, input: Any) -> Any:
         shape = input._array.shape[:-1]
-        return filled(0, *shape, self.hidden_size, dtype=of_numpy[input._array.dtype])
+        return full_tensor(0, *shape, self.hidden_size, dtype=of_numpy[input._array.dtype])
 
 
 class RNNCell(RNNCellBase):

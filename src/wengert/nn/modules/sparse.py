@@ -22,7 +22,7 @@ class _Table(Module):
         self, rows: int, width: int, padding_idx: int | None, weight: Any, device: Any, dtype: Any
     ) -> None:
         self.num_embeddings, self.embedding_dim = rows, width
-        self.padding_idx = _checked_padding(padding_idx, rows)
+        self.padding_idx = _padding_row(padding_idx, rows)
         if weight is None:
             self.weight = parameter(rows, width, device=device, dtype=dtype)
             self.reset_parameters()
@@ -41,7 +41,7 @@ class _Table(Module):
             self.weight._array[self.padding_idx] = 0
 
 
-def _checked_padding(padding_idx: int | None, rows: int) -> int | None:
+def _padding_row(padding_idx: int | None, rows: int) -> int | None:
     if padding_idx is None:
         return None
     if not -rows <= padding_idx < rows:
@@ -95,18 +95,18 @@ class Embedding(_Table):
         )
 
     def extra_repr(self) -> str:
-        parts = [f"{self.num_embeddings}, {self.embedding_dim}"]
+        options = [f"{self.num_embeddings}, {self.embedding_dim}"]
         if self.padding_idx is not None:
-            parts.append(f"padding_idx={self.padding_idx}")
+            options.append(f"padding_idx={self.padding_idx}")
         if self.max_norm is not None:
-            parts.append(f"max_norm={self.max_norm}")
+            options.append(f"max_norm={self.max_norm}")
         if self.norm_type != 2:
-            parts.append(f"norm_type={self.norm_type}")
+            options.append(f"norm_type={self.norm_type}")
         if self.scale_grad_by_freq:
-            parts.append("scale_grad_by_freq=True")
+            options.append("scale_grad_by_freq=True")
         if self.sparse:
-            parts.append("sparse=True")
-        return ", ".join(parts)
+            options.append("sparse=True")
+        return ", ".join(options)
 
     @classmethod
     def from_pretrained(
@@ -185,17 +185,17 @@ class EmbeddingBag(_Table):
         )
 
     def extra_repr(self) -> str:
-        parts = [f"{self.num_embeddings}, {self.embedding_dim}"]
+        options = [f"{self.num_embeddings}, {self.embedding_dim}"]
         if self.max_norm is not None:
-            parts.append(f"max_norm={self.max_norm}")
+            options.append(f"max_norm={self.max_norm}")
         if self.norm_type != 2:
-            parts.append(f"norm_type={self.norm_type}")
+            options.append(f"norm_type={self.norm_type}")
         if self.scale_grad_by_freq:
-            parts.append("scale_grad_by_freq=True")
-        parts.append(f"mode={self.mode!r}")
+            options.append("scale_grad_by_freq=True")
+        options.append(f"mode={self.mode!r}")
         if self.padding_idx is not None:
-            parts.append(f"padding_idx={self.padding_idx}")
-        return ", ".join(parts)
+            options.append(f"padding_idx={self.padding_idx}")
+        return ", ".join(options)
 
     @classmethod
     def from_pretrained(
@@ -213,10 +213,10 @@ class EmbeddingBag(_Table):
         """An embedding bag around an existing table, not trained unless `freeze` is False."""
         _check_table(embeddings)
         rows, width = embeddings.shape
-        made = cls(rows, width, max_norm, norm_type, scale_grad_by_freq, mode, sparse,
-                   embeddings, include_last_offset, padding_idx)  # fmt: skip
-        made.weight.requires_grad = not freeze
-        return made
+        bag = cls(rows, width, max_norm, norm_type, scale_grad_by_freq, mode, sparse,
+                  embeddings, include_last_offset, padding_idx)  # fmt: skip
+        bag.weight.requires_grad = not freeze
+        return bag
 
 
 __all__ = ["Embedding", "EmbeddingBag"]

@@ -30,15 +30,15 @@ def _causal_mask(size: int, device: Any = None, dtype: Any = None) -> Tensor:
     return wrap(np.triu(np.full((size, size), -np.inf, dtype.np), 1))
 
 
-def _is_causal(mask: Tensor | None, told: bool | None, size: int | None = None) -> bool:
+def _is_causal(mask: Tensor | None, is_causal: bool | None, size: int | None = None) -> bool:
     """What the caller said; where nothing was said, whether the mask is the causal one."""
-    if told is not None or mask is None:
-        return bool(told)
-    given = memory_of(mask)
-    size = given.shape[-2] if size is None else size
-    if given.shape != (size, size):
+    if is_causal is not None or mask is None:
+        return bool(is_causal)
+    values = memory_of(mask)
+    size = values.shape[-2] if size is None else size
+    if values.shape != (size, size):
         return False
-    return bool((given == np.triu(np.full((size, size), -np.inf, np.float32), 1)).all())
+    return bool((values == np.triu(np.full((size, size), -np.inf, np.float32), 1)).all())
 
 
 def _length(x: Tensor, batch_first: bool) -> int:
@@ -53,7 +53,21 @@ def _get_activation_fn(activation: Activation) -> Callable[[Tensor], Tensor]:
     return F.relu if activation == "relu" else F.gelu
 
 
-class TransformerEncoderLayer(Module):
+class _SelfAttention(Module):
+    """What the layers of encoders and decoders share: the attention of a sequence to itself."""
+
+    self_attn: MultiheadAttention
+    dropout1: Dropout
+
+    def _sa_block(
+        self, x: Tensor, mask: Tensor | None, hidden: Tensor | None, is_causal: bool
+    ) -> Tensor:
+        out, _ = self.self_attn(x, x, x, attn_mask=mask, key_padding_mask=hidden,
+                                need_weights=False, is_causal=is_causal)  # fmt: skip
+        return self.dropout1(out)
+
+
+class TransformerEncoderLayer(_SelfAttention):
     """Attention of a sequence to itself, then a feed-forward net; both added to their input.
 
     >>> import wengert
@@ -77,16 +91,16 @@ class TransformerEncoderLayer(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        made: dict[str, Any] = {"bias": bias, "device": device, "dtype": dtype}
+        factory: dict[str, Any] = {"bias": bias, "device": device, "dtype": dtype}
         self.self_attn = MultiheadAttention(
-            d_model, nhead, dropout=dropout, batch_first=batch_first, **made
+            d_model, nhead, dropout=dropout, batch_first=batch_first, **factory
         )
-        self.linear1 = Linear(d_model, dim_feedforward, **made)
+        self.linear1 = Linear(d_model, dim_feedforward, **factory)
         self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, **made)
+        self.linear2 = Linear(dim_feedforward, d_model, **factory)
         self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, **made)
-        self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, **made)
+        self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, **factory)
+        self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, **factory)
         self.dropout1, self.dropout2 = Dropout(dropout), Dropout(dropout)
         self.activation = _get_activation_fn(activation)
 
@@ -106,18 +120,11 @@ class TransformerEncoderLayer(Module):
         src = self.norm1(src + self._sa_block(src, mask, hidden, is_causal))
         return self.norm2(src + self._ff_block(src))
 
-    def _sa_block(
-        self, x: Tensor, mask: Tensor | None, hidden: Tensor | None, is_causal: bool
-    ) -> Tensor:
-        out, _ = self.self_attn(x, x, x, attn_mask=mask, key_padding_mask=hidden,
-                                need_weights=False, is_causal=is_causal)  # fmt: skip
-        return self.dropout1(out)
-
     def _ff_block(self, x: Tensor) -> Tensor:
         return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
 
-class TransformerDecoderLayer(Module):
+class TransformerDecoderLayer(_SelfAttention):
     """Attention of a sequence to itself and to a memory, then a feed-forward net.
 
     Each of the three is added to its input.
@@ -143,17 +150,17 @@ class TransformerDecoderLayer(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        made: dict[str, Any] = {"bias": bias, "device": device, "dtype": dtype}
-        attention = {"dropout": dropout, "batch_first": batch_first, **made}
+        factory: dict[str, Any] = {"bias": bias, "device": device, "dtype": dtype}
+        attention = {"dropout": dropout, "batch_first": batch_first, **factory}
         self.self_attn = MultiheadAttention(d_model, nhead, **attention)
         self.multihead_attn = MultiheadAttention(d_model, nhead, **attention)
-        self.linear1 = Linear(d_model, dim_feedforward, **made)
+        self.linear1 = Linear(d_model, dim_feedforward, **factory)
         self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, **made)
+        self.linear2 = Linear(dim_feedforward, d_model, **factory)
         self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, **made)
-        self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, **made)
-        self.norm3 = LayerNorm(d_model, eps=layer_norm_eps, **made)
+        self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, **factory)
+        self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, **factory)
+        self.norm3 = LayerNorm(d_model, eps=layer_norm_eps, **factory)
         self.dropout1, self.dropout2 = Dropout(dropout), Dropout(dropout)
         self.dropout3 = Dropout(dropout)
         self.activation = _get_activation_fn(activation)
@@ -179,13 +186,6 @@ class TransformerDecoderLayer(Module):
         x = self.norm1(x + self._sa_block(x, *to_itself))
         x = self.norm2(x + self._mha_block(x, *to_memory))
         return self.norm3(x + self._ff_block(x))
-
-    def _sa_block(
-        self, x: Tensor, mask: Tensor | None, hidden: Tensor | None, is_causal: bool
-    ) -> Tensor:
-        out, _ = self.self_attn(x, x, x, attn_mask=mask, key_padding_mask=hidden,
-                                need_weights=False, is_causal=is_causal)  # fmt: skip
-        return self.dropout1(out)
 
     def _mha_block(
         self, x: Tensor, memory: Tensor, mask: Tensor | None, hidden: Tensor | None,
@@ -317,21 +317,21 @@ class Transformer(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        made: dict[str, Any] = {"bias": bias, "device": device, "dtype": dtype}
+        factory: dict[str, Any] = {"bias": bias, "device": device, "dtype": dtype}
         layer = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps,
                  batch_first, norm_first)  # fmt: skip
         if custom_encoder is None:
             custom_encoder = TransformerEncoder(
-                TransformerEncoderLayer(*layer, **made),
+                TransformerEncoderLayer(*layer, **factory),
                 num_encoder_layers,
-                LayerNorm(d_model, eps=layer_norm_eps, **made),
+                LayerNorm(d_model, eps=layer_norm_eps, **factory),
             )
         self.encoder = custom_encoder
         if custom_decoder is None:
             custom_decoder = TransformerDecoder(
-                TransformerDecoderLayer(*layer, **made),
+                TransformerDecoderLayer(*layer, **factory),
                 num_decoder_layers,
-                LayerNorm(d_model, eps=layer_norm_eps, **made),
+                LayerNorm(d_model, eps=layer_norm_eps, **factory),
             )
         self.decoder = custom_decoder
         self._reset_parameters()

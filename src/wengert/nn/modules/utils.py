@@ -33,8 +33,8 @@ def _list_with_default(out_size: Any, defaults: Sequence[int]) -> Any:
         return out_size
     if len(defaults) <= len(out_size):
         raise ValueError(f"Input dimension should be at least {len(out_size) + 1}")
-    known = defaults[-len(out_size) :]
-    return [d if v is None else v for v, d in zip(out_size, known, strict=True)]
+    sizes = defaults[-len(out_size) :]
+    return [d if v is None else v for v, d in zip(out_size, sizes, strict=True)]
 
 
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
@@ -47,9 +47,9 @@ def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: 
     >>> sorted(state)
     ['scale', 'weight']
     """
-    for keys, whole in ((state_dict, None), (getattr(state_dict, "_metadata", {}), prefix[:-1])):
+    for keys, own_key in ((state_dict, None), (getattr(state_dict, "_metadata", {}), prefix[:-1])):
         for key in list(keys):  # in the metadata a module's key has no dot at its end
-            if key.startswith(prefix) or (key and key == whole):
+            if key.startswith(prefix) or (key and key == own_key):
                 keys[key[len(prefix) :]] = keys.pop(key)
 
 

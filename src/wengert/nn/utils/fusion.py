@@ -21,7 +21,9 @@ def _scale_and_shift(mean: Any, var: Any, eps: float, weight: Any, bias: Any) ->
     return scale, shift if bias is None else shift + bias
 
 
-def _fused(weight: Any, bias: Any, scale: Any, shift: Any, dim: int) -> tuple[Parameter, Parameter]:
+def _fuse_affine(
+    weight: Any, bias: Any, scale: Any, shift: Any, dim: int
+) -> tuple[Parameter, Parameter]:
     shape = [1] * weight.ndim
     shape[dim] = -1
     new_weight = (weight * scale.reshape(shape)).to(weight.dtype)
@@ -49,7 +51,7 @@ def fuse_conv_bn_weights(
     (torch.Size([2, 1, 1, 1]), torch.Size([2]))
     """
     scale, shift = _scale_and_shift(bn_rm, bn_rv, bn_eps, bn_w, bn_b)
-    return _fused(conv_w, conv_b, scale, shift, int(transpose))
+    return _fuse_affine(conv_w, conv_b, scale, shift, int(transpose))
 
 
 def fuse_linear_bn_weights(
@@ -67,7 +69,7 @@ def fuse_linear_bn_weights(
     (torch.Size([2, 3]), torch.Size([2]))
     """
     scale, shift = _scale_and_shift(bn_rm, bn_rv, bn_eps, bn_w, bn_b)
-    return _fused(linear_w, linear_b, scale, shift, 0)
+    return _fuse_affine(linear_w, linear_b, scale, shift, 0)
 
 
 def _statistics(bn: Any) -> tuple[Any, Any, Any, Any, Any]:

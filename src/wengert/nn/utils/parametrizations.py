@@ -39,8 +39,8 @@ class _OldKeys:
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def __call__(self, state_dict: Any, prefix: str, *rest: Any) -> None:
-        old = [f"{prefix}{self.name}_{part}" for part in "gv"]
+    def __call__(self, state_dict: Any, prefix: str, *arguments: Any) -> None:
+        old = [f"{prefix}{self.name}_{suffix}" for suffix in "gv"]
         if all(key in state_dict for key in old):
             for i, key in enumerate(old):
                 new = f"{prefix}parametrizations.{self.name}.original{i}"

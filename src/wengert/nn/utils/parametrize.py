@@ -55,7 +55,7 @@ def _set(target: Tensor, value: Tensor) -> None:
         target.data = value.detach()
 
 
-def _own(module: Module, name: str, tensor: Tensor) -> None:
+def _register_tensor(module: Module, name: str, tensor: Tensor) -> None:
     if isinstance(tensor, Parameter):
         module.register_parameter(name, tensor)
     else:
@@ -135,13 +135,15 @@ class ParametrizationList(ModuleList):
                     f" got {new.dtype} for {original.dtype}"
                 )
             _set(original, new)
-            _own(self, "original", original)
+            _register_tensor(self, "original", original)
         else:
             for i, tensor in enumerate(new):
                 if not isinstance(tensor, Tensor):
                     raise _no_inverse(tensor)
-                part = Parameter(tensor) if isinstance(original, Parameter) else tensor
-                _own(self, f"original{i}", part.requires_grad_(original.requires_grad))
+                if isinstance(original, Parameter):
+                    tensor = Parameter(tensor)
+                tensor.requires_grad_(original.requires_grad)
+                _register_tensor(self, f"original{i}", tensor)
         if not unsafe:
             _check(self(), before, "Registering a parametrization")
 
@@ -249,7 +251,7 @@ def register_parametrization(
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
         if not unsafe:
-            _check_further(parametrization, getattr(module, tensor_name))
+            _check_next(parametrization, getattr(module, tensor_name))
         parametrizations: Any = module.parametrizations[tensor_name]
         parametrizations.append(parametrization)
         parametrizations.unsafe |= unsafe
@@ -270,7 +272,7 @@ def register_parametrization(
     return module
 
 
-def _check_further(parametrization: Any, now: Tensor) -> None:
+def _check_next(parametrization: Any, now: Tensor) -> None:
     """That one more parametrization fits behind those that are there."""
     value = parametrization(now)
     _check(value, now, "Registering a parametrization")
@@ -332,7 +334,7 @@ def remove_parametrizations(
         original = Parameter(value.detach()) if value.requires_grad else value
     delattr(type(module), tensor_name)
     del module.parametrizations[tensor_name]
-    _own(module, tensor_name, original)
+    _register_tensor(module, tensor_name, original)
     if not is_parametrized(module):
         del module.parametrizations
         module.__class__ = type(module).__bases__[0]
@@ -368,17 +370,20 @@ def transfer_parametrizations_and_params(
     """
     if not is_parametrized(from_module):
         return to_module
-    given: Any = from_module.parametrizations
-    names = list(given) if tensor_name is None else [tensor_name]
+    parametrizations: Any = from_module.parametrizations
+    names = list(parametrizations) if tensor_name is None else [tensor_name]
     for name in names:
         if not hasattr(to_module, name):
             setattr(to_module, name, Parameter(getattr(from_module, name).detach()))
-        for parametrization in given[name]:
+        for parametrization in parametrizations[name]:
             register_parametrization(
-                to_module, name, copy.deepcopy(parametrization), unsafe=given[name].unsafe
+                to_module,
+                name,
+                copy.deepcopy(parametrization),
+                unsafe=parametrizations[name].unsafe,
             )
         theirs: Any = to_module.parametrizations[name]
-        for old, new in zip(given[name]._originals(), theirs._originals(), strict=True):
+        for old, new in zip(parametrizations[name]._originals(), theirs._originals(), strict=True):
             _set(new, old.detach().clone())
     return to_module
 

@@ -310,9 +310,9 @@ class _Structured(_ByAmount):
     def _without(self, default_mask: Any, keep: Any) -> Any:
         """The mask, of the slices that `keep` (indices or truth values) names."""
         mask = zeros_like(default_mask)
-        place: list[Any] = [slice(None)] * mask.ndim
-        place[self.dim] = keep
-        mask[tuple(place)] = 1
+        index: list[Any] = [slice(None)] * mask.ndim
+        index[self.dim] = keep
+        mask[tuple(index)] = 1
         return mask * default_mask
 
 
@@ -509,12 +509,12 @@ def global_unstructured(
             'Only "unstructured" PRUNING_TYPE supported for the `pruning_method`. Found method'
             f" {pruning_method} of type {method.PRUNING_TYPE}"
         )
-    whole = container.compute_mask(cat(scores), cat(masks))
+    pruned_mask = container.compute_mask(cat(scores), cat(masks))
     start = 0
     for module, name in pairs:
         value = getattr(module, name)
         stop = start + value.numel()
-        custom_from_mask(module, name, whole[start:stop].reshape(value.shape))
+        custom_from_mask(module, name, pruned_mask[start:stop].reshape(value.shape))
         start = stop
 
 

@@ -175,16 +175,16 @@ def pack_padded_sequence(
             f" dimensions, got {list(input.shape)}"
         )
     batch, time = input.shape[:2] if batch_first else (input.shape[1], input.shape[0])
-    known = _lengths(lengths, batch)
-    places, sorted_indices = np.arange(batch), None
+    row_lengths = _lengths(lengths, batch)
+    order, sorted_indices = np.arange(batch), None
     if not enforce_sorted:
-        places = np.argsort(-known, kind="stable")
-        sorted_indices = wrap(places)
-    falling = known[places]
+        order = np.argsort(-row_lengths, kind="stable")
+        sorted_indices = wrap(order)
+    falling = row_lengths[order]
     if (falling[1:] > falling[:-1]).any():
         raise RuntimeError(
             "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True."
-            f" Got {known.tolist()}: sort the sequences, or pass `enforce_sorted=False` to"
+            f" Got {row_lengths.tolist()}: sort the sequences, or pass `enforce_sorted=False` to"
             " pack_padded_sequence or pack_sequence"
         )
     longest = falling[0] if batch else 0
@@ -194,7 +194,7 @@ def pack_padded_sequence(
         )
     sizes = (falling > np.arange(longest)[:, None]).sum(1)
     steps, column = _in_layout(sizes)
-    rows = places[column] * time + steps if batch_first else steps * batch + places[column]
+    rows = order[column] * time + steps if batch_first else steps * batch + order[column]
     data = index_select(input.flatten(0, 1), 0, wrap(rows))
     return PackedSequence(data, wrap(sizes), sorted_indices, None)
 
@@ -227,18 +227,18 @@ def pad_packed_sequence(
     lengths = (sizes > np.arange(batch)[:, None]).sum(1)
     steps, column = _in_layout(sizes)
     if sequence.sorted_indices is not None:
-        places = memory_of(sequence.sorted_indices)
-        column = places[column]
-        lengths = lengths[np.argsort(places)]
+        order = memory_of(sequence.sorted_indices)
+        column = order[column]
+        lengths = lengths[np.argsort(order)]
     rows = column * time + steps if batch_first else steps * batch + column
     data = sequence.data
-    flat = _filled(data, batch * time, padding_value)
+    flat = _constant_rows(data, batch * time, padding_value)
     padded = index_copy(flat, 0, wrap(rows), data)
     shape = (batch, time) if batch_first else (time, batch)
     return padded.reshape(*shape, *data.shape[1:]), wrap(lengths)
 
 
-def _filled(like: Tensor, rows: int, value: float) -> Tensor:
+def _constant_rows(like: Tensor, rows: int, value: float) -> Tensor:
     return full((rows, *like.shape[1:]), value, dtype=like.dtype)
 
 
@@ -277,7 +277,7 @@ def pad_sequence(
     rows = column * time + steps if batch_first else steps * batch + column
     dtype = several[0].dtype
     data = cat([s.to(dtype) for s in several])
-    padded = index_copy(_filled(data, batch * time, padding_value), 0, wrap(rows), data)
+    padded = index_copy(_constant_rows(data, batch * time, padding_value), 0, wrap(rows), data)
     shape = (batch, time) if batch_first else (time, batch)
     return padded.reshape(*shape, *data.shape[1:])
 

@@ -131,8 +131,8 @@ def remove_spectral_norm(module: M, name: str = "weight") -> M:
     for key, hook in _hooks(module, name).items():
         with no_grad():
             weight = hook.compute_weight(module, do_power_iteration=False)
-        for part in ("", "_u", "_v", "_orig"):
-            delattr(module, name + part)
+        for suffix in ("", "_u", "_v", "_orig"):
+            delattr(module, name + suffix)
         module.register_parameter(name, Parameter(weight.detach()))
         del module._forward_pre_hooks[key]
         return module
