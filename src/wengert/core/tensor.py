@@ -2,7 +2,7 @@
 
 A Tensor is an array and an edge into the graph; a Node is one recorded operation.
 Both are made in two ways: here, and written out inside the functions that
-`ops._publish` generates, because at a microsecond an operation a call counts.
+`ops.publish` generates, because at a microsecond an operation a call counts.
 
 Ownership runs one way only. A Tensor holds its node, a node holds the nodes of its
 inputs and the arrays that its rules need; no node holds a Tensor, so reference
@@ -260,7 +260,7 @@ class Node:
     saved: tuple[tuple[str, int | None], ...] = ()  # slots of saved values, and whose they are
     index: int | None = None  # where the node stands for one output of the operation below it
 
-    register_hook: Any  # these two by `autograd._hooks`
+    register_hook: Any  # these two by `autograd.hooks`
     register_prehook: Any
     _derivative: Any  # by `autograd._node_calls`
 

@@ -2,7 +2,7 @@
 
 LLVM does not keep a block of sums in registers by itself; it does when each vector of them is a
 value of its own that goes around the loop. The functions here are called from kernels of
-`_jit`'s language, which names them as it names its builtins, and they run in Python as well:
+`jit`'s language, which names them as it names its builtins, and they run in Python as well:
 
     @kernel
     def _rows(a: f32s, b: f32s, c: f32s, depth: i64, width: i64, start: i64, stop: i64) -> None:

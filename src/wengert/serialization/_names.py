@@ -268,7 +268,7 @@ def modern(module: str, name: str) -> tuple[str, str]:
 
 # Where modules of wengert stand in PyTorch, if it is not the same place.
 _ELSEWHERE = {
-    "nn._module.Module": "nn.modules.module",
+    "nn.module.Module": "nn.modules.module",
     "nn.modules.attention.MultiheadAttention": "nn.modules.activation",
     "nn.modules.lazy.LazyLinear": "nn.modules.linear",
     "nn.modules.parameters.ParameterDict": "nn.modules.container",

@@ -90,7 +90,7 @@ class Level:
         raise NotImplementedError
 
     def apply_list(self, op: Any, inputs: Sequence[Any], params: tuple[Any, ...]) -> Any:
-        """An operation on a list of tensors (see `ops._variadic`)."""
+        """An operation on a list of tensors (see `ops.variadic`)."""
         raise NotImplementedError
 
     def apply_several(self, op: Any, input: Any, params: tuple[Any, ...]) -> tuple[Any, ...]:
