@@ -16,7 +16,7 @@ from tests.graph import drawn
 from tests.graph.test_drawing_formats import hostile
 from wengert import nn
 from wengert.graph import Drawing, draw
-from wengert.graph.drawing._place import place
+from wengert.graph.drawing._layout import lay_out
 from wengert.graph.drawing._svg import course
 from wengert.graph.formatting import flops, size
 
@@ -66,7 +66,7 @@ def test_both_languages_come_to_the_same_coordinates(name: str, shown: Opens) ->
     page = shown(drawing)
     parts = [box.index for box in drawing.boxes if box.members]
     for opened in ([b.index for b in drawing.boxes if b.opened], parts, [0, *parts[1::2]]):
-        placed = place(drawing.boxes, set(opened))
+        placed = lay_out(drawing.boxes, set(opened))
         text = page.evaluate(
             """(opened) => {
                 const placed = place(drawing.boxes, new Set(opened));
@@ -95,7 +95,7 @@ def test_the_page_draws_what_the_picture_draws(shown: Opens) -> None:
     courses = page.eval_on_selector_all(
         "#world .line", "all => all.map((l) => l.getAttribute('d'))"
     )
-    assert courses == [course(line.points) for line in drawing._placed().lines]
+    assert courses == [course(line.points) for line in drawing._layout().lines]
     colours = page.locator(".legend code").all_inner_texts()
     assert len(colours) == 2
     assert all("loss_" in text for text in colours)
@@ -500,7 +500,7 @@ def test_from_left_to_right_nothing_overlaps_and_lines_go_on(name: str, shown: O
             opened,
         )
         there = json.loads(text)
-        at = {k: tuple(place) for k, place in there["boxes"]}
+        at = {k: tuple(lay_out) for k, lay_out in there["boxes"]}
         for box in drawing.boxes:
             shown_ones = sorted(at[k] for k in box.members if k in at)
             for k, (x, y, width, height) in enumerate(shown_ones):

@@ -22,7 +22,7 @@ from wengert.core.storage import where_of
 from wengert.graph import Finding, Held, Leak, Profile, Recorder, Timeline, live, profile
 from wengert.graph.captures import Capture, Captures
 from wengert.graph.formatting import size
-from wengert.graph.hotness import Hotness, Sampler
+from wengert.graph.hotness import Hotness, StackSampler
 from wengert.graph.memory import without_collecting
 from wengert.graph.nodes import is_released
 from wengert.graph.unreached import Unreached
@@ -66,7 +66,7 @@ class Watch:
         self._recorder = recorder
         self._process = os.getpid()
         self._lock = RLock()  # a module may call others for its parameters
-        self._sampler = Sampler()
+        self._sampler = StackSampler()
         self._captures = Captures()
         self._unreached = Unreached(wengert.nn.Module)
         self._profile: Profile | None = None

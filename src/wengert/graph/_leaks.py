@@ -110,12 +110,12 @@ def _alike(graphs: list[LiveGraph]) -> Iterator[tuple[list[LiveGraph], Holder | 
         if not own:
             own[top.made, "", ""] = None
     sizes = Counter(key for own in ways.values() for key in own)
-    found: dict[tuple[str, str, str], list[LiveGraph]] = {}
+    groups: dict[tuple[str, str, str], list[LiveGraph]] = {}
     for graph in graphs:
         own = ways[id(graph)]
         most = max(own, key=lambda key: (sizes[key] > 1 and _is_contained(own[key]), sizes[key]))
-        found.setdefault(most, []).append(graph)
-    for key, members in found.items():
+        groups.setdefault(most, []).append(graph)
+    for key, members in groups.items():
         yield members, ways[id(max(members, key=lambda g: g.oldest))][key]
 
 

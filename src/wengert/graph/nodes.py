@@ -16,7 +16,7 @@ def is_released(node: Node) -> bool:
     return type(node) is not Leaf and state is not None and state.released is not None
 
 
-def bytes_of(operations: Sequence[Node]) -> int:
+def saved_bytes(operations: Sequence[Node]) -> int:
     """The bytes that operations keep, each storage once, those of their leaves apart."""
     return bytes_in(storages_of(operations).values())
 
@@ -32,7 +32,7 @@ def leaves_of(operations: Iterable[Node]) -> list[Node]:
     return list({id(e): e for node in operations for e in node.edges if type(e) is Leaf}.values())
 
 
-def edge_of(tensor: Tensor) -> Node | None:
+def raw_edge(tensor: Tensor) -> Node | None:
     """The node of a tensor, past whatever its class does with attributes."""
     try:
         edge: Node | None = _EDGE.__get__(tensor)

@@ -11,11 +11,11 @@ from typing import Any
 
 from wengert.autograd.edges import GradientEdge
 from wengert.core.tensor import Node, Tensor
-from wengert.graph import _extra, formatting, html_page
+from wengert.graph import _optional, formatting, html_page
 from wengert.graph.description import GraphReport, describe
-from wengert.graph.drawing._boxes import Plan, boxes_of
+from wengert.graph.drawing._boxes import DrawingData, boxes_of
 from wengert.graph.drawing._dot import dot_of
-from wengert.graph.drawing._place import Placed, place
+from wengert.graph.drawing._layout import Layout, lay_out
 from wengert.graph.drawing._png import png_of
 from wengert.graph.drawing._svg import svg_of
 from wengert.graph.drawing.html_format import html_of
@@ -25,7 +25,7 @@ _LINES = 4  # of these the title tells
 
 
 @dataclass(frozen=True, slots=True)
-class Drawing(Plan):
+class Drawing(DrawingData):
     """A drawing of a graph, as data; a notebook shows it, with everything that can be clicked.
 
     Attributes:
@@ -36,9 +36,9 @@ class Drawing(Plan):
         edges: from the box of a tensor to that of an operation that uses it.
     """
 
-    def _placed(self) -> Placed:
+    def _layout(self) -> Layout:
         """Where the boxes of the first view are."""
-        return place(self.boxes, {box.index for box in self.boxes if box.opened})
+        return lay_out(self.boxes, {box.index for box in self.boxes if box.opened})
 
     def html(self) -> str:
         """A page of its own: zoom, search, boxes that open, what each node saved."""
@@ -46,18 +46,18 @@ class Drawing(Plan):
 
     def svg(self) -> str:
         """The first view as a picture, light or dark as the reader's system is."""
-        return svg_of(self, self._placed())
+        return svg_of(self, self._layout())
 
     def png(self) -> bytes:
         """The first view as pixels, in light colours.
 
         Raises ImportError without ``resvg-py``, and RuntimeError where no font is installed.
         """
-        return png_of(svg_of(self, self._placed(), schemes=False))
+        return png_of(svg_of(self, self._layout(), schemes=False))
 
     def dot(self) -> str:
         """The first view for Graphviz, open boxes as clusters."""
-        return dot_of(self, self._placed())
+        return dot_of(self, self._layout())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to a file; its suffix says how. Raises ValueError for an unknown one."""
@@ -117,7 +117,7 @@ def draw(
         raise TypeError("draw() takes at least one tensor, node or edge")
     if path is not None:
         _form(Path(path))  # before the work
-    _extra.igraph()
+    _optional.igraph()
     drawing = drawing_of(describe(*roots), boxes)  # type: ignore[arg-type]
     if path is not None:
         drawing.save(path)
@@ -126,7 +126,7 @@ def draw(
 
 def drawing_of(report: GraphReport, boxes: int = _BOXES) -> Drawing:
     """The drawing of a graph that was described before; the rest is as for `draw`."""
-    _extra.igraph()
+    _optional.igraph()
     return Drawing(_title(report), report.nodes, report.roots, *boxes_of(report, boxes))
 
 
@@ -136,10 +136,10 @@ _FORMS = ("html", "svg", "png", "dot")
 def _form(path: Path) -> str:
     form = path.suffix.removeprefix(".").lower()
     if form not in _FORMS:
-        known = ", ".join(f".{name}" for name in _FORMS)
+        suffixes = ", ".join(f".{name}" for name in _FORMS)
         raise ValueError(
             f"draw(): the suffix of a file says how to draw, and {str(path)!r} has"
-            f" {path.suffix!r}: one of {known} is expected"
+            f" {path.suffix!r}: one of {suffixes} is expected"
         )
     return form
 

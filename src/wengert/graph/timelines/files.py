@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wengert.graph import html_page
-from wengert.graph.timelines.timeline import Course
+from wengert.graph.timelines.timeline import TimelineData
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Timeline(Course):
+class Timeline(TimelineData):
     """What a profile found. Printed, it is a table; a notebook shows it as a chart.
 
     Attributes:
@@ -38,7 +38,7 @@ class Timeline(Course):
             raise TypeError(f"save(): path must be a str or a path, not {type(path).__name__}")
         ending = Path(path).suffix.lower()
         if ending == ".html":
-            html_page.write(path, page.page(self))
+            html_page.write(path, page.timeline_page(self))
         elif ending == ".svg":
             html_page.write(path, picture.svg(self))
         elif ending == ".png":
@@ -53,4 +53,4 @@ class Timeline(Course):
     def _repr_html_(self) -> str:
         from wengert.graph.timelines import page
 
-        return html_page.frame(page.page(self), 900)
+        return html_page.frame(page.timeline_page(self), 900)

@@ -127,7 +127,7 @@ class Peak:
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class TimelineData:
     """What a `Timeline` knows and says in text."""
 
     seconds: float
@@ -165,15 +165,15 @@ class Course:
         Raises ValueError for another `by`.
         """
         if by == "node":
-            head, found = ["bytes", "share", "op", "module", "until", "line"], self._by_node()
+            head, cells = ["bytes", "share", "op", "module", "until", "line"], self._by_node()
         elif by in ("line", "module"):
             head = ["bytes", "share", "nodes", by]
-            found = self._by_share(self.peak.by_line() if by == "line" else self.peak.by_module())
+            cells = self._by_share(self.peak.by_line() if by == "line" else self.peak.by_module())
         else:
             raise ValueError(f"by must be 'line', 'module' or 'node', and is {by!r}")
-        more = f"\n... and {len(found) - rows:,} more" if len(found) > rows else ""
+        more = f"\n... and {len(cells) - rows:,} more" if len(cells) > rows else ""
         return (
-            formatting.text_table(head, found[:rows], {0, 1} | ({2} if by != "node" else set()))
+            formatting.text_table(head, cells[:rows], {0, 1} | ({2} if by != "node" else set()))
             + more
         )
 
@@ -186,13 +186,13 @@ class Course:
             for n in self.peak.nodes
         ]  # fmt: skip
 
-    def _by_share(self, found: list[Share]) -> list[list[str]]:
+    def _by_share(self, groups: list[Share]) -> list[list[str]]:
         return [
             [
                 formatting.size(s.nbytes), self.share(s.nbytes), f"{s.nodes:,}",
                 f"{formatting.short(s.name)}  {s.text}".rstrip(),
             ]
-            for s in found
+            for s in groups
         ]  # fmt: skip
 
     def share(self, nbytes: int) -> str:
@@ -221,13 +221,13 @@ class Course:
     __repr__ = __str__  # an interactive session shows it as it prints
 
 
-def shares(found: Iterable[tuple[str, str, Holding]]) -> list[Share]:
+def shares(holdings: Iterable[tuple[str, str, Holding]]) -> list[Share]:
     """Holdings by name and text, the most bytes first."""
     groups: dict[tuple[str, str], list[Holding]] = {}
-    for name, text, holding in found:
+    for name, text, holding in holdings:
         groups.setdefault((name, text), []).append(holding)
-    made = [
+    ranked = [
         Share(name, text, len(held), sum(h.nbytes for h in held))
         for (name, text), held in groups.items()
     ]
-    return sorted(made, key=lambda share: share.nbytes, reverse=True)
+    return sorted(ranked, key=lambda share: share.nbytes, reverse=True)

@@ -17,26 +17,26 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, Protocol
 
-Look = Callable[[FrameType], None]
+Visit = Callable[[FrameType], None]
 
 _SWITCH = 1e-4  # seconds after which a thread that computes gives way to the one that looks
 _MONOTONIC = 1  # Linux's CLOCK_MONOTONIC
 _TO_THREAD = 4  # Linux's SIGEV_THREAD_ID
 
 
-class Ticks(Protocol):
+class StackTimer(Protocol):
     """Calls a function from when it is made until it is stopped, both on the main thread."""
 
     def stop(self) -> None:
         """Call no more."""
 
 
-def start(interval: float, look: Look) -> Ticks:
+def start_timer(interval: float, look: Visit) -> StackTimer:
     """Begin to call `look`, in the best way that there is here and now."""
     if _timer_is_possible():
         with contextlib.suppress(OSError):  # no timer left
-            return Timer(interval, look)
-    return Thread(interval, look)
+            return SignalTimer(interval, look)
+    return PollingTimer(interval, look)
 
 
 def _timer_is_possible() -> bool:
@@ -60,14 +60,14 @@ class _Event(ctypes.Structure):
     )
 
 
-class Timer:
+class SignalTimer:
     """A timer and the signal of profilers.
 
     Not ``signal.setitimer``: its timers survive exec, where nobody handles their signal and it
     kills, and the one that runs while a program waits is that of ``signal.alarm``.
     """
 
-    def __init__(self, interval: float, look: Look) -> None:
+    def __init__(self, interval: float, look: Visit) -> None:
         self._look, self._looking = look, False
         self._timer = ctypes.c_void_p()
         event = _Event(None, signal.SIGPROF, _TO_THREAD, threading.get_native_id(), b"")
@@ -85,7 +85,7 @@ class Timer:
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         # The next signal may come while one is handled.
-        if frame is None or self._looking or frame.f_code is Timer._handle.__code__:
+        if frame is None or self._looking or frame.f_code is SignalTimer._handle.__code__:
             return
         self._looking = True
         self._look(frame)
@@ -101,10 +101,10 @@ def _call(name: str, *arguments: Any) -> None:
         raise OSError(ctypes.get_errno(), f"{name} failed")
 
 
-class Thread:
+class PollingTimer:
     """A thread that looks at the frames of the main one."""
 
-    def __init__(self, interval: float, look: Look) -> None:
+    def __init__(self, interval: float, look: Visit) -> None:
         self._interval, self._look = interval, look
         self._switch = sys.getswitchinterval()
         sys.setswitchinterval(min(self._switch, _SWITCH))
