@@ -18,7 +18,7 @@ from wengert import nn
 from wengert.graph import Drawing, draw
 from wengert.graph.drawing._layout import lay_out
 from wengert.graph.drawing._svg import course
-from wengert.graph.formatting import flops, size
+from wengert.graph.formatting import format_bytes, format_flops
 
 Opens = Callable[..., Any]
 
@@ -422,16 +422,16 @@ def test_the_overview_has_figures_and_a_tree(shown: Opens) -> None:
     )
     whole = drawing.boxes[0]
     assert figures["operations"] == str(len(whole.nodes))
-    assert figures["keeps"] == size(whole.nbytes)
-    assert figures["of leaves"] == size(whole.leaf_bytes)
-    assert figures["forward"] == flops(whole.flops.forward)
-    assert figures["backward"] == flops(whole.flops.backward)
+    assert figures["keeps"] == format_bytes(whole.nbytes)
+    assert figures["of leaves"] == format_bytes(whole.leaf_bytes)
+    assert figures["forward"] == format_flops(whole.flops.forward)
+    assert figures["backward"] == format_flops(whole.flops.backward)
     first = [["1", "embedding", "Embedding"], ["1", "TransformerEncoder", ""]]
     assert [row[:3] for row in rows(page)][:2] == first
     times = next(row for row in rows(page) if row[1] == "layers.0–11")
     assert times[2] == "× 12"
     layers = drawing.boxes[part(drawing, "layers.0–11")]
-    assert times[3] == size(layers.nbytes)
+    assert times[3] == format_bytes(layers.nbytes)
 
 
 def test_the_tree_folds_and_its_bars_have_measures(shown: Opens) -> None:
@@ -449,7 +449,7 @@ def test_the_tree_folds_and_its_bars_have_measures(shown: Opens) -> None:
     page.click("#overview .choice >> text=nodes")
     assert row.locator(".number").inner_text() == str(len(box.nodes))
     page.click("#overview .choice >> text=FLOP")
-    assert row.locator(".number").inner_text() == flops(sum(box.flops)).removesuffix("FLOP")
+    assert row.locator(".number").inner_text() == format_flops(sum(box.flops)).removesuffix("FLOP")
     width = row.locator(".share i").evaluate("bar => parseFloat(bar.style.width)")
     assert width == pytest.approx(100 * sum(box.flops) / sum(whole.flops), abs=0.1)
 

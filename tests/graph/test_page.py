@@ -60,7 +60,9 @@ def test_sizes_read_the_same_in_both_languages(
     counts = [0, 999, 1000, 999_949, 999_951, 12_345_678, 5e12]
     html_page.write(tmp_path / "page.html", html_page.page("sizes", "", data={"counts": counts}))
     page = open_page(tmp_path / "page.html")
-    assert page.evaluate("readData('counts').map(formatSize)") == list(map(formatting.size, counts))
+    assert page.evaluate("readData('counts').map(formatSize)") == list(
+        map(formatting.format_bytes, counts)
+    )
 
 
 def test_a_path_that_is_no_text_can_be_written(tmp_path: Path) -> None:

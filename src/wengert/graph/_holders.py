@@ -32,7 +32,7 @@ from wengert.core.introspection import (
 )
 from wengert.core.storage import where
 from wengert.core.tensor import Node, State, internal
-from wengert.graph.formatting import short
+from wengert.graph.formatting import shorten_path
 
 _LEVELS = 12  # of referrers that are looked at
 _REFERRERS = 12  # of one object
@@ -78,7 +78,7 @@ class Holder:
     scopes: str = ""
 
     def __str__(self) -> str:
-        at = f" ({short(self.where)})" if self.where else ""
+        at = f" ({shorten_path(self.where)})" if self.where else ""
         return f"{self.path}, {self.scope}{at}"
 
 

@@ -16,13 +16,14 @@ from wengert.autograd import engine, errors
 from wengert.autograd.gc_queries import alive
 from wengert.core.storage import address_of, place, text_of, where_of
 from wengert.core.tensor import Node, Tensor, by_seq
-from wengert.graph import _tables, formatting
+from wengert.graph import _tables
 from wengert.graph._graphs import HeldBy, LiveGraph, LiveTensor
 from wengert.graph._holders import Holder, Search
 from wengert.graph._leaks import Leak, leaks_of
 from wengert.graph._module_paths import ModulePaths
 from wengert.graph._stores import Stores
 from wengert.graph._tables import Row, Table
+from wengert.graph.formatting import format_bytes, shorten_path
 from wengert.graph.memory import bytes_in, without_collecting
 from wengert.graph.nodes import is_released, raw_edge, saved_bytes, storages_of
 
@@ -101,7 +102,7 @@ def _summary(census: Census) -> str:
     count = len(census.graphs)
     return (
         f"{count:,} live graph{'s' * (count != 1)} keep{'s' * (count == 1)}"
-        f" {formatting.size(census.nbytes)}"
+        f" {format_bytes(census.nbytes)}"
     )
 
 
@@ -123,16 +124,16 @@ def _table(census: Census, by: str, most: int) -> Table:
 def _row(graph: LiveGraph) -> list[str]:
     top = graph.tops[0]
     return [
-        formatting.size(graph.nbytes), f"{graph.nodes:,}", f"{graph.age:,}", f"{graph.oldest:,}",
-        formatting.short(top.made), ", ".join(holder.path for holder in top.holders[:2]),
+        format_bytes(graph.nbytes), f"{graph.nodes:,}", f"{graph.age:,}", f"{graph.oldest:,}",
+        shorten_path(top.made), ", ".join(holder.path for holder in top.holders[:2]),
     ]  # fmt: skip
 
 
 def _holder_row(held: HeldBy) -> list[str]:
     return [
         f"{held.name}, {held.scope}", f"{held.graphs:,}", f"{held.nodes:,}",
-        formatting.size(held.nbytes), f"{held.oldest:,}",
-        f"{formatting.short(held.stored)}  {held.text}".strip(),
+        format_bytes(held.nbytes), f"{held.oldest:,}",
+        f"{shorten_path(held.stored)}  {held.text}".strip(),
     ]  # fmt: skip
 
 

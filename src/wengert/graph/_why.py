@@ -17,8 +17,8 @@ from wengert.core.cut_log import drops, escapes
 from wengert.core.dtypes import inexact, of_numpy
 from wengert.core.storage import place
 from wengert.core.tensor import Cut, Leaf, Node, Tensor, below, by_seq, memory_of
-from wengert.graph import formatting
 from wengert.graph._holders import Holder, Search
+from wengert.graph.formatting import format_bytes
 from wengert.graph.nodes import is_released, raw_edge, saved_bytes
 
 _LATEST = 3  # backward calls that are named
@@ -66,7 +66,7 @@ class Keeper:
     def __str__(self) -> str:
         who = "; ".join(map(str, self.holders)) or "something that has no name"
         many = f"{self.nodes:,} operation{'s' * (self.nodes != 1)}"
-        return f"{formatting.size(self.nbytes)}, {many}: {self.made}, held by {who}"
+        return f"{format_bytes(self.nbytes)}, {many}: {self.made}, held by {who}"
 
     __repr__ = __str__  # an interactive session shows it as it prints
 

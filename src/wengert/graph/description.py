@@ -19,11 +19,18 @@ from wengert.core import dtypes
 from wengert.core.references import others
 from wengert.core.storage import lines_of, owner, where
 from wengert.core.tensor import Leaf, Node, Tensor, below, memory_of
-from wengert.graph import _tables, formatting
+from wengert.graph import _tables
 from wengert.graph._flops import Flops, flops_of, summed
 from wengert.graph._module_paths import ModulePaths, parameter_names
 from wengert.graph._saved import kept_by, size_of_packed
 from wengert.graph._tables import Row, Table
+from wengert.graph.formatting import (
+    format_bytes,
+    format_count,
+    format_flops,
+    format_memory,
+    shorten_path,
+)
 from wengert.graph.memory import without_collecting
 
 LEAF, LIVE = "leaf", "live"
@@ -421,13 +428,13 @@ def _summary(report: GraphReport) -> str:
     leaves = sum(n.state == LEAF for n in report.nodes)
     count = len(report.nodes) - leaves
     text = (
-        f"{formatting.counted(count, 'operation')} over {formatting.counted(leaves, 'leaf')}"
-        f" keep{'s' * (count == 1)} {formatting.kept(report.nbytes, report.leaf_bytes)};"
-        f" backward frees {formatting.size(report.frees)}"
+        f"{format_count(count, 'operation')} over {format_count(leaves, 'leaf')}"
+        f" keep{'s' * (count == 1)} {format_memory(report.nbytes, report.leaf_bytes)};"
+        f" backward frees {format_bytes(report.frees)}"
     )
     released = sum(n.released for n in report.nodes)
     text += f"; {released:,} {'is' if released == 1 else 'are'} released" if released else ""
-    forward, backward = map(formatting.flops, report.flops)
+    forward, backward = map(format_flops, report.flops)
     return f"{text}; {forward} forward, {backward} backward" if any(report.flops) else text
 
 
@@ -466,15 +473,19 @@ def _table(report: GraphReport, by: str, most: int) -> Table:
 
 
 def _numbers(item: NodeInfo | Group, computed: bool) -> list[str]:
-    flops = [formatting.flops(count) for count in item.flops] if item.flops else ["", ""]
-    return [formatting.size(item.nbytes), formatting.size(item.frees), *flops * computed]
+    flops = [format_flops(count) for count in item.flops] if item.flops else ["", ""]
+    return [
+        format_bytes(item.nbytes),
+        format_bytes(item.frees),
+        *flops * computed,
+    ]
 
 
 def _group_row(group: Group, some: bool) -> list[str]:
     return [
         f"{group.nodes:,}",
         *[f"{group.released:,}"] * some,
-        f"{formatting.short(group.name)}  {group.text}".rstrip(),
+        f"{shorten_path(group.name)}  {group.text}".rstrip(),
     ]
 
 
@@ -484,6 +495,6 @@ def _node_row(node: NodeInfo, inside: bool, some: bool) -> list[str]:
         for s in node.saved
     )
     return [
-        node.op, str(list(node.shape)), formatting.short(node.where), *[node.module] * inside,
-        saves, *[formatting.short(node.state)] * some,
+        node.op, str(list(node.shape)), shorten_path(node.where), *[node.module] * inside,
+        saves, *[shorten_path(node.state)] * some,
     ]  # fmt: skip

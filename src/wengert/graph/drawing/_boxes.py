@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from wengert.graph import formatting
 from wengert.graph._flops import Flops, summed
 from wengert.graph.description import GraphReport, NodeInfo
 from wengert.graph.drawing._inputs import Numbered, with_inputs
@@ -23,6 +22,7 @@ from wengert.graph.drawing._tree import (
     line_range,
     tree,
 )
+from wengert.graph.formatting import format_bytes, format_count
 
 WIDTH, HEIGHT, PILL_HEIGHT = 208, 48, 24
 _LONG = 480  # the most width that a title takes
@@ -192,7 +192,7 @@ def _box(numbered: Numbered, k: int, opened: bool, inside: Interior | None) -> B
     of_leaves = {s.storage: s.nbytes for n in ops for s in n.saved if s.leaf}
     nbytes = sum(n.nbytes for n in ops)
     title, tag, detail = fit(element.title, _SIZE, _LONG), _tag(element), _detail(element, ops)
-    note = formatting.size(nbytes) if nbytes else ""
+    note = format_bytes(nbytes) if nbytes else ""
     return Box(
         index=k,
         kind=element.kind,
@@ -236,7 +236,7 @@ def _detail(element: Element, ops: Sequence[NodeInfo]) -> str:
     """The second line of a box."""
     if element.kind == OP:
         return fit(line_range(ops), _SMALL, WIDTH - 84)
-    return formatting.counted(len(ops), "operation") if ops else ""
+    return format_count(len(ops), "operation") if ops else ""
 
 
 def _tag(element: Element) -> str:

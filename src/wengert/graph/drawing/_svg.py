@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 
-from wengert.graph import formatting
 from wengert.graph.description import NodeInfo
 from wengert.graph.drawing._boxes import Box, DrawingData
 from wengert.graph.drawing._layout import MARGIN, EdgeLine, Layout, Point
 from wengert.graph.drawing._text import escape, fit, shape_text
 from wengert.graph.drawing._tree import DATA, OP, PARAMETER, REPEAT
+from wengert.graph.formatting import format_bytes, format_flops, format_memory, shorten_path
 from wengert.graph.html_page import asset
 
 STACK = 3  # how far the boxes behind a repetition look out
@@ -237,7 +237,7 @@ def root_names(drawing: DrawingData) -> list[str]:
 
 
 def _line_of(node: NodeInfo) -> str:
-    return f"{formatting.short(node.where)}  {node.text}".rstrip()
+    return f"{shorten_path(node.where)}  {node.text}".rstrip()
 
 
 def tooltip(drawing: DrawingData, box: Box) -> str:
@@ -254,11 +254,11 @@ def tooltip(drawing: DrawingData, box: Box) -> str:
         rows.append(_line_of(drawing.nodes[box.nodes[0]]))
     if box.nbytes or box.leaf_bytes:
         rows.append(
-            f"keeps {formatting.kept(box.nbytes, box.leaf_bytes)}; backward frees"
-            f" {formatting.size(box.frees)}"
+            f"keeps {format_memory(box.nbytes, box.leaf_bytes)}; backward frees"
+            f" {format_bytes(box.frees)}"
         )
     if any(box.flops):
-        rows.append("{} forward, {} backward".format(*map(formatting.flops, box.flops)))
+        rows.append("{} forward, {} backward".format(*map(format_flops, box.flops)))
     if box.kind != OP and box.released:
         rows.append(f"{box.released:,} released")
     return "\n".join(

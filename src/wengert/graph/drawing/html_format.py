@@ -8,12 +8,13 @@ from html import escape
 from types import MappingProxyType
 from typing import Any
 
-from wengert.graph import formatting, html_page
+from wengert.graph import html_page
 from wengert.graph.description import LEAF, NodeInfo
 from wengert.graph.drawing import _layout
 from wengert.graph.drawing._boxes import Box, DrawingData
 from wengert.graph.drawing._levels import Interior
 from wengert.graph.drawing._svg import root_names, tooltip
+from wengert.graph.formatting import shorten_path
 
 SCRIPTS = (
     "drawing-layout.js", "drawing-shapes.js", "drawing-panel.js", "drawing-tree.js",
@@ -112,7 +113,7 @@ def _times(drawing: DrawingData, seconds: Mapping[str, float]) -> list[float | N
 
 
 def _node(node: NodeInfo, locations: dict[tuple[str, str], int]) -> dict[str, Any]:
-    location = locations.setdefault((formatting.short(node.where), node.text), len(locations))
+    location = locations.setdefault((shorten_path(node.where), node.text), len(locations))
     keys = ("op", "kind", "module", "shape", "inputs", "nbytes", "frees", "flops", "state", "name")
     saved = ("name", "of", "shape", "dtype", "nbytes", "leaf")
     return {

@@ -11,7 +11,7 @@ from typing import Any
 
 from wengert.autograd.edges import GradientEdge
 from wengert.core.tensor import Node, Tensor
-from wengert.graph import _optional, formatting, html_page
+from wengert.graph import _optional, html_page
 from wengert.graph.description import GraphReport, describe
 from wengert.graph.drawing._boxes import DrawingData, boxes_of
 from wengert.graph.drawing._dot import dot_of
@@ -19,6 +19,7 @@ from wengert.graph.drawing._layout import Layout, lay_out
 from wengert.graph.drawing._png import png_of
 from wengert.graph.drawing._svg import svg_of
 from wengert.graph.drawing.html_format import html_of
+from wengert.graph.formatting import shorten_path
 
 _BOXES = 60
 _LINES = 4  # of these the title tells
@@ -146,6 +147,6 @@ def _form(path: Path) -> str:
 
 def _title(report: GraphReport) -> str:
     tops = [report.nodes[index] for index in report.roots]
-    lines = list(dict.fromkeys(f"{formatting.short(n.where)} {n.text}".rstrip() for n in tops))
+    lines = list(dict.fromkeys(f"{shorten_path(n.where)} {n.text}".rstrip() for n in tops))
     more = [f"and {len(lines) - _LINES} more"] if len(lines) > _LINES else []
     return ", ".join([*lines[:_LINES], *more])

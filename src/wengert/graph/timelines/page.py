@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from wengert.graph import formatting, html_page
+from wengert.graph import html_page
 from wengert.graph.drawing._tree import SERIES
+from wengert.graph.formatting import format_bytes, format_seconds, shorten_path
 from wengert.graph.timelines.timeline import (
     OTHERS,
     BackwardCall,
@@ -75,11 +76,11 @@ def timeline_page(timeline: TimelineData) -> str:
 def _figures(timeline: TimelineData) -> str:
     peak = timeline.peak
     figures = [
-        ("peak", formatting.size(peak.nbytes)),
-        ("of leaves, besides", formatting.size(peak.leaf_bytes)),
-        ("at its end", formatting.size(timeline.left_bytes)),
+        ("peak", format_bytes(peak.nbytes)),
+        ("of leaves, besides", format_bytes(peak.leaf_bytes)),
+        ("at its end", format_bytes(timeline.left_bytes)),
         ("backward calls", f"{len(timeline.calls):,}"),
-        ("recorded", formatting.duration(timeline.seconds)),
+        ("recorded", format_seconds(timeline.seconds)),
     ]
     rows = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in figures)
     return f'<dl class="figures">{rows}</dl>'
@@ -113,7 +114,7 @@ def _shares(
         so_far += share.nbytes
         rows.append(
             [
-                _number(formatting.size(share.nbytes)),
+                _number(format_bytes(share.nbytes)),
                 _bar(timeline, share.nbytes, colours.get(share.name)),
                 _number(timeline.share(so_far)),
                 _number(f"{share.nodes:,}"),
@@ -130,12 +131,12 @@ def _nodes(timeline: TimelineData, holdings: Sequence[Holding]) -> str:
         so_far += node.nbytes
         rows.append(
             [
-                _number(formatting.size(node.nbytes)),
+                _number(format_bytes(node.nbytes)),
                 _bar(timeline, node.nbytes, None),
                 _number(timeline.share(so_far)),
                 _node(node),
                 _code(node.where, node.text),
-                f'<td class="until">{escape(formatting.short(node.until))}</td>',
+                f'<td class="until">{escape(shorten_path(node.until))}</td>',
             ]
         )
     head = ["bytes", "share", "cumulative", "node, module", "line", "until"]
@@ -150,10 +151,10 @@ def _left(timeline: TimelineData) -> str:
     groups = shares((n.where, n.text, n) for n in timeline.left)
     rows = [
         [
-            _number(formatting.size(share.nbytes)),
+            _number(format_bytes(share.nbytes)),
             _number(f"{share.nodes:,}"),
             _code(share.name, share.text),
-            _number(formatting.duration(since[share.name, share.text])),
+            _number(format_seconds(since[share.name, share.text])),
         ]
         for share in groups[:_ROWS]
     ]
@@ -173,9 +174,9 @@ def _calls(timeline: TimelineData) -> str:
             _cell(escape(what)),
             _number(f"{len(calls):,}"),
             _number(f"{max(c.nodes for c in calls):,}"),
-            _number(formatting.size(max(c.before for c in calls))),
-            _number(formatting.size(sum(c.released for c in calls))),
-            _number(formatting.size(max(c.after for c in calls))),
+            _number(format_bytes(max(c.before for c in calls))),
+            _number(format_bytes(sum(c.released for c in calls))),
+            _number(format_bytes(max(c.after for c in calls))),
             _cell(_marks(calls)),
         ]
         for (where, text, what), calls in groups.items()
@@ -211,7 +212,7 @@ def _number(text: str) -> str:
 def _code(where: str, text: str) -> str:
     """A line of code, or a module: where it is, and below that what it says."""
     source = f"<code>{escape(text)}</code>" if text else ""
-    return f'<td class="place"><span>{escape(formatting.short(where))}</span>{source}</td>'
+    return f'<td class="place"><span>{escape(shorten_path(where))}</span>{source}</td>'
 
 
 def _node(node: Holding) -> str:
@@ -237,7 +238,7 @@ def _data(timeline: TimelineData) -> dict[str, Any]:
     call_sites: dict[tuple[str, str, str], int] = {}
     calls = [
         [
-            call_sites.setdefault((c.what, formatting.short(c.where), c.text), len(call_sites)),
+            call_sites.setdefault((c.what, shorten_path(c.where), c.text), len(call_sites)),
             round(c.begin, 7), round(c.end, 7), c.nodes, c.before, c.after, c.released,
             int(c.retains) + 2 * int(c.raised),
         ]
@@ -275,7 +276,7 @@ def _low(timeline: TimelineData) -> float:
 
 def _band(band: Band) -> dict[str, Any]:
     return {
-        "name": formatting.short(band.name),
+        "name": shorten_path(band.name),
         "text": band.text,
         "rest": band.name == OTHERS,
         "peak": band.at_peak,
