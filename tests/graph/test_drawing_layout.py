@@ -10,7 +10,7 @@ import pytest
 
 from tests.graph import drawn
 from wengert.graph import Drawing
-from wengert.graph.drawing._layout import MARGIN, Layout, lay_out
+from wengert.graph.drawing._layout import MARGIN, GraphLayout, lay_out
 from wengert.graph.drawing._levels import incoming_columns, interior, with_fewer_crossings
 from wengert.graph.drawing._repeats import RepeatedRun, runs
 
@@ -31,12 +31,12 @@ def views(drawing: Drawing) -> list[set[int]]:
 
 
 @pytest.fixture(scope="module", params=range(5), ids=["first", "closed", "open", "some", "others"])
-def placed(request: pytest.FixtureRequest, drawing: Drawing) -> Layout:
+def placed(request: pytest.FixtureRequest, drawing: Drawing) -> GraphLayout:
     """A view of each graph."""
     return lay_out(drawing.boxes, views(drawing)[request.param])
 
 
-def test_lines_point_down(placed: Layout) -> None:
+def test_lines_point_down(placed: GraphLayout) -> None:
     assert placed.lines or len(placed.boxes) == 2
     for line in placed.lines:
         heights = [y for _, y in line.points]
@@ -44,7 +44,7 @@ def test_lines_point_down(placed: Layout) -> None:
         assert heights[0] < heights[-1]
 
 
-def test_lines_begin_and_end_at_their_boxes(placed: Layout) -> None:
+def test_lines_begin_and_end_at_their_boxes(placed: GraphLayout) -> None:
     for line in placed.lines:
         if line.source is not None:
             x, y, width, height = placed.boxes[line.source]
@@ -54,14 +54,14 @@ def test_lines_begin_and_end_at_their_boxes(placed: Layout) -> None:
             assert line.points[-1] == (x + width / 2, y)
 
 
-def test_lines_go_on_inside_of_open_boxes(placed: Layout) -> None:
+def test_lines_go_on_inside_of_open_boxes(placed: GraphLayout) -> None:
     """Where a line ends at a border, others begin."""
     begins = {line.points[0] for line in placed.lines if line.source is None}
     ends = {line.points[-1] for line in placed.lines if line.target is None}
     assert begins == ends
 
 
-def test_nothing_overlaps(drawing: Drawing, placed: Layout) -> None:
+def test_nothing_overlaps(drawing: Drawing, placed: GraphLayout) -> None:
     for box in drawing.boxes:
         shown = [k for k in box.members if k in placed.boxes]
         assert shown in ([], list(box.members))
@@ -72,7 +72,7 @@ def test_nothing_overlaps(drawing: Drawing, placed: Layout) -> None:
             assert apart, (one, other)
 
 
-def test_boxes_hold_their_members(drawing: Drawing, placed: Layout) -> None:
+def test_boxes_hold_their_members(drawing: Drawing, placed: GraphLayout) -> None:
     for index, (x, y, width, height) in placed.boxes.items():
         parent = drawing.boxes[index].parent
         if parent is not None:
@@ -86,7 +86,7 @@ def test_boxes_hold_their_members(drawing: Drawing, placed: Layout) -> None:
         assert y + height <= placed.height - MARGIN
 
 
-def test_lines_run_beside_boxes(drawing: Drawing, placed: Layout) -> None:
+def test_lines_run_beside_boxes(drawing: Drawing, placed: GraphLayout) -> None:
     """Where a line goes straight down, no closed box is in its way."""
     closed = [placed.boxes[k] for k in placed.boxes if not drawing.boxes[k].members]
     closed.sort()

@@ -1,4 +1,10 @@
-"""The command line: ``wengert run``, ``wengert compare``, ``wengert show``, ``wengert explain``."""
+"""The command line: ``wengert run``, ``wengert compare``, ``wengert show``, ``wengert explain``.
+
+`main` parses arguments and calls the module of a command, which returns an exit code. `_run.py` is
+the one to read first: it runs a script, with `_watch.py` observing it, and hands a `Run`
+(`_data.py`) to `_report.py` (the summary), to ``--report-json`` and to `_page` (``--report``).
+`_compare.py` reads two such files back through `_changes.py`.
+"""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def print_comparison(before: str, after: str, report: str | None = None) -> int:
         if report is not None:
             from wengert.cli._page._comparison import comparison_page
 
-            html_page.write(report, comparison_page(comparison))
+            html_page.write_text(report, comparison_page(comparison))
     except (OSError, ValueError) as error:
         print(f"wengert compare: {error}", file=sys.stderr)
         return 1

@@ -13,7 +13,7 @@ Calls = tuple[tuple[str, int], ...]
 
 
 class ModulePaths:
-    """Reads sites; what many of them share is looked up once."""
+    """Reads sites; what many of them share is looked up only once."""
 
     def __init__(self) -> None:
         self.known: dict[int, tuple[str, Calls]] = {}

@@ -1,4 +1,4 @@
-"""The libraries of the extra `graph`, each imported where it is first needed."""
+"""Libraries of the optional extra `graph`, imported on first use."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""A call every few milliseconds with the frame that the main thread is in.
+"""Calls a function every few milliseconds with the main thread's current frame.
 
-On Linux a timer of the system interrupts the main thread by a signal, and the frame is the one
-that was interrupted. Elsewhere a thread looks. It has to wait for the interpreter's lock, which
-is let go where NumPy computes, so that it sees these lines too often; threads that change over
-often keep that small.
+On Linux, a system timer interrupts the main thread by a signal; the frame is the interrupted one.
+Elsewhere a thread polls. It must wait for the GIL, which NumPy releases while it computes, so
+lines that call NumPy are sampled too often; a short switch interval keeps that bias small.
 """
 
 from __future__ import annotations
@@ -19,20 +18,20 @@ from typing import Any, Protocol
 
 Visit = Callable[[FrameType], None]
 
-_SWITCH = 1e-4  # seconds after which a thread that computes gives way to the one that looks
+_SWITCH = 1e-4  # seconds after which a computing thread yields to the polling one
 _MONOTONIC = 1  # Linux's CLOCK_MONOTONIC
 _TO_THREAD = 4  # Linux's SIGEV_THREAD_ID
 
 
 class StackTimer(Protocol):
-    """Calls a function from when it is made until it is stopped, both on the main thread."""
+    """Calls a function from construction until `stop`; both happen on the main thread."""
 
     def stop(self) -> None:
         """Call no more."""
 
 
 def start_timer(interval: float, look: Visit) -> StackTimer:
-    """Begin to call `look`, in the best way that there is here and now."""
+    """Begin to call `look`, by the best means available."""
     if _timer_is_possible():
         with contextlib.suppress(OSError):  # no timer left
             return SignalTimer(interval, look)
@@ -61,7 +60,7 @@ class _Event(ctypes.Structure):
 
 
 class SignalTimer:
-    """A timer and the signal of profilers.
+    """A system timer that sends SIGPROF.
 
     Not ``signal.setitimer``: its timers survive exec, where nobody handles their signal and it
     kills, and the one that runs while a program waits is that of ``signal.alarm``.
@@ -102,7 +101,7 @@ def _call(name: str, *arguments: Any) -> None:
 
 
 class PollingTimer:
-    """A thread that looks at the frames of the main one."""
+    """A thread that polls the main thread's frame."""
 
     def __init__(self, interval: float, look: Visit) -> None:
         self._interval, self._look = interval, look

@@ -142,7 +142,7 @@ def in_terminal(heading: str, table: Table) -> Iterator[Any]:
     yield from [Text(line, "dim") for line in table.left_out()]
 
 
-def show(heading: str, table: Table) -> None:
+def print_report(heading: str, table: Table) -> None:
     """Print a report: with rich if it is installed and somebody looks at a terminal."""
     if sys.stdout.isatty():
         try:

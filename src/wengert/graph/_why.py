@@ -250,7 +250,7 @@ def _parameters(owner: Any) -> Iterable[Any]:
 
 
 class Traces:
-    """What is alive of the uses of leaves: operations, and tensors that have lost their graph."""
+    """Live uses of leaves: operations, and tensors that were cut off from their graph."""
 
     def __init__(self, objects: Sequence[Any]) -> None:
         tensors, nodes = alive(objects)
@@ -263,7 +263,7 @@ class Traces:
         self._below: dict[int, set[int]] = {}
 
     def lost(self, leaf: Leaf) -> list[Cut]:
-        """What was computed from a leaf and cut off, as far as the graph is still there."""
+        """Where values computed from a leaf were cut off, as far as the graph is still alive."""
         return [cut for cut in self._cuts if id(leaf) in self._leaves(cut)]
 
     def _leaves(self, cut: Cut) -> set[int]:
@@ -276,7 +276,7 @@ class Traces:
         return self._below[key]
 
     def evidence(self, leaf: Leaf, facts: Sequence[tuple[str, str]] = ()) -> Because | None:
-        """Why backward calls went by, if something is alive that tells."""
+        """Why backward calls did not reach a leaf, if something alive shows it; else None."""
         lost = self.lost(leaf)
         if lost:
             return Because(
@@ -294,7 +294,7 @@ class Traces:
         return None
 
     def because(self, leaf: Leaf, facts: Sequence[tuple[str, str]]) -> Because:
-        """Why backward calls went by: was it used at all, was its use cut off?"""
+        """Why backward calls did not reach a leaf: never used, cut off, or left out of the loss."""
         return self.evidence(leaf, facts) or Because(
             "no backward that has begun since it was made came to it: the losses do not depend"
             " on it",

@@ -173,7 +173,7 @@ class GraphReport:
 
         Raises ValueError as `table` does.
         """
-        _tables.show(_summary(self), _table(self, by, rows))
+        _tables.print_report(_summary(self), _table(self, by, rows))
 
     def __str__(self) -> str:
         return f"{_summary(self)}\n{self.table()}"

@@ -1,4 +1,4 @@
-"""What all who look at the nodes of graphs ask first."""
+"""Basic questions about nodes: released or not, which leaves, how many bytes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def leaves_of(operations: Iterable[Node]) -> list[Node]:
 
 
 def raw_edge(tensor: Tensor) -> Node | None:
-    """The node of a tensor, past whatever its class does with attributes."""
+    """The node of a tensor, bypassing the attribute access of its class."""
     try:
         edge: Node | None = _EDGE.__get__(tensor)
     except AttributeError:  # a tracer has none of its own

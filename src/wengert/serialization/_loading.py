@@ -70,7 +70,7 @@ def load(
     if mmap and not isinstance(f, str | os.PathLike):
         raise ValueError("f must be a file path in order to use the mmap argument")
     if isinstance(f, str | os.PathLike) and Path(f).suffix == _safetensors.SUFFIX:
-        return _safetensors.load(Path(f))
+        return _safetensors.read_tensors(Path(f))
     with _opened(f) as file:
         loading = _Loading(file, restorer(map_location), Allowed(weights_only), encoding)
         try:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from wengert.graph.drawing._boxes import Box, DrawingData
-from wengert.graph.drawing._layout import Layout
+from wengert.graph.drawing._layout import GraphLayout
 from wengert.graph.drawing._svg import leaving_text, tooltip
 from wengert.graph.drawing._tree import DATA, OP, PARAMETER
 
 
-def dot_of(drawing: DrawingData, layout: Layout) -> str:
+def dot_of(drawing: DrawingData, layout: GraphLayout) -> str:
     """The visible boxes and what depends on what; open boxes are clusters."""
     lines = [
         "digraph graph_of_a_loss {",
@@ -28,7 +28,7 @@ def dot_of(drawing: DrawingData, layout: Layout) -> str:
     return "\n".join([*lines, "}", ""])
 
 
-def _members(drawing: DrawingData, box: Box, layout: Layout, indent: str) -> list[str]:
+def _members(drawing: DrawingData, box: Box, layout: GraphLayout, indent: str) -> list[str]:
     lines = []
     for k in box.members:
         member = drawing.boxes[k]

@@ -39,8 +39,8 @@ class EdgeLine:
 
 
 @dataclass(slots=True)
-class Layout:
-    """Where everything visible is."""
+class GraphLayout:
+    """Coordinates of everything visible."""
 
     width: float = 0.0
     height: float = 0.0
@@ -48,11 +48,11 @@ class Layout:
     lines: list[EdgeLine] = field(default_factory=list)
 
 
-def lay_out(boxes: Sequence[Box], opened: Collection[int]) -> Layout:
+def lay_out(boxes: Sequence[Box], opened: Collection[int]) -> GraphLayout:
     """Coordinates of all visible boxes, x, y, width, height, and of the lines between them."""
     levels: dict[int, _Level] = {}
     _measure(boxes, opened, levels)
-    layout = Layout()
+    layout = GraphLayout()
     layout.width, layout.height = levels[0].width + 2 * MARGIN, levels[0].height + 2 * MARGIN
     waiting = [(0, MARGIN, MARGIN)]
     for index, x, y in waiting:  # which grows

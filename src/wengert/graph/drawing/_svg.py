@@ -8,7 +8,7 @@ from functools import cache
 
 from wengert.graph.description import NodeInfo
 from wengert.graph.drawing._boxes import Box, DrawingData
-from wengert.graph.drawing._layout import MARGIN, EdgeLine, Layout, Point
+from wengert.graph.drawing._layout import MARGIN, EdgeLine, GraphLayout, Point
 from wengert.graph.drawing._text import escape, fit, shape_text
 from wengert.graph.drawing._tree import DATA, OP, PARAMETER, REPEAT
 from wengert.graph.formatting import format_bytes, format_flops, format_memory, shorten_path
@@ -19,7 +19,7 @@ _BAR, _LEAST, _ROW = 180, 3, 22
 _TIP = 200  # characters of a line of a tooltip, at most
 
 
-def svg_of(drawing: DrawingData, layout: Layout, *, schemes: bool = True) -> str:
+def svg_of(drawing: DrawingData, layout: GraphLayout, *, schemes: bool = True) -> str:
     """The picture; without `schemes` in light colours alone."""
     legend = list(_legend(drawing))
     top = len(legend) * _ROW + (_ROW if legend else 0)
@@ -88,7 +88,7 @@ def _classes(drawing: DrawingData, box: Box) -> str:
     return " ".join(names)
 
 
-def _open(box: Box, layout: Layout) -> str:
+def _open(box: Box, layout: GraphLayout) -> str:
     if box.parent is None:
         return ""
     x, y, width, height = layout.boxes[box.index]
@@ -98,7 +98,7 @@ def _open(box: Box, layout: Layout) -> str:
     )
 
 
-def _heading(box: Box, layout: Layout) -> str:
+def _heading(box: Box, layout: GraphLayout) -> str:
     if box.parent is None:
         return ""
     x, y, _, _ = layout.boxes[box.index]
@@ -115,7 +115,7 @@ def _level(depth: int) -> str:
     return f"level-{depth % 2}"
 
 
-def _closed(drawing: DrawingData, box: Box, layout: Layout, largest: int) -> str:
+def _closed(drawing: DrawingData, box: Box, layout: GraphLayout, largest: int) -> str:
     x, y, width, height = layout.boxes[box.index]
     head = f'<g class="{_classes(drawing, box)}" transform="translate({x:g} {y:g})">'
     tip = f"<title>{escape(tooltip(drawing, box))}</title>"
@@ -189,7 +189,7 @@ def _line(line: EdgeLine) -> str:
     return elements
 
 
-def _shapes(drawing: DrawingData, layout: Layout) -> Iterator[str]:
+def _shapes(drawing: DrawingData, layout: GraphLayout) -> Iterator[str]:
     """At the lower side of each box, the shape of what leaves it there: where no line bends."""
     leaving: dict[int, list[int]] = {}
     aside: dict[int, float] = {}

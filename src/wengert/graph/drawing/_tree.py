@@ -1,7 +1,7 @@
 """From the nodes of a report to a tree: calls of modules, repetitions, stretches of code.
 
-Every part of the tree is a stretch of the nodes in the order in which they were recorded, and
-inputs come first in that order. So no two parts of a level depend on each other both ways, and
+Every element of the tree is a stretch of the nodes in the order in which they were recorded, and
+inputs come first in that order. So no two elements of a level depend on each other both ways, and
 every level can be drawn downwards.
 """
 
@@ -21,7 +21,7 @@ _FEW = 20  # members of a repetition that is shown item by item
 
 
 class Element:
-    """An operation, or several that are drawn as one box until it is opened."""
+    """A node of the tree: an operation, or several drawn as one box until it is opened."""
 
     __slots__ = (
         "count", "kind", "label", "leaves", "members", "node", "shape", "sign", "title", "weight",

@@ -15,7 +15,7 @@ from wengert.graph import _optional, html_page
 from wengert.graph.description import GraphReport, describe
 from wengert.graph.drawing._boxes import DrawingData, boxes_of
 from wengert.graph.drawing._dot import dot_of
-from wengert.graph.drawing._layout import Layout, lay_out
+from wengert.graph.drawing._layout import GraphLayout, lay_out
 from wengert.graph.drawing._png import png_of
 from wengert.graph.drawing._svg import svg_of
 from wengert.graph.drawing.html_format import html_of
@@ -37,7 +37,7 @@ class Drawing(DrawingData):
         edges: from the box of a tensor to that of an operation that uses it.
     """
 
-    def _layout(self) -> Layout:
+    def _layout(self) -> GraphLayout:
         """Where the boxes of the first view are."""
         return lay_out(self.boxes, {box.index for box in self.boxes if box.opened})
 
@@ -67,7 +67,7 @@ class Drawing(DrawingData):
         if form == "png":
             path.write_bytes(self.png())
         else:
-            html_page.write(path, getattr(self, form)())
+            html_page.write_text(path, getattr(self, form)())
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dicts, lists, strings and numbers."""

@@ -38,13 +38,13 @@ class Timeline(TimelineData):
             raise TypeError(f"save(): path must be a str or a path, not {type(path).__name__}")
         ending = Path(path).suffix.lower()
         if ending == ".html":
-            html_page.write(path, page.timeline_page(self))
+            html_page.write_text(path, page.timeline_page(self))
         elif ending == ".svg":
-            html_page.write(path, picture.svg(self))
+            html_page.write_text(path, picture.svg(self))
         elif ending == ".png":
             Path(path).write_bytes(picture.png(self))
         elif ending == ".json":
-            html_page.write(path, self.to_json(indent=1) + "\n")
+            html_page.write_text(path, self.to_json(indent=1) + "\n")
         else:
             raise ValueError(
                 f"save(): path must end with .html, .svg, .png or .json, and is {os.fspath(path)!r}"

@@ -37,7 +37,7 @@ _GAP = 16  # nodes that a walk may have left unreleased before one that it has r
 
 
 class NodeReader(NamedTuple):
-    """How nodes of a class are read: the number of its name, and what gets its saved values."""
+    """How nodes of a class are read: the index of its name, and a getter of its saved values."""
 
     kind: int
     read: Callable[[Any], Any]
@@ -49,7 +49,7 @@ LEAF = NodeReader(-1, attrgetter("tensor"), True, False)
 
 
 class NodeReaders(dict[type, "NodeReader | None"]):
-    """For each class: how its nodes are read, or None where there is nothing to be read."""
+    """For each class: how its nodes are read, or None where they hold nothing."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -241,7 +241,7 @@ class GraphRecording:
             self._end(f"the log was full after {len(self.passages):,} calls")
 
     def _on_saver(self, node: Node | None) -> None:
-        """A node was recorded while somebody has a say in what is saved; None: values are back."""
+        """A node was recorded under a saver (hooks, a checkpoint); None: a checkpoint ran again."""
         if not self.running:
             return
         with without_collecting(), self._lock:
@@ -300,7 +300,7 @@ class GraphRecording:
     # Nodes.
 
     def _readable(self, objects: Iterable[Any]) -> list[Node]:
-        """The nodes among some objects that have something to be read."""
+        """The nodes among some objects that may hold something."""
         kinds = self.kinds
         try:
             return [obj for obj in objects if kinds[type(obj)]]
@@ -308,7 +308,7 @@ class GraphRecording:
             return [t for t in objects if issubclass(type(t), Node) and kinds[type(t)]]
 
     def _note_young(self) -> None:
-        """Look at all nodes that are new since the garbage collector last went to work."""
+        """Note all nodes created since the last garbage collection."""
         began = perf_counter()
         # With the collector off, or seldom at work, there may be very many young objects.
         if gc.get_count()[0] > _YOUNG and began - self._looked < 20 * self._took:
@@ -395,7 +395,7 @@ class GraphRecording:
         return reference
 
     def _note_death(self, reference: Any) -> None:
-        """A node went with what held it. May be called anywhere: no lock, nothing but appends."""
+        """A node died. May run anywhere, in any thread: no lock, appends only."""
         if self.running:
             self.deaths.append((self._mark(), reference.seq))
             self._live.pop(reference.seq, None)
@@ -458,7 +458,7 @@ class GraphRecording:
         self.open[walk] = Open(passage, walk.thread, walk.order)
 
     def _finish(self, walk: Walk, raised: bool) -> Open | None:
-        """Write down what a walk has released; its nodes, for whoever calls to let go of."""
+        """Log what a walk has released. Returns its nodes, for the caller to drop."""
         opened = self.open.pop(walk, None)
         if opened is None:
             return None

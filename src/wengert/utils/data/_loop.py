@@ -32,11 +32,11 @@ class Task(NamedTuple):
 
 
 class NewEpoch:
-    """Told to workers that persist: a new epoch starts."""
+    """Sent to persistent workers when a new epoch starts."""
 
 
 class StreamEnded:
-    """The answer to a task when the stream is over."""
+    """The answer to a task after the end of the stream."""
 
 
 class Failure:
@@ -82,7 +82,7 @@ class Job(NamedTuple):
 
 
 def worker_loop(job: Job, link: Any) -> None:
-    """Answer the tasks that come over a connection until told to end, or left alone."""
+    """Answer tasks from a connection until told to end, or until the parent is gone."""
     # Ctrl-C reaches every process of a terminal. It is the loader that ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _settings.set_num_threads(1)

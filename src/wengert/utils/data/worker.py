@@ -17,7 +17,7 @@ class WorkerInfo:
 
 
 class _CurrentWorker:
-    """The worker that this process is."""
+    """Which worker this process is, if it is one."""
 
     info: WorkerInfo | None = None
 
