@@ -77,7 +77,7 @@ def test_run_loads_what_counts_operations_and_no_other_view_of_graphs(tmp_path: 
     found = set(done.stdout.split())
     assert {n for n in found if n.startswith("wengert.graph.")} == {
         "wengert.graph.formatting",
-        "wengert.graph._looks",
+        "wengert.graph._memory_sampler",
         "wengert.graph.memory",
         "wengert.graph.nodes",
         "wengert.graph._recorder",

@@ -8,7 +8,7 @@ import pytest
 
 from tests.browser import SIZES, sticking_out
 from tests.cli.process import good, script, wengert
-from wengert.cli._changes import Change, Measure, compared, load
+from wengert.cli._changes import Change, Measure, compared, load_run
 from wengert.cli._compare import amount_of, difference
 
 BEFORE = """
@@ -71,7 +71,7 @@ def runs(tmp_path_factory):
 
 def changes(runs, name, by):
     """The changes of a measure, by line or module."""
-    found = compared(load(runs / "before.json"), load(runs / "after.json"))
+    found = compared(load_run(runs / "before.json"), load_run(runs / "after.json"))
     measure = next(measure for measure in found.measures if measure.name == name)
     return {change.text or change.where: change for change in getattr(measure, by)}
 
@@ -93,14 +93,14 @@ def test_modules_are_compared(runs):
 
 
 def test_findings_that_are_new_and_gone(runs):
-    found = compared(load(runs / "before.json"), load(runs / "after.json"))
+    found = compared(load_run(runs / "before.json"), load_run(runs / "after.json"))
     assert [(one.kind, one.line) for one in found.gone] == [
         ("leak", "history.append(net(x).sum())")
     ]
     assert [(one.kind, one.where) for one in found.new] == [
         ("needless-retain", line(AFTER, "backward"))
     ]
-    same = compared(load(runs / "before.json"), load(runs / "before.json"))
+    same = compared(load_run(runs / "before.json"), load_run(runs / "before.json"))
     assert (same.new, same.gone) == ((), ())
     assert not any(m.moved(m.lines) or m.moved(m.modules) for m in same.measures)
 

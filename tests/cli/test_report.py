@@ -10,7 +10,7 @@ import pytest
 from tests.cli.process import good, script, wengert
 from wengert.cli._report import format_report
 from wengert.graph import Report
-from wengert.graph.formatting import short, size
+from wengert.graph.formatting import format_bytes, shorten_path
 
 # The product keeps y, and the second backward does not go through it: 16 bytes stay, beside which
 # there are x and y of the next step until `a` is the new product.
@@ -136,13 +136,13 @@ def test_no_backward_at_all():
      (2.5e9, "2.5 GB"), (4e12, "4000.0 GB")],
 )  # fmt: skip
 def test_sizes_are_for_people(count, text):
-    assert size(count) == text
+    assert format_bytes(count) == text
 
 
 def test_places_are_relative_to_the_folder(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    assert short(f"{tmp_path}/a/b.py:3") == "a/b.py:3"
-    assert short("/elsewhere/b.py:3") == "/elsewhere/b.py:3"
+    assert shorten_path(f"{tmp_path}/a/b.py:3") == "a/b.py:3"
+    assert shorten_path("/elsewhere/b.py:3") == "/elsewhere/b.py:3"
 
 
 KEPT = """

@@ -70,7 +70,7 @@ def test_no_box_has_too_many_members(drawing: Drawing) -> None:
 
 
 def test_the_first_view_can_be_read(drawing: Drawing) -> None:
-    placed = drawing._placed()
+    placed = drawing._layout()
     closed = [k for k in placed.boxes if not drawing.boxes[k].opened]
     assert 0 < len(closed) <= 60
 

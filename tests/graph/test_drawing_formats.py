@@ -46,7 +46,7 @@ def test_svg_is_well_formed_and_shows_every_visible_box(drawing: Drawing) -> Non
     root = ElementTree.fromstring(svg)
     assert root.tag == f"{SVG}svg"
     shown = texts(svg)
-    visible = [drawing.boxes[k] for k in drawing._placed().boxes if k]
+    visible = [drawing.boxes[k] for k in drawing._layout().boxes if k]
     for box in visible:
         assert any(text.startswith(box.title) for text in shown)
     frames = [r for r in root.iter(f"{SVG}rect") if r.get("class") == "frame"]
@@ -168,7 +168,7 @@ def parsed(dot: str) -> tuple[dict[int, str], list[tuple[int, int]]]:
 
 def test_dot_has_the_visible_boxes_and_their_edges(drawing: Drawing) -> None:
     nodes, edges = parsed(drawing.dot())
-    visible = {k for k in drawing._placed().boxes if not drawing.boxes[k].opened}
+    visible = {k for k in drawing._layout().boxes if not drawing.boxes[k].opened}
     assert nodes.keys() == visible
     assert len(set(edges)) == len(edges)
     for source, target in edges:

@@ -10,9 +10,9 @@ import pytest
 
 from tests.graph import drawn
 from wengert.graph import Drawing
-from wengert.graph.drawing._levels import coming_in, interior, turned
-from wengert.graph.drawing._place import MARGIN, Placed, place
-from wengert.graph.drawing._repeats import Run, runs
+from wengert.graph.drawing._layout import MARGIN, GraphLayout, lay_out
+from wengert.graph.drawing._levels import incoming_columns, interior, with_fewer_crossings
+from wengert.graph.drawing._repeats import RepeatedRun, runs
 
 
 @pytest.fixture(scope="module", params=drawn.ALL)
@@ -31,12 +31,12 @@ def views(drawing: Drawing) -> list[set[int]]:
 
 
 @pytest.fixture(scope="module", params=range(5), ids=["first", "closed", "open", "some", "others"])
-def placed(request: pytest.FixtureRequest, drawing: Drawing) -> Placed:
+def placed(request: pytest.FixtureRequest, drawing: Drawing) -> GraphLayout:
     """A view of each graph."""
-    return place(drawing.boxes, views(drawing)[request.param])
+    return lay_out(drawing.boxes, views(drawing)[request.param])
 
 
-def test_lines_point_down(placed: Placed) -> None:
+def test_lines_point_down(placed: GraphLayout) -> None:
     assert placed.lines or len(placed.boxes) == 2
     for line in placed.lines:
         heights = [y for _, y in line.points]
@@ -44,7 +44,7 @@ def test_lines_point_down(placed: Placed) -> None:
         assert heights[0] < heights[-1]
 
 
-def test_lines_begin_and_end_at_their_boxes(placed: Placed) -> None:
+def test_lines_begin_and_end_at_their_boxes(placed: GraphLayout) -> None:
     for line in placed.lines:
         if line.source is not None:
             x, y, width, height = placed.boxes[line.source]
@@ -54,14 +54,14 @@ def test_lines_begin_and_end_at_their_boxes(placed: Placed) -> None:
             assert line.points[-1] == (x + width / 2, y)
 
 
-def test_lines_go_on_inside_of_open_boxes(placed: Placed) -> None:
+def test_lines_go_on_inside_of_open_boxes(placed: GraphLayout) -> None:
     """Where a line ends at a border, others begin."""
     begins = {line.points[0] for line in placed.lines if line.source is None}
     ends = {line.points[-1] for line in placed.lines if line.target is None}
     assert begins == ends
 
 
-def test_nothing_overlaps(drawing: Drawing, placed: Placed) -> None:
+def test_nothing_overlaps(drawing: Drawing, placed: GraphLayout) -> None:
     for box in drawing.boxes:
         shown = [k for k in box.members if k in placed.boxes]
         assert shown in ([], list(box.members))
@@ -72,7 +72,7 @@ def test_nothing_overlaps(drawing: Drawing, placed: Placed) -> None:
             assert apart, (one, other)
 
 
-def test_boxes_hold_their_members(drawing: Drawing, placed: Placed) -> None:
+def test_boxes_hold_their_members(drawing: Drawing, placed: GraphLayout) -> None:
     for index, (x, y, width, height) in placed.boxes.items():
         parent = drawing.boxes[index].parent
         if parent is not None:
@@ -86,7 +86,7 @@ def test_boxes_hold_their_members(drawing: Drawing, placed: Placed) -> None:
         assert y + height <= placed.height - MARGIN
 
 
-def test_lines_run_beside_boxes(drawing: Drawing, placed: Placed) -> None:
+def test_lines_run_beside_boxes(drawing: Drawing, placed: GraphLayout) -> None:
     """Where a line goes straight down, no closed box is in its way."""
     closed = [placed.boxes[k] for k in placed.boxes if not drawing.boxes[k].members]
     closed.sort()
@@ -102,7 +102,7 @@ def test_lines_run_beside_boxes(drawing: Drawing, placed: Placed) -> None:
 
 def test_lines_of_a_chain_are_straight() -> None:
     drawing = drawn.mlp()
-    placed = drawing._placed()
+    placed = drawing._layout()
     assert {x for line in placed.lines for x, _ in line.points} == {placed.width / 2}
 
 
@@ -123,9 +123,9 @@ def test_the_inside_of_a_box_turns_to_where_its_inputs_come_from() -> None:
     mirror = replace(inside, layers=tuple(row[::-1] for row in inside.layers))
     left = [outer.layers[0].index(v) for v in (0, 1)]
     for given in (inside, mirror):
-        found = turned(given, coming_in(outer)[2])
+        found = with_fewer_crossings(given, incoming_columns(outer)[2])
         assert [found.layers[0].index(port) for port in (2, 3)] == left
-        assert turned(found, coming_in(outer)[2]) == found
+        assert with_fewer_crossings(found, incoming_columns(outer)[2]) == found
 
 
 def test_sources_stand_right_above_their_users() -> None:
@@ -173,6 +173,6 @@ def test_repetitions(text: str, expected: list[tuple[str, int]]) -> None:
 
 
 def test_a_run_counts_the_operations_inside_of_its_items() -> None:
-    assert runs([7, 7, 7], [4, 4, 4], [1, 1, 1]) == [Run(0, 1, 3)]
+    assert runs([7, 7, 7], [4, 4, 4], [1, 1, 1]) == [RepeatedRun(0, 1, 3)]
     assert runs([7, 7, 7], [2, 2, 2], [1, 1, 1]) == []
     assert runs([7, 7], [9, 9], [1, 1]) == []

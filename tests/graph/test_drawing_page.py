@@ -16,9 +16,9 @@ from tests.graph import drawn
 from tests.graph.test_drawing_formats import hostile
 from wengert import nn
 from wengert.graph import Drawing, draw
-from wengert.graph.drawing._place import place
+from wengert.graph.drawing._layout import lay_out
 from wengert.graph.drawing._svg import course
-from wengert.graph.formatting import flops, size
+from wengert.graph.formatting import format_bytes, format_flops
 
 Opens = Callable[..., Any]
 
@@ -66,7 +66,7 @@ def test_both_languages_come_to_the_same_coordinates(name: str, shown: Opens) ->
     page = shown(drawing)
     parts = [box.index for box in drawing.boxes if box.members]
     for opened in ([b.index for b in drawing.boxes if b.opened], parts, [0, *parts[1::2]]):
-        placed = place(drawing.boxes, set(opened))
+        placed = lay_out(drawing.boxes, set(opened))
         text = page.evaluate(
             """(opened) => {
                 const placed = place(drawing.boxes, new Set(opened));
@@ -95,7 +95,7 @@ def test_the_page_draws_what_the_picture_draws(shown: Opens) -> None:
     courses = page.eval_on_selector_all(
         "#world .line", "all => all.map((l) => l.getAttribute('d'))"
     )
-    assert courses == [course(line.points) for line in drawing._placed().lines]
+    assert courses == [course(line.points) for line in drawing._layout().lines]
     colours = page.locator(".legend code").all_inner_texts()
     assert len(colours) == 2
     assert all("loss_" in text for text in colours)
@@ -422,16 +422,16 @@ def test_the_overview_has_figures_and_a_tree(shown: Opens) -> None:
     )
     whole = drawing.boxes[0]
     assert figures["operations"] == str(len(whole.nodes))
-    assert figures["keeps"] == size(whole.nbytes)
-    assert figures["of leaves"] == size(whole.leaf_bytes)
-    assert figures["forward"] == flops(whole.flops.forward)
-    assert figures["backward"] == flops(whole.flops.backward)
+    assert figures["keeps"] == format_bytes(whole.nbytes)
+    assert figures["of leaves"] == format_bytes(whole.leaf_bytes)
+    assert figures["forward"] == format_flops(whole.flops.forward)
+    assert figures["backward"] == format_flops(whole.flops.backward)
     first = [["1", "embedding", "Embedding"], ["1", "TransformerEncoder", ""]]
     assert [row[:3] for row in rows(page)][:2] == first
     times = next(row for row in rows(page) if row[1] == "layers.0–11")
     assert times[2] == "× 12"
     layers = drawing.boxes[part(drawing, "layers.0–11")]
-    assert times[3] == size(layers.nbytes)
+    assert times[3] == format_bytes(layers.nbytes)
 
 
 def test_the_tree_folds_and_its_bars_have_measures(shown: Opens) -> None:
@@ -449,7 +449,7 @@ def test_the_tree_folds_and_its_bars_have_measures(shown: Opens) -> None:
     page.click("#overview .choice >> text=nodes")
     assert row.locator(".number").inner_text() == str(len(box.nodes))
     page.click("#overview .choice >> text=FLOP")
-    assert row.locator(".number").inner_text() == flops(sum(box.flops)).removesuffix("FLOP")
+    assert row.locator(".number").inner_text() == format_flops(sum(box.flops)).removesuffix("FLOP")
     width = row.locator(".share i").evaluate("bar => parseFloat(bar.style.width)")
     assert width == pytest.approx(100 * sum(box.flops) / sum(whole.flops), abs=0.1)
 
@@ -500,7 +500,7 @@ def test_from_left_to_right_nothing_overlaps_and_lines_go_on(name: str, shown: O
             opened,
         )
         there = json.loads(text)
-        at = {k: tuple(place) for k, place in there["boxes"]}
+        at = {k: tuple(lay_out) for k, lay_out in there["boxes"]}
         for box in drawing.boxes:
             shown_ones = sorted(at[k] for k in box.members if k in at)
             for k, (x, y, width, height) in enumerate(shown_ones):

@@ -15,8 +15,8 @@ import pytest
 
 import wengert
 from tests.cli.process import good, python, script
-from wengert.graph import _ticks, hotness
-from wengert.graph.hotness import PHASES, Sampler, is_users
+from wengert.graph import _stack_timer, hotness
+from wengert.graph.hotness import PHASES, StackSampler, is_users
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="the timer is Linux's")
 
@@ -66,7 +66,7 @@ def line(file, text):
 
 def sampled(work):
     """What the sampler says of a call, and what that returned."""
-    sampler = Sampler(0.002)
+    sampler = StackSampler(0.002)
     sampler.start()
     try:
         result = work()
@@ -130,7 +130,7 @@ def test_sums_agree_and_data_are_plain(trained):
 
 
 def test_line_that_is_slower_gets_more_from_a_thread_as_well(tmp_path, monkeypatch):
-    monkeypatch.setattr(_ticks, "_timer_is_possible", lambda: False)
+    monkeypatch.setattr(_stack_timer, "_timer_is_possible", lambda: False)
     names, file = planted(
         tmp_path,
         """
@@ -268,8 +268,8 @@ def test_programs_that_are_started_meanwhile_live(tmp_path):
         tmp_path,
         """
         import os, sys, time, subprocess
-        from wengert.graph.hotness import Sampler
-        Sampler(0.001).start()
+        from wengert.graph.hotness import StackSampler
+        StackSampler(0.001).start()
         subprocess.run([sys.executable, "-c", "import time; time.sleep(0.2); print('child')"])
         if os.fork() == 0:
             time.sleep(0.1)
@@ -288,8 +288,8 @@ def test_alarm_of_the_program_rings(tmp_path):
         tmp_path,
         """
         import signal, time
-        from wengert.graph.hotness import Sampler
-        sampler = Sampler(0.001)
+        from wengert.graph.hotness import StackSampler
+        sampler = StackSampler(0.001)
         sampler.start()
         signal.signal(signal.SIGALRM, lambda *_: print("alarm", flush=True))
         signal.setitimer(signal.ITIMER_REAL, 0.1)
@@ -306,7 +306,7 @@ def test_thread_looks_where_the_system_refuses_a_timer(monkeypatch):
     def refuse(name, *arguments):
         raise OSError(11, name)
 
-    monkeypatch.setattr(_ticks, "_call", refuse)
+    monkeypatch.setattr(_stack_timer, "_call", refuse)
     hotness, _ = sampled(lambda: time.sleep(0.2))
     assert hotness.samples > 0
     assert signal.getsignal(signal.SIGPROF) is signal.SIG_DFL
@@ -388,7 +388,7 @@ def test_modules_have_the_time_of_their_calls_and_derivatives(tmp_path):
 def test_sites_are_read_once_for_each_chain_of_modules(tmp_path, monkeypatch):
     names, _ = planted(tmp_path, MODULES)
     asked = []
-    monkeypatch.setattr(hotness, "children_of", lambda module: asked.append(module) or {})
+    monkeypatch.setattr(hotness, "submodule_names", lambda module: asked.append(module) or {})
     net = names["Net"]()
     sampled(lambda: [net(wengert.ones(3)) for _ in range(3)])
     assert len(asked) == len({id(module) for module in asked}) <= 4

@@ -13,7 +13,7 @@ import pytest
 import wengert
 from wengert.autograd import GraphReleasedError
 from wengert.graph import describe, draw, live, profile, why
-from wengert.graph.drawing._tree import split_place
+from wengert.graph.drawing._tree import split_location
 
 
 class Shell:
@@ -104,7 +104,7 @@ def test_loops_in_cells_are_drawn_as_such(shell: Shell) -> None:
     ],
 )
 def test_places_have_a_file_and_a_line(where: str, parts: tuple[str, str, int]) -> None:
-    assert split_place(where) == parts
+    assert split_location(where) == parts
 
 
 def test_names_come_before_what_was_shown(shell: Shell) -> None:

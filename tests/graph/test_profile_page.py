@@ -15,7 +15,7 @@ import wengert
 from tests.browser import SIZES, sticking_out
 from wengert import nn
 from wengert.graph import html_page
-from wengert.graph.timelines.page import fragment, page
+from wengert.graph.timelines.page import fragment, timeline_page
 from wengert.graph.timelines.picture import svg
 
 
@@ -243,7 +243,7 @@ def test_long_runs_make_small_pages():
     with wengert.graph.profile() as memory:
         for _ in range(3000):
             x.exp().sum().backward()
-    assert len(page(memory.timeline)) < 1_500_000
+    assert len(timeline_page(memory.timeline)) < 1_500_000
 
 
 def test_files(timeline, tmp_path):

@@ -1,4 +1,10 @@
-"""The command line: ``wengert run``, ``wengert compare``, ``wengert show``, ``wengert explain``."""
+"""The command line: ``wengert run``, ``wengert compare``, ``wengert show``, ``wengert explain``.
+
+`main` parses arguments and calls the module of a command, which returns an exit code. `_run.py` is
+the one to read first: it runs a script, with `_watch.py` observing it, and hands a `Run`
+(`_data.py`) to `_report.py` (the summary), to ``--report-json`` and to `_page` (``--report``).
+`_compare.py` reads two such files back through `_changes.py`.
+"""
 
 from __future__ import annotations
 
@@ -22,29 +28,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _dispatch(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     if options.command == "show":
-        from wengert.cli._show import show
+        from wengert.cli._show import print_operation
 
-        status = show(options.op)
+        status = print_operation(options.op)
         sys.stdout.flush()
         return status
     if options.command == "explain":
-        from wengert.cli._explain import explain
+        from wengert.cli._explain import print_explanation
 
-        status = explain(options.id)
+        status = print_explanation(options.id)
         sys.stdout.flush()
         return status
     if options.command == "compare":
-        from wengert.cli._compare import compare
+        from wengert.cli._compare import print_comparison
 
-        status = compare(options.before, options.after, options.report)
+        status = print_comparison(options.before, options.after, options.report)
         sys.stdout.flush()
         return status
     if options.command == "run":
         if not options.target:
             options.parser.error("a script is required, or -m and a module")
-        from wengert.cli._run import run
+        from wengert.cli._run import run_program
 
-        return run(
+        return run_program(
             options.target,
             module=options.module,
             quiet=options.quiet,
@@ -113,9 +119,9 @@ def _parser() -> argparse.ArgumentParser:
 class _Version(argparse.Action):
     """Prints the versions that a report of an error should name."""
 
-    def __call__(self, parser: argparse.ArgumentParser, *rest: object) -> None:
-        from wengert.cli._data import versions
+    def __call__(self, parser: argparse.ArgumentParser, *arguments: object) -> None:
+        from wengert.cli._data import package_versions
 
-        named = [f"{name} {version}" for name, version in versions().items()]
+        named = [f"{name} {version}" for name, version in package_versions().items()]
         print(f"{named[0]} ({', '.join(named[1:])})")
         parser.exit()

@@ -68,17 +68,17 @@ class Measure:
 
     def moved(self, changes: tuple[Change, ...]) -> list[Change]:
         """The changes that are worth to be told, the largest first."""
-        found = [change for change in changes if self.is_change(change)]
-        return sorted(found, key=lambda change: abs(change.by), reverse=True)
+        changed = [change for change in changes if self.is_change(change)]
+        return sorted(changed, key=lambda change: abs(change.by), reverse=True)
 
     def is_change(self, change: Change) -> bool:
         """Whether a change is more than chance."""
-        whole = max(change.before or 0, change.after or 0)
-        return abs(change.by) > max(self.least, 0.1 * whole if self.least else 0)
+        larger = max(change.before or 0, change.after or 0)
+        return abs(change.by) > max(self.least, 0.1 * larger if self.least else 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ComparedFinding:
     """A finding of one run: its kind, line, text and sentence."""
 
     kind: str
@@ -103,11 +103,11 @@ class Comparison:
     after: str
     figures: tuple[Change, ...]
     measures: tuple[Measure, ...]
-    new: tuple[Told, ...]
-    gone: tuple[Told, ...]
+    new: tuple[ComparedFinding, ...]
+    gone: tuple[ComparedFinding, ...]
 
 
-def load(path: str) -> Data:
+def load_run(path: str) -> Data:
     """The data of a run. Raises OSError, and ValueError for what is no such data."""
     with open(path, encoding="utf-8") as file:
         try:
@@ -126,8 +126,8 @@ def load(path: str) -> Data:
 
 def compared(before: Data, after: Data) -> Comparison:
     """What has changed from one run to another."""
-    told = {key: found for key, found in _findings(after)}
-    earlier = {key: found for key, found in _findings(before)}
+    later = {key: finding for key, finding in _findings(after)}
+    earlier = {key: finding for key, finding in _findings(before)}
     return Comparison(
         before=_title(before),
         after=_title(after),
@@ -137,8 +137,8 @@ def compared(before: Data, after: Data) -> Comparison:
             _measure("bytes", before, after, *_of_graphs(lambda node: node["nbytes"])),
             _measure("FLOP", before, after, *_of_graphs(lambda node: sum(node["flops"] or ()))),
         ),
-        new=tuple(found for key, found in told.items() if key not in earlier),
-        gone=tuple(found for key, found in earlier.items() if key not in told),
+        new=tuple(finding for key, finding in later.items() if key not in earlier),
+        gone=tuple(finding for key, finding in earlier.items() if key not in later),
     )
 
 
@@ -186,10 +186,10 @@ def _changes(before: By, after: By) -> tuple[Change, ...]:
 
 
 def _time_of_lines(data: Data) -> By:
-    found = [
+    amounts = [
         (hot["where"], hot["text"], sum(hot["seconds"].values())) for hot in _hot(data, "lines")
     ]
-    return _lines(data, found)
+    return _lines(data, amounts)
 
 
 def _time_of_modules(data: Data) -> By:
@@ -208,7 +208,7 @@ def _of_graphs(read: Callable[[Data], float]) -> tuple[Callable[[Data], By], Cal
         most: dict[tuple[str, str], float] = {}
         for key, value in _most(data, lambda node: (node["where"], node["text"]), read):
             most[key] = max(most.get(key, 0), value)
-        return _lines(data, [(*place, value) for place, value in most.items() if value])
+        return _lines(data, [(*location, value) for location, value in most.items() if value])
 
     def modules(data: Data) -> By:
         most: dict[str, float] = {}
@@ -230,16 +230,16 @@ def _most(
         yield from sums.items()
 
 
-def _lines(data: Data, found: list[tuple[str, str, float]]) -> By:
+def _lines(data: Data, amounts: list[tuple[str, str, float]]) -> By:
     """Amounts of lines; those of one text in the order of their numbers."""
-    made: dict[Key, Amount] = {}
-    for where, text, value in sorted(found, key=lambda one: _number(one[0])):
+    by_key: dict[Key, Amount] = {}
+    for where, text, value in sorted(amounts, key=lambda one: _number(one[0])):
         where = _inside(data, where)
         file, turn = where.rpartition(":")[0], 0
-        while (key := Key(file, text or where, turn)) in made:
+        while (key := Key(file, text or where, turn)) in by_key:
             turn += 1
-        made[key] = Amount(where, value)
-    return made
+        by_key[key] = Amount(where, value)
+    return by_key
 
 
 def _number(where: str) -> int:
@@ -252,9 +252,9 @@ def _inside(data: Data, where: str) -> str:
     return os.path.normpath(where).removeprefix(os.path.join(data["folder"], ""))
 
 
-def _findings(data: Data) -> Iterator[tuple[tuple[str, str, str], Told]]:
-    for found in data["findings"]:
-        where = _inside(data, found["where"])
-        line = found["line"]
-        key = found["kind"], where.rpartition(":")[0], line or where
-        yield key, Told(found["kind"], where, line, found["text"])
+def _findings(data: Data) -> Iterator[tuple[tuple[str, str, str], ComparedFinding]]:
+    for finding in data["findings"]:
+        where = _inside(data, finding["where"])
+        line = finding["line"]
+        key = finding["kind"], where.rpartition(":")[0], line or where
+        yield key, ComparedFinding(finding["kind"], where, line, finding["text"])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from wengert.graph import Report
 
 if TYPE_CHECKING:
-    from wengert.cli._watch import Seen
+    from wengert.cli._watch import Observations
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Run:
         seconds: how long it took.
         ending: how it ended.
         report: its backward calls.
-        seen: where its time went and so on; None where only the summary was asked for.
+        observations: where its time went and so on; None where only the summary was asked for.
     """
 
     script: str
@@ -57,7 +57,7 @@ class Run:
     seconds: float
     ending: Ending
     report: Report
-    seen: Seen | None = None
+    observations: Observations | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dicts, lists, strings and numbers."""
@@ -68,12 +68,12 @@ class Run:
             "began": self.began,
             "seconds": round(self.seconds, 3),
             "ending": dataclasses.asdict(self.ending),
-            "versions": versions(),
+            "versions": package_versions(),
             **self.report.to_dict(),
         }
         for finding in data["findings"]:
             finding["line"] = text_at(finding["where"])
-        return data if self.seen is None else data | self.seen.to_dict()
+        return data if self.observations is None else data | self.observations.to_dict()
 
 
 def text_at(where: str) -> str:
@@ -83,7 +83,7 @@ def text_at(where: str) -> str:
 
 
 @cache
-def versions() -> dict[str, str]:
+def package_versions() -> dict[str, str]:
     """The versions that a report of an error should name."""
     import numpy
 
@@ -112,7 +112,7 @@ def failed(error: BaseException) -> Ending:
 
     text = "".join(traceback.format_exception_only(error)).strip()
     frames = [(f.f_code.co_filename, line) for f, line in traceback.walk_tb(error.__traceback__)]
-    users = [place for place in frames if is_users(place[0])]
+    users = [frame for frame in frames if is_users(frame[0])]
     where = "{}:{}".format(*(users or frames)[-1]) if frames else ""
     if isinstance(error, SyntaxError) and error.filename and not users:
         where = f"{error.filename}:{error.lineno}"

@@ -11,18 +11,18 @@ from importlib import resources
 _LINK = re.compile(r"\[(?P<text>[^\]]+)\]\([^)]*\)")
 
 
-def explain(id: str | None) -> int:
+def print_explanation(id: str | None) -> int:
     """Print the explanation of an id, or all ids; returns the exit code."""
-    known = ids()
+    known_ids = ids()
     if id is None:
-        width = max(map(len, known))
-        for name in known:
+        width = max(map(len, known_ids))
+        for name in known_ids:
             print(f"{name:<{width}}  {summary(explanation(name))}")
         return 0
-    if id in known:
+    if id in known_ids:
         _print(explanation(id))
         return 0
-    close = difflib.get_close_matches(id, known, n=3)
+    close = difflib.get_close_matches(id, known_ids, n=3)
     hint = f"; did you mean {', '.join(close)}?" if close else "; `wengert explain` lists them"
     print(f"wengert explain: no error has the id {id!r}{hint}", file=sys.stderr)
     return 1
@@ -56,10 +56,10 @@ def _print(markdown: str) -> None:
             text = "\n".join(line for _, line in _lines(markdown))
             Console().print(Markdown(text, code_theme="ansi_dark"))
             return
-    print(plain(markdown))
+    print(markdown_as_text(markdown))
 
 
-def plain(markdown: str) -> str:
+def markdown_as_text(markdown: str) -> str:
     """Markdown as text: blocks of code are indented, titles underlined."""
     lines: list[str] = []
     for code, line in _lines(markdown):

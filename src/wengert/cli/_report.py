@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 
 from wengert.graph import Finding, Line, Report
-from wengert.graph.formatting import kept, short, size
+from wengert.graph.formatting import format_bytes, format_memory, shorten_path
 
 _TOP_OPS = 8
 _TOP_LINES = 6
@@ -43,18 +43,18 @@ def _by_line(label: str, texts: Iterator[str]) -> Iterator[str]:
 
 def _ops(ops: dict[str, int]) -> str:
     top = [f"{name} {count:,}" for name, count in list(ops.items())[:_TOP_OPS]]
-    rest = len(ops) - len(top)
-    if rest:
-        top.append(f"{_count(rest, 'other kind')} {sum(list(ops.values())[_TOP_OPS:]):,}")
+    others = len(ops) - len(top)
+    if others:
+        top.append(f"{_count(others, 'other kind')} {sum(list(ops.values())[_TOP_OPS:]):,}")
     return ", ".join(top)
 
 
 def _memory(report: Report) -> str:
     memory = report.memory
-    at = short(memory.peak_at) or "the end"
+    at = shorten_path(memory.peak_at) or "the end"
     return (
-        f"peak {kept(memory.peak, memory.peak_leaves)} at {at},"
-        f" {size(memory.after)} after the last backward"
+        f"peak {format_memory(memory.peak, memory.peak_leaves)} at {at},"
+        f" {format_bytes(memory.after)} after the last backward"
     )
 
 
@@ -65,12 +65,12 @@ def _most(report: Report, what: str) -> list[Line]:
 
 def _releases(line: Line) -> str:
     nodes = round(line.released_nodes / line.measured)
-    each = f"{_count(nodes, 'operation')}, {size(line.released_bytes / line.measured)}"
+    each = f"{_count(nodes, 'operation')}, {format_bytes(line.released_bytes / line.measured)}"
     return f"{_place(line)}: {_calls(line.calls, each)}"
 
 
 def _retains(line: Line) -> str:
-    return f"{_place(line)}: {_calls(line.retaining, f'up to {size(line.kept_bytes)}')}"
+    return f"{_place(line)}: {_calls(line.retaining, f'up to {format_bytes(line.kept_bytes)}')}"
 
 
 def _calls(calls: int, each: str) -> str:
@@ -79,13 +79,13 @@ def _calls(calls: int, each: str) -> str:
 
 def _finding(finding: Finding) -> str:
     times = f" ({_count(finding.times, 'time')})" if finding.times > 1 else ""
-    facts = "".join(f"; {label}: {short(text)}" for label, text in finding.facts[:1])
+    facts = "".join(f"; {label}: {shorten_path(text)}" for label, text in finding.facts[:1])
     remedy = f". Remedy: {finding.remedies[0]}" if finding.remedies else ""
-    return f"{short(finding.where)}: {finding.text}{facts}{times}{remedy}"
+    return f"{shorten_path(finding.where)}: {finding.text}{facts}{times}{remedy}"
 
 
 def _place(line: Line) -> str:
-    return f"{short(line.where)}  {line.text or line.what}"
+    return f"{shorten_path(line.where)}  {line.text or line.what}"
 
 
 def _count(number: int, noun: str) -> str:

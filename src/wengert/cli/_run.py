@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _HERE = os.path.dirname(__file__)
 
 
-def run(
+def run_program(
     target: list[str],
     *,
     module: bool = False,
@@ -55,15 +55,15 @@ def run(
     if os.getpid() == process:  # not in a child that the script forked
         recorder.stop()
         seconds = time.perf_counter() - started
-        seen = None if watch is None else watch.stop()
-        found = recorder.report()
+        observations = None if watch is None else watch.stop()
+        summary = recorder.report()
         if watch is not None:
-            found.findings = watch.findings(found.findings)
-        done = Run(
+            summary.findings = watch.findings(summary.findings)
+        run = Run(
             script=target[0], arguments=tuple(target[1:]), file=file, folder=folder, began=began,
-            seconds=seconds, ending=ending, report=found, seen=seen,
+            seconds=seconds, ending=ending, report=summary, observations=observations,
         )  # fmt: skip
-        _deliver(done, quiet, report, report_json)
+        _deliver(run, quiet, report, report_json)
     if outcome is None:
         return 0
     if isinstance(outcome, KeyboardInterrupt):
@@ -92,14 +92,14 @@ def _output(file: str | None) -> str | None:
     folder = os.path.dirname(path)
     if os.path.isdir(path):
         _complain(f"{file!r} is a folder")
-    elif not _made(folder):
+    elif not _make_folder(folder):
         _complain(f"there is no folder {folder!r}, and none can be made there")
     elif not os.access(path if os.path.exists(path) else folder, os.W_OK):
         _complain(f"no permission to write {path!r}")
     return path
 
 
-def _made(folder: str) -> bool:
+def _make_folder(folder: str) -> bool:
     with contextlib.suppress(OSError):
         os.makedirs(folder, exist_ok=True)
     return os.path.isdir(folder)
@@ -215,30 +215,30 @@ def _flush() -> None:
         sys.stdout.flush()
 
 
-def _deliver(done: Run, quiet: bool, page: str | None, data: str | None) -> None:
+def _deliver(run: Run, quiet: bool, page: str | None, data: str | None) -> None:
     """Print and write what was seen; a report that cannot be delivered does no harm."""
     if data is not None:
-        _write(data, lambda: _json(done))
-    written = page is not None and _write(page, lambda: _page(done))
+        _write(data, lambda: _json(run))
+    written = page is not None and _write(page, lambda: _page(run))
     if not quiet:
         _flush()
         with contextlib.suppress(OSError, ValueError, AttributeError):
-            sys.stderr.write(format_report(done.report, done.script, done.seconds))
+            sys.stderr.write(format_report(run.report, run.script, run.seconds))
             if written:
                 sys.stderr.write(f"  report        {page}\n")
             sys.stderr.flush()
 
 
-def _json(done: Run) -> str:
+def _json(run: Run) -> str:
     import json
 
-    return json.dumps(done.to_dict(), indent=2) + "\n"
+    return json.dumps(run.to_dict(), indent=2) + "\n"
 
 
-def _page(done: Run) -> str:
-    from wengert.cli._page import page
+def _page(run: Run) -> str:
+    from wengert.cli._page import run_page
 
-    return page(done)
+    return run_page(run)
 
 
 def _write(path: str, text: Callable[[], str]) -> bool:

@@ -12,7 +12,7 @@ from wengert.ops.declare import REGISTRY, Op
 from wengert.ops.publish import Layout, source_of
 
 
-def show(name: str | None) -> int:
+def print_operation(name: str | None) -> int:
     """Print an operation, or the names of all; returns the exit code."""
     if name is None:
         print("\n".join(sorted(REGISTRY)))
@@ -34,11 +34,11 @@ def show(name: str | None) -> int:
 
 def _describe(op: Op) -> str:
     code = op.declared.__code__
-    place = f"{code.co_filename}:{code.co_firstlineno}"
+    location = f"{code.co_filename}:{code.co_firstlineno}"
     summary = (inspect.getdoc(op.declared) or "").partition("\n\n")[0].replace("\n", " ")
     head = [
         f"# {op.name}: {summary}",
-        f"# {op.kind}, declared at {place}; its nodes are called {op.label}",
+        f"# {op.kind}, declared at {location}; its nodes are called {op.label}",
         *(f"# {text}" for text in _saves(op)),
     ]
     return "\n".join(head) + "\n\n\n" + source_of(op).rstrip("\n")

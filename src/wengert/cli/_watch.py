@@ -21,8 +21,8 @@ from wengert.autograd.gc_queries import alive
 from wengert.core.storage import where_of
 from wengert.graph import Finding, Held, Leak, Profile, Recorder, Timeline, live, profile
 from wengert.graph.captures import Capture, Captures
-from wengert.graph.formatting import size
-from wengert.graph.hotness import Hotness, Sampler
+from wengert.graph.formatting import format_bytes
+from wengert.graph.hotness import Hotness, StackSampler
 from wengert.graph.memory import without_collecting
 from wengert.graph.nodes import is_released
 from wengert.graph.unreached import Unreached
@@ -35,7 +35,7 @@ _CENSUS_SHARE = 0.01  # of the time since the one before
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Observations:
     """What a run has shown beside its `Report`.
 
     Attributes:
@@ -66,7 +66,7 @@ class Watch:
         self._recorder = recorder
         self._process = os.getpid()
         self._lock = RLock()  # a module may call others for its parameters
-        self._sampler = Sampler()
+        self._sampler = StackSampler()
         self._captures = Captures()
         self._unreached = Unreached(wengert.nn.Module)
         self._profile: Profile | None = None
@@ -83,7 +83,7 @@ class Watch:
         self._hook = register_module_forward_hook(self._called)
         self._sampler.start()
 
-    def stop(self) -> Seen:
+    def stop(self) -> Observations:
         """Watch no longer; what was seen."""
         self._sampler.stop()
         engine.observers.remove(self._observe)
@@ -91,7 +91,7 @@ class Watch:
         self._take_census()
         if not self._calls:
             self._unused = _unused()
-        return Seen(
+        return Observations(
             leaks=tuple(self._leaks_found()),
             captures=tuple(self._captures.found),
             timeline=timeline,
@@ -125,9 +125,9 @@ class Watch:
         """Leaks, parameters without a gradient, and what others have found."""
         leaks = self._leaks_found()
         if any(leak.kind in ("sum", "average", "state") for _, leak in leaks):
-            others = [found for found in others if found.kind != "growing-graph"]  # the same again
-        found = [self._finding(calls, leak) for calls, leak in leaks]
-        return [*found, *self._unreached.findings(), *self._unused, *others]
+            others = [other for other in others if other.kind != "growing-graph"]  # the leaks again
+        leak_findings = [self._finding(calls, leak) for calls, leak in leaks]
+        return [*leak_findings, *self._unreached.findings(), *self._unused, *others]
 
     def _observe(self, walk: Walk, when: str) -> None:
         notes = {"before": self._before, "refused": self._captures.refused}
@@ -168,11 +168,11 @@ class Watch:
         A look at all objects takes a while, so the next one comes the later.
         """
         begin = perf_counter()
-        things = gc.get_objects()
-        self._unreached.look(things)
+        objects = gc.get_objects()
+        self._unreached.look(objects)
         self._hook.remove()  # reasons are known by now
         self._unreached.forwards.ended = True
-        if self._any_is_old(things):  # who holds them is the slow part
+        if self._any_is_old(objects):  # who holds them is the slow part
             leaks: dict[str, tuple[int, list[Leak]]] = {}
             for leak in live().leaks():
                 leaks.setdefault(leak.where, (self._calls, []))[1].append(leak)
@@ -180,11 +180,11 @@ class Watch:
         end = perf_counter()
         self._rested = end + (end - begin) / _CENSUS_SHARE
 
-    def _any_is_old(self, things: list[Any]) -> bool:
+    def _any_is_old(self, objects: list[Any]) -> bool:
         """Whether an operation that is not released was recorded many calls ago."""
         if len(self._marks) < OLD:
             return False
-        _, nodes = alive(things)
+        _, nodes = alive(objects)
         return any(node.seq <= self._marks[0] and not is_released(node) for node in nodes)
 
 
@@ -198,7 +198,7 @@ def _unused() -> list[Finding]:
     keep = "a graph of" if count == 1 else f"{count:,} graphs of"
     text = (
         f"no backward was called, and at the end {keep} {nodes:,} operations and"
-        f" {size(census.nbytes)} are kept"
+        f" {format_bytes(census.nbytes)} are kept"
     )
     held = tuple(("held by", str(holder)) for holder in graph.tops[0].holders[:1])
     remedies = (

@@ -2,6 +2,9 @@
 
 `install()` puts a finder in front of the import system; whether a PyTorch is installed
 does not matter, and it is never imported. ``wengert run SCRIPT`` does this for a script.
+
+`_finder.py` answers the import system, with modules from `_alias.py`; `torch_names.py` says which
+module of wengert stands for which of torch, and `names.txt` which names PyTorch has there.
 """
 
 from __future__ import annotations

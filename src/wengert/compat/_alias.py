@@ -43,7 +43,7 @@ class AliasModule(ModuleType):
     """
 
     __natives__: list[ModuleType]
-    __names__: torch_names.Names
+    __names__: torch_names.TorchNames
 
     def __init__(self, name: str, natives: list[ModuleType]) -> None:
         super().__init__(name, natives[0].__doc__)
@@ -115,8 +115,8 @@ class AliasModule(ModuleType):
         return next((native for native in self.__natives__ if hasattr(native, name)), None)
 
     def __dir__(self) -> list[str]:
-        known = {n for module in self.__natives__ for n in dir(module) if self._shows(module, n)}
-        return sorted((known | self.__dict__.keys()) - {"__natives__", "__names__"})
+        names = {n for module in self.__natives__ for n in dir(module) if self._shows(module, n)}
+        return sorted((names | self.__dict__.keys()) - {"__natives__", "__names__"})
 
     def _shows(self, native: ModuleType, name: str) -> bool:
         value = vars(native).get(name)  # what is loaded when it is first named is not loaded here

@@ -11,12 +11,12 @@ from typing import Any
 def _release(version: Any) -> tuple[int, ...]:
     """The numbers of a release: (2, 13) for "2.13.0+cpu"; trailing zeros do not count."""
     if not isinstance(version, str):
-        numbers = [int(part) for part in version]
+        numbers = [int(number) for number in version]
     else:
-        found = re.match(r"\d+(\.\d+)*", version)
-        if found is None:
+        match = re.match(r"\d+(\.\d+)*", version)
+        if match is None:
             raise ValueError(f"{version!r} is no version")
-        numbers = [int(part) for part in found[0].split(".")]
+        numbers = [int(number) for number in match[0].split(".")]
     while numbers and numbers[-1] == 0:
         numbers.pop()
     return tuple(numbers)

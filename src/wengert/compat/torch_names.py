@@ -83,7 +83,7 @@ ELSEWHERE: dict[str, str] = {
 }
 
 
-class Names:
+class TorchNames:
     """The names that a module of PyTorch has."""
 
     def __init__(self, listed: str | None, inner: frozenset[str]) -> None:
@@ -111,9 +111,9 @@ def _listed() -> dict[str, str]:
     return {module: names for module, names in pairs}
 
 
-def of_module(path: str) -> Names:
+def of_module(path: str) -> TorchNames:
     """The names that a module of PyTorch has."""
-    return Names(_listed().get(path), INNER.get(path, frozenset()))
+    return TorchNames(_listed().get(path), INNER.get(path, frozenset()))
 
 
 def candidates(path: str) -> list[str]:

@@ -1,4 +1,11 @@
-"""Reading what autograd recorded: what graphs hold, and which line released them."""
+"""Reading what autograd recorded: what graphs hold, and which line released them.
+
+Tensors, nodes or nothing go in; plain data come out, which prints itself as a table, text or page.
+Read `description.py` first (`describe`: a graph node by node), then `memory.py` (bytes, and the
+report of a run). `_live.py`, `_holders.py` and `_leaks.py` find live graphs and who holds them,
+`_why.py` explains a missing gradient; `_recorder.py`, `hotness.py` and `timelines/` watch a run;
+`drawing/` makes pictures. Nothing here is paid for until it is called.
+"""
 
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING

@@ -60,8 +60,8 @@ def flops_of(node: Node) -> Flops | None:
 
 
 def _by_element(node: Node) -> Flops:
-    wanted = [prod(edge.shape) for edge in node.edges if edge is not None]
-    return Flops(max(prod(node.shape), *wanted), sum(wanted))
+    gradient_sizes = [prod(edge.shape) for edge in node.edges if edge is not None]
+    return Flops(max(prod(node.shape), *gradient_sizes), sum(gradient_sizes))
 
 
 class _Call:
@@ -131,8 +131,8 @@ def _recurrent(call: _Call) -> Flops:
     projected = getattr(call.node, "s_w_hr", None) is not None or call.wants("w_hr")
     for name in ("w_ih", "w_hh", *["w_hr"] * projected):
         pairs = call.shape("input")[0] * prod(call.shape(name))
-        wanted = (name != "w_ih" or call.wants("input")) + call.wants(name)
-        counts.append(Flops(2 * pairs, 2 * pairs * wanted))
+        gradients = (name != "w_ih" or call.wants("input")) + call.wants(name)
+        counts.append(Flops(2 * pairs, 2 * pairs * gradients))
     return summed(counts)
 
 

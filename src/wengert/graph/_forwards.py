@@ -11,7 +11,7 @@ from wengert.autograd import errors
 from wengert.core.storage import place
 from wengert.core.tensor import Node, RawCut, Tensor, caller, getframe
 from wengert.graph._why import Because
-from wengert.graph.nodes import edge_of
+from wengert.graph.nodes import raw_edge
 
 _RESULTS = 10_000  # results of modules that are known
 _LINES = 3  # that a reason names
@@ -36,7 +36,7 @@ class Forwards:
     def __call__(self, module: Any, inputs: Any, output: Any) -> None:
         """Take note of a call that has ended."""
         key = id(module)
-        if not self._is_known(module):  # there may be what is known of one that is gone
+        if not self._was_called(module):  # there may be what is known of one that is gone
             self._called[key] = weakref.ref(module), *caller(getframe(1))
             self._off.pop(key, None)
             self._cut.pop(key, None)
@@ -45,27 +45,27 @@ class Forwards:
             if cut is not None and cut[3] is not None:
                 self._note_cut(cut)
         for tensor in _tensors(output):
-            edge = edge_of(tensor)
+            edge = raw_edge(tensor)
             if edge is not None:
                 self._off[key] = None
                 if len(self._results) < _RESULTS:
-                    made = weakref.ref(edge)
-                    self._results[id(made)] = made, key
+                    node = weakref.ref(edge)
+                    self._results[id(node)] = node, key
             elif (cut := _cut_of(tensor)) is not None:
                 self._off.setdefault(key, cut)
 
     def _note_cut(self, cut: RawCut) -> None:
-        made, module = self._results.get(id(cut[3]), (None, 0))
-        if made is not None:
+        node, module = self._results.get(id(cut[3]), (None, 0))
+        if node is not None:
             self._cut.setdefault(module, cut)
         else:
             self._others.setdefault((cut[1], cut[2]), cut)
 
     def proof(self, path: Sequence[Any]) -> Because | None:
         """The line that keeps a gradient from the last of some modules, each inside the other."""
-        for known in (self._cut, self._off):
+        for cuts in (self._cut, self._off):
             for module in reversed(path):
-                cut = known.get(id(module)) if self._is_known(module) else None
+                cut = cuts.get(id(module)) if self._was_called(module) else None
                 if cut is not None:
                     text, facts, remedies = errors.cut_by(cut)
                     return Because(text, tuple(facts), tuple(remedies))
@@ -75,8 +75,8 @@ class Forwards:
         """What is known otherwise; `forward` is that of modules which have none."""
         module = path[-1]
         has_forward = getattr(type(module), "forward", forward) is not forward
-        known = self._is_known(module)
-        if has_forward and not known and (not self.ended or self._is_known(path[0])):
+        was_called = self._was_called(module)
+        if has_forward and not was_called and (not self.ended or self._was_called(path[0])):
             return Because(
                 "its module was never called",
                 (),
@@ -89,9 +89,9 @@ class Forwards:
             ("perhaps cut by", f"{what}  at {place(code, at)}")
             for what, code, at, _ in self._others.values()
         ]
-        if known:
-            called = place(*self._called[id(module)][1:])
-            facts.insert(0, ("called", f"{type(module).__name__}()  at {called}"))
+        if was_called:
+            call_site = place(*self._called[id(module)][1:])
+            facts.insert(0, ("called", f"{type(module).__name__}()  at {call_site}"))
         return Because(
             "no loss depends on what was computed with it",
             tuple(facts[:_LINES]),
@@ -102,13 +102,13 @@ class Forwards:
             ),
         )
 
-    def _is_known(self, module: Any) -> bool:
-        known = self._called.get(id(module))
-        return known is not None and known[0]() is module
+    def _was_called(self, module: Any) -> bool:
+        call = self._called.get(id(module))
+        return call is not None and call[0]() is module
 
 
 def _cut_of(tensor: Tensor) -> RawCut | None:
-    return None if edge_of(tensor) is not None else getattr(tensor, "_cut", None)
+    return None if raw_edge(tensor) is not None else getattr(tensor, "_cut", None)
 
 
 def _tensors(value: Any) -> Iterator[Tensor]:

@@ -32,7 +32,7 @@ from wengert.core.introspection import (
 )
 from wengert.core.storage import where
 from wengert.core.tensor import Node, State, internal
-from wengert.graph.formatting import short
+from wengert.graph.formatting import shorten_path
 
 _LEVELS = 12  # of referrers that are looked at
 _REFERRERS = 12  # of one object
@@ -78,7 +78,7 @@ class Holder:
     scopes: str = ""
 
     def __str__(self) -> str:
-        at = f" ({short(self.where)})" if self.where else ""
+        at = f" ({shorten_path(self.where)})" if self.where else ""
         return f"{self.path}, {self.scope}{at}"
 
 
@@ -103,7 +103,7 @@ class Root:
         file: where the source of the scope is, if it has one.
         line: the first line of the function, 0 for a module or a class.
         keeper: of a call that has ended: the way to the exception that keeps it.
-        shown: whether an interactive session has it because it was shown.
+        session_output: whether an interactive session has it because it was shown.
     """
 
     name: str
@@ -112,7 +112,7 @@ class Root:
     file: str = ""
     line: int = 0
     keeper: Way | None = None
-    shown: bool = False
+    session_output: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,7 @@ def _folded(steps: list[str]) -> str:
 class _Climb:
     """An object on the way up, and the steps from it down to the one that is asked about."""
 
-    thing: Any
+    obj: Any
     steps: tuple[Step, ...] = ()
     cell: types.CellType | None = None  # of a closure, when the way has just come through one
 
@@ -190,21 +190,21 @@ class Search:
     """
 
     def __init__(
-        self, things: Sequence[Any], objects: list[Any] | None = None, own: Sequence[Any] = ()
+        self, targets: Sequence[Any], objects: list[Any] | None = None, own: Sequence[Any] = ()
     ) -> None:
         objects = gc.get_objects() if objects is None else objects
-        self.met: dict[int, Any] = {id(thing): thing for thing in things}
-        self.above: dict[int, list[Any]] = {}  # who refers to an object, by its id
+        self.seen_objects: dict[int, Any] = {id(obj): obj for obj in targets}
+        self.referrers: dict[int, list[Any]] = {}  # who refers to an object, by its id
         self.parts: dict[int, dict[int, Step]] = {}
         self.names: dict[int, list[Root]] = {}
         self.asking: set[int] = set()  # the frames whose keepers are looked for
         self.frames = _frames()
-        ours = (things, objects, own, *own, self.met, self.above, self.frames)
-        self.silent = {id(thing) for thing in (*ours, *self.frames)}
-        self.silent |= {id(namespace) for _, _, namespace in self._namespaces()}
-        self._climb(dict(self.met), objects)
-        known = self.above.keys() | self.names.keys()
-        lost = {id(thing): thing for thing in things if id(thing) not in known}
+        ours = (targets, objects, own, *own, self.seen_objects, self.referrers, self.frames)
+        self.ignored = {id(obj) for obj in (*ours, *self.frames)}
+        self.ignored |= {id(namespace) for _, _, namespace in self._namespaces()}
+        self._climb(dict(self.seen_objects), objects)
+        reached = self.referrers.keys() | self.names.keys()
+        lost = {id(obj): obj for obj in targets if id(obj) not in reached}
         if lost:
             self._climb_thoroughly(lost)
 
@@ -227,26 +227,26 @@ class Search:
         ]
         objects = gc.get_objects()
         arrays = [*filter(introspection.is_of_objects, variables), *_arrays_in(objects)]
-        self.silent |= {id(lost), id(variables), id(arrays), id(objects)}
+        self.ignored |= {id(lost), id(variables), id(arrays), id(objects)}
         distinct = {id(array): array for array in arrays}
         self._climb(self._next(lost, [*_referring(lost, objects), *distinct.values()]), objects)
 
-    def ways(self, thing: Any) -> list[Way]:
+    def ways(self, target: Any) -> list[Way]:
         """The ways to an object, the shortest first; one without a name if there is no other.
 
         Of equally short ones in the order of their names: that of referrers is the collector's.
         What an interactive session has shown it keeps under several names, of which one is last.
         """
-        found: list[Way] = []
-        shown: list[Way] = []
-        visited = {id(thing): thing}
-        level = [_Climb(thing)]
-        while level and len(found) < _MOST:
+        ways: list[Way] = []
+        session_ways: list[Way] = []
+        visited = {id(target): target}
+        level = [_Climb(target)]
+        while level and len(ways) < _MOST:
             ends: list[Way] = []
             above: list[_Climb] = []
             for climb in sorted(level, key=_Climb.path):
-                ends += [Way(root, climb.steps) for root in self.names.get(id(climb.thing), ())]
-                for referrer in self.above.get(id(climb.thing), ()):
+                ends += [Way(root, climb.steps) for root in self.names.get(id(climb.obj), ())]
+                for referrer in self.referrers.get(id(climb.obj), ()):
                     if id(referrer) in visited or len(visited) > _VISITED:
                         continue
                     begun, higher = self._up(referrer, climb)
@@ -254,47 +254,47 @@ class Search:
                     if higher is not None:
                         visited[id(referrer)] = referrer
                         above.append(higher)
-            shown += [way for way in ends if way.root.shown]
-            found += sorted([way for way in ends if not way.root.shown], key=Way.order)
+            session_ways += [way for way in ends if way.root.session_output]
+            ways += sorted([way for way in ends if not way.root.session_output], key=Way.order)
             level = above
-        shown.sort(
+        session_ways.sort(
             key=lambda way: (way.root.name != "Out", way.root.name == "IPython", way.order())
         )
-        found += shown[:1]
-        return found[:_MOST] or [Way(Root("(no name)", _nameless(list(visited.values())[1:])))]
+        ways += session_ways[:1]
+        return ways[:_MOST] or [Way(Root("(no name)", _nameless(list(visited.values())[1:])))]
 
-    def holders(self, thing: Any) -> list[Holder]:
+    def holders(self, target: Any) -> list[Holder]:
         """The ways to an object as plain data."""
-        return [way.holder() for way in self.ways(thing)]
+        return [way.holder() for way in self.ways(target)]
 
     def _next(self, level: dict[int, Any], candidates: list[Any]) -> dict[int, Any]:
         """Who refers to the objects of a level, and was not met before."""
         above: dict[int, Any] = {}
         for referrer in candidates:
-            if id(referrer) in self.silent or referrer is level or _says_nothing(referrer):
+            if id(referrer) in self.ignored or referrer is level or _says_nothing(referrer):
                 continue
             for key in {id(target) for target in _referents(referrer)} & level.keys():
-                if key not in self.above:
-                    self.above[key] = []
-                    self.silent.add(id(self.above[key]))
-                if key != id(referrer) and len(self.above[key]) < _REFERRERS:
-                    self.above[key].append(referrer)
-                    if id(referrer) not in self.met and len(above) < _WIDEST:
+                if key not in self.referrers:
+                    self.referrers[key] = []
+                    self.ignored.add(id(self.referrers[key]))
+                if key != id(referrer) and len(self.referrers[key]) < _REFERRERS:
+                    self.referrers[key].append(referrer)
+                    if id(referrer) not in self.seen_objects and len(above) < _WIDEST:
                         above[id(referrer)] = referrer
-        self.met.update(above)
-        return {key: thing for key, thing in above.items() if not is_a(thing, (type, Node))}
+        self.seen_objects.update(above)
+        return {key: obj for key, obj in above.items() if not is_a(obj, (type, Node))}
 
     def _namespaces(self) -> Iterator[tuple[str, str, dict[str, Any]]]:
         """The names, the files and the global variables of modules."""
-        known = set()
+        visited = set()
         for name, module in list(sys.modules.items()):
             if is_a(module, types.ModuleType):
                 namespace = types.ModuleType.__getattribute__(module, "__dict__")
-                known.add(id(namespace))
+                visited.add(id(namespace))
                 yield name, _file_of(module), namespace
         for frame in self.frames:  # of code that `exec` runs
-            if id(frame.f_globals) not in known and frame.f_code.co_name == "<module>":
-                known.add(id(frame.f_globals))
+            if id(frame.f_globals) not in visited and frame.f_code.co_name == "<module>":
+                visited.add(id(frame.f_globals))
                 name = str(frame.f_globals.get("__name__"))
                 yield name, frame.f_code.co_filename, frame.f_globals
 
@@ -304,7 +304,7 @@ class Search:
             if code.co_name == "<module>":
                 continue  # its locals are the module's globals
             for name, value in introspection.variables_of(frame):
-                if id(value) in self.met:
+                if id(value) in self.seen_objects:
                     self._note(
                         value, _local(name, f"local of {code.co_name}", code, frame.f_lineno)
                     )
@@ -312,29 +312,29 @@ class Search:
             if module.partition(".")[0] == "wengert":
                 continue
             for name, value in list(namespace.items()):
-                if id(value) in self.met:
+                if id(value) in self.seen_objects:
                     self._note(value, _global(str(name), module, file, namespace))
         for variable, value in contextvars.copy_context().items():
             self._note(value, Root(f"{variable.name}.get()", "context variable"))
 
     def _note(self, value: Any, root: Root) -> None:
-        if self.met.get(id(value), self) is value:
+        if self.seen_objects.get(id(value), self) is value:
             self.names.setdefault(id(value), []).append(root)
 
     def _up(self, referrer: Any, climb: _Climb) -> tuple[list[Way], _Climb | None]:
         """From an object to a referrer: the ways that begin there, and where it goes on."""
         kind, steps = type(referrer), climb.steps
         if introspection.module_of(kind).partition(".")[0] in _SHELLS:
-            return [Way(Root("IPython", _BY_IPYTHON, shown=True), steps)], None
+            return [Way(Root("IPython", _BY_IPYTHON, session_output=True), steps)], None
         if kind is types.CellType:
             return [], _Climb(referrer, steps, referrer)
-        if kind is tuple and climb.cell is climb.thing is not None:
-            return [], replace(climb, thing=referrer)  # of a function's cells
+        if kind is tuple and climb.cell is climb.obj is not None:
+            return [], replace(climb, obj=referrer)  # of a function's cells
         if kind is types.FunctionType:
             return self._in_function(referrer, climb)
         if kind is types.FrameType:
             return self._in_frame(referrer, climb)
-        if not steps and issubclass(kind, _KEEPING) and is_a(climb.thing, _KEEPING):
+        if not steps and issubclass(kind, _KEEPING) and is_a(climb.obj, _KEEPING):
             return [], _Climb(referrer)  # from a frame over tracebacks to an exception
         if issubclass(kind, type):
             return _of_class(referrer, climb), None
@@ -348,15 +348,15 @@ class Search:
     def _in_parts(self, referrer: Any, climb: _Climb) -> tuple[list[Way], _Climb | None]:
         """The way through an object that has parts; at a generator it may begin."""
         if id(referrer) not in self.parts:
-            found = self.parts[id(referrer)] = {}
+            steps_by_id = self.parts[id(referrer)] = {}
             for step, value in introspection.parts_of(referrer):
-                if id(value) in self.met:
-                    found.setdefault(id(value), step)
+                if id(value) in self.seen_objects:
+                    steps_by_id.setdefault(id(value), step)
         kind = type(referrer)
-        known = self.parts[id(referrer)].get(id(_content(climb)))
-        if known is None and issubclass(kind, CONTAINERS):
+        direct = self.parts[id(referrer)].get(id(_content(climb)))
+        if direct is None and issubclass(kind, CONTAINERS):
             return [], None  # it has changed meanwhile
-        step = known or Step(f" (in a {introspection.name_of(kind)})")
+        step = direct or Step(f" (in a {introspection.name_of(kind)})")
         begins = []
         if kind in GENERATORS:
             prefix, what = GENERATORS[kind]
@@ -372,11 +372,11 @@ class Search:
         if climb.cell is not None:
             name = introspection.closed_over(function, climb.cell)
             scope = f"kept by the function {code.co_name}"
-        elif climb.thing is function.__dict__ and steps:
+        elif climb.obj is function.__dict__ and steps:
             own = attribute(steps[0].name, types.FunctionType)
             return [], _Climb(function, (own, *steps[1:]))
         else:
-            name = introspection.default_of(function, steps[0], climb.thing) if steps else None
+            name = introspection.default_of(function, steps[0], climb.obj) if steps else None
             scope, steps = f"default argument of {code.co_name}", steps[1:]
         if name is None:
             return [], None
@@ -384,11 +384,11 @@ class Search:
 
     def _in_frame(self, frame: types.FrameType, climb: _Climb) -> tuple[list[Way], _Climb | None]:
         """A variable of a call that has ended, whose frame an exception keeps."""
-        if type(climb.thing) is types.FrameType or id(frame) in self.asking:
+        if type(climb.obj) is types.FrameType or id(frame) in self.asking:
             return [], None
-        thing, code = _content(climb), frame.f_code
+        obj, code = _content(climb), frame.f_code
         name = next(
-            (name for name, value in introspection.variables_of(frame) if value is thing), None
+            (name for name, value in introspection.variables_of(frame) if value is obj), None
         )
         if name is None:
             return [], None
@@ -396,16 +396,16 @@ class Search:
         keeper = self.ways(frame)[0]
         self.asking.discard(id(frame))
         scope = f"local of {code.co_name}, kept by the traceback of {keeper.path}"
-        found = _of_code(name, scope, code, climb.steps, frame.f_lineno)
-        return [replace(way, root=replace(way.root, keeper=keeper)) for way in found], None
+        ways = _of_code(name, scope, code, climb.steps, frame.f_lineno)
+        return [replace(way, root=replace(way.root, keeper=keeper)) for way in ways], None
 
 
 def _global(name: str, module: str, file: str, namespace: dict[str, Any]) -> Root:
     """A global variable; of an interactive session it may be a result that it has shown."""
     if module == "builtins" and name == "_":
-        return Root("_", "kept by Python because it was shown", shown=True)
+        return Root("_", "kept by Python because it was shown", session_output=True)
     if "IPython" in sys.modules and "Out" in namespace and _SHOWN.fullmatch(name):
-        return Root(name, _BY_IPYTHON, shown=True)
+        return Root(name, _BY_IPYTHON, session_output=True)
     name = f"sys.{name}" if module == "sys" else name
     return Root(name, f"global of {module}", file, file)
 
@@ -423,7 +423,7 @@ def _nameless(above: list[Any]) -> str:
     """What can be said of an object that no name leads to, but others above it hold."""
     if not above:
         return "held by a running expression, or by something that only C code sees"
-    kinds = [introspection.name_of(type(thing)) for thing in above if not is_a(thing, CONTAINERS)]
+    kinds = [introspection.name_of(type(obj)) for obj in above if not is_a(obj, CONTAINERS)]
     what = f"a {kinds[-1]}" if kinds else "containers"
     return f"kept by {what} that no name leads to"
 
@@ -431,7 +431,7 @@ def _nameless(above: list[Any]) -> str:
 def _content(climb: _Climb) -> Any:
     """What the way leads to: of a cell, what is in it."""
     if climb.cell is None:
-        return climb.thing
+        return climb.obj
     try:
         return climb.cell.cell_contents
     except ValueError:  # empty by now
@@ -445,7 +445,7 @@ def _special_steps(referrer: Any, climb: _Climb) -> tuple[Step, ...] | None:
         # Its dict has one for each thread, and that has the attributes.
         return (attribute(steps[1].name, kind), *steps[2:])
     if kind is CACHED:
-        inner = steps[1:] if type(climb.thing) is dict else steps
+        inner = steps[1:] if type(climb.obj) is dict else steps
         return (Step(" (in its cache)", container="lru_cache"), *inner)
     if _is_namespace(referrer, climb):
         return joined(steps[0], kind, steps[1:])
@@ -454,15 +454,15 @@ def _special_steps(referrer: Any, climb: _Climb) -> tuple[Step, ...] | None:
 
 def _is_namespace(referrer: Any, climb: _Climb) -> bool:
     """Whether the dict that the way has come to has the attributes of who refers to it."""
-    if type(climb.thing) is not dict or not climb.steps or not climb.steps[0].name:
+    if type(climb.obj) is not dict or not climb.steps or not climb.steps[0].name:
         return False
     if climb.steps[0].text.startswith(".") or type(referrer) in (*CONTAINERS, *GENERATORS):
         return False
-    if introspection.namespace_of(referrer) is climb.thing:
+    if introspection.namespace_of(referrer) is climb.obj:
         return True
     # A class may hide it. Then the dict is none of the parts that can be seen.
-    parts = introspection.parts_of(referrer)
-    return not any(value is climb.thing for _, value in parts) and not is_a(referrer, dict)
+    components = introspection.parts_of(referrer)
+    return not any(value is climb.obj for _, value in components) and not is_a(referrer, dict)
 
 
 def _of_code(
@@ -480,7 +480,7 @@ def _local(name: str, scope: str, code: types.CodeType, line: int | None) -> Roo
 def _of_class(kind: type, climb: _Climb) -> list[Way]:
     """An attribute of a class."""
     steps = climb.steps
-    if type(climb.thing) is not dict or not steps or not steps[0].name:
+    if type(climb.obj) is not dict or not steps or not steps[0].name:
         return []
     module = introspection.module_of(kind)
     file = _file_of(sys.modules.get(module))
@@ -490,7 +490,7 @@ def _of_class(kind: type, climb: _Climb) -> list[Way]:
 
 def _of_node(node: Node, climb: _Climb) -> list[Way]:
     """What a node's context keeps beside what was saved with it."""
-    if climb.thing is not getattr(node, "ctx", None):
+    if climb.obj is not getattr(node, "ctx", None):
         return []
     return _of_code("ctx", f"of a call of {name_of(node)}", node.code, climb.steps)
 
@@ -506,12 +506,12 @@ def _candidates(level: dict[int, Any], objects: list[Any]) -> list[Any]:
 
 
 def _referring(level: dict[int, Any], objects: list[Any]) -> list[Any]:
-    found, wanted = [], set(level)
+    referrers, ids = [], set(level)
     for start in range(0, len(objects), _CHUNK):
         chunk = objects[start : start + _CHUNK]
-        if not wanted.isdisjoint(map(id, gc.get_referents(*chunk))):
-            found += chunk
-    return found
+        if not ids.isdisjoint(map(id, gc.get_referents(*chunk))):
+            referrers += chunk
+    return referrers
 
 
 def _arrays_in(objects: list[Any]) -> Iterator[Any]:
@@ -521,10 +521,10 @@ def _arrays_in(objects: list[Any]) -> Iterator[Any]:
         yield from filter(introspection.is_of_objects, referents)
 
 
-def _referents(thing: Any) -> list[Any]:
-    if introspection.is_of_objects(thing):
-        return [value for _, value in introspection.parts_of(thing)]
-    return gc.get_referents(thing)
+def _referents(obj: Any) -> list[Any]:
+    if introspection.is_of_objects(obj):
+        return [value for _, value in introspection.parts_of(obj)]
+    return gc.get_referents(obj)
 
 
 def _file_of(module: Any) -> str:
@@ -548,11 +548,11 @@ def _frames() -> list[types.FrameType]:
     tops = sys._current_frames()
     del tops[threading.get_ident()]
     tops[threading.get_ident()] = sys._getframe(1)
-    found = []
+    frames = []
     while tops:
         inner: types.FrameType | None = tops.popitem()[1]
         while inner is not None:
             if inner.f_code.co_filename not in internal:
-                found.append(inner)
+                frames.append(inner)
             inner = inner.f_back
-    return found
+    return frames

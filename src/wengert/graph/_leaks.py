@@ -13,9 +13,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from wengert.graph import formatting
 from wengert.graph._graphs import LiveGraph, LiveTensor, bytes_together
 from wengert.graph._holders import Holder
+from wengert.graph.formatting import format_bytes, format_count, shorten_path
 
 # Of several names for what grows, the ones whose line says the most come first.
 _TELLING = ("sum", "average", "state", "container", "name", "")
@@ -58,8 +58,8 @@ class Leak:
     def __str__(self) -> str:
         lines = [
             f"{self.held}, {self.scope}, {_what(self)}",
-            f"  stored by: {formatting.short(self.where)}  {self.line}",
-            f"  made by:   {formatting.short(self.made)}",
+            f"  stored by: {shorten_path(self.where)}  {self.line}",
+            f"  made by:   {shorten_path(self.made)}",
             f"  remedy:    {self.remedy}",
         ]
         if self.line and self.made.endswith(f"{self.where}  {self.line})"):
@@ -110,12 +110,12 @@ def _alike(graphs: list[LiveGraph]) -> Iterator[tuple[list[LiveGraph], Holder | 
         if not own:
             own[top.made, "", ""] = None
     sizes = Counter(key for own in ways.values() for key in own)
-    found: dict[tuple[str, str, str], list[LiveGraph]] = {}
+    groups: dict[tuple[str, str, str], list[LiveGraph]] = {}
     for graph in graphs:
         own = ways[id(graph)]
         most = max(own, key=lambda key: (sizes[key] > 1 and _is_contained(own[key]), sizes[key]))
-        found.setdefault(most, []).append(graph)
-    for key, members in found.items():
+        groups.setdefault(most, []).append(graph)
+    for key, members in groups.items():
         yield members, ways[id(max(members, key=lambda g: g.oldest))][key]
 
 
@@ -156,7 +156,7 @@ def _leak(graphs: list[LiveGraph], holder: Holder | None, grown: bool) -> Leak:
     more = _MORE.get(kind, "")
     if kind in ("sum", "average", "state") and graph.passed is not None:
         more += "; then retain_graph=True may go"
-    at = f"{formatting.short(where)}  {line}".rstrip()
+    at = f"{shorten_path(where)}  {line}".rstrip()
     text = f"{held}, {scope}, {_what(leak)}. Stored by {at}. Remedy: {leak.remedy}{more}"
     return replace(leak, text=text)
 
@@ -197,7 +197,7 @@ def _remedy(kind: str, held: str, top: LiveTensor, holder: Holder | None) -> str
 
 def _what(leak: Leak) -> str:
     """What a leak has come to."""
-    size = f"{leak.nodes:,} operations and {formatting.size(leak.nbytes)}"
+    size = f"{leak.nodes:,} operations and {format_bytes(leak.nbytes)}"
     if leak.kind == "kept":
         return f"keeps a graph of {size} that no backward has passed for {leak.calls:,} calls"
     if leak.kind in ("sum", "average", "state", "grad") and leak.graphs > 1:
@@ -207,6 +207,6 @@ def _what(leak: Leak) -> str:
     if leak.graphs > 1:
         return (
             f"keeps {leak.graphs:,} graphs, {size}; the oldest has outlived"
-            f" {formatting.counted(leak.calls, 'backward call')}"
+            f" {format_count(leak.calls, 'backward call')}"
         )
     return f"keeps a graph that grew over {leak.calls:,} backward calls to {size}"

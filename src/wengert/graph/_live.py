@@ -16,15 +16,16 @@ from wengert.autograd import engine, errors
 from wengert.autograd.gc_queries import alive
 from wengert.core.storage import address_of, place, text_of, where_of
 from wengert.core.tensor import Node, Tensor, by_seq
-from wengert.graph import _tables, formatting
+from wengert.graph import _tables
 from wengert.graph._graphs import HeldBy, LiveGraph, LiveTensor
 from wengert.graph._holders import Holder, Search
 from wengert.graph._leaks import Leak, leaks_of
-from wengert.graph._sites import Sites
+from wengert.graph._module_paths import ModulePaths
 from wengert.graph._stores import Stores
 from wengert.graph._tables import Row, Table
+from wengert.graph.formatting import format_bytes, shorten_path
 from wengert.graph.memory import bytes_in, without_collecting
-from wengert.graph.nodes import bytes_of, edge_of, is_released, storages_of
+from wengert.graph.nodes import is_released, raw_edge, saved_bytes, storages_of
 
 # A graph that this many backward calls have begun without is looked at as a leak.
 _OLD = 10
@@ -82,7 +83,7 @@ class Census:
 
         Raises ValueError as `table` does.
         """
-        _tables.show(_summary(self), _table(self, by, rows))
+        _tables.print_report(_summary(self), _table(self, by, rows))
 
     def __str__(self) -> str:
         return f"{_summary(self)}\n{self.table()}" if self.graphs else _summary(self)
@@ -101,21 +102,21 @@ def _summary(census: Census) -> str:
     count = len(census.graphs)
     return (
         f"{count:,} live graph{'s' * (count != 1)} keep{'s' * (count == 1)}"
-        f" {formatting.size(census.nbytes)}"
+        f" {format_bytes(census.nbytes)}"
     )
 
 
 def _table(census: Census, by: str, most: int) -> Table:
-    whole = max(census.nbytes, 1)
+    total = max(census.nbytes, 1)
     if by == "graph":
         graphs = census.graphs
-        rows = [Row(_row(g), g.nbytes / whole) for g in graphs[:most]]
+        rows = [Row(_row(g), g.nbytes / total) for g in graphs[:most]]
         names = ["bytes", "nodes", "age", "oldest", "made by", "held by"]
         return Table(names, rows, len(graphs), {0, 1, 2, 3}, 0)
     if by != "holder":
         raise ValueError(f"by must be 'graph' or 'holder', and is {by!r}")
     holders = census.holders
-    rows = [Row(_holder_row(h), h.nbytes / whole) for h in holders[:most]]
+    rows = [Row(_holder_row(h), h.nbytes / total) for h in holders[:most]]
     names = ["held by", "graphs", "nodes", "bytes", "oldest", "stored by"]
     return Table(names, rows, len(holders), {1, 2, 3, 4}, 3)
 
@@ -123,16 +124,16 @@ def _table(census: Census, by: str, most: int) -> Table:
 def _row(graph: LiveGraph) -> list[str]:
     top = graph.tops[0]
     return [
-        formatting.size(graph.nbytes), f"{graph.nodes:,}", f"{graph.age:,}", f"{graph.oldest:,}",
-        formatting.short(top.made), ", ".join(holder.path for holder in top.holders[:2]),
+        format_bytes(graph.nbytes), f"{graph.nodes:,}", f"{graph.age:,}", f"{graph.oldest:,}",
+        shorten_path(top.made), ", ".join(holder.path for holder in top.holders[:2]),
     ]  # fmt: skip
 
 
 def _holder_row(held: HeldBy) -> list[str]:
     return [
         f"{held.name}, {held.scope}", f"{held.graphs:,}", f"{held.nodes:,}",
-        formatting.size(held.nbytes), f"{held.oldest:,}",
-        f"{formatting.short(held.stored)}  {held.text}".strip(),
+        format_bytes(held.nbytes), f"{held.oldest:,}",
+        f"{shorten_path(held.stored)}  {held.text}".strip(),
     ]  # fmt: skip
 
 
@@ -165,7 +166,7 @@ class _Counting:
         self.of_node: dict[int, list[int]] = defaultdict(list)  # positions in `tensors`
         tensors, nodes = alive(objects)
         for tensor in tensors:
-            edge = edge_of(tensor)
+            edge = raw_edge(tensor)
             if edge is not None:
                 self.of_node[id(edge)].append(len(self.tensors))
                 self.tensors.append(tensor)
@@ -181,30 +182,30 @@ class _Counting:
         )
         self.groups = _groups(self.alive)
         self.tops = [self.tops_of(group) for group in self.groups]
-        things = [thing for tops in self.tops for top in tops for thing in self.carriers(top)]
+        carriers = [carrier for tops in self.tops for top in tops for carrier in self.carriers(top)]
         own = [self.tensors, self.alive, operations, tensors, nodes, *self.groups, *self.tops]
-        self.search = Search(things, objects, own)
+        self.search = Search(carriers, objects, own)
         self.stores = Stores()
-        self.sites = Sites()
+        self.sites = ModulePaths()
 
     def census(self) -> Census:
         """What was found, as plain data."""
         names: dict[tuple[str, str], list[_Held]] = defaultdict(list)
         graphs = []
         for group, tops in zip(self.groups, self.tops, strict=True):
-            found = [self.top(top) for top in tops]
+            described = [self.top(top) for top in tops]
             grew = len({self.step(node.seq) for node in group})
             if grew >= _GROWN:  # first what goes on from itself
-                found.sort(key=lambda one: not _goes_on(one[0]))
-            graph = self.graph(group, tuple([top for top, _ in found]), grew)
+                described.sort(key=lambda one: not _goes_on(one[0]))
+            graph = self.graph(group, tuple([top for top, _ in described]), grew)
             graphs.append(graph)
-            for top, nodes in found:
+            for top, nodes in described:
                 for holder in {(h.places, h.scope): h for h in top.holders}.values():
                     names[holder.places, holder.scope].append(_Held(graph, nodes, holder))
         holders = [_held_by(*name, held) for name, held in names.items()]
         holders.sort(key=lambda holder: holder.nbytes, reverse=True)
         graphs.sort(key=lambda graph: graph.nbytes, reverse=True)
-        nbytes = bytes_of([node for group in self.groups for node in group])
+        nbytes = saved_bytes([node for group in self.groups for node in group])
         return Census(tuple(graphs), tuple(holders), self.released, nbytes, self.longest)
 
     def step(self, seq: int) -> int:
@@ -258,33 +259,33 @@ class _Counting:
 
     def below(self, top: Node) -> list[Node]:
         """The living operations that a node was computed from, and itself."""
-        found, waiting = {id(top): top}, [top]
+        reached, waiting = {id(top): top}, [top]
         while waiting:
             for edge in waiting.pop().edges:
-                if id(edge) in self.alive and id(edge) not in found:
-                    found[id(edge)] = self.alive[id(edge)]
+                if id(edge) in self.alive and id(edge) not in reached:
+                    reached[id(edge)] = self.alive[id(edge)]
                     waiting.append(self.alive[id(edge)])
-        return list(found.values())
+        return list(reached.values())
 
     def top(self, node: Node) -> tuple[LiveTensor, list[Node]]:
         """What keeps a graph, who holds it, and what it keeps."""
         below = self.below(node)
         scalar = math.prod(node.shape) == 1
         holders = []
-        for thing in self.carriers(node):
-            for way in self.search.ways(thing):
+        for carrier in self.carriers(node):
+            for way in self.search.ways(carrier):
                 store = self.stores.store_of(way, node, scalar)
                 holders.append(way.holder(store))
-        found = LiveTensor(
-            made=self.made(node),
+        tensor = LiveTensor(
+            made=self.describe_origin(node),
             shape=tuple(node.shape),
             holders=tuple(holders),
             nodes=len(below),
-            nbytes=bytes_of(below),
+            nbytes=saved_bytes(below),
         )
-        return found, below
+        return tensor, below
 
-    def made(self, node: Node) -> str:
+    def describe_origin(self, node: Node) -> str:
         """The operation of a node, its module if it has one, and its line."""
         path = self.sites.path(node.site)
         inside = f" in {path}" if path else ""
@@ -307,7 +308,7 @@ def _held_by(name: str, scope: str, held: list[_Held]) -> HeldBy:
         scope=scope,
         graphs=len({id(one.graph) for one in held}),
         nodes=len(nodes),
-        nbytes=bytes_of(list(nodes.values())),
+        nbytes=saved_bytes(list(nodes.values())),
         oldest=max(one.graph.oldest for one in held),
         stored=latest.stored,
         text=latest.text,
@@ -346,7 +347,7 @@ def _groups(nodes: dict[int, Node]) -> list[list[Node]]:
         for edge in node.edges:
             if id(edge) in parent:
                 parent[top(key)] = top(id(edge))
-    found: dict[int, list[Node]] = {}
+    members: dict[int, list[Node]] = {}
     for key, node in nodes.items():
-        found.setdefault(top(key), []).append(node)
-    return [sorted(group, key=by_seq) for group in found.values()]
+        members.setdefault(top(key), []).append(node)
+    return [sorted(group, key=by_seq) for group in members.values()]

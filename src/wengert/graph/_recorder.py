@@ -19,7 +19,7 @@ from wengert.autograd.engine import Walk
 from wengert.autograd.errors import OF_IMAGES, name_of, name_of_kind
 from wengert.core.storage import text_of, where_of
 from wengert.core.tensor import Leaf, Node, by_seq
-from wengert.graph._looks import Looks
+from wengert.graph._memory_sampler import MemorySampler
 from wengert.graph.memory import (
     Finding,
     Held,
@@ -83,7 +83,7 @@ class Recorder:
         self._lock, self._process = Lock(), os.getpid()
         self._ops: Counter[str] = Counter()
         self._names: dict[type[Node], str] = {}
-        self._memory, self._looks = Memory(), Looks()
+        self._memory, self._memory_sampler = Memory(), MemorySampler()
         self._others = 0  # bytes that other graphs than a walk's held when last looked at
         # By id: to hash a code object is to hash its bytecode. The code is kept alive beside.
         self._places: dict[tuple[int, int], tuple[CodeType, Line]] = {}
@@ -106,7 +106,7 @@ class Recorder:
     def look(self, where: str) -> None:
         """Look at what all graphs hold now, at a place in the program."""
         with without_collecting(), self._lock:
-            self.note_peak(self._looks.held()[0], where)
+            self.note_peak(self._memory_sampler.held()[0], where)
 
     def note_peak(self, held: Held, where: str) -> None:
         """Take note of what all graphs were seen to hold, and at which ``file:line``."""
@@ -132,9 +132,9 @@ class Recorder:
         line.nodes += count
         line.retaining += walk.retain is True and not walk.create_graph
         self._note_size(line, count)
-        for kept in self._retained.values():
-            if not kept.used and not kept.seqs.isdisjoint(map(by_seq, order)):
-                kept.used = True
+        for retained in self._retained.values():
+            if not retained.used and not retained.seqs.isdisjoint(map(by_seq, order)):
+                retained.used = True
         if self._looked_at > _BUDGET and line.calls % _SAMPLE != 1:
             return
         self._looked_at += len(order)
@@ -143,8 +143,8 @@ class Recorder:
         nodes = [*order, *self._still_retained()]
         own = _held_by(nodes)
         self.note_peak(own, line.where)
-        if line.measured == 1 or self._looks.are_due():
-            everything, others = self._looks.held(nodes)
+        if line.measured == 1 or self._memory_sampler.is_due():
+            everything, others = self._memory_sampler.held(nodes)
             self.note_peak(everything, line.where)
             self._others = others
         self._open[walk] = _Open(line, own.graph, list(map(ref, order)))
@@ -155,18 +155,20 @@ class Recorder:
             return
         line = opened.line
         alive = [node for r in opened.nodes if (node := r()) is not None]
-        kept = [node for node in alive if not _released_by(node, walk)]
-        line.released_nodes += len(opened.nodes) - len(kept)
-        own = _held_by([*kept, *self._still_retained()]).graph
+        unreleased = [node for node in alive if not _released_by(node, walk)]
+        line.released_nodes += len(opened.nodes) - len(unreleased)
+        own = _held_by([*unreleased, *self._still_retained()]).graph
         line.released_bytes += max(0, opened.held - own)
-        if self._others and self._looks.are_cheap():  # a walk may free what it does not pass
-            everything, self._others = self._looks.held(kept)
+        if (
+            self._others and self._memory_sampler.is_cheap()
+        ):  # a walk may free what it does not pass
+            everything, self._others = self._memory_sampler.held(unreleased)
             self.note_peak(everything, line.where)
             self._memory.after = everything.graph
         else:
             self._memory.after = own + self._others
         if walk.retain is True and not walk.create_graph:
-            self._note_retained(line, kept)
+            self._note_retained(line, unreleased)
 
     def _count(self, order: list[Node]) -> int:
         """Count operations by their names; returns how many there are."""
@@ -182,27 +184,27 @@ class Recorder:
 
     def _line(self, walk: Walk) -> Line:
         what, code, lasti = walk.call
-        known = self._places.get((id(code), lasti))
-        if known is None:
+        entry = self._places.get((id(code), lasti))
+        if entry is None:
             where = where_of(code, lasti)
             text = text_of(code, lasti)
             line = self._lines.setdefault((where, what), Line(where, text, what))
-            known = self._places[id(code), lasti] = code, line
-        return known[1]
+            entry = self._places[id(code), lasti] = code, line
+        return entry[1]
 
     def _still_retained(self) -> list[Node]:
         """Nodes of retained graphs that nothing has released, and their leaves."""
-        refs = chain.from_iterable(kept.nodes for kept in self._retained.values())
+        refs = chain.from_iterable(retained.nodes for retained in self._retained.values())
         return [node for r in refs if (node := r()) is not None and not is_released(node)]
 
-    def _note_retained(self, line: Line, kept: list[Node]) -> None:
-        line.kept_bytes = max(line.kept_bytes, _held_by(kept).graph)
+    def _note_retained(self, line: Line, nodes: list[Node]) -> None:
+        line.kept_bytes = max(line.kept_bytes, _held_by(nodes).graph)
         history = self._histories[line.where]
         history.retained += 1
         earlier = self._retained.get(line.where)
         history.unneeded += earlier is not None and not earlier.used
-        seqs = {node.seq for node in kept if type(node) is not Leaf}
-        self._retained[line.where] = _Retained(list(map(ref, kept)), seqs)
+        seqs = {node.seq for node in nodes if type(node) is not Leaf}
+        self._retained[line.where] = _Retained(list(map(ref, nodes)), seqs)
 
     def _note_size(self, line: Line, count: int) -> None:
         history = self._histories.setdefault(line.where, _History(count, count))
@@ -216,13 +218,13 @@ class Recorder:
         for node in walk.special:
             earlier = node.state.released if node.state is not None else None
             if earlier is not None and node in walk.pending and node not in walk.stops:
-                known = self._lenient.get(line.where)
+                finding = self._lenient.get(line.where)
                 text = (
                     f"passed {name_of(node)}, which {where_of(earlier.code, earlier.lasti)} had"
                     " released. It saved nothing, so the gradient is right, as in PyTorch; sum the"
                     " losses, or keep the graph there"
                 )
-                times = 1 if known is None else known.times + 1
+                times = 1 if finding is None else finding.times + 1
                 self._lenient[line.where] = Finding("second-backward", line.where, times, text)
                 return
 

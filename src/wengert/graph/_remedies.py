@@ -124,14 +124,14 @@ def _contained(put: Put, names: Set[str], cut: str) -> str:
             return put.source.written(put.node, [edit]) if put.how == "extend" else ""
         if put.how == "slice":
             return ""
-    part = _part(value, put.path)
+    expression = _part(value, put.path)
     inside = contains(value, names)
-    whole = part is None or (isinstance(part, ast.Call) and part is value)
-    if whole and len(inside) == 1 and not _is_method(value, inside[0]):
-        part = inside[0]
-    if part is not value and isinstance(value, ast.Call):
+    is_whole = expression is None or (isinstance(expression, ast.Call) and expression is value)
+    if is_whole and len(inside) == 1 and not _is_method(value, inside[0]):
+        expression = inside[0]
+    if expression is not value and isinstance(value, ast.Call):
         cut = ".detach()"  # whoever is called may want a tensor
-    return "" if part is None else _edited(put, part, cut)
+    return "" if expression is None else _edited(put, expression, cut)
 
 
 def _literals(value: ast.expr) -> list[ast.expr]:
@@ -237,22 +237,22 @@ def _is_number(value: ast.expr) -> bool:
     if isinstance(value, ast.UnaryOp):
         return _is_number(value.operand)
     if isinstance(value, ast.BinOp):
-        rest = isinstance(value.op, ast.Sub) and isinstance(value.right, ast.Name)
-        return _is_number(value.left) and (rest or _is_number(value.right))
+        subtracts_name = isinstance(value.op, ast.Sub) and isinstance(value.right, ast.Name)
+        return _is_number(value.left) and (subtracts_name or _is_number(value.right))
     return isinstance(value, ast.Constant)
 
 
-def _cut(put: Put, part: ast.expr, cut: str) -> str:
-    return put.source.written(part, [_edit(part, cut)])
+def _cut(put: Put, expression: ast.expr, cut: str) -> str:
+    return put.source.written(expression, [_edit(expression, cut)])
 
 
-def _edited(put: Put, part: ast.expr, cut: str) -> str:
-    return _edited_all(put, [part], cut)
+def _edited(put: Put, expression: ast.expr, cut: str) -> str:
+    return _edited_all(put, [expression], cut)
 
 
-def _edited_all(put: Put, parts: list[ast.expr], cut: str) -> str:
-    return put.source.written(put.node, [_edit(part, cut) for part in parts])
+def _edited_all(put: Put, expressions: list[ast.expr], cut: str) -> str:
+    return put.source.written(put.node, [_edit(expression, cut) for expression in expressions])
 
 
-def _edit(part: ast.expr, cut: str) -> Edit:
-    return (part, "", cut) if isinstance(part, _ATOMS) else (part, "(", f"){cut}")
+def _edit(expression: ast.expr, cut: str) -> Edit:
+    return (expression, "", cut) if isinstance(expression, _ATOMS) else (expression, "(", f"){cut}")

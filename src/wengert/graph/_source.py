@@ -72,7 +72,7 @@ def _is_standard(file: str) -> bool:
     return file.startswith(_STANDARD) and not file.startswith(_PACKAGES)
 
 
-def source_of(file: str) -> Source | None:
+def parsed_source(file: str) -> Source | None:
     """The source of a file of the program, if it can be read."""
     lines = [] if _is_standard(file) else linecache.getlines(file)
     return _parsed(file, "".join(lines)) if lines else None
@@ -108,13 +108,13 @@ def spans(node: ast.AST, line: int) -> bool:
 
 def contains(node: ast.AST, texts: Set[str]) -> list[ast.expr]:
     """The outermost expressions inside of a node that read like one of some texts."""
-    found: list[ast.expr] = []
+    matches: list[ast.expr] = []
     waiting: list[ast.AST] = [node]
     named = (ast.Name, ast.Attribute, ast.Subscript)
     while waiting:
         inner = waiting.pop()
         if isinstance(inner, named) and ast.unparse(inner) in texts:
-            found.append(inner)
+            matches.append(inner)
         else:
             waiting += ast.iter_child_nodes(inner)
-    return found
+    return matches

@@ -20,7 +20,7 @@ from wengert.core.storage import line_of, where
 from wengert.core.tensor import Node, internal
 from wengert.graph._holders import Store, Way
 from wengert.graph._remedies import Put, remedy, writes
-from wengert.graph._source import Source, contains, simple_statements, source_of, spans
+from wengert.graph._source import Source, contains, parsed_source, simple_statements, spans
 
 # Which argument of a container's method becomes an item.
 _METHODS = {
@@ -47,7 +47,7 @@ _WITHOUT_FRAMES = (
 _UNLIKELY, _ELSEWHERE, _IMPOSSIBLE, _SURE = -3, -1, -100, 4
 
 
-class _Made(NamedTuple):
+class _Origin(NamedTuple):
     """Where a value was made."""
 
     file: str
@@ -62,7 +62,7 @@ class _Likely(NamedTuple):
     store: Store
 
 
-class _Place(NamedTuple):
+class _Location(NamedTuple):
     """Where a way ends: a name or an attribute, and items behind it."""
 
     name: str
@@ -76,7 +76,7 @@ class Stores:
     """Finds stores; what many values share is looked up once."""
 
     def __init__(self) -> None:
-        self.known: dict[tuple[_Place, _Made], _Likely | None] = {}
+        self.known: dict[tuple[_Location, _Origin], _Likely | None] = {}
 
     def store_of(self, way: Way, node: Node, scalar: bool) -> Store | None:
         """The line that stored the tensor of a node where a way leads, if the source tells.
@@ -86,26 +86,28 @@ class Stores:
         if way.root.keeper is not None:
             store = self.store_of(way.root.keeper, node, scalar) or Store("", "", "name", "")
             return replace(store, remedy=_WITHOUT_FRAMES)
-        if way.root.shown:
+        if way.root.session_output:
             return Store("", "", "container", _UNSHOWN)
-        made = _Made(node.code.co_filename, line_of(node.code, node.lasti), scalar)
+        origin = _Origin(node.code.co_filename, line_of(node.code, node.lasti), scalar)
         if not way.root.file and way.root.scope.startswith("global of"):
             # Of a session: cells store its variables, most likely the one that made the value.
-            way = replace(way, root=replace(way.root, file=made.file))
-        found = [likely for place in _places(way) if (likely := self._likeliest(place, made))]
-        if not found:
+            way = replace(way, root=replace(way.root, file=origin.file))
+        candidates = [
+            likely for location in _locations(way) if (likely := self._likeliest(location, origin))
+        ]
+        if not candidates:
             return None
-        store = max(found, key=lambda likely: likely.rank).store
+        store = max(candidates, key=lambda likely: likely.rank).store
         return replace(store, remedy="") if way.steps[-1:] == (AS_KEY,) else store
 
-    def _likeliest(self, place: _Place, made: _Made) -> _Likely | None:
-        key = place, made
+    def _likeliest(self, location: _Location, origin: _Origin) -> _Likely | None:
+        key = location, origin
         if key not in self.known:
-            self.known[key] = _found(*key)
+            self.known[key] = _likeliest_store(*key)
         return self.known[key]
 
 
-def _places(way: Way) -> Iterator[_Place]:
+def _locations(way: Way) -> Iterator[_Location]:
     """Where a way ends: behind its last attribute, or behind the one before."""
     root, steps = way.root, [step for step in way.steps if not _is_inner(step)]
     scope = [(root.file, root.line)] if root.file else []
@@ -113,12 +115,12 @@ def _places(way: Way) -> Iterator[_Place]:
     for anchor in [*reversed(attributes), -1][:2]:
         items = tuple([_item(step) for step in steps[anchor + 1 :]])
         if anchor < 0:
-            yield _Place(root.name, False, items, tuple(scope))
+            yield _Location(root.name, False, items, tuple(scope))
         else:
             owner = steps[anchor].owner
             functions = tuple(dict.fromkeys([*(_methods(owner) if owner else []), *scope]))
             inner = any(step.container for step in steps[:anchor])
-            yield _Place(steps[anchor].name, True, items, functions, inner)
+            yield _Location(steps[anchor].name, True, items, functions, inner)
 
 
 def _is_inner(step: Step) -> bool:
@@ -137,14 +139,14 @@ def _item(step: Step) -> str:
 
 def _methods(kind: type) -> list[tuple[str, int]]:
     """The files and the first lines of a class's methods, inherited ones too."""
-    found = []
+    locations = []
     for base in introspection.bases_of(kind):
         for member in introspection.class_variables(base).values():
             for function in _functions_in(member):
                 code = function.__code__
                 if code.co_filename not in internal:
-                    found.append((code.co_filename, code.co_firstlineno))
-    return found
+                    locations.append((code.co_filename, code.co_firstlineno))
+    return locations
 
 
 def _functions_in(member: object) -> list[types.FunctionType]:
@@ -156,58 +158,60 @@ def _functions_in(member: object) -> list[types.FunctionType]:
     return [one for one in inner if type(one) is types.FunctionType]
 
 
-def _found(place: _Place, made: _Made) -> _Likely | None:
+def _likeliest_store(location: _Location, origin: _Origin) -> _Likely | None:
     """The likeliest store: in the scope, or else in its file, or else where the value was made."""
-    names = _assigned(made)
+    names = _assigned(origin)
     likely: list[tuple[int, int, Put]] = []
-    for less, puts in _stages(place, made, names):
-        likely += [(_likelihood(put, place, made, names) + less, put.line, put) for put in puts]
+    for less, puts in _stages(location, origin, names):
+        likely += [
+            (_likelihood(put, location, origin, names) + less, put.line, put) for put in puts
+        ]
         if any(rank >= _SURE for rank, _, _ in likely):
             break
     best = max(likely, key=lambda one: one[:2], default=None)
     if best is None or best[0] <= _IMPOSSIBLE:
         return None
     rank, _, put = best
-    kind, text = remedy(put, names, made.scalar)
+    kind, text = remedy(put, names, origin.scalar)
     at = where(put.source.file, put.line)
     return _Likely(rank, Store(at, put.source.line(put.line), kind, text))
 
 
 def _stages(
-    place: _Place, made: _Made, names: frozenset[str]
+    location: _Location, origin: _Origin, names: frozenset[str]
 ) -> Iterator[tuple[int, Iterator[Put]]]:
     """Where to look, and how much less likely what is found there is."""
-    yield 0, _puts_in(place.functions, place)
-    local = not place.attribute and place.functions and place.functions[0][1]
+    yield 0, _puts_in(location.functions, location)
+    local = not location.attribute and location.functions and location.functions[0][1]
     if not local:
-        yield _ELSEWHERE, _puts_in(((file, 0) for file, _ in place.functions), place)
-    yield 0, _by_maker(place, made, names)
+        yield _ELSEWHERE, _puts_in(((file, 0) for file, _ in location.functions), location)
+    yield 0, _puts_near_origin(location, origin, names)
 
 
-def _puts_in(functions: Iterable[tuple[str, int]], place: _Place) -> Iterator[Put]:
+def _puts_in(functions: Iterable[tuple[str, int]], location: _Location) -> Iterator[Put]:
     for file, line in dict.fromkeys(functions):
-        source = source_of(file)
+        source = parsed_source(file)
         if source is not None:
-            yield from _puts(source, source.function(line), place)
+            yield from _puts(source, source.function(line), location)
 
 
-def _puts(source: Source, region: ast.AST, place: _Place) -> Iterator[Put]:
+def _puts(source: Source, region: ast.AST, location: _Location) -> Iterator[Put]:
     """The statements of a region that store at a place."""
     for node in ast.walk(region):
         for put, base in _stores(source, node):
-            if not _is_base(base, place):
+            if not _is_base(base, location):
                 continue
-            if put.depth <= len(place.items) and put.how != "write":
-                yield put.inside(place.items)
-            elif put.depth >= len(place.items) and put.how in _WRITING:
+            if put.depth <= len(location.items) and put.how != "write":
+                yield put.inside(location.items)
+            elif put.depth >= len(location.items) and put.how in _WRITING:
                 yield replace(put, how="write")
 
 
-def _is_base(base: ast.expr, place: _Place) -> bool:
+def _is_base(base: ast.expr, location: _Location) -> bool:
     if isinstance(base, ast.Attribute):
-        private = base.attr.startswith("__") and place.name.endswith(base.attr)
-        return place.attribute and (base.attr == place.name or private)
-    return isinstance(base, ast.Name) and not place.attribute and base.id == place.name
+        private = base.attr.startswith("__") and location.name.endswith(base.attr)
+        return location.attribute and (base.attr == location.name or private)
+    return isinstance(base, ast.Name) and not location.attribute and base.id == location.name
 
 
 def _stores(source: Source, node: ast.AST) -> Iterator[tuple[Put, ast.expr]]:
@@ -217,22 +221,22 @@ def _stores(source: Source, node: ast.AST) -> Iterator[tuple[Put, ast.expr]]:
         for target in targets:
             for one, value, unpacked in _unpacked(target, node.value):
                 base, depth = _base(one)
-                yield Put(source, node, _how(one), one, value, depth, unpacked), base
+                yield Put(source, node, _store_kind(one), one, value, depth, unpacked), base
     elif isinstance(node, ast.AugAssign):
         base, depth = _base(node.target)
         yield Put(source, node, "augment", node.target, node.value, depth), base
     elif isinstance(node, ast.Call):
-        yield from _called(source, node)
+        yield from _stores_by_call(source, node)
 
 
-def _how(target: ast.expr) -> str:
+def _store_kind(target: ast.expr) -> str:
     """How an assignment to a target stores."""
     if isinstance(target, ast.Subscript):
         return "slice" if isinstance(target.slice, ast.Slice) else "item"
     return "assign"
 
 
-def _called(source: Source, node: ast.Call) -> Iterator[tuple[Put, ast.expr]]:
+def _stores_by_call(source: Source, node: ast.Call) -> Iterator[tuple[Put, ast.expr]]:
     function, arguments = node.func, node.args
     if isinstance(function, ast.Attribute) and function.attr in _METHODS:
         index = _METHODS[function.attr]
@@ -276,7 +280,7 @@ def _unpacked(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast
             assert isinstance(value, (ast.Tuple, ast.List))
             yield from _unpacked(inner, value.elts[k])
         else:
-            yield from ((part, value, True) for part, _, _ in _unpacked(inner, value))
+            yield from ((element, value, True) for element, _, _ in _unpacked(inner, value))
 
 
 def _base(expression: ast.expr) -> tuple[ast.expr, int]:
@@ -298,53 +302,55 @@ def _base(expression: ast.expr) -> tuple[ast.expr, int]:
             return expression, depth
 
 
-def _assigned(made: _Made) -> frozenset[str]:
+def _assigned(origin: _Origin) -> frozenset[str]:
     """What the line that made a value assigned, as it is written."""
-    source = source_of(made.file)
+    source = parsed_source(origin.file)
     if source is None:
         return frozenset()
     return frozenset(
         ast.unparse(put.target)
-        for node in simple_statements(source.around(made.line))
-        if spans(node, made.line)
+        for node in simple_statements(source.around(origin.line))
+        if spans(node, origin.line)
         for put, _ in _stores(source, node)
         if put.how == "assign"
     )
 
 
-def _likelihood(put: Put, place: _Place, made: _Made, names: frozenset[str]) -> int:
+def _likelihood(put: Put, location: _Location, origin: _Origin, names: frozenset[str]) -> int:
     """How likely it is that a statement stored the value."""
-    here = put.source.file == made.file and spans(put.node, made.line)
-    if put.is_empty() or (put.how == "write" and not here):
+    on_line = put.source.file == origin.file and spans(put.node, origin.line)
+    if put.is_empty() or (put.how == "write" and not on_line):
         return _IMPOSSIBLE
     rank = 0
-    if put.source.file == made.file:
-        rank += 8 * here
-        near = put.source.around(made.line)
+    if put.source.file == origin.file:
+        rank += 8 * on_line
+        near = put.source.around(origin.line)
         rank += 4 * (bool(contains(put.value, names)) and spans(near, put.line))
     rank += 2 * put.goes_on()
-    if place.items and put.how == "assign":
+    if location.items and put.how == "assign":
         rank += _UNLIKELY  # it may as well be the container
-    if place.inner and put.how == "assign":
+    if location.inner and put.how == "assign":
         rank += _ELSEWHERE  # as many of these come to be as the container gets
     return rank
 
 
-def _by_maker(place: _Place, made: _Made, names: frozenset[str]) -> Iterator[Put]:
+def _puts_near_origin(location: _Location, origin: _Origin, names: frozenset[str]) -> Iterator[Put]:
     """Statements next to the line that made the value, which store it under another name."""
-    source = source_of(made.file)
+    source = parsed_source(origin.file)
     if source is None:
         return
-    region = source.around(made.line)
+    region = source.around(origin.line)
     for node in ast.walk(region):
-        here = spans(node, made.line)
+        on_line = spans(node, origin.line)
         for put, base in _stores(source, node):
-            if here and put.how in _WRITING and not place.items:
+            if on_line and put.how in _WRITING and not location.items:
                 yield replace(put, how="write")
                 continue
-            if not (place.items or place.attribute) or not (here or contains(put.value, names)):
+            if not (location.items or location.attribute) or not (
+                on_line or contains(put.value, names)
+            ):
                 continue
-            same = isinstance(base, ast.Attribute) and base.attr == place.name
-            if put.how == "assign" and (place.items or not same):
+            same = isinstance(base, ast.Attribute) and base.attr == location.name
+            if put.how == "assign" and (location.items or not same):
                 continue
             yield put

@@ -123,13 +123,13 @@ def bar(share: float) -> str:
 
 def notebook(heading: str, tables: dict[str, Table], first: str) -> str:
     """A report as HTML, which goes with light and with dark pages; one table is unfolded."""
-    parts = [f"<style>{_STYLE}</style><p>{escape(heading)}</p>"]
+    fragments = [f"<style>{_STYLE}</style><p>{escape(heading)}</p>"]
     for by, table in tables.items():
         unfolded = " open" if by == first else ""
-        parts.append(
+        fragments.append(
             f"<details{unfolded}><summary>by {escape(by)}</summary>{table.html()}</details>"
         )
-    return "".join(parts)
+    return "".join(fragments)
 
 
 def in_terminal(heading: str, table: Table) -> Iterator[Any]:
@@ -142,7 +142,7 @@ def in_terminal(heading: str, table: Table) -> Iterator[Any]:
     yield from [Text(line, "dim") for line in table.left_out()]
 
 
-def show(heading: str, table: Table) -> None:
+def print_report(heading: str, table: Table) -> None:
     """Print a report: with rich if it is installed and somebody looks at a terminal."""
     if sys.stdout.isatty():
         try:

@@ -17,9 +17,9 @@ from wengert.core.cut_log import drops, escapes
 from wengert.core.dtypes import inexact, of_numpy
 from wengert.core.storage import place
 from wengert.core.tensor import Cut, Leaf, Node, Tensor, below, by_seq, memory_of
-from wengert.graph import formatting
 from wengert.graph._holders import Holder, Search
-from wengert.graph.nodes import bytes_of, edge_of, is_released
+from wengert.graph.formatting import format_bytes
+from wengert.graph.nodes import is_released, raw_edge, saved_bytes
 
 _LATEST = 3  # backward calls that are named
 _KEEPERS = 8
@@ -66,7 +66,7 @@ class Keeper:
     def __str__(self) -> str:
         who = "; ".join(map(str, self.holders)) or "something that has no name"
         many = f"{self.nodes:,} operation{'s' * (self.nodes != 1)}"
-        return f"{formatting.size(self.nbytes)}, {many}: {self.made}, held by {who}"
+        return f"{format_bytes(self.nbytes)}, {many}: {self.made}, held by {who}"
 
     __repr__ = __str__  # an interactive session shows it as it prints
 
@@ -96,14 +96,14 @@ class Why:
         return json.dumps(self.to_dict(), **options)
 
     def __str__(self) -> str:
-        parts = [self.what]
+        sections = [self.what]
         if self.requires_grad is not None:
-            parts.append(f"requires_grad is False: {self.requires_grad}")
+            sections.append(f"requires_grad is False: {self.requires_grad}")
         if self.grad is not None:
-            parts.append(f".grad is None: {self.grad}")
+            sections.append(f".grad is None: {self.grad}")
         if self.alive:
-            parts.append("its graph is alive:\n" + "\n".join(f"  {k}" for k in self.alive))
-        return "\n".join(parts)
+            sections.append("its graph is alive:\n" + "\n".join(f"  {k}" for k in self.alive))
+        return "\n".join(sections)
 
     __repr__ = __str__  # an interactive session shows it as it prints
 
@@ -250,7 +250,7 @@ def _parameters(owner: Any) -> Iterable[Any]:
 
 
 class Traces:
-    """What is alive of the uses of leaves: operations, and tensors that have lost their graph."""
+    """Live uses of leaves: operations, and tensors that were cut off from their graph."""
 
     def __init__(self, objects: Sequence[Any]) -> None:
         tensors, nodes = alive(objects)
@@ -263,7 +263,7 @@ class Traces:
         self._below: dict[int, set[int]] = {}
 
     def lost(self, leaf: Leaf) -> list[Cut]:
-        """What was computed from a leaf and cut off, as far as the graph is still there."""
+        """Where values computed from a leaf were cut off, as far as the graph is still alive."""
         return [cut for cut in self._cuts if id(leaf) in self._leaves(cut)]
 
     def _leaves(self, cut: Cut) -> set[int]:
@@ -275,8 +275,8 @@ class Traces:
             self._below[key] = {id(n) for n in below([node]) if type(n) is Leaf}
         return self._below[key]
 
-    def found(self, leaf: Leaf, facts: Sequence[tuple[str, str]] = ()) -> Because | None:
-        """Why backward calls went by, if something is alive that tells."""
+    def evidence(self, leaf: Leaf, facts: Sequence[tuple[str, str]] = ()) -> Because | None:
+        """Why backward calls did not reach a leaf, if something alive shows it; else None."""
         lost = self.lost(leaf)
         if lost:
             return Because(
@@ -294,8 +294,8 @@ class Traces:
         return None
 
     def because(self, leaf: Leaf, facts: Sequence[tuple[str, str]]) -> Because:
-        """Why backward calls went by: was it used at all, was its use cut off?"""
-        return self.found(leaf, facts) or Because(
+        """Why backward calls did not reach a leaf: never used, cut off, or left out of the loss."""
+        return self.evidence(leaf, facts) or Because(
             "no backward that has begun since it was made came to it: the losses do not depend"
             " on it",
             (*facts, *lines_of(filter(on_purpose, self._cuts))),
@@ -322,24 +322,24 @@ def _keepers(root: Node) -> list[Keeper]:
     for node in nodes:
         if any(id(edge) in reaching for edge in node.edges):
             reaching.add(id(node))
-    ends = [(t, edge) for t in tensors if (edge := edge_of(t)) and id(edge) in reaching]
+    ends = [(t, edge) for t in tensors if (edge := raw_edge(t)) and id(edge) in reaching]
     named = {id(edge) for _, edge in ends}
     used = {id(edge) for node in nodes for edge in node.edges}
     unnamed = reaching - named - used
-    things = [*ends, *((node, node) for node in nodes if id(node) in unnamed)]
-    things.sort(key=lambda thing: by_seq(thing[1]))
-    search = Search([thing for thing, _ in things])
-    found = [_keeper(thing, node, graph, search) for thing, node in things]
-    return sorted(found, key=lambda k: (k.nbytes, k.nodes), reverse=True)[:_KEEPERS]
+    carriers = [*ends, *((node, node) for node in nodes if id(node) in unnamed)]
+    carriers.sort(key=lambda carrier: by_seq(carrier[1]))
+    search = Search([carrier for carrier, _ in carriers])
+    keepers = [_keeper(carrier, node, graph, search) for carrier, node in carriers]
+    return sorted(keepers, key=lambda k: (k.nbytes, k.nodes), reverse=True)[:_KEEPERS]
 
 
-def _keeper(thing: Any, node: Node, graph: list[Node], search: Search) -> Keeper:
-    here = {id(n) for n in below([node])}
-    kept = [n for n in graph if id(n) in here]
+def _keeper(carrier: Any, node: Node, graph: list[Node], search: Search) -> Keeper:
+    reachable = {id(n) for n in below([node])}
+    operations = [n for n in graph if id(n) in reachable]
     return Keeper(
         made=errors.made(node),
         shape=tuple(node.shape),
-        nodes=len(kept),
-        nbytes=bytes_of(kept),
-        holders=tuple(search.holders(thing)),
+        nodes=len(operations),
+        nbytes=saved_bytes(operations),
+        holders=tuple(search.holders(carrier)),
     )

@@ -19,11 +19,18 @@ from wengert.core import dtypes
 from wengert.core.references import others
 from wengert.core.storage import lines_of, owner, where
 from wengert.core.tensor import Leaf, Node, Tensor, below, memory_of
-from wengert.graph import _tables, formatting
+from wengert.graph import _tables
 from wengert.graph._flops import Flops, flops_of, summed
+from wengert.graph._module_paths import ModulePaths, parameter_names
 from wengert.graph._saved import kept_by, size_of_packed
-from wengert.graph._sites import Sites, parameter_names
 from wengert.graph._tables import Row, Table
+from wengert.graph.formatting import (
+    format_bytes,
+    format_count,
+    format_flops,
+    format_memory,
+    shorten_path,
+)
 from wengert.graph.memory import without_collecting
 
 LEAF, LIVE = "leaf", "live"
@@ -166,7 +173,7 @@ class GraphReport:
 
         Raises ValueError as `table` does.
         """
-        _tables.show(_summary(self), _table(self, by, rows))
+        _tables.print_report(_summary(self), _table(self, by, rows))
 
     def __str__(self) -> str:
         return f"{_summary(self)}\n{self.table()}"
@@ -245,7 +252,7 @@ class _Describer:
         self.nodes = nodes = below(roots)
         self.above = _roots_above(nodes, roots)
         self.index = {id(node): k for k, node in enumerate(nodes)}
-        self.sites = Sites()
+        self.sites = ModulePaths()
         self.names = parameter_names(nodes)
         self.places: dict[tuple[int, int], tuple[str, str]] = {}
         self.lines: dict[int, dict[int, int]] = {}  # of the instructions of each code, by its id
@@ -273,7 +280,7 @@ class _Describer:
         )
 
     def info(self, index: int, node: Node) -> NodeInfo:
-        place, text = self.line(node)
+        where, text = self.line(node)
         module, calls = self.sites.read(node.site)
         nbytes = frees = 0
         for array in self.arrays[index]:
@@ -286,7 +293,7 @@ class _Describer:
             index=index,
             op=errors.name_of(node),
             kind=node.name(),
-            where=place,
+            where=where,
             text=text,
             module=module,
             shape=tuple(node.shape),
@@ -354,14 +361,14 @@ def _state(node: Node) -> str:
 
 
 def _arrays(node: Node) -> list[np.ndarray]:
-    found = []
+    arrays = []
     for slot, _ in node.saved:
         value = getattr(node, slot)
         if type(value) is np.ndarray:
-            found.append(value)
+            arrays.append(value)
         elif value is not None:
-            found += arrays_in(value)
-    return found
+            arrays += arrays_in(value)
+    return arrays
 
 
 def _held_elsewhere(saved: list[list[np.ndarray]]) -> set[int]:
@@ -388,20 +395,20 @@ def _held_elsewhere(saved: list[list[np.ndarray]]) -> set[int]:
     array = base = under = None
     held = set()
     for key in list({**arrays, **bases}):
-        kept = arrays.get(key)
+        value = arrays.get(key)
         several = (key in arrays) + (key in bases)  # of these dictionaries
-        if kept is None:
-            kept = bases[key]
-        if others(kept) > 2 * slots.get(key, 0) + views.get(key, 0) + several:
-            held.add(id(owner(kept)))
+        if value is None:
+            value = bases[key]
+        if others(value) > 2 * slots.get(key, 0) + views.get(key, 0) + several:
+            held.add(id(owner(value)))
     return held
 
 
 def _groups(nodes: Iterable[NodeInfo], key: Any) -> list[Group]:
-    found: dict[tuple[str, str], list[NodeInfo]] = {}
+    members_of: dict[tuple[str, str], list[NodeInfo]] = {}
     for node in nodes:
         if node.state != LEAF:
-            found.setdefault(key(node), []).append(node)
+            members_of.setdefault(key(node), []).append(node)
     groups = [
         Group(
             name=name,
@@ -412,7 +419,7 @@ def _groups(nodes: Iterable[NodeInfo], key: Any) -> list[Group]:
             released=sum(n.released for n in members),
             flops=summed(n.flops for n in members),
         )
-        for (name, text), members in found.items()
+        for (name, text), members in members_of.items()
     ]
     return sorted(groups, key=lambda g: g.nbytes, reverse=True)
 
@@ -421,19 +428,19 @@ def _summary(report: GraphReport) -> str:
     leaves = sum(n.state == LEAF for n in report.nodes)
     count = len(report.nodes) - leaves
     text = (
-        f"{formatting.counted(count, 'operation')} over {formatting.counted(leaves, 'leaf')}"
-        f" keep{'s' * (count == 1)} {formatting.kept(report.nbytes, report.leaf_bytes)};"
-        f" backward frees {formatting.size(report.frees)}"
+        f"{format_count(count, 'operation')} over {format_count(leaves, 'leaf')}"
+        f" keep{'s' * (count == 1)} {format_memory(report.nbytes, report.leaf_bytes)};"
+        f" backward frees {format_bytes(report.frees)}"
     )
-    gone = sum(n.released for n in report.nodes)
-    text += f"; {gone:,} {'is' if gone == 1 else 'are'} released" if gone else ""
-    forward, backward = map(formatting.flops, report.flops)
+    released = sum(n.released for n in report.nodes)
+    text += f"; {released:,} {'is' if released == 1 else 'are'} released" if released else ""
+    forward, backward = map(format_flops, report.flops)
     return f"{text}; {forward} forward, {backward} backward" if any(report.flops) else text
 
 
 def _table(report: GraphReport, by: str, most: int) -> Table:
     """Numbers stand first, and what may be long last; columns that would be empty are left out."""
-    whole = max(report.nbytes, 1)
+    total = max(report.nbytes, 1)
     some, computed = any(node.released for node in report.nodes), any(report.flops)
     numbers = ["bytes", "frees", *["forward", "backward"] * computed]
     if by == "node":
@@ -444,7 +451,7 @@ def _table(report: GraphReport, by: str, most: int) -> Table:
         rows = [
             Row(
                 [*_numbers(n, computed), *_node_row(n, inside, some)],
-                n.nbytes / whole,
+                n.nbytes / total,
                 n.released,
             )
             for n in nodes[:most]
@@ -456,7 +463,7 @@ def _table(report: GraphReport, by: str, most: int) -> Table:
     rows = [
         Row(
             [*_numbers(g, computed), *_group_row(g, some)],
-            g.nbytes / whole,
+            g.nbytes / total,
             g.released == g.nodes,
         )
         for g in groups[:most]
@@ -465,16 +472,20 @@ def _table(report: GraphReport, by: str, most: int) -> Table:
     return Table(head, rows, len(groups), set(range(len(head) - 1)), 0)
 
 
-def _numbers(part: NodeInfo | Group, computed: bool) -> list[str]:
-    flops = [formatting.flops(count) for count in part.flops] if part.flops else ["", ""]
-    return [formatting.size(part.nbytes), formatting.size(part.frees), *flops * computed]
+def _numbers(item: NodeInfo | Group, computed: bool) -> list[str]:
+    flops = [format_flops(count) for count in item.flops] if item.flops else ["", ""]
+    return [
+        format_bytes(item.nbytes),
+        format_bytes(item.frees),
+        *flops * computed,
+    ]
 
 
 def _group_row(group: Group, some: bool) -> list[str]:
     return [
         f"{group.nodes:,}",
         *[f"{group.released:,}"] * some,
-        f"{formatting.short(group.name)}  {group.text}".rstrip(),
+        f"{shorten_path(group.name)}  {group.text}".rstrip(),
     ]
 
 
@@ -484,6 +495,6 @@ def _node_row(node: NodeInfo, inside: bool, some: bool) -> list[str]:
         for s in node.saved
     )
     return [
-        node.op, str(list(node.shape)), formatting.short(node.where), *[node.module] * inside,
-        saves, *[formatting.short(node.state)] * some,
+        node.op, str(list(node.shape)), shorten_path(node.where), *[node.module] * inside,
+        saves, *[shorten_path(node.state)] * some,
     ]  # fmt: skip

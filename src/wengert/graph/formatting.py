@@ -8,12 +8,12 @@ from collections.abc import Iterable, Sequence
 _SCALES = (("k", 1e3), ("M", 1e6), ("G", 1e9))
 
 
-def size(count: float) -> str:
+def format_bytes(count: float) -> str:
     """Bytes for people: ``"12 B"``, ``"3.4 MB"``."""
     return _scaled(count, "B", _SCALES)
 
 
-def flops(count: float) -> str:
+def format_flops(count: float) -> str:
     """Floating-point operations for people: ``"12 FLOP"``, ``"3.4 GFLOP"``."""
     return _scaled(count, "FLOP", (*_SCALES, ("T", 1e12)))
 
@@ -25,25 +25,27 @@ def _scaled(count: float, unit: str, scales: Sequence[tuple[str, float]]) -> str
     return f"{count / scale:.1f} {prefix}{unit}"
 
 
-def kept(nbytes: float, leaf_bytes: float) -> str:
+def format_memory(nbytes: float, leaf_bytes: float) -> str:
     """Bytes that graphs keep, and those of leaves: ``"3.4 MB (and 12 B of leaves)"``."""
-    return size(nbytes) + (f" (and {size(leaf_bytes)} of leaves)" if leaf_bytes else "")
+    return format_bytes(nbytes) + (
+        f" (and {format_bytes(leaf_bytes)} of leaves)" if leaf_bytes else ""
+    )
 
 
-def duration(seconds: float) -> str:
+def format_seconds(seconds: float) -> str:
     """Seconds for people: ``"1.25 s"``, ``"3.4 ms"``."""
     if seconds >= 1 or not seconds:
         return f"{seconds:.3g} s"
     return f"{seconds * 1e3:.1f} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.0f} us"
 
 
-def counted(count: int, name: str) -> str:
+def format_count(count: int, name: str) -> str:
     """How many of something, by the name of one: ``"1 leaf"``, ``"1,200 operations"``."""
     plural = "leaves" if name == "leaf" else f"{name}s"
     return f"{count:,} {name if count == 1 else plural}"
 
 
-def short(where: str) -> str:
+def shorten_path(where: str) -> str:
     """Text with ``file:line`` in it, relative to the current folder if the file lies inside."""
     return where.replace(os.path.join(os.getcwd(), ""), "", 1)
 

@@ -21,8 +21,8 @@ from typing import Any, Literal, NamedTuple, get_args
 from wengert.autograd import engine
 from wengert.core import tensor
 from wengert.core.introspection import variables_of
-from wengert.graph import _ticks
-from wengert.graph._sites import children_of
+from wengert.graph import _stack_timer
+from wengert.graph._module_paths import submodule_names
 from wengert.ops.declare import REGISTRY
 
 Phase = Literal["forward", "backward", "optimizer", "data", "report", "other"]
@@ -148,7 +148,7 @@ class _Tally:
         self.seconds[phase] = self.seconds.get(phase, 0.0) + seconds
 
 
-class _Seen(NamedTuple):
+class _StackReading(NamedTuple):
     """What a stack shows: whose time it is, the user's line, the operation, the walk around it."""
 
     phase: Phase
@@ -157,7 +157,7 @@ class _Seen(NamedTuple):
     walk: FrameType | None
 
 
-class Sampler:
+class StackSampler:
     """Collects a `Hotness` between start and stop, which the main thread calls."""
 
     def __init__(self, interval: float = _INTERVAL) -> None:
@@ -172,11 +172,11 @@ class Sampler:
     def start(self) -> None:
         """Begin to look."""
         self._latest = perf_counter()
-        self._ticks = _ticks.start(self.interval, self._look)
+        self._timer = _stack_timer.start_timer(self.interval, self._look)
 
     def stop(self) -> None:
         """Look no longer."""
-        self._ticks.stop()
+        self._timer.stop()
 
     def hotness(self) -> Hotness:
         """What was seen so far."""
@@ -215,22 +215,22 @@ class Sampler:
         """Count the time since the last look for where the program is."""
         now = perf_counter()
         seconds, self._latest = now - self._latest, now
-        seen = self._read(frame)
-        phase, user, walk = seen.phase, seen.user, seen.walk
+        reading = self._read(frame)
+        phase, user, walk = reading.phase, reading.user, reading.walk
         if user is not None and phase != "report":
             line = user.f_code.co_filename, user.f_lineno or 0
             phase, walk = self._called_by(user) or (phase, walk)
             self._lines.setdefault(line, _Tally()).add(phase, seconds)
         self._all.add(phase, seconds)
         way: Phase = "backward" if phase == "backward" else "forward"
-        if seen.op is not None:
-            self._ops.setdefault(seen.op, _Tally()).add(way, seconds)
+        if reading.op is not None:
+            self._ops.setdefault(reading.op, _Tally()).add(way, seconds)
         if phase != "report" and threading.current_thread() is threading.main_thread():
             path = self._paths.of(_site(walk))
             if path:
                 self._modules.setdefault(path, _Tally()).add(way, seconds)
 
-    def _read(self, frame: FrameType | None) -> _Seen:
+    def _read(self, frame: FrameType | None) -> _StackReading:
         """Read a stack from the inside out, as far as to the user's line."""
         op: str | None = None
         walk: FrameType | None = None
@@ -247,7 +247,7 @@ class Sampler:
                 phase = "forward" if phase == "other" else phase
                 op = op or (file[4:-1] if kind == "op" else None)
             frame = frame.f_back
-        return _Seen(phase, frame, op, walk)
+        return _StackReading(phase, frame, op, walk)
 
     def _called_by(self, frame: FrameType) -> tuple[Phase, FrameType | None] | None:
         """The phase to which a line belongs because of who called its function, and the walk."""
@@ -315,14 +315,14 @@ class _Paths:
             path = f"{path}.{name}" if name else type(module).__name__
             names = self.names.get(id(reference))
             if names is None:
-                names = self.names[id(reference)] = children_of(module)
+                names = self.names[id(reference)] = submodule_names(module)
         return path
 
 
 def _public_name(op: str) -> str:
     """The public function that an operation belongs to, by the name of its own."""
-    called = REGISTRY[op].called if op in REGISTRY else op
-    return called.removesuffix("_backward")
+    name = REGISTRY[op].called if op in REGISTRY else op
+    return name.removesuffix("_backward")
 
 
 _PACKAGE = os.path.join(os.path.dirname(os.path.dirname(tensor.__file__)), "")
@@ -343,8 +343,8 @@ def _kind_of(file: str) -> Kind:
     if file.startswith("<op "):
         return "op"
     if file.startswith(_PACKAGE):
-        part = file.removeprefix(_PACKAGE)
-        return next((phase for start, phase in _PARTS.items() if part.startswith(start)), "package")
+        path = file.removeprefix(_PACKAGE)
+        return next((phase for start, phase in _PARTS.items() if path.startswith(start)), "package")
     return "user" if is_users(file) else "library"
 
 

@@ -61,7 +61,7 @@ def page(
     return _encodable("\n".join(lines))
 
 
-def write(path: str | os.PathLike[str], text: str) -> None:
+def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write a page, or another text for people, as UTF-8."""
     Path(path).write_text(_encodable(text), encoding="utf-8", newline="\n")
 

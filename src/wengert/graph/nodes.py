@@ -1,4 +1,4 @@
-"""What all who look at the nodes of graphs ask first."""
+"""Basic questions about nodes: released or not, which leaves, how many bytes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def is_released(node: Node) -> bool:
     return type(node) is not Leaf and state is not None and state.released is not None
 
 
-def bytes_of(operations: Sequence[Node]) -> int:
+def saved_bytes(operations: Sequence[Node]) -> int:
     """The bytes that operations keep, each storage once, those of their leaves apart."""
     return bytes_in(storages_of(operations).values())
 
@@ -32,8 +32,8 @@ def leaves_of(operations: Iterable[Node]) -> list[Node]:
     return list({id(e): e for node in operations for e in node.edges if type(e) is Leaf}.values())
 
 
-def edge_of(tensor: Tensor) -> Node | None:
-    """The node of a tensor, past whatever its class does with attributes."""
+def raw_edge(tensor: Tensor) -> Node | None:
+    """The node of a tensor, bypassing the attribute access of its class."""
     try:
         edge: Node | None = _EDGE.__get__(tensor)
     except AttributeError:  # a tracer has none of its own

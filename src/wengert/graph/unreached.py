@@ -63,34 +63,34 @@ class Unreached:
         reached = self._reached
         return lambda _: reached.pop(key, None)  # another tensor may get the id
 
-    def look(self, things: Sequence[Any]) -> None:
+    def look(self, objects: Sequence[Any]) -> None:
         """Take note of the parameters that wait for their first gradient."""
         traces = None
-        for root in self._roots(things):
+        for root in self._roots(objects):
             named = list(root.named_parameters())
             if not any(id(parameter) in self._reached for _, parameter in named):
                 continue
             for name, parameter in named:
                 key = id(parameter)
                 if parameter.requires_grad and key not in self._reached:
-                    known = self._suspects.get(key)
-                    traces = traces or Traces(things)
+                    earlier = self._suspects.get(key)
+                    traces = traces or Traces(objects)
                     path = _around(root, name)
-                    because = known.because if known else self._because(path, parameter, traces)
+                    because = earlier.because if earlier else self._because(path, parameter, traces)
                     self._suspects[key] = self._suspect(root, name, parameter, because)
 
     def _because(self, path: list[Any], parameter: Any, traces: Traces) -> Because:
         """Why a parameter waits: what is alive tells, or calls of the modules that it is in."""
         return (
             self.forwards.proof(path)
-            or traces.found(parameter._edge)
+            or traces.evidence(parameter._edge)
             or self.forwards.guess(path, self._module.forward)
         )
 
-    def _roots(self, things: Sequence[Any]) -> Iterator[Any]:
+    def _roots(self, objects: Sequence[Any]) -> Iterator[Any]:
         """The modules among some objects that are part of no other."""
-        kinds = {kind for kind in set(map(type, things)) if issubclass(kind, self._module)}
-        modules = [thing for thing in things if type(thing) in kinds]
+        kinds = {kind for kind in set(map(type, objects)) if issubclass(kind, self._module)}
+        modules = [obj for obj in objects if type(obj) in kinds]
         inner = {id(child) for module in modules for child in module.children()}
         return (module for module in modules if id(module) not in inner)
 
@@ -127,8 +127,8 @@ def _finding(where: str, because: Because, suspects: list[_Suspect]) -> Finding:
         if suspect.name not in names:
             names.append(suspect.name)
     named = [f"{module} ({', '.join(names)})" for module, names in modules.items()]
-    rest = len(named) - _NAMED
-    text = ", ".join(named[:_NAMED]) + (f" and {rest:,} more modules" if rest > 0 else "")
+    unnamed = len(named) - _NAMED
+    text = ", ".join(named[:_NAMED]) + (f" and {unnamed:,} more modules" if unnamed > 0 else "")
     elements = sum(suspect.elements for suspect in suspects)
     calls = max(suspect.calls for suspect in suspects)
     numbers = f"{elements:,} number{'s' * (elements != 1)}"

@@ -1,4 +1,9 @@
-"""Saving and loading, in PyTorch's file format."""
+"""Saving and loading, in PyTorch's file format.
+
+`_saving.py` and `_loading.py` are the ways in. A file is a zip archive (`_zip.py`) of a pickle and
+of storages (`_storages.py`). `_machine.py` reads the pickle without running code from it: it
+builds only what `_names.py` lists and `_allowed.py` lets through.
+"""
 
 from wengert.serialization._allowed import add_safe_globals as add_safe_globals
 from wengert.serialization._allowed import clear_safe_globals as clear_safe_globals

@@ -26,7 +26,7 @@ from wengert.optim.optimizer import Optimizer
 from wengert.serialization._names import (
     BUILDERS,
     KNOWN,
-    Function,
+    FunctionName,
     modern,
     path_of,
     set_attributes,
@@ -118,7 +118,7 @@ class safe_globals:  # noqa: N801 (PyTorch's name)
 
 def _by_path(values: Iterable[Any]) -> dict[str, Any]:
     """What a program allows, by the name that files have for it."""
-    found = {}
+    by_path = {}
     for value in values:
         if isinstance(value, tuple):
             if len(value) != 2:
@@ -134,12 +134,12 @@ def _by_path(values: Iterable[Any]) -> dict[str, Any]:
                 )
         else:
             path = ".".join(path_of(value))
-        found[path] = value
-    return found
+        by_path[path] = value
+    return by_path
 
 
 class Allowed:
-    """What one call of `load` lets a pickle do, as `_machine.Names` has it."""
+    """What one call of `load` lets a pickle do, as `_machine.NameResolver` has it."""
 
     def __init__(self, weights_only: bool) -> None:
         self.weights_only = weights_only
@@ -150,9 +150,9 @@ class Allowed:
         """The value of a name, if it is allowed."""
         module, name = modern(module, name)
         path = f"{module}.{name}"
-        known = KNOWN.get(path)
-        if known is not None:
-            return known.value
+        entry = KNOWN.get(path)
+        if entry is not None:
+            return entry.value
         if module.partition(".")[0] in _BLOCKED:
             raise UnpicklingError(
                 f"Trying to load unsupported GLOBAL {path} whose module {module} is blocked."
@@ -162,7 +162,7 @@ class Allowed:
             if isinstance(value, BuiltinFunctionType) and value.__module__ == "builtins":
                 raise UnpicklingError(f"Trying to load unsupported GLOBAL {path}: it is blocked.")
             return value
-        value = None if self.weights_only else _of_program(module, name)
+        value = None if self.weights_only else _class_of_program(module, name)
         if value is None:
             raise UnpicklingError(self._refusal(path))
         return value
@@ -183,11 +183,13 @@ class Allowed:
         build = BUILDERS.get(id(function))
         if build is not None:
             return build(machine, *arguments)
-        if id(function) in self.callable and not isinstance(function, Function):
+        if id(function) in self.callable and not isinstance(function, FunctionName):
             return machine.let(function, *arguments)
         if not self.weights_only and function is SimpleNamespace and not arguments:
             return SimpleNamespace()
-        raise UnpicklingError(f"Trying to call reduce for unrecognized function {_named(function)}")
+        raise UnpicklingError(
+            f"Trying to call reduce for unrecognized function {_repr_of_global(function)}"
+        )
 
     def make(self, machine: Any, kind: Any, arguments: tuple[Any, ...]) -> Any:
         """A new object of a builder's class, or of one that is allowed."""
@@ -198,11 +200,11 @@ class Allowed:
             new: Any = kind.__new__
             if id(kind) in self.callable:
                 return machine.let(new, kind, *arguments)
-            if not self.weights_only and not arguments and _is_made(kind):
+            if not self.weights_only and not arguments and _is_buildable(kind):
                 return machine.let(new, kind)
         raise UnpicklingError(
             "Can only create new object for nn.Parameter or classes allowlisted via"
-            f" `add_safe_globals` but got {_named(kind)}"
+            f" `add_safe_globals` but got {_repr_of_global(kind)}"
         )
 
     def fill(self, machine: Any, value: Any, state: Any) -> None:
@@ -214,7 +216,7 @@ class Allowed:
             set_byte_order(value, state)
         elif kind is np.ndarray:
             set_array(machine, value, state)
-        elif id(kind) in self.callable or (not self.weights_only and _is_made(kind)):
+        elif id(kind) in self.callable or (not self.weights_only and _is_buildable(kind)):
             _set_state(machine, value, state)
         else:
             raise UnpicklingError(
@@ -237,9 +239,9 @@ def _set_state(machine: Any, value: Any, state: Any) -> None:
     slots = None
     if type(state) is tuple and len(state) == 2:
         state, slots = state
-    for part in (state, slots):
-        if not (part is None or type(part) is dict):
-            raise UnpicklingError(f"the state of an object is a dict, but got {type(part)}")
+    for namespace in (state, slots):
+        if not (namespace is None or type(namespace) is dict):
+            raise UnpicklingError(f"the state of an object is a dict, but got {type(namespace)}")
     machine.spend(len(state or ()) + len(slots or ()))
     check_names(kind, state or ())
     if set_own is not None:
@@ -258,14 +260,14 @@ def _set_library_state(set_own: Callable[..., None], value: Any, state: dict[str
         raise UnpicklingError(f"the state of {type(value)} is damaged: {error}") from None
 
 
-def _is_made(kind: type) -> bool:
+def _is_buildable(kind: type) -> bool:
     """Whether files with modules may have objects of this class."""
     if kind in _PLAIN:
         return True
     return issubclass(kind, Module | Optimizer) and not issubclass(kind, Tensor)
 
 
-def _of_program(module: str, name: str) -> Any:
+def _class_of_program(module: str, name: str) -> Any:
     """A class that modules are made of, or an operation; None for anything else.
 
     Nothing is imported: a file names what the program has.
@@ -273,18 +275,18 @@ def _of_program(module: str, name: str) -> Any:
     if (module + ".").startswith(_TORCH):
         return _of_wengert(module, name)
     value: Any = sys.modules.get(module)
-    for part in name.split("."):
-        value = value.__dict__.get(part) if isinstance(value, ModuleType | type) else None
-    return value if isinstance(value, type) and _is_made(value) else None
+    for attribute in name.split("."):
+        value = value.__dict__.get(attribute) if isinstance(value, ModuleType | type) else None
+    return value if isinstance(value, type) and _is_buildable(value) else None
 
 
 def _of_wengert(module: str, name: str) -> Any:
     value = (optim if module.startswith("torch.optim") else nn).__dict__.get(name)
-    if isinstance(value, type) and _is_made(value):
+    if isinstance(value, type) and _is_buildable(value):
         return value
     home: Any = ops if module == "torch" else nn.functional
     return home.__dict__[name] if name in home.__all__ else None
 
 
-def _named(value: Any) -> str:
-    return repr(value) if isinstance(value, type | Function) else f"of {type(value)}"
+def _repr_of_global(value: Any) -> str:
+    return repr(value) if isinstance(value, type | FunctionName) else f"of {type(value)}"

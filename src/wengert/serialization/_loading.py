@@ -22,9 +22,9 @@ from wengert.serialization._locations import Restore, restorer
 from wengert.serialization._machine import Machine
 from wengert.serialization._names import modern
 from wengert.serialization._saving import LEGACY_MAGIC, LEGACY_VERSION, Target
-from wengert.serialization._state import shown
+from wengert.serialization._state import short_repr
 from wengert.serialization._storages import Loaded, StorageClass
-from wengert.serialization._zip import ALIGNMENT, MAGIC, Reader, fill
+from wengert.serialization._zip import ALIGNMENT, MAGIC, Reader, read_into
 from wengert.tensor.storages import UntypedStorage
 
 
@@ -70,7 +70,7 @@ def load(
     if mmap and not isinstance(f, str | os.PathLike):
         raise ValueError("f must be a file path in order to use the mmap argument")
     if isinstance(f, str | os.PathLike) and Path(f).suffix == _safetensors.SUFFIX:
-        return _safetensors.load(Path(f))
+        return _safetensors.read_tensors(Path(f))
     with _opened(f) as file:
         loading = _Loading(file, restorer(map_location), Allowed(weights_only), encoding)
         try:
@@ -202,15 +202,15 @@ class _Loading:
             memory = np.frombuffer(mapping, np.uint8)
 
         def storage(identity: Any) -> Loaded:
-            kind, key, location, numel = _described(identity, 5)
+            kind, key, location, numel = _storage_fields(identity, 5)
             if key not in self.storages:
-                data = _mapped(archive, key, memory) if mapped else archive.read(f"data/{key}")
+                data = _map_record(archive, key, memory) if mapped else archive.read(f"data/{key}")
                 if data.nbytes != numel * kind.itemsize:
                     raise RuntimeError(
                         f"storage {key} of {numel} elements is not made of {data.nbytes} bytes"
                     )
                 self._keep(key, kind, location, data)
-            return self._known(key, kind)
+            return self._loaded_storage(key, kind)
 
         data = archive.read("data.pkl").tobytes()
         result = self._machine(BytesIO(data), len(data), storage)
@@ -223,18 +223,20 @@ class _Loading:
 
     def _keep(self, key: str, kind: StorageClass, location: str, data: np.ndarray) -> None:
         if self.swap:
-            _swapped(data, kind)
+            _swap_bytes(data, kind)
         self._restore(key, kind, location, data)
 
     def _restore(self, key: str, kind: StorageClass, location: str, data: np.ndarray) -> None:
         restored = self.restore(UntypedStorage(data), location)
         self.storages[key] = Loaded(restored._owner, kind.dtype)
 
-    def _known(self, key: str, kind: StorageClass) -> Loaded:
-        known = self.storages[key]
-        if known.dtype is not kind.dtype:
-            raise UnpicklingError(f"storage {key} is said to be of {known.dtype} and {kind.dtype}")
-        return known
+    def _loaded_storage(self, key: str, kind: StorageClass) -> Loaded:
+        storage = self.storages[key]
+        if storage.dtype is not kind.dtype:
+            raise UnpicklingError(
+                f"storage {key} is said to be of {storage.dtype} and {kind.dtype}"
+            )
+        return storage
 
     def _legacy(self, start: int) -> Any:
         """The format of PyTorch before 1.6: pickles, and the storages behind them."""
@@ -244,20 +246,20 @@ class _Loading:
         waiting: dict[str, tuple[StorageClass, np.ndarray]] = {}
 
         def storage(identity: Any) -> Loaded:
-            kind, key, location, numel = _described(identity, 6)
+            kind, key, location, numel = _storage_fields(identity, 6)
             if identity[5] is not None:
                 raise RuntimeError(f"storage {key} is a part of another, as in PyTorch 0.1")
             if key not in self.storages:
-                taken = sum(data.nbytes for _, data in waiting.values())
-                if numel * kind.itemsize > self.length - taken:
+                reserved = sum(data.nbytes for _, data in waiting.values())
+                if numel * kind.itemsize > self.length - reserved:
                     raise RuntimeError(f"storage {key} of {numel} elements is beyond the file")
                 data = np.empty(numel * kind.itemsize, np.uint8)
                 waiting[key] = kind, data
                 self._restore(key, kind, location, data)
-            return self._known(key, kind)
+            return self._loaded_storage(key, kind)
 
-        result = self._part(storage)
-        keys = self._part()
+        result = self._next_pickle(storage)
+        keys = self._next_pickle()
         if type(keys) is not list or sorted(map(str, keys)) != sorted(waiting):
             raise RuntimeError("the list of storages is not that of the tensors; corrupt file?")
         for key in keys:
@@ -265,18 +267,18 @@ class _Loading:
         self._finish()
         return result
 
-    def _part(self, storage: Any = None) -> Any:
+    def _next_pickle(self, storage: Any = None) -> Any:
         """The next of the pickles that follow each other."""
         left = self.length - self.file.tell()
         return self._machine(self.file, left, storage or _no_storage)
 
     def _legacy_head(self) -> None:
-        if self._part() != LEGACY_MAGIC:
+        if self._next_pickle() != LEGACY_MAGIC:
             raise RuntimeError("Invalid magic number; corrupt file?")
-        version = self._part()
+        version = self._next_pickle()
         if version != LEGACY_VERSION:
             raise RuntimeError(f"Invalid protocol version: {version}")
-        system = self._part()
+        system = self._next_pickle()
         if isinstance(system, dict) and type(system.get("little_endian")) is bool:
             self.swap = system["little_endian"] != (sys.byteorder == "little")
 
@@ -288,32 +290,32 @@ class _Loading:
         numel = struct.unpack("<q", head)[0]
         if numel * kind.itemsize != data.nbytes:
             raise RuntimeError(f"a storage has {numel} elements; corrupt file?")
-        fill(self.file, at, data)
+        read_into(self.file, at, data)
         if self.swap:
-            _swapped(data, kind)
+            _swap_bytes(data, kind)
 
 
 def _no_storage(identity: Any) -> Any:
     raise UnpicklingError("a storage is named where none can be")
 
 
-def _described(identity: Any, length: int) -> tuple[StorageClass, str, str, int]:
+def _storage_fields(identity: Any, length: int) -> tuple[StorageClass, str, str, int]:
     """What a pickle says of a storage: its class, key, location and number of elements."""
     if type(identity) is not tuple or len(identity) != length:
         raise UnpicklingError(f"a storage is described by {length} values")
     what, kind, key, location, numel = [
-        part.decode("ascii", "replace") if type(part) is bytes else part for part in identity[:5]
+        item.decode("ascii", "replace") if type(item) is bytes else item for item in identity[:5]
     ]
     if what != "storage":
-        raise UnpicklingError(f"Unknown saved id type: {shown(what)}")
+        raise UnpicklingError(f"Unknown saved id type: {short_repr(what)}")
     if type(kind) is not StorageClass or type(key) is not str or type(location) is not str:
         raise UnpicklingError("a storage is described by its class, its key and its location")
     if type(numel) is not int or numel < 0:
-        raise UnpicklingError(f"a storage has {shown(numel)} elements")
+        raise UnpicklingError(f"a storage has {short_repr(numel)} elements")
     return kind, key, location, numel
 
 
-def _mapped(archive: Reader, key: str, memory: Any) -> np.ndarray:
+def _map_record(archive: Reader, key: str, memory: Any) -> np.ndarray:
     begin, size = archive.find(f"data/{key}")
     data: np.ndarray = memory[begin : begin + size]
     if (
@@ -324,12 +326,12 @@ def _mapped(archive: Reader, key: str, memory: Any) -> np.ndarray:
     return np.frombuffer(data.data, np.uint8)
 
 
-def _swapped(data: np.ndarray, kind: StorageClass) -> None:
+def _swap_bytes(data: np.ndarray, kind: StorageClass) -> None:
     """Turn the bytes of each number around."""
     if kind.dtype is None:
         raise RuntimeError("storages of another byte order and without a dtype cannot be loaded")
-    part = kind.itemsize // 2 if kind.dtype.is_complex else kind.itemsize
-    data.view(f"u{part}").byteswap(inplace=True)
+    itemsize = kind.itemsize // 2 if kind.dtype.is_complex else kind.itemsize
+    data.view(f"u{itemsize}").byteswap(inplace=True)
 
 
 __all__ = ["get_unsafe_globals_in_checkpoint", "load"]

@@ -14,13 +14,13 @@ Restore = Callable[[UntypedStorage, str], UntypedStorage]
 def restorer(map_location: Any) -> Restore:
     """The function that `map_location` stands for: of a storage, and where it was saved."""
     if map_location is None:
-        return on_cpu
+        return check_on_cpu
     if isinstance(map_location, dict):
-        return lambda storage, location: on_cpu(storage, map_location.get(location, location))
+        return lambda storage, location: check_on_cpu(storage, map_location.get(location, location))
     if isinstance(map_location, bytes):
         map_location = map_location.decode("ascii")
     if isinstance(map_location, str | device):
-        return lambda storage, location: on_cpu(storage, map_location)
+        return lambda storage, location: check_on_cpu(storage, map_location)
     if not callable(map_location):
         raise TypeError(
             "load(): argument 'map_location' must be a device, a str, a dict or a function, not"
@@ -30,7 +30,7 @@ def restorer(map_location: Any) -> Restore:
     def restore(storage: UntypedStorage, location: str) -> UntypedStorage:
         answer = map_location(storage, location)
         if answer is None:
-            return on_cpu(storage, location)
+            return check_on_cpu(storage, location)
         if not isinstance(answer, UntypedStorage):
             raise TypeError(
                 f"the function map_location returned {type(answer).__name__}, not a storage"
@@ -40,7 +40,7 @@ def restorer(map_location: Any) -> Restore:
     return restore
 
 
-def on_cpu(storage: UntypedStorage, location: Any) -> UntypedStorage:
+def check_on_cpu(storage: UntypedStorage, location: Any) -> UntypedStorage:
     """The storage, if the location is the CPU."""
     name = str(location)
     if name.partition(":")[0] == "cpu":

@@ -1,8 +1,8 @@
 """The reader of pickles: a stack machine for the opcodes that data is made of.
 
-It calls nothing but builders, functions that the `Names` it is given attach to the names that
-a pickle may refer to. Whatever else a pickle asks for, such as the call of anything that is no
-builder, an opcode that is not in the table, or an attribute of an object, is refused.
+It calls nothing but builders: functions that its `NameResolver` attaches to the names a pickle may
+refer to. Anything else that a pickle asks for is refused: a call of what is no builder, an opcode
+that is not in the table, an attribute of an object.
 
 A few bytes may not grow into much: what builders copy is counted against the length of the
 pickle, and keys of dictionaries and sets may not be deep, because they are hashed.
@@ -25,7 +25,7 @@ _HIGHEST_PROTOCOL = 5
 _LONGEST_NAME = 1000
 
 
-class Names(Protocol):
+class NameResolver(Protocol):
     """What a machine may find by name, and what it may do with it."""
 
     def find(self, module: str, name: str) -> Any:
@@ -48,7 +48,7 @@ class Machine:
         self,
         file: IO[bytes],
         length: int,
-        names: Names,
+        names: NameResolver,
         storage: Callable[[Any], Any],
         encoding: str = "utf-8",
     ) -> None:
@@ -143,12 +143,12 @@ class Machine:
         left, level = _MOST_KEY_PARTS, [value]
         for _ in range(_DEEPEST_KEY):
             below: list[Any] = []
-            for part in level:
-                if isinstance(part, tuple | frozenset):
-                    left -= len(part)
+            for item in level:
+                if isinstance(item, tuple | frozenset):
+                    left -= len(item)
                     if left < 0:
                         raise UnpicklingError("a key of the pickle is too large")
-                    below.extend(part)
+                    below.extend(item)
             if not below:
                 return value
             level = below

@@ -18,7 +18,7 @@ from wengert.core.size import Size
 from wengert.core.tensor import Tensor, new
 from wengert.nn.parameter import Buffer, Parameter
 from wengert.serialization import _numpy
-from wengert.serialization._state import shown
+from wengert.serialization._state import short_repr
 from wengert.serialization._storages import TYPED, UNTYPED, Loaded, lengths, rebuilt
 
 Builder = Callable[..., Any]  # called with the machine and the arguments
@@ -31,7 +31,7 @@ class Known(NamedTuple):
     build: Builder | None = None
 
 
-class Function:
+class FunctionName:
     """Stands for a function of PyTorch that only pickles name."""
 
     def __init__(self, name: str) -> None:
@@ -73,7 +73,7 @@ def _rebuild_tensor_v3(
     dtype: Any, metadata: Any = None,
 ) -> Tensor:  # fmt: skip
     if type(dtype) is not dtypes.dtype:
-        raise UnpicklingError(f"a dtype was expected, but got {shown(dtype)}")
+        raise UnpicklingError(f"a dtype was expected, but got {short_repr(dtype)}")
     bits = _with_bits(_storage(storage), metadata, dtype)
     return rebuilt(bits, offset, size, stride, requires_grad is True, dtype)
 
@@ -103,7 +103,7 @@ def _rebuild_parameter_with_state(
 
 def _rebuild_from_type(m: Any, function: Any, kind: Any, arguments: Any, state: Any) -> Tensor:
     if kind not in (Tensor, Parameter, Buffer) or type(arguments) is not tuple:
-        raise UnpicklingError(f"a class of tensors was expected, but got {shown(kind)}")
+        raise UnpicklingError(f"a class of tensors was expected, but got {short_repr(kind)}")
     tensor = _tensor(m.names.call(m, function, arguments))
     if kind is not type(tensor):
         plain, tensor = tensor, new(kind)
@@ -122,7 +122,7 @@ def set_attributes(m: Any, value: Any, state: Any) -> None:
     m.spend(len(state))
     for name in state:
         if type(name) is not str or hasattr(type(value), name):
-            raise UnpicklingError(f"attribute {shown(name)} of {type(value)} cannot be set")
+            raise UnpicklingError(f"attribute {short_repr(name)} of {type(value)} cannot be set")
     value.__dict__.update(state)
 
 
@@ -163,8 +163,8 @@ _FACTORIES = (None, list, dict, set, tuple, str, int, float, bool)
 
 
 def _defaultdict(m: Any, factory: Any = None) -> defaultdict[Any, Any]:
-    if not any(factory is known for known in _FACTORIES):
-        raise UnpicklingError(f"a defaultdict of {shown(factory)} is not allowed")
+    if not any(factory is allowed for allowed in _FACTORIES):
+        raise UnpicklingError(f"a defaultdict of {short_repr(factory)} is not allowed")
     return defaultdict(factory)
 
 
@@ -200,19 +200,19 @@ def _size(m: Any, values: Any = ()) -> Size:
 def _device(m: Any, kind: Any, index: Any = None) -> device:
     if type(kind) is not str or not (index is None or type(index) is int):
         raise UnpicklingError(
-            f"a device is named by a str and an int, not {shown(kind)}, {shown(index)}"
+            f"a device is named by a str and an int, not {short_repr(kind)}, {short_repr(index)}"
         )
     return device(kind, index)
 
 
 def _get_layout(m: Any, name: Any) -> Any:
     if name != "torch.strided":
-        raise UnpicklingError(f"there are no tensors of layout {shown(name)}")
+        raise UnpicklingError(f"there are no tensors of layout {short_repr(name)}")
     return layout.strided
 
 
 def _table() -> dict[str, Known]:
-    known = {
+    table = {
         "collections.OrderedDict": Known(OrderedDict, _ordered),
         "collections.Counter": Known(Counter, _counter),
         "collections.defaultdict": Known(defaultdict, _defaultdict),
@@ -227,12 +227,12 @@ def _table() -> dict[str, Known]:
         "torch.nn.parameter.Parameter": Known(Parameter, _rebuild_parameter),
         "torch.nn.parameter.Buffer": Known(Buffer),
     }
-    known |= {
+    table |= {
         f"builtins.{t.__name__}": Known(t) for t in (list, dict, tuple, str, int, float, bool)
     }
-    known |= {f"torch.{d.name}": Known(d) for d in dtypes.ALL}
+    table |= {f"torch.{d.name}": Known(d) for d in dtypes.ALL}
     formats = ("contiguous_format", "channels_last", "channels_last_3d", "preserve_format")
-    known |= {f"torch.{name}": Known(getattr(layout, name)) for name in formats}
+    table |= {f"torch.{name}": Known(getattr(layout, name)) for name in formats}
     functions: dict[str, Builder] = {
         "_codecs.encode": _encode,
         "torch.serialization._get_layout": _get_layout,
@@ -244,13 +244,13 @@ def _table() -> dict[str, Known]:
         "torch._tensor._rebuild_from_type_v2": _rebuild_from_type,
     }
     functions |= _numpy.BUILDERS
-    known |= {name: Known(Function(name), build) for name, build in functions.items()}
-    known |= {name: Known(kind) for name, kind in _numpy.CLASSES.items()}
-    known["numpy.dtype"] = Known(_numpy.dtype, _numpy.build_dtype)
+    table |= {name: Known(FunctionName(name), build) for name, build in functions.items()}
+    table |= {name: Known(kind) for name, kind in _numpy.CLASSES.items()}
+    table["numpy.dtype"] = Known(_numpy.dtype, _numpy.build_dtype)
     for module in ("torch", "torch.cuda"):
-        known |= {f"{module}.{name}": Known(kind) for name, kind in TYPED.items()}
-    known["torch.storage.UntypedStorage"] = Known(UNTYPED)
-    return known
+        table |= {f"{module}.{name}": Known(kind) for name, kind in TYPED.items()}
+    table["torch.storage.UntypedStorage"] = Known(UNTYPED)
+    return table
 
 
 KNOWN = _table()
@@ -286,9 +286,9 @@ _ELSEWHERE = {
     "optim._scheduler.LRScheduler": "optim.lr_scheduler",
 }
 _ELSEWHERE |= {
-    f"nn.modules.lazy.Lazy{kind}{n}d": f"nn.modules.{place}"
+    f"nn.modules.lazy.Lazy{kind}{n}d": f"nn.modules.{module}"
     for n in (1, 2, 3)
-    for kind, place in (
+    for kind, module in (
         ("Conv", "conv"), ("ConvTranspose", "conv"), ("BatchNorm", "batchnorm"),
         ("InstanceNorm", "instancenorm"),
     )

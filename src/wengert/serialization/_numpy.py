@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.serialization._state import shown
+from wengert.serialization._state import short_repr
 
 dtype = np.dtype
 CLASSES = {"numpy.ndarray": np.ndarray}
@@ -23,7 +23,7 @@ _PLAIN = (None, None, None, -1, -1, 0)
 def build_dtype(m: Any, name: Any, align: Any = False, copy: Any = True) -> Any:
     """A dtype of numbers; a fresh one, for its byte order comes later."""
     if type(name) is not str or not _NUMBERS.fullmatch(name):
-        raise UnpicklingError(f"a NumPy dtype of numbers was expected, but got {shown(name)}")
+        raise UnpicklingError(f"a NumPy dtype of numbers was expected, but got {short_repr(name)}")
     return np.dtype(name, False, True)
 
 
@@ -60,7 +60,7 @@ def set_array(m: Any, array: Any, state: Any) -> None:
     if not isinstance(kind, np.dtype) or kind.hasobject or type(data) is not bytes:
         raise UnpicklingError("the state of a NumPy array is a dtype of numbers and bytes")
     if type(shape) is not tuple or any(type(n) is not int or n < 0 for n in shape):
-        raise UnpicklingError(f"the shape of a NumPy array is a tuple, but got {shown(shape)}")
+        raise UnpicklingError(f"the shape of a NumPy array is a tuple, but got {short_repr(shape)}")
     if math.prod(shape) * kind.itemsize != len(data):
         raise UnpicklingError(f"a NumPy array of shape {shape} is not made of {len(data)} bytes")
     m.spend(len(data))

@@ -14,16 +14,16 @@ from wengert.core.dtypes import dtype, of_numpy
 from wengert.core.layout import layout, memory_format
 from wengert.core.tensor import Tensor, Tracer
 from wengert.nn.parameter import Parameter
-from wengert.serialization._names import KNOWN, Function, path_of
+from wengert.serialization._names import KNOWN, FunctionName, path_of
 from wengert.serialization._storages import (
     OF_DTYPE,
     UNTYPED,
     StorageClass,
-    shown,
+    view_of_storage,
 )
 from wengert.tensor.storages import UntypedStorage
 
-_CONSTANTS = (StorageClass, dtype, memory_format, Function)
+_CONSTANTS = (StorageClass, dtype, memory_format, FunctionName)
 
 
 class _Reference(NamedTuple):
@@ -32,8 +32,8 @@ class _Reference(NamedTuple):
     identity: tuple[Any, ...]
 
 
-def _function(path: str) -> Function:
-    value: Function = KNOWN[path].value
+def _function(path: str) -> FunctionName:
+    value: FunctionName = KNOWN[path].value
     return value
 
 
@@ -64,14 +64,14 @@ class Pickler(_Base):  # type: ignore[misc]
 
     def reference(self, memory: np.ndarray, kind: StorageClass) -> _Reference:
         """The reference to a storage, which is new or has been referred to before."""
-        known = self.storages.get(id(memory))
-        if known is not None:
-            if known[0].identity[1] is not kind:
+        entry = self.storages.get(id(memory))
+        if entry is not None:
+            if entry[0].identity[1] is not kind:
                 raise RuntimeError(
                     "Cannot save multiple tensors or storages that view the same data as"
-                    f" different types: {known[0].identity[1].name} and {kind.name}; clone() one"
+                    f" different types: {entry[0].identity[1].name} and {kind.name}; clone() one"
                 )
-            return known[0]
+            return entry[0]
         key, numel = str(len(self.storages)), memory.nbytes // kind.itemsize
         identity: tuple[Any, ...] = ("storage", kind, key, "cpu", numel)
         reference = _Reference((*identity, None) if self.legacy else identity)
@@ -122,11 +122,11 @@ class Pickler(_Base):  # type: ignore[misc]
             return rebuild, arguments
         return _FROM_TYPE, (rebuild, kind, arguments, state)
 
-    def _plain(self, tensor: Tensor) -> tuple[Function, tuple[Any, ...]]:
+    def _plain(self, tensor: Tensor) -> tuple[FunctionName, tuple[Any, ...]]:
         if isinstance(tensor, Tracer):
             raise RuntimeError("a tensor of a transform (vmap, grad, forward mode) cannot be saved")
         array = tensor._array
-        memory, offset, strides = shown(array)
+        memory, offset, strides = view_of_storage(array)
         kind = OF_DTYPE.get(of_numpy[array.dtype], UNTYPED)
         arguments: tuple[Any, ...] = (self.reference(memory, kind), offset, array.shape, strides,
                      tensor.requires_grad, OrderedDict())  # fmt: skip

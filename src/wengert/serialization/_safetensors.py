@@ -40,7 +40,7 @@ def dumps(tensors: Any) -> bytes:
     return save(arrays)
 
 
-def load(path: Path) -> dict[str, Tensor]:
+def read_tensors(path: Path) -> dict[str, Tensor]:
     """The tensors of a file by name, in the order of the names: the file has none."""
     import safetensors
 

@@ -23,7 +23,7 @@ _METHODS = (
 _LONGEST = 100
 
 
-def shown(value: Any) -> str:
+def short_repr(value: Any) -> str:
     """A value of a file in an error: it may be deep, or large, or both."""
     if type(value) in (str, bytes):
         return repr(value) if len(value) <= _LONGEST else f"{value[:_LONGEST]!r}..."
@@ -41,10 +41,12 @@ def check_names(kind: type, names: Iterable[Any]) -> None:
     fields = getattr(kind, "__dataclass_fields__", ())
     for name in names:
         if type(name) is not str:
-            raise UnpicklingError(f"attribute {shown(name)} of {kind} cannot be set: it is no name")
+            raise UnpicklingError(
+                f"attribute {short_repr(name)} of {kind} cannot be set: it is no name"
+            )
         if name not in fields and isinstance(_of_class(kind, name), _METHODS):
             raise UnpicklingError(
-                f"attribute {shown(name)} of {kind} cannot be set: it is a method"
+                f"attribute {short_repr(name)} of {kind} cannot be set: it is a method"
             )
 
 
@@ -54,7 +56,7 @@ def set_slots(value: Any, slots: dict[Any, Any]) -> None:
         slot = _of_class(type(value), name) if type(name) is str else None
         # Classes of C have members of that type, too.
         if type(slot) is not MemberDescriptorType or "__slots__" not in vars(slot.__objclass__):
-            raise UnpicklingError(f"{type(value)} has no slot {shown(name)}")
+            raise UnpicklingError(f"{type(value)} has no slot {short_repr(name)}")
         slot.__set__(value, item)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from wengert.core import dtypes
 from wengert.core.storage import owner
 from wengert.core.tensor import Tensor, leaf_of, wrap
-from wengert.serialization._state import shown as shown_value
+from wengert.serialization._state import short_repr
 from wengert.tensor.storages import UntypedStorage
 
 # What PyTorch calls the storages of each dtype; the newer dtypes have none of their own.
@@ -65,15 +65,15 @@ class Loaded(UntypedStorage):
     def finish(self) -> None:
         """The numbers are there now."""
         for (conj, neg, dtype), other in self._others.items():
-            whole = self._owner.nbytes - self._owner.nbytes % dtype.itemsize
-            numbers = self._owner.view(np.uint8)[:whole].view(dtype.np)
-            into = other._owner.view(np.uint8)[:whole].view(dtype.np)
+            usable = self._owner.nbytes - self._owner.nbytes % dtype.itemsize
+            numbers = self._owner.view(np.uint8)[:usable].view(dtype.np)
+            into = other._owner.view(np.uint8)[:usable].view(dtype.np)
             into[...] = numbers.conj() if conj else numbers
             if neg and dtype is not dtypes.bool_:
                 np.negative(into, out=into)
 
 
-class Shown(NamedTuple):
+class StorageView(NamedTuple):
     """An array as a view of memory: offset and strides count elements."""
 
     memory: np.ndarray
@@ -81,7 +81,7 @@ class Shown(NamedTuple):
     strides: tuple[int, ...]
 
 
-def shown(array: np.ndarray) -> Shown:
+def view_of_storage(array: np.ndarray) -> StorageView:
     """The memory that an array shows, and how; a copy where PyTorch could not describe it."""
     base = owner(array)
     begin = array.__array_interface__["data"][0] - base.__array_interface__["data"][0]
@@ -97,7 +97,7 @@ def shown(array: np.ndarray) -> Shown:
         base, begin = np.ascontiguousarray(array), 0
         array = base.reshape(array.shape)
     strides = Tensor.stride(wrap(array))
-    return Shown(base, begin // size, strides)
+    return StorageView(base, begin // size, strides)
 
 
 def _dense(array: np.ndarray) -> bool:
@@ -167,6 +167,6 @@ def lengths(name: str, values: Any) -> tuple[int, ...]:
     for value in values:
         if type(value) is not int or not 0 <= value < 1 << 63:
             raise RuntimeError(
-                f"{name} of a tensor has {shown_value(value)} where a length should be"
+                f"{name} of a tensor has {short_repr(value)} where a length should be"
             )
     return tuple(values)

@@ -29,7 +29,7 @@ _DAMAGED = (
 )
 
 
-class Entry(NamedTuple):
+class Record(NamedTuple):
     """One record of an archive."""
 
     name: bytes
@@ -44,25 +44,25 @@ class Writer:
     def __init__(self, stream: Any, folder: str) -> None:
         self.stream, self.folder = stream, folder
         self.position = 0
-        self.entries: list[Entry] = []
+        self.entries: list[Record] = []
 
     def add(self, name: str, data: Any) -> None:
         """Write a record."""
         view = memoryview(data).cast("B")
         path = f"{self.folder}/{name}".encode()
-        entry = Entry(path, view.nbytes, zlib.crc32(view), self.position)
-        wide = struct.pack("<2H2Q", 1, 16, entry.size, entry.size) if entry.size >= LIMIT else b""
-        begin = self.position + _LOCAL.size + len(path) + len(wide) + 4
-        fill = -begin % ALIGNMENT
-        extra = wide + struct.pack("<2s1H", b"FB", fill) + b"Z" * fill
-        size = _ELSEWHERE if wide else 0  # else the descriptor behind the data says it
+        entry = Record(path, view.nbytes, zlib.crc32(view), self.position)
+        zip64 = struct.pack("<2H2Q", 1, 16, entry.size, entry.size) if entry.size >= LIMIT else b""
+        begin = self.position + _LOCAL.size + len(path) + len(zip64) + 4
+        padding = -begin % ALIGNMENT
+        extra = zip64 + struct.pack("<2s1H", b"FB", padding) + b"Z" * padding
+        size = _ELSEWHERE if zip64 else 0  # else the descriptor behind the data says it
         header = _LOCAL.pack(
             MAGIC, 0, _flags(entry), 0, 0, 0, 0, size, size, len(path), len(extra)
         )  # fmt: skip
         self._write(header + path + extra)
         self._write(view)
         if entry.size:
-            sizes = "<2Q" if wide else "<2I"
+            sizes = "<2Q" if zip64 else "<2I"
             self._write(struct.pack("<4sI", b"PK\x07\x08", entry.checksum))
             self._write(struct.pack(sizes, entry.size, entry.size))
         self.entries.append(entry)
@@ -94,7 +94,7 @@ class Writer:
         self.position += memoryview(data).nbytes
 
 
-def _flags(entry: Entry) -> int:
+def _flags(entry: Record) -> int:
     return _UTF8 | (_DESCRIBED if entry.size else 0)
 
 
@@ -102,7 +102,7 @@ def _short(n: int) -> int:
     return n if n < LIMIT else _ELSEWHERE
 
 
-def _listed(entry: Entry) -> bytes:
+def _listed(entry: Record) -> bytes:
     """The line of the directory for a record."""
     large = [n for n in (entry.size, entry.size, entry.offset) if n >= LIMIT]
     extra = struct.pack(f"<2H{len(large)}Q", 1, 8 * len(large), *large) if large else b""
@@ -176,23 +176,23 @@ class Reader:
         begin, size = self.find(name)
         path = f"{self.folder}/{name}"
         data = np.empty(size, np.uint8)
-        fill(self.file, begin, data)
+        read_into(self.file, begin, data)
         checksum = self.entries[path].CRC
         if checksum and checksum != zlib.crc32(data.data):  # 0: saved without checksums
             raise _failed(path, "its checksum is wrong")
         return data
 
 
-def fill(file: IO[bytes], begin: int, data: np.ndarray) -> None:
+def read_into(file: IO[bytes], begin: int, data: np.ndarray) -> None:
     """Read as many bytes as `data` has, which is to be known not to be too many."""
     file.seek(begin)
     view, at = data.data, 0
     while at < len(view):
-        part = file.read(min(_CHUNK, len(view) - at))
-        if not part:
+        chunk = file.read(min(_CHUNK, len(view) - at))
+        if not chunk:
             raise RuntimeError("unexpected EOF: the file has become shorter while it was read")
-        view[at : at + len(part)] = part
-        at += len(part)
+        view[at : at + len(chunk)] = chunk
+        at += len(chunk)
 
 
 def _failed(path: str, why: str) -> RuntimeError:

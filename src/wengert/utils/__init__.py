@@ -1,4 +1,8 @@
-"""Loading data, checkpoints, and what else has no better place."""
+"""`data` (loading), `checkpoint`, and PyTorch's smaller utilities.
+
+Submodules other than `data` load when first named. Read `data/dataloader.py` first, and for
+checkpoints `checkpoint/_api.py`, then `checkpoint/_recompute.py`.
+"""
 
 from importlib import import_module as _import_module
 from typing import Any as _Any

@@ -33,7 +33,7 @@ def tree_structure(tree: Any, is_leaf: Any = None) -> TreeSpec:
 def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Any = None) -> Any:
     """The tree with a function applied to its leaves, and to those of further trees beside."""
     leaves, spec = flatten(tree)
-    columns = [leaves, *(flatten(rest)[0] for rest in rests)]
+    columns = [leaves, *(flatten(other)[0] for other in rests)]
     return unflatten([func(*row) for row in zip(*columns, strict=True)], spec)
 
 

@@ -179,10 +179,10 @@ class Timer:
                 times.append(self._timer.timeit(number))
                 if callback is not None:
                     callback(number, times[-1])
-                seen = Measurement(number, times, self._spec)
-                steady = len(times) >= 4 and seen.iqr <= threshold * seen.median
+                measurement = Measurement(number, times, self._spec)
+                steady = len(times) >= 4 and measurement.iqr <= threshold * measurement.median
                 if (steady and sum(times) >= min_run_time) or sum(times) >= max_run_time:
-                    return seen
+                    return measurement
 
     def _block(self, min_run_time: float) -> int:
         """How many runs take a hundredth of the time, or a thousandth of a second."""
@@ -232,8 +232,8 @@ class Compare:
         for (threads, name), row in rows.items():
             times = [f"{row[c]:.1f}" if c in row else "" for c in columns]
             cells.append([f"{name} ({threads} thread{'s' * (threads > 1)})", *times])
-        wide = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        lines = [" | ".join(c.rjust(n) for c, n in zip(r, wide, strict=True)) for r in cells]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        lines = [" | ".join(c.rjust(n) for c, n in zip(r, widths, strict=True)) for r in cells]
         return "\n".join([f"{label} (times in microseconds)", *lines])
 
 

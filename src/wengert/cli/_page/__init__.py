@@ -6,13 +6,13 @@ import os
 import shlex
 from html import escape
 
-from wengert.cli._data import Ending, Run, text_at, versions
+from wengert.cli._data import Ending, Run, package_versions, text_at
 from wengert.cli._page import _sections
-from wengert.cli._page._parts import code, tabs
-from wengert.cli._page._places import Places
+from wengert.cli._page._source_links import SourceLinks
+from wengert.cli._page._widgets import code, tabs
 from wengert.graph import html_page
 from wengert.graph.drawing import html_format
-from wengert.graph.formatting import size
+from wengert.graph.formatting import format_bytes
 from wengert.graph.timelines.page import fragment
 
 _ENDINGS = {
@@ -23,39 +23,39 @@ _ENDINGS = {
 }
 
 
-def page(run: Run) -> str:
+def run_page(run: Run) -> str:
     """The page as HTML."""
-    assert run.seen is not None
-    hotness, captures = run.seen.hotness, run.seen.captures
+    assert run.observations is not None
+    hotness, captures = run.observations.hotness, run.observations.captures
     named = [f"{run.file}:1"] if run.file else []
     named += [line.where for line in hotness.lines]
     named += [node.where for c in captures if c.graph for node in c.graph.nodes]
-    places = Places(run.folder, named)
+    source_links = SourceLinks(run.folder, named)
     saved = _sections.saved_by_line(captures)
-    report, timeline = run.report, run.seen.timeline
+    report, timeline = run.report, run.observations.timeline
     chart = None if timeline is None else fragment(timeline)
     sections = {
-        "findings": ("Findings", _sections.findings(run, places)),
-        "graphs": ("Graphs", _sections.graphs(captures, hotness, places)),
-        "memory": ("Memory", _sections.memory(report, timeline, chart, places)),
-        "time": ("Time", _time(run, saved, places)),
-        "source": ("Source", _sections.sources(hotness, saved, places)),
-        "releases": ("Releases", _sections.releases(report, places)),
-        "operations": ("Operations", _sections.operations(report, hotness)),
+        "findings": ("Findings", _sections.findings_section(run, source_links)),
+        "graphs": ("Graphs", _sections.graphs_section(captures, hotness, source_links)),
+        "memory": ("Memory", _sections.memory_section(report, timeline, chart, source_links)),
+        "time": ("Time", _time(run, saved, source_links)),
+        "source": ("Source", _sections.sources_section(hotness, saved, source_links)),
+        "releases": ("Releases", _sections.releases_section(report, source_links)),
+        "operations": ("Operations", _sections.operations_section(report, hotness)),
     }
-    shown = {name: (title, body) for name, (title, body) in sections.items() if body}
+    filled = {name: (title, body) for name, (title, body) in sections.items() if body}
     links = "".join(
         f'<li><a href="#{name}">{title}{_badge(run, name)}</a></li>'
-        for name, (title, _) in shown.items()
+        for name, (title, _) in filled.items()
     )
     bodies = "".join(
         f'<section id="{name}" aria-labelledby="{name}-title">'
         f'<h2 id="{name}-title">{title}</h2>{body}</section>'
-        for name, (title, body) in shown.items()
+        for name, (title, body) in filled.items()
     )
     body = (
         f'<div class="report"><nav aria-label="Sections"><ul>{links}</ul></nav>'
-        f"<main>{_head(run, places)}{bodies}</main></div>"
+        f"<main>{_head(run, source_links)}{bodies}</main></div>"
     )
     title = f"{os.path.basename(run.script)}: wengert run"
     return html_page.page(
@@ -73,19 +73,22 @@ def _badge(run: Run, name: str) -> str:
     return f' <span class="badge">{number:,}</span>' if name == "findings" and number else ""
 
 
-def _time(run: Run, saved: dict[str, int], places: Places) -> str:
-    assert run.seen is not None
-    hotness = run.seen.hotness
+def _time(run: Run, saved: dict[str, int], source_links: SourceLinks) -> str:
+    assert run.observations is not None
+    hotness = run.observations.hotness
     if not hotness.samples:
         return ""
-    lines, modules = _sections.lines(hotness, saved, places), _sections.modules(hotness)
+    lines, modules = (
+        _sections.lines_table(hotness, saved, source_links),
+        _sections.modules_table(hotness),
+    )
     if not modules:
-        return _sections.phases(hotness) + lines
+        return _sections.phases_bar(hotness) + lines
     panels = [("by line", lines), ("by module", modules)]
-    return _sections.phases(hotness) + tabs("hot", "Time", panels, "small")
+    return _sections.phases_bar(hotness) + tabs("hot", "Time", panels, "small")
 
 
-def _head(run: Run, places: Places) -> str:
+def _head(run: Run, source_links: SourceLinks) -> str:
     colour, words = _ENDINGS[run.ending.kind]
     words = words.format(status=run.ending.status)
     report = run.report
@@ -97,25 +100,25 @@ def _head(run: Run, places: Places) -> str:
         facts += [
             ("backward calls", f"{report.backward_calls:,}", ""),
             ("operations", f"{report.nodes:,}", ""),
-            ("most held by graphs", size(report.memory.peak), ""),
+            ("most held by graphs", format_bytes(report.memory.peak), ""),
         ]
-    names = " · ".join(f"{name} {version}" for name, version in versions().items())
+    names = " · ".join(f"{name} {version}" for name, version in package_versions().items())
     none = "" if report.backward_calls else '<p class="calm">The script made no backward call.</p>'
     return (
         f"<header><h1>{escape(os.path.basename(run.script))}</h1>"
         f'<p class="command"><code>{escape(command)}</code></p>'
         f'<p><span class="status {colour}">{escape(words)}</span>'
         f' <span class="muted">{escape(run.began)}</span></p>'
-        f"{_ending(run.ending, places)}{_sections.figures(*facts)}{none}"
+        f"{_ending(run.ending, source_links)}{_sections.figures(*facts)}{none}"
         f'<p class="muted versions">{escape(names)}</p></header>'
     )
 
 
-def _ending(ending: Ending, places: Places) -> str:
+def _ending(ending: Ending, source_links: SourceLinks) -> str:
     """What ended the script, if that has something to say."""
     if not ending.text or ending.kind == "interrupted":
         return ""
     at = ""
     if ending.where:
-        at = f"<p class='at'>{places.link(ending.where)} {code(text_at(ending.where))}</p>"
+        at = f"<p class='at'>{source_links.link(ending.where)} {code(text_at(ending.where))}</p>"
     return f'<div class="card ending">{at}<pre>{escape(ending.text)}</pre></div>'

@@ -8,7 +8,8 @@ from html import escape
 
 from wengert.autograd.errors import OF_IMAGES
 from wengert.cli._data import Run, text_at
-from wengert.cli._page._parts import (
+from wengert.cli._page._source_links import SourceLinks, anchor
+from wengert.cli._page._widgets import (
     Cell,
     Column,
     as_seconds,
@@ -23,14 +24,13 @@ from wengert.cli._page._parts import (
     tabs,
     text,
 )
-from wengert.cli._page._places import Places, anchor
 from wengert.cli._watch import OLD
 from wengert.graph import Finding, Leak, Line, Report, Timeline
 from wengert.graph.captures import Capture
 from wengert.graph.description import LEAF, GraphReport, Group, NodeInfo
 from wengert.graph.drawing.html_format import html_of
 from wengert.graph.drawing.picture import drawing_of
-from wengert.graph.formatting import flops, kept, short, size
+from wengert.graph.formatting import format_bytes, format_flops, format_memory, shorten_path
 from wengert.graph.hotness import PHASES, Hotness, Phase
 from wengert.graph.timelines.page import Fragment
 
@@ -61,14 +61,17 @@ _PHASES: dict[Phase, str] = {
 }
 
 
-def findings(run: Run, places: Places) -> str:
+def findings_section(run: Run, links: SourceLinks) -> str:
     """What to look at, the line and the remedy."""
     if not run.report.findings:
         return _calm(run)
-    assert run.seen is not None
-    whole = run.report.backward_calls
-    leaks = [_leak(leak, _seen(calls, whole), places) for calls, leak in run.seen.leaks]
-    others = [_finding(found, places) for found in run.report.findings if found.kind != "leak"]
+    assert run.observations is not None
+    calls_of_run = run.report.backward_calls
+    leaks = [
+        _leak(leak, _when_seen(calls, calls_of_run), links)
+        for calls, leak in run.observations.leaks
+    ]
+    others = [_finding(finding, links) for finding in run.report.findings if finding.kind != "leak"]
     return "".join(leaks + others)
 
 
@@ -78,47 +81,47 @@ def _calm(run: Run) -> str:
     begin = (
         "Nothing beside what ended the run" if run.ending.kind == "failed" else "Nothing to look at"
     )
-    rest = _NO_FINDINGS if run.report.backward_calls >= OLD else _TOO_FEW
-    return f'<p class="calm">{begin}: {rest}</p>'
+    statement = _NO_FINDINGS if run.report.backward_calls >= OLD else _TOO_FEW
+    return f'<p class="calm">{begin}: {statement}</p>'
 
 
-def _seen(calls: int, whole: int) -> str:
+def _when_seen(calls: int, total: int) -> str:
     """When something was seen that was not there at the end."""
-    return f"seen after {calls:,} of {whole:,} backward calls" if calls < whole else ""
+    return f"seen after {calls:,} of {total:,} backward calls" if calls < total else ""
 
 
-def _leak(leak: Leak, seen: str, places: Places) -> str:
+def _leak(leak: Leak, note: str, links: SourceLinks) -> str:
     what = str(leak).partition("\n")[0].removeprefix(leak.held)
     remedy = code(leak.remedy) if is_code(leak.remedy) else escape(leak.remedy)
     return card(
-        f'{KINDS["leak"]} <span class="muted">{seen}</span>',
-        (places.link(leak.where), code(leak.line)),
+        f'{KINDS["leak"]} <span class="muted">{note}</span>',
+        (links.link(leak.where), code(leak.line)),
         ("instead", remedy),
         ("", f"<code>{escape(leak.held)}</code>{escape(what)}."),
     )
 
 
-def _finding(found: Finding, places: Places) -> str:
+def _finding(finding: Finding, links: SourceLinks) -> str:
     return card(
-        escape(KINDS.get(found.kind, found.kind)) + _times(found.times),
-        (places.link(found.where), code(text_at(found.where))),
-        ("", escape(_sentence(found.text))),
-        *((escape(label), _fact(fact, places)) for label, fact in found.facts),
-        *(("" if k else _remedy(found), escape(r)) for k, r in enumerate(found.remedies)),
+        escape(KINDS.get(finding.kind, finding.kind)) + _times(finding.times),
+        (links.link(finding.where), code(text_at(finding.where))),
+        ("", escape(_sentence(finding.text))),
+        *((escape(label), _fact(fact, links)) for label, fact in finding.facts),
+        *(("" if k else _remedy(finding), escape(r)) for k, r in enumerate(finding.remedies)),
     )
 
 
-def _remedy(found: Finding) -> str:
-    return "remedies" if len(found.remedies) > 1 else "remedy"
+def _remedy(finding: Finding) -> str:
+    return "remedies" if len(finding.remedies) > 1 else "remedy"
 
 
-def _fact(fact: str, places: Places) -> str:
+def _fact(fact: str, links: SourceLinks) -> str:
     """``what  at file:line  code``, or what else happened."""
-    what, at, place = fact.partition("  at ")
+    what, at, location = fact.partition("  at ")
     if not at:
-        return escape(short(fact))
-    where, _, line = place.partition("  ")
-    return f"<code>{escape(what)}</code> at {places.link(where)} {code(line)}"
+        return escape(shorten_path(fact))
+    where, _, line = location.partition("  ")
+    return f"<code>{escape(what)}</code> at {links.link(where)} {code(line)}"
 
 
 def card(title: str, *facts: tuple[str, str]) -> str:
@@ -135,28 +138,28 @@ def _sentence(words: str) -> str:
     return words[:1].upper() + words[1:] + end
 
 
-def phases(hotness: Hotness) -> str:
+def phases_bar(hotness: Hotness) -> str:
     """A bar of what the time was spent on, and its legend."""
-    parts = [(phase, s / hotness.total) for phase, s in hotness.seconds.items() if s]
+    fractions = [(phase, s / hotness.total) for phase, s in hotness.seconds.items() if s]
     legend = "".join(
         f'<li><span class="phase-swatch phase-{phase}"></span>{phase}'
-        f' <span class="figure">{percent(part)}</span>'
+        f' <span class="figure">{percent(fraction)}</span>'
         f'<span class="muted">{_PHASES[phase]}</span></li>'
-        for phase, part in parts
+        for phase, fraction in fractions
     )
-    return f'{_bar(parts, "phases whole")}<ul class="phase-legend">{legend}</ul>'
+    return f'{_bar(fractions, "phases whole")}<ul class="phase-legend">{legend}</ul>'
 
 
-def _bar(parts: Iterable[tuple[Phase, float]], kind: str = "phases") -> str:
+def _bar(fractions: Iterable[tuple[Phase, float]], kind: str = "phases") -> str:
     pieces = "".join(
-        f'<i class="phase-{phase}" style="width:{100 * part:.2f}%"></i>'
-        for phase, part in parts
-        if part
+        f'<i class="phase-{phase}" style="width:{100 * fraction:.2f}%"></i>'
+        for phase, fraction in fractions
+        if fraction
     )
     return f'<span class="{kind}" aria-hidden="true">{pieces}</span>'
 
 
-def lines(hotness: Hotness, saved: dict[str, int], places: Places) -> str:
+def lines_table(hotness: Hotness, saved: dict[str, int], links: SourceLinks) -> str:
     """The user's lines by their time."""
     columns = [
         *_LINE,
@@ -166,18 +169,18 @@ def lines(hotness: Hotness, saved: dict[str, int], places: Places) -> str:
         Column("forward", "seconds inside of wengert"),
         Column("backward", "seconds below backward and grad calls"),
         Column("other", "seconds of all the rest"),
-        Column("samples", _looks(hotness)),
+        Column("samples", _sampling_note(hotness)),
         Column("saves", "bytes that the line's operations saved, in the graphs above"),
     ]
     most = max((line.total for line in hotness.lines), default=0.0)
-    rows, whole = [], hotness.of_script
+    rows, total = [], hotness.of_script
     for line in hotness.lines:
-        parts = [(phase, line.seconds.get(phase, 0.0) / most) for phase in PHASES]
+        fractions = [(phase, line.seconds.get(phase, 0.0) / most) for phase in PHASES]
         forward, backward = (line.seconds.get(p, 0.0) for p in ("forward", "backward"))
         rows.append([
-            *_line(line.where, line.text, places),
-            Cell(_bar(parts), line.total),
-            share(line.total / whole),
+            *_line(line.where, line.text, links),
+            Cell(_bar(fractions), line.total),
+            share(line.total / total),
             seconds(line.total), seconds(forward), seconds(backward),
             seconds(line.total - forward - backward),
             count(line.samples), nbytes(saved.get(line.where, 0)),
@@ -185,7 +188,7 @@ def lines(hotness: Hotness, saved: dict[str, int], places: Places) -> str:
     return table(columns, rows, "lines")
 
 
-def modules(hotness: Hotness) -> str:
+def modules_table(hotness: Hotness) -> str:
     """The modules by their time."""
     columns = [
         Column("module", number=False),
@@ -193,12 +196,12 @@ def modules(hotness: Hotness) -> str:
         Column("seconds", "without those of the modules inside"),
         Column("forward", "seconds of its calls"),
         Column("backward", "seconds in the derivatives of what it computed"),
-        Column("samples", _looks(hotness)),
+        Column("samples", _sampling_note(hotness)),
     ]
-    whole = hotness.of_script
+    total = hotness.of_script
     rows = [
         [
-            text(module.name), share(module.total / whole), seconds(module.total),
+            text(module.name), share(module.total / total), seconds(module.total),
             seconds(module.forward), seconds(module.backward), count(module.samples),
         ]
         for module in hotness.modules
@@ -206,16 +209,16 @@ def modules(hotness: Hotness) -> str:
     return table(columns, rows) if rows else ""
 
 
-def _looks(hotness: Hotness) -> str:
+def _sampling_note(hotness: Hotness) -> str:
     return f"looks, one every {1000 * hotness.interval:.0f} ms"
 
 
-def sources(hotness: Hotness, saved: dict[str, int], places: Places) -> str:
+def sources_section(hotness: Hotness, saved: dict[str, int], links: SourceLinks) -> str:
     """The files of the user, each line with its share of the time."""
     heat = {line.where: line for line in hotness.lines}
     most = max((line.total for line in hotness.lines), default=1.0)
     panels = []
-    for k, source in enumerate(places.sources):
+    for k, source in enumerate(links.sources):
         rows = []
         for number, content in enumerate(source.lines, 1):
             where = f"{source.path}:{number}"
@@ -226,45 +229,45 @@ def sources(hotness: Hotness, saved: dict[str, int], places: Places) -> str:
                 f'<tr id="{anchor(k, number)}" style="--heat:{total / most:.3f}">'
                 f'<td class="no">{number}</td>'
                 f'<td class="number">{percent(total / hotness.of_script) if hot else ""}</td>'
-                f'<td class="number muted">{size(saves) if saves else ""}</td>'
+                f'<td class="number muted">{format_bytes(saves) if saves else ""}</td>'
                 f"<td><code>{escape(content.rstrip())}</code></td></tr>"
             )
         head = "<thead><tr><th></th><th>time</th><th>saves</th><th></th></tr></thead>"
         body = f'<div class="source"><table>{head}<tbody>{"".join(rows)}</tbody></table></div>'
-        panels.append((places.name(source.path), body))
+        panels.append((links.name(source.path), body))
     return tabs("source", "Files", panels) if panels else ""
 
 
-def graphs(captures: Sequence[Capture], hotness: Hotness, places: Places) -> str:
+def graphs_section(captures: Sequence[Capture], hotness: Hotness, links: SourceLinks) -> str:
     """The graphs of the first calls: each one's picture and tables."""
     seconds = {module.name: module.total for module in hotness.modules}
     texts = [capture.text for capture in captures]
     panels = []
     for k, capture in enumerate(captures):
         alone = capture.text and texts.count(capture.text) == 1
-        title = capture.text if alone else f"{capture.what}  {places.name(capture.where)}"
+        title = capture.text if alone else f"{capture.what}  {links.name(capture.where)}"
         title += " (refused)" * capture.refused
-        panels.append((title, _graph(capture, f"graph-{k}", seconds, places)))
+        panels.append((title, _graph(capture, f"graph-{k}", seconds, links)))
     return tabs("graph", "Backward calls", panels) if panels else ""
 
 
-def _graph(capture: Capture, name: str, seconds: Mapping[str, float], places: Places) -> str:
+def _graph(capture: Capture, name: str, seconds: Mapping[str, float], links: SourceLinks) -> str:
     graph = capture.graph
     which = f"backward call {capture.call:,} of the run"
     if capture.refused:
         which += ", which was refused: it raised, and changed nothing"
     head = (
-        f'<p class="at">{places.link(capture.where)} {code(capture.text)}'
+        f'<p class="at">{links.link(capture.where)} {code(capture.text)}'
         f' <span class="muted">{which}</span></p>'
     )
     if graph is None:
         return head + f'<p class="muted">{capture.nodes:,} nodes are too many to be shown.</p>'
     panels = [("by module", _modules(graph))] if any(n.module for n in graph.nodes) else []
     panels += [
-        ("by line", _lines(graph, places)),
-        ("by node", _nodes([node for node in graph.nodes if node.state != LEAF], places)),
+        ("by line", _lines(graph, links)),
+        ("by node", _nodes([node for node in graph.nodes if node.state != LEAF], links)),
     ]
-    picture = _drawing(graph, f"{places.name(capture.where)}  {capture.text}", seconds)
+    picture = _drawing(graph, f"{links.name(capture.where)}  {capture.text}", seconds)
     return head + picture + tabs(name, "Tables", panels, "small")
 
 
@@ -288,11 +291,11 @@ def _figures(graph: GraphReport) -> str:
     return figures(
         ("operations", f"{len(graph.nodes) - leaves:,}", ""),
         ("leaves", f"{leaves:,}", ""),
-        ("keeps", size(graph.nbytes), ""),
-        ("of leaves", size(graph.leaf_bytes), ""),
-        ("backward frees", size(graph.frees), ""),
-        ("forward", flops(graph.flops.forward), ""),
-        ("backward", flops(graph.flops.backward), ""),
+        ("keeps", format_bytes(graph.nbytes), ""),
+        ("of leaves", format_bytes(graph.leaf_bytes), ""),
+        ("backward frees", format_bytes(graph.frees), ""),
+        ("forward", format_flops(graph.flops.forward), ""),
+        ("backward", format_flops(graph.flops.backward), ""),
     )
 
 
@@ -324,9 +327,9 @@ def _numbers(group: Group) -> tuple[Cell, ...]:
     return count(group.nodes), *sizes, *_flops(group), count(group.released)
 
 
-def _flops(part: Group | NodeInfo) -> tuple[Cell, ...]:
+def _flops(item: Group | NodeInfo) -> tuple[Cell, ...]:
     """The cells of `_FLOPS`."""
-    return tuple(Cell(flops(n) if n else "", n) for n in part.flops or (0, 0))
+    return tuple(Cell(format_flops(n) if n else "", n) for n in item.flops or (0, 0))
 
 
 def _modules(graph: GraphReport) -> str:
@@ -334,12 +337,12 @@ def _modules(graph: GraphReport) -> str:
     return table([Column("module", number=False), *_NUMBERS], rows)
 
 
-def _lines(graph: GraphReport, places: Places) -> str:
-    rows = [[*_line(g.name, g.text, places), *_numbers(g)] for g in graph.by_line()]
+def _lines(graph: GraphReport, links: SourceLinks) -> str:
+    rows = [[*_line(g.name, g.text, links), *_numbers(g)] for g in graph.by_line()]
     return table([*_LINE, *_NUMBERS], rows)
 
 
-def _nodes(nodes: list[NodeInfo], places: Places) -> str:
+def _nodes(nodes: list[NodeInfo], links: SourceLinks) -> str:
     columns = [
         Column("operation", number=False),
         Column("shape", number=False),
@@ -355,7 +358,7 @@ def _nodes(nodes: list[NodeInfo], places: Places) -> str:
             text(node.op), text(_shape(node.shape)),
             text(", ".join(f"{saved.name} {_shape(saved.shape)}" for saved in node.saved)),
             nbytes(node.nbytes), nbytes(node.frees), *_flops(node), text(node.module),
-            Cell(places.link(node.where)),
+            Cell(links.link(node.where)),
         ]
         for node in nodes
     ]  # fmt: skip
@@ -366,33 +369,34 @@ def _shape(shape: Sequence[int] | None) -> str:
     return "" if shape is None else "\N{MULTIPLICATION SIGN}".join(map(str, shape)) or "scalar"
 
 
-def memory(
-    report: Report, timeline: Timeline | None, chart: Fragment | None, places: Places
+def memory_section(
+    report: Report, timeline: Timeline | None, chart: Fragment | None, links: SourceLinks
 ) -> str:
     """What graphs held in the run, and how it came and went in its first calls."""
     if timeline is None or chart is None:
         return ""
-    found, calls = report.memory, len(timeline.calls)
-    at = places.link(found.peak_at) if found.peak_at else "the end"
+    memory_use, calls = report.memory, len(timeline.calls)
+    at = links.link(memory_use.peak_at) if memory_use.peak_at else "the end"
     which = "All calls in detail:"
     if calls < report.backward_calls:
-        most = size(timeline.peak.nbytes)
+        most = format_bytes(timeline.peak.nbytes)
         which = f"The first {calls:,} calls, in which they held at most {most}, in detail:"
+    peak = format_memory(memory_use.peak, memory_use.peak_leaves)
     return (
-        f"<p>Graphs held at most <strong>{kept(found.peak, found.peak_leaves)}</strong>, at {at},"
-        f" and {size(found.after)} after the last backward. {which}</p>{chart.body}"
+        f"<p>Graphs held at most <strong>{peak}</strong>, at {at},"
+        f" and {format_bytes(memory_use.after)} after the last backward. {which}</p>{chart.body}"
     )
 
 
-def releases(report: Report, places: Places) -> str:
+def releases_section(report: Report, links: SourceLinks) -> str:
     """Which lines release graphs, and which retain them."""
     released = [line for line in report.lines if line.released_nodes]
     retained = [line for line in report.lines if line.retaining]
-    return _released(released, places) + _retained(retained, places)
+    return _released(released, links) + _retained(retained, links)
 
 
-def _released(found: list[Line], places: Places) -> str:
-    if not found:
+def _released(released: list[Line], links: SourceLinks) -> str:
+    if not released:
         return ""
     columns = [
         *_LINE,
@@ -402,17 +406,17 @@ def _released(found: list[Line], places: Places) -> str:
     ]
     rows = [
         [
-            *_line(line.where, line.text or line.what, places), count(line.calls),
+            *_line(line.where, line.text or line.what, links), count(line.calls),
             count(round(line.released_nodes / line.measured)),
             nbytes(line.released_bytes / line.measured),
         ]
-        for line in sorted(found, key=lambda line: line.released_nodes, reverse=True)
+        for line in sorted(released, key=lambda line: line.released_nodes, reverse=True)
     ]  # fmt: skip
     return f"<h3>released by</h3>{table(columns, rows)}"
 
 
-def _retained(found: list[Line], places: Places) -> str:
-    if not found:
+def _retained(retained: list[Line], links: SourceLinks) -> str:
+    if not retained:
         return ""
     columns = [
         *_LINE,
@@ -421,10 +425,10 @@ def _retained(found: list[Line], places: Places) -> str:
     ]
     rows = [
         [
-            *_line(line.where, line.text or line.what, places), count(line.retaining),
+            *_line(line.where, line.text or line.what, links), count(line.retaining),
             nbytes(line.kept_bytes),
         ]
-        for line in sorted(found, key=lambda line: line.retaining, reverse=True)
+        for line in sorted(retained, key=lambda line: line.retaining, reverse=True)
     ]  # fmt: skip
     return f"<h3>retained by</h3>{table(columns, rows)}"
 
@@ -432,12 +436,12 @@ def _retained(found: list[Line], places: Places) -> str:
 _LINE = (Column("line", number=False), Column("code", number=False))
 
 
-def _line(where: str, words: str, places: Places) -> tuple[Cell, Cell]:
+def _line(where: str, words: str, links: SourceLinks) -> tuple[Cell, Cell]:
     """The cells of `_LINE`."""
-    return Cell(places.link(where)), Cell(code(words))
+    return Cell(links.link(where)), Cell(code(words))
 
 
-def operations(report: Report, hotness: Hotness) -> str:
+def operations_section(report: Report, hotness: Hotness) -> str:
     """Operations: how many nodes of them backward passed, and where time was seen."""
     columns = [
         Column("operation", number=False),
@@ -463,8 +467,8 @@ def operations(report: Report, hotness: Hotness) -> str:
 
 def _of_images(name: str, ops: Collection[str]) -> str:
     """The name of an operation with its dimensions, if the run has it with no others."""
-    known = [full for d in (1, 2, 3) if name in OF_IMAGES and (full := f"{name}{d}d") in ops]
-    return known[0] if len(known) == 1 else name
+    full_names = [full for d in (1, 2, 3) if name in OF_IMAGES and (full := f"{name}{d}d") in ops]
+    return full_names[0] if len(full_names) == 1 else name
 
 
 def saved_by_line(captures: Iterable[Capture]) -> dict[str, int]:
@@ -478,7 +482,7 @@ def saved_by_line(captures: Iterable[Capture]) -> dict[str, int]:
 
 def took(total: float) -> str:
     """A time for people."""
-    minutes, rest = divmod(total, 60)
+    minutes, remainder = divmod(total, 60)
     if not minutes:
-        return f"{as_seconds(rest) if rest < 1 else f'{rest:.1f}'} s"
-    return f"{int(minutes):,} min {rest:.0f} s"
+        return f"{as_seconds(remainder) if remainder < 1 else f'{remainder:.1f}'} s"
+    return f"{int(minutes):,} min {remainder:.0f} s"

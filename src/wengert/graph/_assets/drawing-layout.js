@@ -1,6 +1,6 @@
 "use strict";
 
-/* Coordinates for the boxes that are visible. Downwards they are those of _drawing/_place.py: the
+/* Coordinates for the boxes that are visible. Downwards they are those of drawing/_layout.py: the
    same operations on the same numbers in the same order, and a test compares what both come to.
    Sideways, layers follow each other from left to right. */
 

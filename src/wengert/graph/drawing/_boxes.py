@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from wengert.graph import formatting
 from wengert.graph._flops import Flops, summed
 from wengert.graph.description import GraphReport, NodeInfo
 from wengert.graph.drawing._inputs import Numbered, with_inputs
-from wengert.graph.drawing._levels import Interior, coming_in, interior, turned
+from wengert.graph.drawing._levels import Interior, incoming_columns, interior, with_fewer_crossings
 from wengert.graph.drawing._text import fit, text_width
 from wengert.graph.drawing._tree import (
     DATA,
@@ -19,10 +18,11 @@ from wengert.graph.drawing._tree import (
     PARAMETER,
     REPEAT,
     SERIES,
-    Part,
-    lines_of,
+    Element,
+    line_range,
     tree,
 )
+from wengert.graph.formatting import format_bytes, format_count
 
 WIDTH, HEIGHT, PILL_HEIGHT = 208, 48, 24
 _LONG = 480  # the most width that a title takes
@@ -92,7 +92,7 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class DrawingData:
     """What is to be drawn: the fields of a `Drawing`."""
 
     title: str
@@ -125,25 +125,25 @@ def boxes_of(
     opened = _opened(root, limit)
     interiors = _interiors(numbered, edges)
     boxes = tuple(
-        _box(numbered, k, id(part) in opened, interiors.get(k))
-        for k, part in enumerate(numbered.parts)
+        _box(numbered, k, id(element) in opened, interiors.get(k))
+        for k, element in enumerate(numbered.elements)
     )
     return boxes, tuple(edges)
 
 
-def _opened(root: Part, limit: int) -> set[int]:
+def _opened(root: Element, limit: int) -> set[int]:
     """Which parts to open, outer ones first, until about `limit` boxes are visible."""
     opened: set[int] = set()
     visible, level = 1, [root]
     while level:
-        deeper: list[Part] = []
-        for part in sorted(level, key=lambda p: len(p.members)):
-            if part is root or visible - 1 + len(part.members) <= limit:
-                opened.add(id(part))
-                visible += len(part.members) - 1
-                inside = [member for member in part.members if member.members]
+        deeper: list[Element] = []
+        for element in sorted(level, key=lambda p: len(p.members)):
+            if element is root or visible - 1 + len(element.members) <= limit:
+                opened.add(id(element))
+                visible += len(element.members) - 1
+                inside = [member for member in element.members if member.members]
                 # One of those that repeat shows what all of them are like.
-                deeper += inside[:1] if part.kind == REPEAT else inside
+                deeper += inside[:1] if element.kind == REPEAT else inside
         level = deeper
     return opened
 
@@ -153,7 +153,7 @@ def _interiors(numbered: Numbered, edges: Iterable[tuple[int, int]]) -> dict[int
     inner: dict[int, dict[tuple[int, int], list[int]]] = {}
     entries: dict[int, dict[int, set[int]]] = {}  # of a part: producer outside, members inside
     exits: dict[int, dict[int, int]] = {}  # of a part: producer inside, the member that it is in
-    paths = [numbered.path(k) for k in range(len(numbered.parts))]
+    paths = [numbered.path(k) for k in range(len(numbered.elements))]
     for source, target in edges:
         start, end = paths[source], paths[target]
         depth = 0
@@ -161,49 +161,51 @@ def _interiors(numbered: Numbered, edges: Iterable[tuple[int, int]]) -> dict[int
             depth += 1
         pair = start[depth], end[depth]
         inner.setdefault(start[depth - 1], {}).setdefault(pair, []).append(source)
-        for part, member in pairwise(start[depth:]):
-            exits.setdefault(part, {})[source] = member
-        for part, member in pairwise(end[depth:]):
-            entries.setdefault(part, {}).setdefault(source, set()).add(member)
-    found: dict[int, Interior] = {}
+        for element, member in pairwise(start[depth:]):
+            exits.setdefault(element, {})[source] = member
+        for element, member in pairwise(end[depth:]):
+            entries.setdefault(element, {}).setdefault(source, set()).add(member)
+    interiors: dict[int, Interior] = {}
     orders: dict[object, Any] = {}
     below = {
-        k: [numbered.index[id(member)] for member in part.members]
-        for k, part in enumerate(numbered.parts)
-        if part.members
+        k: [numbered.index[id(member)] for member in element.members]
+        for k, element in enumerate(numbered.elements)
+        if element.members
     }
     for k, members in below.items():
-        found[k] = interior(members, inner.get(k, {}), entries.get(k, {}), exits.get(k, {}), orders)
+        interiors[k] = interior(
+            members, inner.get(k, {}), entries.get(k, {}), exits.get(k, {}), orders
+        )
     for k, members in below.items():  # outer ones first
-        places = coming_in(found[k])
+        columns = incoming_columns(interiors[k])
         for v, member in enumerate(members):
-            if member in found:
-                found[member] = turned(found[member], places[v])
-    return found
+            if member in interiors:
+                interiors[member] = with_fewer_crossings(interiors[member], columns[v])
+    return interiors
 
 
 def _box(numbered: Numbered, k: int, opened: bool, inside: Interior | None) -> Box:
-    part = numbered.parts[k]
-    ops = list(part.ops())
-    own = ops or part.leaves
-    pill = part.kind in (PARAMETER, DATA)
+    element = numbered.elements[k]
+    ops = list(element.ops())
+    own = ops or element.leaves
+    pill = element.kind in (PARAMETER, DATA)
     of_leaves = {s.storage: s.nbytes for n in ops for s in n.saved if s.leaf}
     nbytes = sum(n.nbytes for n in ops)
-    title, tag, detail = fit(part.title, _SIZE, _LONG), _tag(part), _detail(part, ops)
-    note = formatting.size(nbytes) if nbytes else ""
+    title, tag, detail = fit(element.title, _SIZE, _LONG), _tag(element), _detail(element, ops)
+    note = format_bytes(nbytes) if nbytes else ""
     return Box(
         index=k,
-        kind=part.kind,
+        kind=element.kind,
         title=title,
-        short=_short(part),
+        short=_short(element),
         tag=tag,
         detail=detail,
         note=note,
         parent=numbered.parents[k],
         depth=len(numbered.path(k)) - 1,
-        members=tuple(numbered.index[id(member)] for member in part.members),
+        members=tuple(numbered.index[id(member)] for member in element.members),
         nodes=tuple(n.index for n in own),
-        shape=None if part.shape is None else tuple(part.shape),
+        shape=None if element.shape is None else tuple(element.shape),
         nbytes=nbytes,
         leaf_bytes=sum(of_leaves.values()),
         frees=sum(n.frees for n in ops),
@@ -211,7 +213,7 @@ def _box(numbered: Numbered, k: int, opened: bool, inside: Interior | None) -> B
         released=sum(n.released for n in ops),
         roots=tuple(sorted({r for n in own for r in n.roots})),
         opened=opened,
-        width=min(max(56, _even(text_width(part.title, _SIZE)) + 24), WIDTH) if pill else WIDTH,
+        width=min(max(56, _even(text_width(element.title, _SIZE)) + 24), WIDTH) if pill else WIDTH,
         height=PILL_HEIGHT if pill else HEIGHT,
         heading=_even(text_width(title + tag, _SIZE) + text_width(detail + note, _SMALL)) + 92,
         interior=inside,
@@ -223,26 +225,26 @@ def _even(width: float) -> int:
     return 2 * round(width / 2)
 
 
-def _short(part: Part) -> str:
-    if part.kind in (PARAMETER, DATA):
-        return fit(part.title, _SIZE, WIDTH - 24)
-    tag = 12 + text_width(_tag(part), _SMALL) if part.kind == REPEAT else 0.0
-    return fit(part.title, _SIZE, WIDTH - (28 if part.kind == OP else 50) - tag)
+def _short(element: Element) -> str:
+    if element.kind in (PARAMETER, DATA):
+        return fit(element.title, _SIZE, WIDTH - 24)
+    tag = 12 + text_width(_tag(element), _SMALL) if element.kind == REPEAT else 0.0
+    return fit(element.title, _SIZE, WIDTH - (28 if element.kind == OP else 50) - tag)
 
 
-def _detail(part: Part, ops: Sequence[NodeInfo]) -> str:
+def _detail(element: Element, ops: Sequence[NodeInfo]) -> str:
     """The second line of a box."""
-    if part.kind == OP:
-        return fit(lines_of(ops), _SMALL, WIDTH - 84)
-    return formatting.counted(len(ops), "operation") if ops else ""
+    if element.kind == OP:
+        return fit(line_range(ops), _SMALL, WIDTH - 84)
+    return format_count(len(ops), "operation") if ops else ""
 
 
-def _tag(part: Part) -> str:
+def _tag(element: Element) -> str:
     """What stands at the right of the title, as far as there is room."""
-    if part.kind == REPEAT:
-        return f"\N{MULTIPLICATION SIGN} {part.count:,}"
-    label = part.label
-    if not label and part.node is not None and part.node.output is not None:
-        label = f"output {part.node.output}"
-    room = WIDTH - 40 - text_width(part.title, _SIZE)
+    if element.kind == REPEAT:
+        return f"\N{MULTIPLICATION SIGN} {element.count:,}"
+    label = element.label
+    if not label and element.node is not None and element.node.output is not None:
+        label = f"output {element.node.output}"
+    room = WIDTH - 40 - text_width(element.title, _SIZE)
     return fit(label, _SMALL, room) if label and room > 24 else ""

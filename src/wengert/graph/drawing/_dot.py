@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from wengert.graph.drawing._boxes import Box, Plan
-from wengert.graph.drawing._place import Placed
+from wengert.graph.drawing._boxes import Box, DrawingData
+from wengert.graph.drawing._layout import GraphLayout
 from wengert.graph.drawing._svg import leaving_text, tooltip
 from wengert.graph.drawing._tree import DATA, OP, PARAMETER
 
 
-def dot_of(drawing: Plan, placed: Placed) -> str:
+def dot_of(drawing: DrawingData, layout: GraphLayout) -> str:
     """The visible boxes and what depends on what; open boxes are clusters."""
     lines = [
         "digraph graph_of_a_loss {",
         '  node [shape=box style="rounded" fontname="sans-serif" fontsize=11];',
         '  edge [fontname="sans-serif" fontsize=9 color="#667085"];',
-        *_members(drawing, drawing.boxes[0], placed, "  "),
+        *_members(drawing, drawing.boxes[0], layout, "  "),
     ]
-    shown = {k for k in placed.boxes if not drawing.boxes[k].opened}
+    visible = {k for k in layout.boxes if not drawing.boxes[k].opened}
     joined: dict[tuple[int, int], list[int]] = {}
     for source, target in drawing.edges:
-        pair = _visible(drawing, source, shown), _visible(drawing, target, shown)
+        pair = _visible(drawing, source, visible), _visible(drawing, target, visible)
         if pair[0] != pair[1]:
             joined.setdefault(pair, []).append(source)
     for (source, target), tensors in joined.items():
@@ -28,7 +28,7 @@ def dot_of(drawing: Plan, placed: Placed) -> str:
     return "\n".join([*lines, "}", ""])
 
 
-def _members(drawing: Plan, box: Box, placed: Placed, indent: str) -> list[str]:
+def _members(drawing: DrawingData, box: Box, layout: GraphLayout, indent: str) -> list[str]:
     lines = []
     for k in box.members:
         member = drawing.boxes[k]
@@ -36,7 +36,7 @@ def _members(drawing: Plan, box: Box, placed: Placed, indent: str) -> list[str]:
             lines += [
                 f"{indent}subgraph cluster_{k} {{",
                 f"{indent}  label={_quoted(f'{member.title} {member.tag}'.strip())};",
-                *_members(drawing, member, placed, indent + "  "),
+                *_members(drawing, member, layout, indent + "  "),
                 f"{indent}}}",
             ]
         else:
@@ -44,7 +44,7 @@ def _members(drawing: Plan, box: Box, placed: Placed, indent: str) -> list[str]:
     return lines
 
 
-def _look(drawing: Plan, box: Box) -> str:
+def _look(drawing: DrawingData, box: Box) -> str:
     rows = [f"{box.title} {box.tag}".strip(), box.detail, box.note]
     look = f"label={_quoted(chr(10).join(filter(None, rows)))}"
     if box.kind in (PARAMETER, DATA):
@@ -56,9 +56,9 @@ def _look(drawing: Plan, box: Box) -> str:
     return f"{look} tooltip={_quoted(tooltip(drawing, box))}"
 
 
-def _visible(drawing: Plan, index: int, shown: set[int]) -> int:
+def _visible(drawing: DrawingData, index: int, visible: set[int]) -> int:
     """The box itself, or the closed one that it is in."""
-    while index not in shown:
+    while index not in visible:
         parent = drawing.boxes[index].parent
         assert parent is not None
         index = parent

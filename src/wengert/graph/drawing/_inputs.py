@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from wengert.graph.description import LEAF, LIVE, GraphReport, NodeInfo, SavedInfo
-from wengert.graph.drawing._tree import DATA, OP, PARAMETER, Part
+from wengert.graph.drawing._tree import DATA, OP, PARAMETER, Element
 
 _PILLS = 4  # with the same users; more are drawn as one
 
@@ -13,99 +13,103 @@ _PILLS = 4  # with the same users; more are drawn as one
 class Numbered:
     """The parts of a tree in the order in which they are recorded."""
 
-    def __init__(self, root: Part) -> None:
-        self.parts: list[Part] = []
+    def __init__(self, root: Element) -> None:
+        self.elements: list[Element] = []
         self.parents: list[int | None] = []
         self.index: dict[int, int] = {}
-        waiting: list[tuple[Part, int | None]] = [(root, None)]
+        waiting: list[tuple[Element, int | None]] = [(root, None)]
         while waiting:
-            part, parent = waiting.pop()
-            self.index[id(part)] = len(self.parts)
-            self.parts.append(part)
+            element, parent = waiting.pop()
+            self.index[id(element)] = len(self.elements)
+            self.elements.append(element)
             self.parents.append(parent)
-            waiting += [(member, self.index[id(part)]) for member in reversed(part.members)]
+            waiting += [(member, self.index[id(element)]) for member in reversed(element.members)]
 
     def path(self, k: int) -> list[int]:
         """From the outermost part to part `k`."""
-        found = [k]
-        while (above := self.parents[found[-1]]) is not None:
-            found.append(above)
-        return found[::-1]
+        path = [k]
+        while (above := self.parents[path[-1]]) is not None:
+            path.append(above)
+        return path[::-1]
 
 
-def with_inputs(root: Part, report: GraphReport) -> list[tuple[Part, list[Part]]]:
+def with_inputs(root: Element, report: GraphReport) -> list[tuple[Element, list[Element]]]:
     """Put what goes into the graph into the tree; return what each operation is computed from."""
     numbered = Numbered(root)
-    ops = {part.node.index: part for part in numbered.parts if part.node is not None}
-    given: dict[object, Part] = {}  # leaves by their index, data by their storage
-    users: dict[int, list[Part]] = {}
-    sources: list[tuple[Part, list[Part]]] = []
+    ops = {element.node.index: element for element in numbered.elements if element.node is not None}
+    inputs: dict[object, Element] = {}  # leaves by their index, data by their storage
+    users: dict[int, list[Element]] = {}
+    sources: list[tuple[Element, list[Element]]] = []
     for node in report.nodes:
         if node.state == LEAF:
             if not node.name or node.index in report.roots:
-                given[node.index] = _leaf(node)
+                inputs[node.index] = _leaf(node)
             continue
         target = ops[node.index]
-        found = [ops.get(k) or given.get(k) for k in node.inputs if k is not None]
-        known = list(dict.fromkeys(part for part in found if part is not None))
-        if not known and None in node.inputs and node.state == LIVE:
+        candidates = [ops.get(k) or inputs.get(k) for k in node.inputs if k is not None]
+        producers = list(dict.fromkeys(element for element in candidates if element is not None))
+        if not producers and None in node.inputs and node.state == LIVE:
             saved = _saved_data(node)
             key = ("node", node.index) if saved is None else ("data", saved.storage)
-            known = [given.setdefault(key, _data(saved))]
-        for part in known:
-            if part.kind != OP:
-                users.setdefault(id(part), []).append(target)
-        sources.append((target, known))
-    merged = _placed(numbered, list(given.values()), users)
+            producers = [inputs.setdefault(key, _data(saved))]
+        for element in producers:
+            if element.kind != OP:
+                users.setdefault(id(element), []).append(target)
+        sources.append((target, producers))
+    merged = _insert_inputs(numbered, list(inputs.values()), users)
     return [
-        (target, list(dict.fromkeys(merged.get(id(s), s) for s in known)))
-        for target, known in sources
+        (target, list(dict.fromkeys(merged.get(id(s), s) for s in producers)))
+        for target, producers in sources
     ]
 
 
-def _leaf(node: NodeInfo) -> Part:
+def _leaf(node: NodeInfo) -> Element:
     target = re.match(r"([A-Za-z_][\w.]*)\s*(?::[^=;]+)?=(?!=)[^;]*$", node.text)
-    part = Part(PARAMETER, target[1] if target else "leaf")
-    part.leaves, part.shape = [node], node.shape
-    return part
+    element = Element(PARAMETER, target[1] if target else "leaf")
+    element.leaves, element.shape = [node], node.shape
+    return element
 
 
 def _saved_data(node: NodeInfo) -> SavedInfo | None:
     """What the node saved of an input that nothing computed."""
     unknown = {f"input {k}" for k, index in enumerate(node.inputs) if index is None}
-    kept = (s for s in node.saved if s.of in unknown and s.storage is not None)
-    return next(kept, None)
+    values = (s for s in node.saved if s.of in unknown and s.storage is not None)
+    return next(values, None)
 
 
-def _data(saved: SavedInfo | None) -> Part:
-    part = Part(DATA, "data")
-    part.shape = None if saved is None else saved.shape
-    return part
+def _data(saved: SavedInfo | None) -> Element:
+    element = Element(DATA, "data")
+    element.shape = None if saved is None else saved.shape
+    return element
 
 
-def _placed(numbered: Numbered, given: list[Part], users: dict[int, list[Part]]) -> dict[int, Part]:
+def _insert_inputs(
+    numbered: Numbered, inputs: list[Element], users: dict[int, list[Element]]
+) -> dict[int, Element]:
     """Put inputs in front of their first users; many with the same users are put in as one.
 
     Returns that one, by the id of each that it stands for.
     """
-    places: dict[tuple[int, tuple[int, ...]], list[Part]] = {}
-    for part in given:
-        places.setdefault(_place(numbered, users.get(id(part), [])), []).append(part)
-    merged: dict[int, Part] = {}
-    for (home, children), parts in places.items():
-        if len(parts) > _PILLS:
-            together = Part(parts[0].kind, f"{len(parts):,} tensors")
-            together.leaves = [leaf for part in parts for leaf in part.leaves]
-            merged |= {id(part): together for part in parts}
-            parts = [together]
-        members = numbered.parts[home].members
-        first = numbered.parts[children[0]] if children else None
+    groups: dict[tuple[int, tuple[int, ...]], list[Element]] = {}
+    for element in inputs:
+        groups.setdefault(_insertion_point(numbered, users.get(id(element), [])), []).append(
+            element
+        )
+    merged: dict[int, Element] = {}
+    for (home, children), elements in groups.items():
+        if len(elements) > _PILLS:
+            merged_element = Element(elements[0].kind, f"{len(elements):,} tensors")
+            merged_element.leaves = [leaf for element in elements for leaf in element.leaves]
+            merged |= {id(element): merged_element for element in elements}
+            elements = [merged_element]
+        members = numbered.elements[home].members
+        first = numbered.elements[children[0]] if children else None
         at = next((k for k, member in enumerate(members) if member is first), 0)
-        members[at:at] = parts
+        members[at:at] = elements
     return merged
 
 
-def _place(numbered: Numbered, users: list[Part]) -> tuple[int, tuple[int, ...]]:
+def _insertion_point(numbered: Numbered, users: list[Element]) -> tuple[int, tuple[int, ...]]:
     """The innermost part around some operations, and its members that they are in."""
     if not users:
         return 0, ()

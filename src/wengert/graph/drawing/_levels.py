@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from wengert.graph import _extra
+from wengert.graph import _optional
 
 _PORTS = 8  # tensors that come in, or go out, by ways of their own
 _ROUNDS = 30  # of moving vertices, at most
@@ -15,7 +15,7 @@ _Rows = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class LayeredEdge:
     """An edge through the layers of a box.
 
     Attributes:
@@ -44,7 +44,7 @@ class Interior:
     layers: tuple[tuple[int, ...], ...]
     entries: tuple[tuple[int, ...], ...]
     exits: tuple[tuple[int, ...], ...]
-    ways: tuple[Way, ...]
+    ways: tuple[LayeredEdge, ...]
 
 
 def interior(
@@ -78,7 +78,7 @@ def interior(
             edges.setdefault((number[exits[tensor]], first_out + k), []).append(tensor)
     layers = _layers(len(members), len(ins), len(outs), edges)
     paths = _bent(layers, edges)
-    ways = tuple(Way(path, tuple(edges[path[0], path[-1]])) for path in paths)
+    ways = tuple(LayeredEdge(path, tuple(edges[path[0], path[-1]])) for path in paths)
     key = tuple(layers), tuple(paths)
     if key not in orders:
         orders[key] = _ordered(layers, paths)
@@ -130,28 +130,28 @@ def _ordered(layers: Sequence[int], paths: Sequence[tuple[int, ...]]) -> _Rows:
         rows[layer].append(v)
     if max(map(len, rows), default=0) > 1:
         pairs = [pair for path in paths for pair in pairwise(path)]
-        graph = _extra.igraph().Graph(n=len(layers), edges=pairs, directed=True)
-        places = graph.layout_sugiyama(layers=list(layers), maxiter=_ROUNDS).coords
+        graph = _optional.igraph().Graph(n=len(layers), edges=pairs, directed=True)
+        coordinates = graph.layout_sugiyama(layers=list(layers), maxiter=_ROUNDS).coords
         for row in rows:
-            row.sort(key=lambda v: places[v][0])
+            row.sort(key=lambda v: coordinates[v][0])
     return tuple(map(tuple, rows))
 
 
-def coming_in(outer: Interior) -> dict[int, dict[int, int]]:
+def incoming_columns(outer: Interior) -> dict[int, dict[int, int]]:
     """For each vertex and the tensors that come into it, how far to the left they come from."""
-    places = {u: place for row in outer.layers for place, u in enumerate(row)}
-    found: dict[int, dict[int, int]] = {v: {} for v in places}
+    columns = {u: column for row in outer.layers for column, u in enumerate(row)}
+    origins: dict[int, dict[int, int]] = {v: {} for v in columns}
     for way in outer.ways:
-        found[way.path[-1]] |= dict.fromkeys(way.tensors, places[way.path[-2]])
-    return found
+        origins[way.path[-1]] |= dict.fromkeys(way.tensors, columns[way.path[-2]])
+    return origins
 
 
-def turned(inside: Interior, places: Mapping[int, int]) -> Interior:
+def with_fewer_crossings(inside: Interior, columns: Mapping[int, int]) -> Interior:
     """The interior, or its mirror image where fewer lines that come in cross each other then."""
     if len(inside.entries) < 2:
         return inside
     first = min(inside.layers[0])
-    order = [places[inside.entries[v - first][0]] for v in inside.layers[0]]
+    order = [columns[inside.entries[v - first][0]] for v in inside.layers[0]]
     crossing = sum((b < a) - (a < b) for k, a in enumerate(order) for b in order[k:])
     if crossing <= 0:
         return inside

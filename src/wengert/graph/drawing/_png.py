@@ -6,7 +6,7 @@ import re
 from html import escape
 from typing import Any
 
-from wengert.graph import _extra
+from wengert.graph import _optional
 from wengert.graph.drawing._svg import colours
 
 _ZOOM = 2.0
@@ -15,7 +15,7 @@ _PIXELS = 16e6  # of a picture; a larger one is made smaller than twice its size
 
 def png_of(svg: str) -> bytes:
     """The pixels of a picture at twice its size."""
-    resvg = _extra.resvg()
+    resvg = _optional.resvg()
     _check_fonts(resvg)
     size = re.search(r'width="([\d.e+]+)" height="([\d.e+]+)"', svg)
     assert size is not None

@@ -12,7 +12,7 @@ _CELLS = 20_000_000  # and less in a sequence so long that the table would becom
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RepeatedRun:
     """Items from `start` on: `count` times the same `period` ones."""
 
     start: int
@@ -25,7 +25,7 @@ class Run:
         return self.start + self.period * self.count
 
 
-def runs(signs: Sequence[int], weights: Sequence[int], lines: Sequence[int]) -> list[Run]:
+def runs(signs: Sequence[int], weights: Sequence[int], lines: Sequence[int]) -> list[RepeatedRun]:
     """The repeating runs of a sequence, from left to right, none inside of another.
 
     Args:
@@ -37,19 +37,19 @@ def runs(signs: Sequence[int], weights: Sequence[int], lines: Sequence[int]) -> 
         return []
     equal = _equal_stretches(signs)
     upto = np.concatenate([[0], np.cumsum(weights, dtype=np.int64)])
-    found: list[Run] = []
+    repetitions: list[RepeatedRun] = []
     at = 0
     while at < len(signs):
         run = _longest(at, equal)
         if run is not None and _worth(run, upto):
-            found.append(_from_first_line(run, lines, equal))
-            at = found[-1].stop
+            repetitions.append(_from_first_line(run, lines, equal))
+            at = repetitions[-1].stop
         else:
             at += 1
-    return found
+    return repetitions
 
 
-def _worth(run: Run, upto: np.ndarray) -> bool:
+def _worth(run: RepeatedRun, upto: np.ndarray) -> bool:
     """Whether a run of three or more spares the reader enough boxes."""
     return run.count >= 3 and bool(upto[run.stop] - upto[run.start] >= 8)
 
@@ -67,7 +67,7 @@ def _equal_stretches(signs: Sequence[int]) -> np.ndarray:
     return stretches
 
 
-def _longest(at: int, equal: np.ndarray) -> Run | None:
+def _longest(at: int, equal: np.ndarray) -> RepeatedRun | None:
     """The run from `at` that covers most, of those with the shortest period."""
     if len(equal) == 0:
         return None
@@ -77,14 +77,14 @@ def _longest(at: int, equal: np.ndarray) -> Run | None:
     best = int(np.argmax(covered))
     if covered[best] == 0:
         return None
-    return Run(at, best + 1, int(counts[best]))
+    return RepeatedRun(at, best + 1, int(counts[best]))
 
 
-def _from_first_line(run: Run, lines: Sequence[int], equal: np.ndarray) -> Run:
+def _from_first_line(run: RepeatedRun, lines: Sequence[int], equal: np.ndarray) -> RepeatedRun:
     """The same run, begun where its lines begin, if that costs at most one repetition."""
     body = lines[run.start : run.start + run.period]
     first = min(body)
     shift = next((k for k in range(run.period) if body[k] == first and body[k - 1] != first), 0)
     start = run.start + shift
     count = int(equal[run.period - 1, start]) // run.period + 1
-    return Run(start, run.period, count) if count >= max(3, run.count - 1) else run
+    return RepeatedRun(start, run.period, count) if count >= max(3, run.count - 1) else run

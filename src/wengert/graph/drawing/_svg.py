@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 
-from wengert.graph import formatting
 from wengert.graph.description import NodeInfo
-from wengert.graph.drawing._boxes import Box, Plan
-from wengert.graph.drawing._place import MARGIN, Line, Placed, Point
+from wengert.graph.drawing._boxes import Box, DrawingData
+from wengert.graph.drawing._layout import MARGIN, EdgeLine, GraphLayout, Point
 from wengert.graph.drawing._text import escape, fit, shape_text
 from wengert.graph.drawing._tree import DATA, OP, PARAMETER, REPEAT
+from wengert.graph.formatting import format_bytes, format_flops, format_memory, shorten_path
 from wengert.graph.html_page import asset
 
 STACK = 3  # how far the boxes behind a repetition look out
@@ -19,27 +19,27 @@ _BAR, _LEAST, _ROW = 180, 3, 22
 _TIP = 200  # characters of a line of a tooltip, at most
 
 
-def svg_of(drawing: Plan, placed: Placed, *, schemes: bool = True) -> str:
+def svg_of(drawing: DrawingData, layout: GraphLayout, *, schemes: bool = True) -> str:
     """The picture; without `schemes` in light colours alone."""
     legend = list(_legend(drawing))
     top = len(legend) * _ROW + (_ROW if legend else 0)
-    width = max(placed.width, 560.0 if legend else 0.0)
-    height = placed.height + top
+    width = max(layout.width, 560.0 if legend else 0.0)
+    height = layout.height + top
     size = f'width="{width:g}" height="{height:g}" viewBox="0 0 {width:g} {height:g}"'
-    visible = [drawing.boxes[k] for k in sorted(placed.boxes)]
+    visible = [drawing.boxes[k] for k in sorted(layout.boxes)]
     closed = [box for box in visible if not box.opened]
     scale = {  # operations are compared with operations, what can be opened with its like
-        part: max((b.nbytes + b.leaf_bytes for b in closed if bool(b.members) is part), default=0)
-        for part in (False, True)
+        opens: max((b.nbytes + b.leaf_bytes for b in closed if bool(b.members) is opens), default=0)
+        for opens in (False, True)
     }
     inner = [
-        *(_open(box, placed) for box in visible if box.opened),
-        *map(_line, placed.lines),
-        *(_heading(box, placed) for box in visible if box.opened),
-        *_shapes(drawing, placed),
-        *(_closed(drawing, box, placed, scale[bool(box.members)]) for box in closed),
+        *(_open(box, layout) for box in visible if box.opened),
+        *map(_line, layout.lines),
+        *(_heading(box, layout) for box in visible if box.opened),
+        *_shapes(drawing, layout),
+        *(_closed(drawing, box, layout, scale[bool(box.members)]) for box in closed),
     ]
-    shift = (width - placed.width) / 2
+    shift = (width - layout.width) / 2
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="drawing" {size} role="img">',
         f"<title>{escape(drawing.title)}</title>",
@@ -64,8 +64,8 @@ def styles(schemes: bool) -> str:
     return f"{light}@media (prefers-color-scheme: dark) {{{dark}}}\n" if schemes else light
 
 
-def _coloured(rules: str, known: dict[str, str]) -> str:
-    return re.sub(r"var\(--([\w-]+)\)", lambda name: known[name[1]], rules)
+def _coloured(rules: str, palette: dict[str, str]) -> str:
+    return re.sub(r"var\(--([\w-]+)\)", lambda name: palette[name[1]], rules)
 
 
 @cache
@@ -78,30 +78,30 @@ def colours(dark: bool = False) -> dict[str, str]:
     return light | other if dark else light
 
 
-def _classes(drawing: Plan, box: Box) -> str:
-    part = box.kind not in (OP, PARAMETER, DATA)
-    names = ["box", "part" if part else box.kind]
+def _classes(drawing: DrawingData, box: Box) -> str:
+    opens = box.kind not in (OP, PARAMETER, DATA)
+    names = ["box", "part" if opens else box.kind]
     if box.all_released:
         names.append("released")
-    if not part and set(box.nodes) & set(drawing.roots):
+    if not opens and set(box.nodes) & set(drawing.roots):
         names.append("root")
     return " ".join(names)
 
 
-def _open(box: Box, placed: Placed) -> str:
+def _open(box: Box, layout: GraphLayout) -> str:
     if box.parent is None:
         return ""
-    x, y, width, height = placed.boxes[box.index]
+    x, y, width, height = layout.boxes[box.index]
     return (
         f'<g class="box open {_level(box.depth)}" transform="translate({x:g} {y:g})">'
         f'<rect class="frame" width="{width:g}" height="{height:g}" rx="10"/></g>'
     )
 
 
-def _heading(box: Box, placed: Placed) -> str:
+def _heading(box: Box, layout: GraphLayout) -> str:
     if box.parent is None:
         return ""
-    x, y, _, _ = placed.boxes[box.index]
+    x, y, _, _ = layout.boxes[box.index]
     return (
         f'<text class="heading {_level(box.depth)}" x="{x + 16:g}" y="{y + 24:g}">'
         f'<tspan class="title">{escape(box.title)}</tspan>'
@@ -115,8 +115,8 @@ def _level(depth: int) -> str:
     return f"level-{depth % 2}"
 
 
-def _closed(drawing: Plan, box: Box, placed: Placed, largest: int) -> str:
-    x, y, width, height = placed.boxes[box.index]
+def _closed(drawing: DrawingData, box: Box, layout: GraphLayout, largest: int) -> str:
+    x, y, width, height = layout.boxes[box.index]
     head = f'<g class="{_classes(drawing, box)}" transform="translate({x:g} {y:g})">'
     tip = f"<title>{escape(tooltip(drawing, box))}</title>"
     frame = f'width="{width:g}" height="{height:g}"'
@@ -139,7 +139,7 @@ def _closed(drawing: Plan, box: Box, placed: Placed, largest: int) -> str:
     )
 
 
-def _strip(drawing: Plan, box: Box) -> str:
+def _strip(drawing: DrawingData, box: Box) -> str:
     """The colours of the roots that the box is a part of."""
     if not drawing.coloured:
         return ""
@@ -157,49 +157,49 @@ def _bar(box: Box, largest: int) -> str:
         max(_BAR * count / largest, _LEAST) if count else 0.0
         for count in (box.nbytes, box.leaf_bytes)
     )
-    made = f'<rect class="bytes" x="14" y="40" width="{own:.6g}" height="4"/>' if own else ""
+    elements = f'<rect class="bytes" x="14" y="40" width="{own:.6g}" height="4"/>' if own else ""
     if leaves:
-        made += (
+        elements += (
             f'<rect class="leaves" x="{14.5 + own:.6g}" y="40.5" width="{leaves:.6g}" height="3"/>'
         )
-    return made
+    return elements
 
 
 def course(points: Iterable[Point]) -> str:
     """The path of a line: straight where x stays, a curve from layer to layer."""
-    made: list[str] = []
+    commands: list[str] = []
     x = y = 0.0
     for k, (to_x, to_y) in enumerate(points):
         if k == 0:
-            made.append(f"M{to_x:g} {to_y:g}")
+            commands.append(f"M{to_x:g} {to_y:g}")
         elif to_x == x:
-            made.append(f"V{to_y:g}")
+            commands.append(f"V{to_y:g}")
         else:
             middle = (y + to_y) / 2
-            made.append(f"C{x:g} {middle:g} {to_x:g} {middle:g} {to_x:g} {to_y:g}")
+            commands.append(f"C{x:g} {middle:g} {to_x:g} {middle:g} {to_x:g} {to_y:g}")
         x, y = to_x, to_y
-    return "".join(made)
+    return "".join(commands)
 
 
-def _line(line: Line) -> str:
-    made = f'<path class="line" d="{course(line.points)}"/>'
+def _line(line: EdgeLine) -> str:
+    elements = f'<path class="line" d="{course(line.points)}"/>'
     if line.target is not None:
         x, y = line.points[-1]
-        made += f'<path class="arrow" d="M{x - 3.5:g} {y - 6:g}h7L{x:g} {y:g}z"/>'
-    return made
+        elements += f'<path class="arrow" d="M{x - 3.5:g} {y - 6:g}h7L{x:g} {y:g}z"/>'
+    return elements
 
 
-def _shapes(drawing: Plan, placed: Placed) -> Iterator[str]:
+def _shapes(drawing: DrawingData, layout: GraphLayout) -> Iterator[str]:
     """At the lower side of each box, the shape of what leaves it there: where no line bends."""
     leaving: dict[int, list[int]] = {}
     aside: dict[int, float] = {}
-    for line in placed.lines:
+    for line in layout.lines:
         if line.source is not None:
             leaving.setdefault(line.source, []).extend(line.tensors)
             way = line.points[-1][0] - line.points[0][0]
             aside[line.source] = aside.get(line.source, 0.0) + way
     for index, tensors in leaving.items():
-        x, y, width, height = placed.boxes[index]
+        x, y, width, height = layout.boxes[index]
         left, side = (-6, "shape end") if aside[index] > 0 else (6, "shape")
         high = height + 14 + (2 * STACK if drawing.boxes[index].kind == REPEAT else 0)
         side += f" {_level(drawing.boxes[index].depth - 1)}"
@@ -209,7 +209,7 @@ def _shapes(drawing: Plan, placed: Placed) -> Iterator[str]:
         )
 
 
-def leaving_text(drawing: Plan, tensors: Iterable[int]) -> str:
+def leaving_text(drawing: DrawingData, tensors: Iterable[int]) -> str:
     """The shape of the tensors that leave a box, or how many there are."""
     different = set(tensors)
     shapes = {drawing.boxes[k].shape for k in different}
@@ -219,7 +219,7 @@ def leaving_text(drawing: Plan, tensors: Iterable[int]) -> str:
     return shape_text(shape)
 
 
-def _legend(drawing: Plan) -> Iterator[str]:
+def _legend(drawing: DrawingData) -> Iterator[str]:
     """Which colour is which root."""
     for k, name in enumerate(root_names(drawing)):
         y = MARGIN + k * _ROW
@@ -230,17 +230,17 @@ def _legend(drawing: Plan) -> Iterator[str]:
         )
 
 
-def root_names(drawing: Plan) -> list[str]:
+def root_names(drawing: DrawingData) -> list[str]:
     """The roots that have colours: numbered, since several may be of one line."""
     tops = [drawing.nodes[index] for index in drawing.roots] if drawing.coloured else []
     return [f"{k + 1}  {_line_of(node)}" for k, node in enumerate(tops)]
 
 
 def _line_of(node: NodeInfo) -> str:
-    return f"{formatting.short(node.where)}  {node.text}".rstrip()
+    return f"{shorten_path(node.where)}  {node.text}".rstrip()
 
 
-def tooltip(drawing: Plan, box: Box) -> str:
+def tooltip(drawing: DrawingData, box: Box) -> str:
     """What pointing at a box tells."""
     rows = [" ".join(filter(None, (box.title, box.tag)))]
     if box.shape is not None:
@@ -254,11 +254,11 @@ def tooltip(drawing: Plan, box: Box) -> str:
         rows.append(_line_of(drawing.nodes[box.nodes[0]]))
     if box.nbytes or box.leaf_bytes:
         rows.append(
-            f"keeps {formatting.kept(box.nbytes, box.leaf_bytes)}; backward frees"
-            f" {formatting.size(box.frees)}"
+            f"keeps {format_memory(box.nbytes, box.leaf_bytes)}; backward frees"
+            f" {format_bytes(box.frees)}"
         )
     if any(box.flops):
-        rows.append("{} forward, {} backward".format(*map(formatting.flops, box.flops)))
+        rows.append("{} forward, {} backward".format(*map(format_flops, box.flops)))
     if box.kind != OP and box.released:
         rows.append(f"{box.released:,} released")
     return "\n".join(

@@ -1,7 +1,7 @@
 """From the nodes of a report to a tree: calls of modules, repetitions, stretches of code.
 
-Every part of the tree is a stretch of the nodes in the order in which they were recorded, and
-inputs come first in that order. So no two parts of a level depend on each other both ways, and
+Every element of the tree is a stretch of the nodes in the order in which they were recorded, and
+inputs come first in that order. So no two elements of a level depend on each other both ways, and
 every level can be drawn downwards.
 """
 
@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from wengert.graph.description import LEAF, NodeInfo
-from wengert.graph.drawing._repeats import Run, runs
+from wengert.graph.drawing._repeats import RepeatedRun, runs
 
 OP, MODULE, REPEAT, SECTION, PARAMETER, DATA = "op", "module", "repeat", "section", "leaf", "data"
 SERIES = 8  # colours for roots
@@ -20,14 +20,14 @@ _NAME = 20  # characters of a name that is made of two
 _FEW = 20  # members of a repetition that is shown item by item
 
 
-class Part:
-    """An operation, or several that are drawn as one box until it is opened."""
+class Element:
+    """A node of the tree: an operation, or several drawn as one box until it is opened."""
 
     __slots__ = (
         "count", "kind", "label", "leaves", "members", "node", "shape", "sign", "title", "weight",
     )  # fmt: skip
 
-    def __init__(self, kind: str, title: str, members: Sequence[Part] = ()) -> None:
+    def __init__(self, kind: str, title: str, members: Sequence[Element] = ()) -> None:
         self.kind, self.title = kind, title
         self.members = list(members)
         self.label = ""  # of an operation: the module that consists of it
@@ -42,43 +42,43 @@ class Part:
         """The operations below, in their order."""
         waiting = [self]
         while waiting:
-            part = waiting.pop()
-            if part.kind == OP and part.node is not None:
-                yield part.node
-            waiting += reversed(part.members)
+            element = waiting.pop()
+            if element.kind == OP and element.node is not None:
+                yield element.node
+            waiting += reversed(element.members)
 
     def first(self) -> NodeInfo:
         """The first operation below."""
         return next(self.ops())
 
 
-def tree(nodes: Sequence[NodeInfo], roots: int) -> Part:
+def tree(nodes: Sequence[NodeInfo], roots: int) -> Element:
     """The tree of all operations behind so many roots; leaves are not in it yet."""
     root = _nested([n for n in nodes if n.state != LEAF])
     signs = _Signs(coloured=roots <= SERIES)
-    for part in _bottom_up(root):
-        part.members = [_flat(member) for member in part.members]
-        signs.put(part)
-    for part in _bottom_up(root):
-        part.members = _bounded(_folded(part.members))
-    for part in _bottom_up(root):
-        part.members = [_short(member) for member in part.members]
+    for element in _bottom_up(root):
+        element.members = [_flat(member) for member in element.members]
+        signs.put(element)
+    for element in _bottom_up(root):
+        element.members = _bounded(_folded(element.members))
+    for element in _bottom_up(root):
+        element.members = [_short(member) for member in element.members]
     return root
 
 
-def _bottom_up(root: Part) -> list[Part]:
-    found, waiting = [], [root]
+def _bottom_up(root: Element) -> list[Element]:
+    order, waiting = [], [root]
     while waiting:
-        part = waiting.pop()
-        found.append(part)
-        waiting += part.members
-    return found[::-1]
+        element = waiting.pop()
+        order.append(element)
+        waiting += element.members
+    return order[::-1]
 
 
-def _nested(ops: Sequence[NodeInfo]) -> Part:
-    root = Part(MODULE, "")
-    around: list[tuple[tuple[str, int] | None, Part]] = [(None, root)]
-    made: dict[int | None, Part] = {}
+def _nested(ops: Sequence[NodeInfo]) -> Element:
+    root = Element(MODULE, "")
+    around: list[tuple[tuple[str, int] | None, Element]] = [(None, root)]
+    ops_by_index: dict[int | None, Element] = {}
     for node in ops:
         depth = 0
         while (
@@ -88,38 +88,38 @@ def _nested(ops: Sequence[NodeInfo]) -> Part:
             depth += 1
         del around[depth + 1 :]
         for call in node.calls[depth:]:
-            inner = Part(MODULE, call[0])
+            inner = Element(MODULE, call[0])
             around[-1][1].members.append(inner)
             around.append((call, inner))
-        op = Part(OP, node.op)
+        op = Element(OP, node.op)
         op.node, op.shape = node, node.shape
         around[-1][1].members.append(op)
-        made[node.index] = op
+        ops_by_index[node.index] = op
         if node.output is not None and node.inputs:
-            made[node.inputs[0]].shape = None  # it computes several tensors
+            ops_by_index[node.inputs[0]].shape = None  # it computes several tensors
     return root
 
 
-def _flat(part: Part) -> Part:
+def _flat(element: Element) -> Element:
     """A module with a single member is that member, under both names."""
-    if part.kind != MODULE or len(part.members) != 1:
-        return part
-    (only,) = part.members
+    if element.kind != MODULE or len(element.members) != 1:
+        return element
+    (only,) = element.members
     if only.kind == OP:
-        only.label = f"{part.title}.{only.label}" if only.label else part.title
+        only.label = f"{element.title}.{only.label}" if only.label else element.title
     else:
-        only.title = f"{part.title}.{only.title}"
+        only.title = f"{element.title}.{only.title}"
     return only
 
 
-def _short(part: Part) -> Part:
+def _short(element: Element) -> Element:
     """A module that is one repetition of modules is drawn as that, where both names have room."""
-    if part.kind != MODULE or len(part.members) != 1 or part.members[0].kind != REPEAT:
-        return part
-    (only,) = part.members
-    title = f"{part.title}.{only.title}"
+    if element.kind != MODULE or len(element.members) != 1 or element.members[0].kind != REPEAT:
+        return element
+    (only,) = element.members
+    title = f"{element.title}.{only.title}"
     if not _name(only.members[0]) or only.members[0].kind == SECTION or len(title) > _NAME:
-        return part
+        return element
     only.title = title
     return only
 
@@ -131,24 +131,24 @@ class _Signs:
         self.coloured = coloured  # whether parts of different roots are different
         self.known: dict[object, int] = {}
 
-    def put(self, part: Part) -> None:
+    def put(self, element: Element) -> None:
         """The signs of a part, from those of its members."""
-        for member in part.members:
+        for member in element.members:
             if member.kind == OP:
                 self._put_op(member)
-        name = _without_numbers(part.title)
+        name = _without_numbers(element.title)
         exact, loose = (
-            self._number((name, *(member.sign[k] for member in part.members))) for k in (0, 1)
+            self._number((name, *(member.sign[k] for member in element.members))) for k in (0, 1)
         )
-        part.sign = exact, loose
-        part.weight = sum(member.weight for member in part.members) or 1
+        element.sign = exact, loose
+        element.weight = sum(member.weight for member in element.members) or 1
 
-    def _put_op(self, part: Part) -> None:
-        node = part.node
+    def _put_op(self, element: Element) -> None:
+        node = element.node
         assert node is not None
         roots = node.roots if self.coloured else ()
-        key = node.op, node.where, _without_numbers(part.label), node.released, roots
-        part.sign = self._number((*key, node.shape)), self._number(key)
+        key = node.op, node.where, _without_numbers(element.label), node.released, roots
+        element.sign = self._number((*key, node.shape)), self._number(key)
 
     def _number(self, key: object) -> int:
         return self.known.setdefault(key, len(self.known) + 1)
@@ -158,40 +158,40 @@ def _without_numbers(name: str) -> str:
     return re.sub(r"\d+", "#", name)
 
 
-def _folded(members: list[Part]) -> list[Part]:
+def _folded(members: list[Element]) -> list[Element]:
     """Members with their repetitions in one box each: of equal shapes, then of any."""
     members = _fold(members, 0)
     return members if len(members) <= _FEW else _fold(members, 1)
 
 
-def _fold(members: list[Part], which: int) -> list[Part]:
+def _fold(members: list[Element], which: int) -> list[Element]:
     signs = [member.sign[which] for member in members]
     weights = [member.weight for member in members]
-    lines = [split_place(member.first().where)[2] for member in members]
-    made: list[Part] = []
+    lines = [split_location(member.first().where)[2] for member in members]
+    folded: list[Element] = []
     at = 0
     for run in runs(signs, weights, lines):
-        made += [*members[at : run.start], _repeat(members, run)]
+        folded += [*members[at : run.start], _repeat(members, run)]
         at = run.stop
-    return made + members[at:]
+    return folded + members[at:]
 
 
-def _repeat(members: list[Part], run: Run) -> Part:
+def _repeat(members: list[Element], run: RepeatedRun) -> Element:
     """One box for a run: its first item, and then the others, a few at a time."""
     items = members[run.start : run.stop]
     units = items if run.period == 1 else _units(items, run.period)
-    whole = _counted(_span(items), units)
+    repetition = _counted(_span(items), units)
     if run.count > 3:
         others = _counted(_span(units[1:]), units[1:])
         others.members = [
             some[0] if len(some) == 1 else _counted(_span(some), some)
             for some in _stretches(units[1:], _FEW)
         ]
-        whole.members = [units[0], others]
-    return whole
+        repetition.members = [units[0], others]
+    return repetition
 
 
-def _units(items: list[Part], period: int) -> list[Part]:
+def _units(items: list[Element], period: int) -> list[Element]:
     """The bodies of a loop, each with its own loops folded."""
     bodies = [items[k : k + period] for k in range(0, len(items), period)]
     numbered = all(re.search(r"\d$", _name(item)) for item in items)
@@ -201,30 +201,30 @@ def _units(items: list[Part], period: int) -> list[Part]:
     ]
 
 
-def _stretches(items: list[Part], most: int) -> list[list[Part]]:
+def _stretches(items: list[Element], most: int) -> list[list[Element]]:
     """At most so many stretches of equal length, the last one apart."""
     step = -(-len(items) // most)
     return [items[k : k + step] for k in range(0, len(items), step)]
 
 
-def _counted(title: str, units: list[Part]) -> Part:
-    part = _section(title, units)
-    part.kind, part.count = REPEAT, len(units)
-    return part
+def _counted(title: str, units: list[Element]) -> Element:
+    element = _section(title, units)
+    element.kind, element.count = REPEAT, len(units)
+    return element
 
 
-def _section(title: str, members: Sequence[Part]) -> Part:
-    part = Part(SECTION, title, members)
-    part.weight = sum(member.weight for member in members)
-    part.sign = hash(tuple(m.sign[0] for m in members)), hash(tuple(m.sign[1] for m in members))
-    return part
+def _section(title: str, members: Sequence[Element]) -> Element:
+    element = Element(SECTION, title, members)
+    element.weight = sum(member.weight for member in members)
+    element.sign = hash(tuple(m.sign[0] for m in members)), hash(tuple(m.sign[1] for m in members))
+    return element
 
 
-def _name(item: Part) -> str:
+def _name(item: Element) -> str:
     return item.label if item.kind == OP else item.title
 
 
-def _span(items: Sequence[Part]) -> str:
+def _span(items: Sequence[Element]) -> str:
     """A name for neighbours: of modules with numbers, of one name, or of their lines."""
     names = [_name(item) for item in items]
     # A name that ends in a number, or in a first and a last one: "layers.3", "0-1".
@@ -236,26 +236,26 @@ def _span(items: Sequence[Part]) -> str:
     ops = {item.title for item in items if item.kind == OP}
     if len(ops) == 1 and all(item.kind == OP for item in items):
         return ops.pop()
-    return lines_of([node for item in items for node in item.ops()])
+    return line_range([node for item in items for node in item.ops()])
 
 
-def lines_of(nodes: Sequence[NodeInfo]) -> str:
+def line_range(nodes: Sequence[NodeInfo]) -> str:
     """``file:first-last`` of nodes, or the file of the first and three dots."""
-    places = [split_place(node.where) for node in nodes]
-    name, between, first = places[0]
-    if len({file for file, _, _ in places}) > 1:
+    locations = [split_location(node.where) for node in nodes]
+    name, between, first = locations[0]
+    if len({file for file, _, _ in locations}) > 1:
         return f"{name}{between}{first} \N{HORIZONTAL ELLIPSIS}"
-    numbers = sorted(line for _, _, line in places)
+    numbers = sorted(line for _, _, line in locations)
     if numbers[0] == numbers[-1]:
         return f"{name}{between}{first}"
     return f"{name}{between.replace('line', 'lines')}{numbers[0]}\N{EN DASH}{numbers[-1]}"
 
 
-def split_place(where: str) -> tuple[str, str, int]:
+def split_location(where: str) -> tuple[str, str, int]:
     """Of ``file:3`` or ``cell [2], line 3`` the file's own name, what is between, and the line."""
-    found = re.fullmatch(r"(.*)(:|, line )(\d+)", where, re.DOTALL)
-    assert found is not None
-    return base_name(found[1]), found[2], int(found[3])
+    match = re.fullmatch(r"(.*)(:|, line )(\d+)", where, re.DOTALL)
+    assert match is not None
+    return base_name(match[1]), match[2], int(match[3])
 
 
 def base_name(path: str) -> str:
@@ -263,11 +263,11 @@ def base_name(path: str) -> str:
     return re.split(r"[/\\]", path)[-1]
 
 
-def _bounded(members: list[Part]) -> list[Part]:
+def _bounded(members: list[Element]) -> list[Element]:
     """At most so many members: those of one line together, then stretches of equal length."""
     if len(members) <= _MANY:
         return members
-    by_line: list[list[Part]] = []
+    by_line: list[list[Element]] = []
     for member in members:
         same = by_line and by_line[-1][0].first().where == member.first().where
         if same and member.kind == by_line[-1][0].kind == OP:

@@ -8,12 +8,13 @@ from html import escape
 from types import MappingProxyType
 from typing import Any
 
-from wengert.graph import formatting, html_page
+from wengert.graph import html_page
 from wengert.graph.description import LEAF, NodeInfo
-from wengert.graph.drawing import _place
-from wengert.graph.drawing._boxes import Box, Plan
+from wengert.graph.drawing import _layout
+from wengert.graph.drawing._boxes import Box, DrawingData
 from wengert.graph.drawing._levels import Interior
 from wengert.graph.drawing._svg import root_names, tooltip
+from wengert.graph.formatting import shorten_path
 
 SCRIPTS = (
     "drawing-layout.js", "drawing-shapes.js", "drawing-panel.js", "drawing-tree.js",
@@ -53,7 +54,7 @@ aria-label="The graph: arrow keys go from box to box, Space opens one"><g id="wo
 """
 
 
-def html_of(drawing: Plan, seconds: Mapping[str, float] = _NONE) -> str:
+def html_of(drawing: DrawingData, seconds: Mapping[str, float] = _NONE) -> str:
     """The page; `seconds` that modules took, by their paths, are shown if there are any."""
     body = _BODY.format(
         title=escape(drawing.title),
@@ -72,57 +73,57 @@ def html_of(drawing: Plan, seconds: Mapping[str, float] = _NONE) -> str:
 def constants() -> dict[str, float]:
     """The numbers of the layout, for the one in JavaScript."""
     return {
-        "gap": _place.GAP,
-        "bendGap": _place.BEND_GAP,
-        "layerGap": _place.LAYER_GAP,
-        "head": _place.HEAD,
-        "foot": _place.FOOT,
-        "side": _place.SIDE,
-        "margin": _place.MARGIN,
-        "sweeps": _place.SWEEPS,
+        "gap": _layout.GAP,
+        "bendGap": _layout.BEND_GAP,
+        "layerGap": _layout.LAYER_GAP,
+        "head": _layout.HEAD,
+        "foot": _layout.FOOT,
+        "side": _layout.SIDE,
+        "margin": _layout.MARGIN,
+        "sweeps": _layout.SWEEPS,
     }
 
 
-def _data(drawing: Plan, seconds: Mapping[str, float]) -> dict[str, Any]:
-    places: dict[tuple[str, str], int] = {}
-    nodes = [_node(node, places) for node in drawing.nodes]
+def _data(drawing: DrawingData, seconds: Mapping[str, float]) -> dict[str, Any]:
+    locations: dict[tuple[str, str], int] = {}
+    nodes = [_node(node, locations) for node in drawing.nodes]
     times = _times(drawing, seconds)
     return {
         "roots": drawing.roots,
         "coloured": drawing.coloured,
         "leaves": sum(node.state == LEAF for node in drawing.nodes),
-        "places": list(places),
+        "places": list(locations),
         "nodes": nodes,
         "boxes": [_box(drawing, box, times[box.index]) for box in drawing.boxes],
         "edges": drawing.edges,
     }
 
 
-def _times(drawing: Plan, seconds: Mapping[str, float]) -> list[float | None]:
+def _times(drawing: DrawingData, seconds: Mapping[str, float]) -> list[float | None]:
     """For each box the seconds of the modules inside of it, if each of them is there as a whole."""
     if not seconds:
         return [None] * len(drawing.boxes)
-    whole = Counter(node.module for node in drawing.nodes if node.state != LEAF)
-    found: list[float | None] = []
+    totals = Counter(node.module for node in drawing.nodes if node.state != LEAF)
+    times: list[float | None] = []
     for box in drawing.boxes:
         inside = Counter(drawing.nodes[k].module for k in box.nodes)
-        parts = box.members and all(whole[module] == n for module, n in inside.items())
-        found.append(sum(seconds.get(module, 0.0) for module in inside) if parts else None)
-    return found
+        complete = box.members and all(totals[module] == n for module, n in inside.items())
+        times.append(sum(seconds.get(module, 0.0) for module in inside) if complete else None)
+    return times
 
 
-def _node(node: NodeInfo, places: dict[tuple[str, str], int]) -> dict[str, Any]:
-    place = places.setdefault((formatting.short(node.where), node.text), len(places))
+def _node(node: NodeInfo, locations: dict[tuple[str, str], int]) -> dict[str, Any]:
+    location = locations.setdefault((shorten_path(node.where), node.text), len(locations))
     keys = ("op", "kind", "module", "shape", "inputs", "nbytes", "frees", "flops", "state", "name")
     saved = ("name", "of", "shape", "dtype", "nbytes", "leaf")
     return {
         **{key: getattr(node, key) for key in keys},
-        "place": place,
+        "place": location,
         "saved": [{key: getattr(value, key) for key in saved} for value in node.saved],
     }
 
 
-def _box(drawing: Plan, box: Box, seconds: float | None) -> dict[str, Any]:
+def _box(drawing: DrawingData, box: Box, seconds: float | None) -> dict[str, Any]:
     keys = (
         "kind", "title", "short", "tag", "detail", "note", "parent", "depth", "members", "shape",
         "nbytes", "leaf_bytes", "frees", "flops", "released", "roots", "opened", "width", "height",
@@ -144,7 +145,7 @@ def _interior(inside: Interior) -> dict[str, Any]:
     return {"layers": layers, "entries": entries, "exits": exits, "ways": ways}
 
 
-def _roots(drawing: Plan) -> Iterator[str]:
+def _roots(drawing: DrawingData) -> Iterator[str]:
     """Which colour is which root."""
     for k, name in enumerate(root_names(drawing)):
         mark = f'<rect class="root-{k}" width="12" height="12" rx="3"/>'

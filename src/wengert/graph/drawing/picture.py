@@ -11,21 +11,22 @@ from typing import Any
 
 from wengert.autograd.edges import GradientEdge
 from wengert.core.tensor import Node, Tensor
-from wengert.graph import _extra, formatting, html_page
+from wengert.graph import _optional, html_page
 from wengert.graph.description import GraphReport, describe
-from wengert.graph.drawing._boxes import Plan, boxes_of
+from wengert.graph.drawing._boxes import DrawingData, boxes_of
 from wengert.graph.drawing._dot import dot_of
-from wengert.graph.drawing._place import Placed, place
+from wengert.graph.drawing._layout import GraphLayout, lay_out
 from wengert.graph.drawing._png import png_of
 from wengert.graph.drawing._svg import svg_of
 from wengert.graph.drawing.html_format import html_of
+from wengert.graph.formatting import shorten_path
 
 _BOXES = 60
 _LINES = 4  # of these the title tells
 
 
 @dataclass(frozen=True, slots=True)
-class Drawing(Plan):
+class Drawing(DrawingData):
     """A drawing of a graph, as data; a notebook shows it, with everything that can be clicked.
 
     Attributes:
@@ -36,9 +37,9 @@ class Drawing(Plan):
         edges: from the box of a tensor to that of an operation that uses it.
     """
 
-    def _placed(self) -> Placed:
+    def _layout(self) -> GraphLayout:
         """Where the boxes of the first view are."""
-        return place(self.boxes, {box.index for box in self.boxes if box.opened})
+        return lay_out(self.boxes, {box.index for box in self.boxes if box.opened})
 
     def html(self) -> str:
         """A page of its own: zoom, search, boxes that open, what each node saved."""
@@ -46,18 +47,18 @@ class Drawing(Plan):
 
     def svg(self) -> str:
         """The first view as a picture, light or dark as the reader's system is."""
-        return svg_of(self, self._placed())
+        return svg_of(self, self._layout())
 
     def png(self) -> bytes:
         """The first view as pixels, in light colours.
 
         Raises ImportError without ``resvg-py``, and RuntimeError where no font is installed.
         """
-        return png_of(svg_of(self, self._placed(), schemes=False))
+        return png_of(svg_of(self, self._layout(), schemes=False))
 
     def dot(self) -> str:
         """The first view for Graphviz, open boxes as clusters."""
-        return dot_of(self, self._placed())
+        return dot_of(self, self._layout())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to a file; its suffix says how. Raises ValueError for an unknown one."""
@@ -66,7 +67,7 @@ class Drawing(Plan):
         if form == "png":
             path.write_bytes(self.png())
         else:
-            html_page.write(path, getattr(self, form)())
+            html_page.write_text(path, getattr(self, form)())
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dicts, lists, strings and numbers."""
@@ -117,7 +118,7 @@ def draw(
         raise TypeError("draw() takes at least one tensor, node or edge")
     if path is not None:
         _form(Path(path))  # before the work
-    _extra.igraph()
+    _optional.igraph()
     drawing = drawing_of(describe(*roots), boxes)  # type: ignore[arg-type]
     if path is not None:
         drawing.save(path)
@@ -126,7 +127,7 @@ def draw(
 
 def drawing_of(report: GraphReport, boxes: int = _BOXES) -> Drawing:
     """The drawing of a graph that was described before; the rest is as for `draw`."""
-    _extra.igraph()
+    _optional.igraph()
     return Drawing(_title(report), report.nodes, report.roots, *boxes_of(report, boxes))
 
 
@@ -136,16 +137,16 @@ _FORMS = ("html", "svg", "png", "dot")
 def _form(path: Path) -> str:
     form = path.suffix.removeprefix(".").lower()
     if form not in _FORMS:
-        known = ", ".join(f".{name}" for name in _FORMS)
+        suffixes = ", ".join(f".{name}" for name in _FORMS)
         raise ValueError(
             f"draw(): the suffix of a file says how to draw, and {str(path)!r} has"
-            f" {path.suffix!r}: one of {known} is expected"
+            f" {path.suffix!r}: one of {suffixes} is expected"
         )
     return form
 
 
 def _title(report: GraphReport) -> str:
     tops = [report.nodes[index] for index in report.roots]
-    lines = list(dict.fromkeys(f"{formatting.short(n.where)} {n.text}".rstrip() for n in tops))
+    lines = list(dict.fromkeys(f"{shorten_path(n.where)} {n.text}".rstrip() for n in tops))
     more = [f"and {len(lines) - _LINES} more"] if len(lines) > _LINES else []
     return ", ".join([*lines[:_LINES], *more])

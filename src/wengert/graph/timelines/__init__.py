@@ -1,4 +1,9 @@
-"""Bytes that graphs hold over time: recorded, replayed, shown."""
+"""Bytes that graphs hold over time: recorded, replayed, shown.
+
+`profile.py` is the way in. `recording.py` logs which nodes held which storages, as numbers;
+`replay.py` turns that log into the bands, calls and peak of a `Timeline` (`timeline.py`);
+`page.py` and `picture.py` show it.
+"""
 
 from wengert.graph.timelines.files import Timeline as Timeline
 from wengert.graph.timelines.profile import Profile as Profile

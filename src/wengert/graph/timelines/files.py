@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wengert.graph import html_page
-from wengert.graph.timelines.timeline import Course
+from wengert.graph.timelines.timeline import TimelineData
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Timeline(Course):
+class Timeline(TimelineData):
     """What a profile found. Printed, it is a table; a notebook shows it as a chart.
 
     Attributes:
@@ -38,13 +38,13 @@ class Timeline(Course):
             raise TypeError(f"save(): path must be a str or a path, not {type(path).__name__}")
         ending = Path(path).suffix.lower()
         if ending == ".html":
-            html_page.write(path, page.page(self))
+            html_page.write_text(path, page.timeline_page(self))
         elif ending == ".svg":
-            html_page.write(path, picture.svg(self))
+            html_page.write_text(path, picture.svg(self))
         elif ending == ".png":
             Path(path).write_bytes(picture.png(self))
         elif ending == ".json":
-            html_page.write(path, self.to_json(indent=1) + "\n")
+            html_page.write_text(path, self.to_json(indent=1) + "\n")
         else:
             raise ValueError(
                 f"save(): path must end with .html, .svg, .png or .json, and is {os.fspath(path)!r}"
@@ -53,4 +53,4 @@ class Timeline(Course):
     def _repr_html_(self) -> str:
         from wengert.graph.timelines import page
 
-        return html_page.frame(page.page(self), 900)
+        return html_page.frame(page.timeline_page(self), 900)

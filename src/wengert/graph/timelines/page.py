@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from wengert.graph import formatting, html_page
+from wengert.graph import html_page
 from wengert.graph.drawing._tree import SERIES
+from wengert.graph.formatting import format_bytes, format_seconds, shorten_path
 from wengert.graph.timelines.timeline import (
     OTHERS,
     BackwardCall,
     Band,
-    Course,
     Holding,
     Share,
+    TimelineData,
     shares,
 )
 
@@ -39,7 +40,7 @@ class Fragment:
     data: dict[str, Any]
 
 
-def fragment(timeline: Course, name: str = "timeline") -> Fragment:
+def fragment(timeline: TimelineData, name: str = "timeline") -> Fragment:
     """The timeline as a part of a page; `name` is an id that nothing else there has.
 
     The body begins with the chart and has headings of the second level. A page around it::
@@ -60,58 +61,60 @@ def fragment(timeline: Course, name: str = "timeline") -> Fragment:
     return Fragment("\n".join(body), ("timeline.css",), ("timeline.js",), {name: _data(timeline)})
 
 
-def page(timeline: Course) -> str:
+def timeline_page(timeline: TimelineData) -> str:
     """The timeline as a page of its own."""
-    part = fragment(timeline)
+    chart = fragment(timeline)
     title = "What graphs held"
     ended = f'<p class="warn">Recording ended early: {escape(timeline.ended)}.</p>'
     body = (
         f"<main><h1>{title}</h1><p>{escape(timeline.summary())}.</p>"
-        f"{ended if timeline.ended else ''}{_figures(timeline)}{part.body}</main>"
+        f"{ended if timeline.ended else ''}{_figures(timeline)}{chart.body}</main>"
     )
-    return html_page.page(title, body, styles=part.styles, scripts=part.scripts, data=part.data)
+    return html_page.page(title, body, styles=chart.styles, scripts=chart.scripts, data=chart.data)
 
 
-def _figures(timeline: Course) -> str:
+def _figures(timeline: TimelineData) -> str:
     peak = timeline.peak
     figures = [
-        ("peak", formatting.size(peak.nbytes)),
-        ("of leaves, besides", formatting.size(peak.leaf_bytes)),
-        ("at its end", formatting.size(timeline.left_bytes)),
+        ("peak", format_bytes(peak.nbytes)),
+        ("of leaves, besides", format_bytes(peak.leaf_bytes)),
+        ("at its end", format_bytes(timeline.left_bytes)),
         ("backward calls", f"{len(timeline.calls):,}"),
-        ("recorded", formatting.duration(timeline.seconds)),
+        ("recorded", format_seconds(timeline.seconds)),
     ]
     rows = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in figures)
     return f'<dl class="figures">{rows}</dl>'
 
 
-def _peak(timeline: Course) -> str:
+def _peak(timeline: TimelineData) -> str:
     peak = timeline.peak
     if not peak.nodes:
         return "<p>Nothing was held.</p>"
     colours = {band.name: k for k, band in enumerate(timeline.lines)}
     of_modules = {band.name: k for k, band in enumerate(timeline.modules)}
     lines, modules = peak.by_line(), peak.by_module()
-    parts = [
-        _details("by line", _shares(timeline, lines, "line", colours), shown=True),
+    panels = [
+        _details("by line", _shares(timeline, lines, "line", colours), expanded=True),
         _details("by module", _shares(timeline, modules, "module", of_modules)),
         _details(f"by node ({len(peak.nodes):,})", _nodes(timeline, peak.nodes)),
     ]
-    return "".join(parts)
+    return "".join(panels)
 
 
-def _details(title: str, inner: str, shown: bool = False) -> str:
-    opened = " open" if shown else ""
+def _details(title: str, inner: str, expanded: bool = False) -> str:
+    opened = " open" if expanded else ""
     return f'<details{opened}><summary>{title}</summary><div class="scroll">{inner}</div></details>'
 
 
-def _shares(timeline: Course, found: Sequence[Share], what: str, colours: dict[str, int]) -> str:
+def _shares(
+    timeline: TimelineData, peak_shares: Sequence[Share], what: str, colours: dict[str, int]
+) -> str:
     rows, so_far = [], 0
-    for share in found[:_ROWS]:
+    for share in peak_shares[:_ROWS]:
         so_far += share.nbytes
         rows.append(
             [
-                _number(formatting.size(share.nbytes)),
+                _number(format_bytes(share.nbytes)),
                 _bar(timeline, share.nbytes, colours.get(share.name)),
                 _number(timeline.share(so_far)),
                 _number(f"{share.nodes:,}"),
@@ -119,47 +122,47 @@ def _shares(timeline: Course, found: Sequence[Share], what: str, colours: dict[s
             ]
         )
     head = ["bytes", "share", "cumulative", "nodes", what]
-    return _table(head, rows, {0, 2, 3}) + _more(len(found))
+    return _table(head, rows, {0, 2, 3}) + _more(len(peak_shares))
 
 
-def _nodes(timeline: Course, found: Sequence[Holding]) -> str:
+def _nodes(timeline: TimelineData, holdings: Sequence[Holding]) -> str:
     rows, so_far = [], 0
-    for node in found[:_ROWS]:
+    for node in holdings[:_ROWS]:
         so_far += node.nbytes
         rows.append(
             [
-                _number(formatting.size(node.nbytes)),
+                _number(format_bytes(node.nbytes)),
                 _bar(timeline, node.nbytes, None),
                 _number(timeline.share(so_far)),
                 _node(node),
                 _code(node.where, node.text),
-                f'<td class="until">{escape(formatting.short(node.until))}</td>',
+                f'<td class="until">{escape(shorten_path(node.until))}</td>',
             ]
         )
     head = ["bytes", "share", "cumulative", "node, module", "line", "until"]
-    return _table(head, rows, {0, 2}) + _more(len(found))
+    return _table(head, rows, {0, 2}) + _more(len(holdings))
 
 
-def _left(timeline: Course) -> str:
+def _left(timeline: TimelineData) -> str:
     since: dict[tuple[str, str], float] = {}
     for node in timeline.left:
         key = node.where, node.text
         since[key] = min(node.since, since.get(key, node.since))
-    found = shares((n.where, n.text, n) for n in timeline.left)
+    groups = shares((n.where, n.text, n) for n in timeline.left)
     rows = [
         [
-            _number(formatting.size(share.nbytes)),
+            _number(format_bytes(share.nbytes)),
             _number(f"{share.nodes:,}"),
             _code(share.name, share.text),
-            _number(formatting.duration(since[share.name, share.text])),
+            _number(format_seconds(since[share.name, share.text])),
         ]
-        for share in found[:_ROWS]
+        for share in groups[:_ROWS]
     ]
     head = ["bytes", "nodes", "line", "since"]
-    return f'<div class="scroll">{_table(head, rows, {0, 1, 3})}</div>{_more(len(found))}'
+    return f'<div class="scroll">{_table(head, rows, {0, 1, 3})}</div>{_more(len(groups))}'
 
 
-def _calls(timeline: Course) -> str:
+def _calls(timeline: TimelineData) -> str:
     if not timeline.calls:
         return "<p>There were none.</p>"
     groups: dict[tuple[str, str, str], list[BackwardCall]] = {}
@@ -171,9 +174,9 @@ def _calls(timeline: Course) -> str:
             _cell(escape(what)),
             _number(f"{len(calls):,}"),
             _number(f"{max(c.nodes for c in calls):,}"),
-            _number(formatting.size(max(c.before for c in calls))),
-            _number(formatting.size(sum(c.released for c in calls))),
-            _number(formatting.size(max(c.after for c in calls))),
+            _number(format_bytes(max(c.before for c in calls))),
+            _number(format_bytes(sum(c.released for c in calls))),
+            _number(format_bytes(max(c.after for c in calls))),
             _cell(_marks(calls)),
         ]
         for (where, text, what), calls in groups.items()
@@ -209,7 +212,7 @@ def _number(text: str) -> str:
 def _code(where: str, text: str) -> str:
     """A line of code, or a module: where it is, and below that what it says."""
     source = f"<code>{escape(text)}</code>" if text else ""
-    return f'<td class="place"><span>{escape(formatting.short(where))}</span>{source}</td>'
+    return f'<td class="place"><span>{escape(shorten_path(where))}</span>{source}</td>'
 
 
 def _node(node: Holding) -> str:
@@ -217,11 +220,11 @@ def _node(node: Holding) -> str:
     return f'<td class="node">{escape(node.op)}<span>{escape(node.module)}</span></td>'
 
 
-def _bar(timeline: Course, nbytes: int, colour: int | None) -> str:
-    part = 100 * nbytes / timeline.peak.nbytes
+def _bar(timeline: TimelineData, nbytes: int, colour: int | None) -> str:
+    percent = 100 * nbytes / timeline.peak.nbytes
     kind = "rest" if colour is None or colour >= SERIES else f"series-{colour + 1}"
     return (
-        f'<td class="share"><span class="bar {kind}" style="width:{part:.1f}%"></span>'
+        f'<td class="share"><span class="bar {kind}" style="width:{percent:.1f}%"></span>'
         f"<span>{timeline.share(nbytes)}</span></td>"
     )
 
@@ -230,12 +233,12 @@ def _more(count: int) -> str:
     return f'<p class="muted">and {count - _ROWS:,} more</p>' if count > _ROWS else ""
 
 
-def _data(timeline: Course) -> dict[str, Any]:
+def _data(timeline: TimelineData) -> dict[str, Any]:
     """What the script draws: columns, each text once."""
-    places: dict[tuple[str, str, str], int] = {}
+    call_sites: dict[tuple[str, str, str], int] = {}
     calls = [
         [
-            places.setdefault((c.what, formatting.short(c.where), c.text), len(places)),
+            call_sites.setdefault((c.what, shorten_path(c.where), c.text), len(call_sites)),
             round(c.begin, 7), round(c.end, 7), c.nodes, c.before, c.after, c.released,
             int(c.retains) + 2 * int(c.raised),
         ]
@@ -251,13 +254,13 @@ def _data(timeline: Course) -> dict[str, Any]:
             "line": [_band(band) for band in timeline.lines],
             "module": [_band(band) for band in timeline.modules],
         },
-        "places": list(places),
+        "places": list(call_sites),
         "calls": calls,
         "peak": {"at": timeline.peak.seconds, "bytes": timeline.peak.nbytes},
     }
 
 
-def _low(timeline: Course) -> float:
+def _low(timeline: TimelineData) -> float:
     """From when on the chart is shown at first: what the first step loads may take most of it."""
     if len(timeline.calls) < _STEPS:
         return 0.0
@@ -273,7 +276,7 @@ def _low(timeline: Course) -> float:
 
 def _band(band: Band) -> dict[str, Any]:
     return {
-        "name": formatting.short(band.name),
+        "name": shorten_path(band.name),
         "text": band.text,
         "rest": band.name == OTHERS,
         "peak": band.at_peak,

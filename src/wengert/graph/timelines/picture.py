@@ -6,24 +6,24 @@ import math
 from collections.abc import Iterator
 from os.path import basename
 
-from wengert.graph import formatting
 from wengert.graph.drawing._png import png_of
 from wengert.graph.drawing._svg import colours
 from wengert.graph.drawing._text import escape, fit
 from wengert.graph.drawing._tree import SERIES
-from wengert.graph.timelines.timeline import OTHERS, Band, Course
+from wengert.graph.formatting import format_bytes, format_seconds
+from wengert.graph.timelines.timeline import OTHERS, Band, TimelineData
 
 _WIDTH, _PLOT = 960, 300
 _LEFT, _RIGHT, _TOP, _LANE, _ROW = 70, 20, 64, 10, 20
 _ENTRY = 410  # width of a text in the legend
 
 
-def svg(timeline: Course) -> str:
+def svg(timeline: TimelineData) -> str:
     """The bytes over time by line or module, calls below them, and a legend."""
     return _Picture(timeline).text()
 
 
-def png(timeline: Course) -> bytes:
+def png(timeline: TimelineData) -> bytes:
     """The same as pixels, at twice its size.
 
     Raises ImportError without ``resvg-py``, and RuntimeError where no font is installed.
@@ -34,7 +34,7 @@ def png(timeline: Course) -> bytes:
 class _Picture:
     """The parts of the picture, each a few elements."""
 
-    def __init__(self, timeline: Course) -> None:
+    def __init__(self, timeline: TimelineData) -> None:
         self.timeline = timeline
         self.bands = timeline.modules if timeline.telling == "module" else timeline.lines
         self.colours = colours()
@@ -45,18 +45,18 @@ class _Picture:
 
     def text(self) -> str:
         """All of it."""
-        parts = [*self._head(), *self._grid(), *self._areas(), *self._calls(), *self._legend()]
+        elements = [*self._head(), *self._grid(), *self._areas(), *self._calls(), *self._legend()]
         sans = escape(self.colours["sans"])
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{self.height}"'
             f' viewBox="0 0 {_WIDTH} {self.height}" font-family="{sans}" font-size="12">'
             f'<rect width="100%" height="100%" fill="{self.colours["surface"]}"/>'
-            f"{''.join(parts)}</svg>\n"
+            f"{''.join(elements)}</svg>\n"
         )
 
     def _x(self, seconds: float) -> float:
-        part = seconds / (self.timeline.seconds or 1)
-        return round(_LEFT + part * (_WIDTH - _LEFT - _RIGHT), 1)
+        fraction = seconds / (self.timeline.seconds or 1)
+        return round(_LEFT + fraction * (_WIDTH - _LEFT - _RIGHT), 1)
 
     def _y(self, nbytes: float) -> float:
         return round(self.bottom - nbytes / self.most * _PLOT, 1)
@@ -76,10 +76,10 @@ class _Picture:
             y = self._y(nbytes)
             line = f'x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y}" y2="{y}"'
             yield f'<line {line} stroke="{self.colours["line"]}"/>'
-            yield self._label(_LEFT - 8, y + 4, formatting.size(nbytes), 'text-anchor="end"')
+            yield self._label(_LEFT - 8, y + 4, format_bytes(nbytes), 'text-anchor="end"')
         for seconds in _round_steps(self.timeline.seconds, 8):
             x, y = self._x(seconds), self.bottom + _LANE + 24
-            yield self._label(x, y, formatting.duration(seconds), 'text-anchor="middle"')
+            yield self._label(x, y, format_seconds(seconds), 'text-anchor="middle"')
 
     def _areas(self) -> Iterator[str]:
         timeline = self.timeline
@@ -100,7 +100,7 @@ class _Picture:
             yield f'<path d="M{x - 4},{y - 8}h8l-4,6z" fill="{text}"/>'
             anchor = "start" if x < _LEFT + 40 else "end" if x > _WIDTH - 80 else "middle"
             strong = f'font-weight="600" text-anchor="{anchor}" fill="{text}"'
-            yield f'<text x="{x}" y="{y - 12}" {strong}>peak {formatting.size(peak.nbytes)}</text>'
+            yield f'<text x="{x}" y="{y - 12}" {strong}>peak {format_bytes(peak.nbytes)}</text>'
 
     def _edge(self, xs: list[float], sums: list[int]) -> str:
         return "".join(f"L{xs[i]},{self._y(s)}H{xs[i + 1]}" for i, s in enumerate(sums))
@@ -125,12 +125,12 @@ class _Picture:
             y = self.bottom + 52 + k // 2 * _ROW
             box = f'x="{x}" y="{y - 10}" width="11" height="11" rx="2"'
             yield f'<rect {box} fill="{self._colour(k, band)}"/>'
-            text = f"{formatting.size(band.at_peak)}  {basename(band.name)}  {band.text}"
+            text = f"{format_bytes(band.at_peak)}  {basename(band.name)}  {band.text}"
             yield self._label(x + 18, y, fit(text.rstrip(), 12, _ENTRY))
 
     def _colour(self, k: int, band: Band) -> str:
-        rest = band.name == OTHERS or k >= SERIES
-        return self.colours["muted" if rest else f"series-{k + 1}"]
+        is_other = band.name == OTHERS or k >= SERIES
+        return self.colours["muted" if is_other else f"series-{k + 1}"]
 
 
 def _round_steps(high: float, count: int) -> list[float]:

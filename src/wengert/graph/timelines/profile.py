@@ -7,8 +7,8 @@ from types import TracebackType
 
 from wengert.core.signals import heedless, surely
 from wengert.graph.timelines.files import Timeline
-from wengert.graph.timelines.recording import Recording
-from wengert.graph.timelines.replay import replayed
+from wengert.graph.timelines.recording import GraphRecording
+from wengert.graph.timelines.replay import build_timeline
 
 
 class Profile:
@@ -27,7 +27,7 @@ class Profile:
     """
 
     def __init__(self, calls: int | None = None) -> None:
-        self._recording = Recording(calls)
+        self._recording = GraphRecording(calls)
         self._found: tuple[int, Timeline] | None = None
 
     def start(self) -> None:
@@ -59,7 +59,7 @@ class Profile:
             raise RuntimeError("profile(): nothing was recorded; use it in a with, or start() it")
         recording.look()
         if self._found is None or self._found[0] != len(recording.times):
-            self._found = len(recording.times), replayed(recording, Timeline)
+            self._found = len(recording.times), build_timeline(recording, Timeline)
         return self._found[1]
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -36,8 +36,8 @@ _YOUNG = 20_000  # young objects from which looks are rationed
 _GAP = 16  # nodes that a walk may have left unreleased before one that it has released
 
 
-class Reading(NamedTuple):
-    """How nodes of a class are read: the number of its name, and what gets its saved values."""
+class NodeReader(NamedTuple):
+    """How nodes of a class are read: the index of its name, and a getter of its saved values."""
 
     kind: int
     read: Callable[[Any], Any]
@@ -45,31 +45,31 @@ class Reading(NamedTuple):
     of_images: bool  # whether it has three names, for one, two and three dimensions
 
 
-LEAF = Reading(-1, attrgetter("tensor"), True, False)
+LEAF = NodeReader(-1, attrgetter("tensor"), True, False)
 
 
-class Kinds(dict[type, "Reading | None"]):
-    """For each class: how its nodes are read, or None where there is nothing to be read."""
+class NodeReaders(dict[type, "NodeReader | None"]):
+    """For each class: how its nodes are read, or None where they hold nothing."""
 
     def __init__(self) -> None:
         super().__init__()
         self.names: list[str] = []
 
-    def __missing__(self, kind: type) -> Reading | None:
-        reading = None
+    def __missing__(self, kind: type) -> NodeReader | None:
+        reader = None
         if kind is Leaf:
-            reading = LEAF
+            reader = LEAF
         elif issubclass(kind, Node) and kind.saved:
             slots = [slot for slot, _ in kind.saved]
             name = errors.name_of_kind(kind)
             of_images = name in errors.OF_IMAGES
-            reading = Reading(len(self.names), attrgetter(*slots), len(slots) == 1, of_images)
+            reader = NodeReader(len(self.names), attrgetter(*slots), len(slots) == 1, of_images)
             self.names += [f"{name}{d}d" for d in (1, 2, 3)] if of_images else [name]
-        self[kind] = reading
-        return reading
+        self[kind] = reader
+        return reader
 
 
-class Seen(ref[Node]):
+class NodeReference(ref[Node]):
     """A weak reference to a node that no walk is about to release."""
 
     __slots__ = ("seq",)
@@ -88,7 +88,7 @@ class Passage:
     end: int | None = None
     raised: bool = False
     passed: Sequence[int] = ()
-    kept: Set[int] = frozenset()  # those of them that it did not release
+    unreleased: Set[int] = frozenset()  # those of them that it did not release
     pins: Sequence[tuple[int, int]] = ()  # when, the oldest passed by then
     brought: Sequence[tuple[int, int]] = ()  # node, entry of what came back
 
@@ -106,7 +106,7 @@ class Open:
     front: int = 0  # how far in `order`, from its end, nodes are known to be released
 
 
-_all: WeakSet[Recording] = WeakSet()
+_all: WeakSet[GraphRecording] = WeakSet()
 
 
 def _forked() -> None:
@@ -120,7 +120,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forked)
 
 
-class Recording:
+class GraphRecording:
     """The log of a program's graphs between `start` and `stop`.
 
     Attributes:
@@ -137,7 +137,7 @@ class Recording:
     def __init__(self, calls: int | None = None) -> None:
         self.log: list[tuple[Any, ...]] = []
         self.modules: list[str] = []
-        self.kinds = Kinds()
+        self.kinds = NodeReaders()
         self.deaths: list[tuple[int, int]] = []
         self.leaves: list[tuple[int, int]] = []
         self.times: list[tuple[int, float]] = []
@@ -147,7 +147,8 @@ class Recording:
         self.ended = ""  # why it ended by itself, if it did
         self._calls = calls
         self._lock = threading.Lock()
-        self._live: dict[int, Seen | None] = {}  # nodes that hold something; None: a walk has them
+        # Nodes that hold something; None for those that a walk has.
+        self._live: dict[int, NodeReference | None] = {}
         self._leaves: dict[int, tuple[ref[Leaf], int, int]] = {}  # ids of array and storage
         self._paths: dict[tuple[int, ...], int] = {}
         self._unfinished: list[ref[Node]] = []
@@ -164,11 +165,11 @@ class Recording:
         if self.times:
             raise RuntimeError("profile(): was started before; make another one")
         with without_collecting(), self._lock:
-            self._note(self._chosen(gc.get_objects()), True)
+            self._note(self._readable(gc.get_objects()), True)
         self._mark()
         self.running = True
         engine.observers.append(self._walk)
-        packing.observers.append(self._told)
+        packing.observers.append(self._on_saver)
         gc.callbacks.append(self._collect)
         self._sampler = threading.Thread(target=self._sample, name="wengert-profile", daemon=True)
         self._sampler.start()
@@ -180,11 +181,11 @@ class Recording:
         self.look()
         self._end("")
         engine.observers.remove(self._walk)
-        packing.observers.remove(self._told)
+        packing.observers.remove(self._on_saver)
         gc.callbacks.remove(self._collect)
         assert self._sampler is not None
         self._sampler.join()
-        for known in (
+        for collection in (
             self.kinds,
             self._live,
             self._leaves,
@@ -192,13 +193,13 @@ class Recording:
             self._unfinished,
             self.open,
         ):
-            known.clear()
+            collection.clear()
 
     def look(self) -> None:
         """Look at what there is now."""
         if self.running:
             with without_collecting(), self._lock:
-                self._young()
+                self._note_young()
             self._mark()
 
     def _end(self, why: str) -> None:
@@ -221,13 +222,13 @@ class Recording:
         if not self.running:
             self.open.pop(walk, None)
             return
-        gone = None  # goes when the lock is free: what goes with nodes may be anybody's
+        finished = None  # goes when the lock is free: what goes with nodes may be anybody's
         with without_collecting(), self._lock:
             if when != "before":
-                gone = self._finish(walk, when == "raised")
+                finished = self._finish(walk, when == "raised")
             else:
                 self._begin(walk)
-        del gone
+        del finished
         if not self.running:  # since it was asked
             self.open.pop(walk, None)
         self._check_full()
@@ -239,8 +240,8 @@ class Recording:
         if entries > MOST:
             self._end(f"the log was full after {len(self.passages):,} calls")
 
-    def _told(self, node: Node | None) -> None:
-        """A node was recorded while somebody has a say in what is saved; None: values are back."""
+    def _on_saver(self, node: Node | None) -> None:
+        """A node was recorded under a saver (hooks, a checkpoint); None: a checkpoint ran again."""
         if not self.running:
             return
         with without_collecting(), self._lock:
@@ -251,11 +252,11 @@ class Recording:
                 self._packed(node)
 
     def _collect(self, phase: str, info: dict[str, int]) -> None:
-        """Young objects are about to become older: `_young` would miss them."""
+        """Young objects are about to become older: `_note_young` would miss them."""
         if phase == "start" and self.running and self._lock.acquire(blocking=False):
             try:
                 if not self._counted_elsewhere():
-                    self._young()
+                    self._note_young()
             finally:
                 self._lock.release()
 
@@ -285,7 +286,7 @@ class Recording:
             try:
                 if not running.walks and self._lock.acquire(blocking=False):
                     try:
-                        self._young()
+                        self._note_young()
                     finally:
                         self._lock.release()
             finally:
@@ -293,30 +294,30 @@ class Recording:
         return True
 
     def _counted_elsewhere(self) -> bool:
-        here = this_thread()
-        return any(w.retain == "auto" and w.thread != here for w in list(engine.running.walks))
+        thread = this_thread()
+        return any(w.retain == "auto" and w.thread != thread for w in list(engine.running.walks))
 
     # Nodes.
 
-    def _chosen(self, things: Iterable[Any]) -> list[Node]:
-        """The nodes among some objects that have something to be read."""
+    def _readable(self, objects: Iterable[Any]) -> list[Node]:
+        """The nodes among some objects that may hold something."""
         kinds = self.kinds
         try:
-            return [thing for thing in things if kinds[type(thing)]]
+            return [obj for obj in objects if kinds[type(obj)]]
         except TypeError:  # a class that cannot be hashed
-            return [t for t in things if issubclass(type(t), Node) and kinds[type(t)]]
+            return [t for t in objects if issubclass(type(t), Node) and kinds[type(t)]]
 
-    def _young(self) -> None:
-        """Look at all nodes that are new since the garbage collector last went to work."""
+    def _note_young(self) -> None:
+        """Note all nodes created since the last garbage collection."""
         began = perf_counter()
         # With the collector off, or seldom at work, there may be very many young objects.
         if gc.get_count()[0] > _YOUNG and began - self._looked < 20 * self._took:
             return
-        found = self._chosen(self._fresh())
+        nodes = self._readable(self._fresh())
         if self._unfinished:
-            found += [node for r in self._unfinished if (node := r()) is not None]
+            nodes += [node for r in self._unfinished if (node := r()) is not None]
             self._unfinished = []
-        self._note(found, True)
+        self._note(nodes, True)
         self._looked = perf_counter()
         self._took = self._looked - began
 
@@ -328,12 +329,12 @@ class Recording:
         """
         marker, self._marker = self._marker, []
         objects = gc.get_objects(generation=0)
-        known = len(objects)
-        for thing in reversed(objects):
-            if thing is marker:
+        start = len(objects)
+        for obj in reversed(objects):
+            if obj is marker:
                 break
-            known -= 1
-        return objects[known:]
+            start -= 1
+        return objects[start:]
 
     def _note(self, nodes: list[Any], watched: bool) -> None:
         """Write down nodes that are not yet; `watched` has their deaths written down as well."""
@@ -347,20 +348,20 @@ class Recording:
                 seq = node.seq
                 if seq in live:
                     continue
-                reading: Any = kinds[type(node)]
-                if reading is LEAF:
+                reader: Any = kinds[type(node)]
+                if reader is LEAF:
                     continue
                 site = node.site
                 if site is not last:
                     module, last = self._module(site), site
-                if self._entry(seq, node, reading, module):
-                    live[seq] = self._seen(node, seq) if watched else None
+                if self._entry(seq, node, reader, module):
+                    live[seq] = self._reference(node, seq) if watched else None
             except AttributeError:  # whoever makes it is not done
                 self._unfinished.append(ref(node))
 
-    def _entry(self, number: int, node: Node, reading: Reading, module: int) -> bool:
+    def _entry(self, number: int, node: Node, reader: NodeReader, module: int) -> bool:
         """Write down what a node holds; whether it holds anything."""
-        kind, read, one, of_images = reading
+        kind, read, one, of_images = reader
         kind += of_images and len(node.shape) - 3
         value = read(node)
         if one and type(value) is np.ndarray and value.base is None:  # most nodes
@@ -372,8 +373,8 @@ class Recording:
                 base = item if item.base is None else owner(item)
                 held += id(base), base.nbytes
             elif item is not None:
-                for kept in arrays_in(item):
-                    base = owner(kept)
+                for value_array in arrays_in(item):
+                    base = owner(value_array)
                     held += id(base), base.nbytes
         if held:
             self.log.append((number, node.code, node.lasti, module, kind, *held))
@@ -381,23 +382,23 @@ class Recording:
 
     def _packed(self, node: Node) -> None:
         """Write down a node that a saver has had; the thread may have seen it before that."""
-        reading, seen = self.kinds[type(node)], node.seq in self._live
+        reader, was_live = self.kinds[type(node)], node.seq in self._live
         self._live.pop(node.seq, None)
-        if reading:
+        if reader:
             self._note([node], True)
-            if seen and node.seq not in self._live:  # nothing is left in memory
-                self.log.append((node.seq, node.code, node.lasti, 0, reading.kind))
+            if was_live and node.seq not in self._live:  # nothing is left in memory
+                self.log.append((node.seq, node.code, node.lasti, 0, reader.kind))
 
-    def _seen(self, node: Node, seq: int) -> Seen:
-        seen = Seen(node, self._died)
-        seen.seq = seq
-        return seen
+    def _reference(self, node: Node, seq: int) -> NodeReference:
+        reference = NodeReference(node, self._note_death)
+        reference.seq = seq
+        return reference
 
-    def _died(self, seen: Any) -> None:
-        """A node went with what held it. May be called anywhere: no lock, nothing but appends."""
+    def _note_death(self, reference: Any) -> None:
+        """A node died. May run anywhere, in any thread: no lock, appends only."""
         if self.running:
-            self.deaths.append((self._mark(), seen.seq))
-            self._live.pop(seen.seq, None)
+            self.deaths.append((self._mark(), reference.seq))
+            self._live.pop(reference.seq, None)
 
     def _note_leaf(self, leaf: Leaf) -> None:
         """Write down which storage is a leaf's: it is not the graph's while the leaf lives."""
@@ -408,20 +409,20 @@ class Recording:
             return
         if tensor is None:
             return
-        kept, known, since = memory_of(tensor), self._leaves.get(seq), seq
-        if known is not None:
-            if known[1] == id(kept):
+        memory, earlier, since = memory_of(tensor), self._leaves.get(seq), seq
+        if earlier is not None:
+            if earlier[1] == id(memory):
                 return
             since = self._before  # the tensor was given other memory since
             self._disown(seq, since)
-        storage = id(owner(kept))
-        self._leaves[seq] = ref(leaf, lambda _: self._disown(seq)), id(kept), storage
+        storage = id(owner(memory))
+        self._leaves[seq] = ref(leaf, lambda _: self._disown(seq)), id(memory), storage
         self.leaves.append((since, storage))
 
     def _disown(self, seq: int, since: int | None = None) -> None:
-        known = self._leaves.pop(seq, None)
-        if known is not None and self.running:
-            self.leaves.append((tick() if since is None else since, ~known[2]))
+        entry = self._leaves.pop(seq, None)
+        if entry is not None and self.running:
+            self.leaves.append((tick() if since is None else since, ~entry[2]))
 
     def _module(self, site: Site) -> int:
         """The number of the module that a site is inside of."""
@@ -445,24 +446,24 @@ class Recording:
     def _begin(self, walk: Walk) -> None:
         self._pin(this_thread())
         kinds, live = self.kinds, self._live
-        found = [
+        nodes = [
             n for n in walk.order if (r := kinds[type(n)]) and (r is LEAF or n.seq not in live)
         ]
-        self._note(found, False)
-        del found
-        self._young()
+        self._note(nodes, False)
+        del nodes
+        self._note_young()
         late = walk.listeners or engine.anomaly.check is not None
         passage = Passage(walk.call, walk.nodes, walk.retain is True, late, self._mark())
         self.passages.append(passage)
         self.open[walk] = Open(passage, walk.thread, walk.order)
 
     def _finish(self, walk: Walk, raised: bool) -> Open | None:
-        """Write down what a walk has released; its nodes, for whoever calls to let go of."""
+        """Log what a walk has released. Returns its nodes, for the caller to drop."""
         opened = self.open.pop(walk, None)
         if opened is None:
             return None
         live, mark, passage = self._live, walk.mark, opened.passage
-        passed, kept = [], []
+        passed, unreleased = [], []
         for node in reversed(opened.order):
             seq = node.seq
             if seq in live:
@@ -471,10 +472,10 @@ class Recording:
                 if state is mark or (state is not None and state.released is mark.released):
                     del live[seq]
                 else:
-                    kept.append(seq)
+                    unreleased.append(seq)
                     if live[seq] is None:
-                        live[seq] = self._seen(node, seq)
-        passage.passed, passage.kept = array("q", passed), frozenset(kept)
+                        live[seq] = self._reference(node, seq)
+        passage.passed, passage.unreleased = array("q", passed), frozenset(unreleased)
         passage.pins, passage.brought = tuple(opened.pins), tuple(opened.brought)
         passage.raised = raised
         passage.end = self._before = self._mark()
@@ -499,8 +500,8 @@ class Recording:
                     if held == opened.packed.get(node.seq):
                         continue
                     opened.packed[node.seq] = held
-                    number, reading = tick(), self.kinds[type(node)]
-                    if reading and self._entry(number, node, reading, self._module(node.site)):
+                    number, reader = tick(), self.kinds[type(node)]
+                    if reader and self._entry(number, node, reader, self._module(node.site)):
                         opened.brought.append((node.seq, number))
 
 

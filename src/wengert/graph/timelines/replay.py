@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from wengert.core.storage import text_of, where_of
-from wengert.graph.timelines.recording import Passage, Recording
+from wengert.graph.timelines.recording import GraphRecording, Passage
 from wengert.graph.timelines.timeline import (
     DROPPED,
     HELD,
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 @dataclass(slots=True)
-class Entry:
+class LogEntry:
     """A node that held storages: their ids and bytes."""
 
     number: int
@@ -48,7 +48,7 @@ class Entry:
     call: int | None = None  # that released it
 
 
-class Places:
+class SourceLines:
     """Lines of code by number."""
 
     def __init__(self) -> None:
@@ -71,9 +71,9 @@ def line(code: CodeType, lasti: int) -> tuple[str, str]:
 class Replay:
     """The entries of a log, and what happened to them in the order in which it did."""
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: GraphRecording) -> None:
         self.recording = recording
-        self.places = Places()
+        self.source_lines = SourceLines()
         self.passages = list(recording.passages)
         self.entries = list({entry.number: entry for entry in self._entries()}.values())
         self._ends()
@@ -86,20 +86,20 @@ class Replay:
         count, leaves = len(self.entries), list(recording.leaves)
         begins = np.array([e.number for e in self.entries], np.float64)
         ends = np.array([e.end for e in self.entries], np.float64)
-        gone = np.flatnonzero(np.isfinite(ends))
+        ended = np.flatnonzero(np.isfinite(ends))
         owned = np.arange(count, count + len(leaves))
-        at = np.concatenate([begins, ends[gone], [float(t) for t, _ in leaves]])
-        what = np.concatenate([np.arange(count), ~gone, owned])
+        at = np.concatenate([begins, ends[ended], [float(t) for t, _ in leaves]])
+        what = np.concatenate([np.arange(count), ~ended, owned])
         order = np.argsort(at, kind="stable")
         # Nodes from before the start were there at the start.
         self.at = np.maximum(at[order], self.ticks[0])
         self.events: list[int] = what[order].tolist()
         self.leaves = [storage for _, storage in leaves]
 
-    def _entries(self) -> Iterator[Entry]:
+    def _entries(self) -> Iterator[LogEntry]:
         for number, code, lasti, module, kind, *held in list(self.recording.log):
             storages = dict(zip(held[::2], held[1::2], strict=True))
-            yield Entry(number, self.places.number(code, lasti), module, kind, storages)
+            yield LogEntry(number, self.source_lines.number(code, lasti), module, kind, storages)
 
     def _ends(self) -> None:
         by_number = {entry.number: entry for entry in self.entries}
@@ -107,7 +107,7 @@ class Replay:
             passed = _moments_of(passage)
             for k, (number, at) in enumerate(passed.items()):
                 entry = by_number.get(number)
-                if entry is not None and number not in passage.kept:
+                if entry is not None and number not in passage.unreleased:
                     entry.end, entry.call = at, index
                     if passage.late and passage.end is not None:
                         entry.end = passage.end - 1 + (k + 1) / (len(passed) + 1)
@@ -124,9 +124,9 @@ class Replay:
         """When a tick was, or ticks, from the start of the recording."""
         return np.interp(at, self.ticks, self.moments)
 
-    def run(self, visit: Callable[[int, State], None]) -> State:
+    def run(self, visit: Callable[[int, HeldState], None]) -> HeldState:
         """Go through all events, counted from 1, and visit the state behind each."""
-        state, count = State(self.entries), len(self.entries)
+        state, count = HeldState(self.entries), len(self.entries)
         for k, event in enumerate(self.events, 1):
             if event < 0:
                 state.end(~event)
@@ -146,23 +146,23 @@ def _moments_of(passage: Passage) -> dict[int, float]:
     waiting = list(passage.passed)
     low = float(passage.begin)
     for high, oldest in [*passage.pins, (passage.end, -1)]:
-        gone = next((k for k, n in enumerate(waiting) if n < oldest), len(waiting))
-        for k, number in enumerate(waiting[:gone]):
-            moments[number] = low + (high - low) * (k + 1) / (gone + 1)
-        waiting, low = waiting[gone:], float(high)
+        passed = next((k for k, n in enumerate(waiting) if n < oldest), len(waiting))
+        for k, number in enumerate(waiting[:passed]):
+            moments[number] = low + (high - low) * (k + 1) / (passed + 1)
+        waiting, low = waiting[passed:], float(high)
     return moments
 
 
-class State:
+class HeldState:
     """What is held at one moment."""
 
-    def __init__(self, entries: list[Entry]) -> None:
+    def __init__(self, entries: list[LogEntry]) -> None:
         self.entries = entries
         self.total = self.leaf_bytes = 0
         self.lines: Counter[int] = Counter()
         self.modules: Counter[int] = Counter()
         self.holders: dict[int, list[int]] = {}  # of each storage, the oldest first
-        self.gone = bytearray(len(entries))
+        self.ended = bytearray(len(entries))
         self.first: dict[int, int] = {}  # where in `holders` all before are gone; 0 if not here
         self.sizes: dict[int, int] = {}
         self.owned: Counter[int] = Counter()  # storages of leaves, and of how many
@@ -180,14 +180,14 @@ class State:
 
     def end(self, index: int) -> None:
         """An entry holds its storages no longer."""
-        self.gone[index] = 1
+        self.ended[index] = 1
         for storage in self.entries[index].storages:
             held, first = self.holders[storage], self.first.get(storage, 0)
             if held[first] != index:
                 continue
             size = self.sizes[storage]
             self._count(storage, -size)
-            while first < len(held) and self.gone[held[first]]:
+            while first < len(held) and self.ended[held[first]]:
                 first += 1
             self.first[storage] = first
             if first < len(held):
@@ -223,15 +223,15 @@ class State:
 
     def owners(self) -> Counter[int]:
         """For each entry, the bytes that count as its own."""
-        found: Counter[int] = Counter()
+        sizes: Counter[int] = Counter()
         for storage, size in self.sizes.items():
             if storage not in self.owned:
-                found[self._oldest(storage)] += size
-        return found
+                sizes[self._oldest(storage)] += size
+        return sizes
 
 
-def replayed(recording: Recording, kind: Callable[..., T]) -> T:
-    """What a recording amounts to so far, as a `Course` of that kind."""
+def build_timeline(recording: GraphRecording, kind: Callable[..., T]) -> T:
+    """What a recording amounts to so far, as a `TimelineData` of that kind."""
     replay = Replay(recording)
     totals = [0]
     last = replay.run(lambda _, state: totals.append(state.total))
@@ -239,7 +239,7 @@ def replayed(recording: Recording, kind: Callable[..., T]) -> T:
     at = np.array([replay.ticks[0], *replay.at])
     first = int(np.searchsorted(at, replay.ticks[0], "right")) - 1  # what was there at the start
     top = first + int(np.argmax(held[first:]))
-    chosen = [k for k in _chosen(held, replay.seconds(at), top) if k >= first]
+    chosen = [k for k in _plotted_events(held, replay.seconds(at), top) if k >= first]
     copies = _Copies(chosen, top)
     replay.run(copies.visit)
     points, best = [copies.moments[k] for k in chosen], copies.moments[top]
@@ -277,7 +277,7 @@ class _Copies:
         self.owners: Counter[int] = Counter()
         self.leaf_bytes = 0
 
-    def visit(self, k: int, state: State) -> None:
+    def visit(self, k: int, state: HeldState) -> None:
         """Look at the state behind an event."""
         if k in self.wanted:
             self.moments[k] = Moment(state.total, dict(state.lines), dict(state.modules))
@@ -285,7 +285,7 @@ class _Copies:
             self.owners, self.leaf_bytes = state.owners(), state.leaf_bytes
 
 
-def _chosen(held: Array, seconds: Array, top: int) -> list[int]:
+def _plotted_events(held: Array, seconds: Array, top: int) -> list[int]:
     """The events that a timeline shows: all, or the least and the most of each interval."""
     if len(held) <= POINTS:
         return list(range(len(held)))
@@ -294,8 +294,8 @@ def _chosen(held: Array, seconds: Array, top: int) -> list[int]:
     starts = np.flatnonzero(np.diff(interval, prepend=-1))
     chosen = {0, top, len(held) - 1}
     for first, end in zip(starts, [*starts[1:], len(held)], strict=True):
-        part = held[first:end]
-        chosen |= {int(first + part.argmin()), int(first + part.argmax())}
+        values = held[first:end]
+        chosen |= {int(first + values.argmin()), int(first + values.argmax())}
     return sorted(chosen)
 
 
@@ -313,17 +313,17 @@ def _bands(
         Band(*names[group], tuple(p.get(group, 0) for p in points), peak.get(group, 0))
         for group in ranked[:BANDS]
     ]
-    rest = ranked[BANDS:]
-    if rest:
-        values = tuple(sum(p.get(group, 0) for group in rest) for p in points)
-        bands.append(Band(OTHERS, "", values, sum(peak.get(group, 0) for group in rest)))
+    others = ranked[BANDS:]
+    if others:
+        values = tuple(sum(p.get(group, 0) for group in others) for p in points)
+        bands.append(Band(OTHERS, "", values, sum(peak.get(group, 0) for group in others)))
     return tuple(bands)
 
 
 def _calls(replay: Replay, at: Array, held: Array) -> tuple[BackwardCall, ...]:
-    passages, places = replay.passages, replay.places
-    numbers = [places.number(p.call.code, p.call.lasti) for p in passages]
-    lines = list(places.lines)
+    passages, source_lines = replay.passages, replay.source_lines
+    numbers = [source_lines.number(p.call.code, p.call.lasti) for p in passages]
+    lines = list(source_lines.lines)
     begins = np.array([p.begin for p in passages], np.float64)
     ends = np.array([replay.last if p.end is None else p.end for p in passages], np.float64)
     before, after = (held[np.searchsorted(at, t, "right") - 1].tolist() for t in (begins, ends))
@@ -351,14 +351,14 @@ class _Describer:
 
     def __init__(self, replay: Replay, calls: tuple[BackwardCall, ...]) -> None:
         self.replay, self.calls = replay, calls
-        self.lines = list(replay.places.lines)
+        self.lines = list(replay.source_lines.lines)
 
     def holdings(self, owners: Counter[int]) -> tuple[Holding, ...]:
         """What holds how much, the most first."""
-        found = [self.holding(self.replay.entries[k], size) for k, size in owners.items()]
-        return tuple(sorted(found, key=lambda h: (-h.nbytes, h.since)))
+        holdings = [self.holding(self.replay.entries[k], size) for k, size in owners.items()]
+        return tuple(sorted(holdings, key=lambda h: (-h.nbytes, h.since)))
 
-    def holding(self, entry: Entry, size: int) -> Holding:
+    def holding(self, entry: LogEntry, size: int) -> Holding:
         recording = self.replay.recording
         where, text = self.lines[entry.line]
         until = HELD if entry.end > self.replay.last else DROPPED

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from wengert.graph import formatting
+from wengert.graph.formatting import format_bytes, format_memory, shorten_path, text_table
 
 HELD, DROPPED = "still held", "dropped"
 OTHERS = "(others)"
@@ -127,7 +127,7 @@ class Peak:
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class TimelineData:
     """What a `Timeline` knows and says in text."""
 
     seconds: float
@@ -165,34 +165,31 @@ class Course:
         Raises ValueError for another `by`.
         """
         if by == "node":
-            head, found = ["bytes", "share", "op", "module", "until", "line"], self._by_node()
+            head, cells = ["bytes", "share", "op", "module", "until", "line"], self._by_node()
         elif by in ("line", "module"):
             head = ["bytes", "share", "nodes", by]
-            found = self._by_share(self.peak.by_line() if by == "line" else self.peak.by_module())
+            cells = self._by_share(self.peak.by_line() if by == "line" else self.peak.by_module())
         else:
             raise ValueError(f"by must be 'line', 'module' or 'node', and is {by!r}")
-        more = f"\n... and {len(found) - rows:,} more" if len(found) > rows else ""
-        return (
-            formatting.text_table(head, found[:rows], {0, 1} | ({2} if by != "node" else set()))
-            + more
-        )
+        more = f"\n... and {len(cells) - rows:,} more" if len(cells) > rows else ""
+        return text_table(head, cells[:rows], {0, 1} | ({2} if by != "node" else set())) + more
 
     def _by_node(self) -> list[list[str]]:
         return [
             [
-                formatting.size(n.nbytes), self.share(n.nbytes), n.op, n.module,
-                formatting.short(n.until), f"{formatting.short(n.where)}  {n.text}".rstrip(),
+                format_bytes(n.nbytes), self.share(n.nbytes), n.op, n.module,
+                shorten_path(n.until), f"{shorten_path(n.where)}  {n.text}".rstrip(),
             ]
             for n in self.peak.nodes
         ]  # fmt: skip
 
-    def _by_share(self, found: list[Share]) -> list[list[str]]:
+    def _by_share(self, groups: list[Share]) -> list[list[str]]:
         return [
             [
-                formatting.size(s.nbytes), self.share(s.nbytes), f"{s.nodes:,}",
-                f"{formatting.short(s.name)}  {s.text}".rstrip(),
+                format_bytes(s.nbytes), self.share(s.nbytes), f"{s.nodes:,}",
+                f"{shorten_path(s.name)}  {s.text}".rstrip(),
             ]
-            for s in found
+            for s in groups
         ]  # fmt: skip
 
     def share(self, nbytes: int) -> str:
@@ -202,15 +199,15 @@ class Course:
     def summary(self) -> str:
         """The peak in a sentence, and what is left."""
         peak, count = self.peak, len(self.calls)
-        text = f"graphs held at most {formatting.kept(peak.nbytes, peak.leaf_bytes)}"
+        text = f"graphs held at most {format_memory(peak.nbytes, peak.leaf_bytes)}"
         if peak.call is not None:
             call = self.calls[peak.call]
             when = "during" if peak.during else "before"
-            text += f", {when} {call.what} at {formatting.short(call.where)}"
+            text += f", {when} {call.what} at {shorten_path(call.where)}"
             text += f", call {peak.call + 1:,} of {count:,}"
         elif count:
             text += f", after the last of {count:,} calls"
-        return f"{text}; {formatting.size(self.left_bytes)} at the end"
+        return f"{text}; {format_bytes(self.left_bytes)} at the end"
 
     def __str__(self) -> str:
         ended = f"\nrecording ended early: {self.ended}" if self.ended else ""
@@ -221,13 +218,13 @@ class Course:
     __repr__ = __str__  # an interactive session shows it as it prints
 
 
-def shares(found: Iterable[tuple[str, str, Holding]]) -> list[Share]:
+def shares(holdings: Iterable[tuple[str, str, Holding]]) -> list[Share]:
     """Holdings by name and text, the most bytes first."""
     groups: dict[tuple[str, str], list[Holding]] = {}
-    for name, text, holding in found:
+    for name, text, holding in holdings:
         groups.setdefault((name, text), []).append(holding)
-    made = [
+    ranked = [
         Share(name, text, len(held), sum(h.nbytes for h in held))
         for (name, text), held in groups.items()
     ]
-    return sorted(made, key=lambda share: share.nbytes, reverse=True)
+    return sorted(ranked, key=lambda share: share.nbytes, reverse=True)

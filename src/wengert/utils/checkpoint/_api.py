@@ -224,16 +224,16 @@ def checkpoint_sequential(
     _refuse_unknown(kwargs)
     steps = list(functions.children()) if isinstance(functions, Sequential) else functions
     size = len(steps) // segments
-    done = 0
+    end = 0
     for start in range(0, size * (segments - 1), size):
-        done = start + size
+        end = start + size
         input = checkpoint(
-            _Segment(steps[start:done]),
+            _Segment(steps[start:end]),
             input,
             use_reentrant=use_reentrant,
             preserve_rng_state=preserve,
         )
-    return _Segment(steps[done:])(input)
+    return _Segment(steps[end:])(input)
 
 
 class _Segment:

@@ -93,7 +93,7 @@ class _Aten:
 aten = _Aten()
 
 
-def presented(op: _Op, inputs: Sequence[Any]) -> Any:
+def aten_function(op: _Op, inputs: Sequence[Any]) -> Any:
     """What a policy gets for a call of an operation."""
     if _compatibility.lenient:
         packet = vars(aten).get(_aten_name(op, inputs))
@@ -102,8 +102,8 @@ def presented(op: _Op, inputs: Sequence[Any]) -> Any:
     name = op.called
     if name in ("conv", "conv_transpose"):
         name += f"{inputs[0].ndim - 2}d"
-    found = (getattr(home, name, None) for home in (_operations, _functional))
-    return next(filter(callable, found), op.function)
+    candidates = (getattr(home, name, None) for home in (_operations, _functional))
+    return next(filter(callable, candidates), op.function)
 
 
 def _aten_name(op: _Op, inputs: Sequence[Any]) -> str:

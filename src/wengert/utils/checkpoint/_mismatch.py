@@ -28,7 +28,7 @@ class CheckpointError(RuntimeError):
 Outline = tuple[tuple[int, ...], np.dtype[Any]]
 
 
-class Step(NamedTuple):
+class RecordedOp(NamedTuple):
     """One recorded operation of a run: all that a report says of it."""
 
     kind: type[Node]
@@ -43,31 +43,31 @@ class Step(NamedTuple):
         return name_of_kind(self.kind)
 
 
-def tensors_in(steps: Sequence[Step]) -> list[tuple[Step, Outline]]:
+def saved_tensors(steps: Sequence[RecordedOp]) -> list[tuple[RecordedOp, Outline]]:
     """Every saved tensor of a run in order: its operation and its outline."""
     return [(step, outline) for step in steps for outline in step.saved]
 
 
-def agree(forward: Sequence[Step], again: Sequence[Step], check: bool) -> bool:
+def agree(forward: Sequence[RecordedOp], again: Sequence[RecordedOp], check: bool) -> bool:
     """Whether a second run saved what the first one did; without `check`, as much as that."""
-    a, b = tensors_in(forward), tensors_in(again)
+    a, b = saved_tensors(forward), saved_tensors(again)
     if len(a) != len(b):
         return False
     return not check or not (any(map(_differ, a, b)) or _other_operations(forward, again))
 
 
-def _other_operations(forward: Sequence[Step], again: Sequence[Step]) -> bool:
+def _other_operations(forward: Sequence[RecordedOp], again: Sequence[RecordedOp]) -> bool:
     """Whether other operations saved tensors, those included that nobody has to bring: inputs."""
     saving = [[step for step in steps if step.kind.saved] for steps in (forward, again)]
     # The second run may end as soon as it has brought everything.
     return not all(_same_kind(a, b) for a, b in zip(*saving, strict=False))
 
 
-def _differ(a: tuple[Step, Outline], b: tuple[Step, Outline]) -> bool:
+def _differ(a: tuple[RecordedOp, Outline], b: tuple[RecordedOp, Outline]) -> bool:
     return not _same_kind(a[0], b[0]) or a[1] != b[1]
 
 
-def _same_kind(a: Step, b: Step) -> bool:
+def _same_kind(a: RecordedOp, b: RecordedOp) -> bool:
     """Whether two steps are of one operation, or of a Function that each run has defined anew."""
     if a.kind is b.kind:
         return True
@@ -79,14 +79,14 @@ def _same_kind(a: Step, b: Step) -> bool:
     )
 
 
-class Report(NamedTuple):
+class MismatchReport(NamedTuple):
     """Two runs of a checkpointed function that differ."""
 
     function: str
     where: str  # of the call of checkpoint()
-    forward: Sequence[Step]
-    again: Sequence[Step]
-    whole: bool  # whether to print everything
+    forward: Sequence[RecordedOp]
+    again: Sequence[RecordedOp]
+    verbose: bool  # whether to print everything
 
     def error(self) -> CheckpointError:
         """The error, in PyTorch's words first."""
@@ -99,24 +99,24 @@ class Report(NamedTuple):
         ]))  # fmt: skip
 
     def _headline(self) -> str:
-        known, found = tensors_in(self.forward), tensors_in(self.again)
-        if len(found) < len(known):
+        first, second = saved_tensors(self.forward), saved_tensors(self.again)
+        if len(second) < len(first):
             return (
                 "torch.utils.checkpoint: A different number of tensors was saved during the"
                 " original forward and recomputation.\n"
-                f"Number of tensors saved during forward: {len(known)}\n"
-                f"Number of tensors saved during recomputation: {len(found)}."
+                f"Number of tensors saved during forward: {len(first)}\n"
+                f"Number of tensors saved during recomputation: {len(second)}."
             )
-        if len(found) > len(known):
+        if len(second) > len(first):
             return (
                 "torch.utils.checkpoint: trying to save more tensors during recomputation than"
-                f" during the original forward pass: {len(found)}, not {len(known)}."
+                f" during the original forward pass: {len(second)}, not {len(first)}."
             )
         lines = [
             "torch.utils.checkpoint: Recomputed values for the following tensors have different"
             " metadata than during the forward pass."
         ]
-        for i, (a, b) in enumerate(zip(known, found, strict=True)):
+        for i, (a, b) in enumerate(zip(first, second, strict=True)):
             if _differ(a, b):
                 named = not _same_kind(a[0], b[0])
                 lines += [
@@ -140,19 +140,19 @@ class Report(NamedTuple):
 
     def _difference(self) -> list[str]:
         a, b = ([_row(s) for s in steps] for steps in (self.forward, self.again))
-        context = max(len(a), len(b)) if self.whole else 3
-        found = list(difflib.unified_diff(a, b, "forward", "recomputation", lineterm="", n=context))
-        if not found:
+        context = max(len(a), len(b)) if self.verbose else 3
+        diff = list(difflib.unified_diff(a, b, "forward", "recomputation", lineterm="", n=context))
+        if not diff:
             return ["the same lines, with the same shapes"]
-        first = next(i for i, line in enumerate(found) if i > 2 and line[:1] in "+-")
-        found.insert(first, "  ~~ here they part ~~")
-        if len(found) > _MOST_LINES and not self.whole:
-            left = len(found) - _MOST_LINES
-            found[_MOST_LINES:] = [f"... {left} more lines; debug=True prints all of them"]
-        return found
+        first = next(i for i, line in enumerate(diff) if i > 2 and line[:1] in "+-")
+        diff.insert(first, "  ~~ here they part ~~")
+        if len(diff) > _MOST_LINES and not self.verbose:
+            left = len(diff) - _MOST_LINES
+            diff[_MOST_LINES:] = [f"... {left} more lines; debug=True prints all of them"]
+        return diff
 
 
-def _row(step: Step) -> str:
+def _row(step: RecordedOp) -> str:
     path = step.site.path()
     saved = ", ".join(f"{dtype.name} {list(shape)}" for shape, dtype in step.saved)
     text = f"{path + ': ' if path else ''}{step.name()} {list(step.shape)}"
@@ -160,7 +160,7 @@ def _row(step: Step) -> str:
     return f"{text:<48}  {place(step.code, step.lasti)}"
 
 
-def _metadata(step: Step, outline: Outline, named: bool) -> dict[str, Any]:
+def _metadata(step: RecordedOp, outline: Outline, named: bool) -> dict[str, Any]:
     shape, dtype = outline
     described = {"shape": Size(shape), "dtype": of_numpy[dtype], "device": cpu}
     return {"op": step.name(), **described} if named else described

@@ -53,47 +53,47 @@ from wengert.core.tensor import (
 from wengert.ops.declare import Op
 from wengert.ops.publish import recorded
 from wengert.ops.variadic import record
-from wengert.utils.checkpoint._mismatch import CheckpointError, Report, Step, agree
+from wengert.utils.checkpoint._mismatch import CheckpointError, MismatchReport, RecordedOp, agree
 from wengert.utils.checkpoint._states import random_state
 
-# A value that a node saved: the name of its slot, and its index where that holds a list.
-Place = tuple[str, int | None]
+# A value that a node saved: the name of its slot, and an index where the slot holds a list.
+SavedSlot = tuple[str, int | None]
 
 
-def _places(node: Node) -> list[Place]:
-    """Where a node keeps arrays that cost memory: not those of leaves, nor single numbers."""
-    found: list[Place] = []
+def _saved_slots(node: Node) -> list[SavedSlot]:
+    """The slots of arrays that cost memory: not those of leaves, nor single numbers."""
+    slots: list[SavedSlot] = []
     for slot, owner in node.saved:
         value = getattr(node, slot)
         if type(value) is np.ndarray:
             leaf = owner is not None and owner >= 0 and type(node.edges[owner]) is Leaf
             if not leaf and (value.ndim or value.base is not None):
-                found.append((slot, None))
+                slots.append((slot, None))
         elif type(value) is list:
-            found += [(slot, k) for k, item in enumerate(value) if type(item) is np.ndarray]
-    return found
+            slots += [(slot, k) for k, item in enumerate(value) if type(item) is np.ndarray]
+    return slots
 
 
-def _get(node: Node, place: Place) -> Any:
-    slot, k = place
+def _get(node: Node, location: SavedSlot) -> Any:
+    slot, k = location
     value = getattr(node, slot)
     return value if k is None or value is None else value[k]
 
 
-def _set(node: Node, place: Place, value: Any) -> None:
-    slot, k = place
+def _set(node: Node, location: SavedSlot, value: Any) -> None:
+    slot, k = location
     if k is None:
         setattr(node, slot, value)
     else:
         getattr(node, slot)[k] = value
 
 
-def _step(node: Node, arrays: list[Any]) -> Step:
+def _step(node: Node, arrays: list[Any]) -> RecordedOp:
     outlines = tuple([(a.shape, a.dtype) for a in arrays])
-    return Step(type(node), node.code, node.lasti, node.site, node.shape, outlines)
+    return RecordedOp(type(node), node.code, node.lasti, node.site, node.shape, outlines)
 
 
-class Wanted(Absent):
+class RecomputedArray(Absent):
     """Stands for an array that a frame can bring; alive as long as a node may ask for it."""
 
     __slots__ = ("__weakref__", "frame", "index")
@@ -103,20 +103,20 @@ class Wanted(Absent):
 
     def present(self) -> np.ndarray | None:
         """The array, after the function ran again and before a walk uses it."""
-        found = self.frame.found.get(self.index)
-        return None if isinstance(found, Exception) else found
+        value = self.frame.recomputed.get(self.index)
+        return None if isinstance(value, Exception) else value
 
 
-def _brought(value: tuple[Wanted, list[Any]]) -> Tensor:
-    wanted, _ = value
-    return wrap(wanted.frame.array(wanted.index))
+def _unpack(value: tuple[RecomputedArray, list[Any]]) -> Tensor:
+    handle, _ = value
+    return wrap(handle.frame.array(handle.index))
 
 
-def _packed(wanted: Wanted, array: np.ndarray) -> Packed:
+def _pack(handle: RecomputedArray, array: np.ndarray) -> Packed:
     result = new(Packed)
     # The frame's arguments are there for `graph.held_by`, which counts what is packed.
-    result.value = wanted, wanted.frame.arguments.node.s_tensors
-    result.unpack, result.same = _brought, False
+    result.value = handle, handle.frame.arguments.node.s_tensors
+    result.unpack, result.same = _unpack, False
     result.shape, result.dtype = array.shape, array.dtype
     return result
 
@@ -158,22 +158,22 @@ class Arguments:
         self.count, self.names = len(args), list(kwargs)
         self.values: list[Any] = [*args, *kwargs.values()]
         self.at = [i for i, v in enumerate(self.values) if type(v) in tensors]
-        given = [self.values[i] for i in self.at]
+        arguments = [self.values[i] for i in self.at]
         for i in self.at:
             self.values[i] = None
-        self.refs = [weakref.ref(t) for t in given]
+        self.refs = [weakref.ref(t) for t in arguments]
         self.node: Inputs = record(Inputs, (), (), mode.where)
-        self.node.inner = [t._edge for t in given]
-        self.node.s_tensors = [t._array for t in given]
+        self.node.inner = [t._edge for t in arguments]
+        self.node.s_tensors = [t._array for t in arguments]
         site: Any = mode.where
         if type(site) is not Site:
             site.recorded(self.node)
 
-    def given(self) -> tuple[list[Any], dict[str, Any]]:
+    def restore(self) -> tuple[list[Any], dict[str, Any]]:
         """The arguments again. SavedTensorOverwrittenError if one was written to since."""
         values, node = list(self.values), self.node
-        kept = zip(self.at, node.arrays(), node.inner, self.refs, strict=True)
-        for k, (i, array, edge, ref) in enumerate(kept):
+        saved = zip(self.at, node.arrays(), node.inner, self.refs, strict=True)
+        for k, (i, array, edge, ref) in enumerate(saved):
             if storage.clock.newest > node.seq and array is node.s_tensors[k]:
                 self._check(i, array)
             same = ref()
@@ -224,21 +224,21 @@ class Frame:
         self.site = mode.where
         self.call = Call("checkpoint()", *caller(getframe(1)))
         self.complete = False
-        self.steps: list[Step] = []
-        self.wanted: list[weakref.ref[Wanted]] = []
-        self.found: dict[int, Any] = {}  # from the latest run: arrays, or why there is none
+        self.steps: list[RecordedOp] = []
+        self.handles: list[weakref.ref[RecomputedArray]] = []
+        self.recomputed: dict[int, Any] = {}  # from the latest run: arrays, or why there is none
         self.group: Any = None
 
     def recorded(self, node: Node) -> Node:
         """Drop what a node of the first run saved."""
-        places = _places(node)
-        arrays = [_get(node, place) for place in places]
+        slots = _saved_slots(node)
+        arrays = [_get(node, location) for location in slots]
         self.steps.append(_step(node, arrays))
-        for place, array in zip(places, arrays, strict=True):
-            wanted = Wanted(self, len(self.wanted))
-            self.wanted.append(weakref.ref(wanted))
-            _set(node, place, _packed(wanted, array))
-            if place[1] is None:
+        for location, array in zip(slots, arrays, strict=True):
+            handle = RecomputedArray(self, len(self.handles))
+            self.handles.append(weakref.ref(handle))
+            _set(node, location, _pack(handle, array))
+            if location[1] is None:
                 node.__class__ = unpacking_class(type(node))
         return node
 
@@ -247,12 +247,13 @@ class Frame:
 
     def array(self, index: int) -> np.ndarray:
         """A value that a node saved; given out once, so that it goes as the walk goes on."""
-        if index not in self.found:
+        if index not in self.recomputed:
             self._enter_group()
             self._run_again()
-        if isinstance(self.found[index], Exception):
-            raise self.found.pop(index)  # in no variable of this frame, which its traceback holds
-        array: np.ndarray = self.found.pop(index)
+        if isinstance(self.recomputed[index], Exception):
+            # In no variable: the traceback would hold this frame, and the frame the error.
+            raise self.recomputed.pop(index)
+        array: np.ndarray = self.recomputed.pop(index)
         return array
 
     def _enter_group(self) -> None:
@@ -267,8 +268,8 @@ class Frame:
 
     def _run_again(self) -> None:
         """Run the function again, up to the last value that is wanted, and collect."""
-        args, kwargs = self.arguments.given()
-        alive = [i for i, wanted in enumerate(self.wanted) if wanted() is not None]
+        args, kwargs = self.arguments.restore()
+        alive = [i for i, handle in enumerate(self.handles) if handle() is not None]
         most = alive[-1] + 1 if self.early_stop else None
         first = self.steps[: None if most is None else _steps_until(self.steps, most)]
         run = SecondRun(first, most)
@@ -280,7 +281,7 @@ class Frame:
                 raise
         if self.complete or most is not None:  # or a backward inside of the function asks
             self._compare(first, run.steps)
-        self.found = {i: run.found(i) for i in alive if i < len(run.saved)}
+        self.recomputed = {i: run.saved_array(i) for i in alive if i < len(run.saved)}
         for observe in observers:
             observe(None)
 
@@ -295,14 +296,14 @@ class Frame:
         finally:
             mode.site, mode.where = before
 
-    def _compare(self, first: Sequence[Step], second: Sequence[Step]) -> None:
+    def _compare(self, first: Sequence[RecordedOp], second: Sequence[RecordedOp]) -> None:
         """Raise CheckpointError unless the second run brought what the first one saved."""
         if not agree(first, second, self.check):
             name = getattr(self.function, "__qualname__", type(self.function).__name__)
-            raise Report(name, errors.called(self.call), first, second, self.debug).error()
+            raise MismatchReport(name, errors.called(self.call), first, second, self.debug).error()
 
 
-def _steps_until(steps: list[Step], count: int) -> int:
+def _steps_until(steps: list[RecordedOp], count: int) -> int:
     """How many steps there are up to the one that saved the last of `count` values."""
     for k, step in enumerate(steps):
         count -= len(step.saved)
@@ -311,7 +312,7 @@ def _steps_until(steps: list[Step], count: int) -> int:
     return len(steps)
 
 
-def node_of(
+def uncomputed_node(
     op: Op,
     inputs: Sequence[Any],
     params: dict[str, Any],
@@ -344,37 +345,37 @@ class EnoughError(BaseException):
 class SecondRun:
     """Collects what nodes save while a function runs again."""
 
-    def __init__(self, steps: Sequence[Step], most: int | None) -> None:
+    def __init__(self, steps: Sequence[RecordedOp], most: int | None) -> None:
         self.most = most  # how many values are wanted; None for all there are
         self.last = steps[-1] if most is not None else None  # what saved the last of them
         self.before = len(steps) - 1  # how many operations come before that one
-        self.steps: list[Step] = []
-        self.saved: list[tuple[Node, Place]] = []
+        self.steps: list[RecordedOp] = []
+        self.saved: list[tuple[Node, SavedSlot]] = []
 
     def instead(self, op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
         """End here if nothing is wanted of an operation but its inputs; None: compute it."""
         last = self.last
         if last is None or len(self.steps) != self.before or op.node is not last.kind:
             return None
-        known = all(x is None or type(x) in tensors for x in inputs)
-        if known and not {"out", *op.aux}.intersection(op.keeps):
-            self.recorded(node_of(op, inputs, params, None, {}, last.shape))
+        tensors_only = all(x is None or type(x) in tensors for x in inputs)
+        if tensors_only and not {"out", *op.aux}.intersection(op.keeps):
+            self.recorded(uncomputed_node(op, inputs, params, None, {}, last.shape))
         return None
 
     def recorded(self, node: Node) -> Node:
         """Note what a node saved. EnoughError when that is all."""
         if self.most is None or len(self.saved) < self.most:
-            places = _places(node)
-            self.steps.append(_step(node, [_get(node, place) for place in places]))
-            self.saved += [(node, place) for place in places]
+            slots = _saved_slots(node)
+            self.steps.append(_step(node, [_get(node, location) for location in slots]))
+            self.saved += [(node, location) for location in slots]
         if self.most is not None and len(self.saved) >= self.most:
             raise EnoughError(self)
         return node
 
-    def found(self, index: int) -> Any:
+    def saved_array(self, index: int) -> Any:
         """A saved array; an error where the function released or overwrote it."""
-        node, place = self.saved[index]
-        array = _get(node, place)
+        node, location = self.saved[index]
+        array = _get(node, location)
         if array is None:
             return CheckpointError(
                 "torch.utils.checkpoint: a backward inside of the checkpointed function released"
@@ -383,7 +384,7 @@ class SecondRun:
             )
         write = storage.write_after(array, node.seq) if storage.clock.newest > node.seq else None
         if write is not None:
-            return _overwritten(node, place[0], array, write)
+            return _overwritten(node, location[0], array, write)
         return array
 
 

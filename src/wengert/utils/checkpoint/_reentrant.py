@@ -88,17 +88,17 @@ class CheckpointFunction(Function):
         with inference_mode(False), random_state(ctx.state):
             outputs = ctx.run_function(*inputs)
         outputs = (outputs,) if isinstance(outputs, Tensor) else outputs
-        wanted = [
+        differentiable = [
             (out, g)
             for out, g in zip(outputs, grads, strict=False)
             if isinstance(out, Tensor) and out.requires_grad
         ]
-        if not wanted:
+        if not differentiable:
             raise RuntimeError(
                 "none of output has requires_grad=True, this checkpoint() is not necessary\n"
                 + more("checkpoint-without-grad")
             )
-        backward([out for out, _ in wanted], [g for _, g in wanted])
+        backward([out for out, _ in differentiable], [g for _, g in differentiable])
         gradients = [x.grad if isinstance(x, Tensor) else None for x in inputs]
         return None, None, *gradients
 

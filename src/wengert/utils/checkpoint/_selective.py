@@ -20,8 +20,8 @@ from wengert.core.messages import more
 from wengert.core.signals import heedless, surely
 from wengert.core.tensor import Node, mode, tick, wrap
 from wengert.ops.declare import Op
-from wengert.utils.checkpoint._aten import OpOverload, OpOverloadPacket, presented
-from wengert.utils.checkpoint._recompute import node_of
+from wengert.utils.checkpoint._aten import OpOverload, OpOverloadPacket, aten_function
+from wengert.utils.checkpoint._recompute import uncomputed_node
 
 # Operations whose policy is not asked for (functions, as a policy would get them).
 SAC_IGNORED_OPS: set[Any] = set()
@@ -117,7 +117,7 @@ class _Keeping(_Selecting):
         return super().recorded(node)
 
     def instead(self, op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
-        function = presented(op, inputs)
+        function = aten_function(op, inputs)
         if self.asking or function in SAC_IGNORED_OPS:
             return None
         self.asking = True
@@ -125,24 +125,24 @@ class _Keeping(_Selecting):
         try:
             result = op(inputs, params)
             mode.site = None  # what the policy computes is no part of the run
-            wanted = self._ask(op, function, inputs, params, wrap(result._array))
+            saves = self._ask(op, function, inputs, params, wrap(result._array))
         finally:
             self.asking, mode.site = False, site
         # A view costs nothing to make again, and would keep the whole of its memory.
-        entry = _Entry(result._array, self.aux, tick()) if wanted and not op.view else None
+        entry = _Entry(result._array, self.aux, tick()) if saves and not op.view else None
         self.store[op].append(entry)
         return result
 
     def _ask(
         self, op: Op, function: Any, inputs: Sequence[Any], params: dict[str, Any], output: Any
     ) -> bool:
-        given = {**dict(zip(op.inputs, inputs, strict=True)), **params}
+        by_name = {**dict(zip(op.inputs, inputs, strict=True)), **params}
         args, kwargs = [], {}
         for name, parameter in op.signature.parameters.items():
             if parameter.kind is Parameter.KEYWORD_ONLY:
-                kwargs[name] = given[name]
+                kwargs[name] = by_name[name]
             else:
-                args.append(given[name])
+                args.append(by_name[name])
         context = SelectiveCheckpointContext(is_recompute=False, op_output=output)
         answer = self.policy(context, function, *args, **kwargs)
         return answer if isinstance(answer, bool) else answer in _SAVE
@@ -161,16 +161,16 @@ class _Serving(_Selecting):
         super().__enter__()
 
     def instead(self, op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
-        function = presented(op, inputs)
+        function = aten_function(op, inputs)
         if function in SAC_IGNORED_OPS:
             return None
         entries, call = self.store.get(op, ()), self.calls[op]
         self.calls[op] += 1
         if call >= len(entries):
-            place = f"invocation index {call} " if entries else ""
+            invocation = f"invocation index {call} " if entries else ""
             raise RuntimeError(
-                f"{function} {place}encountered during backward but not found in storage. This can"
-                " happen if the operations in the checkpointed region are nondeterministic or"
+                f"{function} {invocation}encountered during backward but not found in storage. This"
+                " can happen if the operations in the checkpointed region are nondeterministic or"
                 " depend on global state that changed between forward and backward.\n"
                 + more("checkpoint-mismatch")
             )
@@ -180,7 +180,7 @@ class _Serving(_Selecting):
         if not self.allow_mutation:
             _check_unwritten(entry, op)
         result = wrap(entry.array)
-        node = node_of(op, inputs, params, result, entry.aux, entry.array.shape)
+        node = uncomputed_node(op, inputs, params, result, entry.aux, entry.array.shape)
         result._edge = self.recorded(node)
         return result
 

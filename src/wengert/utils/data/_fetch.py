@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 Fetch = Callable[[Any], Any]
 
 
-class Reading(NamedTuple):
+class DatasetReader(NamedTuple):
     """How a loader reads its dataset."""
 
     dataset: Any

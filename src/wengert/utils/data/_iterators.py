@@ -8,8 +8,8 @@ from time import monotonic
 from typing import Any
 
 from wengert.core.generators import default_generator
-from wengert.utils.data._fetch import Reading
-from wengert.utils.data._loop import Again, Ended, Failure, Job, Task
+from wengert.utils.data._fetch import DatasetReader
+from wengert.utils.data._loop import Failure, Job, NewEpoch, StreamEnded, Task
 from wengert.utils.data._workers import Crew, Worker
 from wengert.utils.data.sampler import _seed_from
 
@@ -22,7 +22,7 @@ class Epoch:
         self._indices = iter(self._sampler)
         # Drawn without workers as well, as PyTorch does: what is drawn later agrees with it.
         self._base_seed = _seed_from(loader.generator or default_generator)
-        self._reading = Reading(
+        self._reader = DatasetReader(
             loader.dataset,
             loader.collate_fn,
             loader._streams,
@@ -43,7 +43,7 @@ class Epoch:
         self._count += 1
         if self._promised is not None and self._count > self._promised:
             warnings.warn(
-                f"Length of IterableDataset {self._reading.dataset} was reported to be"
+                f"Length of IterableDataset {self._reader.dataset} was reported to be"
                 f" {self._promised} (when accessing len(dataloader)), but {self._count} samples"
                 " have been fetched; every worker reads all of a stream that does not ask"
                 " get_worker_info() for its part",
@@ -61,7 +61,7 @@ class LocalEpoch(Epoch):
 
     def __init__(self, loader: Any) -> None:
         super().__init__(loader)
-        self._fetch = self._reading.start()
+        self._fetch = self._reader.start()
 
     def _next(self) -> Any:
         return self._fetch(next(self._indices))
@@ -80,7 +80,7 @@ class WorkerEpoch(Epoch):
         self._timeout, self._in_order = loader.timeout, loader.in_order
         self._persistent = loader.persistent_workers
         n = loader.num_workers
-        jobs = [Job(k, n, self._base_seed, self._reading, loader.worker_init_fn) for k in range(n)]
+        jobs = [Job(k, n, self._base_seed, self._reader, loader.worker_init_fn) for k in range(n)]
         self._crew = Crew(loader.multiprocessing_context, jobs, self._prefetch, self)
         self._number = 0
         self._begin()
@@ -89,13 +89,13 @@ class WorkerEpoch(Epoch):
         """Start another epoch with the same workers."""
         self._indices, self._count = iter(self._sampler), 0
         for worker in self._crew.workers:
-            self._crew.send(worker, Again())
+            self._crew.send(worker, NewEpoch())
         self._begin()
 
     @property
-    def over(self) -> bool:
+    def stopped(self) -> bool:
         """Whether the workers are gone."""
-        return self._crew.gone
+        return self._crew.stopped
 
     def _begin(self) -> None:
         self._first = self._number  # answers to tasks before it are of an epoch left early
@@ -161,7 +161,7 @@ class WorkerEpoch(Epoch):
             raise
         if number < self._first:
             return
-        if isinstance(result, Ended):
+        if isinstance(result, StreamEnded):
             self._pending.remove(number)
             if worker in self._working:
                 self._working.remove(worker)

@@ -16,9 +16,9 @@ import numpy as np
 
 from wengert import _settings
 from wengert.core import generators
-from wengert.utils.data._fetch import Fetch, Reading
+from wengert.utils.data._fetch import DatasetReader, Fetch
 from wengert.utils.data._transport import Slot
-from wengert.utils.data.worker import WorkerInfo, here
+from wengert.utils.data.worker import WorkerInfo, current_worker
 
 _WATCH = 1.0  # seconds between two looks at whether the parent is alive
 
@@ -31,12 +31,12 @@ class Task(NamedTuple):
     indices: Any
 
 
-class Again:
-    """Told to workers that persist: a new epoch starts."""
+class NewEpoch:
+    """Sent to persistent workers when a new epoch starts."""
 
 
-class Ended:
-    """The answer to a task when the stream is over."""
+class StreamEnded:
+    """The answer to a task after the end of the stream."""
 
 
 class Failure:
@@ -75,19 +75,19 @@ class Job(NamedTuple):
     id: int
     workers: int
     base_seed: int
-    reading: Reading
+    reader: DatasetReader
     init: Callable[[int], None] | None
     slots: Sequence[Slot] = ()
     parent: int | None = None  # the process that it was forked from, if it was
 
 
-def run(job: Job, link: Any) -> None:
-    """Answer the tasks that come over a connection until told to end, or left alone."""
+def worker_loop(job: Job, link: Any) -> None:
+    """Answer tasks from a connection until told to end, or until the parent is gone."""
     # Ctrl-C reaches every process of a terminal. It is the loader that ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _settings.set_num_threads(1)
     seed = _seed(job.base_seed, job.id)
-    here.info = WorkerInfo(job.id, job.workers, seed, job.reading.dataset)
+    current_worker.info = WorkerInfo(job.id, job.workers, seed, job.reader.dataset)
     with suppress(EOFError, ConnectionError):  # the loader is gone
         _answer(job, _Inbox(link, job.parent), link)
 
@@ -105,7 +105,7 @@ def _seed(base: int, worker: int) -> int:
 def _answer(job: Job, inbox: _Inbox, link: Any) -> None:
     fetch: Fetch | Failure = _started(job, job.init)
     while (task := inbox.next()) is not None:
-        if isinstance(task, Again):
+        if isinstance(task, NewEpoch):
             fetch = _started(job, None)
             continue
         result = fetch if isinstance(fetch, Failure) else _result(fetch, task, job)
@@ -121,7 +121,7 @@ def _started(job: Job, init: Callable[[int], None] | None) -> Fetch | Failure:
     try:
         if init is not None:
             init(job.id)
-        return job.reading.start()
+        return job.reader.start()
     except Exception as error:  # goes to the loader, whatever it is
         return _portable(Failure(error, job.id))
 
@@ -130,8 +130,8 @@ def _result(fetch: Fetch, task: Task, job: Job) -> Any:
     try:
         return fetch(task.indices)
     except Exception as error:  # goes to the loader, whatever it is
-        if job.reading.streams and isinstance(error, StopIteration):
-            return Ended()
+        if job.reader.streams and isinstance(error, StopIteration):
+            return StreamEnded()
         return _portable(Failure(error, job.id))
 
 

@@ -30,25 +30,27 @@ class Slot:
         buffers: list[pickle.PickleBuffer] = []
         head = pickle.dumps(value, 5, buffer_callback=buffers.append)
         offset, sizes = 0, []
-        for part in (memoryview(head), *(buffer.raw() for buffer in buffers)):
-            sizes.append(part.nbytes)
-            while part.nbytes:  # one call writes 2 GiB at most
-                written = os.pwrite(self._file, part, offset)
-                part, offset = part[written:], offset + written
+        for chunk in (memoryview(head), *(buffer.raw() for buffer in buffers)):
+            sizes.append(chunk.nbytes)
+            while chunk.nbytes:  # one call writes 2 GiB at most
+                written = os.pwrite(self._file, chunk, offset)
+                chunk, offset = chunk[written:], offset + written
         return sizes
 
     def read(self, sizes: list[int]) -> Any:
         """The object that was stored last."""
-        offset, parts = 0, list[memoryview]()
+        offset, buffers = 0, list[memoryview]()
         for size in sizes:
-            rest = np.empty(size, np.uint8).data
-            parts.append(rest)
-            while rest.nbytes:
-                count = os.preadv(self._file, [rest], offset)
+            unread = np.empty(size, np.uint8).data
+            buffers.append(unread)
+            while unread.nbytes:
+                count = os.preadv(self._file, [unread], offset)
                 if not count:
-                    raise EOFError(f"a batch of a DataLoader worker ends {rest.nbytes} bytes early")
-                rest, offset = rest[count:], offset + count
-        return pickle.loads(parts[0], buffers=parts[1:])
+                    raise EOFError(
+                        f"a batch of a DataLoader worker ends {unread.nbytes} bytes early"
+                    )
+                unread, offset = unread[count:], offset + count
+        return pickle.loads(buffers[0], buffers=buffers[1:])
 
     def close(self) -> None:
         """Let go of the file."""

@@ -38,7 +38,9 @@ class Worker:
             method = context.get_start_method()
             parent = os.getpid() if method == "fork" else None
             job = job._replace(slots=self.slots, parent=parent)
-            self.process = context.Process(target=_loop.run, args=(job, theirs), daemon=True)
+            self.process = context.Process(
+                target=_loop.worker_loop, args=(job, theirs), daemon=True
+            )
             self.process.start()
         except BaseException as error:
             self.close()
@@ -105,7 +107,7 @@ class Crew:
             raise
 
     @property
-    def gone(self) -> bool:
+    def stopped(self) -> bool:
         """Whether the workers were ended."""
         return not self.stop.alive
 
@@ -120,7 +122,7 @@ class Crew:
         self, deadline: float | None, timeout: float
     ) -> Iterator[tuple[int, Worker, list[int]]]:
         """What has come since, or what comes first: which task of whom, and sizes to read."""
-        if self.gone:
+        if self.stopped:
             raise RuntimeError(self._failure)
         ready: Any = ()
         while not ready:

@@ -156,7 +156,7 @@ class DataLoader(Generic[T_co]):
             return LocalEpoch(self)
         if not self.persistent_workers:
             return WorkerEpoch(self)
-        if self._iterator is None or self._iterator.over:
+        if self._iterator is None or self._iterator.stopped:
             self._iterator = WorkerEpoch(self)
         else:
             self._iterator.again(self)
@@ -167,8 +167,8 @@ class DataLoader(Generic[T_co]):
             n = self._length_told = len(self.dataset)
             if self.batch_size is None:
                 return n
-            whole, rest = divmod(n, self.batch_size)
-            return whole + (rest > 0 and not self.drop_last)
+            full, remainder = divmod(n, self.batch_size)
+            return full + (remainder > 0 and not self.drop_last)
         return len(self._index_sampler)
 
 
@@ -202,11 +202,11 @@ def _context(value: Any, workers: int) -> Any:
             f" 0), but got num_workers={workers}"
         )
     if isinstance(value, str):
-        known = multiprocessing.get_all_start_methods()
-        if value not in known:
+        methods = multiprocessing.get_all_start_methods()
+        if value not in methods:
             raise ValueError(
                 "multiprocessing_context option should specify a valid start method in"
-                f" {known}, but got multiprocessing_context={value!r}"
+                f" {methods}, but got multiprocessing_context={value!r}"
             )
         return multiprocessing.get_context(value)
     if not isinstance(value, BaseContext):

@@ -102,8 +102,8 @@ class StackDataset(Dataset[Any]):
         self._length = lengths[0]
 
     def _parts(self) -> list[Any]:
-        kept = self.datasets
-        return list(kept.values() if isinstance(kept, dict) else kept)
+        datasets = self.datasets
+        return list(datasets.values() if isinstance(datasets, dict) else datasets)
 
     def _sample(self, values: Any) -> Any:
         if isinstance(self.datasets, dict):

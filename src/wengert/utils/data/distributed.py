@@ -44,8 +44,8 @@ class DistributedSampler(Sampler[T_co]):
             )
         self.dataset, self.num_replicas, self.rank = dataset, num_replicas, rank
         self.shuffle, self.seed, self.drop_last, self.epoch = shuffle, seed, drop_last, 0
-        whole, rest = divmod(len(dataset), num_replicas)
-        self.num_samples = whole + (rest > 0 and not drop_last)
+        full, remainder = divmod(len(dataset), num_replicas)
+        self.num_samples = full + (remainder > 0 and not drop_last)
         self.total_size = self.num_samples * num_replicas
 
     def __iter__(self) -> Iterator[T_co]:

@@ -91,14 +91,14 @@ class RandomSampler(Sampler[int]):
         n, generator = len(self.data_source), self.generator
         if generator is None:
             generator = Generator().manual_seed(_seed_from(default_generator))
-        whole, rest = divmod(self.num_samples, 32 if self.replacement else n)
+        rounds, remainder = divmod(self.num_samples, 32 if self.replacement else n)
         if self.replacement:
-            for count in [32] * whole + [rest]:
+            for count in [32] * rounds + [remainder]:
                 yield from generator.integers((count,), 0, n).tolist()
         else:
-            for _ in range(whole):
+            for _ in range(rounds):
                 yield from generator.permutation(n).tolist()
-            yield from generator.permutation(n).tolist()[:rest]
+            yield from generator.permutation(n).tolist()[:remainder]
 
     def __len__(self) -> int:
         return self.num_samples
@@ -186,8 +186,8 @@ class BatchSampler(Sampler[list[int]]):
                 yield batch
 
     def __len__(self) -> int:
-        whole, rest = divmod(len(self.sampler), self.batch_size)  # type: ignore[arg-type]
-        return whole + (rest > 0 and not self.drop_last)
+        full, remainder = divmod(len(self.sampler), self.batch_size)  # type: ignore[arg-type]
+        return full + (remainder > 0 and not self.drop_last)
 
 
 __all__ = [

@@ -16,13 +16,13 @@ class WorkerInfo:
     dataset: Any
 
 
-class _Here:
-    """The worker that this process is."""
+class _CurrentWorker:
+    """Which worker this process is, if it is one."""
 
     info: WorkerInfo | None = None
 
 
-here = _Here()
+current_worker = _CurrentWorker()
 
 
 def get_worker_info() -> WorkerInfo | None:
@@ -34,7 +34,7 @@ def get_worker_info() -> WorkerInfo | None:
     >>> get_worker_info() is None
     True
     """
-    return here.info
+    return current_worker.info
 
 
 __all__ = ["WorkerInfo", "get_worker_info"]

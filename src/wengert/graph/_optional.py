@@ -1,4 +1,4 @@
-"""The libraries of the extra `graph`, each imported where it is first needed."""
+"""Libraries of the optional extra `graph`, imported on first use."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import importlib
 from typing import Any
 
 
-def _need(module: str, package: str, what: str) -> Any:
+def _import_extra(module: str, package: str, what: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
@@ -17,9 +17,9 @@ def _need(module: str, package: str, what: str) -> Any:
 
 def igraph() -> Any:
     """For the layers of drawings."""
-    return _need("igraph", "igraph", "drawing a graph")
+    return _import_extra("igraph", "igraph", "drawing a graph")
 
 
 def resvg() -> Any:
     """For pictures in PNG."""
-    return _need("resvg_py", "resvg-py", "a drawing as PNG")
+    return _import_extra("resvg_py", "resvg-py", "a drawing as PNG")

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from wengert.graph.formatting import size
+from wengert.graph.formatting import format_bytes
 
 _SHOWN = 25  # rows of a table that are seen before somebody asks for all
 _MOST = 1000  # rows that it has
@@ -46,7 +46,7 @@ def count(value: int) -> Cell:
 
 def nbytes(value: float) -> Cell:
     """A cell with bytes; nothing for 0."""
-    return Cell(size(value) if value else "", value)
+    return Cell(format_bytes(value) if value else "", value)
 
 
 def seconds(value: float) -> Cell:

@@ -1,9 +1,8 @@
-"""A call every few milliseconds with the frame that the main thread is in.
+"""Calls a function every few milliseconds with the main thread's current frame.
 
-On Linux a timer of the system interrupts the main thread by a signal, and the frame is the one
-that was interrupted. Elsewhere a thread looks. It has to wait for the interpreter's lock, which
-is let go where NumPy computes, so that it sees these lines too often; threads that change over
-often keep that small.
+On Linux, a system timer interrupts the main thread by a signal; the frame is the interrupted one.
+Elsewhere a thread polls. It must wait for the GIL, which NumPy releases while it computes, so
+lines that call NumPy are sampled too often; a short switch interval keeps that bias small.
 """
 
 from __future__ import annotations
@@ -17,26 +16,26 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, Protocol
 
-Look = Callable[[FrameType], None]
+Visit = Callable[[FrameType], None]
 
-_SWITCH = 1e-4  # seconds after which a thread that computes gives way to the one that looks
+_SWITCH = 1e-4  # seconds after which a computing thread yields to the polling one
 _MONOTONIC = 1  # Linux's CLOCK_MONOTONIC
 _TO_THREAD = 4  # Linux's SIGEV_THREAD_ID
 
 
-class Ticks(Protocol):
-    """Calls a function from when it is made until it is stopped, both on the main thread."""
+class StackTimer(Protocol):
+    """Calls a function from construction until `stop`; both happen on the main thread."""
 
     def stop(self) -> None:
         """Call no more."""
 
 
-def start(interval: float, look: Look) -> Ticks:
-    """Begin to call `look`, in the best way that there is here and now."""
+def start_timer(interval: float, look: Visit) -> StackTimer:
+    """Begin to call `look`, by the best means available."""
     if _timer_is_possible():
         with contextlib.suppress(OSError):  # no timer left
-            return Timer(interval, look)
-    return Thread(interval, look)
+            return SignalTimer(interval, look)
+    return PollingTimer(interval, look)
 
 
 def _timer_is_possible() -> bool:
@@ -60,14 +59,14 @@ class _Event(ctypes.Structure):
     )
 
 
-class Timer:
-    """A timer and the signal of profilers.
+class SignalTimer:
+    """A system timer that sends SIGPROF.
 
     Not ``signal.setitimer``: its timers survive exec, where nobody handles their signal and it
     kills, and the one that runs while a program waits is that of ``signal.alarm``.
     """
 
-    def __init__(self, interval: float, look: Look) -> None:
+    def __init__(self, interval: float, look: Visit) -> None:
         self._look, self._looking = look, False
         self._timer = ctypes.c_void_p()
         event = _Event(None, signal.SIGPROF, _TO_THREAD, threading.get_native_id(), b"")
@@ -85,7 +84,7 @@ class Timer:
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         # The next signal may come while one is handled.
-        if frame is None or self._looking or frame.f_code is Timer._handle.__code__:
+        if frame is None or self._looking or frame.f_code is SignalTimer._handle.__code__:
             return
         self._looking = True
         self._look(frame)
@@ -101,10 +100,10 @@ def _call(name: str, *arguments: Any) -> None:
         raise OSError(ctypes.get_errno(), f"{name} failed")
 
 
-class Thread:
-    """A thread that looks at the frames of the main one."""
+class PollingTimer:
+    """A thread that polls the main thread's frame."""
 
-    def __init__(self, interval: float, look: Look) -> None:
+    def __init__(self, interval: float, look: Visit) -> None:
         self._interval, self._look = interval, look
         self._switch = sys.getswitchinterval()
         sys.setswitchinterval(min(self._switch, _SWITCH))

@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from wengert.graph.drawing._boxes import Box
-from wengert.graph.drawing._levels import Way
+from wengert.graph.drawing._levels import LayeredEdge
 
 GAP, BEND_GAP, LAYER_GAP = 28.0, 14.0, 46.0
 HEAD, FOOT, SIDE = 44.0, 26.0, 18.0  # of an open box, around its members
@@ -22,7 +22,7 @@ Point = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class EdgeLine:
     """One line of a drawing.
 
     Attributes:
@@ -39,32 +39,32 @@ class Line:
 
 
 @dataclass(slots=True)
-class Placed:
-    """Where everything visible is."""
+class GraphLayout:
+    """Coordinates of everything visible."""
 
     width: float = 0.0
     height: float = 0.0
     boxes: dict[int, tuple[float, float, float, float]] = field(default_factory=dict)
-    lines: list[Line] = field(default_factory=list)
+    lines: list[EdgeLine] = field(default_factory=list)
 
 
-def place(boxes: Sequence[Box], opened: Collection[int]) -> Placed:
+def lay_out(boxes: Sequence[Box], opened: Collection[int]) -> GraphLayout:
     """Coordinates of all visible boxes, x, y, width, height, and of the lines between them."""
     levels: dict[int, _Level] = {}
     _measure(boxes, opened, levels)
-    placed = Placed()
-    placed.width, placed.height = levels[0].width + 2 * MARGIN, levels[0].height + 2 * MARGIN
+    layout = GraphLayout()
+    layout.width, layout.height = levels[0].width + 2 * MARGIN, levels[0].height + 2 * MARGIN
     waiting = [(0, MARGIN, MARGIN)]
     for index, x, y in waiting:  # which grows
         level = levels.get(index)
         if level is None:
-            placed.boxes[index] = (x, y, float(boxes[index].width), float(boxes[index].height))
+            layout.boxes[index] = (x, y, float(boxes[index].width), float(boxes[index].height))
             continue
-        placed.boxes[index] = (x, y, level.width, level.height)
+        layout.boxes[index] = (x, y, level.width, level.height)
         for k, member in enumerate(boxes[index].members):
             waiting.append((member, x + level.left(k), y + level.tops[k]))
-        level.draw(placed.lines, x, y)
-    return placed
+        level.draw(layout.lines, x, y)
+    return layout
 
 
 def _measure(boxes: Sequence[Box], opened: Collection[int], levels: dict[int, _Level]) -> None:
@@ -118,7 +118,7 @@ class _Level:
         """The left side of a vertex."""
         return self.x[v] - self.widths[v] / 2
 
-    def _ends(self, way: Way) -> list[Point]:
+    def _ends(self, way: LayeredEdge) -> list[Point]:
         """Where lines of a way begin and end, from the centres of its first and last vertex."""
         first, last = way.path[0], way.path[-1]
         return list(
@@ -154,7 +154,7 @@ class _Level:
 
     def _neighbours(self) -> list[list[list[tuple[int, float, float]]]]:
         """Of each vertex, above and below: who, how far aside it would like to be, how much."""
-        found: list[list[list[tuple[int, float, float]]]] = [[[], []] for _ in self.x]
+        neighbours: list[list[list[tuple[int, float, float]]]] = [[[], []] for _ in self.x]
         for way, ends in zip(self.inside.ways, self.ends, strict=True):
             last = len(way.path) - 2
             start = sum(a for a, _ in ends) / len(ends)
@@ -163,9 +163,9 @@ class _Level:
                 u, v = way.path[k], way.path[k + 1]
                 shift = (start if k == 0 else 0.0) - (stop if k == last else 0.0)
                 weight = 1.0 + 3.0 * (k > 0) + 3.0 * (k < last)
-                found[v][0].append((u, shift, weight))
-                found[u][1].append((v, -shift, weight))
-        return found
+                neighbours[v][0].append((u, shift, weight))
+                neighbours[u][1].append((v, -shift, weight))
+        return neighbours
 
     def _apart(self, u: int, v: int) -> float:
         """How far the centres of neighbours in a layer are apart at least."""
@@ -215,7 +215,7 @@ class _Level:
             y += self.head if port else high + LAYER_GAP
         self.height = self.bands[-1][1] + (0.0 if outs else self.foot)
 
-    def draw(self, lines: list[Line], x: float, y: float) -> None:
+    def draw(self, lines: list[EdgeLine], x: float, y: float) -> None:
         """Add the lines between the members, the box being at x, y."""
         layer = {v: k for k, row in enumerate(self.inside.layers) for v in row}
         for way, ends in zip(self.inside.ways, self.ends, strict=True):
@@ -232,7 +232,7 @@ class _Level:
                         points.append((at, y + self.tops[v] + self.heights[v]))
                         points.append((at, y + bottom))
                 lines.append(
-                    Line(self._end(first), self._end(last), way.tensors, _distinct(points))
+                    EdgeLine(self._end(first), self._end(last), way.tensors, _distinct(points))
                 )
 
     def _end(self, v: int) -> int | None:

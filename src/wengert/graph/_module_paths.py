@@ -12,8 +12,8 @@ from wengert.core.tensor import Leaf, Node, Site
 Calls = tuple[tuple[str, int], ...]
 
 
-class Sites:
-    """Reads sites; what many of them share is looked up once."""
+class ModulePaths:
+    """Reads sites; what many of them share is looked up only once."""
 
     def __init__(self) -> None:
         self.known: dict[int, tuple[str, Calls]] = {}
@@ -54,11 +54,11 @@ class Sites:
 
     def _below(self, module: Any) -> dict[int, str]:
         if id(module) not in self.names:
-            self.names[id(module)] = children_of(module)
+            self.names[id(module)] = submodule_names(module)
         return self.names[id(module)]
 
 
-def children_of(module: Any) -> dict[int, str]:
+def submodule_names(module: Any) -> dict[int, str]:
     """By the ids of a module and of those below it: their names. No method of theirs is called."""
     names: dict[int, str] = {}
     waiting = [("", module)]
@@ -78,13 +78,15 @@ def children_of(module: Any) -> dict[int, str]:
 def parameter_names(nodes: Iterable[Node]) -> dict[int, str]:
     """By the id of a leaf: what the outermost module around its first use calls its tensor."""
     names: dict[int, str] = {}
-    known: dict[int, dict[int, str]] = {}  # of each outermost module, by the id of a parameter
+    names_in: dict[int, dict[int, str]] = {}  # of each outermost module, by the id of a parameter
     for node in nodes:
         for edge in node.edges:
             if type(edge) is Leaf and id(edge) not in names:
                 module, tensor = node.site.outermost(), edge.tensor()
                 if module is not None and tensor is not None:
-                    if id(module) not in known:
-                        known[id(module)] = {id(p): name for name, p in module.named_parameters()}
-                    names[id(edge)] = known[id(module)].get(id(tensor), "")
+                    if id(module) not in names_in:
+                        names_in[id(module)] = {
+                            id(p): name for name, p in module.named_parameters()
+                        }
+                    names[id(edge)] = names_in[id(module)].get(id(tensor), "")
     return names
