@@ -19,7 +19,7 @@ from wengert.autograd.edges import references_of
 from wengert.autograd.engine import Lift, Walk
 from wengert.autograd.hooks import run_tensor_hooks
 from wengert.autograd.transforms.batched import BatchLevel
-from wengert.core.references import ALONE, others
+from wengert.core.references import ALONE, other_references
 from wengert.core.tensor import Node, Tensor, wrap
 from wengert.ops.subscript import Slices
 from wengert.ops.variadic import Partial
@@ -233,4 +233,6 @@ def _alone(rows: np.ndarray) -> bool:
     if not rows.flags.writeable or getrefcount(rows) > ALONE + 1:
         return False
     base = rows.base
-    return base is None or (type(base) is np.ndarray and base.base is None and others(base) <= 1)
+    return base is None or (
+        type(base) is np.ndarray and base.base is None and other_references(base) <= 1
+    )

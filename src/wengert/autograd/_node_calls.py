@@ -8,7 +8,7 @@ from wengert.autograd._backward import backward
 from wengert.autograd.edges import GradientEdge, dtype_of, in_dtype, kind_of_outputs, node_at
 from wengert.autograd.engine import Walk, lifted
 from wengert.autograd.hooks import shown
-from wengert.core.tensor import Leaf, Node, Tensor, mode, plain, tensors
+from wengert.core.tensor import Leaf, Node, Tensor, identity_lift, mode, tensors
 from wengert.ops.expansion import expand
 from wengert.ops.variadic import Partial
 
@@ -58,7 +58,7 @@ def _pulled(node: Node, parts: dict[int, Tensor], recorded: bool) -> tuple[Any, 
         g = Partial(0, None)
         g.parts = values
     wanted = {e for e in node.edges if e is not None}
-    grads = node.pullback_to(g, wanted, lifted if recorded else plain)
+    grads = node.pullback_to(g, wanted, lifted if recorded else identity_lift)
     return tuple([shown(ge) for ge in grads])
 
 

@@ -10,8 +10,8 @@ from types import CodeType
 
 from wengert.autograd.errors import GraphReleasedError, called, made
 from wengert.core.messages import message, more
-from wengert.core.storage import line_of, place, text_of
-from wengert.core.tensor import Call, Node, below
+from wengert.core.storage import line_of, quoted_location, source_text
+from wengert.core.tensor import Call, Node, nodes_below
 
 _RELEASED = (
     "Trying to backward through the graph a second time (or directly access saved tensors after"
@@ -36,7 +36,7 @@ class AutoCall(Call):
 
 def _line(place_of: Call | Node | None) -> str:
     assert place_of is not None
-    return place(place_of.code, place_of.lasti)
+    return quoted_location(place_of.code, place_of.lasti)
 
 
 def graph_released(call: Call, node: Node, roots: Sequence[Node]) -> GraphReleasedError:
@@ -63,7 +63,7 @@ def graph_released(call: Call, node: Node, roots: Sequence[Node]) -> GraphReleas
     if root is not None:
         cause, remedies = _same_root(root, call, earlier)
     else:
-        cause, remedies, users = _shared_value(node, call, earlier, below(roots))
+        cause, remedies, users = _shared_value(node, call, earlier, nodes_below(roots))
         facts += users
     return GraphReleasedError(message("graph-released", _RELEASED, facts, remedies, cause))
 
@@ -169,10 +169,10 @@ _ASSIGNMENT = re.compile(r"(?P<name>(?:self\.)?[^\W\d]\w*)(?:: [^=]+)? ?(?P<sign
 
 def _variable(node: Node, code: CodeType, lasti: int) -> str:
     """What the result of `node` is called in a line that uses it, where lines are that plain."""
-    assigned = _ASSIGNMENT.match(text_of(node.code, node.lasti))
+    assigned = _ASSIGNMENT.match(source_text(node.code, node.lasti))
     if assigned is None or node.code is not code:
         return ""
-    used, name = text_of(code, lasti), assigned["name"]
+    used, name = source_text(code, lasti), assigned["name"]
     target = _ASSIGNMENT.match(used)
     if target is not None and not target["sign"]:
         used = used[target.end() :]

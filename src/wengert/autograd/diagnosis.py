@@ -10,7 +10,7 @@ import numpy as np
 from wengert.autograd import errors
 from wengert.autograd.gc_queries import alive, cuts_of
 from wengert.core.cut_log import Escape, escapes
-from wengert.core.tensor import Cut, Leaf, Node, Tensor, below, memory_of
+from wengert.core.tensor import Cut, Leaf, Node, Tensor, memory_of, nodes_below
 
 Facts = list[tuple[str, str]]
 Reason = tuple[list[tuple[str, str]], str]
@@ -19,7 +19,7 @@ _LATEST = 3
 
 def of_unused(node: Node, roots: Sequence[Node]) -> Reason:
     """The lines of code that tell why no way leads from roots to an input, and a sentence."""
-    planned = below(roots)
+    planned = nodes_below(roots)
     tensors, nodes = alive(gc.get_objects())
     return (
         _made_of(node, planned)
@@ -33,7 +33,7 @@ def of_unused(node: Node, roots: Sequence[Node]) -> Reason:
 def _made_of(node: Node, planned: list[Node]) -> Reason | None:
     """The input was computed from something that the outputs were computed from as well."""
     known = set(planned)
-    common = [n for n in below([node]) if n in known]
+    common = [n for n in nodes_below([node]) if n in known]
     if not common:
         return None
     latest = max(common, key=lambda n: (type(n) is not Leaf, n.seq))
@@ -70,7 +70,7 @@ def _unknown(tensors: Sequence[Tensor]) -> Reason:
 def _comes_from(cut: Cut, node: Node) -> bool:
     """Whether what was cut off was computed from a node, as far as the graph is still there."""
     source = None if cut.node is None else cut.node()
-    return source is not None and any(n is node for n in below([source]))
+    return source is not None and any(n is node for n in nodes_below([source]))
 
 
 def _copied(node: Node, planned: list[Node]) -> Reason | None:

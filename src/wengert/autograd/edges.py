@@ -12,7 +12,7 @@ from wengert.autograd.custom.function import FunctionNode
 from wengert.autograd.grad_mode import enable_grad
 from wengert.core.dtypes import inexact, of_numpy
 from wengert.core.messages import more
-from wengert.core.tensor import Leaf, Node, Tensor, below, memory_of
+from wengert.core.tensor import Leaf, Node, Tensor, memory_of, nodes_below
 from wengert.ops.operands import cast
 from wengert.ops.variadic import Output, SeveralNode, output_of
 
@@ -80,7 +80,7 @@ def kind_of_outputs(node: Node) -> tuple[type[Output] | None, list[tuple[int, ..
 
 def _find(node: Node, index: int, roots: list[Node]) -> Node | None:
     """The node of one output, found from its consumers."""
-    outputs = (n for n in below(roots) if isinstance(n, Output))
+    outputs = (n for n in nodes_below(roots) if isinstance(n, Output))
     return next((n for n in outputs if n.output() == (node, index)), None)
 
 

@@ -32,15 +32,15 @@ from wengert.core.tensor import (
     Call,
     Leaf,
     Node,
-    State,
+    NodeState,
     Tensor,
     added,
     by_seq,
     caller,
     getframe,
+    identity_lift,
     memory_of,
     mode,
-    plain,
     thread_states,
     tick,
     wrap,
@@ -145,7 +145,7 @@ class Walk:
             self.call, self.own = AutoCall(what, *caller(getframe(1))), Counter()
         else:
             self.call = Call(what, *caller(getframe(1)))
-        self.mark = State(self.call, shared=True)  # of the nodes that it releases
+        self.mark = NodeState(self.call, shared=True)  # of the nodes that it releases
         self.thread = this_thread()
         self.order: list[Node] = []  # oldest first; the walk goes from its end
         self.pending: dict[Any, Any] = {}  # gradients on their way; its keys are the plan
@@ -352,9 +352,9 @@ class Walk:
             if self.create_graph:
                 self.call_recording(self._run_general, lift or lifted)
             elif self.listeners and lift is None and not any(map(_is_tensor, seeds)):
-                self.call_recording(self._run_general, plain)
+                self.call_recording(self._run_general, identity_lift)
             elif lift or not self._is_usual(seeds):
-                self._run_general(lift or plain)
+                self._run_general(lift or identity_lift)
             else:
                 self._run_plain()
         except BaseException:
@@ -495,7 +495,7 @@ class Walk:
                 pending[e] = ge if here is None else added(here, ge)
         return True
 
-    def _arrive(self, node: Node, state: State, g: Any) -> Any:
+    def _arrive(self, node: Node, state: NodeState, g: Any) -> Any:
         """Run the hooks on what arrived at a node; what they made of it."""
         if state.hooks:
             g = run_tensor_hooks(state, g)
@@ -504,7 +504,7 @@ class Walk:
             g = run_prehooks(node, state, g)
         return g
 
-    def _derive(self, node: Node, state: State, g: Any, lift: Lift) -> Grads | None:
+    def _derive(self, node: Node, state: NodeState, g: Any, lift: Lift) -> Grads | None:
         """The gradients of a node's inputs, as its hooks have them; None where none arrived."""
         if state.node_prehooks:
             g = run_prehooks(node, state, g)
@@ -515,7 +515,7 @@ class Walk:
         hooked = run_posthooks(state, known, outputs_of(node, g))
         return None if grads is None else hooked
 
-    def _retain(self, state: State, node: Node, g: Any) -> None:
+    def _retain(self, state: NodeState, node: Node, g: Any) -> None:
         """Keep the gradient of a tensor that asked with `retain_grad()`."""
         if state.retain is not None and g is not None:
             self.retained[node] = g

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from wengert.core.messages import here, message
-from wengert.core.storage import Write, place
+from wengert.core.messages import current_call, message
+from wengert.core.storage import Write, quoted_location
 from wengert.core.tensor import Call, Cut, Leaf, Node, RawCut, Tensor
 
 
@@ -61,13 +61,13 @@ def made(node: Node) -> str:
     """The op of a node, its module if it has one, and its line."""
     path = node.site.path()
     inside = f" in {path}" if path else ""
-    return f"{name_of(node)}{inside} ({place(node.code, node.lasti)})"
+    return f"{name_of(node)}{inside} ({quoted_location(node.code, node.lasti)})"
 
 
 def called(call: Call | Cut | None) -> str:
     """A call and its line."""
     assert call is not None
-    return f"{call.what}  at {place(call.code, call.lasti)}"
+    return f"{call.what}  at {quoted_location(call.code, call.lasti)}"
 
 
 def name_of(node: Node) -> str:
@@ -90,12 +90,16 @@ OF_IMAGES = frozenset(
 
 def origin(node: Node) -> str:
     """Where a tensor comes from: the operation that made it, or the line that made a leaf."""
-    return made(node) if type(node) is not Leaf else f"a leaf ({place(node.code, node.lasti)})"
+    return (
+        made(node)
+        if type(node) is not Leaf
+        else f"a leaf ({quoted_location(node.code, node.lasti)})"
+    )
 
 
 def overwritten(call: Call, node: Node, slot: str, value: np.ndarray, write: Write) -> GraphError:
     """The error of an in-place write to a saved value: who saved it, which line wrote."""
-    writer = f"{write.by}  at {place(write.code, write.lasti)}"
+    writer = f"{write.by}  at {quoted_location(write.code, write.lasti)}"
     facts = [("written by", writer)]
     owner = dict(node.saved).get(slot)
     source = node.edges[owner] if owner is not None and 0 <= owner < len(node.edges) else None
@@ -149,7 +153,7 @@ def _parameter(node: Node) -> str:
     from wengert.autograd.gc_queries import parameter_name
 
     name = parameter_name(node.tensor()) if type(node) is Leaf else ""
-    return f"parameter {name} ({place(node.code, node.lasti)})" if name else ""
+    return f"parameter {name} ({quoted_location(node.code, node.lasti)})" if name else ""
 
 
 def overwritten_by(
@@ -212,7 +216,7 @@ def cut_by(raw: RawCut) -> tuple[str, list[tuple[str, str]], list[str]]:
     """Where a graph was lost: a sentence, the lines of code, and remedies."""
     cut = Cut(*raw)
     source = cut.node() if cut.node is not None else None
-    by = f"{cut.what}  at {place(cut.code, cut.lasti)}"
+    by = f"{cut.what}  at {quoted_location(cut.code, cut.lasti)}"
     of = [] if source is None or type(source) is Leaf else [("of", made(source))]
     if cut.what.startswith(_OFF):
         text = "it was computed where recording is off"
@@ -263,7 +267,7 @@ def asked_inside_transform(what: str) -> GraphError:
         f"You are attempting to call Tensor.{what} (or perhaps using torch.autograd.functional.*"
         " APIs) inside of a function being transformed by a functorch transform. This is"
         " unsupported: the transform's derivatives would not pass that tensor.",
-        [("this call", here(what))],
+        [("this call", current_call(what))],
         [
             "inside, use torch.func.grad, vjp, jacrev, jacfwd or hessian",
             "of torch.autograd.functional, use the functions with create_graph=True",
@@ -374,11 +378,11 @@ def input_without_grad(what: str, tensor: Tensor, call: Call) -> RuntimeError:
 def leaf_written(leaf: Node, name: str, view: bool = False, verb: str = "is being") -> RuntimeError:
     """The error of an in-place operation on a leaf that requires grad, or on a view of one."""
     what = "a view of a leaf" if view else "a leaf"
-    where = place(leaf.code, leaf.lasti)
+    where = quoted_location(leaf.code, leaf.lasti)
     return RuntimeError(message(
         "view-of-leaf-in-place" if view else "leaf-in-place",
         f"{what} Variable that requires grad {verb} used in an in-place operation.",
-        [("this call", here(f"{name}()")), ("the leaf", _parameter(leaf) or where)],
+        [("this call", current_call(f"{name}()")), ("the leaf", _parameter(leaf) or where)],
         [
             "its values are to change (initialisation, a step of your own): write under"
             " torch.no_grad()",
@@ -396,7 +400,7 @@ def lost_view_written(edge: Node, name: str) -> RuntimeError:
         " your code by moving both the view and the inplace either both inside the no_grad block"
         " (if you don't want the inplace to be tracked) or both outside (if you want the inplace"
         " to be tracked).",
-        [("this call", here(f"{name}()")), ("its memory", origin(edge))],
+        [("this call", current_call(f"{name}()")), ("its memory", origin(edge))],
         [
             "the write is to be recorded: make the view outside of no_grad()",
             "it is not to be recorded: write inside of no_grad() as well",
@@ -409,7 +413,7 @@ def numpy_of_graph(head: str, edge: Node, call: str) -> str:
     return message(
         "numpy-of-graph",
         head,
-        [("this call", here(call)), ("the tensor", origin(edge))],
+        [("this call", current_call(call)), ("the tensor", origin(edge))],
         [
             "its values (for plots, metrics, scikit-learn): .detach().numpy(), or .item()",
             "no gradient is wanted of that part: compute it under torch.no_grad()",
@@ -423,7 +427,7 @@ def integer(head: str, dtype: object, call: str) -> str:
     return message(
         "integer-requires-grad",
         f"{head} {dtype}",
-        [("this call", here(call))],
+        [("this call", current_call(call))],
         [
             "make it of floats: 1.0 instead of 1, dtype=torch.float32, or .float()",
             "indices and labels have no gradient: leave requires_grad out",
@@ -452,7 +456,7 @@ def hook_without_graph(call: str) -> RuntimeError:
     return RuntimeError(message(
         "hook-without-graph",
         "cannot register a hook on a tensor that doesn't require gradient",
-        [("this call", here(call))],
+        [("this call", current_call(call))],
         [
             "register it only where x.requires_grad (a frozen layer, or torch.no_grad(), is"
             " usual in evaluation)",

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
-from wengert.core.introspection import bases_of, is_a, module_of, name_of, namespace_of
+from wengert.core.introspection import bases_of, class_name, is_a, module_of, namespace_of
 from wengert.core.tensor import Cut, Leaf, Node, RawCut, Tensor, by_seq
 
 
@@ -56,7 +56,7 @@ def parameter_name(tensor: Tensor | None) -> str:
     inner = {id(child) for module in modules for _, child in _part(module, "_modules")}
     roots = [module for module in modules if id(module) not in inner]
     names = [
-        f"{name_of(type(root))}.{path}"
+        f"{class_name(type(root))}.{path}"
         for root in roots
         for path, parameter in _parameters(root)
         if parameter is tensor
@@ -71,7 +71,7 @@ def _modules(objects: Sequence[Any]) -> list[Any]:
 
 def _is_of_modules(kind: type) -> bool:
     return any(
-        name_of(base) == "Module" and module_of(base).startswith("wengert.nn.")
+        class_name(base) == "Module" and module_of(base).startswith("wengert.nn.")
         for base in bases_of(kind)
     )
 

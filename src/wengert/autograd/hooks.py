@@ -10,7 +10,7 @@ from weakref import ref
 
 from wengert.core.messages import more
 from wengert.core.signals import heedless, surely
-from wengert.core.tensor import Hooks, Node, State, Tensor, state_of, tensors, wrap
+from wengert.core.tensor import Hooks, Node, NodeState, Tensor, state_of, tensors, wrap
 from wengert.kernels.layout import writable
 from wengert.ops.subscript import Slices
 from wengert.ops.variadic import Partial
@@ -140,7 +140,7 @@ def _carried(value: Any, before: Any) -> Any:
     return value
 
 
-def run_tensor_hooks(state: State, g: Any) -> Any:
+def run_tensor_hooks(state: NodeState, g: Any) -> Any:
     """What the hooks of a tensor make of the gradient that arrived."""
     value = shown(g)
     for hook in list(state.hooks.values() if state.hooks else ()):
@@ -150,7 +150,7 @@ def run_tensor_hooks(state: State, g: Any) -> Any:
     return _carried(value, g)
 
 
-def run_prehooks(node: Node, state: State, g: Any) -> Any:
+def run_prehooks(node: Node, state: NodeState, g: Any) -> Any:
     """What the prehooks of a node make of what arrived at its outputs."""
     before = outputs_of(node, g)
     values = tuple([shown(v) for v in before])
@@ -167,7 +167,7 @@ def run_prehooks(node: Node, state: State, g: Any) -> Any:
     return partial
 
 
-def run_posthooks(state: State, grads: Grads, outputs: Grads) -> Grads:
+def run_posthooks(state: NodeState, grads: Grads, outputs: Grads) -> Grads:
     """What the hooks of a node make of the gradients of its inputs."""
     values = tuple([shown(g) for g in grads])
     outputs = tuple([shown(g) for g in outputs])

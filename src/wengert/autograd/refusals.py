@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from wengert.core.tensor import Node, State, new
+from wengert.core.tensor import Node, NodeState, new
 
 
 class Refused(Node):
@@ -20,6 +20,6 @@ def refusing(node: Node, edges: tuple[Node | None, ...], why: Callable[[], Excep
     stop = new(Refused)
     stop.seq, stop.edges, stop.shape = node.seq, edges, ()
     stop.code, stop.lasti, stop.site = node.code, node.lasti, node.site
-    stop.state = State()
+    stop.state = NodeState()
     stop.state.refusal = why
     return stop

@@ -18,7 +18,7 @@ import wengert
 from wengert.autograd import engine
 from wengert.autograd.engine import Walk
 from wengert.autograd.gc_queries import alive
-from wengert.core.storage import where_of
+from wengert.core.storage import location_of
 from wengert.graph import Finding, Held, Leak, Profile, Recorder, Timeline, live, profile
 from wengert.graph.captures import Capture, Captures
 from wengert.graph.formatting import size
@@ -159,7 +159,7 @@ class Watch:
         self._calls += 1
         if self._calls >= self._next_census and perf_counter() > self._rested:
             self._next_census = 2 * self._calls
-            self._recorder.look(where_of(walk.call.code, walk.call.lasti))
+            self._recorder.look(location_of(walk.call.code, walk.call.lasti))
             self._take_census()
 
     def _take_census(self) -> None:

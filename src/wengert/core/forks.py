@@ -23,7 +23,7 @@ from weakref import WeakSet
 T = TypeVar("T")
 
 # Held while functions are written, compiled and loaded.
-making: Any = RLock()
+compile_lock: Any = RLock()
 
 # Packages of which modules are imported when they are first needed, by any thread.
 _LATE = frozenset({"llvmlite", "ml_dtypes", "numpy", "safetensors", "scipy", "wengert"})
@@ -64,7 +64,7 @@ def uncut() -> Any:
     return _own.lock
 
 
-def held_by_forks(lock: Any) -> Any:
+def register_fork_lock(lock: Any) -> Any:
     """A lock, which forks take from now on."""
     with _Forks.lock:
         _Forks.shared.add(lock)
@@ -76,7 +76,7 @@ def _before() -> None:
         _take(_Forks.lock)
         _Forks.waiting = True
         # A call of a library may compile or draw numbers, but not the other way round.
-        locks = (*_Forks.of_threads, *_Forks.shared, making)
+        locks = (*_Forks.of_threads, *_Forks.shared, compile_lock)
         _Forks.taken = tuple([lock for lock in locks if not lock._is_owned()])
         for lock in _Forks.taken:
             _take(lock)
@@ -145,7 +145,7 @@ def once(function: Callable[[], T]) -> Callable[[], T]:
 
     @cache
     def result() -> T:
-        with making:
+        with compile_lock:
             return inner()
 
     return result

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from wengert.core.device import cpu, device
-from wengert.core.forks import held_by_forks
+from wengert.core.forks import register_fork_lock
 from wengert.core.tensor import Tensor, wrap
 
 Shape = Sequence[int]
@@ -64,7 +64,7 @@ class Generator:
         _check_device(device)
         self._made: tuple[Any, Any, np.ndarray | None] | None = None
         # A process is not forked while another thread draws: the copy's lock would never open.
-        self._lock = held_by_forks(RLock())
+        self._lock = register_fork_lock(RLock())
         self.manual_seed(_FIRST_SEED)
 
     def _twister(self) -> tuple[Any, Any, np.ndarray | None]:
@@ -402,11 +402,11 @@ def _once(
     return wrap(draw(shape))
 
 
-# How `drawn` draws while transforms may run: autograd replaces it.
+# How `draw_numbers` draws while transforms may run: autograd replaces it.
 by_level = _once
 
 
-def drawn(
+def draw_numbers(
     draw: Draw, shape: tuple[int, ...], given: Sequence[Any] = (), target: Tensor | None = None
 ) -> Tensor:
     """The numbers of a random function of tensors: ``draw(shape)``.

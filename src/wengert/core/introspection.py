@@ -45,7 +45,7 @@ _dtype = np.ndarray.__dict__["dtype"].__get__
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PathStep:
     """From an object to one of its parts.
 
     Attributes:
@@ -66,7 +66,7 @@ class Step:
         return self.owner is not None
 
 
-AS_KEY = Step(" (a key)", container="dict")
+AS_KEY = PathStep(" (a key)", container="dict")
 
 
 def is_a(thing: Any, kinds: type | tuple[type, ...]) -> bool:
@@ -74,7 +74,7 @@ def is_a(thing: Any, kinds: type | tuple[type, ...]) -> bool:
     return issubclass(type(thing), kinds)
 
 
-def name_of(kind: type) -> str:
+def class_name(kind: type) -> str:
     """The name of a class."""
     name: str = _name(kind)
     return name
@@ -96,24 +96,24 @@ def bases_of(kind: type) -> tuple[type, ...]:
     return bases
 
 
-def attribute(name: str, owner: type | None = None) -> Step:
+def attribute_step(name: str, owner: type | None = None) -> PathStep:
     """The step to an attribute."""
     name = _NAMES.get(name, name)
-    return Step(f".{name}", name, owner=owner)
+    return PathStep(f".{name}", name, owner=owner)
 
 
-def joined(step: Step, owner: type, rest: tuple[Step, ...]) -> tuple[Step, ...]:
+def attribute_path(step: PathStep, owner: type, rest: tuple[PathStep, ...]) -> tuple[PathStep, ...]:
     """The steps over an attribute that is in an object's dict under the key of a step."""
     inner = rest[0].name if rest else ""
     if step.name in _OF_MODULES and rest and rest[0].container and inner:
-        own = attribute(inner, owner) if inner.isidentifier() else Step(f"[{inner}]")
+        own = attribute_step(inner, owner) if inner.isidentifier() else PathStep(f"[{inner}]")
         return (own, *rest[1:])
-    return (attribute(step.name, owner), *rest)
+    return (attribute_step(step.name, owner), *rest)
 
 
-def item(key: Any, kind: type) -> Step:
+def key_step(key: Any, kind: type) -> PathStep:
     """The step to what a dict has under a key."""
-    return Step(f"[{_written(key)}]", key if type(key) is str else "", name_of(kind))
+    return PathStep(f"[{_written(key)}]", key if type(key) is str else "", class_name(kind))
 
 
 def _written(key: Any) -> str:
@@ -124,11 +124,11 @@ def _written(key: Any) -> str:
         inner = ", ".join(map(_written, key))
         return f"({inner},)" if len(key) == 1 else f"({inner})"
     if issubclass(kind, enum.Enum):
-        return f"{name_of(kind)}.{object.__getattribute__(key, '__dict__').get('_name_')}"
-    return f"<{name_of(kind)}>"
+        return f"{class_name(kind)}.{object.__getattribute__(key, '__dict__').get('_name_')}"
+    return f"<{class_name(kind)}>"
 
 
-def parts_of(thing: Any) -> Iterator[tuple[Step, Any]]:
+def parts_of(thing: Any) -> Iterator[tuple[PathStep, Any]]:
     """What an object is made of, and where."""
     kind = type(thing)
     if kind in GENERATORS:
@@ -136,7 +136,7 @@ def parts_of(thing: Any) -> Iterator[tuple[Step, Any]]:
         yield from (
             []
             if frame is None
-            else ((attribute(name), value) for name, value in variables_of(frame))
+            else ((attribute_step(name), value) for name, value in variables_of(frame))
         )
         return
     if issubclass(kind, CONTAINERS):
@@ -147,22 +147,22 @@ def parts_of(thing: Any) -> Iterator[tuple[Step, Any]]:
         yield from _attributes(thing, kind)
 
 
-def _contents(thing: Any, kind: type) -> Iterator[tuple[Step, Any]]:
+def _contents(thing: Any, kind: type) -> Iterator[tuple[PathStep, Any]]:
     base = next(base for base in CONTAINERS if issubclass(kind, base))
     if base is dict:
         for key, value in list(dict.items(thing)):
-            yield item(key, kind), value
+            yield key_step(key, kind), value
             if type(key) not in _PLAIN:
                 yield AS_KEY, key
         return
-    container = name_of(kind)
+    container = class_name(kind)
     fields = _fields_of(kind) if base is tuple else ()
     ordered = base in (list, tuple, deque)
     for index, value in enumerate(list(base.__iter__(thing))):
         if index < len(fields):
-            yield attribute(fields[index], kind), value
+            yield attribute_step(fields[index], kind), value
         else:
-            yield Step(f"[{index}]" if ordered else " (in the set)", container=container), value
+            yield PathStep(f"[{index}]" if ordered else " (in the set)", container=container), value
 
 
 def _fields_of(kind: type) -> tuple[str, ...]:
@@ -177,20 +177,20 @@ def is_of_objects(thing: Any) -> bool:
     return is_a(thing, np.ndarray) and bool(_dtype(thing).kind == "O")
 
 
-def _elements(array: Any, kind: type) -> Iterator[tuple[Step, Any]]:
+def _elements(array: Any, kind: type) -> Iterator[tuple[PathStep, Any]]:
     plain = np.ndarray.view(array, np.ndarray)
     for index, value in np.ndenumerate(plain):
-        yield Step(f"[{', '.join(map(str, index))}]", container=name_of(kind)), value
+        yield PathStep(f"[{', '.join(map(str, index))}]", container=class_name(kind)), value
 
 
-def _attributes(thing: Any, kind: type) -> Iterator[tuple[Step, Any]]:
+def _attributes(thing: Any, kind: type) -> Iterator[tuple[PathStep, Any]]:
     for name, value in list(dict.items(namespace_of(thing) or {})):
-        yield attribute(str(name), kind), value
+        yield attribute_step(str(name), kind), value
     for base in bases_of(kind):
         for name, member in class_variables(base).items():
             if type(member) is types.MemberDescriptorType and name != "__dict__":
                 try:
-                    yield attribute(name, kind), member.__get__(thing, kind)
+                    yield attribute_step(name, kind), member.__get__(thing, kind)
                 except AttributeError:  # not set
                     continue
 
@@ -229,7 +229,7 @@ def _unshared() -> int:
 _UNSHARED = _unshared()
 
 
-def default_of(function: types.FunctionType, step: Step, place: Any) -> str | None:
+def default_of(function: types.FunctionType, step: PathStep, place: Any) -> str | None:
     """The parameter whose default argument is in `place`, which the function refers to."""
     if place is function.__kwdefaults__:
         return step.name

@@ -11,7 +11,7 @@ from sys import getrefcount
 from typing import Any
 
 
-def others(thing: Any) -> int:
+def other_references(thing: Any) -> int:
     """The references to something beside the one variable of the caller."""
     return getrefcount(thing) - ALONE
 

@@ -254,7 +254,7 @@ class Node:
     code: CodeType
     lasti: int
     site: Site
-    state: State | None
+    state: NodeState | None
 
     op: Any  # set by each subclass
     saved: tuple[tuple[str, int | None], ...] = ()  # slots of saved values, and whose they are
@@ -349,7 +349,7 @@ class Node:
 by_seq = attrgetter("seq")
 
 
-def below(roots: Sequence[Node]) -> list[Node]:
+def nodes_below(roots: Sequence[Node]) -> list[Node]:
     """Nodes and all that are below them, each behind those of its inputs."""
     seen: dict[int, Node] = {}
     waiting = list(roots)
@@ -411,7 +411,7 @@ class Call(NamedTuple):
     lasti: int
 
 
-class State:
+class NodeState:
     """What few nodes have: hooks, a tensor that wants its gradient, a release.
 
     All nodes that one walk released and that had no state of their own share one.
@@ -478,12 +478,12 @@ def wrap(array: Any, edge: Node | None = None) -> Tensor:
     return tensor
 
 
-def is_inference(tensor: Tensor) -> bool:
+def made_in_inference_mode(tensor: Tensor) -> bool:
     """Whether a tensor was made in inference mode, or shows the memory of one that was."""
     return getattr(tensor, "_block", None) is not None
 
 
-def plain(value: Any, edge: Node | None) -> Any:
+def identity_lift(value: Any, edge: Node | None) -> Any:
     """Saved values as they are: what `pullback_to` is given where nothing is recorded."""
     return value
 
@@ -510,14 +510,14 @@ def cut_from(inputs: Iterable[Any]) -> RawCut | None:
     return None
 
 
-def state_of(node: Node) -> State:
+def state_of(node: Node) -> NodeState:
     """The node's own state, made on first use."""
     state = node.state
     if state is None:
-        state = node.state = State()
+        state = node.state = NodeState()
     elif state.shared:
         released = state
-        state = node.state = State(released.released)
+        state = node.state = NodeState(released.released)
         state.below = released.below  # the set itself: the walk may not have filled it yet
     return state
 

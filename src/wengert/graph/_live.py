@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from wengert.autograd import engine, errors
 from wengert.autograd.gc_queries import alive
-from wengert.core.storage import address_of, place, text_of, where_of
+from wengert.core.storage import address_of, location_of, quoted_location, source_text
 from wengert.core.tensor import Node, Tensor, by_seq
 from wengert.graph import _tables, formatting
 from wengert.graph._graphs import HeldBy, LiveGraph, LiveTensor
@@ -248,8 +248,8 @@ class _Counting:
             nbytes=bytes_in(storages),
             age=self.age(latest.seq),
             oldest=self.age(first.seq),
-            where=where_of(first.code, first.lasti),
-            text=text_of(first.code, first.lasti),
+            where=location_of(first.code, first.lasti),
+            text=source_text(first.code, first.lasti),
             grew=grew,
             passed=min(map(self.age, passes), default=None),
             severed=any(_severed(node) for node in group),
@@ -288,7 +288,7 @@ class _Counting:
         """The operation of a node, its module if it has one, and its line."""
         path = self.sites.path(node.site)
         inside = f" in {path}" if path else ""
-        return f"{errors.name_of(node)}{inside} ({place(node.code, node.lasti)})"
+        return f"{errors.name_of(node)}{inside} ({quoted_location(node.code, node.lasti)})"
 
 
 class _Held(NamedTuple):

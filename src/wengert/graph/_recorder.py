@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary, ref
 from wengert.autograd import engine
 from wengert.autograd.engine import Walk
 from wengert.autograd.errors import OF_IMAGES, name_of, name_of_kind
-from wengert.core.storage import text_of, where_of
+from wengert.core.storage import location_of, source_text
 from wengert.core.tensor import Leaf, Node, by_seq
 from wengert.graph._looks import Looks
 from wengert.graph.memory import (
@@ -184,8 +184,8 @@ class Recorder:
         what, code, lasti = walk.call
         known = self._places.get((id(code), lasti))
         if known is None:
-            where = where_of(code, lasti)
-            text = text_of(code, lasti)
+            where = location_of(code, lasti)
+            text = source_text(code, lasti)
             line = self._lines.setdefault((where, what), Line(where, text, what))
             known = self._places[id(code), lasti] = code, line
         return known[1]
@@ -218,7 +218,7 @@ class Recorder:
             if earlier is not None and node in walk.pending and node not in walk.stops:
                 known = self._lenient.get(line.where)
                 text = (
-                    f"passed {name_of(node)}, which {where_of(earlier.code, earlier.lasti)} had"
+                    f"passed {name_of(node)}, which {location_of(earlier.code, earlier.lasti)} had"
                     " released. It saved nothing, so the gradient is right, as in PyTorch; sum the"
                     " losses, or keep the graph there"
                 )

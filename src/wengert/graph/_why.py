@@ -15,8 +15,8 @@ from wengert.autograd.gc_queries import alive, cuts_of, parameter_name
 from wengert.core import messages
 from wengert.core.cut_log import drops, escapes
 from wengert.core.dtypes import inexact, of_numpy
-from wengert.core.storage import place
-from wengert.core.tensor import Cut, Leaf, Node, Tensor, below, by_seq, memory_of
+from wengert.core.storage import quoted_location
+from wengert.core.tensor import Cut, Leaf, Node, Tensor, by_seq, memory_of, nodes_below
 from wengert.graph import formatting
 from wengert.graph._holders import Holder, Search
 from wengert.graph.nodes import bytes_of, edge_of, is_released
@@ -40,7 +40,7 @@ class Because:
     remedies: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return "\n".join(messages.lines(self.text, self.facts, self.remedies))
+        return "\n".join(messages.message_lines(self.text, self.facts, self.remedies))
 
     __repr__ = __str__  # an interactive session shows it as it prints
 
@@ -143,7 +143,7 @@ def _what(tensor: Tensor) -> str:
     if type(edge) is Leaf:
         name = parameter_name(tensor)
         leaf = f"parameter {name}" if name else "a leaf"
-        return f"{leaf}, {text} ({place(edge.code, edge.lasti)})"
+        return f"{leaf}, {text} ({quoted_location(edge.code, edge.lasti)})"
     return f"{errors.made(edge)}, {text}"
 
 
@@ -193,7 +193,7 @@ def _no_grad(tensor: Tensor) -> Because:
         what, *line, _ = drop.cut
         return Because(
             "it was dropped, and no backward has begun since",
-            (("dropped by", f"{what}  at {place(*line)}"),),
+            (("dropped by", f"{what}  at {quoted_location(*line)}"),),
             ("read it between backward() and that line",),
         )
     if not later:
@@ -272,7 +272,7 @@ class Traces:
             return set()
         key = id(cut.node)
         if key not in self._below:
-            self._below[key] = {id(n) for n in below([node]) if type(n) is Leaf}
+            self._below[key] = {id(n) for n in nodes_below([node]) if type(n) is Leaf}
         return self._below[key]
 
     def found(self, leaf: Leaf, facts: Sequence[tuple[str, str]] = ()) -> Because | None:
@@ -316,7 +316,7 @@ def _keepers(root: Node) -> list[Keeper]:
     """The tensors from which the operations below a node are reached, and who holds them."""
     if is_released(root):
         return []
-    graph = [n for n in below([root]) if type(n) is not Leaf and not is_released(n)]
+    graph = [n for n in nodes_below([root]) if type(n) is not Leaf and not is_released(n)]
     tensors, nodes = alive(gc.get_objects())
     reaching = {id(node) for node in graph}
     for node in nodes:
@@ -334,7 +334,7 @@ def _keepers(root: Node) -> list[Keeper]:
 
 
 def _keeper(thing: Any, node: Node, graph: list[Node], search: Search) -> Keeper:
-    here = {id(n) for n in below([node])}
+    here = {id(n) for n in nodes_below([node])}
     kept = [n for n in graph if id(n) in here]
     return Keeper(
         made=errors.made(node),

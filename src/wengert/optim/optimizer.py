@@ -12,8 +12,8 @@ from typing import Any
 
 from wengert.autograd.errors import made
 from wengert.autograd.hooks import RemovableHandle, registered
-from wengert.core.cut_log import dropped
-from wengert.core.messages import here, message
+from wengert.core.cut_log import note_drop
+from wengert.core.messages import current_call, message
 from wengert.core.tensor import Hooks, Leaf, Tensor, wrap
 from wengert.tensor.gradients import clear_grad
 
@@ -144,7 +144,7 @@ class Optimizer:
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop the gradients of all parameters, or set them to zero."""
         if set_to_none:
-            dropped("zero_grad()", self)
+            note_drop("zero_grad()", self)
         for group in self.param_groups:
             for p in group["params"]:
                 clear_grad(p, set_to_none)
@@ -335,7 +335,7 @@ def _check_parameter(p: Any, call: str) -> None:
         raise ValueError(message(
             "optimizer-of-non-leaf",
             f"can't optimize a non-leaf Tensor: one of shape {list(p._array.shape)}",
-            [("this call", here(call)), ("made by", made(p._edge))],
+            [("this call", current_call(call)), ("made by", made(p._edge))],
             [
                 "optimize the leaves that it was computed from",
                 "it was to be a leaf: call requires_grad_() after that line, not before, or"

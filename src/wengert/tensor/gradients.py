@@ -18,10 +18,10 @@ from wengert.autograd.hooks import RemovableHandle, registered
 from wengert.autograd.refusals import refusing
 from wengert.autograd.transforms.levels import transforming
 from wengert.core import storage
-from wengert.core.cut_log import dropped
+from wengert.core.cut_log import note_drop
 from wengert.core.dtypes import inexact, of_numpy
-from wengert.core.inference import check_differentiable, inherit, no_version
-from wengert.core.messages import here, message, more
+from wengert.core.inference import check_may_require_grad, inherit, no_version
+from wengert.core.messages import current_call, message, more
 from wengert.core.tensor import (
     Leaf,
     Node,
@@ -29,8 +29,8 @@ from wengert.core.tensor import (
     Tracer,
     cut_at,
     inferences,
-    is_inference,
     leaf_of,
+    made_in_inference_mode,
     new,
     state_of,
     wrap,
@@ -65,7 +65,10 @@ def _set_requires_grad(self: Tensor, requires_grad: bool) -> None:
                 "you can only change requires_grad flags of leaf variables. If you want to use"
                 " a computed variable in a subgraph that doesn't require differentiation use"
                 " var_no_grad = var.detach().",
-                [("this call", here("requires_grad = False")), ("made by", made(self._edge))],
+                [
+                    ("this call", current_call("requires_grad = False")),
+                    ("made by", made(self._edge)),
+                ],
                 [
                     "use its values only: y = y.detach()",
                     "record nothing in that line: put it under torch.no_grad()",
@@ -77,7 +80,7 @@ def _set_requires_grad(self: Tensor, requires_grad: bool) -> None:
         self._edge = None
     elif self._edge is None:
         if inferences:
-            check_differentiable(self)
+            check_may_require_grad(self)
         if self._array.dtype not in inexact:
             raise RuntimeError(errors.integer(
                 "only Tensors of floating point dtype can require gradients, and this one is",
@@ -125,7 +128,7 @@ def _set_grad(self: Tensor, value: Tensor | None) -> None:
         if value is self:
             raise RuntimeError(f"can't assign Variable as its own grad\n{more('grad-assignment')}")
     else:
-        dropped(".grad = None", self)
+        note_drop(".grad = None", self)
     self._grad = value
 
 
@@ -205,7 +208,7 @@ def detach_(self: Tensor) -> Tensor:
         raise RuntimeError(message(
             "detach-view",
             "Can't detach views in-place. Use detach() instead.",
-            [("this call", here("detach_()"))],
+            [("this call", current_call("detach_()"))],
             [
                 "give the name to a detached tensor: y = y.detach()",
                 "detach the tensor that it is a view of, before the view is made",
@@ -276,7 +279,7 @@ def retain_grad(self: Tensor) -> None:
         raise RuntimeError(message(
             "retain-grad-without-graph",
             "can't retain_grad on Tensor that has requires_grad=False",
-            [("this call", here("retain_grad()"))],
+            [("this call", current_call("retain_grad()"))],
             [
                 "a tensor that you made: requires_grad_() on it; its .grad then comes by itself",
                 "a result: some input must require grad, and no detach() or no_grad come between",
@@ -331,7 +334,7 @@ def register_post_accumulate_grad_hook(
             "post-hook-of-non-leaf",
             "post accumulate grad hooks cannot be registered on non-leaf tensors",
             [
-                ("this call", here("register_post_accumulate_grad_hook()")),
+                ("this call", current_call("register_post_accumulate_grad_hook()")),
                 ("made by", made(self._edge)),
             ],
             [
@@ -390,9 +393,9 @@ def _output_nr(self: Tensor) -> int:
 
 
 def _version(self: Tensor) -> int:
-    if is_inference(self):
+    if made_in_inference_mode(self):
         raise no_version()
-    return storage.versions(self._array)
+    return storage.write_count(self._array)
 
 
 def bind() -> None:

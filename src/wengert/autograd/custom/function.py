@@ -16,7 +16,7 @@ from wengert.autograd.custom.node import Given, UserState, among, no_rule
 from wengert.autograd.grad_mode import no_grad
 from wengert.autograd.refusals import Refused, refusing
 from wengert.core import storage
-from wengert.core.inference import unrecorded
+from wengert.core.inference import inference_cut
 from wengert.core.messages import message, more
 from wengert.core.signatures import signature
 from wengert.core.tensor import (
@@ -246,7 +246,7 @@ def called(
     recording = site is not None and bool(edges)
     if inferences and recording:
         saved = ctx._to_save
-        recording = unrecorded(function.__name__, args, saved, saved) is None
+        recording = inference_cut(function.__name__, args, saved, saved) is None
     if ctx._dirty:
         _check_dirty(ctx, args, outputs, site is not None)
     _own(outputs, args, ctx, recording)

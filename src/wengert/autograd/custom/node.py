@@ -26,7 +26,7 @@ from wengert.autograd.transforms.tree import flatten
 from wengert.core.dtypes import inexact, of_numpy
 from wengert.core.messages import message, more
 from wengert.core.storage import clock
-from wengert.core.tensor import Node, State, Tensor, mode, tensors, wrap
+from wengert.core.tensor import Node, NodeState, Tensor, mode, tensors, wrap
 from wengert.kernels.layout import writable
 from wengert.ops.operands import cast, sum_to
 from wengert.ops.variadic import Output, Partial, output_of
@@ -38,7 +38,7 @@ Given = tuple[tuple[int, ...], "np.dtype[Any]"] | bool | None
 INNER = -1
 
 
-class UserState(State):
+class UserState(NodeState):
     """The state that a node of a Function is made with: its derivative is user code.
 
     What it starts with is the class's, because one is made at every call.

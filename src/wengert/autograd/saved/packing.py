@@ -26,10 +26,10 @@ from wengert.core.tensor import (
     Tensor,
     caller,
     getframe,
+    identity_lift,
     memory_of,
     mode,
     new,
-    plain,
     tensors,
     thread_states,
 )
@@ -311,7 +311,7 @@ class Unpacking(Node):
     def pullback_to(self, g: Any, wanted: Any, lift: Any) -> tuple[Any, ...]:
         """As `send`; what the hooks do is recorded where the derivative is."""
         site = mode.site
-        if lift is plain:
+        if lift is identity_lift:
             mode.site = None
         try:
             node = _unpacked(self)

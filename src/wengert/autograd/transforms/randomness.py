@@ -1,7 +1,7 @@
 """Random numbers inside `vmap`: one draw for all samples, or one for each.
 
 A vmap says which (`randomness=`), each of several nested ones for itself. All random functions
-get their numbers from `wengert.core.generators.drawn`, which asks here.
+get their numbers from `wengert.core.generators.draw_numbers`, which asks here.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def vmaps() -> list[Any]:
 def _drawn(
     draw: Draw, shape: tuple[int, ...], given: Sequence[Any], target: Tensor | None
 ) -> Tensor:
-    """See `wengert.core.generators.drawn`."""
+    """See `wengert.core.generators.draw_numbers`."""
     if not running.levels:
         return wrap(draw(shape))
     levels = vmaps()

@@ -14,7 +14,7 @@ from wengert.core.device import cpu
 from wengert.core.dtypes import of_numpy
 from wengert.core.messages import message
 from wengert.core.size import Size
-from wengert.core.storage import place
+from wengert.core.storage import quoted_location
 from wengert.core.tensor import Node, Site
 
 _MOST_LINES = 40
@@ -157,7 +157,7 @@ def _row(step: Step) -> str:
     saved = ", ".join(f"{dtype.name} {list(shape)}" for shape, dtype in step.saved)
     text = f"{path + ': ' if path else ''}{step.name()} {list(step.shape)}"
     text += f"  saves {saved}" if saved else ""
-    return f"{text:<48}  {place(step.code, step.lasti)}"
+    return f"{text:<48}  {quoted_location(step.code, step.lasti)}"
 
 
 def _metadata(step: Step, outline: Outline, named: bool) -> dict[str, Any]:

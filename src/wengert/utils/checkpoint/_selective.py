@@ -191,8 +191,8 @@ def _check_unwritten(entry: _Entry, op: Op) -> None:
         raise RuntimeError(
             "Tensor cached during selective activation checkpoint has been mutated: the result of"
             f" {op.called}, {entry.array.dtype.name} {list(entry.array.shape)}, by {write.by} at"
-            f" {storage.place(write.code, write.lasti)}; use the out-of-place form there, or let"
-            " the policy recompute it (allow_cache_entry_mutation=True takes it as it is)\n"
+            f" {storage.quoted_location(write.code, write.lasti)}; use the out-of-place form there,"
+            " or let the policy recompute it (allow_cache_entry_mutation=True takes it as it is)\n"
             + more("saved-tensor-overwritten")
         )
 
