@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import wengert
 from wengert import nn
-from wengert.autograd.engine import running
+from wengert.autograd.engine import running_walks
 from wengert.autograd.graph import saved_tensors_hooks
 from wengert.core.storage import owner
 from wengert.core.tensor import Leaf, Node, memory_of, nodes_below
@@ -207,7 +207,7 @@ def thawed() -> Iterator[None]:
 def test_figures_agree(steps: list[tuple[str, int]]) -> None:
     gc.collect()
     gc.freeze()  # what there was before
-    running.begun.clear()
+    running_walks.begun.clear()
     program, recorder = Program(), Recorder()
     recorder.start()
     with profile() as memory:

@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 
 from wengert.autograd import errors
-from wengert.autograd._commit import commit, owned
+from wengert.autograd._commit import commit, own_array
 from wengert.autograd.edges import (
     GradientEdge,
-    dtype_of,
     in_dtype,
     node_at,
+    node_dtype,
     references_of,
 )
 from wengert.autograd.engine import Walk
-from wengert.autograd.hooks import run_posthooks, shown
+from wengert.autograd.hooks import as_hook_argument, run_posthooks
 from wengert.autograd.transforms.levels import transforming
 from wengert.core.dtypes import of_numpy
 from wengert.core.messages import message, more
@@ -160,7 +160,7 @@ def _check_reached(
         elif not unused:
             from wengert.autograd import diagnosis
 
-            raise errors.unused(i, e, walk.call, *diagnosis.of_unused(e, walk.roots))
+            raise errors.unused_input(i, e, walk.call, *diagnosis.of_unused(e, walk.roots))
 
 
 def _zeros(place: Place, walk: Walk) -> Tensor:
@@ -223,7 +223,7 @@ def _start(
     for i, (root, g) in enumerate(zip(roots, cotangents, strict=True)):
         if isinstance(root, GradientEdge):
             node = node_at(root, nodes)
-            shape, dtype = node.shape, dtype_of(node)
+            shape, dtype = node.shape, node_dtype(node)
         elif isinstance(root, Tracer) and not root.level.eager:
             raise errors.inside_transform(walk.call)
         elif root._edge is None:
@@ -266,7 +266,7 @@ def _unfit(walk: Walk, i: int, g: Any, shape: tuple[int, ...], node: Node) -> Ex
         "gradient-shape",
         f"Mismatch in shape: grad_output[{i}] has a shape of {Size(g._array.shape)} and"
         f" output[{i}] has a shape of {Size(shape)}.",
-        [("this call", errors.called(walk.call)), ("made by", errors.origin(node))],
+        [("this call", errors.describe_call(walk.call)), ("made by", errors.origin(node))],
         [
             "give a gradient of the shape of the output: torch.ones_like(y), or weights for it",
             "reduce the output to one number first: (y * weights).sum().backward()",
@@ -306,7 +306,7 @@ def _post_hooks(walk: Walk) -> list[Callable[[], Any]]:
         if state.post_hooks and node.variable is not None:
             after += [partial(_run_post_hook, h, node.variable) for h in state.post_hooks.values()]
         if state.node_hooks:
-            after.append(partial(run_posthooks, state, (), (shown(g),)))
+            after.append(partial(run_posthooks, state, (), (as_hook_argument(g),)))
     return after
 
 
@@ -348,7 +348,7 @@ def _results(
         g = take(e, None)
         if g is None:
             if not (unused or materialize):
-                raise errors.unused(i, e, walk.call, (), _NO_GRADIENT)
+                raise errors.unused_input(i, e, walk.call, (), _NO_GRADIENT)
             results.append(_zeros(x, walk) if materialize else None)
         elif isinstance(g, Tensor):
             results.append(g)
@@ -356,5 +356,5 @@ def _results(
             place = None if isinstance(x, GradientEdge) else x._array
             # As its tensor lies, if it was computed so; contiguous otherwise.
             like = place if place is not None and place.strides == g.strides else None
-            results.append(wrap(owned(g, g.dtype if place is None else place.dtype, like)))
+            results.append(wrap(own_array(g, g.dtype if place is None else place.dtype, like)))
     return tuple(results)

@@ -55,7 +55,7 @@ def commit(gradients: dict[Node, Any]) -> None:
             before = getattr(tensor, "_grad", None) if known is None else known[1]
             if before is None:
                 into = tensor._array
-                first = clone(g) if isinstance(g, Tensor) else wrap(owned(g, into.dtype, into))
+                first = clone(g) if isinstance(g, Tensor) else wrap(own_array(g, into.dtype, into))
                 made[id(tensor)] = tensor, first
             elif isinstance(g, Tensor) or before._edge is not None:
                 earlier.append(before)
@@ -87,7 +87,7 @@ def _holder(node: Node) -> Tensor | None:
     return None if retain is None else retain()
 
 
-def owned(g: Any, dtype: np.dtype[Any], like: np.ndarray | None = None) -> Any:
+def own_array(g: Any, dtype: np.dtype[Any], like: np.ndarray | None = None) -> Any:
     """`g` as an array of a dtype that nothing but the caller's variable refers to.
 
     It lies in memory as `like` does, if that is an array without gaps, or else in C order. To be

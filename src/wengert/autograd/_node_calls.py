@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from wengert.autograd._backward import backward
-from wengert.autograd.edges import GradientEdge, dtype_of, in_dtype, kind_of_outputs, node_at
-from wengert.autograd.engine import Walk, lifted
-from wengert.autograd.hooks import shown
+from wengert.autograd.edges import GradientEdge, in_dtype, kind_of_outputs, node_at, node_dtype
+from wengert.autograd.engine import Walk, lift_to_tensor
+from wengert.autograd.hooks import as_hook_argument
 from wengert.core.tensor import Leaf, Node, Tensor, identity_lift, mode, tensors
 from wengert.ops.expansion import expand
 from wengert.ops.variadic import Partial
@@ -41,7 +41,7 @@ def _derivative(self: Node, *grad_outputs: Tensor | None) -> Any:
 
 def _fitted(node: Node, index: int, g: Tensor, shape: tuple[int, ...]) -> Tensor:
     """A gradient in the shape and dtype of an output."""
-    dtype = dtype_of(node_at(GradientEdge(node, index), []))
+    dtype = node_dtype(node_at(GradientEdge(node, index), []))
     g = g if g._array.dtype == dtype else in_dtype(index, g, dtype)
     return g if g._array.shape == shape else expand(g, shape)
 
@@ -58,8 +58,8 @@ def _pulled(node: Node, parts: dict[int, Tensor], recorded: bool) -> tuple[Any, 
         g = Partial(0, None)
         g.parts = values
     wanted = {e for e in node.edges if e is not None}
-    grads = node.pullback_to(g, wanted, lifted if recorded else identity_lift)
-    return tuple([shown(ge) for ge in grads])
+    grads = node.pullback_to(g, wanted, lift_to_tensor if recorded else identity_lift)
+    return tuple([as_hook_argument(ge) for ge in grads])
 
 
 Node._derivative = _derivative

@@ -170,8 +170,8 @@ def _found(walk: Walk, node: Node, g: Any, grads: Grads, k: int) -> Exception:
     count = f"{int(nans.sum())} of {bad.size} elements"
     head = f"Function '{node.name()}' returned nan values in its {k}th output."
     facts = [
-        ("this call", errors.called(walk.call)),
-        ("made by", errors.made(node)),
+        ("this call", errors.describe_call(walk.call)),
+        ("made by", errors.describe_node(node)),
         ("first nan", f"{_at(index)}, shape {list(bad.shape)}, {count}"),
     ]
     if not grads:
@@ -213,9 +213,9 @@ def _blamed(node: Node, name: str, owner: int | None) -> str:
     """What is to be said of a saved value that is nan."""
     source = None if owner is None or owner < 0 else node.edges[owner]
     if source is None or type(source) is Leaf:
-        where = f"in {errors.made(node)}"
+        where = f"in {errors.describe_node(node)}"
     else:
-        where = f"after {errors.made(source)}"
+        where = f"after {errors.describe_node(source)}"
     return f"the forward was nan already: {name}, {where}"
 
 

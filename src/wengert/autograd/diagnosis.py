@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from wengert.autograd import errors
-from wengert.autograd.gc_queries import alive, cuts_of
+from wengert.autograd.gc_queries import cuts_of, live_tensors_and_nodes
 from wengert.core.cut_log import Escape, escapes
 from wengert.core.tensor import Cut, Leaf, Node, Tensor, memory_of, nodes_below
 
@@ -20,7 +20,7 @@ _LATEST = 3
 def of_unused(node: Node, roots: Sequence[Node]) -> Reason:
     """The lines of code that tell why no way leads from roots to an input, and a sentence."""
     planned = nodes_below(roots)
-    tensors, nodes = alive(gc.get_objects())
+    tensors, nodes = live_tensors_and_nodes(gc.get_objects())
     return (
         _made_of(node, planned)
         or _copied(node, planned)
@@ -43,7 +43,7 @@ def _made_of(node: Node, planned: list[Node]) -> Reason | None:
 
 
 def _cut_off(node: Node, tensors: Sequence[Tensor]) -> Reason | None:
-    facts = lines_of(cut for cut in cuts_of(tensors) if _comes_from(cut, node))
+    facts = describe_cuts(cut for cut in cuts_of(tensors) if _comes_from(cut, node))
     return (facts, _USED) if facts else None
 
 
@@ -56,13 +56,15 @@ def on_purpose(cut: Cut) -> bool:
     return gone and cut.what.endswith(("()", ".data"))
 
 
-def lines_of(cuts: Iterable[Cut]) -> Facts:
+def describe_cuts(cuts: Iterable[Cut]) -> Facts:
     """The latest of some lines that cut off values."""
-    return [("cut off by", text) for text in dict.fromkeys(map(errors.called, cuts))][-_LATEST:]
+    return [("cut off by", text) for text in dict.fromkeys(map(errors.describe_call, cuts))][
+        -_LATEST:
+    ]
 
 
 def _unknown(tensors: Sequence[Tensor]) -> Reason:
-    facts = lines_of(filter(on_purpose, cuts_of(tensors)))
+    facts = describe_cuts(filter(on_purpose, cuts_of(tensors)))
     where = ": perhaps it was cut off there" if facts else ""
     return facts, f"Nothing that is alive was computed from it{where}."
 
@@ -103,12 +105,12 @@ def _used_elsewhere(node: Node, nodes: Sequence[Node]) -> Reason | None:
     uses = [n for n in nodes if any(edge is node for edge in n.edges)]
     if not uses:
         return None
-    return users_of(uses), "It was used, but not for these outputs."
+    return describe_uses(uses), "It was used, but not for these outputs."
 
 
-def users_of(uses: Sequence[Node]) -> Facts:
+def describe_uses(uses: Sequence[Node]) -> Facts:
     """The latest of the operations that used something."""
-    return [("used by", errors.made(use)) for use in uses[-_LATEST:]]
+    return [("used by", errors.describe_node(use)) for use in uses[-_LATEST:]]
 
 
 def escape_of(tensor: Tensor) -> tuple[str, Facts, str] | None:
@@ -123,7 +125,7 @@ def escape_of(tensor: Tensor) -> tuple[str, Facts, str] | None:
         else:
             text = "its values were taken out of a graph"
             remedy = "compute with the tensor itself, and with its own operations"
-        return text, [("taken by", errors.called(Cut(*escape.cut)))], remedy
+        return text, [("taken by", errors.describe_call(Cut(*escape.cut)))], remedy
     return None
 
 
@@ -144,5 +146,5 @@ def latest_escape() -> Facts:
     """The latest line at which several values left a graph; what came of them is not known."""
     for escape in reversed(escapes):
         if escape.size > 1:
-            return [("perhaps cut by", errors.called(Cut(*escape.cut)))]
+            return [("perhaps cut by", errors.describe_call(Cut(*escape.cut)))]
     return []

@@ -93,7 +93,7 @@ _REAL = frozenset({
 _COMPLEX = frozenset({"_complex", "_join", "_r2c", "real_to_half"})
 
 
-def dtype_of(node: Node) -> np.dtype[Any]:
+def node_dtype(node: Node) -> np.dtype[Any]:
     """The dtype of what a node stands for: no node keeps it, what it saved and what is below tell.
 
     A gradient that starts there without a tensor has to have it, for compiled rules read memory.

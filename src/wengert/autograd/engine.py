@@ -24,7 +24,7 @@ import numpy as np
 from wengert.autograd import errors
 from wengert.autograd._released import AutoCall, Interrupted, graph_released, warn_released
 from wengert.autograd.hooks import outputs_of, run_posthooks, run_prehooks, run_tensor_hooks
-from wengert.autograd.relay import in_a_fresh_thread, is_deep, this_thread
+from wengert.autograd.relay import is_deep, run_in_fresh_thread, this_thread
 from wengert.core import storage
 from wengert.core.forks import cached_property
 from wengert.core.references import ALONE
@@ -82,7 +82,7 @@ anomaly = Anomaly()
 _RECENT = 4096
 
 
-class Begun(NamedTuple):
+class WalkRecord(NamedTuple):
     """What is remembered of a walk: when it began, and what it was like.
 
     Plain values only: nothing of the graph is kept alive.
@@ -95,7 +95,7 @@ class Begun(NamedTuple):
     step: bool  # False for a derivative that a larger computation goes on with
 
 
-class Running:
+class RunningWalks:
     """The walks that have begun, and the lock under which one plan is made at a time.
 
     A plan looks at nodes that another thread may be releasing. It compares itself with the
@@ -105,22 +105,22 @@ class Running:
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.walks: set[Walk] = set()
-        self.begun: deque[Begun] = deque(maxlen=_RECENT)  # the latest
+        self.begun: deque[WalkRecord] = deque(maxlen=_RECENT)  # the latest
 
 
-running = Running()
+running_walks = RunningWalks()
 if hasattr(os, "register_at_fork"):  # the lock may be held by a thread that the child lacks
-    os.register_at_fork(after_in_child=running.__init__)  # type: ignore[misc]
+    os.register_at_fork(after_in_child=running_walks.__init__)  # type: ignore[misc]
 
 
-class Current(threading.local):
+class InnermostWalk(threading.local):
     """The innermost walk that runs hooks on this thread."""
 
     walk: Walk | None = None
 
 
-current = Current()
-thread_states.append(current)
+innermost = InnermostWalk()
+thread_states.append(innermost)
 
 
 class Walk:
@@ -170,18 +170,18 @@ class Walk:
         buffers.enter()
         try:
             try:
-                with running.lock:
+                with running_walks.lock:
                     self._begin(roots, targets, accept)
             except Exception:
                 for observe in observers:
                     observe(self, "refused")
                 raise
-            if current.walk is not None and is_deep():
-                in_a_fresh_thread(partial(self.run, seeds, lift))
+            if innermost.walk is not None and is_deep():
+                run_in_fresh_thread(partial(self.run, seeds, lift))
             else:
                 self.run(seeds, lift)
         finally:
-            running.walks.discard(self)
+            running_walks.walks.discard(self)
 
     def _begin(
         self,
@@ -190,7 +190,7 @@ class Walk:
         accept: Callable[[], None] | None,
     ) -> None:
         """Plan, check, and be among the walks that have begun."""
-        others = self._others() if running.walks else ()
+        others = self._others() if running_walks.walks else ()
         self.plan(roots)
         if targets is not None:
             self.restrict(targets)
@@ -200,15 +200,15 @@ class Walk:
         self.check()
         for other, pending, stops in others:
             if self._disturbs(other, pending, stops):
-                raise errors.contended(self.call, other.call, other.thread == self.thread)
-        running.walks.add(self)
-        running.begun.append(self._begun())
+                raise errors.graph_in_use(self.call, other.call, other.thread == self.thread)
+        running_walks.walks.add(self)
+        running_walks.begun.append(self._begun())
 
-    def _begun(self) -> Begun:
+    def _begun(self) -> WalkRecord:
         oldest = next((node.seq for node in self.order if type(node) is not Leaf), 0)
         retains = self.retain is True
         step = not (self.create_graph or self._is_inner(retains))
-        return Begun(tick(), self.call, oldest, not retains, step)
+        return WalkRecord(tick(), self.call, oldest, not retains, step)
 
     def _is_inner(self, retains: bool) -> bool:
         """Whether it differentiates for some tensors of a graph that goes on, or for no leaf."""
@@ -217,7 +217,7 @@ class Walk:
 
     def _others(self) -> list[tuple[Walk, dict[Any, Any], Any]]:
         """The walks that have begun and what they plan, which they forget when they end."""
-        return [(w, w.pending, w.stops) for w in list(running.walks)]
+        return [(w, w.pending, w.stops) for w in list(running_walks.walks)]
 
     def plan(self, roots: tuple[Node, ...]) -> None:
         """Collect every node below the roots, oldest first."""
@@ -319,7 +319,7 @@ class Walk:
                 if type(value) is np.ndarray:
                     write = storage.write_after(value, node.seq)
                     if write is not None:
-                        raise errors.overwritten(self.call, node, slot, value, write)
+                        raise errors.saved_tensor_overwritten(self.call, node, slot, value, write)
 
     def _disturbs(self, other: Walk, pending: dict[Any, Any], stops: Any) -> bool:
         """Whether this walk and one that has begun share a node that one of them releases."""
@@ -350,7 +350,7 @@ class Walk:
         self.special = []  # references that `_release` would count
         try:
             if self.create_graph:
-                self.call_recording(self._run_general, lift or lifted)
+                self.call_recording(self._run_general, lift or lift_to_tensor)
             elif self.listeners and lift is None and not any(map(_is_tensor, seeds)):
                 self.call_recording(self._run_general, identity_lift)
             elif lift or not self._is_usual(seeds):
@@ -428,7 +428,7 @@ class Walk:
                     self._release(node, 2)
             self.mark.below.update(self.final)  # type: ignore[arg-type]  # leaves all of them
         except Exception as error:
-            errors.explain(self.call, node, error)
+            errors.add_graph_note(self.call, node, error)
             raise
 
     def _run_general(self, lift: Lift) -> None:
@@ -440,7 +440,7 @@ class Walk:
         pending = self.pending
         waiting = self.listeners or anomaly.check is not None
         walked: list[Node] = []
-        outside, current.walk = current.walk, self
+        outside, innermost.walk = innermost.walk, self
         try:
             for node in reversed(self.order):
                 g = pending[node]
@@ -453,10 +453,10 @@ class Walk:
                 else:
                     self._release(node, 3)
         except Exception as error:
-            errors.explain(self.call, node, error)
+            errors.add_graph_note(self.call, node, error)
             raise
         finally:
-            current.walk = outside
+            innermost.walk = outside
         self.at = None
         if self.targets is None:
             self.mark.below.update(self.final)  # type: ignore[arg-type]
@@ -549,10 +549,10 @@ def _is_tensor(value: Any) -> bool:
     return isinstance(value, Tensor)
 
 
-def lifted(value: Any, edge: Node | None) -> Any:
+def lift_to_tensor(value: Any, edge: Node | None) -> Any:
     """Saved values as Tensors with their place in the graph."""
     if type(value) is np.ndarray:
         return wrap(value, edge)
     if type(value) is list:
-        return [lifted(v, None) for v in value]
+        return [lift_to_tensor(v, None) for v in value]
     return value

@@ -57,26 +57,26 @@ class GradcheckError(RuntimeError):
     """What `gradcheck` and `gradgradcheck` raise for a derivative that is wrong."""
 
 
-def made(node: Node) -> str:
+def describe_node(node: Node) -> str:
     """The op of a node, its module if it has one, and its line."""
     path = node.site.path()
     inside = f" in {path}" if path else ""
-    return f"{name_of(node)}{inside} ({quoted_location(node.code, node.lasti)})"
+    return f"{op_name(node)}{inside} ({quoted_location(node.code, node.lasti)})"
 
 
-def called(call: Call | Cut | None) -> str:
+def describe_call(call: Call | Cut | None) -> str:
     """A call and its line."""
     assert call is not None
     return f"{call.what}  at {quoted_location(call.code, call.lasti)}"
 
 
-def name_of(node: Node) -> str:
+def op_name(node: Node) -> str:
     """The public name of a node's operation: that of the function that was called."""
-    name = name_of_kind(type(node))
+    name = op_name_of_class(type(node))
     return f"{name}{len(node.shape) - 2}d" if name in OF_IMAGES else name
 
 
-def name_of_kind(kind: type[Node]) -> str:
+def op_name_of_class(kind: type[Node]) -> str:
     """The name of the operation whose nodes are of a class; of a Function that of its class."""
     named = getattr(kind, "op", None) or kind
     return getattr(named, "called", "") or kind.__name__.removesuffix("Backward")
@@ -91,13 +91,15 @@ OF_IMAGES = frozenset(
 def origin(node: Node) -> str:
     """Where a tensor comes from: the operation that made it, or the line that made a leaf."""
     return (
-        made(node)
+        describe_node(node)
         if type(node) is not Leaf
         else f"a leaf ({quoted_location(node.code, node.lasti)})"
     )
 
 
-def overwritten(call: Call, node: Node, slot: str, value: np.ndarray, write: Write) -> GraphError:
+def saved_tensor_overwritten(
+    call: Call, node: Node, slot: str, value: np.ndarray, write: Write
+) -> GraphError:
     """The error of an in-place write to a saved value: who saved it, which line wrote."""
     writer = f"{write.by}  at {quoted_location(write.code, write.lasti)}"
     facts = [("written by", writer)]
@@ -122,7 +124,7 @@ def overwritten(call: Call, node: Node, slot: str, value: np.ndarray, write: Wri
             _out_of_place(write.by),
             "call backward before the write",
         ]  # fmt: skip
-    return overwritten_by(call, node, slot, value, facts, remedies)
+    return saved_tensor_overwritten_by(call, node, slot, value, facts, remedies)
 
 
 _SIGNS = {"__iadd__": "+", "__isub__": "-", "__imul__": "*", "__itruediv__": "/", "__ipow__": "**"}
@@ -140,7 +142,7 @@ def _out_of_place(name: str) -> str:
 
 def _owner(source: Node) -> str:
     """Whose value a node saved: that of a parameter, by name, or of another operation."""
-    return _named(source) if type(source) is Leaf else f"the result of {made(source)}"
+    return _named(source) if type(source) is Leaf else f"the result of {describe_node(source)}"
 
 
 def _named(node: Node) -> str:
@@ -156,17 +158,17 @@ def _parameter(node: Node) -> str:
     return f"parameter {name} ({quoted_location(node.code, node.lasti)})" if name else ""
 
 
-def overwritten_by(
+def saved_tensor_overwritten_by(
     call: Call, node: Node, slot: str, value: np.ndarray,
     writer: list[tuple[str, str]], remedies: list[str],
 ) -> GraphError:  # fmt: skip
     """The error of a saved value that has changed; `writer` says what is known of that."""
     head = (
         "one of the variables needed for gradient computation has been modified by an inplace"
-        f" operation: {slot.removeprefix('s_')!r} of {name_of(node)}, {value.dtype.name}"
+        f" operation: {slot.removeprefix('s_')!r} of {op_name(node)}, {value.dtype.name}"
         f" {list(value.shape)}."
     )
-    facts = [("this call", called(call)), ("saved by", made(node)), *writer]
+    facts = [("this call", describe_call(call)), ("saved by", describe_node(node)), *writer]
     return SavedTensorOverwrittenError(message("saved-tensor-overwritten", head, facts, remedies))
 
 
@@ -177,7 +179,7 @@ def no_graph(index: int, tensor: Tensor, call: Call) -> NoGraphError:
         f" recorded this tensor of shape {list(tensor._array.shape)} and dtype"
         f" {tensor._array.dtype.name}"
     )
-    this = ("this call", called(call))
+    this = ("this call", describe_call(call))
     if tensor._cut is not None:
         text, facts, remedies = cut_by(tensor._cut)
         return NoGraphError(message("no-graph", f"{head}: {text}.", [this, *facts], remedies))
@@ -217,7 +219,7 @@ def cut_by(raw: RawCut) -> tuple[str, list[tuple[str, str]], list[str]]:
     cut = Cut(*raw)
     source = cut.node() if cut.node is not None else None
     by = f"{cut.what}  at {quoted_location(cut.code, cut.lasti)}"
-    of = [] if source is None or type(source) is Leaf else [("of", made(source))]
+    of = [] if source is None or type(source) is Leaf else [("of", describe_node(source))]
     if cut.what.startswith(_OFF):
         text = "it was computed where recording is off"
         return text, [("turned off", by)], ["compute it outside of that"]
@@ -252,7 +254,7 @@ def inside_transform(call: Call) -> GraphError:
     return GraphError(message(
         "inside-transform",
         head,
-        [("this call", called(call))],
+        [("this call", describe_call(call))],
         [
             "inside, use torch.func.grad, vjp, jacrev, jacfwd or hessian",
             "call backward() outside of the transformed function, on its result",
@@ -260,7 +262,7 @@ def inside_transform(call: Call) -> GraphError:
     ))  # fmt: skip
 
 
-def asked_inside_transform(what: str) -> GraphError:
+def leaf_inside_transform(what: str) -> GraphError:
     """The error of a tensor that is to be a leaf inside a function that is being transformed."""
     return GraphError(message(
         "inside-transform",
@@ -282,7 +284,7 @@ def non_scalar(shape: tuple[int, ...], node: Node, call: Call) -> NonScalarRootE
         "non-scalar-root",
         "grad can be implicitly created only for scalar outputs, and this one has shape"
         f" {list(shape)}.",
-        [("this call", called(call)), ("made by", made(node))],
+        [("this call", describe_call(call)), ("made by", describe_node(node))],
         [
             "reduce it first: .sum().backward() or .mean().backward()",
             "give the cotangent: .backward(gradient=torch.ones_like(y))",
@@ -290,7 +292,7 @@ def non_scalar(shape: tuple[int, ...], node: Node, call: Call) -> NonScalarRootE
     ))  # fmt: skip
 
 
-def contended(call: Call, other: Call, inside: bool) -> GraphInUseError:
+def graph_in_use(call: Call, other: Call, inside: bool) -> GraphInUseError:
     """The error of a walk over nodes that another uses, if one of them releases.
 
     `inside` says that the other one waits for this one.
@@ -310,15 +312,15 @@ def contended(call: Call, other: Call, inside: bool) -> GraphInUseError:
             "sum the losses and call backward once",
             "pass retain_graph=True to both calls, and keep the other until both are through",
         ]
-    facts = [("this call", called(call)), ("the other", called(other))]
+    facts = [("this call", describe_call(call)), ("the other", describe_call(other))]
     return GraphInUseError(message("graph-in-use", text, facts, remedies))
 
 
-def explain(call: Call, node: Node, error: Exception) -> None:
+def add_graph_note(call: Call, node: Node, error: Exception) -> None:
     """Note on an exception where in the graph it came up."""
     if isinstance(error, NanGradientError):
         return  # says so itself
-    error.add_note(f"in the derivative of {made(node)}\n  of {called(call)}")
+    error.add_note(f"in the derivative of {describe_node(node)}\n  of {describe_call(call)}")
 
 
 class UnusedInputError(GraphError):
@@ -327,7 +329,7 @@ class UnusedInputError(GraphError):
     __module__ = "wengert.autograd"
 
 
-def unused(
+def unused_input(
     index: int, node: Node, call: Call, lines: Sequence[tuple[str, str]], cause: str
 ) -> UnusedInputError:
     """The error of an input that no gradient came to; `lines` and `cause` say why."""
@@ -336,7 +338,7 @@ def unused(
         f"The differentiated Tensor at index {index} appears to not have been used in the graph."
         " Set allow_unused=True if this is the desired behavior.",
         [
-            ("this call", called(call)),
+            ("this call", describe_call(call)),
             ("unused", f"inputs[{index}], shape {list(node.shape)}, {_named(node)}"),
             *lines,
         ],
@@ -358,7 +360,7 @@ def input_without_grad(what: str, tensor: Tensor, call: Call) -> RuntimeError:
     if name:
         head += f", the parameter {name}"
     head += f", of shape {list(tensor._array.shape)}"
-    facts = [("this call", called(call))]
+    facts = [("this call", describe_call(call))]
     if tensor._cut is not None:
         text, lines, _ = cut_by(tensor._cut)
         head += f": {text}"
@@ -422,7 +424,7 @@ def numpy_of_graph(head: str, edge: Node, call: str) -> str:
     )
 
 
-def integer(head: str, dtype: object, call: str) -> str:
+def integer_requires_grad(head: str, dtype: object, call: str) -> str:
     """What is said where integers are to require grad."""
     return message(
         "integer-requires-grad",
@@ -435,14 +437,14 @@ def integer(head: str, dtype: object, call: str) -> str:
     )
 
 
-def no_grad_there(edge: Node) -> str:
+def grad_of_non_leaf(edge: Node) -> str:
     """The warning that nothing will be in the `.grad` that is being read."""
     return message(
         "grad-of-non-leaf",
         "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad"
         " attribute won't be populated during autograd.backward(). If you indeed want the .grad"
         " field to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor.",
-        [("made by", made(edge))],
+        [("made by", describe_node(edge))],
         [
             "call retain_grad() on it before backward()",
             "read the .grad of the leaf that it was computed from",

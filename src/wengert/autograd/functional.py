@@ -20,22 +20,22 @@ from wengert.autograd._functional import (
     Matrix,
     Tensors,
     as_tuple,
-    called,
+    call_function,
     check_dependent,
-    constant,
-    filled,
-    fresh,
+    constant_derivative,
+    fill_missing,
+    fresh_inputs,
     grads_of,
     in_blocks,
+    independent_output,
     result,
-    single,
-    unused,
+    scalar_output,
     vector_of,
     zero_leaf,
-    zeros,
+    zeros_in_dtype,
 )
 from wengert.autograd.grad_mode import enable_grad
-from wengert.autograd.transforms.recording import Recording, ones
+from wengert.autograd.transforms.recording import FunctionGraph, ones_matching
 from wengert.core.tensor import Tensor, wrap
 from wengert.ops.expansion import expand
 from wengert.ops.joining import stack
@@ -64,11 +64,11 @@ def vjp(
     """
     with enable_grad():
         several, given = as_tuple(inputs, "inputs", "vjp")
-        point = fresh(given, create_graph)
-        several_out, outputs = called(func, point, "vjp", strict)
+        point = fresh_inputs(given, create_graph)
+        several_out, outputs = call_function(func, point, "vjp", strict)
         vector = vector_of(v, outputs, several_out, create_graph, "vjp", "outputs")
     found = grads_of(outputs, point, vector, create_graph)
-    product = filled(found, point, strict, create_graph, "back")
+    product = fill_missing(found, point, strict, create_graph, "back")
     return result(outputs, several_out, create_graph), result(product, several, create_graph)
 
 
@@ -93,14 +93,14 @@ def jvp(
     """
     with enable_grad():
         several, given = as_tuple(inputs, "inputs", "jvp")
-        point = fresh(given, create_graph)
+        point = fresh_inputs(given, create_graph)
         vector = vector_of(v, point, several, create_graph, "jvp", "inputs")
-        several_out, outputs = called(func, point, "jvp", strict)
+        several_out, outputs = call_function(func, point, "jvp", strict)
         cotangents = tuple([zero_leaf(out) for out in outputs])
         pulled = grads_of(outputs, point, cotangents, create_graph=True)
         check_dependent(pulled, "grad_inputs", strict)
     found = grads_of(pulled, cotangents, vector, create_graph)
-    product = filled(found, outputs, strict, create_graph, "back_trick")
+    product = fill_missing(found, outputs, strict, create_graph, "back_trick")
     return result(outputs, several_out, create_graph), result(product, several_out, create_graph)
 
 
@@ -127,7 +127,7 @@ def vhp(
             func, inputs, v, create_graph, strict, "vhp"
         )
     found = grads_of(first, point, vector, create_graph)
-    product = filled(found, point, strict, create_graph, "double_back")
+    product = fill_missing(found, point, strict, create_graph, "double_back")
     return result((value,), False, create_graph), result(product, several, create_graph)
 
 
@@ -156,7 +156,7 @@ def hvp(
         cotangents = tuple([zero_leaf(x) for x in point])
         pulled = grads_of(first, point, cotangents, create_graph=True)
     found = grads_of(pulled, cotangents, vector, create_graph)
-    product = filled(found, point, strict, create_graph, "double_back_trick")
+    product = fill_missing(found, point, strict, create_graph, "double_back_trick")
     return result((value,), False, create_graph), result(product, several, create_graph)
 
 
@@ -198,8 +198,8 @@ def jacobian(
         return _columns(func, inputs)
     with enable_grad():
         several, given = as_tuple(inputs, "inputs", "jacobian")
-        point = fresh(given, create_graph)
-        several_out, outputs = called(func, point, "jacobian", strict)
+        point = fresh_inputs(given, create_graph)
+        several_out, outputs = call_function(func, point, "jacobian", strict)
         if vectorize and strict:
             raise RuntimeError(
                 "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not"
@@ -238,7 +238,7 @@ def hessian(
     _check_strategy(outer_jacobian_strategy)
 
     def scalar(*args: Tensor) -> Tensor:
-        return single(*called(func, args, "hessian", strict), "hessian").squeeze()
+        return scalar_output(*call_function(func, args, "hessian", strict), "hessian").squeeze()
 
     def gradient(*args: Tensor) -> tuple[Tensor, ...]:
         first: tuple[Tensor, ...] = jacobian(scalar, args, create_graph=True)
@@ -246,9 +246,9 @@ def hessian(
         return first
 
     def gradient_with_tangents(*args: Tensor) -> tuple[Tensor, ...]:
-        recording = Recording()
+        recording = FunctionGraph()
         value = recording.run(scalar, args)
-        return tuple(recording.pull([value], [ones(value)], retain=False))
+        return tuple(recording.pull([value], [ones_matching(value)], retain=False))
 
     forward = outer_jacobian_strategy == "forward-mode"
     blocks = jacobian(
@@ -298,13 +298,15 @@ def _rows(
         found = grads_of((flat[element],), point, (None,), create_graph, retain_graph=True)
         for i, (x, g) in enumerate(zip(point, found, strict=True)):
             if g is None and strict:
-                raise unused(index, i)
+                raise independent_output(index, i)
             if g is not None and strict and create_graph and not g.requires_grad:
-                raise constant("jacobian", i)
-            rows[i].append(zeros(x) if g is None else g)
+                raise constant_derivative("jacobian", i)
+            rows[i].append(zeros_in_dtype(x) if g is None else g)
     return tuple(
         [
-            stack(r).reshape(output.shape + x.shape) if r else zeros(x, output.shape + x.shape)
+            stack(r).reshape(output.shape + x.shape)
+            if r
+            else zeros_in_dtype(x, output.shape + x.shape)
             for r, x in zip(rows, point, strict=True)
         ]
     )
@@ -318,7 +320,7 @@ def _batched_rows(
     found = grads_of(outputs, point, _basis(outputs), create_graph, batched=True)
     columns = []
     for x, g in zip(point, found, strict=True):
-        whole = expand(zeros(x), (sum(sizes), *x.shape)) if g is None else g
+        whole = expand(zeros_in_dtype(x), (sum(sizes), *x.shape)) if g is None else g
         columns.append(
             [
                 part.reshape(out.shape + x.shape)
@@ -344,7 +346,7 @@ def _columns(func: Function, inputs: Tensors) -> Any:
             several_out, outputs = as_tuple(func(*duals), OUTPUTS, "jacobian")
             pairs = [forward_ad.unpack_dual(out) for out in outputs]
         shapes = [out.shape for out in outputs]
-        return tuple([zeros(p.primal) if p.tangent is None else p.tangent for p in pairs])
+        return tuple([zeros_in_dtype(p.primal) if p.tangent is None else p.tangent for p in pairs])
 
     found = vmap(tangents_of)(*_basis(point))
     blocks = [
@@ -381,9 +383,9 @@ def _gradient(
 ) -> tuple[bool, tuple[Tensor, ...], Grads, Tensor, Grads]:
     """Whether there are several inputs, the point, the vector, the value, the gradient."""
     several, given = as_tuple(inputs, "inputs", name)
-    point = fresh(given, create_graph)
+    point = fresh_inputs(given, create_graph)
     vector = vector_of(v, point, several, create_graph, name, "inputs")
-    value = single(*called(func, point, name, strict), name)
+    value = scalar_output(*call_function(func, point, name, strict), name)
     first = grads_of((value,), point, (None,), create_graph=True)
     check_dependent(first, "jacobian", strict)
     return several, point, vector, value, first

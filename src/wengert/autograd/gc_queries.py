@@ -12,16 +12,16 @@ from wengert.core.introspection import bases_of, class_name, is_a, module_of, na
 from wengert.core.tensor import Cut, Leaf, Node, RawCut, Tensor, by_seq
 
 
-def alive(objects: Sequence[Any]) -> tuple[list[Tensor], list[Node]]:
+def live_tensors_and_nodes(objects: Sequence[Any]) -> tuple[list[Tensor], list[Node]]:
     """The tensors and the operations, oldest first, among objects; none is asked for its class."""
     kinds = {kind for kind in set(map(type, objects)) if issubclass(kind, (Tensor, Node))}
     found = [thing for thing in objects if type(thing) in kinds]
     tensors = [thing for thing in found if issubclass(type(thing), Tensor)]
     nodes = [n for n in found if issubclass(type(n), Node) and type(n) is not Leaf]
-    return tensors, sorted(whole_ones(nodes), key=by_seq)
+    return tensors, sorted(complete_nodes(nodes), key=by_seq)
 
 
-def whole_ones(nodes: Iterable[Node]) -> list[Node]:
+def complete_nodes(nodes: Iterable[Node]) -> list[Node]:
     """Nodes without those that another thread is just making: these are in no graph yet."""
     return list(filter(_is_whole, nodes) if threading.active_count() > 1 else nodes)
 

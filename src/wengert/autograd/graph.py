@@ -9,7 +9,7 @@ from typing import Any
 
 from wengert.autograd.edges import GradientEdge as GradientEdge
 from wengert.autograd.edges import edge_of_node
-from wengert.autograd.engine import Walk, current
+from wengert.autograd.engine import Walk, innermost
 from wengert.autograd.hooks import RemovableHandle
 from wengert.autograd.saved.disk import save_to_disk as save_to_disk
 from wengert.autograd.saved.hooks import (
@@ -129,7 +129,7 @@ def register_multi_grad_hook(
     key = object()
 
     def arrive(k: int, g: Tensor | None) -> None:
-        walk = current.walk
+        walk = innermost.walk
         assert walk is not None
         known = walk.notes.get(key)
         if known is None:

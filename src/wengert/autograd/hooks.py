@@ -65,7 +65,7 @@ class RemovableHandle:
         surely(self.remove)
 
 
-def registered(
+def add_hook(
     hooks: Hooks, hook: Any, prepend: bool = False, options: Sequence[Flags] = ()
 ) -> RemovableHandle:
     """Put a hook into a table, at its end or at its front; the handle.
@@ -100,7 +100,7 @@ def register_prehook(self: Node, fn: Callable[[Grads], Grads | None]) -> Removab
     state = state_of(self.output()[0])
     if state.node_prehooks is None:
         state.node_prehooks = OrderedDict()
-    return registered(state.node_prehooks, fn)
+    return add_hook(state.node_prehooks, fn)
 
 
 def register_hook(self: Node, fn: Callable[[Grads, Grads], Grads | None]) -> RemovableHandle:
@@ -119,14 +119,14 @@ def register_hook(self: Node, fn: Callable[[Grads, Grads], Grads | None]) -> Rem
     state = state_of(self.output()[0])
     if state.node_hooks is None:
         state.node_hooks = OrderedDict()
-    return registered(state.node_hooks, fn)
+    return add_hook(state.node_hooks, fn)
 
 
 Node.register_prehook = register_prehook
 Node.register_hook = register_hook
 
 
-def shown(g: Any) -> Any:
+def as_hook_argument(g: Any) -> Any:
     """A gradient as hooks see it: a Tensor, or None where nothing arrived."""
     if type(g) is Slices:
         g = g.dense()
@@ -142,7 +142,7 @@ def _carried(value: Any, before: Any) -> Any:
 
 def run_tensor_hooks(state: NodeState, g: Any) -> Any:
     """What the hooks of a tensor make of the gradient that arrived."""
-    value = shown(g)
+    value = as_hook_argument(g)
     for hook in list(state.hooks.values() if state.hooks else ()):
         answer = hook(value)
         if answer is not None:
@@ -153,7 +153,7 @@ def run_tensor_hooks(state: NodeState, g: Any) -> Any:
 def run_prehooks(node: Node, state: NodeState, g: Any) -> Any:
     """What the prehooks of a node make of what arrived at its outputs."""
     before = outputs_of(node, g)
-    values = tuple([shown(v) for v in before])
+    values = tuple([as_hook_argument(v) for v in before])
     for hook in list(state.node_prehooks.values() if state.node_prehooks else ()):
         values = _answered(hook, hook(values), values)
     after = [_carried(v, b) for v, b in zip(values, before, strict=True)]
@@ -169,8 +169,8 @@ def run_prehooks(node: Node, state: NodeState, g: Any) -> Any:
 
 def run_posthooks(state: NodeState, grads: Grads, outputs: Grads) -> Grads:
     """What the hooks of a node make of the gradients of its inputs."""
-    values = tuple([shown(g) for g in grads])
-    outputs = tuple([shown(g) for g in outputs])
+    values = tuple([as_hook_argument(g) for g in grads])
+    outputs = tuple([as_hook_argument(g) for g in outputs])
     for hook in list(state.node_hooks.values() if state.node_hooks else ()):
         values = _answered(hook, hook(values, outputs), values)
     return tuple([_carried(v, g) for v, g in zip(values, grads, strict=True)])

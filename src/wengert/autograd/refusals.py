@@ -15,7 +15,7 @@ class Refused(Node):
     called = "(not recorded)"
 
 
-def refusing(node: Node, edges: tuple[Node | None, ...], why: Callable[[], Exception]) -> Node:
+def refusal_node(node: Node, edges: tuple[Node | None, ...], why: Callable[[], Exception]) -> Node:
     """A node over `edges` at which a walk raises what `why` returns, made by the line of `node`."""
     stop = new(Refused)
     stop.seq, stop.edges, stop.shape = node.seq, edges, ()

@@ -17,7 +17,7 @@ from typing import Any
 import wengert
 from wengert.autograd import engine
 from wengert.autograd.engine import Walk
-from wengert.autograd.gc_queries import alive
+from wengert.autograd.gc_queries import live_tensors_and_nodes
 from wengert.core.storage import location_of
 from wengert.graph import Finding, Held, Leak, Profile, Recorder, Timeline, live, profile
 from wengert.graph.captures import Capture, Captures
@@ -184,7 +184,7 @@ class Watch:
         """Whether an operation that is not released was recorded many calls ago."""
         if len(self._marks) < OLD:
             return False
-        _, nodes = alive(things)
+        _, nodes = live_tensors_and_nodes(things)
         return any(node.seq <= self._marks[0] and not is_released(node) for node in nodes)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.autograd.transforms.tree import flatten, unflatten
+from wengert.autograd.transforms.tree import flatten_tree, unflatten_tree
 from wengert.autograd.transforms.vmap import vmap
 from wengert.core.tensor import Tensor, wrap
 from wengert.func._derivatives import Argnums, Chosen, jvp, vjp
@@ -58,9 +58,9 @@ def jacrev(
             return func(*chosen.replaced(leaves), **kwargs)
 
         value, pull, *aux = vjp(of_leaves, *chosen.leaves, has_aux=has_aux)
-        outputs, spec = flatten(value)
+        outputs, spec = flatten_tree(value)
         unit = basis(outputs)
-        rows = vmap(lambda *gs: pull(unflatten(gs, spec)), chunk_size=chunk_size)(
+        rows = vmap(lambda *gs: pull(unflatten_tree(gs, spec)), chunk_size=chunk_size)(
             *unit
         )  # one item per leaf: (all elements of all outputs, *shape of the leaf)
         sizes = [prod(y.shape) for y in outputs]
@@ -71,7 +71,9 @@ def jacrev(
             ]
             for row, x in zip(rows, chosen.leaves, strict=True)
         ]
-        found = unflatten([chosen.tree(list(column)) for column in zip(*blocks, strict=True)], spec)
+        found = unflatten_tree(
+            [chosen.tree(list(column)) for column in zip(*blocks, strict=True)], spec
+        )
         return (found, aux[0]) if has_aux else found
 
     return jacobian
@@ -107,7 +109,7 @@ def jacfwd(
 
         columns = vmap(push, randomness=randomness)(*basis(chosen.leaves))
         columns, aux = columns if has_aux else (columns, None)
-        outputs, spec = flatten(columns)
+        outputs, spec = flatten_tree(columns)
         sizes = [prod(x.shape) for x in chosen.leaves]
         found = []
         for column in outputs:  # (all elements of all leaves, *shape of the output)
@@ -118,9 +120,9 @@ def jacfwd(
             ]
             found.append(chosen.tree(blocks))
         if has_aux:
-            leaves, tree = flatten(aux)
-            return unflatten(found, spec), unflatten([x[0] for x in leaves], tree)
-        return unflatten(found, spec)
+            leaves, tree = flatten_tree(aux)
+            return unflatten_tree(found, spec), unflatten_tree([x[0] for x in leaves], tree)
+        return unflatten_tree(found, spec)
 
     return jacobian
 

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from wengert.autograd.errors import name_of
+from wengert.autograd.errors import op_name
 from wengert.core import introspection
 from wengert.core.introspection import (
     CACHED,
@@ -496,7 +496,7 @@ def _of_node(node: Node, climb: _Climb) -> list[Way]:
     """What a node's context keeps beside what was saved with it."""
     if climb.thing is not getattr(node, "ctx", None):
         return []
-    return _of_code("ctx", f"of a call of {name_of(node)}", node.code, climb.steps)
+    return _of_code("ctx", f"of a call of {op_name(node)}", node.code, climb.steps)
 
 
 def _candidates(level: dict[int, Any], objects: list[Any]) -> list[Any]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from wengert.autograd import engine, errors
-from wengert.autograd.gc_queries import alive
+from wengert.autograd.gc_queries import live_tensors_and_nodes
 from wengert.core.storage import address_of, location_of, quoted_location, source_text
 from wengert.core.tensor import Node, Tensor, by_seq
 from wengert.graph import _tables, formatting
@@ -163,7 +163,7 @@ class _Counting:
     def __init__(self, objects: list[Any]) -> None:
         self.tensors: list[Tensor] = []
         self.of_node: dict[int, list[int]] = defaultdict(list)  # positions in `tensors`
-        tensors, nodes = alive(objects)
+        tensors, nodes = live_tensors_and_nodes(objects)
         for tensor in tensors:
             edge = edge_of(tensor)
             if edge is not None:
@@ -172,7 +172,7 @@ class _Counting:
         operations = {id(node): node for node in nodes}
         self.alive = {key: node for key, node in operations.items() if not is_released(node)}
         self.released = len(operations) - len(self.alive)
-        begun = list(engine.running.begun)
+        begun = list(engine.running_walks.begun)
         self.steps = [walk.when for walk in begun if walk.step]
         self.passes = {walk.oldest: walk.when for walk in begun if not walk.releases}
         self.longest = max(
@@ -288,7 +288,7 @@ class _Counting:
         """The operation of a node, its module if it has one, and its line."""
         path = self.sites.path(node.site)
         inside = f" in {path}" if path else ""
-        return f"{errors.name_of(node)}{inside} ({quoted_location(node.code, node.lasti)})"
+        return f"{errors.op_name(node)}{inside} ({quoted_location(node.code, node.lasti)})"
 
 
 class _Held(NamedTuple):

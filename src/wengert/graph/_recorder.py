@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary, ref
 
 from wengert.autograd import engine
 from wengert.autograd.engine import Walk
-from wengert.autograd.errors import OF_IMAGES, name_of, name_of_kind
+from wengert.autograd.errors import OF_IMAGES, op_name, op_name_of_class
 from wengert.core.storage import location_of, source_text
 from wengert.core.tensor import Leaf, Node, by_seq
 from wengert.graph._looks import Looks
@@ -173,9 +173,9 @@ class Recorder:
         names, kinds = self._names, Counter(map(type, order))
         leaves = kinds.pop(Leaf, 0)
         for kind, count in kinds.items():
-            name = names.get(kind) or names.setdefault(kind, name_of_kind(kind))
+            name = names.get(kind) or names.setdefault(kind, op_name_of_class(kind))
             if name in OF_IMAGES:
-                self._ops.update(name_of(node) for node in order if type(node) is kind)
+                self._ops.update(op_name(node) for node in order if type(node) is kind)
             else:
                 self._ops[name] += count
         return len(order) - leaves
@@ -218,7 +218,7 @@ class Recorder:
             if earlier is not None and node in walk.pending and node not in walk.stops:
                 known = self._lenient.get(line.where)
                 text = (
-                    f"passed {name_of(node)}, which {location_of(earlier.code, earlier.lasti)} had"
+                    f"passed {op_name(node)}, which {location_of(earlier.code, earlier.lasti)} had"
                     " released. It saved nothing, so the gradient is right, as in PyTorch; sum the"
                     " losses, or keep the graph there"
                 )

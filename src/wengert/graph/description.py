@@ -284,7 +284,7 @@ class _Describer:
                 frees += 0 if id(base) in self.held else base.nbytes
         return NodeInfo(
             index=index,
-            op=errors.name_of(node),
+            op=errors.op_name(node),
             kind=node.name(),
             where=place,
             text=text,
@@ -350,7 +350,7 @@ def _state(node: Node) -> str:
     if type(node) is Leaf:
         return LEAF
     call = None if node.state is None else node.state.released
-    return LIVE if call is None else f"released by {errors.called(call)}"
+    return LIVE if call is None else f"released by {errors.describe_call(call)}"
 
 
 def _arrays(node: Node) -> list[np.ndarray]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.autograd.errors import integer
+from wengert.autograd.errors import integer_requires_grad
 from wengert.core.device import check_cpu
 from wengert.core.device import device as device_type
 from wengert.core.dtypes import canonical, defaults, inexact, of_numpy
@@ -42,7 +42,7 @@ class Parameter(Tensor):
             _take_mode(self, data, requires_grad)
         if requires_grad:
             if self._array.dtype not in inexact:
-                raise RuntimeError(integer(
+                raise RuntimeError(integer_requires_grad(
                     "Only Tensors of floating point and complex dtype can require gradients;"
                     " Parameter() got data of dtype", of_numpy[self._array.dtype], "Parameter()",
                 ))  # fmt: skip

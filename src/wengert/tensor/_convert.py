@@ -422,7 +422,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
             " protocol at the moment.",
             [
                 ("this call", current_call("deepcopy()", beyond=copy.__file__)),
-                ("made by", errors.made(self._edge)),
+                ("made by", errors.describe_node(self._edge)),
             ],
             [
                 "copy the values: y.detach().clone()",

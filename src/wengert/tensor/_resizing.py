@@ -10,7 +10,7 @@ import numpy as np
 from wengert.autograd import errors
 from wengert.autograd.errors import origin
 from wengert.autograd.history import set_edge
-from wengert.autograd.refusals import refusing
+from wengert.autograd.refusals import refusal_node
 from wengert.core.inference import check_written
 from wengert.core.layout import contiguous_format, preserve_format
 from wengert.core.messages import current_call, message
@@ -132,7 +132,7 @@ def set_(
     if type(history) is Leaf and history is self._edge:
         history.shape = self._array.shape
     elif history is not None:
-        set_edge(self, refusing(history, (history,), _underivable))
+        set_edge(self, refusal_node(history, (history,), _underivable))
     if self._edge is None:
         show(self, source)
     return self

@@ -108,7 +108,7 @@ def leaf(name: str, tensor: Tensor, requires_grad: Any) -> Tensor:
             f"{name}(): argument 'requires_grad' must be bool, not {type(requires_grad).__name__}"
         )
     if tensor._array.dtype not in dtypes.inexact:
-        raise RuntimeError(errors.integer(
+        raise RuntimeError(errors.integer_requires_grad(
             f"{NOT_FLOATING}; {name}() got requires_grad=True with dtype",
             dtypes.of_numpy[tensor._array.dtype], f"{name}()",
         ))  # fmt: skip

@@ -13,9 +13,9 @@ import numpy as np
 
 from wengert.autograd import backward as _backward
 from wengert.autograd import errors
-from wengert.autograd.errors import made
-from wengert.autograd.hooks import RemovableHandle, registered
-from wengert.autograd.refusals import refusing
+from wengert.autograd.errors import describe_node
+from wengert.autograd.hooks import RemovableHandle, add_hook
+from wengert.autograd.refusals import refusal_node
 from wengert.autograd.transforms.levels import transforming
 from wengert.core import storage
 from wengert.core.cut_log import note_drop
@@ -50,14 +50,14 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
     True
     """
     if transforming():
-        raise errors.asked_inside_transform("requires_grad_()")
+        raise errors.leaf_inside_transform("requires_grad_()")
     _set_requires_grad(self, requires_grad)
     return self
 
 
 def _set_requires_grad(self: Tensor, requires_grad: bool) -> None:
     if isinstance(self, Tracer) and not self.level.eager and requires_grad != self.requires_grad:
-        raise errors.asked_inside_transform("requires_grad_()")
+        raise errors.leaf_inside_transform("requires_grad_()")
     if not requires_grad:
         if self._edge is not None and self._edge.edges:
             raise RuntimeError(message(
@@ -67,7 +67,7 @@ def _set_requires_grad(self: Tensor, requires_grad: bool) -> None:
                 " var_no_grad = var.detach().",
                 [
                     ("this call", current_call("requires_grad = False")),
-                    ("made by", made(self._edge)),
+                    ("made by", describe_node(self._edge)),
                 ],
                 [
                     "use its values only: y = y.detach()",
@@ -82,7 +82,7 @@ def _set_requires_grad(self: Tensor, requires_grad: bool) -> None:
         if inferences:
             check_may_require_grad(self)
         if self._array.dtype not in inexact:
-            raise RuntimeError(errors.integer(
+            raise RuntimeError(errors.integer_requires_grad(
                 "only Tensors of floating point dtype can require gradients, and this one is",
                 of_numpy[self._array.dtype], "requires_grad = True",
             ))  # fmt: skip
@@ -104,7 +104,7 @@ def _get_grad(self: Tensor) -> Tensor | None:
     if g is None and self._edge is not None and type(self._edge) is not Leaf:
         state = self._edge.state
         if state is None or state.retain is None:
-            warnings.warn(errors.no_grad_there(self._edge), UserWarning, stacklevel=2)
+            warnings.warn(errors.grad_of_non_leaf(self._edge), UserWarning, stacklevel=2)
     return g
 
 
@@ -157,7 +157,7 @@ def _set_data(self: Tensor, value: Tensor) -> None:
     if not isinstance(value, Tensor):
         raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
     if self._edge is not None and value._array.dtype not in inexact:
-        raise RuntimeError(errors.integer(
+        raise RuntimeError(errors.integer_requires_grad(
             "data set to a tensor that requires gradients must be floating point or complex dtype,"
             " and this one is",
             of_numpy[value._array.dtype], "data = ...",
@@ -170,7 +170,7 @@ def _set_data(self: Tensor, value: Tensor) -> None:
         self._edge.shape = value._array.shape
     elif self._edge is not None and value._array.shape != before.shape:
         reshaped = partial(_reshaped, before.shape, value._array.shape)
-        self._edge = refusing(self._edge, (self._edge,), reshaped)
+        self._edge = refusal_node(self._edge, (self._edge,), reshaped)
 
 
 def _reshaped(before: tuple[int, ...], after: tuple[int, ...]) -> Exception:
@@ -286,7 +286,7 @@ def retain_grad(self: Tensor) -> None:
             ],
         ))  # fmt: skip
     if transforming():
-        raise errors.asked_inside_transform("retain_grad()")
+        raise errors.leaf_inside_transform("retain_grad()")
     if not _is_leaf(self):
         state_of(self._edge).retain = weakref.ref(self)
 
@@ -313,7 +313,7 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Remo
     state = state_of(self._edge)
     if state.hooks is None:
         state.hooks = OrderedDict()
-    return registered(state.hooks, hook)
+    return add_hook(state.hooks, hook)
 
 
 def register_post_accumulate_grad_hook(
@@ -335,7 +335,7 @@ def register_post_accumulate_grad_hook(
             "post accumulate grad hooks cannot be registered on non-leaf tensors",
             [
                 ("this call", current_call("register_post_accumulate_grad_hook()")),
-                ("made by", made(self._edge)),
+                ("made by", describe_node(self._edge)),
             ],
             [
                 "register_hook() calls a function with the gradient of any tensor",
@@ -345,7 +345,7 @@ def register_post_accumulate_grad_hook(
     state = state_of(self._edge)
     if state.post_hooks is None:
         state.post_hooks = OrderedDict()
-    return registered(state.post_hooks, hook)
+    return add_hook(state.post_hooks, hook)
 
 
 def backward(

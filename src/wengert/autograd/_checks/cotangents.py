@@ -37,7 +37,7 @@ def check_batched(subject: Subject) -> None:
     variables = [x for _, x in subject.variables]
     for i, (_, out) in enumerate(subject.results):
         batch = Generator().normal((2, *out.shape), np_dtype=out._array.dtype)
-        expected = jacobians.pulled(out, variables, batch)
+        expected = jacobians.pull_back(out, variables, batch)
         with _batch(_BATCHED):
             found = grad(
                 out,

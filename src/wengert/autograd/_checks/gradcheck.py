@@ -16,10 +16,10 @@ import numpy as np
 
 from wengert.autograd._backward import grad
 from wengert.autograd._checks import cotangents
-from wengert.autograd._checks.derivatives import Options as Options
+from wengert.autograd._checks.derivatives import GradcheckOptions as GradcheckOptions
 from wengert.autograd._checks.derivatives import check_backward, check_forward
 from wengert.autograd._checks.jacobians import Subject, requiring_grad
-from wengert.autograd.transforms.recording import Recording
+from wengert.autograd.transforms.recording import FunctionGraph
 from wengert.core.generators import default_generator
 from wengert.core.tensor import Tensor, Tracer, leaf_of, wrap
 from wengert.ops.complexes import imag, real
@@ -27,7 +27,7 @@ from wengert.ops.complexes import imag, real
 PRECISE = (np.dtype(np.float64), np.dtype(np.complex128))
 
 
-def check(func: Callable[..., Any], inputs: Any, options: Options) -> None:
+def check(func: Callable[..., Any], inputs: Any, options: GradcheckOptions) -> None:
     """Raise GradcheckError if a derivative of `func` at `inputs` is wrong."""
     arguments = _as_tuple(inputs)
     _check_inputs(arguments)
@@ -50,7 +50,7 @@ def check(func: Callable[..., Any], inputs: Any, options: Options) -> None:
         _check_cotangents(subject, options)
 
 
-def _check_cotangents(subject: Subject, options: Options) -> None:
+def _check_cotangents(subject: Subject, options: GradcheckOptions) -> None:
     if options.batched:
         cotangents.check_batched(subject)
     cotangents.check_zero(subject, options.masked)
@@ -58,7 +58,7 @@ def _check_cotangents(subject: Subject, options: Options) -> None:
         cotangents.check_missing(subject)
 
 
-def gradient(
+def gradient_function(
     func: Callable[..., Any], inputs: Any, grad_outputs: Any, strided: bool
 ) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """The function from inputs and cotangents to gradients, and its arguments."""
@@ -85,7 +85,7 @@ def gradient(
 
         variables = [args[k] for k in wanted]
         if any(isinstance(x, Tracer) for x in args):
-            recording = Recording()
+            recording = FunctionGraph()
             outputs = recording.run(outputs_at, variables)
             return tuple(recording.pull(outputs, args[count:], retain=False))
         return grad(  # type: ignore[return-value]

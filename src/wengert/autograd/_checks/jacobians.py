@@ -129,7 +129,9 @@ def _check_alike(low: list[np.ndarray], high: list[np.ndarray], when: str) -> No
                 )
 
 
-def pulled(output: Tensor, variables: Sequence[Tensor], cotangents: Iterable[np.ndarray]) -> Grads:
+def pull_back(
+    output: Tensor, variables: Sequence[Tensor], cotangents: Iterable[np.ndarray]
+) -> Grads:
     """The gradients of the variables for each cotangent of an output."""
     return [
         grad(output, variables, wrap(g), retain_graph=True, allow_unused=True) for g in cotangents
@@ -158,7 +160,9 @@ def unit_vectors(array: np.ndarray) -> Iterable[np.ndarray]:
         yield e
 
 
-def pushed(subject: Subject, variable: Tensor, tangents: Iterable[np.ndarray]) -> Iterable[Pairs]:
+def push_forward(
+    subject: Subject, variable: Tensor, tangents: Iterable[np.ndarray]
+) -> Iterable[Pairs]:
     """The primal and the tangent of each output, for each tangent of one input, by forward mode."""
     for tangent in tangents:
         given = [
@@ -186,7 +190,7 @@ def dual_call(subject: Subject, tangents: Sequence[Tensor | None]) -> Pairs:
     return [(pair.primal, pair.tangent) for pair in pairs]
 
 
-def along(direction: Direction, gradient: np.ndarray) -> complex:
+def directional_derivative(direction: Direction, gradient: np.ndarray) -> complex:
     """The derivative along a direction, from a gradient; all flat."""
     if len(direction) == 1:
         return float((direction[0] * gradient).sum())

@@ -6,7 +6,7 @@ import warnings
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from wengert.autograd.transforms.tree import Spec, unflatten
+from wengert.autograd.transforms.tree import Spec, unflatten_tree
 from wengert.core.tensor import Tensor, mode, wrap
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ class FunctionCtx:
             what = type(self).__name__ if self._function is None else self.name()
             raise AttributeError(f"{what!r} object has no attribute {name!r}")
         leaves, spec = kept[name]
-        return unflatten([self._presented(x) for x in leaves], spec)
+        return unflatten_tree([self._presented(x) for x in leaves], spec)
 
     def _presented(self, value: Any) -> Any:
         if type(value) is OfOutput:

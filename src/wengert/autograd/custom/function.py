@@ -12,9 +12,9 @@ from typing import Any, ClassVar, NamedTuple
 from wengert.autograd import errors
 from wengert.autograd.custom.ctx import FunctionCtx as FunctionCtx
 from wengert.autograd.custom.node import FunctionNode as FunctionNode
-from wengert.autograd.custom.node import Given, UserState, among, no_rule
+from wengert.autograd.custom.node import GradientTarget, UserState, is_among, no_rule
 from wengert.autograd.grad_mode import no_grad
-from wengert.autograd.refusals import Refused, refusing
+from wengert.autograd.refusals import Refused, refusal_node
 from wengert.core import storage
 from wengert.core.inference import inference_cut
 from wengert.core.messages import message, more
@@ -161,7 +161,7 @@ class Function(metaclass=FunctionMeta):
         """Call the function; the result is recorded if an argument requires grad."""
         if kwargs or cls.setup_context is not _NO_SETUP:
             args = _positional(cls, args, kwargs)
-        return called(cls, args)[0]
+        return call_with_context(cls, args)[0]
 
 
 _NO_SETUP = Function.setup_context
@@ -215,7 +215,7 @@ def _positional(
     return bound.args[1:]
 
 
-def called(
+def call_with_context(
     function: type[Function], args: tuple[Any, ...], forward_mode: bool = False
 ) -> tuple[Any, FunctionCtx]:
     """The result of a call, recorded, and its context; `forward_mode` has that know its outputs.
@@ -223,7 +223,7 @@ def called(
     A call with tracers goes to the innermost level among them.
     """
     edges: list[Node] = []
-    given: list[Given] = []
+    given: list[GradientTarget] = []
     for a in args:
         if type(a) is Tensor or type(a) in tensors:
             e = a._edge
@@ -234,9 +234,9 @@ def called(
             array = a._array
             given.append((array.shape, array.dtype))
         elif isinstance(a, Tracer):
-            from wengert.autograd.custom.transforms import under
+            from wengert.autograd.custom.transforms import apply_at_level
 
-            return under(innermost(args), function, args), _NOBODYS
+            return apply_at_level(innermost(args), function, args), _NOBODYS
         else:
             given.append(False)
     ctx = FunctionCtx(tuple(map(bool, given)), function)
@@ -251,7 +251,7 @@ def called(
         _check_dirty(ctx, args, outputs, site is not None)
     _own(outputs, args, ctx, recording)
     if recording:
-        node = node_of(function, ctx, tuple(edges), given)
+        node = new_function_node(function, ctx, tuple(edges), given)
         node.output_to(outputs, ctx)
         node.keep(args, ctx)
         if type(site) is not Site:
@@ -278,8 +278,8 @@ def _computed(function: type[Function], ctx: FunctionCtx, args: tuple[Any, ...])
         mode.site, mode.off = before
 
 
-def node_of(
-    function: Any, ctx: FunctionCtx, edges: tuple[Node, ...], given: list[Given]
+def new_function_node(
+    function: Any, ctx: FunctionCtx, edges: tuple[Node, ...], given: list[GradientTarget]
 ) -> FunctionNode:
     """A fresh node of the caller's line; its outputs and what it saved are yet to be filled in."""
     node: FunctionNode = new(function._backward_cls)
@@ -294,13 +294,13 @@ def node_of(
 def _own(outputs: list[Any], args: tuple[Any, ...], ctx: FunctionCtx, recording: bool) -> None:
     """Have outputs be Tensors of their own, which may get a place in the graph, or be without."""
     for k, out in enumerate(outputs):
-        if type(out) not in tensors or not (out._edge is not None or among(out, args)):
+        if type(out) not in tensors or not (out._edge is not None or is_among(out, args)):
             continue
-        if not among(out, args):
+        if not is_among(out, args):
             outputs[k] = wrap(out._array)
             continue
-        constant = among(out, ctx._constant)
-        if among(out, ctx._dirty) and (out._edge is None or (recording and not constant)):
+        constant = is_among(out, ctx._constant)
+        if is_among(out, ctx._dirty) and (out._edge is None or (recording and not constant)):
             continue
         alias = outputs[k] = wrap(out._array)
         show(alias, out)
@@ -312,7 +312,7 @@ def _check_dirty(
     ctx: FunctionCtx, args: tuple[Any, ...], outputs: list[Any], enabled: bool
 ) -> None:
     for t in ctx._dirty:
-        if not among(t, args):
+        if not is_among(t, args):
             warnings.warn(
                 "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that"
                 " have been mutated should be passed to ctx.mark_dirty().",
@@ -320,7 +320,7 @@ def _check_dirty(
                 stacklevel=4,
             )
             continue
-        if not among(t, outputs):
+        if not is_among(t, outputs):
             raise RuntimeError(
                 "Some elements marked as dirty during the forward method were not returned as"
                 " output. The inputs that are modified inplace must all be outputs of the Function."
@@ -383,7 +383,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
         edges += [] if node is None or node.inside else [e for e in node.edges if e is not None]
         if not edges:
             return answer
-        stop = refusing(record(Refused, (), (), mode.where), tuple(edges), _twice)
+        stop = refusal_node(record(Refused, (), (), mode.where), tuple(edges), _twice)
         values = answer if isinstance(answer, tuple) else (answer,)
         return tuple([wrap(v._array, stop) if type(v) in tensors else v for v in values])
 

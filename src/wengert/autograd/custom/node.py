@@ -17,12 +17,18 @@ import numpy as np
 
 from wengert.autograd import errors
 from wengert.autograd.custom.ctx import FunctionCtx, Inner, OfOutput
-from wengert.autograd.engine import lifted
-from wengert.autograd.history import rewritten
-from wengert.autograd.refusals import refusing
-from wengert.autograd.saved.packing import Hooks, Packed, check_unwritten, packed, shown
-from wengert.autograd.saved.values import SavedTensor, check_kept
-from wengert.autograd.transforms.tree import flatten
+from wengert.autograd.engine import lift_to_tensor
+from wengert.autograd.history import rebase_history
+from wengert.autograd.refusals import refusal_node
+from wengert.autograd.saved.packing import (
+    Hooks,
+    Packed,
+    check_unwritten,
+    pack_array,
+    tensor_of_saved,
+)
+from wengert.autograd.saved.values import SavedTensor, check_not_released
+from wengert.autograd.transforms.tree import flatten_tree
 from wengert.core.dtypes import inexact, of_numpy
 from wengert.core.messages import message, more
 from wengert.core.storage import clock
@@ -32,7 +38,7 @@ from wengert.ops.operands import cast, sum_to
 from wengert.ops.variadic import Output, Partial, output_of
 
 # Shape and dtype of an argument that wants a gradient; None for another tensor, False for the rest.
-Given = tuple[tuple[int, ...], "np.dtype[Any]"] | bool | None
+GradientTarget = tuple[tuple[int, ...], "np.dtype[Any]"] | bool | None
 
 # Where a saved tensor stands: its edge, the number of the output that it is, or this.
 INNER = -1
@@ -78,7 +84,7 @@ class FunctionNode(Node):
     places: list[Any]  # of the saved values
     parts: dict[int, weakref.ref[Node]] | None  # nodes of outputs that were saved, of several
     shapes: list[Any]  # of the outputs: (shape, dtype), or None for what is no tensor
-    given: list[Given]  # what the arguments were
+    given: list[GradientTarget]  # what the arguments were
     inside: bool  # whether it belongs to a derivative inside another transform
 
     def output_to(self, outputs: list[Any], ctx: FunctionCtx) -> None:
@@ -102,10 +108,10 @@ class FunctionNode(Node):
                 continue
             array = out._array
             edge: Node | None = None
-            if array.dtype in inexact and not (constant and among(out, constant)):
+            if array.dtype in inexact and not (constant and is_among(out, constant)):
                 edge = output_of(self.part, self, k, array.shape) if several else self
-            if dirty and among(out, dirty):
-                rewritten(out, edge)
+            if dirty and is_among(out, dirty):
+                rebase_history(out, edge)
             elif edge is not None:
                 out._edge = edge
 
@@ -134,14 +140,14 @@ class FunctionNode(Node):
             self.parts = self.parts or {}
             self.parts[edge.index] = weakref.ref(edge)
             return edge.index
-        return None if t._array.dtype not in inexact or among(t, args) else INNER
+        return None if t._array.dtype not in inexact or is_among(t, args) else INNER
 
     def _keep_attributes(self, ctx: FunctionCtx, args: tuple[Any, ...]) -> None:
         """Take outputs, which know this node, and intermediate values off the context."""
         for name, value in list(ctx.__dict__.items()):
             if not isinstance(value, Tensor) and type(value) not in (list, tuple, dict):
                 continue
-            leaves, spec = flatten(value)
+            leaves, spec = flatten_tree(value)
             kept = [self._stand_in(x, args) if type(x) in tensors else x for x in leaves]
             if any(new is not x for new, x in zip(kept, leaves, strict=True)):
                 if ctx._kept is None:
@@ -169,7 +175,7 @@ class FunctionNode(Node):
             if type(a) is np.ndarray:
                 place = node.places[k]
                 edge = place if isinstance(place, Node) else None
-                node.s_saved[k] = packed(node, a, shown(a, edge), hooks)
+                node.s_saved[k] = pack_array(node, a, tensor_of_saved(a, edge), hooks)
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
@@ -181,7 +187,7 @@ class FunctionNode(Node):
         unwritten = clock.newest <= self.seq
         for k, place in enumerate(self.places):
             if unwritten and type(saved[k]) is np.ndarray and type(place) is not int:
-                found.append(shown(saved[k], place))
+                found.append(tensor_of_saved(saved[k], place))
             else:
                 found.append(self.present(k))
         return tuple(found if len(found) == self.count else found[: self.count])
@@ -192,7 +198,7 @@ class FunctionNode(Node):
         return tuple([SavedTensor(self, "s_saved", k) for k in range(self.count)])
 
     def _check_kept(self) -> None:
-        check_kept(self, "s_saved")
+        check_not_released(self, "s_saved")
 
     def present(self, index: int) -> Any:
         """A saved value as a Tensor with its place in the graph."""
@@ -209,7 +215,7 @@ class FunctionNode(Node):
         else:
             return value
         if type(place) is not int:
-            return shown(array, place)
+            return tensor_of_saved(array, place)
         if place == INNER:
             return wrap(array, self.refused() if self._differentiated() else None)
         if len(self.shapes) == 1:
@@ -232,7 +238,7 @@ class FunctionNode(Node):
 
     def refused(self) -> Node:
         """A node that stands for how an intermediate value came about, which nobody knows."""
-        return refusing(self, self.edges, functools.partial(_intermediate, self))
+        return refusal_node(self, self.edges, functools.partial(_intermediate, self))
 
     def pullback(self, g: Any) -> tuple[Any, ...]:
         """The user's backward, nothing recorded."""
@@ -240,7 +246,7 @@ class FunctionNode(Node):
 
     def pullback_to(self, g: Any, wanted: Any, lift: Any) -> tuple[Any, ...]:
         """The user's backward, recorded if `lift` makes Tensors."""
-        grads = self._run(g, lift is lifted)
+        grads = self._run(g, lift is lift_to_tensor)
         for e in self.edges:
             if e not in wanted:
                 break
@@ -273,7 +279,7 @@ class FunctionNode(Node):
             array = answer._array
             if array.dtype is dtype and array.shape == shape:
                 return (answer if traced else array,)
-        values = checked(self, self.given, answer)
+        values = checked_gradients(self, self.given, answer)
         return tuple(values if traced else [v._array if type(v) in tensors else v for v in values])
 
     def _cotangent(self, k: int, g: Any) -> Any:
@@ -333,7 +339,7 @@ class FunctionNode(Node):
 FunctionNode.op = None  # not one of the context's
 
 
-def among(value: Any, others: Any) -> bool:
+def is_among(value: Any, others: Any) -> bool:
     """Whether a value is one of the others, by identity."""
     for x in others:  # noqa: SIM110 (a generator costs more than all it looks at)
         if x is value:
@@ -373,7 +379,9 @@ def rule_of(function: Any) -> Callable[..., Any]:
     return rule
 
 
-def checked(node: Node | FunctionCtx, given: list[Given], answer: Any) -> list[Any]:
+def checked_gradients(
+    node: Node | FunctionCtx, given: list[GradientTarget], answer: Any
+) -> list[Any]:
     """What a backward returned, for the arguments that want a gradient, in their shape and dtype.
 
     RuntimeError where that cannot be.
@@ -413,7 +421,7 @@ def _as_many(node: Node | FunctionCtx, values: tuple[Any, ...], expected: int) -
             "function-gradients",
             f"function {node.name()} returned an incorrect number of gradients (expected"
             f" {expected}, got {len(values)})",
-            [("applied by", errors.made(node))] if isinstance(node, Node) else [],
+            [("applied by", errors.describe_node(node))] if isinstance(node, Node) else [],
             ["return one for each argument of forward(), None for those that are no tensors"],
         ))  # fmt: skip
     return values
@@ -448,7 +456,8 @@ def _fitted(name: str, k: int, g: Any, shape: tuple[int, ...], dtype: Any) -> An
 def _intermediate(node: FunctionNode) -> Exception:
     return errors.GraphError(message(
         "function-saved-intermediate",
-        f"the second derivative of {errors.made(node)} depends on a tensor that its forward()"
+        f"the second derivative of {errors.describe_node(node)} depends on a tensor that its"
+        " forward()"
         " computed and saved, and how it came about was not recorded.",
         remedies=[
             "save inputs and outputs only, and compute the rest again in backward()",

@@ -19,17 +19,22 @@ from wengert.autograd.custom.function import (
     FunctionCtx,
     FunctionMeta,
     VmapInfo,
-    called,
+    call_with_context,
     has_setup,
-    node_of,
+    new_function_node,
 )
-from wengert.autograd.custom.node import Given, among, checked, rule_of
-from wengert.autograd.history import rewritten
+from wengert.autograd.custom.node import GradientTarget, checked_gradients, is_among, rule_of
+from wengert.autograd.history import rebase_history
 from wengert.autograd.transforms.dual import DualLevel
 from wengert.autograd.transforms.graded import GradLevel
 from wengert.autograd.transforms.levels import Level
-from wengert.autograd.transforms.recording import zeros
-from wengert.autograd.transforms.tree import flatten, spread, tree_map, unflatten
+from wengert.autograd.transforms.recording import zeros_matching
+from wengert.autograd.transforms.tree import (
+    broadcast_prefix,
+    flatten_tree,
+    map_leaves,
+    unflatten_tree,
+)
 from wengert.core.dtypes import inexact, of_numpy
 from wengert.core.tensor import Leaf, Tensor, memory_of, mode
 from wengert.ops.casting import convert
@@ -41,14 +46,16 @@ from wengert.ops.variadic import output_of
 Args = tuple[Any, ...]
 
 
-def under(level: Level, function: Any, args: Args) -> Any:
+def apply_at_level(level: Level, function: Any, args: Args) -> Any:
     """A call with tracers of a level among its arguments, none of which is further in."""
     if level.eager and not level.depth:  # a dual level that has ended
         return function.apply(*[level.lower(x) for x in args])
     level.check_running()
     if isinstance(level, GradLevel):
-        return reverse(level, function, args)
-    return (forward if isinstance(level, DualLevel) else batch)(level, function, args)
+        return apply_in_reverse_mode(level, function, args)
+    return (apply_in_forward_mode if isinstance(level, DualLevel) else apply_to_batch)(
+        level, function, args
+    )
 
 
 def _check_setup(function: Any) -> None:
@@ -87,7 +94,7 @@ def _share_memory(a: Any, b: Any) -> bool:
 # Reverse mode.
 
 
-def reverse(level: Any, function: Any, args: Args) -> Any:
+def apply_in_reverse_mode(level: Any, function: Any, args: Args) -> Any:
     """Compute further out, and record the user's backward at a level."""
     _check_setup(function)
     values = tuple([level.lower(a) for a in args])
@@ -96,11 +103,11 @@ def reverse(level: Any, function: Any, args: Args) -> Any:
     if mode.site is None or not any(edges):
         return _replaced(result, lambda _, out: _same(out, values, args))
     ctx = _set_up(function, values, result, edges)
-    given: list[Given] = [
+    given: list[GradientTarget] = [
         False if not isinstance(v, Tensor) else None if e is None else _described(v)
         for v, e in zip(values, edges, strict=True)
     ]
-    node = node_of(function, ctx, tuple([e for e in edges if e is not None]), given)
+    node = new_function_node(function, ctx, tuple([e for e in edges if e is not None]), given)
     node.inside = True
     outputs = list(result) if isinstance(result, tuple) else [result]
     node.shapes = [_described(out) if isinstance(out, Tensor) else None for out in outputs]
@@ -114,7 +121,7 @@ def reverse(level: Any, function: Any, args: Args) -> Any:
         differentiable = (
             isinstance(out, Tensor)
             and out._array.dtype in inexact
-            and not among(out, ctx._constant)
+            and not is_among(out, ctx._constant)
         )
         if not differentiable:
             return _same(out, values, args)
@@ -150,14 +157,14 @@ def _written(level: Any, target: Any, edge: Any) -> Any:
         level.take(target)
     elif type(target._edge) is Leaf:
         raise errors.leaf_written(target._edge, "mark_dirty", verb="has been")
-    rewritten(target, edge)
+    rebase_history(target, edge)
     return target
 
 
 # Forward mode.
 
 
-def forward(level: Any, function: Any, args: Args) -> Any:
+def apply_in_forward_mode(level: Any, function: Any, args: Args) -> Any:
     """Compute further out, and let the user's `jvp` compute the tangents."""
     values = tuple([level.lower(a) for a in args])
     if has_setup(function):
@@ -168,7 +175,7 @@ def forward(level: Any, function: Any, args: Args) -> Any:
     else:
         if not level.eager or traced(values):
             _check_setup(function)
-        result, ctx = called(function, values, forward_mode=True)
+        result, ctx = call_with_context(function, values, forward_mode=True)
         ctx._shown = _presented(ctx, values)
     ctx._to_forward = ()
     given = tuple([_tangent_in(level, ctx, a) for a in args])
@@ -195,7 +202,7 @@ def forward(level: Any, function: Any, args: Args) -> Any:
 def _tangent_in(level: Any, ctx: FunctionCtx, a: Any) -> Any:
     tangent = level.tangent(a) if isinstance(a, Tensor) else None
     if tangent is None and isinstance(a, Tensor) and ctx.materialize_grads:
-        return zeros(a) if a._array.dtype in inexact else None
+        return zeros_matching(a) if a._array.dtype in inexact else None
     return tangent
 
 
@@ -217,7 +224,7 @@ def _checked_tangent(function: Any, k: int, tangent: Any, out: Any, constant: Ar
             f" jvp of {function.__name__}"
         )
     differentiable = isinstance(out, Tensor) and out._array.dtype in inexact
-    if not differentiable or among(out, constant):
+    if not differentiable or is_among(out, constant):
         raise RuntimeError(
             f"Function's jvp returned a gradient at position {k}, but  the corresponding forward"
             " output is not a differentiable Tensor.You should return None at that position"
@@ -262,7 +269,7 @@ def _dual(level: Any, out: Any, tangent: Any, values: Args, args: Args, given: A
 # Batches.
 
 
-def batch(level: Any, function: Any, args: Args) -> Any:
+def apply_to_batch(level: Any, function: Any, args: Args) -> Any:
     """Run the user's `vmap`, or the other methods on a batch, one level further out."""
     _check_setup(function)
     overridden = function.vmap is not Function.vmap
@@ -280,22 +287,22 @@ def batch(level: Any, function: Any, args: Args) -> Any:
             f"You tried to vmap over {name}, but it does not have vmap support. Please override and"
             " implement the vmap staticmethod or set generate_vmap_rule=True."
         )
-    values = tree_map(level.lower, args)
-    in_dims = tree_map(lambda x: 0 if level.owns(x) else None, args)
+    values = map_leaves(level.lower, args)
+    in_dims = map_leaves(lambda x: 0 if level.owns(x) else None, args)
     answer = function.vmap(VmapInfo(level.size, level.randomness), in_dims, *values)
     result, out_dims = _two(answer)
-    outputs, spec = flatten(result)
-    dims = spread(out_dims, spec)
+    outputs, spec = flatten_tree(result)
+    dims = broadcast_prefix(out_dims, spec)
     if dims is None:
         raise RuntimeError(
             "The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims)"
             f" tuple. Expected out_dims={out_dims} to be compatible with the structure of `output`."
-            f" out_dims has structure {flatten(out_dims)[1]} but output has structure {spec}."
+            f" out_dims has structure {flatten_tree(out_dims)[1]} but output has structure {spec}."
             f" ({name})"
         )
-    leaves = tuple(flatten(args)[0]), tuple(flatten(values)[0])
+    leaves = tuple(flatten_tree(args)[0]), tuple(flatten_tree(values)[0])
     made = [_batched(level, out, d, *leaves) for out, d in zip(outputs, dims, strict=True)]
-    return unflatten(made, spec)
+    return unflatten_tree(made, spec)
 
 
 def _two(answer: Any) -> tuple[Any, Any]:
@@ -412,7 +419,7 @@ class _OfBatches(Function):
             ctx.mark_dirty(*_Lowered(level, inner._dirty))
             ctx.mark_non_differentiable(*_Lowered(level, inner._constant))
             ctx.materialize_grads = inner.materialize_grads
-            leaves, ctx.spec = flatten(inner.__dict__)
+            leaves, ctx.spec = flatten_tree(inner.__dict__)
             lowered = _Lowered(level, leaves)
             ctx.attributes, ctx.batched = lowered.values, lowered.batched
             ctx.call = call
@@ -423,7 +430,7 @@ class _OfBatches(Function):
         with call.level() as level:
             inner = _inner(ctx, level, ctx.saved)
             answer = rule_of(call.function)(inner, *_enter(level, grads, call.outputs))
-            found = iter(checked(inner, ctx.given, answer))
+            found = iter(checked_gradients(inner, ctx.given, answer))
             results = [
                 _gradient(level, next(found), batched) if known else None
                 for known, batched in zip(ctx.given, call.batched, strict=True)
@@ -450,7 +457,7 @@ def _inner(ctx: Any, level: Level, saved: list[bool]) -> FunctionCtx:
     inner.materialize_grads = ctx.materialize_grads
     inner._node = ctx._node
     inner._shown = tuple(_enter(level, ctx.saved_tensors, saved))
-    inner.__dict__.update(unflatten(_enter(level, ctx.attributes, ctx.batched), ctx.spec))
+    inner.__dict__.update(unflatten_tree(_enter(level, ctx.attributes, ctx.batched), ctx.spec))
     return inner
 
 

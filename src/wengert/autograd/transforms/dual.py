@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.autograd.transforms.levels import Level, beside, family
-from wengert.autograd.transforms.recording import transposed, zeros
+from wengert.autograd.transforms.levels import Level, beside, root_and_views
+from wengert.autograd.transforms.recording import apply_transpose, zeros_matching
 from wengert.core.dtypes import inexact, of_numpy
 from wengert.core.tensor import Tensor, Tracer, memory_of, shape_of, wrap
 from wengert.ops.casting import convert
@@ -110,7 +110,7 @@ class DualLevel(Level):
         """The operation is linear in all of its list."""
         self.check_running()
         out = op.function([self.lower(x) for x in inputs], *params)
-        tangents = [zeros(x) if (t := self.tangent(x)) is None else t for x in inputs]
+        tangents = [zeros_matching(x) if (t := self.tangent(x)) is None else t for x in inputs]
         return self.dual(out, op.function(tangents, *params))
 
     def apply_several(self, op: Any, input: Any, params: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -123,13 +123,13 @@ class DualLevel(Level):
 
     def cut(self, target: Any) -> None:
         """As everywhere; the tangent is zeros from now on."""
-        if family(target)[1]:
+        if root_and_views(target)[1]:
             raise RuntimeError(
                 "detach_() of a tensor with a tangent and with views, which share the tangent's"
                 " memory: use detach()"
             )
         super().cut(target)
-        target.tangent = zeros(target)
+        target.tangent = zeros_matching(target)
 
     def write(self, target: Any, result: Any, put: Callable[[Any, Any], None]) -> None:
         """Write the value, and write the tangent as well, so that views of both see it."""
@@ -138,9 +138,9 @@ class DualLevel(Level):
         if self.owns(target):
             self._lay_out(target)
             put(target.value, self.lower(result))
-            put(target.tangent, zeros(target) if tangent is None else tangent)
+            put(target.tangent, zeros_matching(target) if tangent is None else tangent)
             return
-        root, views = family(target)
+        root, views = root_and_views(target)
         reach = layout_of(root)
         if not all(window_in(root, view).within(reach) for view in views):
             raise RuntimeError(
@@ -197,7 +197,7 @@ def _tangent_of(op: Any, values: Any, params: Any, out: Any, tangents: dict[str,
             if op.kind == "elementwise":
                 part = _diagonal(rule, _fitted_shape(t, out), out)
             else:
-                part = transposed(rule, out, t)
+                part = apply_transpose(rule, out, t)
         total = part if total is None else total + part
     return _fitted(total, out)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.autograd.history import rewritten
+from wengert.autograd.history import rebase_history
 from wengert.autograd.transforms.levels import Level
 from wengert.core.tensor import Tensor, Tracer, leaf_of, mode, shape_of
 from wengert.ops.publish import recorded
@@ -130,7 +130,7 @@ class GradLevel(Level):
             self.take(target)
         put(target.value, self.lower(result))
         if mode.site is not None:
-            rewritten(target, self.edge(result))
+            rebase_history(target, self.edge(result))
 
 
 def _outline(value: Any) -> np.ndarray:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from wengert.autograd.transforms.levels import running
+from wengert.autograd.transforms.levels import transform_stack
 from wengert.core import generators
 from wengert.core.generators import Draw
 from wengert.core.tensor import Tensor, Tracer, wrap
@@ -17,18 +17,18 @@ from wengert.core.tensor import Tensor, Tracer, wrap
 
 def vmaps() -> list[Any]:
     """The levels of the vmaps that run on this thread, outermost first."""
-    if not running.levels:
+    if not transform_stack.levels:
         return []
     from wengert.autograd.transforms.batched import BatchLevel
 
-    return [level for level in running.levels if isinstance(level, BatchLevel)]
+    return [level for level in transform_stack.levels if isinstance(level, BatchLevel)]
 
 
 def _drawn(
     draw: Draw, shape: tuple[int, ...], given: Sequence[Any], target: Tensor | None
 ) -> Tensor:
     """See `wengert.core.generators.draw_numbers`."""
-    if not running.levels:
+    if not transform_stack.levels:
         return wrap(draw(shape))
     levels = vmaps()
     for level in reversed(levels):

@@ -30,7 +30,7 @@ class Spec(NamedTuple):
 LEAF = Spec(None)
 
 
-def flatten(tree: Any) -> tuple[list[Any], Spec]:
+def flatten_tree(tree: Any) -> tuple[list[Any], Spec]:
     """The leaves in order, and the structure; a dict goes by its order, None is a leaf."""
     leaves: list[Any] = []
     return leaves, _flatten(tree, leaves)
@@ -46,7 +46,7 @@ def _flatten(tree: Any, leaves: list[Any]) -> Spec:
     return LEAF
 
 
-def unflatten(leaves: Sequence[Any], spec: Spec) -> Any:
+def unflatten_tree(leaves: Sequence[Any], spec: Spec) -> Any:
     """The tree of that structure with these leaves."""
     return _build(iter(leaves), spec)
 
@@ -64,13 +64,13 @@ def _build(leaves: Any, spec: Spec) -> Any:
     return spec.kind(items)
 
 
-def tree_map(function: Callable[..., Any], tree: Any) -> Any:
+def map_leaves(function: Callable[..., Any], tree: Any) -> Any:
     """The tree with a function applied to each leaf."""
-    leaves, spec = flatten(tree)
-    return unflatten([function(x) for x in leaves], spec)
+    leaves, spec = flatten_tree(tree)
+    return unflatten_tree([function(x) for x in leaves], spec)
 
 
-def spread(prefix: Any, spec: Spec) -> list[Any] | None:
+def broadcast_prefix(prefix: Any, spec: Spec) -> list[Any] | None:
     """The leaves of a prefix of a tree, each repeated for what it stands for; None if it is none.
 
     A None or a number in the prefix stands for everything below it.
@@ -91,7 +91,7 @@ def spread(prefix: Any, spec: Spec) -> list[Any] | None:
         items = prefix
     found: list[Any] = []
     for item, child in zip(items, spec.children, strict=True):
-        part = spread(item, child)
+        part = broadcast_prefix(item, child)
         if part is None:
             return None
         found += part

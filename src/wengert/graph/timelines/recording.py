@@ -61,7 +61,7 @@ class Kinds(dict[type, "Reading | None"]):
             reading = LEAF
         elif issubclass(kind, Node) and kind.saved:
             slots = [slot for slot, _ in kind.saved]
-            name = errors.name_of_kind(kind)
+            name = errors.op_name_of_class(kind)
             of_images = name in errors.OF_IMAGES
             reading = Reading(len(self.names), attrgetter(*slots), len(slots) == 1, of_images)
             self.names += [f"{name}{d}d" for d in (1, 2, 3)] if of_images else [name]
@@ -278,7 +278,7 @@ class Recording:
 
         A walk counts references to nodes, of which a look makes some.
         """
-        running = engine.running
+        running = engine.running_walks
         with without_collecting():
             if not running.lock.acquire(blocking=False):
                 return False
@@ -294,7 +294,9 @@ class Recording:
 
     def _counted_elsewhere(self) -> bool:
         here = this_thread()
-        return any(w.retain == "auto" and w.thread != here for w in list(engine.running.walks))
+        return any(
+            w.retain == "auto" and w.thread != here for w in list(engine.running_walks.walks)
+        )
 
     # Nodes.
 

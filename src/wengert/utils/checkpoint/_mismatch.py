@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.autograd.errors import name_of_kind
+from wengert.autograd.errors import op_name_of_class
 from wengert.core.device import cpu
 from wengert.core.dtypes import of_numpy
 from wengert.core.messages import message
@@ -40,7 +40,7 @@ class Step(NamedTuple):
 
     def name(self) -> str:
         """The operation, as it was called."""
-        return name_of_kind(self.kind)
+        return op_name_of_class(self.kind)
 
 
 def tensors_in(steps: Sequence[Step]) -> list[tuple[Step, Outline]]:

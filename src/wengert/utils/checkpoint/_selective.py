@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.autograd.saved.packing import enter, leave, stack
+from wengert.autograd.saved.packing import enter_saver, leave_saver, saver_stack
 from wengert.core import storage
 from wengert.core.messages import more
 from wengert.core.signals import heedless, surely
@@ -85,12 +85,12 @@ class _Selecting:
         self.around: Any = None
 
     def __enter__(self) -> None:
-        self.around = stack.entries[-1][0] if stack.entries else None
-        enter(self)
+        self.around = saver_stack.entries[-1][0] if saver_stack.entries else None
+        enter_saver(self)
 
     @heedless
     def __exit__(self, *exception: object) -> None:
-        surely(leave, self)
+        surely(leave_saver, self)
         self.around = None
 
     def recorded(self, node: Node) -> Node:
