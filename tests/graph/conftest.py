@@ -21,6 +21,6 @@ def alone() -> None:
 def clean() -> Iterator[None]:
     """No graphs and no backward calls of other tests."""
     gc.collect()
-    running_walks.begun.clear()
+    running_walks.recent.clear()
     yield
     gc.collect()

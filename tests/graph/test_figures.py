@@ -207,7 +207,7 @@ def thawed() -> Iterator[None]:
 def test_figures_agree(steps: list[tuple[str, int]]) -> None:
     gc.collect()
     gc.freeze()  # what there was before
-    running_walks.begun.clear()
+    running_walks.recent.clear()
     program, recorder = Program(), Recorder()
     recorder.start()
     with profile() as memory:

@@ -70,7 +70,7 @@ def backward(
     targets = None if inputs is None else _retaining(_places(inputs, "inputs"), nodes, walk)
     try:
         walk.go(nodes, seeds, targets)
-        after = _post_hooks(walk) if walk.listeners else []
+        post_hook_calls = _post_hooks(walk) if walk.listeners else []
         if walk.retained:
             walk.final |= walk.retained
             walk.retained.clear()
@@ -78,8 +78,8 @@ def backward(
     except BaseException:
         walk.interrupted()
         raise
-    if after:  # all gradients are in place, should one of these raise
-        walk.call_recording(_run_all, after)
+    if post_hook_calls:  # all gradients are in place, should one of these raise
+        walk.call_recording(_run_all, post_hook_calls)
 
 
 def grad(
@@ -127,10 +127,10 @@ def grad(
         )
     walk = _walk("grad()", retain_graph, create_graph)
     roots = _places(outputs, "outputs")
-    wanted = _places(inputs, "inputs")
+    input_places = _places(inputs, "inputs")
     nodes, seeds = _start(walk, roots, _cotangents(grad_outputs, len(roots)))
-    edges = _targets(wanted, nodes, walk)
-    accept = partial(_check_reached, walk, wanted, edges, allow_unused, materialize_grads)
+    edges = _targets(input_places, nodes, walk)
+    accept = partial(_check_reached, walk, input_places, edges, allow_unused, materialize_grads)
     try:
         walk.go(nodes, seeds, set(edges), accept)
         if walk.retained:
@@ -138,7 +138,7 @@ def grad(
     except BaseException:
         walk.interrupted()
         raise
-    return _results(walk, wanted, edges, allow_unused, materialize_grads)
+    return _results(walk, input_places, edges, allow_unused, materialize_grads)
 
 
 def _batched(once: Callable[..., Any], cotangents: list[Any]) -> tuple[Tensor | None, ...]:
@@ -149,10 +149,10 @@ def _batched(once: Callable[..., Any], cotangents: list[Any]) -> tuple[Tensor | 
 
 
 def _check_reached(
-    walk: Walk, wanted: list[Place], edges: list[Node], unused: bool | None, materialize: bool
+    walk: Walk, input_places: list[Place], edges: list[Node], unused: bool | None, materialize: bool
 ) -> None:
     """Raise if an input that must be reached is not."""
-    for i, (x, e) in enumerate(zip(wanted, edges, strict=True)):
+    for i, (x, e) in enumerate(zip(input_places, edges, strict=True)):
         if e in walk.pending:
             continue
         if materialize:
@@ -163,12 +163,12 @@ def _check_reached(
             raise errors.unused_input(i, e, walk.call, *diagnosis.of_unused(e, walk.roots))
 
 
-def _zeros(place: Place, walk: Walk) -> Tensor:
-    if isinstance(place, GradientEdge):
+def _zeros(source: Place, walk: Walk) -> Tensor:
+    if isinstance(source, GradientEdge):
         raise RuntimeError(
             "materialize_grads cannot be used when the given input is a GradientEdge"
         )
-    zeros = wrap(layout.zeros_like(place._array))
+    zeros = wrap(layout.zeros_like(source._array))
     if walk.create_graph:  # what is computed from it can be differentiated again
         zeros._edge = leaf_of(zeros)
     return zeros
@@ -219,7 +219,7 @@ def _start(
     nodes: list[Node] = []
     seeds = []
     if walk.retain == "auto":
-        walk.own = references_of(roots)
+        walk.own_references = references_of(roots)
     for i, (root, g) in enumerate(zip(roots, cotangents, strict=True)):
         if isinstance(root, GradientEdge):
             node = node_at(root, nodes)
@@ -274,17 +274,17 @@ def _unfit(walk: Walk, i: int, g: Any, shape: tuple[int, ...], node: Node) -> Ex
     ))  # fmt: skip
 
 
-def _targets(wanted: list[Place], nodes: tuple[Node, ...], walk: Walk) -> list[Node]:
+def _targets(input_places: list[Place], nodes: tuple[Node, ...], walk: Walk) -> list[Node]:
     """The node of each input."""
-    found = []
-    for i, x in enumerate(wanted):
+    targets = []
+    for i, x in enumerate(input_places):
         if isinstance(x, GradientEdge):
-            found.append(node_at(x, list(nodes)))
+            targets.append(node_at(x, list(nodes)))
         elif x._edge is None:
             raise errors.input_without_grad(f"inputs[{i}]", x, walk.call)
         else:
-            found.append(x._edge)
-    return found
+            targets.append(x._edge)
+    return targets
 
 
 def _retaining(inputs: list[Place], nodes: tuple[Node, ...], walk: Walk) -> set[Node]:
@@ -298,16 +298,16 @@ def _retaining(inputs: list[Place], nodes: tuple[Node, ...], walk: Walk) -> set[
 
 def _post_hooks(walk: Walk) -> list[Callable[[], Any]]:
     """What the hooks of leaves do once gradients are in place, in the order of the walk."""
-    after: list[Callable[[], Any]] = []
+    calls: list[Callable[[], Any]] = []
     for node, g in walk.final.items():
         state = node.state
         if state is None or type(node) is not Leaf:
             continue
         if state.post_hooks and node.variable is not None:
-            after += [partial(_run_post_hook, h, node.variable) for h in state.post_hooks.values()]
+            calls += [partial(_run_post_hook, h, node.variable) for h in state.post_hooks.values()]
         if state.node_hooks:
-            after.append(partial(run_posthooks, state, (), (as_hook_argument(g),)))
-    return after
+            calls.append(partial(run_posthooks, state, (), (as_hook_argument(g),)))
+    return calls
 
 
 def _commit(walk: Walk, gradients: dict[Node, Any]) -> None:
@@ -317,8 +317,8 @@ def _commit(walk: Walk, gradients: dict[Node, Any]) -> None:
         commit(gradients)
 
 
-def _run_all(after: list[Callable[[], Any]]) -> None:
-    for run in after:
+def _run_all(calls: list[Callable[[], Any]]) -> None:
+    for run in calls:
         run()
 
 
@@ -339,12 +339,12 @@ _NO_GRADIENT = "The outputs depend on it, but a backward() on the way returned N
 
 
 def _results(
-    walk: Walk, wanted: list[Place], edges: list[Node], unused: bool | None, materialize: bool
+    walk: Walk, input_places: list[Place], edges: list[Node], unused: bool | None, materialize: bool
 ) -> tuple[Tensor | None, ...]:
-    found = walk.final
-    take = found.pop if len(set(edges)) == len(edges) else found.get
+    gradients = walk.final
+    take = gradients.pop if len(set(edges)) == len(edges) else gradients.get
     results: list[Tensor | None] = []
-    for i, (x, e) in enumerate(zip(wanted, edges, strict=True)):
+    for i, (x, e) in enumerate(zip(input_places, edges, strict=True)):
         g = take(e, None)
         if g is None:
             if not (unused or materialize):
@@ -353,8 +353,8 @@ def _results(
         elif isinstance(g, Tensor):
             results.append(g)
         else:
-            place = None if isinstance(x, GradientEdge) else x._array
+            array = None if isinstance(x, GradientEdge) else x._array
             # As its tensor lies, if it was computed so; contiguous otherwise.
-            like = place if place is not None and place.strides == g.strides else None
-            results.append(wrap(own_array(g, g.dtype if place is None else place.dtype, like)))
+            like = array if array is not None and array.strides == g.strides else None
+            results.append(wrap(own_array(g, g.dtype if array is None else array.dtype, like)))
     return tuple(results)

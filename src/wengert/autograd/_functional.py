@@ -217,8 +217,8 @@ def independent_output(output: int, i: int) -> RuntimeError:
 
 def result(values: tuple[Tensor, ...], several: bool, create_graph: bool) -> Any:
     """What the caller gets, in the structure that it asked for."""
-    kept = values if create_graph else tuple([x.detach() for x in values])
-    return kept if several else kept[0]
+    values_out = values if create_graph else tuple([x.detach() for x in values])
+    return values_out if several else values_out[0]
 
 
 def in_blocks(matrix: Matrix, several_out: bool, several: bool, create_graph: bool) -> Any:

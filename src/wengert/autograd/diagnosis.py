@@ -32,8 +32,8 @@ def of_unused(node: Node, roots: Sequence[Node]) -> Reason:
 
 def _made_of(node: Node, planned: list[Node]) -> Reason | None:
     """The input was computed from something that the outputs were computed from as well."""
-    known = set(planned)
-    common = [n for n in nodes_below([node]) if n in known]
+    planned_set = set(planned)
+    common = [n for n in nodes_below([node]) if n in planned_set]
     if not common:
         return None
     latest = max(common, key=lambda n: (type(n) is not Leaf, n.seq))
@@ -52,8 +52,8 @@ _USED = "Its values were used without its graph there, perhaps for the outputs."
 
 def on_purpose(cut: Cut) -> bool:
     """Whether a call cut what is gone by now off, and no operation without a derivative."""
-    gone = cut.node is not None and cut.node() is None
-    return gone and cut.what.endswith(("()", ".data"))
+    collected = cut.node is not None and cut.node() is None
+    return collected and cut.what.endswith(("()", ".data"))
 
 
 def describe_cuts(cuts: Iterable[Cut]) -> Facts:

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.autograd import errors
-from wengert.autograd._released import AutoCall, Interrupted, graph_released, warn_released
+from wengert.autograd._release_errors import AutoCall, Interrupted, graph_released, warn_released
 from wengert.autograd.hooks import outputs_of, run_posthooks, run_prehooks, run_tensor_hooks
 from wengert.autograd.relay import is_deep, run_in_fresh_thread, this_thread
 from wengert.core import storage
@@ -105,7 +105,7 @@ class RunningWalks:
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.walks: set[Walk] = set()
-        self.begun: deque[WalkRecord] = deque(maxlen=_RECENT)  # the latest
+        self.recent: deque[WalkRecord] = deque(maxlen=_RECENT)  # the latest
 
 
 running_walks = RunningWalks()
@@ -132,24 +132,24 @@ class Walk:
     targets: set[Node] | None = None  # None: the leaves
     stops: set[Node] | frozenset[Node] = frozenset()  # targets below which there is no other
     accumulates = False  # whether leaves are passed as nodes are, hooks and all
-    usual = True  # whether it goes to all leaves, and to nothing else
+    reaches_all_leaves = True  # and goes nowhere else
     listeners = False
-    at: Node | None = None  # where a walk with listeners is
+    current_node: Node | None = None  # of a walk with listeners
     nodes = 0
     # With retain_graph="auto": references that are not another tensor's, by the node's id.
-    own: Counter[int]
+    own_references: Counter[int]
 
     def __init__(self, what: str, retain: bool | str, create_graph: bool) -> None:
         self.retain, self.create_graph = retain, create_graph
         if retain == "auto":
-            self.call, self.own = AutoCall(what, *caller(getframe(1))), Counter()
+            self.call, self.own_references = AutoCall(what, *caller(getframe(1))), Counter()
         else:
             self.call = Call(what, *caller(getframe(1)))
         self.mark = NodeState(self.call, shared=True)  # of the nodes that it releases
         self.thread = this_thread()
         self.order: list[Node] = []  # oldest first; the walk goes from its end
         self.pending: dict[Any, Any] = {}  # gradients on their way; its keys are the plan
-        self.special: list[Node] = []  # nodes of the plan with a state: hooks, releases
+        self.stateful_nodes: list[Node] = []  # nodes of the plan with a state: hooks, releases
         self.final: dict[Node, Any] = {}
         self.retained: dict[Node, Any] = {}  # for tensors that asked with `retain_grad()`
 
@@ -202,9 +202,9 @@ class Walk:
             if self._disturbs(other, pending, stops):
                 raise errors.graph_in_use(self.call, other.call, other.thread == self.thread)
         running_walks.walks.add(self)
-        running_walks.begun.append(self._begun())
+        running_walks.recent.append(self._record())
 
-    def _begun(self) -> WalkRecord:
+    def _record(self) -> WalkRecord:
         oldest = next((node.seq for node in self.order if type(node) is not Leaf), 0)
         retains = self.retain is True
         step = not (self.create_graph or self._is_inner(retains))
@@ -223,10 +223,10 @@ class Walk:
         """Collect every node below the roots, oldest first."""
         self.roots = roots
         if self.retain == "auto":
-            self.own.update(map(id, roots))
+            self.own_references.update(map(id, roots))
         pending = self.pending = dict.fromkeys(roots)
         order = self.order = list(pending)
-        special = self.special = []
+        special = self.stateful_nodes = []
         for node in order:  # grows while it is walked
             if node.state is not None:
                 special.append(node)
@@ -241,11 +241,11 @@ class Walk:
 
     def _plan_listeners(self) -> None:
         """A leaf that somebody listens to comes right after its last consumer, not at the end."""
-        states = [n.state for n in self.special if n.state is not None]
+        states = [n.state for n in self.stateful_nodes if n.state is not None]
         self.listeners = any(
             s.hooks or s.node_prehooks or s.node_hooks or s.post_hooks or s.user for s in states
         )
-        if any(type(n) is Leaf for n in self.special):
+        if any(type(n) is Leaf for n in self.stateful_nodes):
             ready: dict[Node, tuple[float, int]] = {}
             for node in reversed(self.order):
                 for k, e in enumerate(node.edges):
@@ -263,8 +263,10 @@ class Walk:
                 useful.add(node)
                 if not through:
                     stops.add(node)
-        whole = len(useful) == len(self.order) and all(type(node) is Leaf for node in targets)
-        self.usual = self.usual and whole
+        reaches_everything = len(useful) == len(self.order) and all(
+            type(node) is Leaf for node in targets
+        )
+        self.reaches_all_leaves = self.reaches_all_leaves and reaches_everything
         self.mark.below.update(node for node in self.order if type(node) is Leaf)
         self.order = [node for node in self.order if node in useful]
         self.pending = dict.fromkeys(self.order)
@@ -273,7 +275,7 @@ class Walk:
     def check(self) -> None:
         """Raise if the walk cannot succeed: a released node, or a saved value written since."""
         passed = []  # said of a walk that succeeds
-        for node in self.special:
+        for node in self.stateful_nodes:
             if node not in self.pending or node in self.stops or node.state is None:
                 continue
             if node.state.refusal is not None:
@@ -299,7 +301,7 @@ class Walk:
         alias released nodes keep their edges and hide nothing, unless `retain_graph="auto"`
         released them.
         """
-        for node in self.special:
+        for node in self.stateful_nodes:
             state = node.state
             if state is None or not state.released or node in self.stops or node in targets:
                 continue
@@ -312,8 +314,8 @@ class Walk:
 
     def _check_saved(self, node: Node) -> None:
         for slot, _ in node.saved:
-            kept = getattr(node, slot)
-            for value in kept if type(kept) is list else (kept,):
+            slot_value = getattr(node, slot)
+            for value in slot_value if type(slot_value) is list else (slot_value,):
                 if isinstance(value, Tensor):  # of a derivative inside another transform
                     value = memory_of(value)
                 if type(value) is np.ndarray:
@@ -328,7 +330,9 @@ class Walk:
             return False
         if pending.keys().isdisjoint(self.order):
             return False
-        passed = other.at.seq if inside and other.at is not None else float("inf")
+        passed = (
+            other.current_node.seq if inside and other.current_node is not None else float("inf")
+        )
         return any(
             node in pending
             and node.seq <= passed
@@ -347,13 +351,13 @@ class Walk:
         for observe in observers:
             observe(self, "before")
         self._seed(seeds)
-        self.special = []  # references that `_release` would count
+        self.stateful_nodes = []  # references that `_release` would count
         try:
             if self.create_graph:
                 self.call_recording(self._run_general, lift or lift_to_tensor)
             elif self.listeners and lift is None and not any(map(_is_tensor, seeds)):
                 self.call_recording(self._run_general, identity_lift)
-            elif lift or not self._is_usual(seeds):
+            elif lift or not self._is_plain(seeds):
                 self._run_general(lift or identity_lift)
             else:
                 self._run_plain()
@@ -373,9 +377,9 @@ class Walk:
                 earlier = self.pending[root]
                 self.pending[root] = g if earlier is None else earlier + g
 
-    def _is_usual(self, seeds: Sequence[Any]) -> bool:
+    def _is_plain(self, seeds: Sequence[Any]) -> bool:
         """Whether arrays go to all leaves and nobody listens."""
-        if self.listeners or not self.usual or anomaly.check:
+        if self.listeners or not self.reaches_all_leaves or anomaly.check:
             return False
         return self.targets is None or not any(map(_is_tensor, seeds))
 
@@ -445,7 +449,7 @@ class Walk:
             for node in reversed(self.order):
                 g = pending[node]
                 pending[node] = None
-                self.at = node
+                self.current_node = node
                 if not self._pass(node, g, lift) or self.retain is True:
                     continue
                 if waiting:
@@ -457,7 +461,7 @@ class Walk:
             raise
         finally:
             innermost.walk = outside
-        self.at = None
+        self.current_node = None
         if self.targets is None:
             self.mark.below.update(self.final)  # type: ignore[arg-type]
         if anomaly.check is not None:
@@ -491,8 +495,8 @@ class Walk:
         for e, ge in zip(node.edges, grads, strict=True):
             if ge is not None:
                 assert e is not None
-                here = pending[e]
-                pending[e] = ge if here is None else added(here, ge)
+                earlier = pending[e]
+                pending[e] = ge if earlier is None else added(earlier, ge)
         return True
 
     def _arrive(self, node: Node, state: NodeState, g: Any) -> Any:
@@ -511,8 +515,8 @@ class Walk:
         grads = None if g is None else node.pullback_to(g, self.pending, lift)
         if not state.node_hooks:
             return grads
-        known = (None,) * len(node.edges) if grads is None else grads
-        hooked = run_posthooks(state, known, outputs_of(node, g))
+        input_gradients = (None,) * len(node.edges) if grads is None else grads
+        hooked = run_posthooks(state, input_gradients, outputs_of(node, g))
         return None if grads is None else hooked
 
     def _retain(self, state: NodeState, node: Node, g: Any) -> None:
@@ -520,15 +524,15 @@ class Walk:
         if state.retain is not None and g is not None:
             self.retained[node] = g
 
-    def _release(self, node: Node, known: int) -> None:
+    def _release(self, node: Node, own_references: int) -> None:
         """Let go of what a node saved and of what is below it.
 
         With `retain_graph="auto"` only if nothing else refers to it: its consumers in this
-        walk, if released, no longer do, and a root's own tensor does not count. `known` counts
-        the walk's own references.
+        walk, if released, no longer do, and a root's own tensor does not count.
+        `own_references` counts the walk's own.
         """
         auto = self.retain == "auto"
-        if auto and getrefcount(node) > ALONE + known + self.own[id(node)]:
+        if auto and getrefcount(node) > ALONE + own_references + self.own_references[id(node)]:
             return
         if node.state is None or node.state.shared:
             node.state = self.mark

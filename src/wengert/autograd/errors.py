@@ -179,22 +179,22 @@ def no_graph(index: int, tensor: Tensor, call: Call) -> NoGraphError:
         f" recorded this tensor of shape {list(tensor._array.shape)} and dtype"
         f" {tensor._array.dtype.name}"
     )
-    this = ("this call", describe_call(call))
+    this_call = ("this call", describe_call(call))
     if tensor._cut is not None:
         text, facts, remedies = cut_by(tensor._cut)
-        return NoGraphError(message("no-graph", f"{head}: {text}.", [this, *facts], remedies))
+        return NoGraphError(message("no-graph", f"{head}: {text}.", [this_call, *facts], remedies))
     from wengert.autograd import diagnosis
 
     escape = diagnosis.escape_of(tensor)
     if escape is not None:
         text, facts, remedy = escape
-        return NoGraphError(message("no-graph", f"{head}: {text}.", [this, *facts], [remedy]))
+        return NoGraphError(message("no-graph", f"{head}: {text}.", [this_call, *facts], [remedy]))
     remedies = [
         "some input must require grad: model parameters, or x.requires_grad_()",
         "nothing between it and here may cut the graph: .detach(), .item(), .numpy(),"
         " torch.tensor(x), no_grad, argmax or a cast to integers",
     ]
-    facts = [this, *diagnosis.latest_escape()]
+    facts = [this_call, *diagnosis.latest_escape()]
     return NoGraphError(message("no-graph", f"{head}.", facts, remedies))
 
 

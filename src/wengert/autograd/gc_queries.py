@@ -15,9 +15,9 @@ from wengert.core.tensor import Cut, Leaf, Node, RawCut, Tensor, by_seq
 def live_tensors_and_nodes(objects: Sequence[Any]) -> tuple[list[Tensor], list[Node]]:
     """The tensors and the operations, oldest first, among objects; none is asked for its class."""
     kinds = {kind for kind in set(map(type, objects)) if issubclass(kind, (Tensor, Node))}
-    found = [thing for thing in objects if type(thing) in kinds]
-    tensors = [thing for thing in found if issubclass(type(thing), Tensor)]
-    nodes = [n for n in found if issubclass(type(n), Node) and type(n) is not Leaf]
+    candidates = [candidate for candidate in objects if type(candidate) in kinds]
+    tensors = [candidate for candidate in candidates if issubclass(type(candidate), Tensor)]
+    nodes = [n for n in candidates if issubclass(type(n), Node) and type(n) is not Leaf]
     return tensors, sorted(complete_nodes(nodes), key=by_seq)
 
 
@@ -53,7 +53,7 @@ def parameter_name(tensor: Tensor | None) -> str:
     if tensor is None or type(tensor) is Tensor:
         return ""  # parameters are of a class of their own
     modules = _modules(gc.get_objects())
-    inner = {id(child) for module in modules for _, child in _part(module, "_modules")}
+    inner = {id(child) for module in modules for _, child in _entries_of(module, "_modules")}
     roots = [module for module in modules if id(module) not in inner]
     names = [
         f"{class_name(type(root))}.{path}"
@@ -66,7 +66,7 @@ def parameter_name(tensor: Tensor | None) -> str:
 
 def _modules(objects: Sequence[Any]) -> list[Any]:
     kinds = {kind for kind in set(map(type, objects)) if _is_of_modules(kind)}
-    return [thing for thing in objects if type(thing) in kinds]
+    return [candidate for candidate in objects if type(candidate) in kinds]
 
 
 def _is_of_modules(kind: type) -> bool:
@@ -76,19 +76,21 @@ def _is_of_modules(kind: type) -> bool:
     )
 
 
-def _part(module: Any, name: str) -> list[tuple[str, Any]]:
+def _entries_of(module: Any, name: str) -> list[tuple[str, Any]]:
     """What a module has in one of its dicts."""
-    part: Any = (namespace_of(module) or {}).get(name)
-    return list(dict.items(part)) if is_a(part, dict) else []
+    table: Any = (namespace_of(module) or {}).get(name)
+    return list(dict.items(table)) if is_a(table, dict) else []
 
 
 def _parameters(root: Any) -> Iterator[tuple[str, Any]]:
-    met: set[int] = set()
+    visited: set[int] = set()
     waiting = [("", root)]
     while waiting:
         prefix, module = waiting.pop()
-        if id(module) not in met:
-            met.add(id(module))
-            own = _part(module, "_parameters")
+        if id(module) not in visited:
+            visited.add(id(module))
+            own = _entries_of(module, "_parameters")
             yield from ((f"{prefix}{name}", value) for name, value in own)
-            waiting += [(f"{prefix}{name}.", child) for name, child in _part(module, "_modules")]
+            waiting += [
+                (f"{prefix}{name}.", child) for name, child in _entries_of(module, "_modules")
+            ]

@@ -143,6 +143,6 @@ def _need_one(**checks: bool) -> None:
 
 
 def _need(name: str, value: bool, **checks: bool) -> None:
-    for check, wanted in checks.items():
-        if wanted and not value:
+    for check, enabled in checks.items():
+        if enabled and not value:
             raise AssertionError(f"Setting {check}=True requires {name} to be True")

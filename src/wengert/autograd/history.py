@@ -46,12 +46,12 @@ def set_edge(tensor: Tensor, edge: Node | None) -> None:
 
 def _overridden(before: Node) -> Exception:
     """A window of the memory's new history has no place for the derivative of a Function."""
-    whole, index = before.output()
+    operation, index = before.output()
     return errors.GraphError(
-        f"Output {index} of {whole.name().removesuffix('Backward')} is a view and its base or"
+        f"Output {index} of {operation.name().removesuffix('Backward')} is a view and its base or"
         " another view of its base has been modified inplace. This view was created inside a custom"
         " Function (or because an input was returned as-is) and the autograd logic to handle"
         " view+inplace would override the custom backward associated with the custom Function,"
         " leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning"
-        f" the output of the custom Function.\n  made by: {errors.describe_node(whole)}"
+        f" the output of the custom Function.\n  made by: {errors.describe_node(operation)}"
     )

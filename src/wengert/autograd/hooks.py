@@ -133,7 +133,7 @@ def as_hook_argument(g: Any) -> Any:
     return g if g is None or isinstance(g, Tensor) else wrap(writable(g))
 
 
-def _carried(value: Any, before: Any) -> Any:
+def _as_carried(value: Any, before: Any) -> Any:
     """A hook's Tensor as the walk carries gradients: arrays, unless they were Tensors before."""
     if type(value) in tensors and not isinstance(before, Tensor):
         return value._array
@@ -146,8 +146,8 @@ def run_tensor_hooks(state: NodeState, g: Any) -> Any:
     for hook in list(state.hooks.values() if state.hooks else ()):
         answer = hook(value)
         if answer is not None:
-            value = _checked(answer, value, hook)
-    return _carried(value, g)
+            value = _checked_gradient(answer, value, hook)
+    return _as_carried(value, g)
 
 
 def run_prehooks(node: Node, state: NodeState, g: Any) -> Any:
@@ -155,15 +155,15 @@ def run_prehooks(node: Node, state: NodeState, g: Any) -> Any:
     before = outputs_of(node, g)
     values = tuple([as_hook_argument(v) for v in before])
     for hook in list(state.node_prehooks.values() if state.node_prehooks else ()):
-        values = _answered(hook, hook(values), values)
-    after = [_carried(v, b) for v, b in zip(values, before, strict=True)]
+        values = _checked_gradients(hook, hook(values), values)
+    after = [_as_carried(v, b) for v, b in zip(values, before, strict=True)]
     if type(g) is not Partial:
         return after[0] if len(after) == 1 else g
-    parts = {k: v for k, v in enumerate(after) if v is not None}
-    if not parts:
+    gradients = {k: v for k, v in enumerate(after) if v is not None}
+    if not gradients:
         return None
     partial = Partial(0, None)
-    partial.parts = parts
+    partial.parts = gradients
     return partial
 
 
@@ -172,8 +172,8 @@ def run_posthooks(state: NodeState, grads: Grads, outputs: Grads) -> Grads:
     values = tuple([as_hook_argument(g) for g in grads])
     outputs = tuple([as_hook_argument(g) for g in outputs])
     for hook in list(state.node_hooks.values() if state.node_hooks else ()):
-        values = _answered(hook, hook(values, outputs), values)
-    return tuple([_carried(v, g) for v, g in zip(values, grads, strict=True)])
+        values = _checked_gradients(hook, hook(values, outputs), values)
+    return tuple([_as_carried(v, g) for v, g in zip(values, grads, strict=True)])
 
 
 def outputs_of(node: Node, g: Any) -> Grads:
@@ -185,7 +185,7 @@ def outputs_of(node: Node, g: Any) -> Grads:
     return tuple([g.parts.get(k) for k in range(count)])
 
 
-def _answered(hook: Any, answer: Any, values: Grads) -> Grads:
+def _checked_gradients(hook: Any, answer: Any, values: Grads) -> Grads:
     """The tuple that a node's hook returned, if it may stand for `values`."""
     if answer is None:
         return values
@@ -200,11 +200,14 @@ def _answered(hook: Any, answer: Any, values: Grads) -> Grads:
             f" {len(answer)}, but expected {len(values)})\n{more('hook-result')}"
         )
     return tuple(
-        [None if a is None else _checked(a, v, hook) for a, v in zip(answer, values, strict=True)]
+        [
+            None if a is None else _checked_gradient(a, v, hook)
+            for a, v in zip(answer, values, strict=True)
+        ]
     )
 
 
-def _checked(answer: Any, before: Any, hook: Any) -> Any:
+def _checked_gradient(answer: Any, before: Any, hook: Any) -> Any:
     """A Tensor that a hook returned, if it may stand for the gradient that the hook got."""
     if not isinstance(answer, Tensor):
         raise TypeError(

@@ -102,13 +102,15 @@ def attribute_step(name: str, owner: type | None = None) -> PathStep:
     return PathStep(f".{name}", name, owner=owner)
 
 
-def attribute_path(step: PathStep, owner: type, rest: tuple[PathStep, ...]) -> tuple[PathStep, ...]:
+def attribute_path(
+    step: PathStep, owner: type, following: tuple[PathStep, ...]
+) -> tuple[PathStep, ...]:
     """The steps over an attribute that is in an object's dict under the key of a step."""
-    inner = rest[0].name if rest else ""
-    if step.name in _OF_MODULES and rest and rest[0].container and inner:
+    inner = following[0].name if following else ""
+    if step.name in _OF_MODULES and following and following[0].container and inner:
         own = attribute_step(inner, owner) if inner.isidentifier() else PathStep(f"[{inner}]")
-        return (own, *rest[1:])
-    return (attribute_step(step.name, owner), *rest)
+        return (own, *following[1:])
+    return (attribute_step(step.name, owner), *following)
 
 
 def key_step(key: Any, kind: type) -> PathStep:
@@ -201,8 +203,8 @@ def namespace_of(thing: Any) -> dict[str, Any] | None:
     for base in bases_of(kind):
         member = _vars(base).get("__dict__")
         if type(member) in _DESCRIPTORS and base is not type:
-            found = member.__get__(thing, kind)
-            return found if type(found) is dict else None
+            namespace = member.__get__(thing, kind)
+            return namespace if type(namespace) is dict else None
     return None
 
 
@@ -229,12 +231,12 @@ def _unshared() -> int:
 _UNSHARED = _unshared()
 
 
-def default_of(function: types.FunctionType, step: PathStep, place: Any) -> str | None:
-    """The parameter whose default argument is in `place`, which the function refers to."""
-    if place is function.__kwdefaults__:
+def default_of(function: types.FunctionType, step: PathStep, container: Any) -> str | None:
+    """The parameter whose default argument is in `container`, which the function refers to."""
+    if container is function.__kwdefaults__:
         return step.name
     defaults = function.__defaults__
-    if place is not defaults or defaults is None:
+    if container is not defaults or defaults is None:
         return None
     code = function.__code__
     index = int(step.text.strip("[]"))

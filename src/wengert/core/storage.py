@@ -60,8 +60,8 @@ def _cell(file: str) -> str:
         return ""
     compiler = getattr(get_shell(), "compile", None)
     named = getattr(compiler, "format_code_name", lambda _: None)(file)
-    found = re.search(r"\d+", named[1]) if named else re.match(r"<ipython-input-(\d+)-", file)
-    return found[found.re.groups] if found else ""
+    match = re.search(r"\d+", named[1]) if named else re.match(r"<ipython-input-(\d+)-", file)
+    return match[match.re.groups] if match else ""
 
 
 def location_of(code: CodeType, lasti: int) -> str:
@@ -146,7 +146,7 @@ def stamp(array: np.ndarray, by: str, code: CodeType, lasti: int) -> None:
 def stamp_all(arrays: Iterable[np.ndarray], by: str, code: CodeType, lasti: int) -> None:
     """`stamp` for each of them."""
     now = clock.newest = tick()
-    whole = (now, code, lasti, by)
+    header = (now, code, lasti, by)
     for array in arrays:
         base = array if array.base is None else owner(array)
         entry = _writes.get(id(base))
@@ -158,11 +158,11 @@ def stamp_all(arrays: Iterable[np.ndarray], by: str, code: CodeType, lasti: int)
             region = (address_of(array) - address_of(base), array.shape, array.strides)
             regions.pop(region, None)
             if len(regions) < _MOST_REGIONS:
-                regions[region] = Write(*whole, *region, array.dtype)
+                regions[region] = Write(*header, *region, array.dtype)
                 continue
             # Too many to tell them apart.
         regions.clear()
-        entry.whole = whole
+        entry.whole = header
 
 
 def address_of(array: np.ndarray) -> int:

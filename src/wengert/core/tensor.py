@@ -301,8 +301,8 @@ class Node:
         """
         for e, ge in zip(self.edges, self.pullback(g)):  # noqa: B905 (a keyword costs here)
             if ge is not None:
-                here = pending[e]
-                pending[e] = ge if here is None else added(here, ge)
+                earlier = pending[e]
+                pending[e] = ge if earlier is None else added(earlier, ge)
 
     def pullback_to(self, g: Any, wanted: Any, lift: Any) -> tuple[Any, ...]:
         """As `pullback`, for inputs in `wanted` only, with saved values passed through `lift`."""
@@ -351,16 +351,16 @@ by_seq = attrgetter("seq")
 
 def nodes_below(roots: Sequence[Node]) -> list[Node]:
     """Nodes and all that are below them, each behind those of its inputs."""
-    seen: dict[int, Node] = {}
+    visited: dict[int, Node] = {}
     waiting = list(roots)
     while waiting:
         node = waiting.pop()
-        if id(node) not in seen:
-            seen[id(node)] = node
+        if id(node) not in visited:
+            visited[id(node)] = node
             waiting += [edge for edge in node.edges if edge is not None]
     # A leaf is made when it is first used, and nodes that only stand for one output of the
     # operation below them are younger than it.
-    return sorted(seen.values(), key=by_seq)
+    return sorted(visited.values(), key=by_seq)
 
 
 def added(here: Any, more: Any) -> Any:

@@ -172,7 +172,7 @@ class _Counting:
         operations = {id(node): node for node in nodes}
         self.alive = {key: node for key, node in operations.items() if not is_released(node)}
         self.released = len(operations) - len(self.alive)
-        begun = list(engine.running_walks.begun)
+        begun = list(engine.running_walks.recent)
         self.steps = [walk.when for walk in begun if walk.step]
         self.passes = {walk.oldest: walk.when for walk in begun if not walk.releases}
         self.longest = max(

@@ -213,7 +213,7 @@ class Recorder:
         """Under the torch alias a walk may pass released nodes; note whose they are."""
         if not engine.compatibility.lenient:
             return
-        for node in walk.special:
+        for node in walk.stateful_nodes:
             earlier = node.state.released if node.state is not None else None
             if earlier is not None and node in walk.pending and node not in walk.stops:
                 known = self._lenient.get(line.where)

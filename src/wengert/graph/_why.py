@@ -235,7 +235,7 @@ def _begun() -> list[tuple[int, Any]]:
     """The latest walks: when they began, and their calls."""
     running = engine.running_walks
     with running.lock:
-        return [(walk.when, walk.call) for walk in running.begun]
+        return [(walk.when, walk.call) for walk in running.recent]
 
 
 def _dropped(tensor: Tensor) -> Any:

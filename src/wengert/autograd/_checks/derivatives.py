@@ -51,10 +51,10 @@ def check_backward(subject: Subject, options: GradcheckOptions) -> None:
 
 def _numerical(subject: Subject, options: GradcheckOptions) -> list[list[np.ndarray]]:
     """The Jacobian of each output with respect to each variable; without results, zero."""
-    found = [jacobians.numerical(subject, x, options.eps) for _, x in subject.variables]
+    jacobian_blocks = [jacobians.numerical(subject, x, options.eps) for _, x in subject.variables]
     if not subject.results:
-        _check_constant(found, 0.0)
-    return found
+        _check_constant(jacobian_blocks, 0.0)
+    return jacobian_blocks
 
 
 def _check_constant(derivatives: list[list[np.ndarray]], tolerance: float) -> None:
@@ -70,10 +70,10 @@ def _analytical(
 ) -> list[np.ndarray]:
     """For each variable, its gradients as columns; computed twice, to see that they are equal."""
     cotangents = list(cotangents)
-    found = jacobians.pull_back(out, variables, cotangents)
-    for grads in found:
+    gradients = jacobians.pull_back(out, variables, cotangents)
+    for grads in gradients:
         _check_attributes(grads, variables, options.dtypes)
-    first = jacobians.matrices(found, variables)
+    first = jacobians.matrices(gradients, variables)
     second = jacobians.matrices(jacobians.pull_back(out, variables, cotangents), variables)
     gap = max([largest_entry(abs(a - b)) for a, b in zip(first, second, strict=True)], default=0.0)
     if gap > options.nondet_tol:
@@ -109,9 +109,9 @@ def _check_linear(
 ) -> None:
     """Unit vectors do not tell g from g * g: a random cotangent does."""
     g = Generator().uniform(tuple(out.shape), -2, 2, out._array.dtype)
-    found = jacobians.matrices(jacobians.pull_back(out, variables, [g]), variables)
+    columns = jacobians.matrices(jacobians.pull_back(out, variables, [g]), variables)
     flat = g.reshape(-1)
-    for j, (column, matrix) in enumerate(zip(found, analytical, strict=True)):
+    for j, (column, matrix) in enumerate(zip(columns, analytical, strict=True)):
         expected = (matrix * flat).sum(axis=1)
         atol = options.atol * float(abs(flat).sum()) + options.nondet_tol
         if not close(column[:, 0], expected, options.rtol, atol).all():
@@ -137,8 +137,10 @@ def check_forward(subject: Subject, options: GradcheckOptions) -> None:
 
 def _tangents(rows: Sequence[Pairs], at: int, out: Tensor, options: GradcheckOptions) -> np.ndarray:
     """The Jacobian of an output from what forward mode gave for each unit vector."""
-    found = [_tangent(*pairs[at], options) for pairs in rows]
-    return np.array(found, None if found else out._array.dtype).reshape(len(found), out.numel())
+    tangents = [_tangent(*pairs[at], options) for pairs in rows]
+    return np.array(tangents, None if tangents else out._array.dtype).reshape(
+        len(tangents), out.numel()
+    )
 
 
 def _tangent(primal: Tensor, tangent: Tensor | None, options: GradcheckOptions) -> np.ndarray:
@@ -174,10 +176,10 @@ def _numerical_along(
     subject: Subject, directions: list[Direction], options: GradcheckOptions
 ) -> list[list[np.ndarray]]:
     pairs = zip(subject.variables, directions, strict=True)
-    found = [jacobians.numerical_along(subject, x, u, options.eps) for (_, x), u in pairs]
+    derivatives = [jacobians.numerical_along(subject, x, u, options.eps) for (_, x), u in pairs]
     if not subject.results:
-        _check_constant(found, options.nondet_tol)
-    return found
+        _check_constant(derivatives, options.nondet_tol)
+    return derivatives
 
 
 def _check_backward_along(subject: Subject, options: GradcheckOptions) -> None:
@@ -238,11 +240,11 @@ def _mismatch(
 
 def _which(subject: Subject, i: int, j: int, forward: bool) -> str:
     of, (at, _) = ("inputs", subject.variables[j]) if forward else ("outputs", subject.results[i])
-    part = ""
+    component = ""
     if at in subject.complexes:
-        part = f"While considering the {subject.part} part of complex {of} only, "
+        component = f"While considering the {subject.part} part of complex {of} only, "
     mode = "computed with forward mode " if forward else ""
-    return f"{part}Jacobian {mode}mismatch for output {i} with respect to input {j},\n"
+    return f"{component}Jacobian {mode}mismatch for output {i} with respect to input {j},\n"
 
 
 def _worst(
@@ -283,8 +285,8 @@ def _mismatch_along(
         rows = list(jacobians.push_forward(subject, x, jacobians.unit_vectors(x._array)))
         full = _tangents(rows, at, out, options)
     else:
-        found = jacobians.pull_back(out, [x], jacobians.unit_vectors(out._array))
-        (full,) = jacobians.matrices(found, [x])
+        gradients = jacobians.pull_back(out, [x], jacobians.unit_vectors(out._array))
+        (full,) = jacobians.matrices(gradients, [x])
     text = (
         f"{_which(subject, i, j, forward)}numerical:{numerical}\nanalytical:{analytical}\n\n"
         "These are the Jacobians along random directions (fast mode). In full they are:\n\n"

@@ -160,7 +160,7 @@ class Function(metaclass=FunctionMeta):
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Call the function; the result is recorded if an argument requires grad."""
         if kwargs or cls.setup_context is not _NO_SETUP:
-            args = _positional(cls, args, kwargs)
+            args = _bind_positionally(cls, args, kwargs)
         return call_with_context(cls, args)[0]
 
 
@@ -185,18 +185,18 @@ def has_setup(function: type[Function]) -> bool:
     return function.setup_context is not _NO_SETUP
 
 
-def _positional(
+def _bind_positionally(
     function: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Any, ...]:
     """All arguments by position: gradients are. With `setup_context`, defaults among them."""
     forward, setup = function.forward, has_setup(function)
-    known = function._signature
-    if known is None or known[0] is not forward:
-        found = signature(forward)
-        kinds = [p.kind for p in found.parameters.values()]
+    cached = function._signature
+    if cached is None or cached[0] is not forward:
+        new_signature = signature(forward)
+        kinds = [p.kind for p in new_signature.parameters.values()]
         simple = all(k is inspect.Parameter.POSITIONAL_OR_KEYWORD for k in kinds)
-        known = function._signature = forward, found, len(kinds) if simple else -1
-    _, expected, count = known
+        cached = function._signature = forward, new_signature, len(kinds) if simple else -1
+    _, expected, count = cached
     if len(args) == count and not kwargs and setup:
         return args
     context = () if setup else (None,)
@@ -223,25 +223,25 @@ def call_with_context(
     A call with tracers goes to the innermost level among them.
     """
     edges: list[Node] = []
-    given: list[GradientTarget] = []
+    targets: list[GradientTarget] = []
     for a in args:
         if type(a) is Tensor or type(a) in tensors:
             e = a._edge
             if e is None:
-                given.append(None)
+                targets.append(None)
                 continue
             edges.append(e)
             array = a._array
-            given.append((array.shape, array.dtype))
+            targets.append((array.shape, array.dtype))
         elif isinstance(a, Tracer):
             from wengert.autograd.custom.transforms import apply_at_level
 
             return apply_at_level(innermost(args), function, args), _NOBODYS
         else:
-            given.append(False)
-    ctx = FunctionCtx(tuple(map(bool, given)), function)
+            targets.append(False)
+    ctx = FunctionCtx(tuple(map(bool, targets)), function)
     site = mode.site
-    result = _computed(function, ctx, args)
+    result = _compute_unrecorded(function, ctx, args)
     outputs = list(result) if isinstance(result, tuple) else [result]
     recording = site is not None and bool(edges)
     if inferences and recording:
@@ -251,7 +251,7 @@ def call_with_context(
         _check_dirty(ctx, args, outputs, site is not None)
     _own(outputs, args, ctx, recording)
     if recording:
-        node = new_function_node(function, ctx, tuple(edges), given)
+        node = new_function_node(function, ctx, tuple(edges), targets)
         node.output_to(outputs, ctx)
         node.keep(args, ctx)
         if type(site) is not Site:
@@ -264,7 +264,7 @@ def call_with_context(
 _NOBODYS = FunctionCtx()
 
 
-def _computed(function: type[Function], ctx: FunctionCtx, args: tuple[Any, ...]) -> Any:
+def _compute_unrecorded(function: type[Function], ctx: FunctionCtx, args: tuple[Any, ...]) -> Any:
     """What the user's methods compute; nothing is recorded."""
     before = mode.site, mode.off
     mode.site, mode.off = None, function._off
@@ -279,14 +279,14 @@ def _computed(function: type[Function], ctx: FunctionCtx, args: tuple[Any, ...])
 
 
 def new_function_node(
-    function: Any, ctx: FunctionCtx, edges: tuple[Node, ...], given: list[GradientTarget]
+    function: Any, ctx: FunctionCtx, edges: tuple[Node, ...], targets: list[GradientTarget]
 ) -> FunctionNode:
     """A fresh node of the caller's line; its outputs and what it saved are yet to be filled in."""
     node: FunctionNode = new(function._backward_cls)
     node.code, node.lasti = caller(getframe(2))
     node.seq, node.site = tick(), mode.where
     node.state = new(UserState)
-    node.edges, node.given = edges, given
+    node.edges, node.gradient_targets = edges, targets
     node.ctx, node.inside = ctx, False
     return node
 
@@ -374,23 +374,25 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
             answer = fn(ctx, *grads)
         if not recording:
             return answer
-        known = [t for t in grads if isinstance(t, Tensor)]
-        known += [t for t in ctx.saved_tensors if t is not None]
-        if any(isinstance(t, Tracer) and t._edge is not None for t in known):
-            raise _twice()
+        tracked = [t for t in grads if isinstance(t, Tensor)]
+        tracked += [t for t in ctx.saved_tensors if t is not None]
+        if any(isinstance(t, Tracer) and t._edge is not None for t in tracked):
+            raise _twice_differentiated_error()
         node = None if ctx._node is None else ctx._node()
-        edges = [t._edge for t in known if t._edge is not None]
+        edges = [t._edge for t in tracked if t._edge is not None]
         edges += [] if node is None or node.inside else [e for e in node.edges if e is not None]
         if not edges:
             return answer
-        stop = refusal_node(record(Refused, (), (), mode.where), tuple(edges), _twice)
+        stop = refusal_node(
+            record(Refused, (), (), mode.where), tuple(edges), _twice_differentiated_error
+        )
         values = answer if isinstance(answer, tuple) else (answer,)
         return tuple([wrap(v._array, stop) if type(v) in tensors else v for v in values])
 
     return wrapper
 
 
-def _twice() -> Exception:
+def _twice_differentiated_error() -> Exception:
     return errors.GraphError(message(
         "once-differentiable",
         "trying to differentiate twice a function that was marked with @once_differentiable",

@@ -75,7 +75,7 @@ def _set_up(function: Any, values: Args, result: Any, edges: Sequence[Any]) -> F
     return ctx
 
 
-def _replaced(result: Any, function: Callable[[int, Any], Any]) -> Any:
+def _map_outputs(result: Any, function: Callable[[int, Any], Any]) -> Any:
     """The result of a Function with its outputs replaced."""
     if not isinstance(result, tuple):
         return function(0, result)
@@ -101,20 +101,20 @@ def apply_in_reverse_mode(level: Any, function: Any, args: Args) -> Any:
     result = function.apply(*values)
     edges = [level.edge(a) if isinstance(a, Tensor) else None for a in args]
     if mode.site is None or not any(edges):
-        return _replaced(result, lambda _, out: _same(out, values, args))
+        return _map_outputs(result, lambda _, out: _same(out, values, args))
     ctx = _set_up(function, values, result, edges)
-    given: list[GradientTarget] = [
-        False if not isinstance(v, Tensor) else None if e is None else _described(v)
+    targets: list[GradientTarget] = [
+        False if not isinstance(v, Tensor) else None if e is None else _shape_and_dtype(v)
         for v, e in zip(values, edges, strict=True)
     ]
-    node = new_function_node(function, ctx, tuple([e for e in edges if e is not None]), given)
+    node = new_function_node(function, ctx, tuple([e for e in edges if e is not None]), targets)
     node.inside = True
     outputs = list(result) if isinstance(result, tuple) else [result]
-    node.shapes = [_described(out) if isinstance(out, Tensor) else None for out in outputs]
+    node.shapes = [_shape_and_dtype(out) if isinstance(out, Tensor) else None for out in outputs]
     several = len(outputs) > 1
     node.shape = () if several or node.shapes[0] is None else node.shapes[0][0]
     node.s_saved, node.count = list(ctx._to_save), len(ctx._to_save)
-    node.places = [None] * node.count
+    node.saved_positions = [None] * node.count
     ctx._node = weakref.ref(node)
 
     def output(k: int, out: Any) -> Any:
@@ -128,20 +128,20 @@ def apply_in_reverse_mode(level: Any, function: Any, args: Args) -> Any:
         edge = output_of(node.part, node, k, tuple(out.shape)) if several else node
         at = _position(out, values)
         if at is not None:
-            return _written(level, args[at], edge)
-        made = level.tracer(out)
-        made._edge = edge
+            return _rebase_argument(level, args[at], edge)
+        results = level.tracer(out)
+        results._edge = edge
         for a in args:
             if isinstance(a, Tensor) and _share_memory(out, a):
-                show(made, a)
-        return made
+                show(results, a)
+        return results
 
-    made = _replaced(result, output)
+    results = _map_outputs(result, output)
     ctx._to_save = ctx._to_forward = ctx._dirty = ctx._constant = ()
-    return made
+    return results
 
 
-def _described(value: Any) -> tuple[tuple[int, ...], Any]:
+def _shape_and_dtype(value: Any) -> tuple[tuple[int, ...], Any]:
     return tuple(value.shape), value._array.dtype
 
 
@@ -151,7 +151,7 @@ def _same(out: Any, values: Args, args: Args) -> Any:
     return out if at is None else args[at]
 
 
-def _written(level: Any, target: Any, edge: Any) -> Any:
+def _rebase_argument(level: Any, target: Any, edge: Any) -> Any:
     """An argument that was written in place further out, with its new history."""
     if not level.owns(target):
         level.take(target)
@@ -171,16 +171,16 @@ def apply_in_forward_mode(level: Any, function: Any, args: Args) -> Any:
         result = function.apply(*values)
         edges = [v._edge if isinstance(v, Tensor) else None for v in values]
         ctx = _set_up(function, values, result, edges)
-        ctx._shown = ctx._to_forward
+        ctx._saved_values = ctx._to_forward
     else:
         if not level.eager or traced(values):
             _check_setup(function)
         result, ctx = call_with_context(function, values, forward_mode=True)
-        ctx._shown = _presented(ctx, values)
+        ctx._saved_values = _saved_for_jvp(ctx, values)
     ctx._to_forward = ()
-    given = tuple([_tangent_in(level, ctx, a) for a in args])
-    answer = function.jvp(ctx, *given)
-    ctx._shown = None
+    tangents_in = tuple([_tangent_in(level, ctx, a) for a in args])
+    answer = function.jvp(ctx, *tangents_in)
+    ctx._saved_values = None
     outputs = result if isinstance(result, tuple) else (result,)
     tangents = answer if isinstance(answer, tuple) else (answer,)
     if len(tangents) != len(outputs):
@@ -194,9 +194,9 @@ def apply_in_forward_mode(level: Any, function: Any, args: Args) -> Any:
         tangent = _checked_tangent(function, k, tangents[k], out, constant)
         if tangent is None:
             return _same(out, values, args)
-        return _dual(level, out, tangent, values, args, given)
+        return _dual(level, out, tangent, values, args, tangents_in)
 
-    return _replaced(result, output)
+    return _map_outputs(result, output)
 
 
 def _tangent_in(level: Any, ctx: FunctionCtx, a: Any) -> Any:
@@ -206,7 +206,7 @@ def _tangent_in(level: Any, ctx: FunctionCtx, a: Any) -> Any:
     return tangent
 
 
-def _presented(ctx: FunctionCtx, values: Args) -> Args:
+def _saved_for_jvp(ctx: FunctionCtx, values: Args) -> Args:
     """What `forward` saved for `jvp`; if its call was recorded, with its place in the graph."""
     node = None if ctx._node is None else ctx._node()
     if node is None or mode.site is None:
@@ -240,14 +240,14 @@ def _checked_tangent(function: Any, k: int, tangent: Any, out: Any, constant: Ar
     return tangent if tangent._array.dtype == dtype else convert(tangent, of_numpy[dtype])
 
 
-def _dual(level: Any, out: Any, tangent: Any, values: Args, args: Args, given: Args) -> Any:
+def _dual(level: Any, out: Any, tangent: Any, values: Args, args: Args, tangents_in: Args) -> Any:
     """An output with its tangent, whose memory goes with that of the value."""
     at = _position(out, values)
     if at is not None:
         target = args[at]
         if not level.owns(target):
             level.take(target, tangent)
-        elif not _share_memory(tangent, given[at]):
+        elif not _share_memory(tangent, tangents_in[at]):
             raise RuntimeError(
                 "An inplace custom Function is not modifying the forward mode gradients inplace."
                 " If the forward is modifying an input inplace, then the jvp function must modify"
@@ -255,7 +255,7 @@ def _dual(level: Any, out: Any, tangent: Any, values: Args, args: Args, given: A
             )
         target.tangent = tangent
         return target
-    pairs = [(a, t) for a, t in zip(args, given, strict=True) if level.owns(a)]
+    pairs = [(a, t) for a, t in zip(args, tangents_in, strict=True) if level.owns(a)]
     if any(_share_memory(out, a) and not _share_memory(tangent, t) for a, t in pairs):
         raise RuntimeError(
             "A custom Function's forward is returning a view (or an input as-is) but the jvp is"
@@ -281,7 +281,7 @@ def apply_to_batch(level: Any, function: Any, args: Args) -> Any:
                 " overridden vmap staticmethod. Please set generate_vmap_rule=False or delete the"
                 " overridden vmap staticmethod to avoid ambiguity."
             )
-        return _generated(level, function, args)
+        return _run_generated_rule(level, function, args)
     if not overridden:
         raise RuntimeError(
             f"You tried to vmap over {name}, but it does not have vmap support. Please override and"
@@ -290,7 +290,7 @@ def apply_to_batch(level: Any, function: Any, args: Args) -> Any:
     values = map_leaves(level.lower, args)
     in_dims = map_leaves(lambda x: 0 if level.owns(x) else None, args)
     answer = function.vmap(VmapInfo(level.size, level.randomness), in_dims, *values)
-    result, out_dims = _two(answer)
+    result, out_dims = _result_and_dims(answer)
     outputs, spec = flatten_tree(result)
     dims = broadcast_prefix(out_dims, spec)
     if dims is None:
@@ -301,11 +301,13 @@ def apply_to_batch(level: Any, function: Any, args: Args) -> Any:
             f" ({name})"
         )
     leaves = tuple(flatten_tree(args)[0]), tuple(flatten_tree(values)[0])
-    made = [_batched(level, out, d, *leaves) for out, d in zip(outputs, dims, strict=True)]
-    return unflatten_tree(made, spec)
+    batched_outputs = [
+        _batched(level, out, d, *leaves) for out, d in zip(outputs, dims, strict=True)
+    ]
+    return unflatten_tree(batched_outputs, spec)
 
 
-def _two(answer: Any) -> tuple[Any, Any]:
+def _result_and_dims(answer: Any) -> tuple[Any, Any]:
     text = (
         "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree"
         " structure compatible with the output. Got "
@@ -326,7 +328,7 @@ def _batched(level: Any, out: Any, dim: int | None, args: Args, values: Args) ->
     return level.tracer(out if dim == 0 else movedim(out, dim, 0))
 
 
-def _generated(level: Any, function: Any, args: Args) -> Any:
+def _run_generated_rule(level: Any, function: Any, args: Args) -> Any:
     call = _Call(function, level.size, level.randomness, [level.owns(a) for a in args])
     values = tuple([level.lower(a) for a in args])
     result = _vmapped(function).apply(call, *values)
@@ -334,16 +336,16 @@ def _generated(level: Any, function: Any, args: Args) -> Any:
     def output(k: int, out: Any) -> Any:
         return _batched(level, out, 0, args, values) if call.outputs[k] else out
 
-    return _replaced(result, output)
+    return _map_outputs(result, output)
 
 
 def _vmapped(function: Any) -> Any:
     """The Function of batches that a Function generates; made once."""
-    made = function.__dict__.get("_of_batches")
-    if made is None:
-        made = FunctionMeta(f"Vmapped{function.__name__}", (_OfBatches,), {})
-        function._of_batches = made
-    return made
+    function_of_batches = function.__dict__.get("_of_batches")
+    if function_of_batches is None:
+        function_of_batches = FunctionMeta(f"Vmapped{function.__name__}", (_OfBatches,), {})
+        function._of_batches = function_of_batches
+    return function_of_batches
 
 
 class _Call:
@@ -395,7 +397,7 @@ class _OfBatches(Function):
             result = call.function.forward(*_enter(level, values, call.batched))
             outputs = result if isinstance(result, tuple) else (result,)
             call.outputs = [level.owns(out) for out in outputs]
-            return _replaced(result, lambda _, out: level.lower(out))
+            return _map_outputs(result, lambda _, out: level.lower(out))
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Args, output: Any) -> None:
@@ -410,8 +412,10 @@ class _OfBatches(Function):
                 return level.tracer(out) if call.outputs[k] else out
 
             inner = FunctionCtx(ctx.needs_input_grad[1:], call.function)
-            call.function.setup_context(inner, tuple(args), _replaced(output, inside))
-            ctx.given = [_described(a) if isinstance(a, Tensor) else False for a in args]
+            call.function.setup_context(inner, tuple(args), _map_outputs(output, inside))
+            ctx.gradient_targets = [
+                _shape_and_dtype(a) if isinstance(a, Tensor) else False for a in args
+            ]
             ctx.saved = _Lowered(level, inner._to_save).batched
             ctx.save_for_backward(*_Lowered(level, inner._to_save))
             ctx.saved_forward = _Lowered(level, inner._to_forward).batched
@@ -430,10 +434,10 @@ class _OfBatches(Function):
         with call.level() as level:
             inner = _inner(ctx, level, ctx.saved)
             answer = rule_of(call.function)(inner, *_enter(level, grads, call.outputs))
-            found = iter(checked_gradients(inner, ctx.given, answer))
+            gradients = iter(checked_gradients(inner, ctx.gradient_targets, answer))
             results = [
-                _gradient(level, next(found), batched) if known else None
-                for known, batched in zip(ctx.given, call.batched, strict=True)
+                _gradient(level, next(gradients), batched) if target else None
+                for target, batched in zip(ctx.gradient_targets, call.batched, strict=True)
             ]
         return None, *results
 
@@ -444,11 +448,11 @@ class _OfBatches(Function):
             inner = _inner(ctx, level, ctx.saved_forward)
             answer = call.function.jvp(inner, *_enter(level, tangents, call.batched))
             several = isinstance(answer, tuple)
-            found = [
+            tangents_out = [
                 level.whole(t) if batched and isinstance(t, Tensor) else level.lower(t)
                 for t, batched in zip(answer if several else (answer,), call.outputs, strict=False)
             ]
-        return tuple(found) if several else found[0]
+        return tuple(tangents_out) if several else tangents_out[0]
 
 
 def _inner(ctx: Any, level: Level, saved: list[bool]) -> FunctionCtx:
@@ -456,7 +460,7 @@ def _inner(ctx: Any, level: Level, saved: list[bool]) -> FunctionCtx:
     inner = FunctionCtx(ctx.needs_input_grad[1:], ctx.call.function)
     inner.materialize_grads = ctx.materialize_grads
     inner._node = ctx._node
-    inner._shown = tuple(_enter(level, ctx.saved_tensors, saved))
+    inner._saved_values = tuple(_enter(level, ctx.saved_tensors, saved))
     inner.__dict__.update(unflatten_tree(_enter(level, ctx.attributes, ctx.batched), ctx.spec))
     return inner
 

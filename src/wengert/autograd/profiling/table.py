@@ -35,8 +35,8 @@ def format_table(
         return ""
     names, shapes, sources = widths
 
-    def share(part: float) -> str:
-        return f"{100 * part / total:.2f}%" if total > 0 else "NaN"
+    def share(amount: float) -> str:
+        return f"{100 * amount / total:.2f}%" if total > 0 else "NaN"
 
     def time(value: float) -> str:
         return format_duration(value, time_unit)
@@ -59,9 +59,9 @@ def format_table(
         columns.append(("Source Location", lambda e: _cut((e.stack or [""])[0], sources)))
     rows = [[title for title, _ in columns]]
     rows += [[cell(event) for _, cell in columns] for event in events]
-    wide = [max(12, *map(len, column)) for column in zip(*rows, strict=True)]
-    rule = "  ".join("-" * n for n in wide)
-    lines = ["  ".join(c.rjust(n) for c, n in zip(row, wide, strict=True)) for row in rows]
+    column_widths = [max(12, *map(len, column)) for column in zip(*rows, strict=True)]
+    rule = "  ".join("-" * n for n in column_widths)
+    lines = ["  ".join(c.rjust(n) for c, n in zip(row, column_widths, strict=True)) for row in rows]
     body = [rule, lines[0], rule, *lines[1:], rule]
     return "\n".join(body) + f"\nSelf CPU time total: {time(total)}\n"
 

@@ -52,9 +52,11 @@ class MutationContext:
         if readers is None:
             return
         copies = _Copies(array)
-        kept = [ref for ref in readers if (node := ref()) is not None and copies.give(node)]
-        if kept:
-            self._filed[key] = kept
+        still_sharing = [
+            ref for ref in readers if (node := ref()) is not None and copies.give(node)
+        ]
+        if still_sharing:
+            self._filed[key] = still_sharing
         else:
             del self._filed[key]
 

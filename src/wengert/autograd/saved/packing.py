@@ -129,15 +129,15 @@ def set_witness(witness: Callable[[Node], None] | None) -> None:
         mode.site = site
 
 
-def _site_for(site: Site, told: bool) -> Site:
+def _site_for(site: Site, observed: bool) -> Site:
     """Where operations are noted: at a site that tells of nodes, if there is somebody to tell."""
     if isinstance(site, SaverSite):
-        return site if told else site.plain
-    if not told:
+        return site if observed else site.plain
+    if not observed:
         return site
-    told_of = SaverSite(site.parent)
-    told_of.module, told_of.plain = site.module, site
-    return told_of
+    saver_site = SaverSite(site.parent)
+    saver_site.module, saver_site.plain = site.module, site
+    return saver_site
 
 
 class Hooks:
@@ -335,13 +335,13 @@ def unpacking_class(kind: Any) -> type[Unpacking]:
     """The class of nodes that unpack before they do what those of `kind` do."""
     if issubclass(kind, Unpacking):
         return kind
-    found: type[Unpacking] | None = kind.__dict__.get("unpacking")
-    if found is None:
+    derived: type[Unpacking] | None = kind.__dict__.get("unpacking")
+    if derived is None:
         members = [(name, getattr(kind, name)) for name in kind.__slots__]
         slots = tuple((name, m.__get__, m.__set__) for name, m in members)
         body = {"__slots__": (), "operation": kind, "slots": slots}
-        found = kind.unpacking = type(kind.__name__, (Unpacking, kind), body)
-    return found
+        derived = kind.unpacking = type(kind.__name__, (Unpacking, kind), body)
+    return derived
 
 
 class Absent:

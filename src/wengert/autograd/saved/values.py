@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert.autograd import errors
-from wengert.autograd._released import saved_value_released
+from wengert.autograd._release_errors import saved_value_released
 from wengert.autograd.saved.packing import (
     Hooks,
     Packed,

@@ -98,8 +98,8 @@ def _verify(walk: Walk, event: str) -> None:
 def _arrays(node: Node) -> Iterator[tuple[Key, np.ndarray]]:
     """The arrays that a node saved and that are still the ones that it was given."""
     for slot, _ in node.saved:
-        kept = getattr(node, slot)
-        for k, value in enumerate(kept if type(kept) is list else (kept,)):
+        slot_value = getattr(node, slot)
+        for k, value in enumerate(slot_value if type(slot_value) is list else (slot_value,)):
             if type(value) is Packed and value.same:
                 value = value.value
             if isinstance(value, Tensor):

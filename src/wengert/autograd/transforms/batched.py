@@ -39,9 +39,9 @@ class Outline:
 
     __slots__ = ("dtype", "shape", "strides", "writeable")
 
-    def __init__(self, whole: np.ndarray, lead: int) -> None:
-        self.shape, self.dtype = whole.shape[lead:], whole.dtype
-        self.strides, self.writeable = whole.strides[lead:], whole.flags.writeable
+    def __init__(self, batch: np.ndarray, lead: int) -> None:
+        self.shape, self.dtype = batch.shape[lead:], batch.dtype
+        self.strides, self.writeable = batch.strides[lead:], batch.flags.writeable
 
     @property
     def flags(self) -> Flags:
@@ -90,9 +90,9 @@ class Outline:
 
 def _dense(lengths: Shape, steps: Shape, step: int) -> bool:
     """Whether each dimension's step is the extent of those before it."""
-    for length, found in zip(lengths, steps, strict=True):
+    for length, actual in zip(lengths, steps, strict=True):
         if length != 1:
-            if found != step:
+            if actual != step:
                 return False
             step *= length
     return True

@@ -69,10 +69,10 @@ class Level:
 
     def tracer(self, value: Any) -> Any:
         """A fresh tracer that stands for `value`."""
-        made = new(self.kind)
-        made.level = self
-        made.value = value
-        return made
+        result = new(self.kind)
+        result.level = self
+        result.value = value
+        return result
 
     def lower(self, value: Any) -> Any:
         """What a tracer of this level stands for; other values as they are."""

@@ -62,19 +62,19 @@ class FunctionGraph:
     def _reaches_out(self, edges: Sequence[Any]) -> bool:
         """Whether anything but the inputs can be differentiated through these nodes."""
         own = {x._edge for x in self.inputs}
-        seen = set(edges)
-        todo = [e for e in seen if e not in own]
+        visited = set(edges)
+        todo = [e for e in visited if e not in own]
         while todo:
             node = todo.pop()
             if type(node) is Leaf and node.open:
                 return True
             for e in node.edges:
-                if e is not None and e not in seen:
-                    seen.add(e)
+                if e is not None and e not in visited:
+                    visited.add(e)
                     if e not in own:
                         todo.append(e)
         # The inputs themselves, where they belong to an outer graph.
-        return any(type(e) is not Leaf for e in own & seen)
+        return any(type(e) is not Leaf for e in own & visited)
 
     def pull(self, outputs: Sequence[Any], cotangents: Sequence[Any], retain: bool) -> list[Any]:
         """The gradients of the inputs, zeros where the outputs do not depend on them."""
@@ -83,11 +83,12 @@ class FunctionGraph:
             for i, (y, g) in enumerate(zip(outputs, cotangents, strict=True))
             if (edge := self._edge(y))
         ]
-        found: dict[Any, Any] = {}
+        gradients: dict[Any, Any] = {}
         if pairs:
-            found = self._walk(pairs, retain)
+            gradients = self._walk(pairs, retain)
         return [
-            zeros_matching(x) if (g := found.get(self._edge(x))) is None else g for x in self.inputs
+            zeros_matching(x) if (g := gradients.get(self._edge(x))) is None else g
+            for x in self.inputs
         ]
 
     def _edge(self, value: Any) -> Any:
@@ -117,6 +118,6 @@ def ones_matching(like: Any) -> Tensor:
 
 def apply_transpose(function: Callable[[Any], Any], like: Any, value: Any) -> Any:
     """The transpose of a linear function of one tensor (shaped as `like`), applied to a value."""
-    recording = FunctionGraph()
-    output = recording.run(function, [zeros_matching(like)])
-    return recording.pull([output], [value], retain=False)[0]
+    graph = FunctionGraph()
+    output = graph.run(function, [zeros_matching(like)])
+    return graph.pull([output], [value], retain=False)[0]

@@ -56,9 +56,9 @@ def _build(leaves: Any, spec: Spec) -> Any:
         return next(leaves)
     items = [_build(leaves, child) for child in spec.children]
     if issubclass(spec.kind, dict):
-        made = spec.kind()
-        made.update(zip(spec.keys, items, strict=True))
-        return made
+        mapping = spec.kind()
+        mapping.update(zip(spec.keys, items, strict=True))
+        return mapping
     if hasattr(spec.kind, "_fields"):
         return spec.kind(*items)
     return spec.kind(items)
@@ -89,10 +89,10 @@ def broadcast_prefix(prefix: Any, spec: Spec) -> list[Any] | None:
         items: Any = [prefix[k] for k in spec.keys]
     else:
         items = prefix
-    found: list[Any] = []
+    leaves: list[Any] = []
     for item, child in zip(items, spec.children, strict=True):
-        part = broadcast_prefix(item, child)
-        if part is None:
+        below = broadcast_prefix(item, child)
+        if below is None:
             return None
-        found += part
-    return found
+        leaves += below
+    return leaves

@@ -142,14 +142,14 @@ def _call(
             for x, d in zip(leaves, dims, strict=True)
         ]
         results, tree = flatten_tree(func(*unflatten_tree(inputs, spec), **kwargs))
-        places = _checked_out_dims(out_dims, tree, func)
-        outputs = [_output(level, func, r, d) for r, d in zip(results, places, strict=True)]
+        dims_out = _checked_out_dims(out_dims, tree, func)
+        outputs = [_output(level, func, r, d) for r, d in zip(results, dims_out, strict=True)]
     return unflatten_tree(outputs, tree)
 
 
 def _checked_out_dims(out_dims: Dims, tree: Spec, func: Any) -> list[Any]:
-    places = broadcast_prefix(out_dims, tree)
-    if places is None:
+    leaf_dims = broadcast_prefix(out_dims, tree)
+    if leaf_dims is None:
         raise ValueError(
             f"vmap({function_name(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not"
             " compatible"
@@ -157,11 +157,11 @@ def _checked_out_dims(out_dims: Dims, tree: Spec, func: Any) -> list[Any]:
             f" {flatten_tree(out_dims)[1]} but"
             f" outputs has structure {tree}."
         )
-    return places
+    return leaf_dims
 
 
-def _output(level: BatchLevel, func: Any, result: Any, place: int | None) -> Any:
-    if place is None:
+def _output(level: BatchLevel, func: Any, result: Any, dim: int | None) -> Any:
+    if dim is None:
         if level.owns(result):
             raise ValueError(
                 f"vmap({function_name(func)}, ...): `{function_name(func)}` can not return a"
@@ -175,15 +175,15 @@ def _output(level: BatchLevel, func: Any, result: Any, place: int | None) -> Any
             " got type"
             f" {type(result)}. Did you mean to set out_dims= to None for output?"
         )
-    whole = level.whole(result)
-    return whole if place == 0 else movedim(whole, 0, place)
+    batch = level.whole(result)
+    return batch if dim == 0 else movedim(batch, 0, dim)
 
 
 def _in_chunks(
     call: Callable[..., Any], leaves: list[Any], dims: list[Any], size: int, step: int,
     out_dims: Dims, shared: Generator | None,
 ) -> Any:  # fmt: skip
-    parts: list[Sequence[Any]] = []
+    results_of_chunks: list[Sequence[Any]] = []
     state = None if shared is None else shared.get_state()
     for start in range(0, size, step):
         if shared is not None and state is not None:  # all chunks draw the same numbers
@@ -193,12 +193,12 @@ def _in_chunks(
             x if d is None else x[(slice(None),) * d + (slice(start, stop),)]
             for x, d in zip(leaves, dims, strict=True)
         ]
-        found, tree = flatten_tree(call(chunk, dims, stop - start))
-        parts.append(found)
-    places = broadcast_prefix(out_dims, tree)
-    assert places is not None
+        results, tree = flatten_tree(call(chunk, dims, stop - start))
+        results_of_chunks.append(results)
+    leaf_dims = broadcast_prefix(out_dims, tree)
+    assert leaf_dims is not None
     joined = [
-        column[0] if place is None else cat(column, place)
-        for column, place in zip(zip(*parts, strict=True), places, strict=True)
+        column[0] if dim is None else cat(column, dim)
+        for column, dim in zip(zip(*results_of_chunks, strict=True), leaf_dims, strict=True)
     ]
     return unflatten_tree(joined, tree)

@@ -486,7 +486,7 @@ class Recording:
         """Write down how far the walks of this thread have come."""
         for walk, opened in list(self.open.items()):
             if opened.thread == thread:
-                oldest = _front(opened) if walk.at is None else walk.at.seq + 1
+                oldest = _front(opened) if walk.current_node is None else walk.current_node.seq + 1
                 if oldest is not None:
                     opened.pins.append((tick(), oldest))
 

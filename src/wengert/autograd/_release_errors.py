@@ -196,11 +196,11 @@ def _other_use(node: Node) -> Node | None:
     return None
 
 
-def saved_value_released(node: Node, wanted: str) -> GraphReleasedError:
+def saved_value_released(node: Node, value_name: str) -> GraphReleasedError:
     """The error of reading a saved value that a backward has let go of."""
     assert node.state is not None
     facts = [
-        ("wanted", f"{wanted} of {describe_node(node)}"),
+        ("wanted", f"{value_name} of {describe_node(node)}"),
         ("released by", _releasing(node.state.released)),
     ]
     remedies = [
