@@ -127,7 +127,7 @@ class LossesWalk(Walk):
 
             def full_array(value: Any) -> np.ndarray:
                 tensor = value if isinstance(value, Tensor) else wrap(value)
-                array: np.ndarray = level.whole(tensor)._array
+                array: np.ndarray = level.full_batch(tensor)._array
                 return array
 
             return [

@@ -1,4 +1,4 @@
-"""The error of a second backward: who released the graph, and what joins the two."""
+"""The error of a second backward: what released the graph, and what connects both calls."""
 
 from __future__ import annotations
 

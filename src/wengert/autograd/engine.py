@@ -1,12 +1,12 @@
 """The backward walk: plan, check, walk, release.
 
-A walk plans first: it collects the nodes that it will pass, refuses what cannot succeed
-(released nodes, saved values written since), and changes nothing until that is known.
-Then it goes from the newest node to the oldest. Gradients of leaves are kept aside in
-`final`; the caller commits them when the walk is through.
+A walk plans first: it collects the nodes that it will visit, refuses what cannot succeed
+(released nodes, saved values written since), and changes nothing before that is known.
+Then it goes from the newest node to the oldest. Gradients of leaves are collected in
+`final`; the caller commits them when the walk is over.
 
-Walks of several threads, and walks that a hook starts inside of a walk, run side by side.
-They share leaves; another node they share only if none of them releases it.
+Walks of several threads, and walks that a hook starts within a walk, run concurrently.
+They may share leaves, and other nodes only if none of them releases those.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from wengert.core.tensor import (
     Node,
     NodeState,
     Tensor,
-    added,
+    add_cotangents,
     by_seq,
     caller,
     getframe,
@@ -96,7 +96,7 @@ class WalkRecord(NamedTuple):
 
 
 class RunningWalks:
-    """The walks that have begun, and the lock under which one plan is made at a time.
+    """The walks in progress, and the lock that lets one plan at a time.
 
     A plan looks at nodes that another thread may be releasing. It compares itself with the
     walks that were there when it began; those that begin later compare themselves with it.
@@ -124,10 +124,10 @@ thread_states.append(innermost)
 
 
 class Walk:
-    """One backward call: its line, its plan, and what it came to."""
+    """One backward call: its line of code, its plan and its results."""
 
     call: Call
-    # What most walks leave as it is stands here, and costs them nothing.
+    # Defaults that most walks keep are class attributes, which cost them nothing.
     roots: tuple[Node, ...] = ()
     targets: set[Node] | None = None  # None: the leaves
     stops: set[Node] | frozenset[Node] = frozenset()  # targets below which there is no other
@@ -401,14 +401,14 @@ class Walk:
             mode.site, mode.off = before
 
     def interrupted(self) -> None:
-        """Have those who come to what this call has released know that it came to nothing."""
+        """Mark what this call has released as released by an interrupted call."""
         call = self.mark.released = Interrupted(*self.call)
         for node in self.order:
             if node.state is not None and node.state.released is self.call:
                 node.state.released = call
 
     def _run_plain(self) -> None:
-        """The usual walk: arrays, every leaf, nobody listening. All time goes here."""
+        """The common walk: arrays, every leaf, no hooks. This is the hot loop."""
         pending, mark = self.pending, self.mark
         releasing = self.retain is False and not compatibility.lenient
         try:
@@ -496,7 +496,7 @@ class Walk:
             if ge is not None:
                 assert e is not None
                 earlier = pending[e]
-                pending[e] = ge if earlier is None else added(earlier, ge)
+                pending[e] = ge if earlier is None else add_cotangents(earlier, ge)
         return True
 
     def _arrive(self, node: Node, state: NodeState, g: Any) -> Any:
@@ -525,7 +525,7 @@ class Walk:
             self.retained[node] = g
 
     def _release(self, node: Node, own_references: int) -> None:
-        """Let go of what a node saved and of what is below it.
+        """Release what a node saved and its edges.
 
         With `retain_graph="auto"` only if nothing else refers to it: its consumers in this
         walk, if released, no longer do, and a root's own tensor does not count.

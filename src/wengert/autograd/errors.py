@@ -1,4 +1,4 @@
-"""The errors of a graph's life: what happened, where, and which line to change."""
+"""Errors of a graph's lifetime: what happened, where, and which line to change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is alive of graphs, for whoever asks the garbage collector: tensors, nodes, modules."""
+"""Live tensors, nodes and modules, as the garbage collector knows them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Places in a graph that no walk passes: what is below was not recorded, or is gone."""
+"""Nodes that refuse any walk: what is below them was not recorded, or is gone."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What a run remembers for whoever asks afterwards why a gradient is missing.
+"""A short log that later explains why a gradient is missing.
 
-The latest values that left a graph, and the latest gradients that were dropped. Both are few
-and hold no tensor.
+It has the latest values that left a graph and the latest gradients that were set to None. Both
+lists are bounded and hold no tensor.
 """
 
 from __future__ import annotations

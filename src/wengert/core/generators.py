@@ -397,7 +397,7 @@ default_generator.seed()
 
 
 def _once(
-    draw: Draw, shape: tuple[int, ...], given: Sequence[Any], target: Tensor | None
+    draw: Draw, shape: tuple[int, ...], dependencies: Sequence[Any], target: Tensor | None
 ) -> Tensor:
     return wrap(draw(shape))
 

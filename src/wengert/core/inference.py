@@ -1,7 +1,7 @@
-"""What tensors of inference mode are refused: by whom they are written, and who saves them.
+"""What is forbidden for tensors of inference mode: to be written outside it, and to be saved.
 
-Their flag is `Tensor._block`. Whoever makes a tensor, records an operation or writes in place asks
-first whether `inferences` is empty, as it is in most programs, and goes on.
+Their flag is `Tensor._block`. Code that makes a tensor, records an operation or writes in place
+first checks whether `inferences` is empty, as it is in most programs.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ def mark_inference(result: Tensor) -> None:
 
 
 def inference_cut(
-    called: str,
+    op_name: str,
     inputs: Iterable[Any],
     values: Iterable[Any] = (),
-    kept: Iterable[Any] = (),
+    saved: Iterable[Any] = (),
 ) -> RawCut | None:
     """Where the inference mode began that all tensors among the inputs are of; None if not all are.
 
@@ -43,7 +43,7 @@ def inference_cut(
     if all(map(made_in_inference_mode, tensors)):
         block = tensors[0]._block
         return None if block is None else block.cut
-    for x, value in zip(values, kept, strict=True):
+    for x, value in zip(values, saved, strict=True):
         if value is not None and isinstance(x, Tensor) and made_in_inference_mode(x):
             raise RuntimeError(message(
                 "inference-tensor",
@@ -51,13 +51,13 @@ def inference_cut(
                 " in inference mode in computation tracked by autograd. To work around this, you"
                 " can make a clone to get a normal tensor and use it in autograd, or use"
                 " `torch.no_grad()` instead of `torch.inference_mode()`.",
-                [("this call", current_call(f"{called}()")), ("the tensor", _described(x))],
+                [("this call", current_call(f"{op_name}()")), ("the tensor", _describe_tensor(x))],
                 [_CLONE, _NO_GRAD],
             ))  # fmt: skip
     return None
 
 
-def _described(tensor: Tensor) -> str:
+def _describe_tensor(tensor: Tensor) -> str:
     block = tensor._block
     assert block is not None
     assert block.cut is not None

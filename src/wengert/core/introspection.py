@@ -1,4 +1,4 @@
-"""What objects are made of, read without running any code of theirs.
+"""The parts of objects, read without running any of their code.
 
 A class may define `__getattr__`, `__class__`, `__dict__`, `__iter__`, `__eq__` or `__repr__` as it
 likes: types are asked with `type()`, containers with the methods of the built-in class, and
@@ -69,9 +69,9 @@ class PathStep:
 AS_KEY = PathStep(" (a key)", container="dict")
 
 
-def is_a(thing: Any, kinds: type | tuple[type, ...]) -> bool:
+def is_a(obj: Any, kinds: type | tuple[type, ...]) -> bool:
     """`isinstance`, without asking the object for its class."""
-    return issubclass(type(thing), kinds)
+    return issubclass(type(obj), kinds)
 
 
 def class_name(kind: type) -> str:
@@ -130,11 +130,11 @@ def _written(key: Any) -> str:
     return f"<{class_name(kind)}>"
 
 
-def parts_of(thing: Any) -> Iterator[tuple[PathStep, Any]]:
+def parts_of(obj: Any) -> Iterator[tuple[PathStep, Any]]:
     """What an object is made of, and where."""
-    kind = type(thing)
+    kind = type(obj)
     if kind in GENERATORS:
-        frame = getattr(thing, f"{GENERATORS[kind][0]}_frame")
+        frame = getattr(obj, f"{GENERATORS[kind][0]}_frame")
         yield from (
             []
             if frame is None
@@ -142,17 +142,17 @@ def parts_of(thing: Any) -> Iterator[tuple[PathStep, Any]]:
         )
         return
     if issubclass(kind, CONTAINERS):
-        yield from _contents(thing, kind)
-    elif is_of_objects(thing):
-        yield from _elements(thing, kind)
+        yield from _contents(obj, kind)
+    elif is_of_objects(obj):
+        yield from _elements(obj, kind)
     if kind not in CONTAINERS:
-        yield from _attributes(thing, kind)
+        yield from _attributes(obj, kind)
 
 
-def _contents(thing: Any, kind: type) -> Iterator[tuple[PathStep, Any]]:
+def _contents(obj: Any, kind: type) -> Iterator[tuple[PathStep, Any]]:
     base = next(base for base in CONTAINERS if issubclass(kind, base))
     if base is dict:
-        for key, value in list(dict.items(thing)):
+        for key, value in list(dict.items(obj)):
             yield key_step(key, kind), value
             if type(key) not in _PLAIN:
                 yield AS_KEY, key
@@ -160,7 +160,7 @@ def _contents(thing: Any, kind: type) -> Iterator[tuple[PathStep, Any]]:
     container = class_name(kind)
     fields = _fields_of(kind) if base is tuple else ()
     ordered = base in (list, tuple, deque)
-    for index, value in enumerate(list(base.__iter__(thing))):
+    for index, value in enumerate(list(base.__iter__(obj))):
         if index < len(fields):
             yield attribute_step(fields[index], kind), value
         else:
@@ -174,9 +174,9 @@ def _fields_of(kind: type) -> tuple[str, ...]:
     return fields if plain else ()
 
 
-def is_of_objects(thing: Any) -> bool:
+def is_of_objects(obj: Any) -> bool:
     """Whether something is an array of references."""
-    return is_a(thing, np.ndarray) and bool(_dtype(thing).kind == "O")
+    return is_a(obj, np.ndarray) and bool(_dtype(obj).kind == "O")
 
 
 def _elements(array: Any, kind: type) -> Iterator[tuple[PathStep, Any]]:
@@ -185,25 +185,25 @@ def _elements(array: Any, kind: type) -> Iterator[tuple[PathStep, Any]]:
         yield PathStep(f"[{', '.join(map(str, index))}]", container=class_name(kind)), value
 
 
-def _attributes(thing: Any, kind: type) -> Iterator[tuple[PathStep, Any]]:
-    for name, value in list(dict.items(namespace_of(thing) or {})):
+def _attributes(obj: Any, kind: type) -> Iterator[tuple[PathStep, Any]]:
+    for name, value in list(dict.items(namespace_of(obj) or {})):
         yield attribute_step(str(name), kind), value
     for base in bases_of(kind):
         for name, member in class_variables(base).items():
             if type(member) is types.MemberDescriptorType and name != "__dict__":
                 try:
-                    yield attribute_step(name, kind), member.__get__(thing, kind)
+                    yield attribute_step(name, kind), member.__get__(obj, kind)
                 except AttributeError:  # not set
                     continue
 
 
-def namespace_of(thing: Any) -> dict[str, Any] | None:
+def namespace_of(obj: Any) -> dict[str, Any] | None:
     """The attributes of an object, if it keeps them in a dict that can be asked for."""
-    kind = type(thing)
+    kind = type(obj)
     for base in bases_of(kind):
         member = _vars(base).get("__dict__")
         if type(member) in _DESCRIPTORS and base is not type:
-            namespace = member.__get__(thing, kind)
+            namespace = member.__get__(obj, kind)
             return namespace if type(namespace) is dict else None
     return None
 
@@ -211,15 +211,15 @@ def namespace_of(thing: Any) -> dict[str, Any] | None:
 def variables_of(frame: types.FrameType) -> list[tuple[str, Any]]:
     """The local variables of a call."""
     variables = frame.f_locals
-    found = list(variables.items())
+    items = list(variables.items())
     if sys.version_info < (3, 13) and frame.f_code.co_flags & inspect.CO_OPTIMIZED:
         # A copy, which the frame keeps, and all that is in it.
         if sys.getrefcount(variables) <= _UNSHARED and frame.f_trace is None:
             variables.clear()
         else:  # somebody has asked for it before, and it may have become a part of itself
-            for name in [name for name, value in found if value is variables]:
+            for name in [name for name, value in items if value is variables]:
                 del variables[name]
-    return found
+    return items
 
 
 def _unshared() -> int:

@@ -1,8 +1,8 @@
 """In-place writes: who wrote to which memory, when, and from which line.
 
-A write stamps the array that owns the memory with the clock that also orders nodes. A
-saved array is good as long as no later write touched its elements. Nothing is paid when a
-value is saved; backward compares one number unless a write came after a node was made.
+A write stamps the array that owns the memory, on the clock that also orders nodes. A saved
+array is valid as long as no later write touched its elements. Saving a value costs nothing;
+backward compares one number per node unless some write is newer than the node.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Clock:
 
 clock = Clock()
 
-# Called with an array whose elements are about to change: whoever needs them copies them now.
+# Called with an array whose elements are about to change, so that they can still be copied.
 guards: list[Callable[[np.ndarray], None]] = []
 
 

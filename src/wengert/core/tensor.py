@@ -1,11 +1,11 @@
-"""Tensor and Node: the two slotted classes that everything else is about.
+"""Tensor and Node: the two slotted classes at the centre of the library.
 
 A Tensor is an array and an edge into the graph; a Node is one recorded operation.
-Both are made in two ways: here, and written out inside the functions that
-`ops._publish` generates, because at a microsecond an operation a call counts.
+Both are created here, and inline in the functions that `ops.publish` generates:
+at a microsecond per operation, a call counts.
 
-Ownership runs one way only. A Tensor holds its node, a node holds the nodes of its
-inputs and the arrays that its rules need; no node holds a Tensor, so reference
+Ownership runs one way only. A Tensor holds its node; a node holds the nodes of its
+inputs and the arrays that its rules need. No node holds a Tensor, so reference
 counting alone frees a graph with its last output.
 """
 
@@ -73,8 +73,8 @@ class Site:
 
     def outermost(self) -> Any:
         """The outermost module that runs here, or None."""
-        found = None if self.parent is None else self.parent.outermost()
-        return self.module() if found is None and self.module is not None else found
+        outer = None if self.parent is None else self.parent.outermost()
+        return self.module() if outer is None and self.module is not None else outer
 
 
 ROOT = Site()
@@ -99,10 +99,10 @@ RawCut = tuple[str, CodeType, int, "weakref.ref[Node] | None"]
 
 
 class Mode(threading.local):
-    """What an operation asks before it records, per thread.
+    """Whether this thread records operations, and where.
 
     `site` is None where nothing is recorded; otherwise it is `where`, so that one look-up
-    tells an operation whether to record and what to note down.
+    tells an operation both.
     """
 
     site: Site | None = ROOT
@@ -132,7 +132,7 @@ class Inference(threading.local):
 inference = Inference()
 thread_states.append(inference)
 
-# The blocks that are alive. While there are none no tensor is of one, and nobody has to look.
+# The live blocks. While there are none, no tensor belongs to one and nothing is checked.
 inferences: set[weakref.ref[Block]] = set()
 
 
@@ -302,7 +302,7 @@ class Node:
         for e, ge in zip(self.edges, self.pullback(g)):  # noqa: B905 (a keyword costs here)
             if ge is not None:
                 earlier = pending[e]
-                pending[e] = ge if earlier is None else added(earlier, ge)
+                pending[e] = ge if earlier is None else add_cotangents(earlier, ge)
 
     def pullback_to(self, g: Any, wanted: Any, lift: Any) -> tuple[Any, ...]:
         """As `pullback`, for inputs in `wanted` only, with saved values passed through `lift`."""
@@ -363,24 +363,24 @@ def nodes_below(roots: Sequence[Node]) -> list[Node]:
     return sorted(visited.values(), key=by_seq)
 
 
-def added(here: Any, more: Any) -> Any:
+def add_cotangents(total: Any, more: Any) -> Any:
     """The sum of two cotangents: in the memory of the first, if nothing else refers to it.
 
     To be called with what `pending` holds, by whoever has looked it up.
     """
     if (
-        type(here) is np.ndarray
-        and here.size >= _WORTH_MEMORY
-        and getrefcount(here) <= _PENDING
+        type(total) is np.ndarray
+        and total.size >= _WORTH_MEMORY
+        and getrefcount(total) <= _PENDING
         and type(more) is np.ndarray
-        and here.shape == more.shape
-        and here.dtype == more.dtype
-        and here.base is None
-        and here.flags.writeable
+        and total.shape == more.shape
+        and total.dtype == more.dtype
+        and total.base is None
+        and total.flags.writeable
     ):
-        here += more
-        return here
-    return here + more
+        total += more
+        return total
+    return total + more
 
 
 _PENDING = ALONE + 1  # and the table of cotangents
@@ -412,7 +412,7 @@ class Call(NamedTuple):
 
 
 class NodeState:
-    """What few nodes have: hooks, a tensor that wants its gradient, a release.
+    """State that few nodes need: hooks, `retain_grad()`, a release.
 
     All nodes that one walk released and that had no state of their own share one.
     """

@@ -165,7 +165,7 @@ SENT = """\
     if g_{i} is not None:
 {fitted}\
         here = pending[e_{i}]
-        pending[e_{i}] = g_{i} if here is None else added(here, g_{i})
+        pending[e_{i}] = g_{i} if here is None else add_cotangents(here, g_{i})
 """
 
 FITTED = """\
@@ -483,7 +483,7 @@ def _write(op: Op, scope: dict[str, Any], function: Any) -> None:
 
 _CORE_NAMES = (
     "Site", "Tensor", "tensors", "mode", "new", "tick", "getframe", "internal", "caller",
-    "cut_at", "identity_lift", "added", "inferences",
+    "cut_at", "identity_lift", "add_cotangents", "inferences",
 )  # fmt: skip
 _OPERAND_NAMES = ("foreign", "mixed", "traced", "to_float", "explain", "show", "sum_to")
 

@@ -444,25 +444,25 @@ def _as_many(node: Node | FunctionCtx, values: tuple[Any, ...], expected: int) -
 
 def _fitted(name: str, k: int, g: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """A returned gradient in the shape and dtype of its argument."""
-    given = g._array
-    if given.shape != shape:
+    array = g._array
+    if array.shape != shape:
         try:
-            fits = np.broadcast_shapes(shape, given.shape) == given.shape
+            fits = np.broadcast_shapes(shape, array.shape) == array.shape
         except ValueError:
             fits = False
         if not fits:
             raise RuntimeError(
                 f"Function {name} returned an invalid gradient at index {k} - got"
-                f" {list(given.shape)} but expected shape compatible with {list(shape)}\n"
+                f" {list(array.shape)} but expected shape compatible with {list(shape)}\n"
                 + more("function-gradients")
             )
         g = sum_to(g, shape)
-    if given.dtype == dtype:
+    if array.dtype == dtype:
         return g
-    if given.dtype.kind == "c" != dtype.kind:
+    if array.dtype.kind == "c" != dtype.kind:
         raise RuntimeError(
             f"Function {name} returned an invalid gradient at index {k} - got"
-            f" {of_numpy[given.dtype]} for an input of {of_numpy[dtype]}: take the real part\n"
+            f" {of_numpy[array.dtype]} for an input of {of_numpy[dtype]}: take the real part\n"
             + more("function-gradients")
         )
     return cast(g, dtype)

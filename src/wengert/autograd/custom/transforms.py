@@ -449,7 +449,7 @@ class _OfBatches(Function):
             answer = call.function.jvp(inner, *_enter(level, tangents, call.batched))
             several = isinstance(answer, tuple)
             tangents_out = [
-                level.whole(t) if batched and isinstance(t, Tensor) else level.lower(t)
+                level.full_batch(t) if batched and isinstance(t, Tensor) else level.lower(t)
                 for t, batched in zip(answer if several else (answer,), call.outputs, strict=False)
             ]
         return tuple(tangents_out) if several else tangents_out[0]
@@ -470,5 +470,5 @@ def _gradient(level: Any, g: Any, batched: bool) -> Any:
     if g is None:
         return None
     if batched:
-        return level.whole(g)
+        return level.full_batch(g)
     return sum_of(g.value, 0) if level.owns(g) else g

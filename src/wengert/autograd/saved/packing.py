@@ -1,9 +1,9 @@
-"""What becomes of a value that a node saves, while somebody wants to have a say in it.
+"""Savers: contexts that intervene when a node saves values, such as saved-tensor hooks.
 
-Savers are entered and left like a stack, per thread; the innermost is told of each node as it
-is recorded. A pair of hooks packs: each saved array becomes a `Packed`, and the node one of a
-class that unpacks before it does what the operation's nodes do. Sites only say that there is
-a saver, so that a node, which keeps its site, keeps no hook alive that it does not need.
+Savers form a stack per thread; the innermost receives each node as it is recorded. A pair of
+hooks packs: each saved array becomes a `Packed`, and the node changes to a class that unpacks
+before it acts as the operation's nodes do. A site only says that there is a saver: a node keeps
+its site, and must not keep hooks alive that it does not need.
 """
 
 from __future__ import annotations

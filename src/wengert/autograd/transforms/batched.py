@@ -147,7 +147,7 @@ class BatchLevel(Level):
     def __init__(self, size: int, randomness: str = "error") -> None:
         self.size, self.randomness = size, randomness
 
-    def whole(self, value: Any) -> Any:
+    def full_batch(self, value: Any) -> Any:
         """What a value stands for, with the batch in front in any case."""
         if self.owns(value):
             return value.value
@@ -176,11 +176,11 @@ class BatchLevel(Level):
         self.check_running()
         if op.batch is None:
             _warn_slow(op)
-            batches = [self.whole(x) for x in inputs]
+            batches = [self.full_batch(x) for x in inputs]
             samples = [op.function([x[k] for x in batches], *params) for k in range(self.size)]
             return self.tracer(stack(samples))
         params = op.batch(len(inputs[0].shape), *params)
-        return self.tracer(op.function([self.whole(x) for x in inputs], *params))
+        return self.tracer(op.function([self.full_batch(x) for x in inputs], *params))
 
     def apply_several(self, op: Any, input: Any, params: tuple[Any, ...]) -> tuple[Any, ...]:
         """The operation on the whole batch."""
@@ -208,7 +208,7 @@ class BatchLevel(Level):
                 " arithmetic, or make `self` with x.new_zeros() or torch.zeros_like() of a tensor"
                 " that is vmapped over."
             )
-        put(target.value, self.whole(result))
+        put(target.value, self.full_batch(result))
 
 
 def _align(values: list[Any], inputs: Sequence[Any]) -> None:

@@ -24,15 +24,15 @@ def vmaps() -> list[Any]:
     return [level for level in transform_stack.levels if isinstance(level, BatchLevel)]
 
 
-def _drawn(
-    draw: Draw, shape: tuple[int, ...], given: Sequence[Any], target: Tensor | None
+def _draw_by_level(
+    draw: Draw, shape: tuple[int, ...], dependencies: Sequence[Any], target: Tensor | None
 ) -> Tensor:
     """See `wengert.core.generators.draw_numbers`."""
     if not transform_stack.levels:
         return wrap(draw(shape))
     levels = vmaps()
     for level in reversed(levels):
-        _check(level, given, target)
+        _check(level, dependencies, target)
     own = [level for level in levels if level.randomness == "different"]
     numbers = wrap(draw((*[level.size for level in own], *shape)))
     for level in own:
@@ -40,7 +40,7 @@ def _drawn(
     return numbers
 
 
-def _check(level: Any, given: Sequence[Any], target: Tensor | None) -> None:
+def _check(level: Any, dependencies: Sequence[Any], target: Tensor | None) -> None:
     """Raise RuntimeError for a draw that does not go with the randomness of a vmap."""
     if level.randomness == "error":
         raise RuntimeError(
@@ -48,7 +48,7 @@ def _check(level: Any, given: Sequence[Any], target: Tensor | None) -> None:
             " 'same' or 'different' randomness flags on vmap or perform the randomness operation"
             " out of vmap"
         )
-    if level.randomness == "same" and any(_differs(x, level) for x in given):
+    if level.randomness == "same" and any(_differs(x, level) for x in dependencies):
         raise RuntimeError(
             "Vmap does not currently support same randomness with a batched tensor input: the"
             " numbers depend on a tensor that differs between samples. Use"
@@ -71,4 +71,4 @@ def _differs(value: Any, level: Any) -> bool:
     return False
 
 
-generators.by_level = _drawn
+generators.by_level = _draw_by_level

@@ -68,7 +68,7 @@ def over_batch(function: Callable[..., Any], batches: Sequence[Any]) -> tuple[An
     size = _size(leaves, [_checked_dim("grad(is_grads_batched=True):", 0, x) for x in leaves])
     with BatchLevel(size) as level:
         results = function([None if x is None else level.tracer(x) for x in batches])
-        return tuple([None if r is None else level.whole(r) for r in results])
+        return tuple([None if r is None else level.full_batch(r) for r in results])
 
 
 def function_name(func: Callable[..., Any]) -> str:
@@ -175,7 +175,7 @@ def _output(level: BatchLevel, func: Any, result: Any, dim: int | None) -> Any:
             " got type"
             f" {type(result)}. Did you mean to set out_dims= to None for output?"
         )
-    batch = level.whole(result)
+    batch = level.full_batch(result)
     return batch if dim == 0 else movedim(batch, 0, dim)
 
 
