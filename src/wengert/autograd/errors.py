@@ -56,6 +56,8 @@ class NonScalarRootError(GraphError):
 class GradcheckError(RuntimeError):
     """What `gradcheck` and `gradgradcheck` raise for a derivative that is wrong."""
 
+    __module__ = "wengert.autograd.gradcheck"
+
 
 def describe_node(node: Node) -> str:
     """The op of a node, its module if it has one, and its line."""
