@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import wengert
-from wengert.core.forks import cached_property, making, once, uncut
+from wengert.core.forks import cached_property, compile_lock, once, uncut
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 
@@ -57,7 +57,7 @@ class Inside:
 GENERATOR = wengert.Generator()
 CONTEXTS: dict[str, Callable[[], Any]] = {
     "uncut": uncut,
-    "making": lambda: making,
+    "compile_lock": lambda: compile_lock,
     "generator": lambda: GENERATOR._lock,
     "default generator": lambda: wengert.default_generator._lock,
 }

@@ -40,6 +40,17 @@ def test_what_is_loaded_when_it_is_named_is_listed() -> None:
     assert {"save", "vmap", "nn", "exp_", "Tensor"} <= set(dir(wengert))
 
 
+def test_attributes_that_are_modules_have_their_name() -> None:
+    """No module of an inner package stands where one for users should."""
+    assert {
+        name: value.__name__
+        for name, value in vars(wengert).items()
+        if isinstance(value, ModuleType)
+        and value.__name__.startswith("wengert.")
+        and value.__name__ != f"wengert.{name}"
+    } == {}
+
+
 @pytest.mark.parametrize("name", LISTED)
 def test_all_is_sorted_and_true(name: str) -> None:
     module = LISTED[name]

@@ -5,20 +5,20 @@ from __future__ import annotations
 from sys import getrefcount
 from typing import Any
 
-from wengert.core.references import ALONE, others
+from wengert.core.references import ALONE, other_references
 
 
 def test_the_variable_of_the_caller_does_not_count() -> None:
     thing = object()
-    assert others(thing) == 0
+    assert other_references(thing) == 0
 
 
 def test_variables_and_containers_count() -> None:
     thing = object()
     again, box = thing, [thing, thing]
-    assert others(thing) == 3
+    assert other_references(thing) == 3
     box.clear()
-    assert others(again) == 1
+    assert other_references(again) == 1
 
 
 def test_what_a_function_is_passed() -> None:

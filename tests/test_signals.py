@@ -23,8 +23,8 @@ import wengert
 from wengert import nn
 from wengert.amp import autocast_mode
 from wengert.autograd.engine import anomaly
-from wengert.autograd.saved.packing import stack
-from wengert.autograd.transforms.levels import running
+from wengert.autograd.saved.packing import saver_stack
+from wengert.autograd.transforms.levels import transform_stack
 from wengert.core.signals import contextmanager, heedless, surely
 from wengert.core.storage import guards
 from wengert.core.tensor import inference, mode
@@ -106,9 +106,9 @@ def state() -> dict[str, Any]:
             autocast_mode._state.cache,
         ),
         "anomaly": (anomaly.enabled, anomaly.check_nan, anomaly.check_writes, anomaly.check),
-        "savers": (list(stack.entries), stack.refusal, stack.witness),
+        "savers": (list(saver_stack.entries), saver_stack.refusal, saver_stack.witness),
         "guards": list(guards),
-        "levels": list(running.levels),
+        "levels": list(transform_stack.levels),
         "collector": gc.isenabled(),
         "random": wengert.get_rng_state().tolist(),
         "cudnn": wengert.backends.cudnn.benchmark,

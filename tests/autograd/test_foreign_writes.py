@@ -32,7 +32,7 @@ from wengert.autograd.graph import (
     saved_tensors_hooks,
 )
 from wengert.autograd.saved import writes as module
-from wengert.autograd.saved.packing import stack
+from wengert.autograd.saved.packing import saver_stack
 from wengert.utils.checkpoint import checkpoint
 
 SITE = wengert.core.tensor.mode.where
@@ -44,7 +44,7 @@ def left_as_found() -> Any:
     assert wengert.core.tensor.mode.where is wengert.core.tensor.mode.site is SITE
     assert not anomaly.enabled
     assert not anomaly.check_writes
-    assert stack.witness is None
+    assert saver_stack.witness is None
     assert module._verify not in observers
 
 

@@ -13,7 +13,7 @@ import wengert
 from tests.ops.calls import call, outputs, rng_of
 from tests.ops.rows import all_rows
 from wengert.autograd import backward, grad
-from wengert.autograd.edges import dtype_of
+from wengert.autograd.edges import node_dtype
 from wengert.autograd.graph import (
     GradientEdge,
     get_gradient_edge,
@@ -342,8 +342,8 @@ def test_the_dtype_at_every_operation_is_known() -> None:
         for output in outputs(result):
             if isinstance(output, wengert.Tensor) and output._edge is not None:
                 looked_at += 1
-                if dtype_of(output._edge) != output._array.dtype:
-                    wrong[str(row)] = dtype_of(output._edge)
+                if node_dtype(output._edge) != output._array.dtype:
+                    wrong[str(row)] = node_dtype(output._edge)
     assert looked_at > 1500
     assert wrong == {}
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import wengert
-from wengert.autograd._commit import owned
+from wengert.autograd._commit import own_array
 
 
 def image(lib: Any) -> Any:
@@ -65,7 +65,7 @@ def test_what_lies_right_and_is_nobody_elses_is_not_copied(leaf: str) -> None:
         g = np.empty_like(like)
         also = g if shared else None
         address = g.ctypes.data
-        result = owned(g, like.dtype, like)
+        result = own_array(g, like.dtype, like)
         assert result.strides == like.strides
         del also
         return bool(result.ctypes.data == address)

@@ -18,7 +18,7 @@ import pytest
 
 import wengert
 from wengert.autograd import Function, GraphReleasedError
-from wengert.autograd.engine import current, running
+from wengert.autograd.engine import innermost, running_walks
 
 LOOKS = {
     opcode.opmap[name]
@@ -119,7 +119,7 @@ def test_wherever_it_comes_all_gradients_arrive_or_none(listening: bool) -> None
                     x.grad = wengert.tensor(values)
             with pytest.raises(KeyboardInterrupt), interrupted_at(n):
                 net.loss.backward()
-            assert current.walk is None
+            assert innermost.walk is None
             if net.grads() == complete:
                 continue
             assert net.grads() == (before or [None] * 3), f"at place {n} of {total}"
@@ -140,7 +140,7 @@ def test_a_walk_that_never_began_is_forgotten() -> None:
         net = Net()
         with contextlib.suppress(KeyboardInterrupt), interrupted_at(n):
             net.loss.backward()
-        left += len(running.walks)
+        left += len(running_walks.walks)
     assert left == 0
 
 

@@ -15,7 +15,7 @@ import pytest
 
 import wengert
 from wengert.autograd import Function
-from wengert.autograd.engine import current, running
+from wengert.autograd.engine import innermost, running_walks
 from wengert.autograd.relay import is_deep, relay, this_thread
 
 DEPTH = 300  # levels, of which about sixty fit a stack
@@ -47,8 +47,8 @@ def _all_is_as_before() -> Iterator[None]:
     Nested.at_the_bottom = lambda: None
     threads = set(sys._current_frames())
     yield
-    assert not running.walks
-    assert current.walk is None
+    assert not running_walks.walks
+    assert innermost.walk is None
     assert relay.leg is None
     assert relay.thread is None
     assert wengert.is_grad_enabled()

@@ -20,7 +20,7 @@ from wengert.autograd.graph import (
     save_on_cpu,
     saved_tensors_hooks,
 )
-from wengert.autograd.saved.packing import stack
+from wengert.autograd.saved.packing import saver_stack
 
 
 def hooks_of(library: Any) -> Any:
@@ -44,8 +44,8 @@ def no_gc() -> Any:
 @pytest.fixture(autouse=True)
 def left_as_found() -> Any:
     yield
-    assert stack.entries == []
-    assert stack.refusal is None
+    assert saver_stack.entries == []
+    assert saver_stack.refusal is None
 
 
 def logged(library: Any, program: Any) -> list[Any]:

@@ -22,7 +22,7 @@ from wengert.autograd.graph import (
     saved_tensors_hooks,
 )
 from wengert.autograd.saved.mutation import _SWEEP
-from wengert.autograd.saved.packing import stack
+from wengert.autograd.saved.packing import saver_stack
 from wengert.core import storage
 
 
@@ -48,7 +48,7 @@ def no_gc() -> Any:
 @pytest.fixture(autouse=True)
 def left_as_found() -> Any:
     yield
-    assert stack.entries == []
+    assert saver_stack.entries == []
     assert storage.guards == []
 
 

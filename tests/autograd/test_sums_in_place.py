@@ -23,7 +23,7 @@ def test_only_memory_that_nothing_else_refers_to_is_used() -> None:
         pending = {0: here}
         del here
         value = pending[0]
-        result = tensor.added(value, other)
+        result = tensor.add_cotangents(value, other)
         return result is value, result
 
     ones = np.ones(SIZE, np.float32)
@@ -48,7 +48,7 @@ def test_only_memory_that_nothing_else_refers_to_is_used() -> None:
 def test_sums_use_the_memory_of_the_walk(x: Tensor) -> None:
     pending = {0: np.ones(SIZE, np.float32)}
     here = pending[0]
-    assert tensor.added(here, np.ones(SIZE, np.float32)) is here
+    assert tensor.add_cotangents(here, np.ones(SIZE, np.float32)) is here
     assert (here == 2).all()
     h = x * 2
     (h.exp() + h.sin() + h.square() + h.cos()).backward(wengert.ones(SIZE))

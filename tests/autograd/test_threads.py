@@ -12,7 +12,7 @@ import pytest
 
 import wengert
 from wengert.autograd import Function, GraphReleasedError, grad
-from wengert.autograd.engine import running
+from wengert.autograd.engine import running_walks
 from wengert.autograd.errors import GraphInUseError
 
 WAIT = 30  # seconds that no test ever waits
@@ -45,7 +45,7 @@ def on_threads(count: int, work: Callable[[int], Any]) -> list[Any]:
     for thread in threads:
         thread.join(WAIT)
     assert not any(thread.is_alive() for thread in threads)
-    assert not running.walks
+    assert not running_walks.walks
     return results
 
 
@@ -312,7 +312,7 @@ class TestInside:
         handle.remove()
         loss.backward()
         assert x.grad.tolist() == [2.0, 4.0]
-        assert not running.walks
+        assert not running_walks.walks
 
 
 def test_a_function_may_walk_its_own_threads() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from wengert.autograd.engine import running
+from wengert.autograd.engine import running_walks
 
 
 @pytest.fixture
@@ -21,6 +21,6 @@ def alone() -> None:
 def clean() -> Iterator[None]:
     """No graphs and no backward calls of other tests."""
     gc.collect()
-    running.begun.clear()
+    running_walks.recent.clear()
     yield
     gc.collect()

@@ -11,7 +11,7 @@ import pytest
 
 import wengert
 from wengert import nn
-from wengert.core.storage import line_of, lines_of, where_of
+from wengert.core.storage import line_numbers, line_of, location_of
 from wengert.graph import describe
 from wengert.graph.formatting import text_table
 
@@ -267,9 +267,9 @@ def test_lines_of_long_code_are_those_of_each_instruction() -> None:
     names: dict[str, Any] = {}
     exec(compile(f"def f(x):\n{body}\n    return x\n", "long.py", "exec"), names)
     code = names["f"].__code__
-    table = lines_of(code)
+    table = line_numbers(code)
     for at in range(0, len(code.co_code), 2):
         assert table.get(at, line_of(code, at)) == line_of(code, at)
     last = names["f"](wengert.ones(2, requires_grad=True))
     node = last.grad_fn
-    assert describe(last).nodes[-1].where == where_of(node.code, node.lasti)
+    assert describe(last).nodes[-1].where == location_of(node.code, node.lasti)

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 import wengert
 from wengert import nn
-from wengert.autograd.engine import running
+from wengert.autograd.engine import running_walks
 from wengert.autograd.graph import saved_tensors_hooks
 from wengert.core.storage import owner
-from wengert.core.tensor import Leaf, Node, below, memory_of
+from wengert.core.tensor import Leaf, Node, memory_of, nodes_below
 from wengert.graph import GraphReport, Recorder, Timeline, describe, held_by, live, profile, why
 from wengert.graph._flops import summed
 from wengert.graph.description import _arrays
@@ -115,7 +115,7 @@ def live_edge(tensor: wengert.Tensor) -> bool:
 
 
 def passable(tensor: wengert.Tensor) -> bool:
-    return tensor._edge is not None and not any(map(released, below([tensor._edge])))
+    return tensor._edge is not None and not any(map(released, nodes_below([tensor._edge])))
 
 
 def released(node: Node) -> bool:
@@ -124,7 +124,7 @@ def released(node: Node) -> bool:
 
 def held(tensors: Iterable[wengert.Tensor]) -> Memory:
     """The memory behind what the graphs of tensors saved, without that of leaves."""
-    nodes = below([t._edge for t in tensors if t._edge is not None])
+    nodes = nodes_below([t._edge for t in tensors if t._edge is not None])
     leaves = [n.tensor() for n in nodes if type(n) is Leaf]
     own = {address(memory_of(leaf)) for leaf in leaves if leaf is not None}
     found = {address(a): owner(a).nbytes for n in nodes if not released(n) for a in _arrays(n)}
@@ -149,7 +149,7 @@ def described(tensor: wengert.Tensor) -> GraphReport:
         assert sum(group.nodes for group in groups) == len(operations)
         assert sum(group.released for group in groups) == sum(n.released for n in nodes)
     assert tensor._edge is not None
-    both = held_by(below([tensor._edge]))
+    both = held_by(nodes_below([tensor._edge]))
     assert (whole.nbytes, whole.leaf_bytes, whole.frees) == (
         report.nbytes, report.leaf_bytes, report.frees
     )  # fmt: skip
@@ -207,7 +207,7 @@ def thawed() -> Iterator[None]:
 def test_figures_agree(steps: list[tuple[str, int]]) -> None:
     gc.collect()
     gc.freeze()  # what there was before
-    running.begun.clear()
+    running_walks.recent.clear()
     program, recorder = Program(), Recorder()
     recorder.start()
     with profile() as memory:

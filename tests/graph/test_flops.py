@@ -9,7 +9,7 @@ import pytest
 
 import wengert
 from wengert import nn
-from wengert.core.tensor import below
+from wengert.core.tensor import nodes_below
 from wengert.graph import Flops, describe
 from wengert.graph._flops import _MOVING, _PRODUCTS, _SUMMING, flops_of, summed
 from wengert.ops.declare import REGISTRY
@@ -69,7 +69,7 @@ PROGRAMS: dict[str, Program] = {
 
 
 def of_products(result: Any) -> Flops:
-    nodes = below([result._edge])
+    nodes = nodes_below([result._edge])
     return summed(
         flops_of(n) for n in nodes if getattr(getattr(n, "op", None), "name", "") in _PRODUCTS
     )

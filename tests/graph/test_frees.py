@@ -13,7 +13,7 @@ import pytest
 import wengert
 from wengert import nn
 from wengert.core.storage import owner
-from wengert.core.tensor import Node, below
+from wengert.core.tensor import Node, nodes_below
 from wengert.graph import describe
 from wengert.graph.description import _arrays
 
@@ -200,7 +200,7 @@ def counted() -> Iterator[None]:
 def storages(root: Node) -> list[tuple[weakref.ref[Any], int]]:
     """The memory behind what nodes saved, and its bytes."""
     found = {}
-    for node in below([root]):
+    for node in nodes_below([root]):
         for array in _arrays(node):
             base = owner(array)
             found[id(base)] = weakref.ref(base), base.nbytes

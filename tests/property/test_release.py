@@ -21,7 +21,7 @@ from wengert import Tensor
 from wengert.autograd import GraphReleasedError, grad
 from wengert.autograd.engine import compatibility
 from wengert.autograd.graph import GradientEdge, get_gradient_edge
-from wengert.core.tensor import Leaf, Node, below
+from wengert.core.tensor import Leaf, Node, nodes_below
 from wengert.utils.checkpoint import checkpoint
 
 
@@ -111,7 +111,7 @@ def gradient(call: str, leaf: Tensor, root: Tensor, retain: Any) -> np.ndarray:
 def operations(tensors: list[Tensor]) -> set[Node]:
     """The operations that tensors can reach."""
     edges = [t._edge for t in tensors if t._edge is not None]
-    return {node for node in below(edges) if type(node) is not Leaf}
+    return {node for node in nodes_below(edges) if type(node) is not Leaf}
 
 
 @pytest.fixture(autouse=True, params=[False, True], ids=["native", "alias"])

@@ -1,4 +1,9 @@
-"""Automatic differentiation: `backward`, `grad`, modes, hooks."""
+"""Automatic differentiation: `backward`, `grad`, grad modes, hooks, functions of the user's own.
+
+Tensors with a recorded graph go in, gradients come out. Read `engine` first; `README.md` tells how
+a backward call proceeds. `custom`: `Function`. `saved`: what nodes save. `transforms`: `vmap` and
+derivatives of functions. `_checks`: `gradcheck`. `profiling`: events of the profiler.
+"""
 
 from importlib import import_module as _import_module
 from typing import Any as _Any

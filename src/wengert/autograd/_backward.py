@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 
 from wengert.autograd import errors
-from wengert.autograd._commit import commit, owned
+from wengert.autograd._commit import commit, own_array
 from wengert.autograd.edges import (
     GradientEdge,
-    dtype_of,
     in_dtype,
     node_at,
+    node_dtype,
     references_of,
 )
 from wengert.autograd.engine import Walk
-from wengert.autograd.hooks import run_posthooks, shown
+from wengert.autograd.hooks import as_hook_argument, run_posthooks
 from wengert.autograd.transforms.levels import transforming
 from wengert.core.dtypes import of_numpy
 from wengert.core.messages import message, more
@@ -70,7 +70,7 @@ def backward(
     targets = None if inputs is None else _retaining(_places(inputs, "inputs"), nodes, walk)
     try:
         walk.go(nodes, seeds, targets)
-        after = _post_hooks(walk) if walk.listeners else []
+        post_hook_calls = _post_hooks(walk) if walk.listeners else []
         if walk.retained:
             walk.final |= walk.retained
             walk.retained.clear()
@@ -78,8 +78,8 @@ def backward(
     except BaseException:
         walk.interrupted()
         raise
-    if after:  # all gradients are in place, should one of these raise
-        walk.call_recording(_run_all, after)
+    if post_hook_calls:  # all gradients are in place, should one of these raise
+        walk.call_recording(_run_all, post_hook_calls)
 
 
 def grad(
@@ -127,10 +127,10 @@ def grad(
         )
     walk = _walk("grad()", retain_graph, create_graph)
     roots = _places(outputs, "outputs")
-    wanted = _places(inputs, "inputs")
+    input_places = _places(inputs, "inputs")
     nodes, seeds = _start(walk, roots, _cotangents(grad_outputs, len(roots)))
-    edges = _targets(wanted, nodes, walk)
-    accept = partial(_check_reached, walk, wanted, edges, allow_unused, materialize_grads)
+    edges = _targets(input_places, nodes, walk)
+    accept = partial(_check_reached, walk, input_places, edges, allow_unused, materialize_grads)
     try:
         walk.go(nodes, seeds, set(edges), accept)
         if walk.retained:
@@ -138,7 +138,7 @@ def grad(
     except BaseException:
         walk.interrupted()
         raise
-    return _results(walk, wanted, edges, allow_unused, materialize_grads)
+    return _results(walk, input_places, edges, allow_unused, materialize_grads)
 
 
 def _batched(once: Callable[..., Any], cotangents: list[Any]) -> tuple[Tensor | None, ...]:
@@ -149,10 +149,10 @@ def _batched(once: Callable[..., Any], cotangents: list[Any]) -> tuple[Tensor | 
 
 
 def _check_reached(
-    walk: Walk, wanted: list[Place], edges: list[Node], unused: bool | None, materialize: bool
+    walk: Walk, input_places: list[Place], edges: list[Node], unused: bool | None, materialize: bool
 ) -> None:
     """Raise if an input that must be reached is not."""
-    for i, (x, e) in enumerate(zip(wanted, edges, strict=True)):
+    for i, (x, e) in enumerate(zip(input_places, edges, strict=True)):
         if e in walk.pending:
             continue
         if materialize:
@@ -160,15 +160,15 @@ def _check_reached(
         elif not unused:
             from wengert.autograd import diagnosis
 
-            raise errors.unused(i, e, walk.call, *diagnosis.of_unused(e, walk.roots))
+            raise errors.unused_input(i, e, walk.call, *diagnosis.of_unused(e, walk.roots))
 
 
-def _zeros(place: Place, walk: Walk) -> Tensor:
-    if isinstance(place, GradientEdge):
+def _zeros(source: Place, walk: Walk) -> Tensor:
+    if isinstance(source, GradientEdge):
         raise RuntimeError(
             "materialize_grads cannot be used when the given input is a GradientEdge"
         )
-    zeros = wrap(layout.zeros_like(place._array))
+    zeros = wrap(layout.zeros_like(source._array))
     if walk.create_graph:  # what is computed from it can be differentiated again
         zeros._edge = leaf_of(zeros)
     return zeros
@@ -219,11 +219,11 @@ def _start(
     nodes: list[Node] = []
     seeds = []
     if walk.retain == "auto":
-        walk.own = references_of(roots)
+        walk.own_references = references_of(roots)
     for i, (root, g) in enumerate(zip(roots, cotangents, strict=True)):
         if isinstance(root, GradientEdge):
             node = node_at(root, nodes)
-            shape, dtype = node.shape, dtype_of(node)
+            shape, dtype = node.shape, node_dtype(node)
         elif isinstance(root, Tracer) and not root.level.eager:
             raise errors.inside_transform(walk.call)
         elif root._edge is None:
@@ -266,7 +266,7 @@ def _unfit(walk: Walk, i: int, g: Any, shape: tuple[int, ...], node: Node) -> Ex
         "gradient-shape",
         f"Mismatch in shape: grad_output[{i}] has a shape of {Size(g._array.shape)} and"
         f" output[{i}] has a shape of {Size(shape)}.",
-        [("this call", errors.called(walk.call)), ("made by", errors.origin(node))],
+        [("this call", errors.describe_call(walk.call)), ("made by", errors.origin(node))],
         [
             "give a gradient of the shape of the output: torch.ones_like(y), or weights for it",
             "reduce the output to one number first: (y * weights).sum().backward()",
@@ -274,17 +274,17 @@ def _unfit(walk: Walk, i: int, g: Any, shape: tuple[int, ...], node: Node) -> Ex
     ))  # fmt: skip
 
 
-def _targets(wanted: list[Place], nodes: tuple[Node, ...], walk: Walk) -> list[Node]:
+def _targets(input_places: list[Place], nodes: tuple[Node, ...], walk: Walk) -> list[Node]:
     """The node of each input."""
-    found = []
-    for i, x in enumerate(wanted):
+    targets = []
+    for i, x in enumerate(input_places):
         if isinstance(x, GradientEdge):
-            found.append(node_at(x, list(nodes)))
+            targets.append(node_at(x, list(nodes)))
         elif x._edge is None:
             raise errors.input_without_grad(f"inputs[{i}]", x, walk.call)
         else:
-            found.append(x._edge)
-    return found
+            targets.append(x._edge)
+    return targets
 
 
 def _retaining(inputs: list[Place], nodes: tuple[Node, ...], walk: Walk) -> set[Node]:
@@ -298,16 +298,16 @@ def _retaining(inputs: list[Place], nodes: tuple[Node, ...], walk: Walk) -> set[
 
 def _post_hooks(walk: Walk) -> list[Callable[[], Any]]:
     """What the hooks of leaves do once gradients are in place, in the order of the walk."""
-    after: list[Callable[[], Any]] = []
+    calls: list[Callable[[], Any]] = []
     for node, g in walk.final.items():
         state = node.state
         if state is None or type(node) is not Leaf:
             continue
         if state.post_hooks and node.variable is not None:
-            after += [partial(_run_post_hook, h, node.variable) for h in state.post_hooks.values()]
+            calls += [partial(_run_post_hook, h, node.variable) for h in state.post_hooks.values()]
         if state.node_hooks:
-            after.append(partial(run_posthooks, state, (), (shown(g),)))
-    return after
+            calls.append(partial(run_posthooks, state, (), (as_hook_argument(g),)))
+    return calls
 
 
 def _commit(walk: Walk, gradients: dict[Node, Any]) -> None:
@@ -317,8 +317,8 @@ def _commit(walk: Walk, gradients: dict[Node, Any]) -> None:
         commit(gradients)
 
 
-def _run_all(after: list[Callable[[], Any]]) -> None:
-    for run in after:
+def _run_all(calls: list[Callable[[], Any]]) -> None:
+    for run in calls:
         run()
 
 
@@ -339,22 +339,22 @@ _NO_GRADIENT = "The outputs depend on it, but a backward() on the way returned N
 
 
 def _results(
-    walk: Walk, wanted: list[Place], edges: list[Node], unused: bool | None, materialize: bool
+    walk: Walk, input_places: list[Place], edges: list[Node], unused: bool | None, materialize: bool
 ) -> tuple[Tensor | None, ...]:
-    found = walk.final
-    take = found.pop if len(set(edges)) == len(edges) else found.get
+    gradients = walk.final
+    take = gradients.pop if len(set(edges)) == len(edges) else gradients.get
     results: list[Tensor | None] = []
-    for i, (x, e) in enumerate(zip(wanted, edges, strict=True)):
+    for i, (x, e) in enumerate(zip(input_places, edges, strict=True)):
         g = take(e, None)
         if g is None:
             if not (unused or materialize):
-                raise errors.unused(i, e, walk.call, (), _NO_GRADIENT)
+                raise errors.unused_input(i, e, walk.call, (), _NO_GRADIENT)
             results.append(_zeros(x, walk) if materialize else None)
         elif isinstance(g, Tensor):
             results.append(g)
         else:
-            place = None if isinstance(x, GradientEdge) else x._array
+            array = None if isinstance(x, GradientEdge) else x._array
             # As its tensor lies, if it was computed so; contiguous otherwise.
-            like = place if place is not None and place.strides == g.strides else None
-            results.append(wrap(owned(g, g.dtype if place is None else place.dtype, like)))
+            like = array if array is not None and array.strides == g.strides else None
+            results.append(wrap(own_array(g, g.dtype if array is None else array.dtype, like)))
     return tuple(results)

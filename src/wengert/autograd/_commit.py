@@ -44,33 +44,36 @@ def commit(gradients: dict[Node, Any]) -> None:
     """Add what arrived at nodes to the `.grad` of their tensors, and empty the table."""
     with _committing.lock:
         adds: list[tuple[np.ndarray, Any, np.ndarray]] = []
-        made: dict[int, tuple[Tensor, Tensor]] = {}
-        earlier = []  # kept: what a finalizer does is not to come in between
+        new_gradients: dict[int, tuple[Tensor, Tensor]] = {}
+        replaced = []  # kept: what a finalizer does is not to come in between
         for node in list(gradients):
             g = gradients.pop(node)
             tensor = _holder(node)
             if tensor is None:
                 continue
-            known = made.get(id(tensor))
-            before = getattr(tensor, "_grad", None) if known is None else known[1]
+            entry = new_gradients.get(id(tensor))
+            before = getattr(tensor, "_grad", None) if entry is None else entry[1]
             if before is None:
                 into = tensor._array
-                first = clone(g) if isinstance(g, Tensor) else wrap(owned(g, into.dtype, into))
-                made[id(tensor)] = tensor, first
+                first = clone(g) if isinstance(g, Tensor) else wrap(own_array(g, into.dtype, into))
+                new_gradients[id(tensor)] = tensor, first
             elif isinstance(g, Tensor) or before._edge is not None:
-                earlier.append(before)
-                made[id(tensor)] = tensor, before + (g if isinstance(g, Tensor) else wrap(g))
+                replaced.append(before)
+                new_gradients[id(tensor)] = (
+                    tensor,
+                    before + (g if isinstance(g, Tensor) else wrap(g)),
+                )
             elif (into := before._array).shape == g.shape and _takes_sums(into):
                 adds.append((into, g if g.dtype == into.dtype else g.astype(into.dtype), into))
             else:
-                earlier.append(before)
-                made[id(tensor)] = tensor, before + wrap(g)
+                replaced.append(before)
+                new_gradients[id(tensor)] = tensor, before + wrap(g)
         if adds:
             _committing.quiet.run(
-                deque, chain(starmap(np.add, adds), starmap(_set_grad, made.values())), 0
+                deque, chain(starmap(np.add, adds), starmap(_set_grad, new_gradients.values())), 0
             )
         else:
-            deque(starmap(_set_grad, made.values()), 0)
+            deque(starmap(_set_grad, new_gradients.values()), 0)
 
 
 def _takes_sums(array: np.ndarray) -> bool:
@@ -87,7 +90,7 @@ def _holder(node: Node) -> Tensor | None:
     return None if retain is None else retain()
 
 
-def owned(g: Any, dtype: np.dtype[Any], like: np.ndarray | None = None) -> Any:
+def own_array(g: Any, dtype: np.dtype[Any], like: np.ndarray | None = None) -> Any:
     """`g` as an array of a dtype that nothing but the caller's variable refers to.
 
     It lies in memory as `like` does, if that is an array without gaps, or else in C order. To be

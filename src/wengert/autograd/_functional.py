@@ -57,7 +57,7 @@ _UNUSED = {
 }
 
 
-def single(several: bool, outputs: tuple[Tensor, ...], name: str) -> Tensor:
+def scalar_output(several: bool, outputs: tuple[Tensor, ...], name: str) -> Tensor:
     """The one output, which must be a tensor of one element."""
     if several:
         raise RuntimeError(
@@ -72,7 +72,7 @@ def single(several: bool, outputs: tuple[Tensor, ...], name: str) -> Tensor:
     return outputs[0]
 
 
-def called(
+def call_function(
     func: Function, point: tuple[Tensor, ...], name: str, strict: bool
 ) -> tuple[bool, tuple[Tensor, ...]]:
     """Whether the function returns a tuple, and its outputs."""
@@ -95,7 +95,7 @@ def as_tuple(value: Any, what: str, name: str) -> tuple[bool, tuple[Tensor, ...]
     return several, items
 
 
-def fresh(
+def fresh_inputs(
     inputs: tuple[Tensor, ...], create_graph: bool, require: bool = True
 ) -> tuple[Tensor, ...]:
     """Tensors of their own, so that what the function captured counts as constant."""
@@ -116,7 +116,7 @@ def vector_of(
         if len(like) == 1 and like[0].numel() == 1:
             return (None,)
         raise RuntimeError(f"The vector v can only be None if {_SINGLE[of]}. {_told(like)}")
-    vector = fresh(as_tuple(v, "v", name)[1], create_graph, require=False)
+    vector = fresh_inputs(as_tuple(v, "v", name)[1], create_graph, require=False)
     if len(vector) != len(like):
         raise RuntimeError(
             f"v is a tuple of invalid length: should be {len(like)} but got {len(vector)}."
@@ -135,14 +135,14 @@ def _told(values: tuple[Tensor, ...]) -> str:
     return f"Here the shapes are: {shapes}."
 
 
-def zeros(like: Tensor, shape: tuple[int, ...] | None = None) -> Tensor:
+def zeros_in_dtype(like: Tensor, shape: tuple[int, ...] | None = None) -> Tensor:
     """Zeros in the dtype of a tensor, and its shape if no other is given."""
     return wrap(np.zeros(tuple(like.shape) if shape is None else shape, like._array.dtype))
 
 
 def zero_leaf(like: Tensor) -> Tensor:
     """Zeros in the shape and dtype of a tensor, that require grad."""
-    leaf = zeros(like)
+    leaf = zeros_in_dtype(like)
     leaf._edge = leaf_of(leaf)
     return leaf
 
@@ -186,7 +186,7 @@ def check_dependent(values: Grads, what: str, strict: bool) -> None:
             raise RuntimeError(_CONSTANT[what].format(i=i))
 
 
-def filled(
+def fill_missing(
     grads: Grads, refs: tuple[Tensor, ...], strict: bool, create_graph: bool, stage: str
 ) -> tuple[Tensor, ...]:
     """Zeros in the place of what is None; in strict mode an error."""
@@ -195,12 +195,12 @@ def filled(
         if g is None and strict:
             raise RuntimeError(_UNUSED[stage].format(i=i))
         if g is not None and strict and create_graph and not g.requires_grad:
-            raise constant("hessian" if "double" in stage else "jacobian", i)
-        complete.append(zeros(ref) if g is None else g)
+            raise constant_derivative("hessian" if "double" in stage else "jacobian", i)
+        complete.append(zeros_in_dtype(ref) if g is None else g)
     return tuple(complete)
 
 
-def constant(what: str, i: int) -> RuntimeError:
+def constant_derivative(what: str, i: int) -> RuntimeError:
     """The error of a derivative that cannot be differentiated again."""
     return RuntimeError(
         f"The {what} of the user-provided function is independent of input {i}.{_STRICT} when"
@@ -208,7 +208,7 @@ def constant(what: str, i: int) -> RuntimeError:
     )
 
 
-def unused(output: int, i: int) -> RuntimeError:
+def independent_output(output: int, i: int) -> RuntimeError:
     """The error of an output that does not depend on an input."""
     return RuntimeError(
         f"Output {output} of the user-provided function is independent of input {i}.{_STRICT}."
@@ -217,8 +217,8 @@ def unused(output: int, i: int) -> RuntimeError:
 
 def result(values: tuple[Tensor, ...], several: bool, create_graph: bool) -> Any:
     """What the caller gets, in the structure that it asked for."""
-    kept = values if create_graph else tuple([x.detach() for x in values])
-    return kept if several else kept[0]
+    values_out = values if create_graph else tuple([x.detach() for x in values])
+    return values_out if several else values_out[0]
 
 
 def in_blocks(matrix: Matrix, several_out: bool, several: bool, create_graph: bool) -> Any:

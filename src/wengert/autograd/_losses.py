@@ -19,7 +19,7 @@ from wengert.autograd.edges import references_of
 from wengert.autograd.engine import Lift, Walk
 from wengert.autograd.hooks import run_tensor_hooks
 from wengert.autograd.transforms.batched import BatchLevel
-from wengert.core.references import ALONE, others
+from wengert.core.references import ALONE, other_references
 from wengert.core.tensor import Node, Tensor, wrap
 from wengert.ops.subscript import Slices
 from wengert.ops.variadic import Partial
@@ -62,14 +62,14 @@ class Lanes:
         """The value with zeros for the lanes that it lacks."""
         if lanes == self.lanes:
             return self.value
-        places = [lanes.index(k) for k in self.lanes]
+        positions = [lanes.index(k) for k in self.lanes]
 
         def spread(array: np.ndarray) -> np.ndarray:
-            whole = np.zeros((len(lanes), *array.shape[1:]), array.dtype)
-            whole[places] = array
-            return whole
+            padded = np.zeros((len(lanes), *array.shape[1:]), array.dtype)
+            padded[positions] = array
+            return padded
 
-        return mapped(spread, self.value)
+        return map_outputs(spread, self.value)
 
     def nbytes(self) -> int:
         """The bytes of the cotangents."""
@@ -77,19 +77,19 @@ class Lanes:
         return sum(a.nbytes for a in arrays)
 
 
-def mapped(function: Callable[[Any], Any], value: Any) -> Any:
+def map_outputs(function: Callable[[Any], Any], value: Any) -> Any:
     """A function of an array, of all parts of several outputs."""
     if type(value) is not Partial:
         return function(value)
-    made = Partial(0, None)
-    made.parts = {k: function(v) for k, v in value.parts.items()}
-    return made
+    partial = Partial(0, None)
+    partial.parts = {k: function(v) for k, v in value.parts.items()}
+    return partial
 
 
 class LossesWalk(Walk):
     """A walk that carries the cotangents of several losses apart."""
 
-    usual = False
+    reaches_all_leaves = False
     shared = passed = 0
     live = peak = 0
 
@@ -110,9 +110,9 @@ class LossesWalk(Walk):
         for e, ge in zip(node.edges, grads, strict=True):
             if ge is not None:
                 assert e is not None
-                here = self.pending[e]
+                earlier = self.pending[e]
                 self.live += ge.nbytes()
-                self.pending[e] = ge if here is None else here + ge
+                self.pending[e] = ge if earlier is None else earlier + ge
         self.peak = max(self.peak, self.live)
         return True
 
@@ -122,27 +122,29 @@ class LossesWalk(Walk):
 
     def _together(self, node: Node, g: Lanes, lift: Lift) -> list[Lanes | None]:
         with BatchLevel(len(g.lanes)) as level:
-            cotangent = mapped(lambda a: level.tracer(wrap(a)), g.value)
+            cotangent = map_outputs(lambda a: level.tracer(wrap(a)), g.value)
             grads = node.pullback_to(cotangent, self.pending, lift)
 
-            def whole(value: Any) -> np.ndarray:
+            def full_array(value: Any) -> np.ndarray:
                 tensor = value if isinstance(value, Tensor) else wrap(value)
-                array: np.ndarray = level.whole(tensor)._array
+                array: np.ndarray = level.full_batch(tensor)._array
                 return array
 
-            return [None if x is None else Lanes(g.lanes, mapped(whole, x)) for x in grads]
+            return [
+                None if x is None else Lanes(g.lanes, map_outputs(full_array, x)) for x in grads
+            ]
 
     def _apart(self, node: Node, g: Lanes, lift: Lift) -> list[Lanes | None]:
-        found: list[Lanes | None] = [None] * len(node.edges)
+        totals: list[Lanes | None] = [None] * len(node.edges)
         for row, k in enumerate(g.lanes):
-            one = mapped(lambda a, row=row: a[row], g.value)  # type: ignore[misc]
-            for place, ge in enumerate(node.pullback_to(one, self.pending, lift)):
+            one = map_outputs(lambda a, row=row: a[row], g.value)  # type: ignore[misc]
+            for index, ge in enumerate(node.pullback_to(one, self.pending, lift)):
                 if ge is not None:
                     dense = ge.dense() if type(ge) is Slices else ge
-                    lane = Lanes((k,), mapped(lambda a: np.asarray(a)[None], dense))
-                    here = found[place]
-                    found[place] = lane if here is None else here + lane
-        return found
+                    lane = Lanes((k,), map_outputs(lambda a: np.asarray(a)[None], dense))
+                    earlier = totals[index]
+                    totals[index] = lane if earlier is None else earlier + lane
+        return totals
 
 
 def jac(
@@ -174,14 +176,14 @@ def jac(
     """
     roots = list(losses.unbind() if isinstance(losses, Tensor) and losses.ndim == 1 else
                  [losses] if isinstance(losses, Tensor) else losses)  # fmt: skip
-    wanted = [params] if isinstance(params, Tensor) else list(params)
-    if not roots or not wanted:
+    inputs = [params] if isinstance(params, Tensor) else list(params)
+    if not roots or not inputs:
         raise ValueError("jac(): expected at least one loss and one parameter")
     walk = LossesWalk("jac()", retain_graph, False)
-    targets = [_target(k, p, walk) for k, p in enumerate(wanted)]
+    targets = [_target(k, p, walk) for k, p in enumerate(inputs)]
     walk.go(*_seeds(roots, walk), set(targets))
     gradients = tuple(
-        [_rows(walk.final.get(e), p, len(roots)) for e, p in zip(targets, wanted, strict=True)]
+        [_rows(walk.final.get(e), p, len(roots)) for e, p in zip(targets, inputs, strict=True)]
     )
     if not return_report:
         return gradients
@@ -192,7 +194,7 @@ def jac(
 def _seeds(losses: list[Tensor], walk: LossesWalk) -> tuple[tuple[Node, ...], list[Lanes]]:
     """The nodes of the losses, and the cotangents that the walk begins with there."""
     if walk.retain == "auto":
-        walk.own = references_of(losses)
+        walk.own_references = references_of(losses)
     seeds: dict[Node, Lanes] = {}
     for k, loss in enumerate(losses):
         node = _root(k, loss, walk)
@@ -220,11 +222,11 @@ def _target(k: int, param: Any, walk: Walk) -> Node:
     return param._edge
 
 
-def _rows(found: Lanes | None, param: Tensor, count: int) -> Tensor:
+def _rows(lanes: Lanes | None, param: Tensor, count: int) -> Tensor:
     shape, dtype = (count, *param._array.shape), param._array.dtype
-    if found is None:
+    if lanes is None:
         return wrap(np.zeros(shape, dtype))
-    rows = np.asarray(found.over(tuple(range(count))), dtype)
+    rows = np.asarray(lanes.over(tuple(range(count))), dtype)
     return wrap(rows if rows.flags.c_contiguous and _alone(rows) else rows.copy())
 
 
@@ -233,4 +235,6 @@ def _alone(rows: np.ndarray) -> bool:
     if not rows.flags.writeable or getrefcount(rows) > ALONE + 1:
         return False
     base = rows.base
-    return base is None or (type(base) is np.ndarray and base.base is None and others(base) <= 1)
+    return base is None or (
+        type(base) is np.ndarray and base.base is None and other_references(base) <= 1
+    )

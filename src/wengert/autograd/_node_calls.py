@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from wengert.autograd._backward import backward
-from wengert.autograd.edges import GradientEdge, dtype_of, in_dtype, kind_of_outputs, node_at
-from wengert.autograd.engine import Walk, lifted
-from wengert.autograd.hooks import shown
-from wengert.core.tensor import Leaf, Node, Tensor, mode, plain, tensors
+from wengert.autograd.edges import GradientEdge, in_dtype, kind_of_outputs, node_at, node_dtype
+from wengert.autograd.engine import Walk, lift_to_tensor
+from wengert.autograd.hooks import as_hook_argument
+from wengert.core.tensor import Leaf, Node, Tensor, identity_lift, mode, tensors
 from wengert.ops.expansion import expand
 from wengert.ops.variadic import Partial
 
@@ -25,41 +25,43 @@ def _derivative(self: Node, *grad_outputs: Tensor | None) -> Any:
     for i, g in enumerate(grad_outputs):
         if g is not None and not isinstance(g, Tensor):
             raise TypeError(f"argument {i} is not a Variable: it is {type(g).__name__}")
-    parts = {
+    cotangents = {
         i: _fitted(node, i, g, shape)
         for i, (g, shape) in enumerate(zip(grad_outputs, shapes, strict=True))
         if g is not None
     }
     recorded = mode.site is not None
     if isinstance(node, Leaf):
-        for g in parts.values():
+        for g in cotangents.values():
             backward(GradientEdge(node, 0), g, create_graph=recorded)
         return ()
-    grads = _pulled(node, parts, recorded) if parts else (None,) * len(node.edges)
+    grads = _pulled(node, cotangents, recorded) if cotangents else (None,) * len(node.edges)
     return grads[0] if len(grads) == 1 else grads
 
 
 def _fitted(node: Node, index: int, g: Tensor, shape: tuple[int, ...]) -> Tensor:
     """A gradient in the shape and dtype of an output."""
-    dtype = dtype_of(node_at(GradientEdge(node, index), []))
+    dtype = node_dtype(node_at(GradientEdge(node, index), []))
     g = g if g._array.dtype == dtype else in_dtype(index, g, dtype)
     return g if g._array.shape == shape else expand(g, shape)
 
 
-def _pulled(node: Node, parts: dict[int, Tensor], recorded: bool) -> tuple[Any, ...]:
+def _pulled(node: Node, cotangents: dict[int, Tensor], recorded: bool) -> tuple[Any, ...]:
     walk = Walk("grad_fn()", True, recorded)
     walk.roots, walk.order = (node,), [node]
     walk.pending = dict.fromkeys([node])
-    walk.special = [] if node.state is None else [node]
+    walk.stateful_nodes = [] if node.state is None else [node]
     walk.check()
-    values = {i: g._array if type(g) in tensors and not recorded else g for i, g in parts.items()}
+    values = {
+        i: g._array if type(g) in tensors and not recorded else g for i, g in cotangents.items()
+    }
     g: Any = values.get(0)
     if kind_of_outputs(node)[0] is not None:
         g = Partial(0, None)
         g.parts = values
-    wanted = {e for e in node.edges if e is not None}
-    grads = node.pullback_to(g, wanted, lifted if recorded else plain)
-    return tuple([shown(ge) for ge in grads])
+    input_nodes = {e for e in node.edges if e is not None}
+    grads = node.pullback_to(g, input_nodes, lift_to_tensor if recorded else identity_lift)
+    return tuple([as_hook_argument(ge) for ge in grads])
 
 
 Node._derivative = _derivative

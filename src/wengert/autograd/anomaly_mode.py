@@ -126,10 +126,10 @@ def _check(walk: Walk, node: Node, g: Any, grads: Grads) -> None:
         if value is None or value is last:
             continue
         if _has_nan(value):
-            raise _found(walk, node, g, grads, k)
+            raise _nan_error(walk, node, g, grads, k)
         last = value
     if not grads and _has_nan(g):
-        raise _found(walk, node, g, grads, 0)
+        raise _nan_error(walk, node, g, grads, 0)
 
 
 def _has_nan(g: Any) -> bool:
@@ -162,7 +162,7 @@ def _distinct(g: np.ndarray) -> np.ndarray:
     return g[repeated].ravel("K")
 
 
-def _found(walk: Walk, node: Node, g: Any, grads: Grads, k: int) -> Exception:
+def _nan_error(walk: Walk, node: Node, g: Any, grads: Grads, k: int) -> Exception:
     """The error: where, which element, and what went into it."""
     bad = _array(grads[k] if grads else g)
     nans = np.isnan(bad)
@@ -170,8 +170,8 @@ def _found(walk: Walk, node: Node, g: Any, grads: Grads, k: int) -> Exception:
     count = f"{int(nans.sum())} of {bad.size} elements"
     head = f"Function '{node.name()}' returned nan values in its {k}th output."
     facts = [
-        ("this call", errors.called(walk.call)),
-        ("made by", errors.made(node)),
+        ("this call", errors.describe_call(walk.call)),
+        ("made by", errors.describe_node(node)),
         ("first nan", f"{_at(index)}, shape {list(bad.shape)}, {count}"),
     ]
     if not grads:
@@ -191,16 +191,16 @@ def _cause(
 ) -> str:  # fmt: skip
     """What made a derivative nan; what went into it is added to the facts."""
     if arrived is not None:
-        facts.append(("arrived", _described(arrived, index, shape)))
+        facts.append(("arrived", _describe_array(arrived, index, shape)))
     blame = ""
     for slot, owner in node.saved:
         value = getattr(node, slot)
         if type(value) is not np.ndarray or value.dtype.kind not in "fcV":
             continue
         name = slot.removeprefix("s_")
-        facts.append(("saved", f"{name} = {_described(value, index, shape)}"))
+        facts.append(("saved", f"{name} = {_describe_array(value, index, shape)}"))
         if not blame and _has_nan(value):
-            blame = _blamed(node, name, owner)
+            blame = _blame_saved_value(node, name, owner)
     if arrived is not None and _has_nan(arrived):
         blame = (
             "what arrived was nan already: inf and -inf were added on the way here, or a hook"
@@ -209,25 +209,27 @@ def _cause(
     return blame or "nothing that went in was nan; it arose in this derivative"
 
 
-def _blamed(node: Node, name: str, owner: int | None) -> str:
+def _blame_saved_value(node: Node, name: str, owner: int | None) -> str:
     """What is to be said of a saved value that is nan."""
     source = None if owner is None or owner < 0 else node.edges[owner]
     if source is None or type(source) is Leaf:
-        where = f"in {errors.made(node)}"
+        where = f"in {errors.describe_node(node)}"
     else:
-        where = f"after {errors.made(source)}"
+        where = f"after {errors.describe_node(source)}"
     return f"the forward was nan already: {name}, {where}"
 
 
-def _described(value: np.ndarray, index: tuple[int, ...], shape: tuple[int, ...]) -> str:
+def _describe_array(value: np.ndarray, index: tuple[int, ...], shape: tuple[int, ...]) -> str:
     """The element of `value` that met the bad one, where that can be told, and what else it has."""
     flaws = [what for what, has in (("nan", np.isnan), ("inf", np.isinf)) if bool(has(value).any())]
-    whole = f"shape {list(value.shape)}, {' and '.join(flaws) or 'all finite'}"
+    summary = f"shape {list(value.shape)}, {' and '.join(flaws) or 'all finite'}"
     try:
         element = np.broadcast_to(value, shape)[index]
     except ValueError:
-        return whole
-    return f"{element.item()!r} at {_at(index)} ({whole})" if value.ndim else f"{element.item()!r}"
+        return summary
+    return (
+        f"{element.item()!r} at {_at(index)} ({summary})" if value.ndim else f"{element.item()!r}"
+    )
 
 
 def _at(index: tuple[int, ...]) -> str:

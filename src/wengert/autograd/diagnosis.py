@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from wengert.autograd import errors
-from wengert.autograd.gc_queries import alive, cuts_of
+from wengert.autograd.gc_queries import cuts_of, live_tensors_and_nodes
 from wengert.core.cut_log import Escape, escapes
-from wengert.core.tensor import Cut, Leaf, Node, Tensor, below, memory_of
+from wengert.core.tensor import Cut, Leaf, Node, Tensor, memory_of, nodes_below
 
 Facts = list[tuple[str, str]]
 Reason = tuple[list[tuple[str, str]], str]
@@ -19,8 +19,8 @@ _LATEST = 3
 
 def of_unused(node: Node, roots: Sequence[Node]) -> Reason:
     """The lines of code that tell why no way leads from roots to an input, and a sentence."""
-    planned = below(roots)
-    tensors, nodes = alive(gc.get_objects())
+    planned = nodes_below(roots)
+    tensors, nodes = live_tensors_and_nodes(gc.get_objects())
     return (
         _made_of(node, planned)
         or _copied(node, planned)
@@ -32,8 +32,8 @@ def of_unused(node: Node, roots: Sequence[Node]) -> Reason:
 
 def _made_of(node: Node, planned: list[Node]) -> Reason | None:
     """The input was computed from something that the outputs were computed from as well."""
-    known = set(planned)
-    common = [n for n in below([node]) if n in known]
+    planned_set = set(planned)
+    common = [n for n in nodes_below([node]) if n in planned_set]
     if not common:
         return None
     latest = max(common, key=lambda n: (type(n) is not Leaf, n.seq))
@@ -43,7 +43,7 @@ def _made_of(node: Node, planned: list[Node]) -> Reason | None:
 
 
 def _cut_off(node: Node, tensors: Sequence[Tensor]) -> Reason | None:
-    facts = lines_of(cut for cut in cuts_of(tensors) if _comes_from(cut, node))
+    facts = describe_cuts(cut for cut in cuts_of(tensors) if _comes_from(cut, node))
     return (facts, _USED) if facts else None
 
 
@@ -52,17 +52,19 @@ _USED = "Its values were used without its graph there, perhaps for the outputs."
 
 def on_purpose(cut: Cut) -> bool:
     """Whether a call cut what is gone by now off, and no operation without a derivative."""
-    gone = cut.node is not None and cut.node() is None
-    return gone and cut.what.endswith(("()", ".data"))
+    collected = cut.node is not None and cut.node() is None
+    return collected and cut.what.endswith(("()", ".data"))
 
 
-def lines_of(cuts: Iterable[Cut]) -> Facts:
+def describe_cuts(cuts: Iterable[Cut]) -> Facts:
     """The latest of some lines that cut off values."""
-    return [("cut off by", text) for text in dict.fromkeys(map(errors.called, cuts))][-_LATEST:]
+    return [("cut off by", text) for text in dict.fromkeys(map(errors.describe_call, cuts))][
+        -_LATEST:
+    ]
 
 
 def _unknown(tensors: Sequence[Tensor]) -> Reason:
-    facts = lines_of(filter(on_purpose, cuts_of(tensors)))
+    facts = describe_cuts(filter(on_purpose, cuts_of(tensors)))
     where = ": perhaps it was cut off there" if facts else ""
     return facts, f"Nothing that is alive was computed from it{where}."
 
@@ -70,7 +72,7 @@ def _unknown(tensors: Sequence[Tensor]) -> Reason:
 def _comes_from(cut: Cut, node: Node) -> bool:
     """Whether what was cut off was computed from a node, as far as the graph is still there."""
     source = None if cut.node is None else cut.node()
-    return source is not None and any(n is node for n in below([source]))
+    return source is not None and any(n is node for n in nodes_below([source]))
 
 
 def _copied(node: Node, planned: list[Node]) -> Reason | None:
@@ -103,12 +105,12 @@ def _used_elsewhere(node: Node, nodes: Sequence[Node]) -> Reason | None:
     uses = [n for n in nodes if any(edge is node for edge in n.edges)]
     if not uses:
         return None
-    return users_of(uses), "It was used, but not for these outputs."
+    return describe_uses(uses), "It was used, but not for these outputs."
 
 
-def users_of(uses: Sequence[Node]) -> Facts:
+def describe_uses(uses: Sequence[Node]) -> Facts:
     """The latest of the operations that used something."""
-    return [("used by", errors.made(use)) for use in uses[-_LATEST:]]
+    return [("used by", errors.describe_node(use)) for use in uses[-_LATEST:]]
 
 
 def escape_of(tensor: Tensor) -> tuple[str, Facts, str] | None:
@@ -123,7 +125,7 @@ def escape_of(tensor: Tensor) -> tuple[str, Facts, str] | None:
         else:
             text = "its values were taken out of a graph"
             remedy = "compute with the tensor itself, and with its own operations"
-        return text, [("taken by", errors.called(Cut(*escape.cut)))], remedy
+        return text, [("taken by", errors.describe_call(Cut(*escape.cut)))], remedy
     return None
 
 
@@ -144,5 +146,5 @@ def latest_escape() -> Facts:
     """The latest line at which several values left a graph; what came of them is not known."""
     for escape in reversed(escapes):
         if escape.size > 1:
-            return [("perhaps cut by", errors.called(Cut(*escape.cut)))]
+            return [("perhaps cut by", errors.describe_call(Cut(*escape.cut)))]
     return []

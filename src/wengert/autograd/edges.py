@@ -12,7 +12,7 @@ from wengert.autograd.custom.function import FunctionNode
 from wengert.autograd.grad_mode import enable_grad
 from wengert.core.dtypes import inexact, of_numpy
 from wengert.core.messages import more
-from wengert.core.tensor import Leaf, Node, Tensor, below, memory_of
+from wengert.core.tensor import Leaf, Node, Tensor, memory_of, nodes_below
 from wengert.ops.operands import cast
 from wengert.ops.variadic import Output, SeveralNode, output_of
 
@@ -37,8 +37,8 @@ class GradientEdge(NamedTuple):
 
 def edge_of_node(node: Node) -> GradientEdge:
     """The place that a tensor's node is."""
-    whole, index = node.output()
-    return GradientEdge(whole, index, None if whole is node else node)
+    operation, index = node.output()
+    return GradientEdge(operation, index, None if operation is node else node)
 
 
 def references_of(roots: Iterable[Tensor | GradientEdge]) -> Counter[int]:
@@ -58,15 +58,15 @@ def node_at(edge: GradientEdge, roots: list[Node]) -> Node:
         raise TypeError(f"GradientEdge: expected a node, but got {type(node).__name__}")
     if isinstance(token, Output) and token.output() == (node, index):
         return token
-    part, shapes = kind_of_outputs(node)
+    output_class, shapes = kind_of_outputs(node)
     if not 0 <= index < len(shapes):
         raise IndexError(
             f"GradientEdge: output_nr {index} is out of range for {node.name()}, which has"
             f" {len(shapes)} output(s)"
         )
-    if part is None:
+    if output_class is None:
         return node
-    return _find(node, index, roots) or output_of(part, node, index, shapes[index])
+    return _find(node, index, roots) or output_of(output_class, node, index, shapes[index])
 
 
 def kind_of_outputs(node: Node) -> tuple[type[Output] | None, list[tuple[int, ...]]]:
@@ -80,7 +80,7 @@ def kind_of_outputs(node: Node) -> tuple[type[Output] | None, list[tuple[int, ..
 
 def _find(node: Node, index: int, roots: list[Node]) -> Node | None:
     """The node of one output, found from its consumers."""
-    outputs = (n for n in below(roots) if isinstance(n, Output))
+    outputs = (n for n in nodes_below(roots) if isinstance(n, Output))
     return next((n for n in outputs if n.output() == (node, index)), None)
 
 
@@ -93,20 +93,20 @@ _REAL = frozenset({
 _COMPLEX = frozenset({"_complex", "_join", "_r2c", "real_to_half"})
 
 
-def dtype_of(node: Node) -> np.dtype[Any]:
+def node_dtype(node: Node) -> np.dtype[Any]:
     """The dtype of what a node stands for: no node keeps it, what it saved and what is below tell.
 
     A gradient that starts there without a tensor has to have it, for compiled rules read memory.
     """
-    seen, todo = {node}, [(node, "")]
+    visited, todo = {node}, [(node, "")]
     while todo:
         current, kind = todo.pop()
         kind = kind or _kind_of(current)
-        dtype = _known(current)
+        dtype = _dtype_from_node(current)
         if dtype is not None:
             return _as_kind(dtype, kind)
-        below = [e for e in reversed(current.edges) if e is not None and e not in seen]
-        seen.update(below)
+        below = [e for e in reversed(current.edges) if e is not None and e not in visited]
+        visited.update(below)
         todo += [(e, kind) for e in below]
     return np.dtype(np.float32)
 
@@ -117,20 +117,20 @@ def _kind_of(node: Node) -> str:
     return "f" if name in _REAL else "c" if name in _COMPLEX else ""
 
 
-def _known(node: Node) -> np.dtype[Any] | None:
+def _dtype_from_node(node: Node) -> np.dtype[Any] | None:
     """The dtype that a node's memory has, as far as the node itself tells."""
     if isinstance(node, Leaf):
         return None if node.variable is None else node.variable._array.dtype
-    whole, index = node.output()
-    if isinstance(whole, FunctionNode):
-        described = whole.shapes[index]
+    operation, index = node.output()
+    if isinstance(operation, FunctionNode):
+        described = operation.shapes[index]
         return None if described is None else described[1]
     to = getattr(node, "s_to", None)  # of a conversion
     if isinstance(to, np.dtype):
         return to
     for slot, owner in sorted(node.saved, key=lambda saved: saved[1] != _OUTPUT):
-        kept = getattr(node, slot)
-        for value in kept if type(kept) is list else (kept,):
+        slot_value = getattr(node, slot)
+        for value in slot_value if type(slot_value) is list else (slot_value,):
             array = memory_of(value) if isinstance(value, Tensor) else value
             if owner is not None and getattr(array, "dtype", None) in inexact:
                 return np.dtype(array.dtype)
@@ -139,17 +139,23 @@ def _known(node: Node) -> np.dtype[Any] | None:
 
 def _as_kind(dtype: np.dtype[Any], kind: str) -> np.dtype[Any]:
     """The real or complex dtype of the same precision."""
-    known = of_numpy[dtype]
-    return (known.to_complex() if kind == "c" else known.to_real() if kind == "f" else known).np
+    torch_dtype = of_numpy[dtype]
+    return (
+        torch_dtype.to_complex()
+        if kind == "c"
+        else torch_dtype.to_real()
+        if kind == "f"
+        else torch_dtype
+    ).np
 
 
 def in_dtype(i: int, g: Tensor, dtype: np.dtype[Any]) -> Tensor:
     """A cotangent in the dtype of its root."""
-    given = g._array.dtype
-    if (given.kind == "c") != (dtype.kind == "c"):
+    own_dtype = g._array.dtype
+    if (own_dtype.kind == "c") != (dtype.kind == "c"):
         raise RuntimeError(
             "For complex Tensors, both grad_output and output are required to have the same"
-            f" dtype. Mismatch in dtype: grad_output[{i}] has a dtype of {of_numpy[given]} and"
+            f" dtype. Mismatch in dtype: grad_output[{i}] has a dtype of {of_numpy[own_dtype]} and"
             f" output[{i}] has a dtype of {of_numpy[dtype]}.\n{more('gradient-shape')}"
         )
     with enable_grad():

@@ -1,12 +1,12 @@
 """The backward walk: plan, check, walk, release.
 
-A walk plans first: it collects the nodes that it will pass, refuses what cannot succeed
-(released nodes, saved values written since), and changes nothing until that is known.
-Then it goes from the newest node to the oldest. Gradients of leaves are kept aside in
-`final`; the caller commits them when the walk is through.
+A walk plans first: it collects the nodes that it will visit, refuses what cannot succeed
+(released nodes, saved values written since), and changes nothing before that is known.
+Then it goes from the newest node to the oldest. Gradients of leaves are collected in
+`final`; the caller commits them when the walk is over.
 
-Walks of several threads, and walks that a hook starts inside of a walk, run side by side.
-They share leaves; another node they share only if none of them releases it.
+Walks of several threads, and walks that a hook starts within a walk, run concurrently.
+They may share leaves, and other nodes only if none of them releases those.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.autograd import errors
-from wengert.autograd._released import AutoCall, Interrupted, graph_released, warn_released
+from wengert.autograd._release_errors import AutoCall, Interrupted, graph_released, warn_released
 from wengert.autograd.hooks import outputs_of, run_posthooks, run_prehooks, run_tensor_hooks
-from wengert.autograd.relay import in_a_fresh_thread, is_deep, this_thread
+from wengert.autograd.relay import is_deep, run_in_fresh_thread, this_thread
 from wengert.core import storage
 from wengert.core.forks import cached_property
 from wengert.core.references import ALONE
@@ -32,15 +32,15 @@ from wengert.core.tensor import (
     Call,
     Leaf,
     Node,
-    State,
+    NodeState,
     Tensor,
-    added,
+    add_cotangents,
     by_seq,
     caller,
     getframe,
+    identity_lift,
     memory_of,
     mode,
-    plain,
     thread_states,
     tick,
     wrap,
@@ -82,7 +82,7 @@ anomaly = Anomaly()
 _RECENT = 4096
 
 
-class Begun(NamedTuple):
+class WalkRecord(NamedTuple):
     """What is remembered of a walk: when it began, and what it was like.
 
     Plain values only: nothing of the graph is kept alive.
@@ -95,8 +95,8 @@ class Begun(NamedTuple):
     step: bool  # False for a derivative that a larger computation goes on with
 
 
-class Running:
-    """The walks that have begun, and the lock under which one plan is made at a time.
+class RunningWalks:
+    """The walks in progress, and the lock that lets one plan at a time.
 
     A plan looks at nodes that another thread may be releasing. It compares itself with the
     walks that were there when it began; those that begin later compare themselves with it.
@@ -105,51 +105,51 @@ class Running:
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.walks: set[Walk] = set()
-        self.begun: deque[Begun] = deque(maxlen=_RECENT)  # the latest
+        self.recent: deque[WalkRecord] = deque(maxlen=_RECENT)  # the latest
 
 
-running = Running()
+running_walks = RunningWalks()
 if hasattr(os, "register_at_fork"):  # the lock may be held by a thread that the child lacks
-    os.register_at_fork(after_in_child=running.__init__)  # type: ignore[misc]
+    os.register_at_fork(after_in_child=running_walks.__init__)  # type: ignore[misc]
 
 
-class Current(threading.local):
+class InnermostWalk(threading.local):
     """The innermost walk that runs hooks on this thread."""
 
     walk: Walk | None = None
 
 
-current = Current()
-thread_states.append(current)
+innermost = InnermostWalk()
+thread_states.append(innermost)
 
 
 class Walk:
-    """One backward call: its line, its plan, and what it came to."""
+    """One backward call: its line of code, its plan and its results."""
 
     call: Call
-    # What most walks leave as it is stands here, and costs them nothing.
+    # Defaults that most walks keep are class attributes, which cost them nothing.
     roots: tuple[Node, ...] = ()
     targets: set[Node] | None = None  # None: the leaves
     stops: set[Node] | frozenset[Node] = frozenset()  # targets below which there is no other
     accumulates = False  # whether leaves are passed as nodes are, hooks and all
-    usual = True  # whether it goes to all leaves, and to nothing else
+    reaches_all_leaves = True  # and goes nowhere else
     listeners = False
-    at: Node | None = None  # where a walk with listeners is
+    current_node: Node | None = None  # of a walk with listeners
     nodes = 0
     # With retain_graph="auto": references that are not another tensor's, by the node's id.
-    own: Counter[int]
+    own_references: Counter[int]
 
     def __init__(self, what: str, retain: bool | str, create_graph: bool) -> None:
         self.retain, self.create_graph = retain, create_graph
         if retain == "auto":
-            self.call, self.own = AutoCall(what, *caller(getframe(1))), Counter()
+            self.call, self.own_references = AutoCall(what, *caller(getframe(1))), Counter()
         else:
             self.call = Call(what, *caller(getframe(1)))
-        self.mark = State(self.call, shared=True)  # of the nodes that it releases
+        self.mark = NodeState(self.call, shared=True)  # of the nodes that it releases
         self.thread = this_thread()
         self.order: list[Node] = []  # oldest first; the walk goes from its end
         self.pending: dict[Any, Any] = {}  # gradients on their way; its keys are the plan
-        self.special: list[Node] = []  # nodes of the plan with a state: hooks, releases
+        self.stateful_nodes: list[Node] = []  # nodes of the plan with a state: hooks, releases
         self.final: dict[Node, Any] = {}
         self.retained: dict[Node, Any] = {}  # for tensors that asked with `retain_grad()`
 
@@ -170,18 +170,18 @@ class Walk:
         buffers.enter()
         try:
             try:
-                with running.lock:
+                with running_walks.lock:
                     self._begin(roots, targets, accept)
             except Exception:
                 for observe in observers:
                     observe(self, "refused")
                 raise
-            if current.walk is not None and is_deep():
-                in_a_fresh_thread(partial(self.run, seeds, lift))
+            if innermost.walk is not None and is_deep():
+                run_in_fresh_thread(partial(self.run, seeds, lift))
             else:
                 self.run(seeds, lift)
         finally:
-            running.walks.discard(self)
+            running_walks.walks.discard(self)
 
     def _begin(
         self,
@@ -190,7 +190,7 @@ class Walk:
         accept: Callable[[], None] | None,
     ) -> None:
         """Plan, check, and be among the walks that have begun."""
-        others = self._others() if running.walks else ()
+        others = self._others() if running_walks.walks else ()
         self.plan(roots)
         if targets is not None:
             self.restrict(targets)
@@ -200,15 +200,15 @@ class Walk:
         self.check()
         for other, pending, stops in others:
             if self._disturbs(other, pending, stops):
-                raise errors.contended(self.call, other.call, other.thread == self.thread)
-        running.walks.add(self)
-        running.begun.append(self._begun())
+                raise errors.graph_in_use(self.call, other.call, other.thread == self.thread)
+        running_walks.walks.add(self)
+        running_walks.recent.append(self._record())
 
-    def _begun(self) -> Begun:
+    def _record(self) -> WalkRecord:
         oldest = next((node.seq for node in self.order if type(node) is not Leaf), 0)
         retains = self.retain is True
         step = not (self.create_graph or self._is_inner(retains))
-        return Begun(tick(), self.call, oldest, not retains, step)
+        return WalkRecord(tick(), self.call, oldest, not retains, step)
 
     def _is_inner(self, retains: bool) -> bool:
         """Whether it differentiates for some tensors of a graph that goes on, or for no leaf."""
@@ -217,16 +217,16 @@ class Walk:
 
     def _others(self) -> list[tuple[Walk, dict[Any, Any], Any]]:
         """The walks that have begun and what they plan, which they forget when they end."""
-        return [(w, w.pending, w.stops) for w in list(running.walks)]
+        return [(w, w.pending, w.stops) for w in list(running_walks.walks)]
 
     def plan(self, roots: tuple[Node, ...]) -> None:
         """Collect every node below the roots, oldest first."""
         self.roots = roots
         if self.retain == "auto":
-            self.own.update(map(id, roots))
+            self.own_references.update(map(id, roots))
         pending = self.pending = dict.fromkeys(roots)
         order = self.order = list(pending)
-        special = self.special = []
+        special = self.stateful_nodes = []
         for node in order:  # grows while it is walked
             if node.state is not None:
                 special.append(node)
@@ -241,11 +241,11 @@ class Walk:
 
     def _plan_listeners(self) -> None:
         """A leaf that somebody listens to comes right after its last consumer, not at the end."""
-        states = [n.state for n in self.special if n.state is not None]
+        states = [n.state for n in self.stateful_nodes if n.state is not None]
         self.listeners = any(
             s.hooks or s.node_prehooks or s.node_hooks or s.post_hooks or s.user for s in states
         )
-        if any(type(n) is Leaf for n in self.special):
+        if any(type(n) is Leaf for n in self.stateful_nodes):
             ready: dict[Node, tuple[float, int]] = {}
             for node in reversed(self.order):
                 for k, e in enumerate(node.edges):
@@ -263,8 +263,10 @@ class Walk:
                 useful.add(node)
                 if not through:
                     stops.add(node)
-        whole = len(useful) == len(self.order) and all(type(node) is Leaf for node in targets)
-        self.usual = self.usual and whole
+        reaches_everything = len(useful) == len(self.order) and all(
+            type(node) is Leaf for node in targets
+        )
+        self.reaches_all_leaves = self.reaches_all_leaves and reaches_everything
         self.mark.below.update(node for node in self.order if type(node) is Leaf)
         self.order = [node for node in self.order if node in useful]
         self.pending = dict.fromkeys(self.order)
@@ -273,7 +275,7 @@ class Walk:
     def check(self) -> None:
         """Raise if the walk cannot succeed: a released node, or a saved value written since."""
         passed = []  # said of a walk that succeeds
-        for node in self.special:
+        for node in self.stateful_nodes:
             if node not in self.pending or node in self.stops or node.state is None:
                 continue
             if node.state.refusal is not None:
@@ -299,7 +301,7 @@ class Walk:
         alias released nodes keep their edges and hide nothing, unless `retain_graph="auto"`
         released them.
         """
-        for node in self.special:
+        for node in self.stateful_nodes:
             state = node.state
             if state is None or not state.released or node in self.stops or node in targets:
                 continue
@@ -312,14 +314,14 @@ class Walk:
 
     def _check_saved(self, node: Node) -> None:
         for slot, _ in node.saved:
-            kept = getattr(node, slot)
-            for value in kept if type(kept) is list else (kept,):
+            slot_value = getattr(node, slot)
+            for value in slot_value if type(slot_value) is list else (slot_value,):
                 if isinstance(value, Tensor):  # of a derivative inside another transform
                     value = memory_of(value)
                 if type(value) is np.ndarray:
                     write = storage.write_after(value, node.seq)
                     if write is not None:
-                        raise errors.overwritten(self.call, node, slot, value, write)
+                        raise errors.saved_tensor_overwritten(self.call, node, slot, value, write)
 
     def _disturbs(self, other: Walk, pending: dict[Any, Any], stops: Any) -> bool:
         """Whether this walk and one that has begun share a node that one of them releases."""
@@ -328,7 +330,9 @@ class Walk:
             return False
         if pending.keys().isdisjoint(self.order):
             return False
-        passed = other.at.seq if inside and other.at is not None else float("inf")
+        passed = (
+            other.current_node.seq if inside and other.current_node is not None else float("inf")
+        )
         return any(
             node in pending
             and node.seq <= passed
@@ -347,14 +351,14 @@ class Walk:
         for observe in observers:
             observe(self, "before")
         self._seed(seeds)
-        self.special = []  # references that `_release` would count
+        self.stateful_nodes = []  # references that `_release` would count
         try:
             if self.create_graph:
-                self.call_recording(self._run_general, lift or lifted)
+                self.call_recording(self._run_general, lift or lift_to_tensor)
             elif self.listeners and lift is None and not any(map(_is_tensor, seeds)):
-                self.call_recording(self._run_general, plain)
-            elif lift or not self._is_usual(seeds):
-                self._run_general(lift or plain)
+                self.call_recording(self._run_general, identity_lift)
+            elif lift or not self._is_plain(seeds):
+                self._run_general(lift or identity_lift)
             else:
                 self._run_plain()
         except BaseException:
@@ -373,9 +377,9 @@ class Walk:
                 earlier = self.pending[root]
                 self.pending[root] = g if earlier is None else earlier + g
 
-    def _is_usual(self, seeds: Sequence[Any]) -> bool:
+    def _is_plain(self, seeds: Sequence[Any]) -> bool:
         """Whether arrays go to all leaves and nobody listens."""
-        if self.listeners or not self.usual or anomaly.check:
+        if self.listeners or not self.reaches_all_leaves or anomaly.check:
             return False
         return self.targets is None or not any(map(_is_tensor, seeds))
 
@@ -397,14 +401,14 @@ class Walk:
             mode.site, mode.off = before
 
     def interrupted(self) -> None:
-        """Have those who come to what this call has released know that it came to nothing."""
+        """Mark what this call has released as released by an interrupted call."""
         call = self.mark.released = Interrupted(*self.call)
         for node in self.order:
             if node.state is not None and node.state.released is self.call:
                 node.state.released = call
 
     def _run_plain(self) -> None:
-        """The usual walk: arrays, every leaf, nobody listening. All time goes here."""
+        """The common walk: arrays, every leaf, no hooks. This is the hot loop."""
         pending, mark = self.pending, self.mark
         releasing = self.retain is False and not compatibility.lenient
         try:
@@ -428,7 +432,7 @@ class Walk:
                     self._release(node, 2)
             self.mark.below.update(self.final)  # type: ignore[arg-type]  # leaves all of them
         except Exception as error:
-            errors.explain(self.call, node, error)
+            errors.add_graph_note(self.call, node, error)
             raise
 
     def _run_general(self, lift: Lift) -> None:
@@ -440,12 +444,12 @@ class Walk:
         pending = self.pending
         waiting = self.listeners or anomaly.check is not None
         walked: list[Node] = []
-        outside, current.walk = current.walk, self
+        outside, innermost.walk = innermost.walk, self
         try:
             for node in reversed(self.order):
                 g = pending[node]
                 pending[node] = None
-                self.at = node
+                self.current_node = node
                 if not self._pass(node, g, lift) or self.retain is True:
                     continue
                 if waiting:
@@ -453,11 +457,11 @@ class Walk:
                 else:
                     self._release(node, 3)
         except Exception as error:
-            errors.explain(self.call, node, error)
+            errors.add_graph_note(self.call, node, error)
             raise
         finally:
-            current.walk = outside
-        self.at = None
+            innermost.walk = outside
+        self.current_node = None
         if self.targets is None:
             self.mark.below.update(self.final)  # type: ignore[arg-type]
         if anomaly.check is not None:
@@ -491,11 +495,11 @@ class Walk:
         for e, ge in zip(node.edges, grads, strict=True):
             if ge is not None:
                 assert e is not None
-                here = pending[e]
-                pending[e] = ge if here is None else added(here, ge)
+                earlier = pending[e]
+                pending[e] = ge if earlier is None else add_cotangents(earlier, ge)
         return True
 
-    def _arrive(self, node: Node, state: State, g: Any) -> Any:
+    def _arrive(self, node: Node, state: NodeState, g: Any) -> Any:
         """Run the hooks on what arrived at a node; what they made of it."""
         if state.hooks:
             g = run_tensor_hooks(state, g)
@@ -504,31 +508,31 @@ class Walk:
             g = run_prehooks(node, state, g)
         return g
 
-    def _derive(self, node: Node, state: State, g: Any, lift: Lift) -> Grads | None:
+    def _derive(self, node: Node, state: NodeState, g: Any, lift: Lift) -> Grads | None:
         """The gradients of a node's inputs, as its hooks have them; None where none arrived."""
         if state.node_prehooks:
             g = run_prehooks(node, state, g)
         grads = None if g is None else node.pullback_to(g, self.pending, lift)
         if not state.node_hooks:
             return grads
-        known = (None,) * len(node.edges) if grads is None else grads
-        hooked = run_posthooks(state, known, outputs_of(node, g))
+        input_gradients = (None,) * len(node.edges) if grads is None else grads
+        hooked = run_posthooks(state, input_gradients, outputs_of(node, g))
         return None if grads is None else hooked
 
-    def _retain(self, state: State, node: Node, g: Any) -> None:
+    def _retain(self, state: NodeState, node: Node, g: Any) -> None:
         """Keep the gradient of a tensor that asked with `retain_grad()`."""
         if state.retain is not None and g is not None:
             self.retained[node] = g
 
-    def _release(self, node: Node, known: int) -> None:
-        """Let go of what a node saved and of what is below it.
+    def _release(self, node: Node, own_references: int) -> None:
+        """Release what a node saved and its edges.
 
         With `retain_graph="auto"` only if nothing else refers to it: its consumers in this
-        walk, if released, no longer do, and a root's own tensor does not count. `known` counts
-        the walk's own references.
+        walk, if released, no longer do, and a root's own tensor does not count.
+        `own_references` counts the walk's own.
         """
         auto = self.retain == "auto"
-        if auto and getrefcount(node) > ALONE + known + self.own[id(node)]:
+        if auto and getrefcount(node) > ALONE + own_references + self.own_references[id(node)]:
             return
         if node.state is None or node.state.shared:
             node.state = self.mark
@@ -549,10 +553,10 @@ def _is_tensor(value: Any) -> bool:
     return isinstance(value, Tensor)
 
 
-def lifted(value: Any, edge: Node | None) -> Any:
+def lift_to_tensor(value: Any, edge: Node | None) -> Any:
     """Saved values as Tensors with their place in the graph."""
     if type(value) is np.ndarray:
         return wrap(value, edge)
     if type(value) is list:
-        return [lifted(v, None) for v in value]
+        return [lift_to_tensor(v, None) for v in value]
     return value

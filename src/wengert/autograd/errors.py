@@ -1,4 +1,4 @@
-"""The errors of a graph's life: what happened, where, and which line to change."""
+"""Errors of a graph's lifetime: what happened, where, and which line to change."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from wengert.core.messages import here, message
-from wengert.core.storage import Write, place
+from wengert.core.messages import current_call, message
+from wengert.core.storage import Write, quoted_location
 from wengert.core.tensor import Call, Cut, Leaf, Node, RawCut, Tensor
 
 
@@ -59,26 +59,26 @@ class GradcheckError(RuntimeError):
     __module__ = "wengert.autograd.gradcheck"
 
 
-def made(node: Node) -> str:
+def describe_node(node: Node) -> str:
     """The op of a node, its module if it has one, and its line."""
     path = node.site.path()
     inside = f" in {path}" if path else ""
-    return f"{name_of(node)}{inside} ({place(node.code, node.lasti)})"
+    return f"{op_name(node)}{inside} ({quoted_location(node.code, node.lasti)})"
 
 
-def called(call: Call | Cut | None) -> str:
+def describe_call(call: Call | Cut | None) -> str:
     """A call and its line."""
     assert call is not None
-    return f"{call.what}  at {place(call.code, call.lasti)}"
+    return f"{call.what}  at {quoted_location(call.code, call.lasti)}"
 
 
-def name_of(node: Node) -> str:
+def op_name(node: Node) -> str:
     """The public name of a node's operation: that of the function that was called."""
-    name = name_of_kind(type(node))
+    name = op_name_of_class(type(node))
     return f"{name}{len(node.shape) - 2}d" if name in OF_IMAGES else name
 
 
-def name_of_kind(kind: type[Node]) -> str:
+def op_name_of_class(kind: type[Node]) -> str:
     """The name of the operation whose nodes are of a class; of a Function that of its class."""
     named = getattr(kind, "op", None) or kind
     return getattr(named, "called", "") or kind.__name__.removesuffix("Backward")
@@ -92,12 +92,18 @@ OF_IMAGES = frozenset(
 
 def origin(node: Node) -> str:
     """Where a tensor comes from: the operation that made it, or the line that made a leaf."""
-    return made(node) if type(node) is not Leaf else f"a leaf ({place(node.code, node.lasti)})"
+    return (
+        describe_node(node)
+        if type(node) is not Leaf
+        else f"a leaf ({quoted_location(node.code, node.lasti)})"
+    )
 
 
-def overwritten(call: Call, node: Node, slot: str, value: np.ndarray, write: Write) -> GraphError:
+def saved_tensor_overwritten(
+    call: Call, node: Node, slot: str, value: np.ndarray, write: Write
+) -> GraphError:
     """The error of an in-place write to a saved value: who saved it, which line wrote."""
-    writer = f"{write.by}  at {place(write.code, write.lasti)}"
+    writer = f"{write.by}  at {quoted_location(write.code, write.lasti)}"
     facts = [("written by", writer)]
     owner = dict(node.saved).get(slot)
     source = node.edges[owner] if owner is not None and 0 <= owner < len(node.edges) else None
@@ -120,7 +126,7 @@ def overwritten(call: Call, node: Node, slot: str, value: np.ndarray, write: Wri
             _out_of_place(write.by),
             "call backward before the write",
         ]  # fmt: skip
-    return overwritten_by(call, node, slot, value, facts, remedies)
+    return saved_tensor_overwritten_by(call, node, slot, value, facts, remedies)
 
 
 _SIGNS = {"__iadd__": "+", "__isub__": "-", "__imul__": "*", "__itruediv__": "/", "__ipow__": "**"}
@@ -138,7 +144,7 @@ def _out_of_place(name: str) -> str:
 
 def _owner(source: Node) -> str:
     """Whose value a node saved: that of a parameter, by name, or of another operation."""
-    return _named(source) if type(source) is Leaf else f"the result of {made(source)}"
+    return _named(source) if type(source) is Leaf else f"the result of {describe_node(source)}"
 
 
 def _named(node: Node) -> str:
@@ -151,20 +157,20 @@ def _parameter(node: Node) -> str:
     from wengert.autograd.gc_queries import parameter_name
 
     name = parameter_name(node.tensor()) if type(node) is Leaf else ""
-    return f"parameter {name} ({place(node.code, node.lasti)})" if name else ""
+    return f"parameter {name} ({quoted_location(node.code, node.lasti)})" if name else ""
 
 
-def overwritten_by(
+def saved_tensor_overwritten_by(
     call: Call, node: Node, slot: str, value: np.ndarray,
     writer: list[tuple[str, str]], remedies: list[str],
 ) -> GraphError:  # fmt: skip
     """The error of a saved value that has changed; `writer` says what is known of that."""
     head = (
         "one of the variables needed for gradient computation has been modified by an inplace"
-        f" operation: {slot.removeprefix('s_')!r} of {name_of(node)}, {value.dtype.name}"
+        f" operation: {slot.removeprefix('s_')!r} of {op_name(node)}, {value.dtype.name}"
         f" {list(value.shape)}."
     )
-    facts = [("this call", called(call)), ("saved by", made(node)), *writer]
+    facts = [("this call", describe_call(call)), ("saved by", describe_node(node)), *writer]
     return SavedTensorOverwrittenError(message("saved-tensor-overwritten", head, facts, remedies))
 
 
@@ -175,22 +181,22 @@ def no_graph(index: int, tensor: Tensor, call: Call) -> NoGraphError:
         f" recorded this tensor of shape {list(tensor._array.shape)} and dtype"
         f" {tensor._array.dtype.name}"
     )
-    this = ("this call", called(call))
+    this_call = ("this call", describe_call(call))
     if tensor._cut is not None:
         text, facts, remedies = cut_by(tensor._cut)
-        return NoGraphError(message("no-graph", f"{head}: {text}.", [this, *facts], remedies))
+        return NoGraphError(message("no-graph", f"{head}: {text}.", [this_call, *facts], remedies))
     from wengert.autograd import diagnosis
 
     escape = diagnosis.escape_of(tensor)
     if escape is not None:
         text, facts, remedy = escape
-        return NoGraphError(message("no-graph", f"{head}: {text}.", [this, *facts], [remedy]))
+        return NoGraphError(message("no-graph", f"{head}: {text}.", [this_call, *facts], [remedy]))
     remedies = [
         "some input must require grad: model parameters, or x.requires_grad_()",
         "nothing between it and here may cut the graph: .detach(), .item(), .numpy(),"
         " torch.tensor(x), no_grad, argmax or a cast to integers",
     ]
-    facts = [this, *diagnosis.latest_escape()]
+    facts = [this_call, *diagnosis.latest_escape()]
     return NoGraphError(message("no-graph", f"{head}.", facts, remedies))
 
 
@@ -214,8 +220,8 @@ def cut_by(raw: RawCut) -> tuple[str, list[tuple[str, str]], list[str]]:
     """Where a graph was lost: a sentence, the lines of code, and remedies."""
     cut = Cut(*raw)
     source = cut.node() if cut.node is not None else None
-    by = f"{cut.what}  at {place(cut.code, cut.lasti)}"
-    of = [] if source is None or type(source) is Leaf else [("of", made(source))]
+    by = f"{cut.what}  at {quoted_location(cut.code, cut.lasti)}"
+    of = [] if source is None or type(source) is Leaf else [("of", describe_node(source))]
     if cut.what.startswith(_OFF):
         text = "it was computed where recording is off"
         return text, [("turned off", by)], ["compute it outside of that"]
@@ -250,7 +256,7 @@ def inside_transform(call: Call) -> GraphError:
     return GraphError(message(
         "inside-transform",
         head,
-        [("this call", called(call))],
+        [("this call", describe_call(call))],
         [
             "inside, use torch.func.grad, vjp, jacrev, jacfwd or hessian",
             "call backward() outside of the transformed function, on its result",
@@ -258,14 +264,14 @@ def inside_transform(call: Call) -> GraphError:
     ))  # fmt: skip
 
 
-def asked_inside_transform(what: str) -> GraphError:
+def leaf_inside_transform(what: str) -> GraphError:
     """The error of a tensor that is to be a leaf inside a function that is being transformed."""
     return GraphError(message(
         "inside-transform",
         f"You are attempting to call Tensor.{what} (or perhaps using torch.autograd.functional.*"
         " APIs) inside of a function being transformed by a functorch transform. This is"
         " unsupported: the transform's derivatives would not pass that tensor.",
-        [("this call", here(what))],
+        [("this call", current_call(what))],
         [
             "inside, use torch.func.grad, vjp, jacrev, jacfwd or hessian",
             "of torch.autograd.functional, use the functions with create_graph=True",
@@ -280,7 +286,7 @@ def non_scalar(shape: tuple[int, ...], node: Node, call: Call) -> NonScalarRootE
         "non-scalar-root",
         "grad can be implicitly created only for scalar outputs, and this one has shape"
         f" {list(shape)}.",
-        [("this call", called(call)), ("made by", made(node))],
+        [("this call", describe_call(call)), ("made by", describe_node(node))],
         [
             "reduce it first: .sum().backward() or .mean().backward()",
             "give the cotangent: .backward(gradient=torch.ones_like(y))",
@@ -288,7 +294,7 @@ def non_scalar(shape: tuple[int, ...], node: Node, call: Call) -> NonScalarRootE
     ))  # fmt: skip
 
 
-def contended(call: Call, other: Call, inside: bool) -> GraphInUseError:
+def graph_in_use(call: Call, other: Call, inside: bool) -> GraphInUseError:
     """The error of a walk over nodes that another uses, if one of them releases.
 
     `inside` says that the other one waits for this one.
@@ -308,15 +314,15 @@ def contended(call: Call, other: Call, inside: bool) -> GraphInUseError:
             "sum the losses and call backward once",
             "pass retain_graph=True to both calls, and keep the other until both are through",
         ]
-    facts = [("this call", called(call)), ("the other", called(other))]
+    facts = [("this call", describe_call(call)), ("the other", describe_call(other))]
     return GraphInUseError(message("graph-in-use", text, facts, remedies))
 
 
-def explain(call: Call, node: Node, error: Exception) -> None:
+def add_graph_note(call: Call, node: Node, error: Exception) -> None:
     """Note on an exception where in the graph it came up."""
     if isinstance(error, NanGradientError):
         return  # says so itself
-    error.add_note(f"in the derivative of {made(node)}\n  of {called(call)}")
+    error.add_note(f"in the derivative of {describe_node(node)}\n  of {describe_call(call)}")
 
 
 class UnusedInputError(GraphError):
@@ -325,7 +331,7 @@ class UnusedInputError(GraphError):
     __module__ = "wengert.autograd"
 
 
-def unused(
+def unused_input(
     index: int, node: Node, call: Call, lines: Sequence[tuple[str, str]], cause: str
 ) -> UnusedInputError:
     """The error of an input that no gradient came to; `lines` and `cause` say why."""
@@ -334,7 +340,7 @@ def unused(
         f"The differentiated Tensor at index {index} appears to not have been used in the graph."
         " Set allow_unused=True if this is the desired behavior.",
         [
-            ("this call", called(call)),
+            ("this call", describe_call(call)),
             ("unused", f"inputs[{index}], shape {list(node.shape)}, {_named(node)}"),
             *lines,
         ],
@@ -356,7 +362,7 @@ def input_without_grad(what: str, tensor: Tensor, call: Call) -> RuntimeError:
     if name:
         head += f", the parameter {name}"
     head += f", of shape {list(tensor._array.shape)}"
-    facts = [("this call", called(call))]
+    facts = [("this call", describe_call(call))]
     if tensor._cut is not None:
         text, lines, _ = cut_by(tensor._cut)
         head += f": {text}"
@@ -376,11 +382,11 @@ def input_without_grad(what: str, tensor: Tensor, call: Call) -> RuntimeError:
 def leaf_written(leaf: Node, name: str, view: bool = False, verb: str = "is being") -> RuntimeError:
     """The error of an in-place operation on a leaf that requires grad, or on a view of one."""
     what = "a view of a leaf" if view else "a leaf"
-    where = place(leaf.code, leaf.lasti)
+    where = quoted_location(leaf.code, leaf.lasti)
     return RuntimeError(message(
         "view-of-leaf-in-place" if view else "leaf-in-place",
         f"{what} Variable that requires grad {verb} used in an in-place operation.",
-        [("this call", here(f"{name}()")), ("the leaf", _parameter(leaf) or where)],
+        [("this call", current_call(f"{name}()")), ("the leaf", _parameter(leaf) or where)],
         [
             "its values are to change (initialisation, a step of your own): write under"
             " torch.no_grad()",
@@ -398,7 +404,7 @@ def lost_view_written(edge: Node, name: str) -> RuntimeError:
         " your code by moving both the view and the inplace either both inside the no_grad block"
         " (if you don't want the inplace to be tracked) or both outside (if you want the inplace"
         " to be tracked).",
-        [("this call", here(f"{name}()")), ("its memory", origin(edge))],
+        [("this call", current_call(f"{name}()")), ("its memory", origin(edge))],
         [
             "the write is to be recorded: make the view outside of no_grad()",
             "it is not to be recorded: write inside of no_grad() as well",
@@ -411,7 +417,7 @@ def numpy_of_graph(head: str, edge: Node, call: str) -> str:
     return message(
         "numpy-of-graph",
         head,
-        [("this call", here(call)), ("the tensor", origin(edge))],
+        [("this call", current_call(call)), ("the tensor", origin(edge))],
         [
             "its values (for plots, metrics, scikit-learn): .detach().numpy(), or .item()",
             "no gradient is wanted of that part: compute it under torch.no_grad()",
@@ -420,12 +426,12 @@ def numpy_of_graph(head: str, edge: Node, call: str) -> str:
     )
 
 
-def integer(head: str, dtype: object, call: str) -> str:
+def integer_requires_grad(head: str, dtype: object, call: str) -> str:
     """What is said where integers are to require grad."""
     return message(
         "integer-requires-grad",
         f"{head} {dtype}",
-        [("this call", here(call))],
+        [("this call", current_call(call))],
         [
             "make it of floats: 1.0 instead of 1, dtype=torch.float32, or .float()",
             "indices and labels have no gradient: leave requires_grad out",
@@ -433,14 +439,14 @@ def integer(head: str, dtype: object, call: str) -> str:
     )
 
 
-def no_grad_there(edge: Node) -> str:
+def grad_of_non_leaf(edge: Node) -> str:
     """The warning that nothing will be in the `.grad` that is being read."""
     return message(
         "grad-of-non-leaf",
         "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad"
         " attribute won't be populated during autograd.backward(). If you indeed want the .grad"
         " field to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor.",
-        [("made by", made(edge))],
+        [("made by", describe_node(edge))],
         [
             "call retain_grad() on it before backward()",
             "read the .grad of the leaf that it was computed from",
@@ -454,7 +460,7 @@ def hook_without_graph(call: str) -> RuntimeError:
     return RuntimeError(message(
         "hook-without-graph",
         "cannot register a hook on a tensor that doesn't require gradient",
-        [("this call", here(call))],
+        [("this call", current_call(call))],
         [
             "register it only where x.requires_grad (a frozen layer, or torch.no_grad(), is"
             " usual in evaluation)",

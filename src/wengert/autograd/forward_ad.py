@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from wengert.autograd.transforms.dual import DualLevel
-from wengert.autograd.transforms.levels import running
+from wengert.autograd.transforms.levels import transform_stack
 from wengert.core.dtypes import inexact, of_numpy
 from wengert.core.signals import heedless
 from wengert.core.tensor import Tensor
@@ -59,7 +59,7 @@ class _EagerLevel(DualLevel):
 
 
 def _current() -> _EagerLevel | None:
-    return next((x for x in reversed(running.levels) if isinstance(x, _EagerLevel)), None)
+    return next((x for x in reversed(transform_stack.levels) if isinstance(x, _EagerLevel)), None)
 
 
 def enter_dual_level() -> int:

@@ -20,22 +20,22 @@ from wengert.autograd._functional import (
     Matrix,
     Tensors,
     as_tuple,
-    called,
+    call_function,
     check_dependent,
-    constant,
-    filled,
-    fresh,
+    constant_derivative,
+    fill_missing,
+    fresh_inputs,
     grads_of,
     in_blocks,
+    independent_output,
     result,
-    single,
-    unused,
+    scalar_output,
     vector_of,
     zero_leaf,
-    zeros,
+    zeros_in_dtype,
 )
 from wengert.autograd.grad_mode import enable_grad
-from wengert.autograd.transforms.recording import Recording, ones
+from wengert.autograd.transforms.recording import FunctionGraph, ones_matching
 from wengert.core.tensor import Tensor, wrap
 from wengert.ops.expansion import expand
 from wengert.ops.joining import stack
@@ -63,12 +63,12 @@ def vjp(
     (tensor([1., 8.]), tensor([  3., 120.]))
     """
     with enable_grad():
-        several, given = as_tuple(inputs, "inputs", "vjp")
-        point = fresh(given, create_graph)
-        several_out, outputs = called(func, point, "vjp", strict)
+        several, tensors = as_tuple(inputs, "inputs", "vjp")
+        point = fresh_inputs(tensors, create_graph)
+        several_out, outputs = call_function(func, point, "vjp", strict)
         vector = vector_of(v, outputs, several_out, create_graph, "vjp", "outputs")
-    found = grads_of(outputs, point, vector, create_graph)
-    product = filled(found, point, strict, create_graph, "back")
+    gradients = grads_of(outputs, point, vector, create_graph)
+    product = fill_missing(gradients, point, strict, create_graph, "back")
     return result(outputs, several_out, create_graph), result(product, several, create_graph)
 
 
@@ -92,15 +92,15 @@ def jvp(
     (tensor(2.), tensor(12.))
     """
     with enable_grad():
-        several, given = as_tuple(inputs, "inputs", "jvp")
-        point = fresh(given, create_graph)
+        several, tensors = as_tuple(inputs, "inputs", "jvp")
+        point = fresh_inputs(tensors, create_graph)
         vector = vector_of(v, point, several, create_graph, "jvp", "inputs")
-        several_out, outputs = called(func, point, "jvp", strict)
+        several_out, outputs = call_function(func, point, "jvp", strict)
         cotangents = tuple([zero_leaf(out) for out in outputs])
         pulled = grads_of(outputs, point, cotangents, create_graph=True)
         check_dependent(pulled, "grad_inputs", strict)
-    found = grads_of(pulled, cotangents, vector, create_graph)
-    product = filled(found, outputs, strict, create_graph, "back_trick")
+    tangents = grads_of(pulled, cotangents, vector, create_graph)
+    product = fill_missing(tangents, outputs, strict, create_graph, "back_trick")
     return result(outputs, several_out, create_graph), result(product, several_out, create_graph)
 
 
@@ -126,8 +126,8 @@ def vhp(
         several, point, vector, value, first = _gradient(
             func, inputs, v, create_graph, strict, "vhp"
         )
-    found = grads_of(first, point, vector, create_graph)
-    product = filled(found, point, strict, create_graph, "double_back")
+    products = grads_of(first, point, vector, create_graph)
+    product = fill_missing(products, point, strict, create_graph, "double_back")
     return result((value,), False, create_graph), result(product, several, create_graph)
 
 
@@ -155,8 +155,8 @@ def hvp(
         )
         cotangents = tuple([zero_leaf(x) for x in point])
         pulled = grads_of(first, point, cotangents, create_graph=True)
-    found = grads_of(pulled, cotangents, vector, create_graph)
-    product = filled(found, point, strict, create_graph, "double_back_trick")
+    products = grads_of(pulled, cotangents, vector, create_graph)
+    product = fill_missing(products, point, strict, create_graph, "double_back_trick")
     return result((value,), False, create_graph), result(product, several, create_graph)
 
 
@@ -197,9 +197,9 @@ def jacobian(
         _check_forward(create_graph, strict, vectorize)
         return _columns(func, inputs)
     with enable_grad():
-        several, given = as_tuple(inputs, "inputs", "jacobian")
-        point = fresh(given, create_graph)
-        several_out, outputs = called(func, point, "jacobian", strict)
+        several, tensors = as_tuple(inputs, "inputs", "jacobian")
+        point = fresh_inputs(tensors, create_graph)
+        several_out, outputs = call_function(func, point, "jacobian", strict)
         if vectorize and strict:
             raise RuntimeError(
                 "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not"
@@ -238,7 +238,7 @@ def hessian(
     _check_strategy(outer_jacobian_strategy)
 
     def scalar(*args: Tensor) -> Tensor:
-        return single(*called(func, args, "hessian", strict), "hessian").squeeze()
+        return scalar_output(*call_function(func, args, "hessian", strict), "hessian").squeeze()
 
     def gradient(*args: Tensor) -> tuple[Tensor, ...]:
         first: tuple[Tensor, ...] = jacobian(scalar, args, create_graph=True)
@@ -246,9 +246,9 @@ def hessian(
         return first
 
     def gradient_with_tangents(*args: Tensor) -> tuple[Tensor, ...]:
-        recording = Recording()
-        value = recording.run(scalar, args)
-        return tuple(recording.pull([value], [ones(value)], retain=False))
+        graph = FunctionGraph()
+        value = graph.run(scalar, args)
+        return tuple(graph.pull([value], [ones_matching(value)], retain=False))
 
     forward = outer_jacobian_strategy == "forward-mode"
     blocks = jacobian(
@@ -295,16 +295,18 @@ def _rows(
     rows: list[list[Tensor]] = [[] for _ in point]
     flat = output.reshape(-1)
     for element in range(output.numel()):
-        found = grads_of((flat[element],), point, (None,), create_graph, retain_graph=True)
-        for i, (x, g) in enumerate(zip(point, found, strict=True)):
+        gradients = grads_of((flat[element],), point, (None,), create_graph, retain_graph=True)
+        for i, (x, g) in enumerate(zip(point, gradients, strict=True)):
             if g is None and strict:
-                raise unused(index, i)
+                raise independent_output(index, i)
             if g is not None and strict and create_graph and not g.requires_grad:
-                raise constant("jacobian", i)
-            rows[i].append(zeros(x) if g is None else g)
+                raise constant_derivative("jacobian", i)
+            rows[i].append(zeros_in_dtype(x) if g is None else g)
     return tuple(
         [
-            stack(r).reshape(output.shape + x.shape) if r else zeros(x, output.shape + x.shape)
+            stack(r).reshape(output.shape + x.shape)
+            if r
+            else zeros_in_dtype(x, output.shape + x.shape)
             for r, x in zip(rows, point, strict=True)
         ]
     )
@@ -315,14 +317,14 @@ def _batched_rows(
 ) -> Matrix:
     """All blocks by one backward pass with a batch of cotangents, one for each element."""
     sizes = [out.numel() for out in outputs]
-    found = grads_of(outputs, point, _basis(outputs), create_graph, batched=True)
+    gradients = grads_of(outputs, point, _basis(outputs), create_graph, batched=True)
     columns = []
-    for x, g in zip(point, found, strict=True):
-        whole = expand(zeros(x), (sum(sizes), *x.shape)) if g is None else g
+    for x, g in zip(point, gradients, strict=True):
+        matrix = expand(zeros_in_dtype(x), (sum(sizes), *x.shape)) if g is None else g
         columns.append(
             [
-                part.reshape(out.shape + x.shape)
-                for part, out in zip(split(whole, sizes), outputs, strict=True)
+                block.reshape(out.shape + x.shape)
+                for block, out in zip(split(matrix, sizes), outputs, strict=True)
             ]
         )
     return tuple(zip(*columns, strict=True))
@@ -344,18 +346,18 @@ def _columns(func: Function, inputs: Tensors) -> Any:
             several_out, outputs = as_tuple(func(*duals), OUTPUTS, "jacobian")
             pairs = [forward_ad.unpack_dual(out) for out in outputs]
         shapes = [out.shape for out in outputs]
-        return tuple([zeros(p.primal) if p.tangent is None else p.tangent for p in pairs])
+        return tuple([zeros_in_dtype(p.primal) if p.tangent is None else p.tangent for p in pairs])
 
-    found = vmap(tangents_of)(*_basis(point))
+    batched_tangents = vmap(tangents_of)(*_basis(point))
     blocks = [
         tuple(
             [
                 # the batch dimension is the input's, which comes last
-                part.movedim(0, -1).reshape(shape + x.shape)
-                for part, x in zip(split(whole, sizes), point, strict=True)
+                block.movedim(0, -1).reshape(shape + x.shape)
+                for block, x in zip(split(matrix, sizes), point, strict=True)
             ]
         )
-        for whole, shape in zip(found, shapes, strict=True)
+        for matrix, shape in zip(batched_tangents, shapes, strict=True)
     ]
     return in_blocks(tuple(blocks), several_out, several, create_graph=False)
 
@@ -364,11 +366,11 @@ def _basis(like: Sequence[Tensor]) -> tuple[Tensor, ...]:
     """A batch of unit vectors of the space of all elements: to each tensor, its part of them."""
     sizes = [x.numel() for x in like]
     starts = accumulate(sizes, initial=0)
-    parts = []
+    units = []
     for x, size, start in zip(like, sizes, starts, strict=False):
-        part = np.eye(sum(sizes), size, -start, dtype=x._array.dtype)
-        parts.append(wrap(part.reshape(sum(sizes), *x.shape)))
-    return tuple(parts)
+        unit = np.eye(sum(sizes), size, -start, dtype=x._array.dtype)
+        units.append(wrap(unit.reshape(sum(sizes), *x.shape)))
+    return tuple(units)
 
 
 def _gradient(
@@ -380,10 +382,10 @@ def _gradient(
     name: str,
 ) -> tuple[bool, tuple[Tensor, ...], Grads, Tensor, Grads]:
     """Whether there are several inputs, the point, the vector, the value, the gradient."""
-    several, given = as_tuple(inputs, "inputs", name)
-    point = fresh(given, create_graph)
+    several, tensors = as_tuple(inputs, "inputs", name)
+    point = fresh_inputs(tensors, create_graph)
     vector = vector_of(v, point, several, create_graph, name, "inputs")
-    value = single(*called(func, point, name, strict), name)
+    value = scalar_output(*call_function(func, point, name, strict), name)
     first = grads_of((value,), point, (None,), create_graph=True)
     check_dependent(first, "jacobian", strict)
     return several, point, vector, value, first

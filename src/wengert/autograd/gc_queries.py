@@ -1,4 +1,4 @@
-"""What is alive of graphs, for whoever asks the garbage collector: tensors, nodes, modules."""
+"""Live tensors, nodes and modules, as the garbage collector knows them."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
-from wengert.core.introspection import bases_of, is_a, module_of, name_of, namespace_of
+from wengert.core.introspection import bases_of, class_name, is_a, module_of, namespace_of
 from wengert.core.tensor import Cut, Leaf, Node, RawCut, Tensor, by_seq
 
 
-def alive(objects: Sequence[Any]) -> tuple[list[Tensor], list[Node]]:
+def live_tensors_and_nodes(objects: Sequence[Any]) -> tuple[list[Tensor], list[Node]]:
     """The tensors and the operations, oldest first, among objects; none is asked for its class."""
     kinds = {kind for kind in set(map(type, objects)) if issubclass(kind, (Tensor, Node))}
-    found = [thing for thing in objects if type(thing) in kinds]
-    tensors = [thing for thing in found if issubclass(type(thing), Tensor)]
-    nodes = [n for n in found if issubclass(type(n), Node) and type(n) is not Leaf]
-    return tensors, sorted(whole_ones(nodes), key=by_seq)
+    candidates = [candidate for candidate in objects if type(candidate) in kinds]
+    tensors = [candidate for candidate in candidates if issubclass(type(candidate), Tensor)]
+    nodes = [n for n in candidates if issubclass(type(n), Node) and type(n) is not Leaf]
+    return tensors, sorted(complete_nodes(nodes), key=by_seq)
 
 
-def whole_ones(nodes: Iterable[Node]) -> list[Node]:
+def complete_nodes(nodes: Iterable[Node]) -> list[Node]:
     """Nodes without those that another thread is just making: these are in no graph yet."""
     return list(filter(_is_whole, nodes) if threading.active_count() > 1 else nodes)
 
@@ -53,10 +53,10 @@ def parameter_name(tensor: Tensor | None) -> str:
     if tensor is None or type(tensor) is Tensor:
         return ""  # parameters are of a class of their own
     modules = _modules(gc.get_objects())
-    inner = {id(child) for module in modules for _, child in _part(module, "_modules")}
+    inner = {id(child) for module in modules for _, child in _entries_of(module, "_modules")}
     roots = [module for module in modules if id(module) not in inner]
     names = [
-        f"{name_of(type(root))}.{path}"
+        f"{class_name(type(root))}.{path}"
         for root in roots
         for path, parameter in _parameters(root)
         if parameter is tensor
@@ -66,29 +66,31 @@ def parameter_name(tensor: Tensor | None) -> str:
 
 def _modules(objects: Sequence[Any]) -> list[Any]:
     kinds = {kind for kind in set(map(type, objects)) if _is_of_modules(kind)}
-    return [thing for thing in objects if type(thing) in kinds]
+    return [candidate for candidate in objects if type(candidate) in kinds]
 
 
 def _is_of_modules(kind: type) -> bool:
     return any(
-        name_of(base) == "Module" and module_of(base).startswith("wengert.nn.")
+        class_name(base) == "Module" and module_of(base).startswith("wengert.nn.")
         for base in bases_of(kind)
     )
 
 
-def _part(module: Any, name: str) -> list[tuple[str, Any]]:
+def _entries_of(module: Any, name: str) -> list[tuple[str, Any]]:
     """What a module has in one of its dicts."""
-    part: Any = (namespace_of(module) or {}).get(name)
-    return list(dict.items(part)) if is_a(part, dict) else []
+    table: Any = (namespace_of(module) or {}).get(name)
+    return list(dict.items(table)) if is_a(table, dict) else []
 
 
 def _parameters(root: Any) -> Iterator[tuple[str, Any]]:
-    met: set[int] = set()
+    visited: set[int] = set()
     waiting = [("", root)]
     while waiting:
         prefix, module = waiting.pop()
-        if id(module) not in met:
-            met.add(id(module))
-            own = _part(module, "_parameters")
+        if id(module) not in visited:
+            visited.add(id(module))
+            own = _entries_of(module, "_parameters")
             yield from ((f"{prefix}{name}", value) for name, value in own)
-            waiting += [(f"{prefix}{name}.", child) for name, child in _part(module, "_modules")]
+            waiting += [
+                (f"{prefix}{name}.", child) for name, child in _entries_of(module, "_modules")
+            ]

@@ -114,7 +114,9 @@ def gradgradcheck(
     _need_one(check_fwd_over_rev=check_fwd_over_rev, check_rev_over_rev=check_rev_over_rev)
     _need("check_rev_over_rev", check_rev_over_rev, check_undefined_grad=check_undefined_grad)
     _need("check_rev_over_rev", check_rev_over_rev, check_batched_grad=check_batched_grad)
-    gradient, arguments = checks.gradient(func, inputs, grad_outputs, gen_non_contig_grad_outputs)
+    gradient, arguments = checks.gradient_function(
+        func, inputs, grad_outputs, gen_non_contig_grad_outputs
+    )
     return _checked(
         gradient, arguments, raise_exception, eps=eps, atol=atol, rtol=rtol, nondet_tol=nondet_tol,
         undefined=check_undefined_grad, dtypes=check_grad_dtypes, batched=check_batched_grad,
@@ -127,7 +129,7 @@ def _checked(func: Callable[..., Any], inputs: Any, raise_exception: bool, **opt
     from wengert.autograd._checks import gradcheck as checks
 
     try:
-        checks.check(func, inputs, checks.Options(**options))
+        checks.check(func, inputs, checks.GradcheckOptions(**options))
     except GradcheckError:
         if raise_exception:
             raise
@@ -141,6 +143,6 @@ def _need_one(**checks: bool) -> None:
 
 
 def _need(name: str, value: bool, **checks: bool) -> None:
-    for check, wanted in checks.items():
-        if wanted and not value:
+    for check, enabled in checks.items():
+        if enabled and not value:
             raise AssertionError(f"Setting {check}=True requires {name} to be True")

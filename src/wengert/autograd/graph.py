@@ -9,7 +9,7 @@ from typing import Any
 
 from wengert.autograd.edges import GradientEdge as GradientEdge
 from wengert.autograd.edges import edge_of_node
-from wengert.autograd.engine import Walk, current
+from wengert.autograd.engine import Walk, innermost
 from wengert.autograd.hooks import RemovableHandle
 from wengert.autograd.saved.disk import save_to_disk as save_to_disk
 from wengert.autograd.saved.hooks import (
@@ -129,17 +129,17 @@ def register_multi_grad_hook(
     key = object()
 
     def arrive(k: int, g: Tensor | None) -> None:
-        walk = current.walk
+        walk = innermost.walk
         assert walk is not None
-        known = walk.notes.get(key)
-        if known is None:
-            known = walk.notes[key] = _Arrived(walk, nodes)
+        arrivals = walk.notes.get(key)
+        if arrivals is None:
+            arrivals = walk.notes[key] = _Arrived(walk, nodes)
             if mode == "any":
                 fn(g)  # type: ignore[arg-type]
-        known.grads[k] = g
-        known.missing -= 1
-        if mode == "all" and not known.missing:
-            fn(known.grads)  # type: ignore[arg-type]
+        arrivals.grads[k] = g
+        arrivals.missing -= 1
+        if mode == "all" and not arrivals.missing:
+            fn(arrivals.grads)  # type: ignore[arg-type]
 
     return _Handles([t.register_hook(partial(arrive, k)) for k, t in enumerate(listened)])
 

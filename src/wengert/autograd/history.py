@@ -6,12 +6,12 @@ import functools
 import weakref
 
 from wengert.autograd import errors
-from wengert.autograd.refusals import refusing
+from wengert.autograd.refusals import refusal_node
 from wengert.core.tensor import Leaf, Node, Tensor, state_of
 from wengert.ops.strided import window_history, written_window
 
 
-def rewritten(target: Tensor, edge: Node | None) -> None:
+def rebase_history(target: Tensor, edge: Node | None) -> None:
     """Give `target` the history `edge`, and its root and all their views what follows from it."""
     root = getattr(target, "_root", target)
     if root is target:
@@ -26,7 +26,7 @@ def rewritten(target: Tensor, edge: Node | None) -> None:
             continue  # a leaf keeps its place where nothing else is recorded
         before = view._edge
         if view is not target and before is not None and getattr(before, "of_function", False):
-            view._edge = refusing(before, (before,), functools.partial(_overridden, before))
+            view._edge = refusal_node(before, (before,), functools.partial(_overridden, before))
         else:
             set_edge(view, None if root._edge is None else window_history(view, root))
 
@@ -46,12 +46,12 @@ def set_edge(tensor: Tensor, edge: Node | None) -> None:
 
 def _overridden(before: Node) -> Exception:
     """A window of the memory's new history has no place for the derivative of a Function."""
-    whole, index = before.output()
+    operation, index = before.output()
     return errors.GraphError(
-        f"Output {index} of {whole.name().removesuffix('Backward')} is a view and its base or"
+        f"Output {index} of {operation.name().removesuffix('Backward')} is a view and its base or"
         " another view of its base has been modified inplace. This view was created inside a custom"
         " Function (or because an input was returned as-is) and the autograd logic to handle"
         " view+inplace would override the custom backward associated with the custom Function,"
         " leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning"
-        f" the output of the custom Function.\n  made by: {errors.made(whole)}"
+        f" the output of the custom Function.\n  made by: {errors.describe_node(operation)}"
     )

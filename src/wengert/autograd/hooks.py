@@ -10,7 +10,7 @@ from weakref import ref
 
 from wengert.core.messages import more
 from wengert.core.signals import heedless, surely
-from wengert.core.tensor import Hooks, Node, State, Tensor, state_of, tensors, wrap
+from wengert.core.tensor import Hooks, Node, NodeState, Tensor, state_of, tensors, wrap
 from wengert.kernels.layout import writable
 from wengert.ops.subscript import Slices
 from wengert.ops.variadic import Partial
@@ -65,7 +65,7 @@ class RemovableHandle:
         surely(self.remove)
 
 
-def registered(
+def add_hook(
     hooks: Hooks, hook: Any, prepend: bool = False, options: Sequence[Flags] = ()
 ) -> RemovableHandle:
     """Put a hook into a table, at its end or at its front; the handle.
@@ -100,7 +100,7 @@ def register_prehook(self: Node, fn: Callable[[Grads], Grads | None]) -> Removab
     state = state_of(self.output()[0])
     if state.node_prehooks is None:
         state.node_prehooks = OrderedDict()
-    return registered(state.node_prehooks, fn)
+    return add_hook(state.node_prehooks, fn)
 
 
 def register_hook(self: Node, fn: Callable[[Grads, Grads], Grads | None]) -> RemovableHandle:
@@ -119,61 +119,61 @@ def register_hook(self: Node, fn: Callable[[Grads, Grads], Grads | None]) -> Rem
     state = state_of(self.output()[0])
     if state.node_hooks is None:
         state.node_hooks = OrderedDict()
-    return registered(state.node_hooks, fn)
+    return add_hook(state.node_hooks, fn)
 
 
 Node.register_prehook = register_prehook
 Node.register_hook = register_hook
 
 
-def shown(g: Any) -> Any:
+def as_hook_argument(g: Any) -> Any:
     """A gradient as hooks see it: a Tensor, or None where nothing arrived."""
     if type(g) is Slices:
         g = g.dense()
     return g if g is None or isinstance(g, Tensor) else wrap(writable(g))
 
 
-def _carried(value: Any, before: Any) -> Any:
+def _as_carried(value: Any, before: Any) -> Any:
     """A hook's Tensor as the walk carries gradients: arrays, unless they were Tensors before."""
     if type(value) in tensors and not isinstance(before, Tensor):
         return value._array
     return value
 
 
-def run_tensor_hooks(state: State, g: Any) -> Any:
+def run_tensor_hooks(state: NodeState, g: Any) -> Any:
     """What the hooks of a tensor make of the gradient that arrived."""
-    value = shown(g)
+    value = as_hook_argument(g)
     for hook in list(state.hooks.values() if state.hooks else ()):
         answer = hook(value)
         if answer is not None:
-            value = _checked(answer, value, hook)
-    return _carried(value, g)
+            value = _checked_gradient(answer, value, hook)
+    return _as_carried(value, g)
 
 
-def run_prehooks(node: Node, state: State, g: Any) -> Any:
+def run_prehooks(node: Node, state: NodeState, g: Any) -> Any:
     """What the prehooks of a node make of what arrived at its outputs."""
     before = outputs_of(node, g)
-    values = tuple([shown(v) for v in before])
+    values = tuple([as_hook_argument(v) for v in before])
     for hook in list(state.node_prehooks.values() if state.node_prehooks else ()):
-        values = _answered(hook, hook(values), values)
-    after = [_carried(v, b) for v, b in zip(values, before, strict=True)]
+        values = _checked_gradients(hook, hook(values), values)
+    after = [_as_carried(v, b) for v, b in zip(values, before, strict=True)]
     if type(g) is not Partial:
         return after[0] if len(after) == 1 else g
-    parts = {k: v for k, v in enumerate(after) if v is not None}
-    if not parts:
+    gradients = {k: v for k, v in enumerate(after) if v is not None}
+    if not gradients:
         return None
     partial = Partial(0, None)
-    partial.parts = parts
+    partial.parts = gradients
     return partial
 
 
-def run_posthooks(state: State, grads: Grads, outputs: Grads) -> Grads:
+def run_posthooks(state: NodeState, grads: Grads, outputs: Grads) -> Grads:
     """What the hooks of a node make of the gradients of its inputs."""
-    values = tuple([shown(g) for g in grads])
-    outputs = tuple([shown(g) for g in outputs])
+    values = tuple([as_hook_argument(g) for g in grads])
+    outputs = tuple([as_hook_argument(g) for g in outputs])
     for hook in list(state.node_hooks.values() if state.node_hooks else ()):
-        values = _answered(hook, hook(values, outputs), values)
-    return tuple([_carried(v, g) for v, g in zip(values, grads, strict=True)])
+        values = _checked_gradients(hook, hook(values, outputs), values)
+    return tuple([_as_carried(v, g) for v, g in zip(values, grads, strict=True)])
 
 
 def outputs_of(node: Node, g: Any) -> Grads:
@@ -185,7 +185,7 @@ def outputs_of(node: Node, g: Any) -> Grads:
     return tuple([g.parts.get(k) for k in range(count)])
 
 
-def _answered(hook: Any, answer: Any, values: Grads) -> Grads:
+def _checked_gradients(hook: Any, answer: Any, values: Grads) -> Grads:
     """The tuple that a node's hook returned, if it may stand for `values`."""
     if answer is None:
         return values
@@ -200,11 +200,14 @@ def _answered(hook: Any, answer: Any, values: Grads) -> Grads:
             f" {len(answer)}, but expected {len(values)})\n{more('hook-result')}"
         )
     return tuple(
-        [None if a is None else _checked(a, v, hook) for a, v in zip(answer, values, strict=True)]
+        [
+            None if a is None else _checked_gradient(a, v, hook)
+            for a, v in zip(answer, values, strict=True)
+        ]
     )
 
 
-def _checked(answer: Any, before: Any, hook: Any) -> Any:
+def _checked_gradient(answer: Any, before: Any, hook: Any) -> Any:
     """A Tensor that a hook returned, if it may stand for the gradient that the hook got."""
     if not isinstance(answer, Tensor):
         raise TypeError(

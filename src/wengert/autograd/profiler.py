@@ -89,12 +89,12 @@ class profile:  # noqa: N801
         self.enabled = enabled
         self.profile_memory = profile_memory
         self._wanted = (record_shapes, profile_memory, with_stack)
-        self._recording: recording.Recording | None = None
+        self._recording: recording.EventRecorder | None = None
         self.function_events: EventList | None = None
 
     def __enter__(self) -> profile:
         if self.enabled:
-            self._recording = recording.Recording(*self._wanted)
+            self._recording = recording.EventRecorder(*self._wanted)
             self._recording.start()
         return self
 

@@ -1,10 +1,10 @@
-"""Places in a graph that no walk passes: what is below was not recorded, or is gone."""
+"""Nodes that refuse any walk: what is below them was not recorded, or is gone."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from wengert.core.tensor import Node, State, new
+from wengert.core.tensor import Node, NodeState, new
 
 
 class Refused(Node):
@@ -15,11 +15,11 @@ class Refused(Node):
     called = "(not recorded)"
 
 
-def refusing(node: Node, edges: tuple[Node | None, ...], why: Callable[[], Exception]) -> Node:
+def refusal_node(node: Node, edges: tuple[Node | None, ...], why: Callable[[], Exception]) -> Node:
     """A node over `edges` at which a walk raises what `why` returns, made by the line of `node`."""
     stop = new(Refused)
     stop.seq, stop.edges, stop.shape = node.seq, edges, ()
     stop.code, stop.lasti, stop.site = node.code, node.lasti, node.site
-    stop.state = State()
+    stop.state = NodeState()
     stop.state.refusal = why
     return stop

@@ -103,7 +103,7 @@ def _set_states(states: list[tuple[local, dict[str, Any]]]) -> None:
         vars(state).update(values)
 
 
-def in_a_fresh_thread(work: Callable[[], None]) -> None:
+def run_in_fresh_thread(work: Callable[[], None]) -> None:
     """Run `work` with a stack of its own, as if it ran here."""
     outer, thread = relay.leg, relay.thread
     if outer is not None and outer.number == _MOST:

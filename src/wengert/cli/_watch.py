@@ -17,8 +17,8 @@ from typing import Any
 import wengert
 from wengert.autograd import engine
 from wengert.autograd.engine import Walk
-from wengert.autograd.gc_queries import alive
-from wengert.core.storage import where_of
+from wengert.autograd.gc_queries import live_tensors_and_nodes
+from wengert.core.storage import location_of
 from wengert.graph import Finding, Held, Leak, Profile, Recorder, Timeline, live, profile
 from wengert.graph.captures import Capture, Captures
 from wengert.graph.formatting import format_bytes
@@ -159,7 +159,7 @@ class Watch:
         self._calls += 1
         if self._calls >= self._next_census and perf_counter() > self._rested:
             self._next_census = 2 * self._calls
-            self._recorder.look(where_of(walk.call.code, walk.call.lasti))
+            self._recorder.look(location_of(walk.call.code, walk.call.lasti))
             self._take_census()
 
     def _take_census(self) -> None:
@@ -184,7 +184,7 @@ class Watch:
         """Whether an operation that is not released was recorded many calls ago."""
         if len(self._marks) < OLD:
             return False
-        _, nodes = alive(objects)
+        _, nodes = live_tensors_and_nodes(objects)
         return any(node.seq <= self._marks[0] and not is_released(node) for node in nodes)
 
 

@@ -1,7 +1,7 @@
-"""What a run remembers for whoever asks afterwards why a gradient is missing.
+"""A short log that later explains why a gradient is missing.
 
-The latest values that left a graph, and the latest gradients that were dropped. Both are few
-and hold no tensor.
+It has the latest values that left a graph and the latest gradients that were set to None. Both
+lists are bounded and hold no tensor.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ escapes: deque[Escape] = deque(maxlen=64)
 drops: deque[Drop] = deque(maxlen=64)
 
 
-def escaped(what: str, tensor: Tensor) -> None:
+def note_escape(what: str, tensor: Tensor) -> None:
     """Note that a tensor's values leave for where no graph follows, if it has or had one."""
     cut = tensor._cut if tensor._edge is None else cut_at(what, tensor)
     if cut is not None:
@@ -46,6 +46,6 @@ def escaped(what: str, tensor: Tensor) -> None:
         escapes.append(Escape(array.size, first, weakref.ref(array), cut))
 
 
-def dropped(what: str, owner: Any) -> None:
+def note_drop(what: str, owner: Any) -> None:
     """Note that the gradients of a tensor, or of what an owner has, are set to None."""
     drops.append(Drop(tick(), weakref.ref(owner), (what, *caller(getframe(1)), None)))

@@ -58,7 +58,7 @@ class device:  # noqa: N801 (PyTorch's name)
         return device, (self.type, self.index)
 
     def __enter__(self) -> device:
-        on_cpu(self)
+        check_cpu(self)
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -106,7 +106,7 @@ class OutOfMemoryError(RuntimeError):
 cpu = device("cpu")
 
 
-def on_cpu(where: Any) -> None:
+def check_cpu(where: Any) -> None:
     """Raise unless `where` names the CPU (None does)."""
     if where is None or where is cpu:
         return

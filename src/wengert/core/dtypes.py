@@ -85,8 +85,8 @@ def canonical(array: np.ndarray) -> np.ndarray:
 
     Operations compare dtypes by identity, and pickles bring equal ones that are other objects.
     """
-    known = of_numpy[array.dtype].np
-    return array if array.dtype is known else array.view(known)
+    own_dtype = of_numpy[array.dtype].np
+    return array if array.dtype is own_dtype else array.view(own_dtype)
 
 
 # NumPy dtypes that already are floating point or complex.
@@ -140,9 +140,9 @@ def of_argument(name: str, value: Any) -> dtype:
     """The dtype that the argument `dtype` of function `name` means; Python's types have one."""
     if type(value) is dtype:
         return value
-    known: dict[Any, dtype] = {bool: bool_, int: int64, float: float64, complex: complex128}
-    if isinstance(value, type) and value in known:
-        return known[value]
+    python_types: dict[Any, dtype] = {bool: bool_, int: int64, float: float64, complex: complex128}
+    if isinstance(value, type) and value in python_types:
+        return python_types[value]
     raise TypeError(f"{name}(): argument 'dtype' must be torch.dtype, not {type(value).__name__}")
 
 
@@ -249,15 +249,15 @@ def combine(operands: list[tuple[dtype, int]]) -> dtype:
     """
     result: dtype | None = None
     for rank in (2, 1, 0):
-        here: dtype | None = None
+        top: dtype | None = None
         for d, r in operands:
             if r == rank:
-                here = d if here is None else promote_types(here, d)
-        if here is None:
+                top = d if top is None else promote_types(top, d)
+        if top is None:
             continue
         if result is None:
-            result = here
-        elif here.category > result.category:
-            result = promote_types(result, here) if here.category == COMPLEX else here
+            result = top
+        elif top.category > result.category:
+            result = promote_types(result, top) if top.category == COMPLEX else top
     assert result is not None
     return result

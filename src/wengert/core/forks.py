@@ -1,9 +1,9 @@
-"""What a fork must not cut in two.
+"""Forks wait for critical sections of other threads.
 
-A child process has the memory of its parent and one of its threads. What another thread was in
-the middle of stays as it was: a module half imported or compiled, a lock that nobody opens, a
-library that waits for workers which are gone (and whose workers the fork ends in the parent,
-too). So a fork waits until no thread is inside of any of that, and lets none in until it is over.
+A child process has its parent's memory but only one of its threads. Whatever another thread was
+doing stays half done: a module partly imported or compiled, a lock that nobody will release, a
+library waiting for workers that are gone (some end them in the parent, too). So a fork waits
+until no thread is inside such a section, and lets none enter until it is over.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from weakref import WeakSet
 T = TypeVar("T")
 
 # Held while functions are written, compiled and loaded.
-making: Any = RLock()
+compile_lock: Any = RLock()
 
 # Packages of which modules are imported when they are first needed, by any thread.
 _LATE = frozenset({"llvmlite", "ml_dtypes", "numpy", "safetensors", "scipy", "wengert"})
@@ -36,7 +36,7 @@ class _Forks:
     waiting = False
     of_threads: ClassVar[WeakSet[Any]] = WeakSet()
     shared: ClassVar[WeakSet[Any]] = WeakSet()
-    taken: tuple[Any, ...] = ()
+    held: tuple[Any, ...] = ()
     interrupt: BaseException | None = None
 
 
@@ -64,7 +64,7 @@ def uncut() -> Any:
     return _own.lock
 
 
-def held_by_forks(lock: Any) -> Any:
+def register_fork_lock(lock: Any) -> Any:
     """A lock, which forks take from now on."""
     with _Forks.lock:
         _Forks.shared.add(lock)
@@ -76,9 +76,9 @@ def _before() -> None:
         _take(_Forks.lock)
         _Forks.waiting = True
         # A call of a library may compile or draw numbers, but not the other way round.
-        locks = (*_Forks.of_threads, *_Forks.shared, making)
-        _Forks.taken = tuple([lock for lock in locks if not lock._is_owned()])
-        for lock in _Forks.taken:
+        locks = (*_Forks.of_threads, *_Forks.shared, compile_lock)
+        _Forks.held = tuple([lock for lock in locks if not lock._is_owned()])
+        for lock in _Forks.held:
             _take(lock)
         if not _importing():
             break
@@ -104,9 +104,9 @@ def _importing() -> bool:
 
 
 def _release() -> None:
-    for lock in reversed(_Forks.taken):
+    for lock in reversed(_Forks.held):
         lock.release()
-    _Forks.taken, _Forks.waiting = (), False
+    _Forks.held, _Forks.waiting = (), False
     _Forks.lock.release()
 
 
@@ -145,7 +145,7 @@ def once(function: Callable[[], T]) -> Callable[[], T]:
 
     @cache
     def result() -> T:
-        with making:
+        with compile_lock:
             return inner()
 
     return result
@@ -154,7 +154,7 @@ def once(function: Callable[[], T]) -> Callable[[], T]:
 class cached_property(Generic[T]):  # noqa: N801 (as in functools)
     """`functools.cached_property` without the lock that all objects share before Python 3.12.
 
-    A child that is forked while another thread holds it would wait for ever.
+    A child forked while another thread holds that lock would deadlock.
     """
 
     def __init__(self, function: Callable[[Any], T]) -> None:

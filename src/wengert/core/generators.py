@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from wengert.core.device import cpu, device
-from wengert.core.forks import held_by_forks
+from wengert.core.forks import register_fork_lock
 from wengert.core.tensor import Tensor, wrap
 
 Shape = Sequence[int]
@@ -64,7 +64,7 @@ class Generator:
         _check_device(device)
         self._made: tuple[Any, Any, np.ndarray | None] | None = None
         # A process is not forked while another thread draws: the copy's lock would never open.
-        self._lock = held_by_forks(RLock())
+        self._lock = register_fork_lock(RLock())
         self.manual_seed(_FIRST_SEED)
 
     def _twister(self) -> tuple[Any, Any, np.ndarray | None]:
@@ -249,8 +249,8 @@ class Generator:
         """Uniform in [low, high), in any floating-point or complex dtype."""
         to = np.dtype(np_dtype)
         if to.kind == "c":
-            parts = self.uniform((*shape, 2), low, high, np.empty(0, to).real.dtype)
-            return parts.view(to)[..., 0]
+            components = self.uniform((*shape, 2), low, high, np.empty(0, to).real.dtype)
+            return components.view(to)[..., 0]
         n = math.prod(shape)
         values = self.doubles(n) if to == np.float64 else self.singles(n)
         if low != 0 or high != 1:
@@ -268,9 +268,9 @@ class Generator:
         """Normal, in any floating-point or complex dtype; 16 or more come in blocks."""
         to = np.dtype(np_dtype)
         if to.kind == "c":
-            part = np.empty(0, to).real.dtype
+            real_dtype = np.empty(0, to).real.dtype
             # PyTorch adds the mean to both parts.
-            return self.normal((*shape, 2), mean, std / math.sqrt(2), part).view(to)[..., 0]
+            return self.normal((*shape, 2), mean, std / math.sqrt(2), real_dtype).view(to)[..., 0]
         n = math.prod(shape)
         values = self._normal_blocks(n, to) if n >= _BLOCK else self.normal_sequence(n)
         if std != 1:
@@ -296,15 +296,15 @@ class Generator:
     def normal_sequence(self, n: int) -> np.ndarray:
         """`n` float64 normals one after the other; the unused half of a pair is kept."""
         with self._lock:
-            kept = [] if self._spare is None or n == 0 else [self._spare]
-            pairs = (n - len(kept) + 1) // 2
+            spare = [] if self._spare is None or n == 0 else [self._spare]
+            pairs = (n - len(spare) + 1) // 2
             u = self.doubles(2 * pairs).reshape(pairs, 2)
             radius = np.sqrt(-2.0 * np.log1p(-u[:, 1]))
             angle = 2.0 * math.pi * u[:, 0]
-            values = np.empty(len(kept) + 2 * pairs)
-            values[: len(kept)] = kept
-            np.multiply(radius, np.cos(angle), out=values[len(kept) :: 2])
-            np.multiply(radius, np.sin(angle), out=values[len(kept) + 1 :: 2])
+            values = np.empty(len(spare) + 2 * pairs)
+            values[: len(spare)] = spare
+            np.multiply(radius, np.cos(angle), out=values[len(spare) :: 2])
+            np.multiply(radius, np.sin(angle), out=values[len(spare) + 1 :: 2])
             if n:
                 self._spare = float(values[n]) if len(values) > n else None
             return values[:n]
@@ -397,16 +397,16 @@ default_generator.seed()
 
 
 def _once(
-    draw: Draw, shape: tuple[int, ...], given: Sequence[Any], target: Tensor | None
+    draw: Draw, shape: tuple[int, ...], dependencies: Sequence[Any], target: Tensor | None
 ) -> Tensor:
     return wrap(draw(shape))
 
 
-# How `drawn` draws while transforms may run: autograd replaces it.
+# How `draw_numbers` draws while transforms may run: autograd replaces it.
 by_level = _once
 
 
-def drawn(
+def draw_numbers(
     draw: Draw, shape: tuple[int, ...], given: Sequence[Any] = (), target: Tensor | None = None
 ) -> Tensor:
     """The numbers of a random function of tensors: ``draw(shape)``.

@@ -1,7 +1,7 @@
-"""What tensors of inference mode are refused: by whom they are written, and who saves them.
+"""What is forbidden for tensors of inference mode: to be written outside it, and to be saved.
 
-Their flag is `Tensor._block`. Whoever makes a tensor, records an operation or writes in place asks
-first whether `inferences` is empty, as it is in most programs, and goes on.
+Their flag is `Tensor._block`. Code that makes a tensor, records an operation or writes in place
+first checks whether `inferences` is empty, as it is in most programs.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from wengert.core.messages import here, message
-from wengert.core.storage import place
-from wengert.core.tensor import RawCut, Tensor, inference, is_inference
+from wengert.core.messages import current_call, message
+from wengert.core.storage import quoted_location
+from wengert.core.tensor import RawCut, Tensor, inference, made_in_inference_mode
 
 _CLONE = "make an ordinary tensor of it: x.clone()"
 _NO_GRAD = "compute it under torch.no_grad() instead of torch.inference_mode()"
@@ -22,17 +22,17 @@ def inherit(view: Tensor, source: Tensor) -> None:
     view._block = getattr(source, "_block", None)
 
 
-def mark(result: Tensor) -> None:
+def mark_inference(result: Tensor) -> None:
     """Note that a tensor was made in inference mode, if it is on; views are what they show."""
     if not hasattr(result, "_root"):
         result._block = inference.block
 
 
-def unrecorded(
-    called: str,
+def inference_cut(
+    op_name: str,
     inputs: Iterable[Any],
     values: Iterable[Any] = (),
-    kept: Iterable[Any] = (),
+    saved: Iterable[Any] = (),
 ) -> RawCut | None:
     """Where the inference mode began that all tensors among the inputs are of; None if not all are.
 
@@ -40,50 +40,50 @@ def unrecorded(
     not keep their values: RuntimeError.
     """
     tensors = [x for x in inputs if isinstance(x, Tensor)]
-    if all(map(is_inference, tensors)):
+    if all(map(made_in_inference_mode, tensors)):
         block = tensors[0]._block
         return None if block is None else block.cut
-    for x, value in zip(values, kept, strict=True):
-        if value is not None and isinstance(x, Tensor) and is_inference(x):
+    for x, value in zip(values, saved, strict=True):
+        if value is not None and isinstance(x, Tensor) and made_in_inference_mode(x):
             raise RuntimeError(message(
                 "inference-tensor",
                 "Inference tensors cannot be saved for backward. Please do not use Tensors created"
                 " in inference mode in computation tracked by autograd. To work around this, you"
                 " can make a clone to get a normal tensor and use it in autograd, or use"
                 " `torch.no_grad()` instead of `torch.inference_mode()`.",
-                [("this call", here(f"{called}()")), ("the tensor", _described(x))],
+                [("this call", current_call(f"{op_name}()")), ("the tensor", _describe_tensor(x))],
                 [_CLONE, _NO_GRAD],
             ))  # fmt: skip
     return None
 
 
-def _described(tensor: Tensor) -> str:
+def _describe_tensor(tensor: Tensor) -> str:
     block = tensor._block
     assert block is not None
     assert block.cut is not None
     what, code, lasti, _ = block.cut
-    return f"of shape {list(tensor.shape)}, made under {what}  at {place(code, lasti)}"
+    return f"of shape {list(tensor.shape)}, made under {what}  at {quoted_location(code, lasti)}"
 
 
 def check_written(tensors: Iterable[Tensor], name: str) -> None:
     """Raise RuntimeError if one of them is an inference tensor, outside of that mode."""
-    if inference.block is None and any(map(is_inference, tensors)):
+    if inference.block is None and any(map(made_in_inference_mode, tensors)):
         raise RuntimeError(message(
             "inference-tensor",
             "Inplace update to inference tensor outside InferenceMode is not allowed. You can make"
             " a clone to get a normal tensor before doing inplace update.",
-            [("this call", here(f"{name}()"))],
+            [("this call", current_call(f"{name}()"))],
             [_CLONE, "write inside of torch.inference_mode()", _NO_GRAD],
         ))  # fmt: skip
 
 
-def check_differentiable(tensor: Tensor) -> None:
+def check_may_require_grad(tensor: Tensor) -> None:
     """Raise RuntimeError if a tensor may not require grad here."""
-    if inference.block is None and is_inference(tensor):
+    if inference.block is None and made_in_inference_mode(tensor):
         raise RuntimeError(message(
             "inference-tensor",
             "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.",
-            [("this call", here("requires_grad = True"))],
+            [("this call", current_call("requires_grad = True"))],
             [f"{_CLONE.removesuffix('x.clone()')}x.clone().requires_grad_()", _NO_GRAD],
         ))  # fmt: skip
 
@@ -93,6 +93,6 @@ def no_version() -> RuntimeError:
     return RuntimeError(message(
         "inference-tensor",
         "Inference tensors do not track version counter.",
-        [("this call", here("_version"))],
+        [("this call", current_call("_version"))],
         [_CLONE],
     ))  # fmt: skip

@@ -1,4 +1,4 @@
-"""What objects are made of, read without running any code of theirs.
+"""The parts of objects, read without running any of their code.
 
 A class may define `__getattr__`, `__class__`, `__dict__`, `__iter__`, `__eq__` or `__repr__` as it
 likes: types are asked with `type()`, containers with the methods of the built-in class, and
@@ -45,7 +45,7 @@ _dtype = np.ndarray.__dict__["dtype"].__get__
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PathStep:
     """From an object to one of its parts.
 
     Attributes:
@@ -66,15 +66,15 @@ class Step:
         return self.owner is not None
 
 
-AS_KEY = Step(" (a key)", container="dict")
+AS_KEY = PathStep(" (a key)", container="dict")
 
 
-def is_a(thing: Any, kinds: type | tuple[type, ...]) -> bool:
+def is_a(obj: Any, kinds: type | tuple[type, ...]) -> bool:
     """`isinstance`, without asking the object for its class."""
-    return issubclass(type(thing), kinds)
+    return issubclass(type(obj), kinds)
 
 
-def name_of(kind: type) -> str:
+def class_name(kind: type) -> str:
     """The name of a class."""
     name: str = _name(kind)
     return name
@@ -96,24 +96,26 @@ def bases_of(kind: type) -> tuple[type, ...]:
     return bases
 
 
-def attribute(name: str, owner: type | None = None) -> Step:
+def attribute_step(name: str, owner: type | None = None) -> PathStep:
     """The step to an attribute."""
     name = _NAMES.get(name, name)
-    return Step(f".{name}", name, owner=owner)
+    return PathStep(f".{name}", name, owner=owner)
 
 
-def joined(step: Step, owner: type, rest: tuple[Step, ...]) -> tuple[Step, ...]:
+def attribute_path(
+    step: PathStep, owner: type, following: tuple[PathStep, ...]
+) -> tuple[PathStep, ...]:
     """The steps over an attribute that is in an object's dict under the key of a step."""
-    inner = rest[0].name if rest else ""
-    if step.name in _OF_MODULES and rest and rest[0].container and inner:
-        own = attribute(inner, owner) if inner.isidentifier() else Step(f"[{inner}]")
-        return (own, *rest[1:])
-    return (attribute(step.name, owner), *rest)
+    inner = following[0].name if following else ""
+    if step.name in _OF_MODULES and following and following[0].container and inner:
+        own = attribute_step(inner, owner) if inner.isidentifier() else PathStep(f"[{inner}]")
+        return (own, *following[1:])
+    return (attribute_step(step.name, owner), *following)
 
 
-def item(key: Any, kind: type) -> Step:
+def key_step(key: Any, kind: type) -> PathStep:
     """The step to what a dict has under a key."""
-    return Step(f"[{_written(key)}]", key if type(key) is str else "", name_of(kind))
+    return PathStep(f"[{_written(key)}]", key if type(key) is str else "", class_name(kind))
 
 
 def _written(key: Any) -> str:
@@ -124,45 +126,45 @@ def _written(key: Any) -> str:
         inner = ", ".join(map(_written, key))
         return f"({inner},)" if len(key) == 1 else f"({inner})"
     if issubclass(kind, enum.Enum):
-        return f"{name_of(kind)}.{object.__getattribute__(key, '__dict__').get('_name_')}"
-    return f"<{name_of(kind)}>"
+        return f"{class_name(kind)}.{object.__getattribute__(key, '__dict__').get('_name_')}"
+    return f"<{class_name(kind)}>"
 
 
-def parts_of(thing: Any) -> Iterator[tuple[Step, Any]]:
+def parts_of(obj: Any) -> Iterator[tuple[PathStep, Any]]:
     """What an object is made of, and where."""
-    kind = type(thing)
+    kind = type(obj)
     if kind in GENERATORS:
-        frame = getattr(thing, f"{GENERATORS[kind][0]}_frame")
+        frame = getattr(obj, f"{GENERATORS[kind][0]}_frame")
         yield from (
             []
             if frame is None
-            else ((attribute(name), value) for name, value in variables_of(frame))
+            else ((attribute_step(name), value) for name, value in variables_of(frame))
         )
         return
     if issubclass(kind, CONTAINERS):
-        yield from _contents(thing, kind)
-    elif is_of_objects(thing):
-        yield from _elements(thing, kind)
+        yield from _contents(obj, kind)
+    elif is_of_objects(obj):
+        yield from _elements(obj, kind)
     if kind not in CONTAINERS:
-        yield from _attributes(thing, kind)
+        yield from _attributes(obj, kind)
 
 
-def _contents(thing: Any, kind: type) -> Iterator[tuple[Step, Any]]:
+def _contents(obj: Any, kind: type) -> Iterator[tuple[PathStep, Any]]:
     base = next(base for base in CONTAINERS if issubclass(kind, base))
     if base is dict:
-        for key, value in list(dict.items(thing)):
-            yield item(key, kind), value
+        for key, value in list(dict.items(obj)):
+            yield key_step(key, kind), value
             if type(key) not in _PLAIN:
                 yield AS_KEY, key
         return
-    container = name_of(kind)
+    container = class_name(kind)
     fields = _fields_of(kind) if base is tuple else ()
     ordered = base in (list, tuple, deque)
-    for index, value in enumerate(list(base.__iter__(thing))):
+    for index, value in enumerate(list(base.__iter__(obj))):
         if index < len(fields):
-            yield attribute(fields[index], kind), value
+            yield attribute_step(fields[index], kind), value
         else:
-            yield Step(f"[{index}]" if ordered else " (in the set)", container=container), value
+            yield PathStep(f"[{index}]" if ordered else " (in the set)", container=container), value
 
 
 def _fields_of(kind: type) -> tuple[str, ...]:
@@ -172,52 +174,52 @@ def _fields_of(kind: type) -> tuple[str, ...]:
     return fields if plain else ()
 
 
-def is_of_objects(thing: Any) -> bool:
+def is_of_objects(obj: Any) -> bool:
     """Whether something is an array of references."""
-    return is_a(thing, np.ndarray) and bool(_dtype(thing).kind == "O")
+    return is_a(obj, np.ndarray) and bool(_dtype(obj).kind == "O")
 
 
-def _elements(array: Any, kind: type) -> Iterator[tuple[Step, Any]]:
+def _elements(array: Any, kind: type) -> Iterator[tuple[PathStep, Any]]:
     plain = np.ndarray.view(array, np.ndarray)
     for index, value in np.ndenumerate(plain):
-        yield Step(f"[{', '.join(map(str, index))}]", container=name_of(kind)), value
+        yield PathStep(f"[{', '.join(map(str, index))}]", container=class_name(kind)), value
 
 
-def _attributes(thing: Any, kind: type) -> Iterator[tuple[Step, Any]]:
-    for name, value in list(dict.items(namespace_of(thing) or {})):
-        yield attribute(str(name), kind), value
+def _attributes(obj: Any, kind: type) -> Iterator[tuple[PathStep, Any]]:
+    for name, value in list(dict.items(namespace_of(obj) or {})):
+        yield attribute_step(str(name), kind), value
     for base in bases_of(kind):
         for name, member in class_variables(base).items():
             if type(member) is types.MemberDescriptorType and name != "__dict__":
                 try:
-                    yield attribute(name, kind), member.__get__(thing, kind)
+                    yield attribute_step(name, kind), member.__get__(obj, kind)
                 except AttributeError:  # not set
                     continue
 
 
-def namespace_of(thing: Any) -> dict[str, Any] | None:
+def namespace_of(obj: Any) -> dict[str, Any] | None:
     """The attributes of an object, if it keeps them in a dict that can be asked for."""
-    kind = type(thing)
+    kind = type(obj)
     for base in bases_of(kind):
         member = _vars(base).get("__dict__")
         if type(member) in _DESCRIPTORS and base is not type:
-            found = member.__get__(thing, kind)
-            return found if type(found) is dict else None
+            namespace = member.__get__(obj, kind)
+            return namespace if type(namespace) is dict else None
     return None
 
 
 def variables_of(frame: types.FrameType) -> list[tuple[str, Any]]:
     """The local variables of a call."""
     variables = frame.f_locals
-    found = list(variables.items())
+    items = list(variables.items())
     if sys.version_info < (3, 13) and frame.f_code.co_flags & inspect.CO_OPTIMIZED:
         # A copy, which the frame keeps, and all that is in it.
         if sys.getrefcount(variables) <= _UNSHARED and frame.f_trace is None:
             variables.clear()
         else:  # somebody has asked for it before, and it may have become a part of itself
-            for name in [name for name, value in found if value is variables]:
+            for name in [name for name, value in items if value is variables]:
                 del variables[name]
-    return found
+    return items
 
 
 def _unshared() -> int:
@@ -229,12 +231,12 @@ def _unshared() -> int:
 _UNSHARED = _unshared()
 
 
-def default_of(function: types.FunctionType, step: Step, place: Any) -> str | None:
-    """The parameter whose default argument is in `place`, which the function refers to."""
-    if place is function.__kwdefaults__:
+def default_of(function: types.FunctionType, step: PathStep, container: Any) -> str | None:
+    """The parameter whose default argument is in `container`, which the function refers to."""
+    if container is function.__kwdefaults__:
         return step.name
     defaults = function.__defaults__
-    if place is not defaults or defaults is None:
+    if container is not defaults or defaults is None:
         return None
     code = function.__code__
     index = int(step.text.strip("[]"))

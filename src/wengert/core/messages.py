@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 
-from wengert.core.storage import line_of, place
+from wengert.core.storage import line_of, quoted_location
 from wengert.core.tensor import caller, getframe
 
 
@@ -21,10 +21,10 @@ def message(
     cause: str = "",
 ) -> str:
     """`head`, a line for each fact, the remedies by number, and where to read more."""
-    return "\n".join([*lines(head, facts, remedies, cause), more(id)])
+    return "\n".join([*message_lines(head, facts, remedies, cause), more(id)])
 
 
-def lines(
+def message_lines(
     head: str,
     facts: Sequence[tuple[str, str]] = (),
     remedies: Sequence[str] = (),
@@ -49,7 +49,7 @@ def more(id: str) -> str:
     return f"  More: wengert explain {id}"
 
 
-def here(what: str, beyond: str = "") -> str:
+def current_call(what: str, beyond: str = "") -> str:
     """A call that is under way, and the user's line that it comes from.
 
     `beyond` is a file whose frames are not the user's either.
@@ -59,7 +59,7 @@ def here(what: str, beyond: str = "") -> str:
     while code.co_filename == beyond and frame.f_back is not None:
         frame = frame.f_back
         code, lasti = caller(frame)
-    return f"{what}  at {place(code, lasti)}"
+    return f"{what}  at {quoted_location(code, lasti)}"
 
 
 def warn(text: str, category: type[Warning] = UserWarning) -> None:

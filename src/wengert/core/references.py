@@ -1,8 +1,8 @@
-"""How often something is referred to, whatever else this version of Python counts.
+"""Reference counts that mean the same in every version of Python.
 
-Before Python 3.14 a parameter is a reference, and what `getrefcount` is given is one more. Since
-then neither is, where a variable of the caller is passed: a number found by hand in one version
-would let memory be written in another that somebody else sees.
+Before Python 3.14 a parameter counts as a reference, and so does the argument of `getrefcount`.
+Since then neither does where the caller passes a variable. A constant tuned to one version would
+let another write to memory that is still shared, so the baseline is measured.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from sys import getrefcount
 from typing import Any
 
 
-def others(thing: Any) -> int:
+def other_references(obj: Any) -> int:
     """The references to something beside the one variable of the caller."""
-    return getrefcount(thing) - ALONE
+    return getrefcount(obj) - ALONE
 
 
 def _calibrate() -> int:
-    def passed(thing: Any) -> int:
-        return getrefcount(thing)
+    def passed(obj: Any) -> int:
+        return getrefcount(obj)
 
     variable = object()
     return passed(variable)

@@ -1,10 +1,10 @@
-"""Blocks that end as a whole: a signal at the edge of a `with` leaves nothing as it was inside.
+"""Contexts that always restore their state, even if a signal arrives at the edge of a `with`.
 
-Python looks for signals when a function begins, after a call of C, and when a loop starts again;
-there the exception of their handler comes up, KeyboardInterrupt for Ctrl-C. What is to happen as
-a whole has none of these inside. An `__enter__` makes its calls first and then changes the state,
-without one, up to its end. An `__exit__` that began with a look would often end there: a signal
-that came in the block is mostly seen when the next function begins.
+Python checks for signals when a function begins, after a call into C, and at each turn of a loop;
+there the handler's exception is raised, KeyboardInterrupt for Ctrl-C. Code that must be atomic
+contains none of these. An `__enter__` makes its calls first and then changes the state without
+any. An `__exit__` must not begin with a check: most signals that arrive within a block are noticed
+when the next function begins, and the `__exit__` would end there.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _RESUME = opcode.opmap.get("RESUME")
-# The argument with which the first instruction does not look for signals: it says that the frame
-# goes on after a `yield from`.
+# The argument that makes the first instruction skip the check for signals: it says that the frame
+# resumes after a `yield from`.
 _GOES_ON = 2
 
 
 def heedless(function: Callable[P, T]) -> Callable[P, T]:
-    """The function, beginning without a look for signals."""
+    """The function, without the check for signals at its beginning."""
     changed: Any = function
     code = bytearray(changed.__code__.co_code)
     for at in range(0, len(code), 2):

@@ -1,8 +1,8 @@
 """In-place writes: who wrote to which memory, when, and from which line.
 
-A write stamps the array that owns the memory with the clock that also orders nodes. A
-saved array is good as long as no later write touched its elements. Nothing is paid when a
-value is saved; backward compares one number unless a write came after a node was made.
+A write stamps the array that owns the memory, on the clock that also orders nodes. A saved
+array is valid as long as no later write touched its elements. Saving a value costs nothing;
+backward compares one number per node unless some write is newer than the node.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def line_of(code: CodeType, lasti: int) -> int:
     return line or code.co_firstlineno
 
 
-def lines_of(code: CodeType) -> dict[int, int]:
+def line_numbers(code: CodeType) -> dict[int, int]:
     """The line numbers of all instructions, for whoever asks for many of them."""
     return {
         at: line
@@ -42,12 +42,12 @@ def lines_of(code: CodeType) -> dict[int, int]:
     }
 
 
-def text_of(code: CodeType, lasti: int) -> str:
+def source_text(code: CodeType, lasti: int) -> str:
     """The text of the line of an instruction, empty where it cannot be read."""
     return linecache.getline(code.co_filename, line_of(code, lasti)).strip()
 
 
-def where(file: str, line: int) -> str:
+def format_location(file: str, line: int) -> str:
     """``file:line``, or of a notebook's cell ``cell [2], line 3``."""
     cell = _cell(file)
     return f"cell [{cell}], line {line}" if cell else f"{file}:{line}"
@@ -60,18 +60,18 @@ def _cell(file: str) -> str:
         return ""
     compiler = getattr(get_shell(), "compile", None)
     named = getattr(compiler, "format_code_name", lambda _: None)(file)
-    found = re.search(r"\d+", named[1]) if named else re.match(r"<ipython-input-(\d+)-", file)
-    return found[found.re.groups] if found else ""
+    match = re.search(r"\d+", named[1]) if named else re.match(r"<ipython-input-(\d+)-", file)
+    return match[match.re.groups] if match else ""
 
 
-def where_of(code: CodeType, lasti: int) -> str:
-    """`where` an instruction is."""
-    return where(code.co_filename, line_of(code, lasti))
+def location_of(code: CodeType, lasti: int) -> str:
+    """``file:line`` of an instruction, or the cell and the line."""
+    return format_location(code.co_filename, line_of(code, lasti))
 
 
-def place(code: CodeType, lasti: int) -> str:
-    """`where` an instruction is, with the line's text where it can be read."""
-    return f"{where_of(code, lasti)}  {text_of(code, lasti)}".rstrip()
+def quoted_location(code: CodeType, lasti: int) -> str:
+    """`location_of` an instruction, followed by the line's text where it can be read."""
+    return f"{location_of(code, lasti)}  {source_text(code, lasti)}".rstrip()
 
 
 class Write(NamedTuple):
@@ -95,11 +95,11 @@ class Clock:
 
 clock = Clock()
 
-# Called with an array whose elements are about to change: whoever needs them copies them now.
+# Called with an array whose elements are about to change, so that they can still be copied.
 guards: list[Callable[[np.ndarray], None]] = []
 
 
-class Written:
+class WriteLog:
     """The writes to one array's memory: how many, the last to all, later ones to each region."""
 
     __slots__ = ("count", "owner", "regions", "whole")
@@ -111,7 +111,7 @@ class Written:
         self.count = 0
 
 
-_writes: dict[int, Written] = {}
+_writes: dict[int, WriteLog] = {}
 
 
 def owner(array: np.ndarray) -> np.ndarray:
@@ -146,23 +146,23 @@ def stamp(array: np.ndarray, by: str, code: CodeType, lasti: int) -> None:
 def stamp_all(arrays: Iterable[np.ndarray], by: str, code: CodeType, lasti: int) -> None:
     """`stamp` for each of them."""
     now = clock.newest = tick()
-    whole = (now, code, lasti, by)
+    header = (now, code, lasti, by)
     for array in arrays:
         base = array if array.base is None else owner(array)
         entry = _writes.get(id(base))
         if entry is None:
-            entry = _writes[id(base)] = Written(base)
+            entry = _writes[id(base)] = WriteLog(base)
         entry.count += 1
         regions = entry.regions
         if array is not base:
             region = (address_of(array) - address_of(base), array.shape, array.strides)
             regions.pop(region, None)
             if len(regions) < _MOST_REGIONS:
-                regions[region] = Write(*whole, *region, array.dtype)
+                regions[region] = Write(*header, *region, array.dtype)
                 continue
             # Too many to tell them apart.
         regions.clear()
-        entry.whole = whole
+        entry.whole = header
 
 
 def address_of(array: np.ndarray) -> int:
@@ -175,7 +175,7 @@ def _forget(key: int) -> Any:
     return lambda _: _writes.pop(key, None)
 
 
-def versions(array: np.ndarray) -> int:
+def write_count(array: np.ndarray) -> int:
     """How many times the array's memory was written."""
     entry = _writes.get(id(owner(array)))
     return 0 if entry is None else entry.count

@@ -1,11 +1,11 @@
-"""Tensor and Node: the two slotted classes that everything else is about.
+"""Tensor and Node: the two slotted classes at the centre of the library.
 
 A Tensor is an array and an edge into the graph; a Node is one recorded operation.
-Both are made in two ways: here, and written out inside the functions that
-`ops.publish` generates, because at a microsecond an operation a call counts.
+Both are created here, and inline in the functions that `ops.publish` generates:
+at a microsecond per operation, a call counts.
 
-Ownership runs one way only. A Tensor holds its node, a node holds the nodes of its
-inputs and the arrays that its rules need; no node holds a Tensor, so reference
+Ownership runs one way only. A Tensor holds its node; a node holds the nodes of its
+inputs and the arrays that its rules need. No node holds a Tensor, so reference
 counting alone frees a graph with its last output.
 """
 
@@ -73,8 +73,8 @@ class Site:
 
     def outermost(self) -> Any:
         """The outermost module that runs here, or None."""
-        found = None if self.parent is None else self.parent.outermost()
-        return self.module() if found is None and self.module is not None else found
+        outer = None if self.parent is None else self.parent.outermost()
+        return self.module() if outer is None and self.module is not None else outer
 
 
 ROOT = Site()
@@ -99,10 +99,10 @@ RawCut = tuple[str, CodeType, int, "weakref.ref[Node] | None"]
 
 
 class Mode(threading.local):
-    """What an operation asks before it records, per thread.
+    """Whether this thread records operations, and where.
 
     `site` is None where nothing is recorded; otherwise it is `where`, so that one look-up
-    tells an operation whether to record and what to note down.
+    tells an operation both.
     """
 
     site: Site | None = ROOT
@@ -132,7 +132,7 @@ class Inference(threading.local):
 inference = Inference()
 thread_states.append(inference)
 
-# The blocks that are alive. While there are none no tensor is of one, and nobody has to look.
+# The live blocks. While there are none, no tensor belongs to one and nothing is checked.
 inferences: set[weakref.ref[Block]] = set()
 
 
@@ -254,7 +254,7 @@ class Node:
     code: CodeType
     lasti: int
     site: Site
-    state: State | None
+    state: NodeState | None
 
     op: Any  # set by each subclass
     saved: tuple[tuple[str, int | None], ...] = ()  # slots of saved values, and whose they are
@@ -301,8 +301,8 @@ class Node:
         """
         for e, ge in zip(self.edges, self.pullback(g)):  # noqa: B905 (a keyword costs here)
             if ge is not None:
-                here = pending[e]
-                pending[e] = ge if here is None else added(here, ge)
+                earlier = pending[e]
+                pending[e] = ge if earlier is None else add_cotangents(earlier, ge)
 
     def pullback_to(self, g: Any, wanted: Any, lift: Any) -> tuple[Any, ...]:
         """As `pullback`, for inputs in `wanted` only, with saved values passed through `lift`."""
@@ -349,38 +349,38 @@ class Node:
 by_seq = attrgetter("seq")
 
 
-def below(roots: Sequence[Node]) -> list[Node]:
+def nodes_below(roots: Sequence[Node]) -> list[Node]:
     """Nodes and all that are below them, each behind those of its inputs."""
-    seen: dict[int, Node] = {}
+    visited: dict[int, Node] = {}
     waiting = list(roots)
     while waiting:
         node = waiting.pop()
-        if id(node) not in seen:
-            seen[id(node)] = node
+        if id(node) not in visited:
+            visited[id(node)] = node
             waiting += [edge for edge in node.edges if edge is not None]
     # A leaf is made when it is first used, and nodes that only stand for one output of the
     # operation below them are younger than it.
-    return sorted(seen.values(), key=by_seq)
+    return sorted(visited.values(), key=by_seq)
 
 
-def added(here: Any, more: Any) -> Any:
+def add_cotangents(total: Any, more: Any) -> Any:
     """The sum of two cotangents: in the memory of the first, if nothing else refers to it.
 
     To be called with what `pending` holds, by whoever has looked it up.
     """
     if (
-        type(here) is np.ndarray
-        and here.size >= _WORTH_MEMORY
-        and getrefcount(here) <= _PENDING
+        type(total) is np.ndarray
+        and total.size >= _WORTH_MEMORY
+        and getrefcount(total) <= _PENDING
         and type(more) is np.ndarray
-        and here.shape == more.shape
-        and here.dtype == more.dtype
-        and here.base is None
-        and here.flags.writeable
+        and total.shape == more.shape
+        and total.dtype == more.dtype
+        and total.base is None
+        and total.flags.writeable
     ):
-        here += more
-        return here
-    return here + more
+        total += more
+        return total
+    return total + more
 
 
 _PENDING = ALONE + 1  # and the table of cotangents
@@ -411,8 +411,8 @@ class Call(NamedTuple):
     lasti: int
 
 
-class State:
-    """What few nodes have: hooks, a tensor that wants its gradient, a release.
+class NodeState:
+    """State that few nodes need: hooks, `retain_grad()`, a release.
 
     All nodes that one walk released and that had no state of their own share one.
     """
@@ -478,12 +478,12 @@ def wrap(array: Any, edge: Node | None = None) -> Tensor:
     return tensor
 
 
-def is_inference(tensor: Tensor) -> bool:
+def made_in_inference_mode(tensor: Tensor) -> bool:
     """Whether a tensor was made in inference mode, or shows the memory of one that was."""
     return getattr(tensor, "_block", None) is not None
 
 
-def plain(value: Any, edge: Node | None) -> Any:
+def identity_lift(value: Any, edge: Node | None) -> Any:
     """Saved values as they are: what `pullback_to` is given where nothing is recorded."""
     return value
 
@@ -510,14 +510,14 @@ def cut_from(inputs: Iterable[Any]) -> RawCut | None:
     return None
 
 
-def state_of(node: Node) -> State:
+def state_of(node: Node) -> NodeState:
     """The node's own state, made on first use."""
     state = node.state
     if state is None:
-        state = node.state = State()
+        state = node.state = NodeState()
     elif state.shared:
         released = state
-        state = node.state = State(released.released)
+        state = node.state = NodeState(released.released)
         state.below = released.below  # the set itself: the walk may not have filled it yet
     return state
 

@@ -34,22 +34,26 @@ def shorten(error: BaseException) -> int:
     True None
     """
     removed = 0
-    seen: set[int] = set()
+    visited: set[int] = set()
     current: BaseException | None = error
-    while current is not None and id(current) not in seen:
-        seen.add(id(current))
-        kept = _users(current.__traceback__)
-        removed += _length(current.__traceback__) - len(kept)
-        if kept:
-            current.__traceback__ = _joined(kept)
-        earlier = shown = _earlier(current)
-        while shown is not None and id(shown) not in seen and not _users(shown.__traceback__):
-            seen.add(id(shown))
-            shown = _earlier(shown)
-        if shown is not earlier:
-            current.__cause__, current.__context__ = None, shown
+    while current is not None and id(current) not in visited:
+        visited.add(id(current))
+        user_entries = _users(current.__traceback__)
+        removed += _length(current.__traceback__) - len(user_entries)
+        if user_entries:
+            current.__traceback__ = _joined(user_entries)
+        earlier = previous = _earlier(current)
+        while (
+            previous is not None
+            and id(previous) not in visited
+            and not _users(previous.__traceback__)
+        ):
+            visited.add(id(previous))
+            previous = _earlier(previous)
+        if previous is not earlier:
+            current.__cause__, current.__context__ = None, previous
             current.__suppress_context__ = False
-        current = shown
+        current = previous
     return removed
 
 
@@ -60,14 +64,14 @@ def _earlier(error: BaseException) -> BaseException | None:
 
 def _users(trace: TracebackType | None) -> list[TracebackType]:
     """The entries that are not wengert's, nor of what it called."""
-    kept, inside = [], False
+    entries, inside = [], False
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
         inside = file in internal or (inside and file.startswith(_CALLED))
         if not inside:
-            kept.append(trace)
+            entries.append(trace)
         trace = trace.tb_next
-    return kept
+    return entries
 
 
 def _length(trace: TracebackType | None) -> int:

@@ -1,4 +1,8 @@
-"""Transforms of functions, composable in any order: `grad`, `vmap`, `jacrev`, ..."""
+"""Transforms of functions, composable in any order: `grad`, `vmap`, `jacrev`, ...
+
+Each takes a function of tensors, or of tuples, lists and dicts of them, and returns another.
+Read `_derivatives` first; what it is built on is in `wengert.autograd.transforms`.
+"""
 
 from wengert.autograd.transforms.vmap import vmap as vmap
 from wengert.func._derivatives import grad as grad

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from wengert.autograd.errors import integer
+from wengert.autograd.errors import integer_requires_grad
 from wengert.autograd.transforms.dual import DualLevel
-from wengert.autograd.transforms.recording import Recording, ones, zeros
-from wengert.autograd.transforms.tree import Spec, flatten, unflatten
+from wengert.autograd.transforms.recording import FunctionGraph, ones_matching, zeros_matching
+from wengert.autograd.transforms.tree import Spec, flatten_tree, unflatten_tree
 from wengert.core.dtypes import inexact, of_numpy
 from wengert.core.tensor import Tensor
 from wengert.ops.shape import clone
@@ -35,8 +35,8 @@ def grad(
 
     @wraps(func)
     def gradient(*args: Any, **kwargs: Any) -> Any:
-        found, value = both(*args, **kwargs)
-        return (found, value[1]) if has_aux else found
+        gradients, value = both(*args, **kwargs)
+        return (gradients, value[1]) if has_aux else gradients
 
     return gradient
 
@@ -54,13 +54,13 @@ def grad_and_value(
     @wraps(func)
     def both(*args: Any, **kwargs: Any) -> Any:
         chosen = Chosen(args, argnums)
-        recording = Recording()
-        result = recording.run(lambda *xs: func(*chosen.replaced(xs), **kwargs), chosen.leaves)
+        graph = FunctionGraph()
+        result = graph.run(lambda *xs: func(*chosen.replaced(xs), **kwargs), chosen.leaves)
         output, aux = _with_aux(result, has_aux, "grad_and_value(f)(*args)")
         _check_scalar(output)
-        value = recording.value(output)
-        gradients = chosen.tree(recording.pull([output], [ones(output)], retain=False))
-        return gradients, ((value, _outside(recording, aux)) if has_aux else value)
+        value = graph.value(output)
+        gradients = chosen.tree(graph.pull([output], [ones_matching(output)], retain=False))
+        return gradients, ((value, _outside(graph, aux)) if has_aux else value)
 
     return both
 
@@ -78,26 +78,28 @@ class Chosen:
                 raise RuntimeError(f"argnums must be int or Tuple[int, ...], got {argnums!r}")
             if not -len(args) <= n < len(args):
                 raise RuntimeError(f"Got argnum={n}, but only {len(args)} positional inputs")
-        self.places = [n % len(args) for n in numbers]
-        if len(set(self.places)) < len(self.places):
+        self.positions = [n % len(args) for n in numbers]
+        if len(set(self.positions)) < len(self.positions):
             raise RuntimeError(f"argnums elements must be unique, got {argnums!r}")
-        picked = [args[n] for n in self.places]
-        self.leaves, self.spec = flatten(picked[0] if isinstance(argnums, int) else tuple(picked))
+        picked = [args[n] for n in self.positions]
+        self.leaves, self.spec = flatten_tree(
+            picked[0] if isinstance(argnums, int) else tuple(picked)
+        )
         for x in self.leaves:
             check_differentiable(x)
 
     def replaced(self, leaves: Any) -> list[Any]:
         """All arguments, with others in the places of the chosen."""
-        tree = unflatten(leaves, self.spec)
+        tree = unflatten_tree(leaves, self.spec)
         values = (tree,) if isinstance(self.argnums, int) else tree
         args = list(self.args)
-        for place, value in zip(self.places, values, strict=True):
-            args[place] = value
+        for position, value in zip(self.positions, values, strict=True):
+            args[position] = value
         return args
 
     def tree(self, leaves: Any) -> Any:
         """Results for each leaf, nested as the chosen arguments are."""
-        return unflatten(leaves, self.spec)
+        return unflatten_tree(leaves, self.spec)
 
 
 def check_differentiable(x: Any) -> None:
@@ -105,7 +107,7 @@ def check_differentiable(x: Any) -> None:
     if not isinstance(x, Tensor):
         raise ValueError(f"Thing passed to transform API must be Tensor, got {type(x)}")
     if x._array.dtype not in inexact:
-        raise RuntimeError(integer(
+        raise RuntimeError(integer_requires_grad(
             "only Tensors of floating point dtype can require gradients, and this one is",
             of_numpy[x._array.dtype], "a transformed function",
         ))  # fmt: skip
@@ -121,9 +123,9 @@ def _with_aux(result: Any, has_aux: bool, where: str) -> tuple[Any, Any]:
     return result
 
 
-def _outside(recording: Recording, tree: Any) -> Any:
-    leaves, spec = flatten(tree)
-    return unflatten([recording.value(x) if isinstance(x, Tensor) else x for x in leaves], spec)
+def _outside(graph: FunctionGraph, tree: Any) -> Any:
+    leaves, spec = flatten_tree(tree)
+    return unflatten_tree([graph.value(x) if isinstance(x, Tensor) else x for x in leaves], spec)
 
 
 def _check_scalar(output: Any) -> None:
@@ -139,7 +141,7 @@ def _check_scalar(output: Any) -> None:
 
 
 def _outputs(result: Any, where: str) -> tuple[list[Any], Spec]:
-    leaves, spec = flatten(result)
+    leaves, spec = flatten_tree(result)
     for x in leaves:
         if not isinstance(x, Tensor):
             raise RuntimeError(
@@ -160,30 +162,30 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     >>> pull(wengert.tensor([1.0, 2.0]))
     (tensor([1., 2.]),)
     """
-    leaves, inputs = flatten(primals)
+    leaves, inputs = flatten_tree(primals)
     for x in leaves:
         check_differentiable(x)
-    recording = Recording()
-    result = recording.run(lambda *xs: func(*unflatten(xs, inputs)), leaves)
+    graph = FunctionGraph()
+    result = graph.run(lambda *xs: func(*unflatten_tree(xs, inputs)), leaves)
     output, aux = _with_aux(result, has_aux, "vjp(f, *primals)")
     results, spec = _outputs(output, "vjp(f, *primals)")
 
     def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
-        given, structure = flatten(cotangents)
+        cotangent_leaves, structure = flatten_tree(cotangents)
         if structure != spec:
             raise RuntimeError(
                 "Expected pytree structure of cotangents to be the same as pytree structure of"
                 f" outputs to the function. cotangents: {structure}, primal output: {spec}"
             )
-        for g, y in zip(given, results, strict=True):
+        for g, y in zip(cotangent_leaves, results, strict=True):
             if g.shape != y.shape:
                 raise RuntimeError(
                     f"vjp: cotangent has shape {list(g.shape)}, and the output {list(y.shape)}"
                 )
-        return unflatten(recording.pull(results, given, retain_graph), inputs)
+        return unflatten_tree(graph.pull(results, cotangent_leaves, retain_graph), inputs)
 
-    value = unflatten([recording.value(y) for y in results], spec)
-    return (value, vjp_fn, _outside(recording, aux)) if has_aux else (value, vjp_fn)
+    value = unflatten_tree([graph.value(y) for y in results], spec)
+    return (value, vjp_fn, _outside(graph, aux)) if has_aux else (value, vjp_fn)
 
 
 def jvp(
@@ -204,7 +206,7 @@ def jvp(
     (tensor([0., 0.]), tensor([1., 1.]))
     """
     leaves, spec = _checked_primals(primals, "jvp(f, primals, tangents)", "primals")
-    given, structure = _checked_primals(tangents, "jvp(f, primals, tangents)", "tangents")
+    tangent_leaves, structure = _checked_primals(tangents, "jvp(f, primals, tangents)", "tangents")
     if structure != spec:
         raise RuntimeError(
             "jvp(f, primals, tangents): Expected primals and tangents to have the same python"
@@ -212,20 +214,24 @@ def jvp(
             f" Got primals with structure {spec} and tangents with structure {structure}"
         )
     with DualLevel() as level:
-        duals = [level.checked_dual(x, t) for x, t in zip(leaves, _apart(given), strict=True)]
-        result = func(*unflatten(duals, spec))
+        duals = [
+            level.checked_dual(x, t) for x, t in zip(leaves, _apart(tangent_leaves), strict=True)
+        ]
+        result = func(*unflatten_tree(duals, spec))
         output, aux = _with_aux(result, has_aux, "jvp(f, primals, tangents)")
         results, tree = _outputs(output, "jvp(f, primals, tangents)")
         values = [level.lower(y) for y in results]
-        found = [level.tangent(y) for y in results]
-        aux = unflatten([level.lower(x) for x in flatten(aux)[0]], flatten(aux)[1])
-    if strict and None in found:
+        tangents_out = [level.tangent(y) for y in results]
+        aux = unflatten_tree([level.lower(x) for x in flatten_tree(aux)[0]], flatten_tree(aux)[1])
+    if strict and None in tangents_out:
         raise RuntimeError(
             "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs."
             " This is not allowed with strict=True."
         )
-    along = [zeros(y) if t is None else t for y, t in zip(values, found, strict=True)]
-    both = unflatten(values, tree), unflatten(along, tree)
+    along = [
+        zeros_matching(y) if t is None else t for y, t in zip(values, tangents_out, strict=True)
+    ]
+    both = unflatten_tree(values, tree), unflatten_tree(along, tree)
     return (*both, aux) if has_aux else both
 
 
@@ -242,7 +248,7 @@ def _checked_primals(values: Any, where: str, name: str) -> tuple[list[Any], Spe
         )
     if not values:
         raise RuntimeError(f"{where}: Expected {name} to be non-empty")
-    leaves, spec = flatten(values)
+    leaves, spec = flatten_tree(values)
     for x in leaves:
         check_differentiable(x)
     return leaves, spec
@@ -259,23 +265,26 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     >>> push(wengert.tensor([1.0, 2.0]))
     tensor([1., 2.])
     """
-    leaves, inputs = flatten(primals)
+    leaves, inputs = flatten_tree(primals)
     value, pull = vjp(func, *primals)
-    results, spec = flatten(value)
-    _, push = vjp(lambda *gs: flatten(pull(unflatten(gs, spec)))[0], *[zeros(y) for y in results])
+    results, spec = flatten_tree(value)
+    _, push = vjp(
+        lambda *gs: flatten_tree(pull(unflatten_tree(gs, spec)))[0],
+        *[zeros_matching(y) for y in results],
+    )
 
     def jvp_fn(*tangents: Any) -> Any:
-        given, structure = flatten(tangents)
+        tangent_leaves, structure = flatten_tree(tangents)
         if structure != inputs:
             raise RuntimeError(
                 "Expected the tangents to have the same pytree structure as the primals, got"
                 f" tangents: {structure}, primals: {inputs}"
             )
-        for t, x in zip(given, leaves, strict=True):
+        for t, x in zip(tangent_leaves, leaves, strict=True):
             if t.shape != x.shape:
                 raise RuntimeError(
                     f"linearize: tangent has shape {list(t.shape)}, and the primal {list(x.shape)}"
                 )
-        return unflatten(push(given), spec)
+        return unflatten_tree(push(tangent_leaves), spec)
 
     return value, jvp_fn

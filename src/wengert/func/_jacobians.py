@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.autograd.transforms.tree import flatten, unflatten
+from wengert.autograd.transforms.tree import flatten_tree, unflatten_tree
 from wengert.autograd.transforms.vmap import vmap
 from wengert.core.tensor import Tensor, wrap
 from wengert.func._derivatives import Argnums, Chosen, jvp, vjp
@@ -21,13 +21,13 @@ def basis(values: list[Any]) -> list[Tensor]:
     """For each value the unit tensors of all values that fall on it, one below the other."""
     sizes = [prod(x.shape) for x in values]
     total, start = sum(sizes), 0
-    found = []
+    units = []
     for x, n in zip(values, sizes, strict=True):
         rows = np.zeros((total, n), x._array.dtype)
         rows[np.arange(start, start + n), np.arange(n)] = 1
-        found.append(wrap(rows.reshape(total, *x.shape)))
+        units.append(wrap(rows.reshape(total, *x.shape)))
         start += n
-    return found
+    return units
 
 
 def jacrev(
@@ -58,21 +58,23 @@ def jacrev(
             return func(*chosen.replaced(leaves), **kwargs)
 
         value, pull, *aux = vjp(of_leaves, *chosen.leaves, has_aux=has_aux)
-        outputs, spec = flatten(value)
+        outputs, spec = flatten_tree(value)
         unit = basis(outputs)
-        rows = vmap(lambda *gs: pull(unflatten(gs, spec)), chunk_size=chunk_size)(
+        rows = vmap(lambda *gs: pull(unflatten_tree(gs, spec)), chunk_size=chunk_size)(
             *unit
         )  # one item per leaf: (all elements of all outputs, *shape of the leaf)
         sizes = [prod(y.shape) for y in outputs]
         blocks = [
             [
-                reshape(part, (*y.shape, *x.shape))
-                for part, y in zip(split(row, sizes), outputs, strict=True)
+                reshape(block, (*y.shape, *x.shape))
+                for block, y in zip(split(row, sizes), outputs, strict=True)
             ]
             for row, x in zip(rows, chosen.leaves, strict=True)
         ]
-        found = unflatten([chosen.tree(list(column)) for column in zip(*blocks, strict=True)], spec)
-        return (found, aux[0]) if has_aux else found
+        blocks_of_outputs = unflatten_tree(
+            [chosen.tree(list(column)) for column in zip(*blocks, strict=True)], spec
+        )
+        return (blocks_of_outputs, aux[0]) if has_aux else blocks_of_outputs
 
     return jacobian
 
@@ -102,25 +104,26 @@ def jacfwd(
             def of_leaves(*leaves: Any) -> Any:
                 return func(*chosen.replaced(leaves), **kwargs)
 
-            found = jvp(of_leaves, tuple(chosen.leaves), tangents, has_aux=has_aux)
-            return found[1:] if has_aux else found[1]
+            results = jvp(of_leaves, tuple(chosen.leaves), tangents, has_aux=has_aux)
+            return results[1:] if has_aux else results[1]
 
         columns = vmap(push, randomness=randomness)(*basis(chosen.leaves))
         columns, aux = columns if has_aux else (columns, None)
-        outputs, spec = flatten(columns)
+        outputs, spec = flatten_tree(columns)
         sizes = [prod(x.shape) for x in chosen.leaves]
-        found = []
+        results = []
         for column in outputs:  # (all elements of all leaves, *shape of the output)
             shape = tuple(column.shape[1:])
-            parts = split(movedim(column, 0, -1), sizes, -1)
+            columns_of_leaves = split(movedim(column, 0, -1), sizes, -1)
             blocks = [
-                reshape(p, (*shape, *x.shape)) for p, x in zip(parts, chosen.leaves, strict=True)
+                reshape(p, (*shape, *x.shape))
+                for p, x in zip(columns_of_leaves, chosen.leaves, strict=True)
             ]
-            found.append(chosen.tree(blocks))
+            results.append(chosen.tree(blocks))
         if has_aux:
-            leaves, tree = flatten(aux)
-            return unflatten(found, spec), unflatten([x[0] for x in leaves], tree)
-        return unflatten(found, spec)
+            leaves, tree = flatten_tree(aux)
+            return unflatten_tree(results, spec), unflatten_tree([x[0] for x in leaves], tree)
+        return unflatten_tree(results, spec)
 
     return jacobian
 

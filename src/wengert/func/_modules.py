@@ -36,13 +36,13 @@ def functional_call(
     >>> wengert.func.functional_call(layer, weights, wengert.ones(2))
     tensor([3.])
     """
-    given = _merged(parameter_and_buffer_dicts)
+    tensors = _merge(parameter_and_buffer_dicts)
     arguments = () if args is None else args if isinstance(args, tuple) else (args,)
-    with _replaced(module, given, tie_weights, strict):
+    with _swapped_in(module, tensors, tie_weights, strict):
         return module(*arguments, **(kwargs or {}))
 
 
-def _merged(dicts: Any) -> dict[str, Tensor]:
+def _merge(dicts: Any) -> dict[str, Tensor]:
     if isinstance(dicts, dict):
         return dicts
     if not isinstance(dicts, Sequence):
@@ -62,60 +62,60 @@ def _merged(dicts: Any) -> dict[str, Tensor]:
     return merged
 
 
-Place = tuple[dict[str, Any], str]  # a module's `_parameters` or `_buffers`, and a key of it
+Slot = tuple[dict[str, Any], str]  # a module's `_parameters` or `_buffers`, and a key of it
 
 
-def _places(module: Any) -> dict[str, Place]:
-    found: dict[str, Place] = {}
+def _slots_of(module: Any) -> dict[str, Slot]:
+    slots: dict[str, Slot] = {}
     for prefix, child in module.named_modules(remove_duplicate=False):
         for table in (child._parameters, child._buffers):
             for name, value in table.items():
                 if value is not None:
-                    found[f"{prefix}.{name}" if prefix else name] = table, name
-    return found
+                    slots[f"{prefix}.{name}" if prefix else name] = table, name
+    return slots
 
 
 @contextmanager
-def _replaced(
-    module: Any, given: dict[str, Tensor], tie_weights: bool, strict: bool
+def _swapped_in(
+    module: Any, tensors: dict[str, Tensor], tie_weights: bool, strict: bool
 ) -> Iterator[None]:
-    places = _places(module)
-    for name, value in given.items():
+    slots = _slots_of(module)
+    for name, value in tensors.items():
         if not isinstance(value, Tensor):
             raise TypeError(f"{value} is not an instance of torch.Tensor")
-        if name not in places and not strict:
+        if name not in slots and not strict:
             raise KeyError(f"{name!r} is no parameter or buffer of {type(module).__name__}")
-    todo = {name: value for name, value in given.items() if name in places}
+    replacements = {name: value for name, value in tensors.items() if name in slots}
     if tie_weights:
-        todo = _tied(places, todo)
+        replacements = _tie(slots, replacements)
     if strict:
-        _check_strict(places, given, todo)
-    before = {name: places[name][0][places[name][1]] for name in todo}
+        _check_strict(slots, tensors, replacements)
+    before = {name: slots[name][0][slots[name][1]] for name in replacements}
     try:
-        for name, value in todo.items():
-            table, key = places[name]
+        for name, value in replacements.items():
+            table, key = slots[name]
             table[key] = value
         yield
     finally:
-        surely(_put_back, places, before)
+        surely(_put_back, slots, before)
 
 
-def _put_back(places: dict[str, Place], before: dict[str, Any]) -> None:
+def _put_back(slots: dict[str, Slot], before: dict[str, Any]) -> None:
     for name, value in before.items():
-        table, key = places[name]
+        table, key = slots[name]
         table[key] = value
 
 
-def _tied(places: dict[str, Place], given: dict[str, Tensor]) -> dict[str, Tensor]:
+def _tie(slots: dict[str, Slot], tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     """The given tensors under all names of what each of them replaces."""
     names: dict[int, list[str]] = {}
-    for name, (table, key) in places.items():
+    for name, (table, key) in slots.items():
         names.setdefault(id(table[key]), []).append(name)
-    tied = dict(given)
+    tied = dict(tensors)
     for group in names.values():
-        values = {id(given[n]): given[n] for n in group if n in given}
+        values = {id(tensors[n]): tensors[n] for n in group if n in tensors}
         if len(values) > 1:
-            keys = sorted(n for n in group if n in given)
+            keys = sorted(n for n in group if n in tensors)
             raise ValueError(
                 f"functional_call got multiple values for keys {keys}, which are tied. Consider"
                 " using tie_weights=False"
@@ -125,9 +125,9 @@ def _tied(places: dict[str, Place], given: dict[str, Tensor]) -> dict[str, Tenso
     return tied
 
 
-def _check_strict(places: dict[str, Place], given: dict[str, Tensor], todo: Any) -> None:
-    unexpected = sorted(given.keys() - places.keys())
-    missing = sorted(places.keys() - todo.keys())
+def _check_strict(slots: dict[str, Slot], tensors: dict[str, Tensor], replacements: Any) -> None:
+    unexpected = sorted(tensors.keys() - slots.keys())
+    missing = sorted(slots.keys() - replacements.keys())
     problems = []
     if unexpected:
         problems.append(f"Unexpected key(s): {', '.join(unexpected)}.")
@@ -155,25 +155,25 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str,
     if len({type(m) for m in models}) > 1:
         raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
     params = {
-        name: _stacked([dict(m.named_parameters())[name] for m in models], name)
+        name: _stack([dict(m.named_parameters())[name] for m in models], name)
         for name, _ in models[0].named_parameters()
     }
     buffers = {
-        name: _stacked([dict(m.named_buffers())[name] for m in models], name)
+        name: _stack([dict(m.named_buffers())[name] for m in models], name)
         for name, _ in models[0].named_buffers()
     }
     return params, buffers
 
 
-def _stacked(values: list[Tensor], name: str) -> Tensor:
-    wanted = {v.requires_grad for v in values}
-    if len(wanted) > 1:
+def _stack(values: list[Tensor], name: str) -> Tensor:
+    flags = {v.requires_grad for v in values}
+    if len(flags) > 1:
         raise RuntimeError(
             f"Expected {name} from each model to have the same .requires_grad, but this is not the"
             " case"
         )
     stacked: Tensor = stack(values).detach()
-    return stacked.requires_grad_() if True in wanted else stacked
+    return stacked.requires_grad_() if True in flags else stacked
 
 
 def replace_all_batch_norm_modules_(root: Any) -> Any:

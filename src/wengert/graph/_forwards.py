@@ -8,7 +8,7 @@ from types import CodeType
 from typing import Any
 
 from wengert.autograd import errors
-from wengert.core.storage import place
+from wengert.core.storage import quoted_location
 from wengert.core.tensor import Node, RawCut, Tensor, caller, getframe
 from wengert.graph._why import Because
 from wengert.graph.nodes import raw_edge
@@ -86,11 +86,11 @@ class Forwards:
                 ),
             )
         facts = [
-            ("perhaps cut by", f"{what}  at {place(code, at)}")
+            ("perhaps cut by", f"{what}  at {quoted_location(code, at)}")
             for what, code, at, _ in self._others.values()
         ]
         if was_called:
-            call_site = place(*self._called[id(module)][1:])
+            call_site = quoted_location(*self._called[id(module)][1:])
             facts.insert(0, ("called", f"{type(module).__name__}()  at {call_site}"))
         return Because(
             "no loss depends on what was computed with it",

@@ -18,20 +18,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from wengert.autograd.errors import name_of
+from wengert.autograd.errors import op_name
 from wengert.core import introspection
 from wengert.core.introspection import (
     CACHED,
     CONTAINERS,
     GENERATORS,
     LOCAL,
-    Step,
-    attribute,
+    PathStep,
+    attribute_path,
+    attribute_step,
     is_a,
-    joined,
 )
-from wengert.core.storage import where
-from wengert.core.tensor import Node, State, internal
+from wengert.core.storage import format_location
+from wengert.core.tensor import Node, NodeState, internal
 from wengert.graph.formatting import shorten_path
 
 _LEVELS = 12  # of referrers that are looked at
@@ -120,7 +120,7 @@ class Way:
     """From a root over steps to an object, outermost first."""
 
     root: Root
-    steps: tuple[Step, ...] = ()
+    steps: tuple[PathStep, ...] = ()
 
     @property
     def path(self) -> str:
@@ -175,7 +175,7 @@ class _Climb:
     """An object on the way up, and the steps from it down to the one that is asked about."""
 
     obj: Any
-    steps: tuple[Step, ...] = ()
+    steps: tuple[PathStep, ...] = ()
     cell: types.CellType | None = None  # of a closure, when the way has just come through one
 
     def path(self) -> str:
@@ -195,7 +195,7 @@ class Search:
         objects = gc.get_objects() if objects is None else objects
         self.seen_objects: dict[int, Any] = {id(obj): obj for obj in targets}
         self.referrers: dict[int, list[Any]] = {}  # who refers to an object, by its id
-        self.parts: dict[int, dict[int, Step]] = {}
+        self.parts: dict[int, dict[int, PathStep]] = {}
         self.names: dict[int, list[Root]] = {}
         self.asking: set[int] = set()  # the frames whose keepers are looked for
         self.frames = _frames()
@@ -356,7 +356,7 @@ class Search:
         direct = self.parts[id(referrer)].get(id(_content(climb)))
         if direct is None and issubclass(kind, CONTAINERS):
             return [], None  # it has changed meanwhile
-        step = direct or Step(f" (in a {introspection.name_of(kind)})")
+        step = direct or PathStep(f" (in a {introspection.class_name(kind)})")
         begins = []
         if kind in GENERATORS:
             prefix, what = GENERATORS[kind]
@@ -373,14 +373,14 @@ class Search:
             name = introspection.closed_over(function, climb.cell)
             scope = f"kept by the function {code.co_name}"
         elif climb.obj is function.__dict__ and steps:
-            own = attribute(steps[0].name, types.FunctionType)
+            own = attribute_step(steps[0].name, types.FunctionType)
             return [], _Climb(function, (own, *steps[1:]))
         else:
             name = introspection.default_of(function, steps[0], climb.obj) if steps else None
             scope, steps = f"default argument of {code.co_name}", steps[1:]
         if name is None:
             return [], None
-        return _of_code(name, scope, code, steps), _Climb(function, (attribute(name), *steps))
+        return _of_code(name, scope, code, steps), _Climb(function, (attribute_step(name), *steps))
 
     def _in_frame(self, frame: types.FrameType, climb: _Climb) -> tuple[list[Way], _Climb | None]:
         """A variable of a call that has ended, whose frame an exception keeps."""
@@ -423,7 +423,7 @@ def _nameless(above: list[Any]) -> str:
     """What can be said of an object that no name leads to, but others above it hold."""
     if not above:
         return "held by a running expression, or by something that only C code sees"
-    kinds = [introspection.name_of(type(obj)) for obj in above if not is_a(obj, CONTAINERS)]
+    kinds = [introspection.class_name(type(obj)) for obj in above if not is_a(obj, CONTAINERS)]
     what = f"a {kinds[-1]}" if kinds else "containers"
     return f"kept by {what} that no name leads to"
 
@@ -438,17 +438,17 @@ def _content(climb: _Climb) -> Any:
         return None
 
 
-def _special_steps(referrer: Any, climb: _Climb) -> tuple[Step, ...] | None:
+def _special_steps(referrer: Any, climb: _Climb) -> tuple[PathStep, ...] | None:
     """The steps from an object that reaches its parts in a way of its own; None for others."""
     kind, steps = type(referrer), climb.steps
     if issubclass(kind, LOCAL) and len(steps) > 1:
         # Its dict has one for each thread, and that has the attributes.
-        return (attribute(steps[1].name, kind), *steps[2:])
+        return (attribute_step(steps[1].name, kind), *steps[2:])
     if kind is CACHED:
         inner = steps[1:] if type(climb.obj) is dict else steps
-        return (Step(" (in its cache)", container="lru_cache"), *inner)
+        return (PathStep(" (in its cache)", container="lru_cache"), *inner)
     if _is_namespace(referrer, climb):
-        return joined(steps[0], kind, steps[1:])
+        return attribute_path(steps[0], kind, steps[1:])
     return None
 
 
@@ -466,7 +466,7 @@ def _is_namespace(referrer: Any, climb: _Climb) -> bool:
 
 
 def _of_code(
-    name: str, scope: str, code: types.CodeType, steps: tuple[Step, ...], line: int = 0
+    name: str, scope: str, code: types.CodeType, steps: tuple[PathStep, ...], line: int = 0
 ) -> list[Way]:
     return [] if code.co_filename in internal else [Way(_local(name, scope, code, line), steps)]
 
@@ -474,7 +474,9 @@ def _of_code(
 def _local(name: str, scope: str, code: types.CodeType, line: int | None) -> Root:
     """A variable of a function."""
     first = code.co_firstlineno
-    return Root(name, scope, where(code.co_filename, line or first), code.co_filename, first)
+    return Root(
+        name, scope, format_location(code.co_filename, line or first), code.co_filename, first
+    )
 
 
 def _of_class(kind: type, climb: _Climb) -> list[Way]:
@@ -484,15 +486,15 @@ def _of_class(kind: type, climb: _Climb) -> list[Way]:
         return []
     module = introspection.module_of(kind)
     file = _file_of(sys.modules.get(module))
-    root = Root(introspection.name_of(kind), f"class of {module}", file=file)
-    return [Way(root, (attribute(steps[0].name, kind), *steps[1:]))]
+    root = Root(introspection.class_name(kind), f"class of {module}", file=file)
+    return [Way(root, (attribute_step(steps[0].name, kind), *steps[1:]))]
 
 
 def _of_node(node: Node, climb: _Climb) -> list[Way]:
     """What a node's context keeps beside what was saved with it."""
     if climb.obj is not getattr(node, "ctx", None):
         return []
-    return _of_code("ctx", f"of a call of {name_of(node)}", node.code, climb.steps)
+    return _of_code("ctx", f"of a call of {op_name(node)}", node.code, climb.steps)
 
 
 def _candidates(level: dict[int, Any], objects: list[Any]) -> list[Any]:
@@ -536,7 +538,7 @@ def _file_of(module: Any) -> str:
 
 def _says_nothing(referrer: Any) -> bool:
     """Whether an object is on no way."""
-    return is_a(referrer, (Search, _Climb, State, types.ModuleType))
+    return is_a(referrer, (Search, _Climb, NodeState, types.ModuleType))
 
 
 def _frames() -> list[types.FrameType]:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from wengert.autograd import engine, errors
-from wengert.autograd.gc_queries import alive
-from wengert.core.storage import address_of, place, text_of, where_of
+from wengert.autograd.gc_queries import live_tensors_and_nodes
+from wengert.core.storage import address_of, location_of, quoted_location, source_text
 from wengert.core.tensor import Node, Tensor, by_seq
 from wengert.graph import _tables
 from wengert.graph._graphs import HeldBy, LiveGraph, LiveTensor
@@ -164,7 +164,7 @@ class _Counting:
     def __init__(self, objects: list[Any]) -> None:
         self.tensors: list[Tensor] = []
         self.of_node: dict[int, list[int]] = defaultdict(list)  # positions in `tensors`
-        tensors, nodes = alive(objects)
+        tensors, nodes = live_tensors_and_nodes(objects)
         for tensor in tensors:
             edge = raw_edge(tensor)
             if edge is not None:
@@ -173,7 +173,7 @@ class _Counting:
         operations = {id(node): node for node in nodes}
         self.alive = {key: node for key, node in operations.items() if not is_released(node)}
         self.released = len(operations) - len(self.alive)
-        begun = list(engine.running.begun)
+        begun = list(engine.running_walks.recent)
         self.steps = [walk.when for walk in begun if walk.step]
         self.passes = {walk.oldest: walk.when for walk in begun if not walk.releases}
         self.longest = max(
@@ -249,8 +249,8 @@ class _Counting:
             nbytes=bytes_in(storages),
             age=self.age(latest.seq),
             oldest=self.age(first.seq),
-            where=where_of(first.code, first.lasti),
-            text=text_of(first.code, first.lasti),
+            where=location_of(first.code, first.lasti),
+            text=source_text(first.code, first.lasti),
             grew=grew,
             passed=min(map(self.age, passes), default=None),
             severed=any(_severed(node) for node in group),
@@ -289,7 +289,7 @@ class _Counting:
         """The operation of a node, its module if it has one, and its line."""
         path = self.sites.path(node.site)
         inside = f" in {path}" if path else ""
-        return f"{errors.name_of(node)}{inside} ({place(node.code, node.lasti)})"
+        return f"{errors.op_name(node)}{inside} ({quoted_location(node.code, node.lasti)})"
 
 
 class _Held(NamedTuple):

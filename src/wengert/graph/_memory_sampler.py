@@ -9,7 +9,7 @@ from time import perf_counter, thread_time
 from typing import Any
 from weakref import ref
 
-from wengert.autograd.gc_queries import whole_ones
+from wengert.autograd.gc_queries import complete_nodes
 from wengert.core.tensor import Leaf, Node
 from wengert.graph.memory import Held, bytes_in, owners_of, owners_of_leaves
 from wengert.graph.nodes import is_released, leaves_of
@@ -82,7 +82,7 @@ class MemorySampler:
             candidates = [obj for obj in objects if kinds[type(obj)]]
         except TypeError:  # a class that cannot be hashed
             candidates = [obj for obj in objects if issubclass(type(obj), Node)]
-        nodes = whole_ones(node for node in candidates if type(node) is not Leaf)
+        nodes = complete_nodes(node for node in candidates if type(node) is not Leaf)
         return [node for node in nodes if not is_released(node)]
 
 

@@ -16,8 +16,8 @@ from weakref import WeakKeyDictionary, ref
 
 from wengert.autograd import engine
 from wengert.autograd.engine import Walk
-from wengert.autograd.errors import OF_IMAGES, name_of, name_of_kind
-from wengert.core.storage import text_of, where_of
+from wengert.autograd.errors import OF_IMAGES, op_name, op_name_of_class
+from wengert.core.storage import location_of, source_text
 from wengert.core.tensor import Leaf, Node, by_seq
 from wengert.graph._memory_sampler import MemorySampler
 from wengert.graph.memory import (
@@ -175,9 +175,9 @@ class Recorder:
         names, kinds = self._names, Counter(map(type, order))
         leaves = kinds.pop(Leaf, 0)
         for kind, count in kinds.items():
-            name = names.get(kind) or names.setdefault(kind, name_of_kind(kind))
+            name = names.get(kind) or names.setdefault(kind, op_name_of_class(kind))
             if name in OF_IMAGES:
-                self._ops.update(name_of(node) for node in order if type(node) is kind)
+                self._ops.update(op_name(node) for node in order if type(node) is kind)
             else:
                 self._ops[name] += count
         return len(order) - leaves
@@ -186,8 +186,8 @@ class Recorder:
         what, code, lasti = walk.call
         entry = self._places.get((id(code), lasti))
         if entry is None:
-            where = where_of(code, lasti)
-            text = text_of(code, lasti)
+            where = location_of(code, lasti)
+            text = source_text(code, lasti)
             line = self._lines.setdefault((where, what), Line(where, text, what))
             entry = self._places[id(code), lasti] = code, line
         return entry[1]
@@ -215,12 +215,12 @@ class Recorder:
         """Under the torch alias a walk may pass released nodes; note whose they are."""
         if not engine.compatibility.lenient:
             return
-        for node in walk.special:
+        for node in walk.stateful_nodes:
             earlier = node.state.released if node.state is not None else None
             if earlier is not None and node in walk.pending and node not in walk.stops:
                 finding = self._lenient.get(line.where)
                 text = (
-                    f"passed {name_of(node)}, which {where_of(earlier.code, earlier.lasti)} had"
+                    f"passed {op_name(node)}, which {location_of(earlier.code, earlier.lasti)} had"
                     " released. It saved nothing, so the gradient is right, as in PyTorch; sum the"
                     " losses, or keep the graph there"
                 )

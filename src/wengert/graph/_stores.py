@@ -15,8 +15,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from wengert.core import introspection
-from wengert.core.introspection import AS_KEY, Step
-from wengert.core.storage import line_of, where
+from wengert.core.introspection import AS_KEY, PathStep
+from wengert.core.storage import format_location, line_of
 from wengert.core.tensor import Node, internal
 from wengert.graph._holders import Store, Way
 from wengert.graph._remedies import Put, remedy, writes
@@ -123,14 +123,14 @@ def _locations(way: Way) -> Iterator[_Location]:
             yield _Location(steps[anchor].name, True, items, functions, inner)
 
 
-def _is_inner(step: Step) -> bool:
+def _is_inner(step: PathStep) -> bool:
     """Whether a step leads to where a queue, or a container in Python, keeps its items."""
     return step.owner is not None and step.name in _INNER.get(
         introspection.module_of(step.owner), ()
     )
 
 
-def _item(step: Step) -> str:
+def _item(step: PathStep) -> str:
     """A key, which of a tuple, or an attribute; it says nothing which of a list that grows."""
     if step.container == "tuple" or step.text.startswith("."):
         return step.text
@@ -173,7 +173,7 @@ def _likeliest_store(location: _Location, origin: _Origin) -> _Likely | None:
         return None
     rank, _, put = best
     kind, text = remedy(put, names, origin.scalar)
-    at = where(put.source.file, put.line)
+    at = format_location(put.source.file, put.line)
     return _Likely(rank, Store(at, put.source.line(put.line), kind, text))
 
 

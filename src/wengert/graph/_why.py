@@ -10,13 +10,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from wengert.autograd import engine, errors
-from wengert.autograd.diagnosis import escape_of, latest_escape, lines_of, on_purpose, users_of
-from wengert.autograd.gc_queries import alive, cuts_of, parameter_name
+from wengert.autograd.diagnosis import (
+    describe_cuts,
+    describe_uses,
+    escape_of,
+    latest_escape,
+    on_purpose,
+)
+from wengert.autograd.gc_queries import cuts_of, live_tensors_and_nodes, parameter_name
 from wengert.core import messages
 from wengert.core.cut_log import drops, escapes
 from wengert.core.dtypes import inexact, of_numpy
-from wengert.core.storage import place
-from wengert.core.tensor import Cut, Leaf, Node, Tensor, below, by_seq, memory_of
+from wengert.core.storage import quoted_location
+from wengert.core.tensor import Cut, Leaf, Node, Tensor, by_seq, memory_of, nodes_below
 from wengert.graph._holders import Holder, Search
 from wengert.graph.formatting import format_bytes
 from wengert.graph.nodes import is_released, raw_edge, saved_bytes
@@ -40,7 +46,7 @@ class Because:
     remedies: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return "\n".join(messages.lines(self.text, self.facts, self.remedies))
+        return "\n".join(messages.message_lines(self.text, self.facts, self.remedies))
 
     __repr__ = __str__  # an interactive session shows it as it prints
 
@@ -143,8 +149,8 @@ def _what(tensor: Tensor) -> str:
     if type(edge) is Leaf:
         name = parameter_name(tensor)
         leaf = f"parameter {name}" if name else "a leaf"
-        return f"{leaf}, {text} ({place(edge.code, edge.lasti)})"
-    return f"{errors.made(edge)}, {text}"
+        return f"{leaf}, {text} ({quoted_location(edge.code, edge.lasti)})"
+    return f"{errors.describe_node(edge)}, {text}"
 
 
 # Without a graph
@@ -193,14 +199,14 @@ def _no_grad(tensor: Tensor) -> Because:
         what, *line, _ = drop.cut
         return Because(
             "it was dropped, and no backward has begun since",
-            (("dropped by", f"{what}  at {place(*line)}"),),
+            (("dropped by", f"{what}  at {quoted_location(*line)}"),),
             ("read it between backward() and that line",),
         )
     if not later:
         return Because(
             "no backward has begun since it was made", (), ("call backward() on a loss",)
         )
-    calls = list(dict.fromkeys(map(errors.called, reversed(later))))[:_LATEST]
+    calls = list(dict.fromkeys(map(errors.describe_call, reversed(later))))[:_LATEST]
     facts = [("backward", call) for call in calls]
     if all(call.what != "backward()" for call in later):
         return Because(
@@ -217,7 +223,7 @@ def _no_leaf(edge: Node) -> Because:
         )
     return Because(
         "it is not a leaf: gradients pass it, and are not kept",
-        (("made by", errors.made(edge)),),
+        (("made by", errors.describe_node(edge)),),
         (
             "call retain_grad() on it before backward()",
             "ask for the gradient itself: torch.autograd.grad(loss, [it])",
@@ -227,9 +233,9 @@ def _no_leaf(edge: Node) -> Because:
 
 def _begun() -> list[tuple[int, Any]]:
     """The latest walks: when they began, and their calls."""
-    running = engine.running
+    running = engine.running_walks
     with running.lock:
-        return [(walk.when, walk.call) for walk in running.begun]
+        return [(walk.when, walk.call) for walk in running.recent]
 
 
 def _dropped(tensor: Tensor) -> Any:
@@ -253,7 +259,7 @@ class Traces:
     """Live uses of leaves: operations, and tensors that were cut off from their graph."""
 
     def __init__(self, objects: Sequence[Any]) -> None:
-        tensors, nodes = alive(objects)
+        tensors, nodes = live_tensors_and_nodes(objects)
         self._uses: dict[int, list[Node]] = {}
         for node in nodes:
             for edge in {id(e) for e in node.edges if type(e) is Leaf}:
@@ -272,7 +278,7 @@ class Traces:
             return set()
         key = id(cut.node)
         if key not in self._below:
-            self._below[key] = {id(n) for n in below([node]) if type(n) is Leaf}
+            self._below[key] = {id(n) for n in nodes_below([node]) if type(n) is Leaf}
         return self._below[key]
 
     def evidence(self, leaf: Leaf, facts: Sequence[tuple[str, str]] = ()) -> Because | None:
@@ -281,14 +287,14 @@ class Traces:
         if lost:
             return Because(
                 "its values were used without its graph",
-                (*facts, *lines_of(lost)),
+                (*facts, *describe_cuts(lost)),
                 ("let the tensor itself reach the loss in that line",),
             )
         uses = self._uses.get(id(leaf))
         if uses:
             return Because(
                 "it is used in a graph that no backward has gone through",
-                (*facts, *users_of(uses)),
+                (*facts, *describe_uses(uses)),
                 ("call backward() on a loss that is computed from what used it",),
             )
         return None
@@ -298,7 +304,7 @@ class Traces:
         return self.evidence(leaf, facts) or Because(
             "no backward that has begun since it was made came to it: the losses do not depend"
             " on it",
-            (*facts, *lines_of(filter(on_purpose, self._cuts))),
+            (*facts, *describe_cuts(filter(on_purpose, self._cuts))),
             (
                 "use it in what the loss is computed from (a module that forward() does not call, a"
                 " branch that is not taken)",
@@ -316,8 +322,8 @@ def _keepers(root: Node) -> list[Keeper]:
     """The tensors from which the operations below a node are reached, and who holds them."""
     if is_released(root):
         return []
-    graph = [n for n in below([root]) if type(n) is not Leaf and not is_released(n)]
-    tensors, nodes = alive(gc.get_objects())
+    graph = [n for n in nodes_below([root]) if type(n) is not Leaf and not is_released(n)]
+    tensors, nodes = live_tensors_and_nodes(gc.get_objects())
     reaching = {id(node) for node in graph}
     for node in nodes:
         if any(id(edge) in reaching for edge in node.edges):
@@ -334,10 +340,10 @@ def _keepers(root: Node) -> list[Keeper]:
 
 
 def _keeper(carrier: Any, node: Node, graph: list[Node], search: Search) -> Keeper:
-    reachable = {id(n) for n in below([node])}
+    reachable = {id(n) for n in nodes_below([node])}
     operations = [n for n in graph if id(n) in reachable]
     return Keeper(
-        made=errors.made(node),
+        made=errors.describe_node(node),
         shape=tuple(node.shape),
         nodes=len(operations),
         nbytes=saved_bytes(operations),

@@ -16,9 +16,9 @@ from wengert.autograd import errors
 from wengert.autograd.edges import GradientEdge, node_at
 from wengert.autograd.saved.packing import arrays_in
 from wengert.core import dtypes
-from wengert.core.references import others
-from wengert.core.storage import lines_of, owner, where
-from wengert.core.tensor import Leaf, Node, Tensor, below, memory_of
+from wengert.core.references import other_references
+from wengert.core.storage import format_location, line_numbers, owner
+from wengert.core.tensor import Leaf, Node, Tensor, memory_of, nodes_below
 from wengert.graph import _tables
 from wengert.graph._flops import Flops, flops_of, summed
 from wengert.graph._module_paths import ModulePaths, parameter_names
@@ -249,7 +249,7 @@ class _Describer:
 
     def __init__(self, roots: list[Node]) -> None:
         self.roots = roots
-        self.nodes = nodes = below(roots)
+        self.nodes = nodes = nodes_below(roots)
         self.above = _roots_above(nodes, roots)
         self.index = {id(node): k for k, node in enumerate(nodes)}
         self.sites = ModulePaths()
@@ -291,7 +291,7 @@ class _Describer:
                 frees += 0 if id(base) in self.held else base.nbytes
         return NodeInfo(
             index=index,
-            op=errors.name_of(node),
+            op=errors.op_name(node),
             kind=node.name(),
             where=where,
             text=text,
@@ -346,10 +346,10 @@ class _Describer:
         key = id(code), node.lasti
         if key not in self.places:
             if id(code) not in self.lines:
-                self.lines[id(code)] = lines_of(code)
+                self.lines[id(code)] = line_numbers(code)
             number = self.lines[id(code)].get(node.lasti, code.co_firstlineno)
             text = linecache.getline(code.co_filename, number).strip()
-            self.places[key] = where(code.co_filename, number), text
+            self.places[key] = format_location(code.co_filename, number), text
         return self.places[key]
 
 
@@ -357,7 +357,7 @@ def _state(node: Node) -> str:
     if type(node) is Leaf:
         return LEAF
     call = None if node.state is None else node.state.released
-    return LIVE if call is None else f"released by {errors.called(call)}"
+    return LIVE if call is None else f"released by {errors.describe_call(call)}"
 
 
 def _arrays(node: Node) -> list[np.ndarray]:
@@ -399,7 +399,7 @@ def _held_elsewhere(saved: list[list[np.ndarray]]) -> set[int]:
         several = (key in arrays) + (key in bases)  # of these dictionaries
         if value is None:
             value = bases[key]
-        if others(value) > 2 * slots.get(key, 0) + views.get(key, 0) + several:
+        if other_references(value) > 2 * slots.get(key, 0) + views.get(key, 0) + several:
             held.add(id(owner(value)))
     return held
 

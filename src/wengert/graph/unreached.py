@@ -10,7 +10,7 @@ from typing import Any
 
 from wengert.autograd.engine import Walk
 from wengert.core.introspection import namespace_of
-from wengert.core.storage import where_of
+from wengert.core.storage import location_of
 from wengert.core.tensor import Leaf, Tensor, shape_of
 from wengert.graph._forwards import Forwards
 from wengert.graph._why import Because, Traces
@@ -96,7 +96,7 @@ class Unreached:
 
     def _suspect(self, root: Any, name: str, parameter: Any, because: Because) -> _Suspect:
         leaf = parameter._edge
-        where = where_of(leaf.code, leaf.lasti)
+        where = location_of(leaf.code, leaf.lasti)
         inside, _, last = name.rpartition(".")
         module = f"{type(root).__name__}.{inside}" if inside else type(root).__name__
         return _Suspect(where, module, last, math.prod(shape_of(parameter)), self._calls, because)

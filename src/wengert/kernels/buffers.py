@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.forks import making
+from wengert.core.forks import compile_lock
 
 # Entries of NumPy's table of C functions.
 _SET_HANDLER, _GET_HANDLER, _DEFAULT_HANDLER = 304, 305, 306
@@ -46,7 +46,7 @@ def enter() -> None:
 def install() -> None:
     """Set the pool up, unless it is switched off, and enter it."""
     global enter
-    with making:
+    with compile_lock:
         if _Pool.functions is None and not _Pool.off:
             _Pool.functions, enter = _built()
             _Pool.functions["limit"](_Pool.limit)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.core.forks import held_by_forks, once
+from wengert.core.forks import once, register_fork_lock
 from wengert.kernels import jit
 
 # NumPy's wheels have integers of 64 bits in its interface, and its names as here.
@@ -86,7 +86,7 @@ class _Counted:
     """The same in Python."""
 
     def __init__(self, set: Callable[[int], None], get: Callable[[], int]) -> None:
-        self.set, self.get, self.lock = set, get, held_by_forks(RLock())
+        self.set, self.get, self.lock = set, get, register_fork_lock(RLock())
         self.users, self.before = 0, 1
 
     def holds(self) -> Holds:

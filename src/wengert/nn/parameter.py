@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from wengert.autograd.errors import integer
+from wengert.autograd.errors import integer_requires_grad
+from wengert.core.device import check_cpu
 from wengert.core.device import device as device_type
-from wengert.core.device import on_cpu
 from wengert.core.dtypes import canonical, defaults, inexact, of_numpy
 from wengert.core.dtypes import dtype as dtype_type
-from wengert.core.inference import check_differentiable, inherit, mark
+from wengert.core.inference import check_may_require_grad, inherit, mark_inference
 from wengert.core.tensor import Tensor, cut_at, inferences, leaf_of, new
 from wengert.kernels import layout
 
@@ -42,7 +42,7 @@ class Parameter(Tensor):
             _take_mode(self, data, requires_grad)
         if requires_grad:
             if self._array.dtype not in inexact:
-                raise RuntimeError(integer(
+                raise RuntimeError(integer_requires_grad(
                     "Only Tensors of floating point and complex dtype can require gradients;"
                     " Parameter() got data of dtype", of_numpy[self._array.dtype], "Parameter()",
                 ))  # fmt: skip
@@ -113,11 +113,11 @@ def _array_of(data: Any, name: str) -> np.ndarray:
 def _take_mode(self: Tensor, data: Tensor | None, requires_grad: bool) -> None:
     """Have a new tensor be of the inference mode of its data, or of the one that is on."""
     if data is None:
-        mark(self)
+        mark_inference(self)
         return
     inherit(self, data)
     if requires_grad:
-        check_differentiable(self)
+        check_may_require_grad(self)
 
 
 def _rebuild(cls: type[Parameter], array: np.ndarray, requires_grad: bool) -> Parameter:
@@ -127,7 +127,7 @@ def _rebuild(cls: type[Parameter], array: np.ndarray, requires_grad: bool) -> Pa
     self._edge = leaf_of(self) if requires_grad else None
     self._cut = None
     if inferences:
-        mark(self)
+        mark_inference(self)
     return self
 
 
@@ -148,7 +148,7 @@ class _Uninitialized(Tensor):
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Become an ordinary parameter or buffer of that shape, with values still to be set."""
-        on_cpu(device)
+        check_cpu(device)
         kind = self.dtype if dtype is None else dtype
         self.__class__ = self.cls_to_become  # type: ignore[assignment]
         self._array = np.empty(tuple(shape), kind.np)
@@ -204,7 +204,7 @@ class _Uninitialized(Tensor):
 
 
 def _make(cls: Any, requires_grad: bool, device: Any, dtype: Any) -> Any:
-    on_cpu(device)
+    check_cpu(device)
     self = new(cls.cls_to_become)
     self._array = np.empty(0, (dtype or defaults.dtype).np)
     self._edge = leaf_of(self) if requires_grad else None

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.generators import default_generator, drawn
+from wengert.core.generators import default_generator, draw_numbers
 from wengert.core.tensor import Tensor, Tracer, wrap
 from wengert.kernels.layout import order_of
 from wengert.kernels.precision import narrowed
@@ -68,9 +68,9 @@ def _keep(
         return default_generator.bernoulli(shape, 1 - p)
 
     if leading is not None or isinstance(input, Tracer) or input._array.flags.c_contiguous:
-        return drawn(draw, shape)
+        return draw_numbers(draw, shape)
     order = order_of(shape, ((shape, input._array.strides),))  # that of memory
-    return permute(drawn(draw, tuple([shape[d] for d in order])), inverse_of(order))
+    return permute(draw_numbers(draw, tuple([shape[d] for d in order])), inverse_of(order))
 
 
 def _dropped(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from wengert import kernels
-from wengert.core.generators import default_generator, drawn
+from wengert.core.generators import default_generator, draw_numbers
 from wengert.core.tensor import Tensor, memory_of, shape_of
 from wengert.kernels.geometry import Shape
 from wengert.ops.batching import leading
@@ -84,7 +84,9 @@ def _starts(
     """Where the windows of each channel begin, as numbers from 0 to 1, for each dimension."""
     dtype = input.dtype
     if samples is None:
-        return drawn(lambda shape: default_generator.uniform(shape, np_dtype=dtype.np), (*lead, n))
+        return draw_numbers(
+            lambda shape: default_generator.uniform(shape, np_dtype=dtype.np), (*lead, n)
+        )
     given = shape_of(samples)
     if given[1:] != (*lead[1:], n) or given[0] < lead[0]:
         raise RuntimeError(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.dtypes import dtype as DType
-from wengert.core.generators import default_generator, drawn
+from wengert.core.generators import default_generator, draw_numbers
 from wengert.core.tensor import Tensor, wrap
 from wengert.kernels.axes import axis_of
 from wengert.ops.extrema import argmax
@@ -84,7 +84,7 @@ def gumbel_softmax(
         waits = default_generator.exponential(math.prod(shape)).astype(array.dtype)
         return -np.log(waits).reshape(shape)
 
-    soft = _softmax((logits + drawn(noise, array.shape)) / tau, dim)
+    soft = _softmax((logits + draw_numbers(noise, array.shape)) / tau, dim)
     if not hard:
         return soft
     axis = axis_of(dim, array.ndim)

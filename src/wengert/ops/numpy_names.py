@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wengert.core.forks import making
+from wengert.core.forks import compile_lock
 
 if TYPE_CHECKING:
     import ast
@@ -140,7 +140,7 @@ def _defer(function: FunctionType) -> None:
 
 
 def _first_call(function: FunctionType, written: FunctionType, args: Any, kwargs: Any) -> Any:
-    with making:
+    with compile_lock:
         if function.__code__.co_filename == _stub.__code__.co_filename:
             _compile(function, written)
     return function(*args, **kwargs)

@@ -21,7 +21,7 @@ import numpy as np
 
 from wengert.core import inference, tensor
 from wengert.core.dtypes import inexact
-from wengert.core.forks import making
+from wengert.core.forks import compile_lock
 from wengert.kernels.layout import arranged, by_columns
 from wengert.ops import _fuse, _older, _snippets, numpy_names, operands
 from wengert.ops._mixing import is_pair, mixed_source, parameters_of, required, to_float_source
@@ -165,7 +165,7 @@ SENT = """\
     if g_{i} is not None:
 {fitted}\
         here = pending[e_{i}]
-        pending[e_{i}] = g_{i} if here is None else added(here, g_{i})
+        pending[e_{i}] = g_{i} if here is None else add_cotangents(here, g_{i})
 """
 
 FITTED = """\
@@ -344,7 +344,7 @@ def pullback_source(op: Op, layout: Layout) -> str:
             "e_{i} if e_{i} in wanted else None",
             "e_{i} in wanted",
             "l_{w}",
-            f"lift is not plain or type(g) is not ndarray or {small}",
+            f"lift is not identity_lift or type(g) is not ndarray or {small}",
         )
         + "".join(UNBROADCAST.format(i=i) for i in diff if fitted),
         lifts="".join(
@@ -449,7 +449,7 @@ _STUB = _stub.__code__
 def _first_call(op: Op, scope: dict[str, Any], args: Any, kwargs: Any) -> Any:
     """Write the op's functions, give the stub its real body, and call that."""
     function = scope["published"]
-    with making:  # entered again where an object that is finalized meanwhile computes something
+    with compile_lock:  # reentrant: a finalizer that runs meanwhile may compute something
         if function.__code__ is _STUB:
             _write(op, scope, function)
     return function(*args, **kwargs)
@@ -483,7 +483,7 @@ def _write(op: Op, scope: dict[str, Any], function: Any) -> None:
 
 _CORE_NAMES = (
     "Site", "Tensor", "tensors", "mode", "new", "tick", "getframe", "internal", "caller",
-    "cut_at", "plain", "added", "inferences",
+    "cut_at", "identity_lift", "add_cotangents", "inferences",
 )  # fmt: skip
 _OPERAND_NAMES = ("foreign", "mixed", "traced", "to_float", "explain", "show", "sum_to")
 
@@ -496,8 +496,8 @@ _SCOPE: dict[str, Any] = {
     "asarray": np.asarray,
     "inexact": inexact,
     "reordered": _older.reordered,
-    "unrecorded": inference.unrecorded,
-    "mark": inference.mark,
+    "unrecorded": inference.inference_cut,
+    "mark": inference.mark_inference,
     "watched": watched,
     **{n: getattr(tensor, n) for n in _CORE_NAMES},
     **{n: getattr(operands, n) for n in _OPERAND_NAMES},

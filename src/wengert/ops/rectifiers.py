@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from wengert.core.dtypes import ALL, BOOL, COMPLEX, of_numpy
-from wengert.core.generators import default_generator, drawn
+from wengert.core.generators import default_generator, draw_numbers
 from wengert.core.tensor import Tensor, Tracer
 from wengert.kernels.precision import in_float32
 from wengert.ops.checks import require_kind
@@ -250,7 +250,7 @@ def _random_slopes(input: Tensor, lower: float, upper: float) -> Tensor:
         slopes[negative] = draws * (upper - lower) + lower
         return slopes
 
-    return drawn(draw, array.shape)
+    return draw_numbers(draw, array.shape)
 
 
 def relu_(input: Tensor) -> Tensor:

@@ -1,7 +1,8 @@
 """Random choices, as functions of the numbers that were drawn for them.
 
-The numbers come from `wengert.core.generators.drawn`; what is made of them here has no slope. The
-checks are operations too, so that they see the values of a batch; they come before the draw.
+The numbers come from `wengert.core.generators.draw_numbers`; what is made of them here has no
+slope. The checks are operations too, so that they see the values of a batch; they come before the
+draw.
 """
 
 from __future__ import annotations

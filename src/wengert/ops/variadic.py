@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core import dtypes
-from wengert.core.inference import unrecorded
+from wengert.core.inference import inference_cut
 from wengert.core.tensor import (
     Node,
     Site,
@@ -110,7 +110,7 @@ def of_list(
             result = wrap(out)
             site = mode.site
             if site is not None and any(e is not None for e in edges):
-                result._cut = unrecorded(name, inputs) if inferences else None
+                result._cut = inference_cut(name, inputs) if inferences else None
                 if result._cut is None:
                     node = record(kind, edges, out.shape, site)
                     node.kept = kept
@@ -275,7 +275,11 @@ def with_outputs(
             for output in outputs:
                 show(output, input)
             site = mode.site
-            cut = None if site is None or not inferences else unrecorded(forward.__name__, (input,))
+            cut = (
+                None
+                if site is None or not inferences
+                else inference_cut(forward.__name__, (input,))
+            )
             if site is not None and input._edge is not None and cut is None:
                 node = record(whole, (input._edge,), input._array.shape, site)
                 node.kept, node.shapes = kept, [a.shape for a in arrays]

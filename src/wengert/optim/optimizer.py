@@ -10,10 +10,10 @@ from copy import deepcopy
 from itertools import chain
 from typing import Any
 
-from wengert.autograd.errors import made
-from wengert.autograd.hooks import RemovableHandle, registered
-from wengert.core.cut_log import dropped
-from wengert.core.messages import here, message
+from wengert.autograd.errors import describe_node
+from wengert.autograd.hooks import RemovableHandle, add_hook
+from wengert.core.cut_log import note_drop
+from wengert.core.messages import current_call, message
 from wengert.core.tensor import Hooks, Leaf, Tensor, wrap
 from wengert.tensor.gradients import clear_grad
 
@@ -144,7 +144,7 @@ class Optimizer:
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop the gradients of all parameters, or set them to zero."""
         if set_to_none:
-            dropped("zero_grad()", self)
+            note_drop("zero_grad()", self)
         for group in self.param_groups:
             for p in group["params"]:
                 clear_grad(p, set_to_none)
@@ -205,35 +205,35 @@ class Optimizer:
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(optimizer, args, kwargs)` before each step; it may return both anew."""
-        return registered(self._optimizer_step_pre_hooks, hook)
+        return add_hook(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
         """Call `hook(optimizer, args, kwargs)` after each step."""
-        return registered(self._optimizer_step_post_hooks, hook)
+        return add_hook(self._optimizer_step_post_hooks, hook)
 
     def register_state_dict_pre_hook(
         self, hook: Callable[..., None], prepend: bool = False
     ) -> RemovableHandle:
         """Call `hook(optimizer)` before `state_dict`."""
-        return registered(self._optimizer_state_dict_pre_hooks, hook, prepend)
+        return add_hook(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
     def register_state_dict_post_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
         """Call `hook(optimizer, state_dict)` after `state_dict`; its result replaces that."""
-        return registered(self._optimizer_state_dict_post_hooks, hook, prepend)
+        return add_hook(self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
         """Call `hook(optimizer, state_dict)` before loading; its result replaces the argument."""
-        return registered(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
+        return add_hook(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
     def register_load_state_dict_post_hook(
         self, hook: Callable[..., None], prepend: bool = False
     ) -> RemovableHandle:
         """Call `hook(optimizer)` after loading."""
-        return registered(self._optimizer_load_state_dict_post_hooks, hook, prepend)
+        return add_hook(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
 
 # Hooks around the steps of all optimizers.
@@ -252,7 +252,7 @@ def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandl
     ...     optimizer.step()
     a step of SGD
     """
-    return registered(_step_pre_hooks, hook)
+    return add_hook(_step_pre_hooks, hook)
 
 
 def register_optimizer_step_post_hook(hook: Callable[..., None]) -> RemovableHandle:
@@ -266,7 +266,7 @@ def register_optimizer_step_post_hook(hook: Callable[..., None]) -> RemovableHan
     ...     optimizer.step()
     stepped
     """
-    return registered(_step_post_hooks, hook)
+    return add_hook(_step_post_hooks, hook)
 
 
 def _typename(value: Any) -> str:
@@ -335,7 +335,7 @@ def _check_parameter(p: Any, call: str) -> None:
         raise ValueError(message(
             "optimizer-of-non-leaf",
             f"can't optimize a non-leaf Tensor: one of shape {list(p._array.shape)}",
-            [("this call", here(call)), ("made by", made(p._edge))],
+            [("this call", current_call(call)), ("made by", describe_node(p._edge))],
             [
                 "optimize the leaves that it was computed from",
                 "it was to be a leaf: call requires_grad_() after that line, not before, or"

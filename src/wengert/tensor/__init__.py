@@ -1,5 +1,8 @@
 """The Tensor's methods, creation, indexing, in-place forms, random numbers, printing."""
 
+from types import ModuleType
+from typing import TYPE_CHECKING
+
 from wengert.core.device import OutOfMemoryError as OutOfMemoryError
 from wengert.core.device import device as device
 from wengert.core.dtypes import can_cast as can_cast
@@ -37,3 +40,11 @@ from wengert.tensor.windows import *
 for _part in (_methods, _attributes, gradients, _convert, _indexing, _legacy, _new, _print,
               _random_inplace, _removed, _resizing, storages):  # fmt: skip
     _part.bind()
+
+if not TYPE_CHECKING:  # what `wengert` takes from here; its own `random` is another module
+    _own = {"ModuleType", "TYPE_CHECKING"}
+    __all__ = [
+        name
+        for name, value in globals().items()
+        if name[0] != "_" and name not in _own and not isinstance(value, ModuleType)
+    ]

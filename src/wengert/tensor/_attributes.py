@@ -13,7 +13,7 @@ from wengert.core.dtypes import of_numpy
 from wengert.core.size import Size
 from wengert.core.storage import owner
 from wengert.core.tensor import Tensor
-from wengert.core.tensor import is_inference as of_inference
+from wengert.core.tensor import made_in_inference_mode as of_inference
 from wengert.kernels.layout import element_strides
 from wengert.ops.complexes import imag, real
 from wengert.ops.formats import checked, lies_in

@@ -10,13 +10,13 @@ import numpy as np
 
 from wengert.autograd import errors
 from wengert.core import dtypes, storage
-from wengert.core.cut_log import escaped
+from wengert.core.cut_log import note_escape
+from wengert.core.device import check_cpu
 from wengert.core.device import device as device_type
-from wengert.core.device import on_cpu
 from wengert.core.dtypes import of_numpy
-from wengert.core.inference import mark
+from wengert.core.inference import mark_inference
 from wengert.core.layout import memory_format, preserve_format
-from wengert.core.messages import here, message
+from wengert.core.messages import current_call, message
 from wengert.core.tensor import Leaf, Tensor, Tracer, inferences, leaf_of, mode, new, wrap
 from wengert.kernels import layout
 from wengert.ops.casting import convert
@@ -42,7 +42,7 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
             "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.",
             self._edge, "numpy()",
         ))  # fmt: skip
-    escaped("numpy()", self)
+    note_escape("numpy()", self)
     return self._array
 
 
@@ -62,7 +62,7 @@ def item(self: Tensor) -> Any:
             f"a Tensor with {self._array.size} elements cannot be converted to Scalar: item()"
             f" got one of shape {list(self._array.shape)}"
         )
-    escaped("item()", self)
+    note_escape("item()", self)
     return self._array.item()
 
 
@@ -73,7 +73,7 @@ def tolist(self: Tensor) -> Any:
     >>> wengert.tensor([[1, 2], [3, 4]]).tolist()
     [[1, 2], [3, 4]]
     """
-    escaped("tolist()", self)
+    note_escape("tolist()", self)
     return self._array.tolist()
 
 
@@ -98,7 +98,7 @@ def _real(self: Tensor, kind: str) -> Any:
 
 
 def _float(self: Tensor) -> float:
-    escaped("float()", self)
+    note_escape("float()", self)
     return float(_real(self, "double"))
 
 
@@ -141,7 +141,7 @@ def to(self: Tensor, *args: Any, **options: Any) -> Tensor:
     tensor([1, 2])
     """
     dtype, device, copied = _target(args, options)
-    on_cpu(device)
+    check_cpu(device)
     wanted = checked("to", options.get("memory_format"))
     return _converted(self, dtype or of_numpy[self._array.dtype], wanted, copied)
 
@@ -268,7 +268,7 @@ def cuda(self: Tensor, device: Any = None, non_blocking: bool = False,
     ...     print("there is no CUDA")
     there is no CUDA
     """
-    on_cpu("cuda")
+    check_cpu("cuda")
     raise AssertionError("unreachable")
 
 
@@ -421,8 +421,8 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy"
             " protocol at the moment.",
             [
-                ("this call", here("deepcopy()", beyond=copy.__file__)),
-                ("made by", errors.made(self._edge)),
+                ("this call", current_call("deepcopy()", beyond=copy.__file__)),
+                ("made by", errors.describe_node(self._edge)),
             ],
             [
                 "copy the values: y.detach().clone()",
@@ -461,7 +461,7 @@ def _rebuild(cls: type[Tensor], array: np.ndarray, requires_grad: bool,
     result._edge = leaf_of(result) if requires_grad else None
     result._cut = None
     if inferences:
-        mark(result)
+        mark_inference(result)
     if attributes:
         result.__dict__.update(attributes)
     return result

@@ -15,8 +15,8 @@ import numpy as np
 
 from wengert.autograd import errors
 from wengert.autograd.grad_mode import enable_grad
-from wengert.autograd.history import rewritten, set_edge
-from wengert.autograd.saved.packing import stack
+from wengert.autograd.history import rebase_history, set_edge
+from wengert.autograd.saved.packing import saver_stack
 from wengert.core import storage
 from wengert.core.dtypes import of_numpy, scalar_array
 from wengert.core.inference import check_written
@@ -218,10 +218,10 @@ def rebase(target: Tensor, result: Tensor) -> None:
     """Give `target`, its root and all their views the history that the memory now has."""
     edge = result._edge
     # A saver has seen what the node keeps.
-    adopting = type(mode.site) is Site or not stack.entries
+    adopting = type(mode.site) is Site or not saver_stack.entries
     if edge is not None and adopting and not hasattr(target, "_root"):
         _adopt_output(target, result, edge)
-    rewritten(target, edge)
+    rebase_history(target, edge)
 
 
 def _components(value: Any) -> Iterator[Any]:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from wengert.core import dtypes
-from wengert.core.device import cpu, device, on_cpu
+from wengert.core.device import check_cpu, cpu, device
 from wengert.core.dtypes import of_numpy
-from wengert.core.inference import mark
+from wengert.core.inference import mark_inference
 from wengert.core.layout import strided
 from wengert.core.messages import warn
 from wengert.core.tensor import Tensor, inferences, new, wrap
@@ -38,12 +38,12 @@ def construct(name: str, args: tuple[Any, ...], dtype: dtypes.dtype) -> np.ndarr
 
 def _new_tensor(cls: type[Tensor], *args: Any, device: Any = None) -> Tensor:
     """`Tensor()`, `Tensor(2, 3)` (not set) and `Tensor([1, 2])`, in the default dtype."""
-    on_cpu(device)
+    check_cpu(device)
     self = new(cls)
     self._array = construct("new", args, dtypes.defaults.dtype)
     self._edge = self._cut = None
     if inferences:
-        mark(self)
+        mark_inference(self)
     if len(args) == 1 and isinstance(args[0], Tensor) and args[0]._edge is not None:
         self._edge = args[0].view(args[0].shape)._edge
     return self
@@ -58,7 +58,7 @@ class tensortype(type):  # noqa: N801 (PyTorch's name)
     layout = strided
 
     def __call__(cls, *args: Any, device: Any = None) -> Tensor:
-        on_cpu(device)
+        check_cpu(device)
         if len(args) == 1 and isinstance(args[0], Tensor):
             if args[0]._array.dtype != cls.dtype.np:
                 raise TypeError(
@@ -134,7 +134,7 @@ def set_default_device(device: Any) -> None:
     >>> import wengert
     >>> wengert.set_default_device("cpu")
     """
-    on_cpu(device)
+    check_cpu(device)
 
 
 def get_default_device() -> device:
@@ -161,7 +161,7 @@ def new_of(self: Tensor, *args: Any, device: Any = None) -> Tensor:
     >>> wengert.zeros(1).new([1, 2])
     tensor([1., 2.])
     """
-    on_cpu(device)
+    check_cpu(device)
     return wrap(construct("new", args, of_numpy[self._array.dtype]))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from wengert.core import dtypes
 from wengert.core.dtypes import of_numpy
-from wengert.core.generators import Generator, drawn
+from wengert.core.generators import Generator, draw_numbers
 from wengert.core.tensor import Tensor, Tracer
 from wengert.ops.expansion import expand
 from wengert.ops.sampling import check_probabilities, successes
@@ -37,9 +37,9 @@ def _fill(target: Tensor, name: str, sample: Sampler) -> Tensor:
     if not isinstance(target, Tracer):
         check_memory(array, name)
     if array.flags.c_contiguous:
-        return overwrite(target, drawn(sample, array.shape, target=target), name)
+        return overwrite(target, draw_numbers(sample, array.shape, target=target), name)
     order = sorted(range(array.ndim), key=lambda d: -array.strides[d])
-    numbers = drawn(sample, tuple(array.shape[d] for d in order), target=target)
+    numbers = draw_numbers(sample, tuple(array.shape[d] for d in order), target=target)
     return overwrite(target, permute(numbers, inverse_of(order)), name)
 
 
@@ -115,7 +115,7 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None
     check_probabilities(p)
     chances = expand(p, self._array.shape)
     check_writable(self, "bernoulli_")
-    draws = drawn(uniforms(source, dtype), self._array.shape, (p,), self)
+    draws = draw_numbers(uniforms(source, dtype), self._array.shape, (p,), self)
     return overwrite(self, successes(chances, draws), "bernoulli_")
 
 

@@ -10,11 +10,11 @@ import numpy as np
 from wengert.autograd import errors
 from wengert.autograd.errors import origin
 from wengert.autograd.history import set_edge
-from wengert.autograd.refusals import refusing
+from wengert.autograd.refusals import refusal_node
 from wengert.core.inference import check_written
 from wengert.core.layout import contiguous_format, preserve_format
-from wengert.core.messages import here, message
-from wengert.core.references import others
+from wengert.core.messages import current_call, message
+from wengert.core.references import other_references
 from wengert.core.tensor import Leaf, Tensor, inferences, mode, wrap
 from wengert.ops import formats
 from wengert.ops.operands import leave, show
@@ -63,7 +63,7 @@ def _check_alone(tensor: Tensor) -> None:
     """Raise where a tensor that gets other memory would part from others that show the same."""
     root = getattr(tensor, "_root", tensor)
     views = {id(v) for r in getattr(root, "_views", ()) if (v := r()) is not None}
-    if views - {id(tensor)} or (root is not tensor and others(root) > 1):
+    if views - {id(tensor)} or (root is not tensor and other_references(root) > 1):
         raise RuntimeError(
             "resize_(): the memory is too small for the new shape, and other tensors show it, a"
             " view or what this is a view of: they would part ways; clone() it first"
@@ -75,7 +75,7 @@ def _resizing(head: str, tensor: Tensor, call: str) -> RuntimeError:
     return RuntimeError(message(
         "resize-requires-grad",
         head,
-        [("this call", here(call)), ("the tensor", origin(tensor._edge))],
+        [("this call", current_call(call)), ("the tensor", origin(tensor._edge))],
         [
             "another shape of the same elements: reshape()",
             "other memory, without a graph: detach() first, or the same under x.data",
@@ -132,7 +132,7 @@ def set_(
     if type(history) is Leaf and history is self._edge:
         history.shape = self._array.shape
     elif history is not None:
-        set_edge(self, refusing(history, (history,), _underivable))
+        set_edge(self, refusal_node(history, (history,), _underivable))
     if self._edge is None:
         show(self, source)
     return self

@@ -10,7 +10,7 @@ import numpy as np
 
 from wengert.autograd import errors
 from wengert.core import dtypes
-from wengert.core.device import on_cpu
+from wengert.core.device import check_cpu
 from wengert.core.tensor import Tensor, leaf_of, wrap
 from wengert.tensor._inplace import check_memory, touch
 
@@ -91,7 +91,7 @@ def finish(name: str, array: np.ndarray, options: Options, out: Tensor | None = 
     if not options.keys() <= _KNOWN:
         unknown = sorted(options.keys() - _KNOWN)
         raise TypeError(f"{name}() got an unexpected keyword argument '{unknown[0]}'")
-    on_cpu(options.get("device"))
+    check_cpu(options.get("device"))
     if options.get("pin_memory"):
         raise RuntimeError(
             f"{name}(): pin_memory=True requires an accelerator, and this library computes on 'cpu'"
@@ -108,7 +108,7 @@ def leaf(name: str, tensor: Tensor, requires_grad: Any) -> Tensor:
             f"{name}(): argument 'requires_grad' must be bool, not {type(requires_grad).__name__}"
         )
     if tensor._array.dtype not in dtypes.inexact:
-        raise RuntimeError(errors.integer(
+        raise RuntimeError(errors.integer_requires_grad(
             f"{NOT_FLOATING}; {name}() got requires_grad=True with dtype",
             dtypes.of_numpy[tensor._array.dtype], f"{name}()",
         ))  # fmt: skip

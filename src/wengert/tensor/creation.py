@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.autograd.transforms.levels import beside
 from wengert.core import dtypes
-from wengert.core.device import on_cpu
+from wengert.core.device import check_cpu
 from wengert.core.dtypes import of_numpy
 from wengert.core.layout import contiguous_format, preserve_format
 from wengert.core.messages import warn
@@ -66,7 +66,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     >>> t
     tensor([1., 0.], dtype=torch.float64)
     """
-    on_cpu(device)
+    check_cpu(device)
     wanted = None if dtype is None else dtypes.of_argument("as_tensor", dtype)
     if isinstance(data, Tensor):
         return data if wanted is None else convert(data, wanted)
@@ -145,7 +145,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     >>> wengert.from_dlpack(numpy.ones(2))
     tensor([1., 1.], dtype=torch.float64)
     """
-    on_cpu(device)
+    check_cpu(device)
     if not hasattr(ext_tensor, "__dlpack__"):
         raise RuntimeError(
             "from_dlpack received an invalid capsule: expected an object with __dlpack__, got"

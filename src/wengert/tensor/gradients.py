@@ -13,15 +13,15 @@ import numpy as np
 
 from wengert.autograd import backward as _backward
 from wengert.autograd import errors
-from wengert.autograd.errors import made
-from wengert.autograd.hooks import RemovableHandle, registered
-from wengert.autograd.refusals import refusing
+from wengert.autograd.errors import describe_node
+from wengert.autograd.hooks import RemovableHandle, add_hook
+from wengert.autograd.refusals import refusal_node
 from wengert.autograd.transforms.levels import transforming
 from wengert.core import storage
-from wengert.core.cut_log import dropped
+from wengert.core.cut_log import note_drop
 from wengert.core.dtypes import inexact, of_numpy
-from wengert.core.inference import check_differentiable, inherit, no_version
-from wengert.core.messages import here, message, more
+from wengert.core.inference import check_may_require_grad, inherit, no_version
+from wengert.core.messages import current_call, message, more
 from wengert.core.tensor import (
     Leaf,
     Node,
@@ -29,8 +29,8 @@ from wengert.core.tensor import (
     Tracer,
     cut_at,
     inferences,
-    is_inference,
     leaf_of,
+    made_in_inference_mode,
     new,
     state_of,
     wrap,
@@ -50,14 +50,14 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
     True
     """
     if transforming():
-        raise errors.asked_inside_transform("requires_grad_()")
+        raise errors.leaf_inside_transform("requires_grad_()")
     _set_requires_grad(self, requires_grad)
     return self
 
 
 def _set_requires_grad(self: Tensor, requires_grad: bool) -> None:
     if isinstance(self, Tracer) and not self.level.eager and requires_grad != self.requires_grad:
-        raise errors.asked_inside_transform("requires_grad_()")
+        raise errors.leaf_inside_transform("requires_grad_()")
     if not requires_grad:
         if self._edge is not None and self._edge.edges:
             raise RuntimeError(message(
@@ -65,7 +65,10 @@ def _set_requires_grad(self: Tensor, requires_grad: bool) -> None:
                 "you can only change requires_grad flags of leaf variables. If you want to use"
                 " a computed variable in a subgraph that doesn't require differentiation use"
                 " var_no_grad = var.detach().",
-                [("this call", here("requires_grad = False")), ("made by", made(self._edge))],
+                [
+                    ("this call", current_call("requires_grad = False")),
+                    ("made by", describe_node(self._edge)),
+                ],
                 [
                     "use its values only: y = y.detach()",
                     "record nothing in that line: put it under torch.no_grad()",
@@ -77,9 +80,9 @@ def _set_requires_grad(self: Tensor, requires_grad: bool) -> None:
         self._edge = None
     elif self._edge is None:
         if inferences:
-            check_differentiable(self)
+            check_may_require_grad(self)
         if self._array.dtype not in inexact:
-            raise RuntimeError(errors.integer(
+            raise RuntimeError(errors.integer_requires_grad(
                 "only Tensors of floating point dtype can require gradients, and this one is",
                 of_numpy[self._array.dtype], "requires_grad = True",
             ))  # fmt: skip
@@ -101,7 +104,7 @@ def _get_grad(self: Tensor) -> Tensor | None:
     if g is None and self._edge is not None and type(self._edge) is not Leaf:
         state = self._edge.state
         if state is None or state.retain is None:
-            warnings.warn(errors.no_grad_there(self._edge), UserWarning, stacklevel=2)
+            warnings.warn(errors.grad_of_non_leaf(self._edge), UserWarning, stacklevel=2)
     return g
 
 
@@ -125,7 +128,7 @@ def _set_grad(self: Tensor, value: Tensor | None) -> None:
         if value is self:
             raise RuntimeError(f"can't assign Variable as its own grad\n{more('grad-assignment')}")
     else:
-        dropped(".grad = None", self)
+        note_drop(".grad = None", self)
     self._grad = value
 
 
@@ -154,7 +157,7 @@ def _set_data(self: Tensor, value: Tensor) -> None:
     if not isinstance(value, Tensor):
         raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
     if self._edge is not None and value._array.dtype not in inexact:
-        raise RuntimeError(errors.integer(
+        raise RuntimeError(errors.integer_requires_grad(
             "data set to a tensor that requires gradients must be floating point or complex dtype,"
             " and this one is",
             of_numpy[value._array.dtype], "data = ...",
@@ -167,7 +170,7 @@ def _set_data(self: Tensor, value: Tensor) -> None:
         self._edge.shape = value._array.shape
     elif self._edge is not None and value._array.shape != before.shape:
         reshaped = partial(_reshaped, before.shape, value._array.shape)
-        self._edge = refusing(self._edge, (self._edge,), reshaped)
+        self._edge = refusal_node(self._edge, (self._edge,), reshaped)
 
 
 def _reshaped(before: tuple[int, ...], after: tuple[int, ...]) -> Exception:
@@ -205,7 +208,7 @@ def detach_(self: Tensor) -> Tensor:
         raise RuntimeError(message(
             "detach-view",
             "Can't detach views in-place. Use detach() instead.",
-            [("this call", here("detach_()"))],
+            [("this call", current_call("detach_()"))],
             [
                 "give the name to a detached tensor: y = y.detach()",
                 "detach the tensor that it is a view of, before the view is made",
@@ -276,14 +279,14 @@ def retain_grad(self: Tensor) -> None:
         raise RuntimeError(message(
             "retain-grad-without-graph",
             "can't retain_grad on Tensor that has requires_grad=False",
-            [("this call", here("retain_grad()"))],
+            [("this call", current_call("retain_grad()"))],
             [
                 "a tensor that you made: requires_grad_() on it; its .grad then comes by itself",
                 "a result: some input must require grad, and no detach() or no_grad come between",
             ],
         ))  # fmt: skip
     if transforming():
-        raise errors.asked_inside_transform("retain_grad()")
+        raise errors.leaf_inside_transform("retain_grad()")
     if not _is_leaf(self):
         state_of(self._edge).retain = weakref.ref(self)
 
@@ -310,7 +313,7 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Remo
     state = state_of(self._edge)
     if state.hooks is None:
         state.hooks = OrderedDict()
-    return registered(state.hooks, hook)
+    return add_hook(state.hooks, hook)
 
 
 def register_post_accumulate_grad_hook(
@@ -331,8 +334,8 @@ def register_post_accumulate_grad_hook(
             "post-hook-of-non-leaf",
             "post accumulate grad hooks cannot be registered on non-leaf tensors",
             [
-                ("this call", here("register_post_accumulate_grad_hook()")),
-                ("made by", made(self._edge)),
+                ("this call", current_call("register_post_accumulate_grad_hook()")),
+                ("made by", describe_node(self._edge)),
             ],
             [
                 "register_hook() calls a function with the gradient of any tensor",
@@ -342,7 +345,7 @@ def register_post_accumulate_grad_hook(
     state = state_of(self._edge)
     if state.post_hooks is None:
         state.post_hooks = OrderedDict()
-    return registered(state.post_hooks, hook)
+    return add_hook(state.post_hooks, hook)
 
 
 def backward(
@@ -390,9 +393,9 @@ def _output_nr(self: Tensor) -> int:
 
 
 def _version(self: Tensor) -> int:
-    if is_inference(self):
+    if made_in_inference_mode(self):
         raise no_version()
-    return storage.versions(self._array)
+    return storage.write_count(self._array)
 
 
 def bind() -> None:

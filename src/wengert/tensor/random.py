@@ -15,7 +15,7 @@ import numpy as np
 from wengert.autograd.transforms.randomness import vmaps
 from wengert.core import dtypes
 from wengert.core.dtypes import of_numpy
-from wengert.core.generators import Draw, Generator, default_generator, drawn
+from wengert.core.generators import Draw, Generator, default_generator, draw_numbers
 from wengert.core.tensor import Tensor, Tracer, memory_of, wrap
 from wengert.kernels.layout import order_of
 from wengert.ops import formats
@@ -168,7 +168,7 @@ def _finished(
     _refuse_out(out)
     if out is not None:
         return finish(name, draw(shape), options, out)
-    numbers = drawn(draw, shape)
+    numbers = draw_numbers(draw, shape)
     made = finish(name, memory_of(numbers), options)
     if not isinstance(numbers, Tracer):
         return made
@@ -363,7 +363,7 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
     )
     check_deviations(spread)
     _refuse_out(out)
-    draws = drawn(lambda s: source.normal(s, np_dtype=dtype.np), shape, given)
+    draws = draw_numbers(lambda s: source.normal(s, np_dtype=dtype.np), shape, given)
     return _placed("normal", normals(center, spread, draws), options, out)
 
 
@@ -397,7 +397,7 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | N
         probability("bernoulli_", p)
     _refuse_out(out)
     draw = uniforms(source, np.dtype(np.float64) if p is not None else dtype)
-    result = successes(input, drawn(draw, tuple(input.shape), (input,)), p)
+    result = successes(input, draw_numbers(draw, tuple(input.shape), (input,)), p)
     return _placed("bernoulli", result, {}, out)
 
 
@@ -437,11 +437,11 @@ def multinomial(
     _refuse_out(out)
     shape = (*weights.shape[:-1], num_samples)
     if replacement and num_samples > 1:
-        draws = drawn(uniforms(source, np.dtype(np.float64)), shape, (input,))
+        draws = draw_numbers(uniforms(source, np.dtype(np.float64)), shape, (input,))
         result = with_replacement(input, draws)
     else:
         turned = not isinstance(input, Tracer) and weights.ndim > 1 and _stands(weights)
-        draws = drawn(
+        draws = draw_numbers(
             lambda s: source.exponential(math.prod(s)).reshape(s),
             weights.shape[::-1] if turned else weights.shape,
             (input,),
@@ -483,7 +483,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     source = generator_of("poisson", generator)
     require_floating("poisson_cpu", of_numpy[input._array.dtype])
     check_rates(input)
-    places = drawn(lambda shape: np.empty(shape, bool), tuple(input.shape), (input,))
+    places = draw_numbers(lambda shape: np.empty(shape, bool), tuple(input.shape), (input,))
     return counts(input, places, source)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from wengert.core.dtypes import of_numpy
-from wengert.core.generators import Generator, default_generator, drawn
+from wengert.core.generators import Generator, default_generator, draw_numbers
 from wengert.core.tensor import Tensor
 from wengert.ops.expansion import broadcast_tensors
 from wengert.ops.quantiles import dirichlets, gammas
@@ -16,7 +16,7 @@ from wengert.tensor.random import generator_of, require_floating
 
 def _places(*given: Tensor) -> Tensor:
     """Nothing in the shape of the parameters: what samplers that draw by themselves get."""
-    return drawn(lambda shape: np.empty(shape, bool), tuple(given[0].shape), given)
+    return draw_numbers(lambda shape: np.empty(shape, bool), tuple(given[0].shape), given)
 
 
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:

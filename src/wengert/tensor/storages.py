@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core import dtypes
-from wengert.core.device import cpu, device, on_cpu
+from wengert.core.device import check_cpu, cpu, device
 from wengert.core.dtypes import of_numpy
 from wengert.core.messages import warn
 from wengert.core.storage import owner
@@ -70,7 +70,7 @@ class UntypedStorage(_Storage):
     __slots__ = ("_owner",)
 
     def __init__(self, source: Any = 0, *, device: Any = None) -> None:
-        on_cpu(device)
+        check_cpu(device)
         if isinstance(source, np.ndarray):
             self._owner = source
         elif isinstance(source, int):
@@ -191,7 +191,7 @@ class TypedStorage(_Storage):
         dtype: dtypes.dtype | None = None,
         device: Any = None,
     ) -> None:
-        on_cpu(device)
+        check_cpu(device)
         self.dtype = dtypes.defaults.dtype if dtype is None else dtype
         if wrap_storage is None:
             source = args[0] if args else 0

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from wengert.core import dtypes
-from wengert.core.device import on_cpu
+from wengert.core.device import check_cpu
 from wengert.core.generators import default_generator
 from wengert.core.info import finfo, iinfo
 from wengert.core.tensor import Tensor, wrap
@@ -33,7 +33,7 @@ def make_tensor(
     tensor([[4, 4, 4],
             [4, 4, 4]])
     """
-    on_cpu(device)
+    check_cpu(device)
     sizes = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else shape
     inexact = dtype.is_floating_point or dtype.is_complex
     if requires_grad and not inexact:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from wengert.autograd.transforms.tree import tree_map
+from wengert.autograd.transforms.tree import map_leaves
 from wengert.core.tensor import Tensor
 
 
@@ -20,7 +20,7 @@ def _of_arrays(method: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(method)
     def converted(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return method(self, *tree_map(_array, args), **tree_map(_array, kwargs))
+        return method(self, *map_leaves(_array, args), **map_leaves(_array, kwargs))
 
     return converted
 

@@ -1,1 +1,1 @@
-"""What `gradcheck` compares."""
+"""The comparisons of `gradcheck`; read `gradcheck` first."""

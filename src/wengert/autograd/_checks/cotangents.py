@@ -37,9 +37,9 @@ def check_batched(subject: Subject) -> None:
     variables = [x for _, x in subject.variables]
     for i, (_, out) in enumerate(subject.results):
         batch = Generator().normal((2, *out.shape), np_dtype=out._array.dtype)
-        expected = jacobians.pulled(out, variables, batch)
-        with _batch(_BATCHED):
-            found = grad(
+        expected = jacobians.pull_back(out, variables, batch)
+        with _reporting_batch_failures(_BATCHED):
+            gradients = grad(
                 out,
                 variables,
                 wrap(batch),
@@ -49,7 +49,7 @@ def check_batched(subject: Subject) -> None:
             )
         for j, x in enumerate(variables):
             b = np.stack([_array_or_zeros(grads[j], x) for grads in expected])
-            a = np.broadcast_to(_array_or_zeros(found[j], x), b.shape)
+            a = np.broadcast_to(_array_or_zeros(gradients[j], x), b.shape)
             _check_batch(i, j, a, b, _BATCHED)
 
 
@@ -61,20 +61,20 @@ def check_batched_tangents(subject: Subject) -> None:
         batch = Generator().normal((2, *x.shape), np_dtype=x._array.dtype)
 
         def tangents(t: Tensor, x: Tensor = x) -> tuple[Tensor, ...]:
-            given = [t if y is x else None for y in subject.inputs]
-            pairs = jacobians.dual_call(subject, given)
+            input_tangents = [t if y is x else None for y in subject.inputs]
+            pairs = jacobians.dual_call(subject, input_tangents)
             return tuple([p * 0 if t is None else t for p, t in pairs])
 
         expected = [tangents(wrap(t)) for t in batch]
-        with _batch(_BATCHED_FORWARD):
-            found = vmap(tangents)(wrap(batch))
-        for i, a in enumerate(found):
+        with _reporting_batch_failures(_BATCHED_FORWARD):
+            batched_tangents = vmap(tangents)(wrap(batch))
+        for i, a in enumerate(batched_tangents):
             b = np.stack([row[i]._array for row in expected])
             _check_batch(i, j, a._array, b, _BATCHED_FORWARD)
 
 
 @contextmanager
-def _batch(text: str) -> Iterator[None]:
+def _reporting_batch_failures(text: str) -> Iterator[None]:
     """Around the computation of a batch: its errors are failures."""
     try:
         with warnings.catch_warnings():
@@ -91,10 +91,10 @@ def _array_or_zeros(g: Tensor | None, like: Tensor) -> np.ndarray:
     return np.zeros_like(like._array) if g is None else g._array
 
 
-def _check_batch(i: int, j: int, found: np.ndarray, expected: np.ndarray, text: str) -> None:
-    if not close(found, expected, 1e-5, 1e-8).all():
+def _check_batch(i: int, j: int, actual: np.ndarray, expected: np.ndarray, text: str) -> None:
+    if not close(actual, expected, 1e-5, 1e-8).all():
         raise GradcheckError(
-            f"For output {i} and input {j}:\n\n{text}\n\nGot:\n{wrap(found)}\n\nExpected:\n"
+            f"For output {i} and input {j}:\n\n{text}\n\nGot:\n{wrap(actual)}\n\nExpected:\n"
             f"{wrap(expected)}"
         )
 
@@ -106,8 +106,8 @@ def check_zero(subject: Subject, masked: bool) -> None:
         return
     variables = [x for _, x in subject.variables]
     zeros = [wrap(np.zeros_like(out._array)) for out in outputs]
-    found = grad(outputs, variables, zeros, retain_graph=True, allow_unused=True)
-    for j, (g, x) in enumerate(zip(found, variables, strict=True)):
+    gradients = grad(outputs, variables, zeros, retain_graph=True, allow_unused=True)
+    for j, (g, x) in enumerate(zip(gradients, variables, strict=True)):
         if g is None:
             continue
         if not (np.allclose(g._array, 0) if masked else (g._array == 0).all()):
@@ -135,17 +135,17 @@ def check_missing(subject: Subject) -> None:
         outputs = [out for _, out in requiring_grad(subject.func(*subject.inputs))]
         del outputs[missing]
         zeros = [wrap(np.zeros_like(out._array)) for out in outputs]
-        with _reported():
-            found = grad(outputs, variables, zeros, allow_unused=True)
-        _check_zero_or_none([g._array for g in found if g is not None])
+        with _reporting_missing_cotangents():
+            gradients = grad(outputs, variables, zeros, allow_unused=True)
+        _check_zero_or_none([g._array for g in gradients if g is not None])
     for node in _user_nodes([out for _, out in subject.results]):
-        with _reported():
+        with _reporting_missing_cotangents():
             answer = node.pullback(None)
         _check_zero_or_none([g for g in answer if g is not None])
 
 
 @contextmanager
-def _reported() -> Iterator[None]:
+def _reporting_missing_cotangents() -> Iterator[None]:
     """Around a backward that lacks cotangents: says so where it fails."""
     try:
         yield
@@ -179,18 +179,18 @@ def _warn() -> None:
 
 def _user_nodes(outputs: list[Tensor]) -> list[FunctionNode]:
     """The nodes of users' Functions that are nearest to the outputs."""
-    found = []
+    user_nodes = []
     todo: list[Any] = [out._edge for out in outputs]
-    seen = set(todo)
+    visited = set(todo)
     while todo:
         node = todo.pop()
         if isinstance(node, FunctionNode):
-            found.append(node)
+            user_nodes.append(node)
             continue
-        fresh = {e for e in node.edges if e is not None} - seen
-        seen |= fresh
+        fresh = {e for e in node.edges if e is not None} - visited
+        visited |= fresh
         todo += fresh
-    return found
+    return user_nodes
 
 
 def check_missing_tangents(subject: Subject) -> None:
@@ -201,11 +201,11 @@ def check_missing_tangents(subject: Subject) -> None:
         k: wrap(u.reshape(x.shape).astype(x._array.dtype)) for (k, x), (u,) in pairs
     }
     for k, x in subject.variables:
-        given = [tangents.get(i) for i in range(len(subject.inputs))]
-        given[k] = wrap(np.zeros_like(x._array))
-        zero = jacobians.dual_call(subject, given)
-        given[k] = None
-        none = jacobians.dual_call(subject, given)
+        input_tangents = [tangents.get(i) for i in range(len(subject.inputs))]
+        input_tangents[k] = wrap(np.zeros_like(x._array))
+        zero = jacobians.dual_call(subject, input_tangents)
+        input_tangents[k] = None
+        none = jacobians.dual_call(subject, input_tangents)
         for i, ((out, a), (_, b)) in enumerate(zip(zero, none, strict=True)):
             if not close(_array_or_zeros(a, out), _array_or_zeros(b, out), 1e-5, 1e-8).all():
                 raise GradcheckError(

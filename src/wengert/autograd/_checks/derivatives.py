@@ -16,7 +16,7 @@ from wengert.core.tensor import Tensor, wrap
 
 
 @dataclass(frozen=True)
-class Options:
+class GradcheckOptions:
     """The keyword arguments of `gradcheck`."""
 
     eps: float
@@ -33,7 +33,7 @@ class Options:
     masked: bool
 
 
-def check_backward(subject: Subject, options: Options) -> None:
+def check_backward(subject: Subject, options: GradcheckOptions) -> None:
     """Compare reverse mode with differences, for a function with real outputs."""
     if options.fast:
         _check_backward_along(subject, options)
@@ -49,16 +49,16 @@ def check_backward(subject: Subject, options: Options) -> None:
         _check_linear(out, variables, analytical, options)
 
 
-def _numerical(subject: Subject, options: Options) -> list[list[np.ndarray]]:
+def _numerical(subject: Subject, options: GradcheckOptions) -> list[list[np.ndarray]]:
     """The Jacobian of each output with respect to each variable; without results, zero."""
-    found = [jacobians.numerical(subject, x, options.eps) for _, x in subject.variables]
+    jacobian_blocks = [jacobians.numerical(subject, x, options.eps) for _, x in subject.variables]
     if not subject.results:
-        _check_constant(found, 0.0)
-    return found
+        _check_constant(jacobian_blocks, 0.0)
+    return jacobian_blocks
 
 
 def _check_constant(derivatives: list[list[np.ndarray]], tolerance: float) -> None:
-    if any(largest(abs(d)) > tolerance for row in derivatives for d in row):
+    if any(largest_entry(abs(d)) > tolerance for row in derivatives for d in row):
         raise GradcheckError(
             "Numerical gradient for function expected to be zero: no output requires grad, but"
             " the outputs change with the inputs"
@@ -66,16 +66,16 @@ def _check_constant(derivatives: list[list[np.ndarray]], tolerance: float) -> No
 
 
 def _analytical(
-    out: Tensor, variables: list[Tensor], cotangents: Any, options: Options
+    out: Tensor, variables: list[Tensor], cotangents: Any, options: GradcheckOptions
 ) -> list[np.ndarray]:
     """For each variable, its gradients as columns; computed twice, to see that they are equal."""
     cotangents = list(cotangents)
-    found = jacobians.pulled(out, variables, cotangents)
-    for grads in found:
+    gradients = jacobians.pull_back(out, variables, cotangents)
+    for grads in gradients:
         _check_attributes(grads, variables, options.dtypes)
-    first = jacobians.matrices(found, variables)
-    second = jacobians.matrices(jacobians.pulled(out, variables, cotangents), variables)
-    gap = max([largest(abs(a - b)) for a, b in zip(first, second, strict=True)], default=0.0)
+    first = jacobians.matrices(gradients, variables)
+    second = jacobians.matrices(jacobians.pull_back(out, variables, cotangents), variables)
+    gap = max([largest_entry(abs(a - b)) for a, b in zip(first, second, strict=True)], default=0.0)
     if gap > options.nondet_tol:
         raise GradcheckError(
             "Backward is not reentrant, i.e., running backward with same input and grad_output"
@@ -105,13 +105,13 @@ def _check_attributes(
 
 
 def _check_linear(
-    out: Tensor, variables: list[Tensor], analytical: list[np.ndarray], options: Options
+    out: Tensor, variables: list[Tensor], analytical: list[np.ndarray], options: GradcheckOptions
 ) -> None:
     """Unit vectors do not tell g from g * g: a random cotangent does."""
     g = Generator().uniform(tuple(out.shape), -2, 2, out._array.dtype)
-    found = jacobians.matrices(jacobians.pulled(out, variables, [g]), variables)
+    columns = jacobians.matrices(jacobians.pull_back(out, variables, [g]), variables)
     flat = g.reshape(-1)
-    for j, (column, matrix) in enumerate(zip(found, analytical, strict=True)):
+    for j, (column, matrix) in enumerate(zip(columns, analytical, strict=True)):
         expected = (matrix * flat).sum(axis=1)
         atol = options.atol * float(abs(flat).sum()) + options.nondet_tol
         if not close(column[:, 0], expected, options.rtol, atol).all():
@@ -121,27 +121,29 @@ def _check_linear(
             )
 
 
-def check_forward(subject: Subject, options: Options) -> None:
+def check_forward(subject: Subject, options: GradcheckOptions) -> None:
     """Compare forward mode with differences, for a function with real inputs."""
     if options.fast:
         _check_forward_along(subject, options)
         return
     numerical = _numerical(subject, options)
     for j, (_, x) in enumerate(subject.variables):
-        rows = list(jacobians.pushed(subject, x, jacobians.unit_vectors(x._array)))
+        rows = list(jacobians.push_forward(subject, x, jacobians.unit_vectors(x._array)))
         for i, (at, out) in enumerate(subject.results):
             a, n = _tangents(rows, at, out, options), numerical[j][at]
             if not close(a, n, options.rtol, options.atol).all():
                 raise GradcheckError(_mismatch(subject, i, j, a, n, options, forward=True))
 
 
-def _tangents(rows: Sequence[Pairs], at: int, out: Tensor, options: Options) -> np.ndarray:
+def _tangents(rows: Sequence[Pairs], at: int, out: Tensor, options: GradcheckOptions) -> np.ndarray:
     """The Jacobian of an output from what forward mode gave for each unit vector."""
-    found = [_tangent(*pairs[at], options) for pairs in rows]
-    return np.array(found, None if found else out._array.dtype).reshape(len(found), out.numel())
+    tangents = [_tangent(*pairs[at], options) for pairs in rows]
+    return np.array(tangents, None if tangents else out._array.dtype).reshape(
+        len(tangents), out.numel()
+    )
 
 
-def _tangent(primal: Tensor, tangent: Tensor | None, options: Options) -> np.ndarray:
+def _tangent(primal: Tensor, tangent: Tensor | None, options: GradcheckOptions) -> np.ndarray:
     """A tangent, flat; None stands for zeros."""
     if tangent is None:
         return np.zeros(primal.numel())
@@ -171,16 +173,16 @@ def directions_of(subject: Subject, generator: Generator) -> list[Direction]:
 
 
 def _numerical_along(
-    subject: Subject, directions: list[Direction], options: Options
+    subject: Subject, directions: list[Direction], options: GradcheckOptions
 ) -> list[list[np.ndarray]]:
     pairs = zip(subject.variables, directions, strict=True)
-    found = [jacobians.numerical_along(subject, x, u, options.eps) for (_, x), u in pairs]
+    derivatives = [jacobians.numerical_along(subject, x, u, options.eps) for (_, x), u in pairs]
     if not subject.results:
-        _check_constant(found, options.nondet_tol)
-    return found
+        _check_constant(derivatives, options.nondet_tol)
+    return derivatives
 
 
-def _check_backward_along(subject: Subject, options: Options) -> None:
+def _check_backward_along(subject: Subject, options: GradcheckOptions) -> None:
     generator = Generator()
     directions = directions_of(subject, generator)
     numerical = _numerical_along(subject, directions, options)
@@ -190,18 +192,18 @@ def _check_backward_along(subject: Subject, options: Options) -> None:
         cotangent = v.reshape(out.shape).astype(out._array.dtype)
         gradients = _analytical(out, variables, [cotangent], options)
         for j, (u, g) in enumerate(zip(directions, gradients, strict=True)):
-            a, n = jacobians.along(u, g[:, 0]), (v * numerical[j][at]).sum().item()
+            a, n = jacobians.directional_derivative(u, g[:, 0]), (v * numerical[j][at]).sum().item()
             atol = options.atol * float(np.sum(u)) * float(v.sum())
             if not close(a, n, options.rtol, atol).all():
                 raise GradcheckError(_mismatch_along(subject, i, j, a, n, options))
 
 
-def _check_forward_along(subject: Subject, options: Options) -> None:
+def _check_forward_along(subject: Subject, options: GradcheckOptions) -> None:
     directions = directions_of(subject, Generator())
     numerical = _numerical_along(subject, directions, options)
     for j, ((_, x), (u,)) in enumerate(zip(subject.variables, directions, strict=True)):
         tangent = u.reshape(x.shape).astype(x._array.dtype)
-        (pairs,) = jacobians.pushed(subject, x, [tangent])
+        (pairs,) = jacobians.push_forward(subject, x, [tangent])
         for i, (at, _) in enumerate(subject.results):
             a, n = _tangent(*pairs[at], options), numerical[j][at]
             if not close(a, n, options.rtol, options.atol * float(u.sum())).all():
@@ -215,7 +217,7 @@ def close(a: Any, n: Any, rtol: float, atol: float) -> np.ndarray:
     return np.asarray(np.isclose(a, n, rtol, atol))
 
 
-def largest(values: np.ndarray) -> float:
+def largest_entry(values: np.ndarray) -> float:
     """The maximum of what is not negative; of nothing it is 0."""
     return float(values.max(initial=0.0))
 
@@ -226,7 +228,7 @@ def _mismatch(
     j: int,
     analytical: Any,
     numerical: Any,
-    options: Options,
+    options: GradcheckOptions,
     forward: bool = False,
 ) -> str:
     """That two Jacobians differ: which, both of them, and where the most."""
@@ -238,15 +240,15 @@ def _mismatch(
 
 def _which(subject: Subject, i: int, j: int, forward: bool) -> str:
     of, (at, _) = ("inputs", subject.variables[j]) if forward else ("outputs", subject.results[i])
-    part = ""
+    component = ""
     if at in subject.complexes:
-        part = f"While considering the {subject.part} part of complex {of} only, "
+        component = f"While considering the {subject.part} part of complex {of} only, "
     mode = "computed with forward mode " if forward else ""
-    return f"{part}Jacobian {mode}mismatch for output {i} with respect to input {j},\n"
+    return f"{component}Jacobian {mode}mismatch for output {i} with respect to input {j},\n"
 
 
 def _worst(
-    subject: Subject, i: int, j: int, analytical: Any, numerical: Any, options: Options
+    subject: Subject, i: int, j: int, analytical: Any, numerical: Any, options: GradcheckOptions
 ) -> str:
     (at, out), (k, x) = subject.results[i], subject.variables[j]
     gap = abs(analytical - numerical)
@@ -273,23 +275,23 @@ def _mismatch_along(
     j: int,
     analytical: Any,
     numerical: Any,
-    options: Options,
+    options: GradcheckOptions,
     forward: bool = False,
 ) -> str:
     """That two Jacobians differ along a direction, and by which entries."""
     (at, out), (_, x) = subject.results[i], subject.variables[j]
     slow = jacobians.numerical(subject, x, options.eps)[at]
     if forward:
-        rows = list(jacobians.pushed(subject, x, jacobians.unit_vectors(x._array)))
+        rows = list(jacobians.push_forward(subject, x, jacobians.unit_vectors(x._array)))
         full = _tangents(rows, at, out, options)
     else:
-        found = jacobians.pulled(out, [x], jacobians.unit_vectors(out._array))
-        (full,) = jacobians.matrices(found, [x])
+        gradients = jacobians.pull_back(out, [x], jacobians.unit_vectors(out._array))
+        (full,) = jacobians.matrices(gradients, [x])
     text = (
         f"{_which(subject, i, j, forward)}numerical:{numerical}\nanalytical:{analytical}\n\n"
         "These are the Jacobians along random directions (fast mode). In full they are:\n\n"
         f"Numerical:\n{wrap(slow)}\nAnalytical:\n{wrap(full)}\n\n"
-        f"The max per-element difference (slow mode) is: {largest(abs(slow - full))}.\n"
+        f"The max per-element difference (slow mode) is: {largest_entry(abs(slow - full))}.\n"
     )
     if close(full, slow, options.rtol, options.atol).all():
         return text + (

@@ -16,10 +16,10 @@ import numpy as np
 
 from wengert.autograd._backward import grad
 from wengert.autograd._checks import cotangents
-from wengert.autograd._checks.derivatives import Options as Options
+from wengert.autograd._checks.derivatives import GradcheckOptions as GradcheckOptions
 from wengert.autograd._checks.derivatives import check_backward, check_forward
 from wengert.autograd._checks.jacobians import Subject, requiring_grad
-from wengert.autograd.transforms.recording import Recording
+from wengert.autograd.transforms.recording import FunctionGraph
 from wengert.core.generators import default_generator
 from wengert.core.tensor import Tensor, Tracer, leaf_of, wrap
 from wengert.ops.complexes import imag, real
@@ -27,7 +27,7 @@ from wengert.ops.complexes import imag, real
 PRECISE = (np.dtype(np.float64), np.dtype(np.complex128))
 
 
-def check(func: Callable[..., Any], inputs: Any, options: Options) -> None:
+def check(func: Callable[..., Any], inputs: Any, options: GradcheckOptions) -> None:
     """Raise GradcheckError if a derivative of `func` at `inputs` is wrong."""
     arguments = _as_tuple(inputs)
     _check_inputs(arguments)
@@ -37,20 +37,20 @@ def check(func: Callable[..., Any], inputs: Any, options: Options) -> None:
 
     subject = Subject(outputs_of, arguments, outputs_of(*arguments))
     if options.backward:
-        for part in _parts_of_outputs(subject):
-            check_backward(part, options)
+        for real_subject in _real_outputs(subject):
+            check_backward(real_subject, options)
     if options.forward:
-        for part in _parts_of_inputs(subject):
-            check_forward(part, options)
+        for real_subject in _real_inputs(subject):
+            check_forward(real_subject, options)
             if options.undefined:
-                cotangents.check_missing_tangents(part)
+                cotangents.check_missing_tangents(real_subject)
     if options.batched_forward:
         cotangents.check_batched_tangents(subject)
     if options.backward:
         _check_cotangents(subject, options)
 
 
-def _check_cotangents(subject: Subject, options: Options) -> None:
+def _check_cotangents(subject: Subject, options: GradcheckOptions) -> None:
     if options.batched:
         cotangents.check_batched(subject)
     cotangents.check_zero(subject, options.masked)
@@ -58,7 +58,7 @@ def _check_cotangents(subject: Subject, options: Options) -> None:
         cotangents.check_missing(subject)
 
 
-def gradient(
+def gradient_function(
     func: Callable[..., Any], inputs: Any, grad_outputs: Any, strided: bool
 ) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """The function from inputs and cotangents to gradients, and its arguments."""
@@ -74,20 +74,20 @@ def gradient(
     else:
         seeds = _as_tuple(grad_outputs)
     count = len(arguments)
-    wanted = [k for k, _ in requiring_grad(arguments)]
+    differentiated = [k for k, _ in requiring_grad(arguments)]
 
     def gradients(*args: Any) -> tuple[Tensor, ...]:
         def outputs_at(*variables: Tensor) -> list[Tensor]:
             point = list(args[:count])
-            for k, x in zip(wanted, variables, strict=True):
+            for k, x in zip(differentiated, variables, strict=True):
                 point[k] = x
             return [out for _, out in requiring_grad(_checked_outputs(func(*point)))]
 
-        variables = [args[k] for k in wanted]
+        variables = [args[k] for k in differentiated]
         if any(isinstance(x, Tracer) for x in args):
-            recording = Recording()
-            outputs = recording.run(outputs_at, variables)
-            return tuple(recording.pull(outputs, args[count:], retain=False))
+            graph = FunctionGraph()
+            outputs = graph.run(outputs_at, variables)
+            return tuple(graph.pull(outputs, args[count:], retain=False))
         return grad(  # type: ignore[return-value]
             outputs_at(*variables),
             variables,
@@ -154,21 +154,21 @@ def _check_inputs(inputs: tuple[Any, ...]) -> None:
         )
 
 
-def _parts_of_outputs(subject: Subject) -> Iterator[Subject]:
+def _real_outputs(subject: Subject) -> Iterator[Subject]:
     """Functions with real outputs: the subject, or the parts of its complex outputs."""
     complexes = frozenset([k for k, out in enumerate(subject.outputs) if out.is_complex()])
     if not complexes:
         yield subject
         return
-    for name, part in (("imaginary", imag), ("real", real)):
+    for name, component in (("imaginary", imag), ("real", real)):
 
-        def func(*args: Any, part: Any = part) -> tuple[Tensor, ...]:
-            return tuple([part(o) if o.is_complex() else o for o in subject.func(*args)])
+        def func(*args: Any, component: Any = component) -> tuple[Tensor, ...]:
+            return tuple([component(o) if o.is_complex() else o for o in subject.func(*args)])
 
         yield Subject(func, subject.inputs, func(*subject.inputs), name, complexes)
 
 
-def _parts_of_inputs(subject: Subject) -> Iterator[Subject]:
+def _real_inputs(subject: Subject) -> Iterator[Subject]:
     """Functions with real inputs: the subject, or of one part of its complex inputs."""
     complexes = frozenset(
         [k for k, x in enumerate(subject.inputs) if isinstance(x, Tensor) and x.is_complex()]
@@ -180,16 +180,16 @@ def _parts_of_inputs(subject: Subject) -> Iterator[Subject]:
         inputs, constant = list(subject.inputs), {}
         for k in complexes:
             x = inputs[k]
-            varied, kept = x._array.real, x._array.imag * 1j
+            varied, fixed = x._array.real, x._array.imag * 1j
             if name == "imaginary":
-                varied, kept = x._array.imag, x._array.real
-            constant[k] = wrap(kept)
+                varied, fixed = x._array.imag, x._array.real
+            constant[k] = wrap(fixed)
             inputs[k] = wrap(varied.copy()).requires_grad_(x.requires_grad)
 
         def func(*args: Any, constant: Any = constant, unit: Any = unit) -> tuple[Tensor, ...]:
-            whole = list(args)
+            arguments = list(args)
             for k, other in constant.items():
-                whole[k] = other + whole[k] * unit
-            return subject.func(*whole)
+                arguments[k] = other + arguments[k] * unit
+            return subject.func(*arguments)
 
         yield Subject(func, tuple(inputs), func(*inputs), name, complexes)

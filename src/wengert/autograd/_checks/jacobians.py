@@ -85,11 +85,11 @@ def _difference(
     subject: Subject, array: np.ndarray, at: Any, steps: Sequence[Any], eps: float
 ) -> list[np.ndarray]:
     """df/dx, or df/dx + i df/dy where there are two steps, of each output at one index."""
-    found = _central(subject, array, at, steps[0], eps)
+    derivatives = _central(subject, array, at, steps[0], eps)
     if len(steps) == 1:
-        return found
+        return derivatives
     other = _central(subject, array, at, steps[1], eps)
-    return [x + 1j * y for x, y in zip(found, other, strict=True)]
+    return [x + 1j * y for x, y in zip(derivatives, other, strict=True)]
 
 
 def _central(
@@ -107,10 +107,10 @@ def _central(
     where = "" if at is Ellipsis else f"on index {at} "
     _check_alike(low, high, f"when inputs are perturbed {where}by {eps}")
     pairs = zip(low, high, strict=True)
-    return [(_wide(b) - _wide(a)).reshape(-1) / (2 * eps) for a, b in pairs]
+    return [(_in_double(b) - _in_double(a)).reshape(-1) / (2 * eps) for a, b in pairs]
 
 
-def _wide(array: np.ndarray) -> np.ndarray:
+def _in_double(array: np.ndarray) -> np.ndarray:
     return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
 
 
@@ -129,20 +129,22 @@ def _check_alike(low: list[np.ndarray], high: list[np.ndarray], when: str) -> No
                 )
 
 
-def pulled(output: Tensor, variables: Sequence[Tensor], cotangents: Iterable[np.ndarray]) -> Grads:
+def pull_back(
+    output: Tensor, variables: Sequence[Tensor], cotangents: Iterable[np.ndarray]
+) -> Grads:
     """The gradients of the variables for each cotangent of an output."""
     return [
         grad(output, variables, wrap(g), retain_graph=True, allow_unused=True) for g in cotangents
     ]
 
 
-def matrices(found: Grads, variables: Sequence[Tensor]) -> list[np.ndarray]:
+def matrices(gradients: Grads, variables: Sequence[Tensor]) -> list[np.ndarray]:
     """For each variable, its gradients as columns."""
     columns = []
     for k, x in enumerate(variables):
         array = x._array
-        matrix = np.zeros((array.size, len(found)), array.dtype)
-        for j, grads in enumerate(found):
+        matrix = np.zeros((array.size, len(gradients)), array.dtype)
+        for j, grads in enumerate(gradients):
             g = grads[k]
             if g is not None:
                 matrix[:, j] = g._array.reshape(-1)
@@ -158,14 +160,16 @@ def unit_vectors(array: np.ndarray) -> Iterable[np.ndarray]:
         yield e
 
 
-def pushed(subject: Subject, variable: Tensor, tangents: Iterable[np.ndarray]) -> Iterable[Pairs]:
+def push_forward(
+    subject: Subject, variable: Tensor, tangents: Iterable[np.ndarray]
+) -> Iterable[Pairs]:
     """The primal and the tangent of each output, for each tangent of one input, by forward mode."""
     for tangent in tangents:
-        given = [
+        input_tangents = [
             None if t is None else wrap(tangent if t is variable else np.zeros_like(t._array))
             for t in _differentiable(subject.inputs)
         ]
-        yield dual_call(subject, given)
+        yield dual_call(subject, input_tangents)
 
 
 def _differentiable(inputs: tuple[Any, ...]) -> list[Tensor | None]:
@@ -186,7 +190,7 @@ def dual_call(subject: Subject, tangents: Sequence[Tensor | None]) -> Pairs:
     return [(pair.primal, pair.tangent) for pair in pairs]
 
 
-def along(direction: Direction, gradient: np.ndarray) -> complex:
+def directional_derivative(direction: Direction, gradient: np.ndarray) -> complex:
     """The derivative along a direction, from a gradient; all flat."""
     if len(direction) == 1:
         return float((direction[0] * gradient).sum())

@@ -1,1 +1,1 @@
-"""`autograd.Function`: derivatives of the user's own."""
+"""`autograd.Function`: operations whose derivative the user writes. Read `function` first."""

@@ -6,7 +6,7 @@ import warnings
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from wengert.autograd.transforms.tree import Spec, unflatten
+from wengert.autograd.transforms.tree import Spec, unflatten_tree
 from wengert.core.tensor import Tensor, mode, wrap
 
 if TYPE_CHECKING:
@@ -56,15 +56,18 @@ class FunctionCtx:
 
     # Of our own, so that the instance's dictionary holds what the user put there and no more.
     __slots__ = (
-        "__dict__", "__weakref__", "_constant", "_dirty", "_function", "_kept", "_node",
-        "_recording", "_shown", "_to_forward", "_to_save", "materialize_grads", "needs_input_grad",
+        "__dict__", "__weakref__", "_constant", "_dirty", "_function", "_node", "_recording",
+        "_saved_values", "_stand_ins", "_to_forward", "_to_save", "materialize_grads",
+        "needs_input_grad",
     )  # fmt: skip
 
     _function: Any
     _node: weakref.ref[FunctionNode] | None
-    _kept: dict[str, tuple[list[Any], Spec]] | None  # attributes that stand for tensors
+    _stand_ins: dict[str, tuple[list[Any], Spec]] | None  # attributes that stand for tensors
     _recording: bool  # whether the backward that runs, or ran last, is to be differentiated
-    _shown: tuple[Tensor | None, ...] | None  # what `saved_tensors` is where there is no node
+    _saved_values: (
+        tuple[Tensor | None, ...] | None
+    )  # what `saved_tensors` is where there is no node
     _to_save: tuple[Tensor | None, ...]
     _to_forward: tuple[Tensor | None, ...]
     _dirty: tuple[Tensor, ...]
@@ -76,7 +79,7 @@ class FunctionCtx:
         self.needs_input_grad = needs_input_grad
         self.materialize_grads = self._recording = True
         self._function = function
-        self._node = self._kept = self._shown = None
+        self._node = self._stand_ins = self._saved_values = None
         self._to_save = self._to_forward = self._dirty = self._constant = ()
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
@@ -136,8 +139,8 @@ class FunctionCtx:
 
         GraphReleasedError when a backward call has let them go.
         """
-        if self._shown is not None:
-            return self._shown
+        if self._saved_values is not None:
+            return self._saved_values
         if self._node is None:
             return ()
         return (self._node() or self._recorded()).saved_tensors
@@ -160,12 +163,12 @@ class FunctionCtx:
         return node
 
     def __getattr__(self, name: str) -> Any:
-        kept = None if name.startswith("_") else self._kept
-        if kept is None or name not in kept:
+        stand_ins = None if name.startswith("_") else self._stand_ins
+        if stand_ins is None or name not in stand_ins:
             what = type(self).__name__ if self._function is None else self.name()
             raise AttributeError(f"{what!r} object has no attribute {name!r}")
-        leaves, spec = kept[name]
-        return unflatten([self._presented(x) for x in leaves], spec)
+        leaves, spec = stand_ins[name]
+        return unflatten_tree([self._presented(x) for x in leaves], spec)
 
     def _presented(self, value: Any) -> Any:
         if type(value) is OfOutput:

@@ -12,11 +12,11 @@ from typing import Any, ClassVar, NamedTuple
 from wengert.autograd import errors
 from wengert.autograd.custom.ctx import FunctionCtx as FunctionCtx
 from wengert.autograd.custom.node import FunctionNode as FunctionNode
-from wengert.autograd.custom.node import Given, UserState, among, no_rule
+from wengert.autograd.custom.node import GradientTarget, UserState, is_among, no_rule
 from wengert.autograd.grad_mode import no_grad
-from wengert.autograd.refusals import Refused, refusing
+from wengert.autograd.refusals import Refused, refusal_node
 from wengert.core import storage
-from wengert.core.inference import unrecorded
+from wengert.core.inference import inference_cut
 from wengert.core.messages import message, more
 from wengert.core.signatures import signature
 from wengert.core.tensor import (
@@ -160,8 +160,8 @@ class Function(metaclass=FunctionMeta):
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Call the function; the result is recorded if an argument requires grad."""
         if kwargs or cls.setup_context is not _NO_SETUP:
-            args = _positional(cls, args, kwargs)
-        return called(cls, args)[0]
+            args = _bind_positionally(cls, args, kwargs)
+        return call_with_context(cls, args)[0]
 
 
 _NO_SETUP = Function.setup_context
@@ -185,18 +185,18 @@ def has_setup(function: type[Function]) -> bool:
     return function.setup_context is not _NO_SETUP
 
 
-def _positional(
+def _bind_positionally(
     function: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Any, ...]:
     """All arguments by position: gradients are. With `setup_context`, defaults among them."""
     forward, setup = function.forward, has_setup(function)
-    known = function._signature
-    if known is None or known[0] is not forward:
-        found = signature(forward)
-        kinds = [p.kind for p in found.parameters.values()]
+    cached = function._signature
+    if cached is None or cached[0] is not forward:
+        new_signature = signature(forward)
+        kinds = [p.kind for p in new_signature.parameters.values()]
         simple = all(k is inspect.Parameter.POSITIONAL_OR_KEYWORD for k in kinds)
-        known = function._signature = forward, found, len(kinds) if simple else -1
-    _, expected, count = known
+        cached = function._signature = forward, new_signature, len(kinds) if simple else -1
+    _, expected, count = cached
     if len(args) == count and not kwargs and setup:
         return args
     context = () if setup else (None,)
@@ -215,7 +215,7 @@ def _positional(
     return bound.args[1:]
 
 
-def called(
+def call_with_context(
     function: type[Function], args: tuple[Any, ...], forward_mode: bool = False
 ) -> tuple[Any, FunctionCtx]:
     """The result of a call, recorded, and its context; `forward_mode` has that know its outputs.
@@ -223,35 +223,35 @@ def called(
     A call with tracers goes to the innermost level among them.
     """
     edges: list[Node] = []
-    given: list[Given] = []
+    targets: list[GradientTarget] = []
     for a in args:
         if type(a) is Tensor or type(a) in tensors:
             e = a._edge
             if e is None:
-                given.append(None)
+                targets.append(None)
                 continue
             edges.append(e)
             array = a._array
-            given.append((array.shape, array.dtype))
+            targets.append((array.shape, array.dtype))
         elif isinstance(a, Tracer):
-            from wengert.autograd.custom.transforms import under
+            from wengert.autograd.custom.transforms import apply_at_level
 
-            return under(innermost(args), function, args), _NOBODYS
+            return apply_at_level(innermost(args), function, args), _NOBODYS
         else:
-            given.append(False)
-    ctx = FunctionCtx(tuple(map(bool, given)), function)
+            targets.append(False)
+    ctx = FunctionCtx(tuple(map(bool, targets)), function)
     site = mode.site
-    result = _computed(function, ctx, args)
+    result = _compute_unrecorded(function, ctx, args)
     outputs = list(result) if isinstance(result, tuple) else [result]
     recording = site is not None and bool(edges)
     if inferences and recording:
         saved = ctx._to_save
-        recording = unrecorded(function.__name__, args, saved, saved) is None
+        recording = inference_cut(function.__name__, args, saved, saved) is None
     if ctx._dirty:
         _check_dirty(ctx, args, outputs, site is not None)
     _own(outputs, args, ctx, recording)
     if recording:
-        node = node_of(function, ctx, tuple(edges), given)
+        node = new_function_node(function, ctx, tuple(edges), targets)
         node.output_to(outputs, ctx)
         node.keep(args, ctx)
         if type(site) is not Site:
@@ -264,7 +264,7 @@ def called(
 _NOBODYS = FunctionCtx()
 
 
-def _computed(function: type[Function], ctx: FunctionCtx, args: tuple[Any, ...]) -> Any:
+def _compute_unrecorded(function: type[Function], ctx: FunctionCtx, args: tuple[Any, ...]) -> Any:
     """What the user's methods compute; nothing is recorded."""
     before = mode.site, mode.off
     mode.site, mode.off = None, function._off
@@ -278,15 +278,15 @@ def _computed(function: type[Function], ctx: FunctionCtx, args: tuple[Any, ...])
         mode.site, mode.off = before
 
 
-def node_of(
-    function: Any, ctx: FunctionCtx, edges: tuple[Node, ...], given: list[Given]
+def new_function_node(
+    function: Any, ctx: FunctionCtx, edges: tuple[Node, ...], targets: list[GradientTarget]
 ) -> FunctionNode:
     """A fresh node of the caller's line; its outputs and what it saved are yet to be filled in."""
     node: FunctionNode = new(function._backward_cls)
     node.code, node.lasti = caller(getframe(2))
     node.seq, node.site = tick(), mode.where
     node.state = new(UserState)
-    node.edges, node.given = edges, given
+    node.edges, node.gradient_targets = edges, targets
     node.ctx, node.inside = ctx, False
     return node
 
@@ -294,13 +294,13 @@ def node_of(
 def _own(outputs: list[Any], args: tuple[Any, ...], ctx: FunctionCtx, recording: bool) -> None:
     """Have outputs be Tensors of their own, which may get a place in the graph, or be without."""
     for k, out in enumerate(outputs):
-        if type(out) not in tensors or not (out._edge is not None or among(out, args)):
+        if type(out) not in tensors or not (out._edge is not None or is_among(out, args)):
             continue
-        if not among(out, args):
+        if not is_among(out, args):
             outputs[k] = wrap(out._array)
             continue
-        constant = among(out, ctx._constant)
-        if among(out, ctx._dirty) and (out._edge is None or (recording and not constant)):
+        constant = is_among(out, ctx._constant)
+        if is_among(out, ctx._dirty) and (out._edge is None or (recording and not constant)):
             continue
         alias = outputs[k] = wrap(out._array)
         show(alias, out)
@@ -312,7 +312,7 @@ def _check_dirty(
     ctx: FunctionCtx, args: tuple[Any, ...], outputs: list[Any], enabled: bool
 ) -> None:
     for t in ctx._dirty:
-        if not among(t, args):
+        if not is_among(t, args):
             warnings.warn(
                 "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that"
                 " have been mutated should be passed to ctx.mark_dirty().",
@@ -320,7 +320,7 @@ def _check_dirty(
                 stacklevel=4,
             )
             continue
-        if not among(t, outputs):
+        if not is_among(t, outputs):
             raise RuntimeError(
                 "Some elements marked as dirty during the forward method were not returned as"
                 " output. The inputs that are modified inplace must all be outputs of the Function."
@@ -374,23 +374,25 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
             answer = fn(ctx, *grads)
         if not recording:
             return answer
-        known = [t for t in grads if isinstance(t, Tensor)]
-        known += [t for t in ctx.saved_tensors if t is not None]
-        if any(isinstance(t, Tracer) and t._edge is not None for t in known):
-            raise _twice()
+        tracked = [t for t in grads if isinstance(t, Tensor)]
+        tracked += [t for t in ctx.saved_tensors if t is not None]
+        if any(isinstance(t, Tracer) and t._edge is not None for t in tracked):
+            raise _twice_differentiated_error()
         node = None if ctx._node is None else ctx._node()
-        edges = [t._edge for t in known if t._edge is not None]
+        edges = [t._edge for t in tracked if t._edge is not None]
         edges += [] if node is None or node.inside else [e for e in node.edges if e is not None]
         if not edges:
             return answer
-        stop = refusing(record(Refused, (), (), mode.where), tuple(edges), _twice)
+        stop = refusal_node(
+            record(Refused, (), (), mode.where), tuple(edges), _twice_differentiated_error
+        )
         values = answer if isinstance(answer, tuple) else (answer,)
         return tuple([wrap(v._array, stop) if type(v) in tensors else v for v in values])
 
     return wrapper
 
 
-def _twice() -> Exception:
+def _twice_differentiated_error() -> Exception:
     return errors.GraphError(message(
         "once-differentiable",
         "trying to differentiate twice a function that was marked with @once_differentiable",

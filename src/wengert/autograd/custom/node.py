@@ -17,28 +17,34 @@ import numpy as np
 
 from wengert.autograd import errors
 from wengert.autograd.custom.ctx import FunctionCtx, Inner, OfOutput
-from wengert.autograd.engine import lifted
-from wengert.autograd.history import rewritten
-from wengert.autograd.refusals import refusing
-from wengert.autograd.saved.packing import Hooks, Packed, check_unwritten, packed, shown
-from wengert.autograd.saved.values import SavedTensor, check_kept
-from wengert.autograd.transforms.tree import flatten
+from wengert.autograd.engine import lift_to_tensor
+from wengert.autograd.history import rebase_history
+from wengert.autograd.refusals import refusal_node
+from wengert.autograd.saved.packing import (
+    Hooks,
+    Packed,
+    check_unwritten,
+    pack_array,
+    tensor_of_saved,
+)
+from wengert.autograd.saved.values import SavedTensor, check_not_released
+from wengert.autograd.transforms.tree import flatten_tree
 from wengert.core.dtypes import inexact, of_numpy
 from wengert.core.messages import message, more
 from wengert.core.storage import clock
-from wengert.core.tensor import Node, State, Tensor, mode, tensors, wrap
+from wengert.core.tensor import Node, NodeState, Tensor, mode, tensors, wrap
 from wengert.kernels.layout import writable
 from wengert.ops.operands import cast, sum_to
 from wengert.ops.variadic import Output, Partial, output_of
 
 # Shape and dtype of an argument that wants a gradient; None for another tensor, False for the rest.
-Given = tuple[tuple[int, ...], "np.dtype[Any]"] | bool | None
+GradientTarget = tuple[tuple[int, ...], "np.dtype[Any]"] | bool | None
 
 # Where a saved tensor stands: its edge, the number of the output that it is, or this.
 INNER = -1
 
 
-class UserState(State):
+class UserState(NodeState):
     """The state that a node of a Function is made with: its derivative is user code.
 
     What it starts with is the class's, because one is made at every call.
@@ -64,7 +70,16 @@ class FunctionNode(Node):
     (5.0, (True, False))
     """
 
-    __slots__ = ("count", "ctx", "given", "inside", "parts", "places", "s_saved", "shapes")
+    __slots__ = (
+        "count",
+        "ctx",
+        "gradient_targets",
+        "inside",
+        "output_refs",
+        "s_saved",
+        "saved_positions",
+        "shapes",
+    )
     saved = (("s_saved", None),)
 
     of_function = True  # so are those of single outputs
@@ -75,10 +90,10 @@ class FunctionNode(Node):
     count: int  # of the values that the user saved; those after them are attributes of `ctx`
     # Arrays; Tensors in a derivative inside another transform, which have their own histories.
     s_saved: list[Any] | None
-    places: list[Any]  # of the saved values
-    parts: dict[int, weakref.ref[Node]] | None  # nodes of outputs that were saved, of several
+    saved_positions: list[Any]  # of the saved values
+    output_refs: dict[int, weakref.ref[Node]] | None  # nodes of outputs that were saved, of several
     shapes: list[Any]  # of the outputs: (shape, dtype), or None for what is no tensor
-    given: list[Given]  # what the arguments were
+    gradient_targets: list[GradientTarget]  # what the arguments were
     inside: bool  # whether it belongs to a derivative inside another transform
 
     def output_to(self, outputs: list[Any], ctx: FunctionCtx) -> None:
@@ -102,21 +117,21 @@ class FunctionNode(Node):
                 continue
             array = out._array
             edge: Node | None = None
-            if array.dtype in inexact and not (constant and among(out, constant)):
+            if array.dtype in inexact and not (constant and is_among(out, constant)):
                 edge = output_of(self.part, self, k, array.shape) if several else self
-            if dirty and among(out, dirty):
-                rewritten(out, edge)
+            if dirty and is_among(out, dirty):
+                rebase_history(out, edge)
             elif edge is not None:
                 out._edge = edge
 
     def keep(self, args: tuple[Any, ...], ctx: FunctionCtx) -> None:
         """Keep what the user saved and what is on the context, in a way that closes no cycle."""
         self.s_saved = saved = []
-        self.places = places = []
-        self.parts = None
+        self.saved_positions = positions = []
+        self.output_refs = None
         for t in ctx._to_save:
             saved.append(t._array if t is not None and type(t) in tensors else t)
-            places.append(None if t is None else self._place(t, args))
+            positions.append(None if t is None else self._place(t, args))
         self.count = len(saved)
         if ctx.__dict__:
             self._keep_attributes(ctx, args)
@@ -131,34 +146,34 @@ class FunctionNode(Node):
         if edge is not None:
             if type(edge) is not self.part or edge.edges[0] is not self:
                 return edge
-            self.parts = self.parts or {}
-            self.parts[edge.index] = weakref.ref(edge)
+            self.output_refs = self.output_refs or {}
+            self.output_refs[edge.index] = weakref.ref(edge)
             return edge.index
-        return None if t._array.dtype not in inexact or among(t, args) else INNER
+        return None if t._array.dtype not in inexact or is_among(t, args) else INNER
 
     def _keep_attributes(self, ctx: FunctionCtx, args: tuple[Any, ...]) -> None:
         """Take outputs, which know this node, and intermediate values off the context."""
         for name, value in list(ctx.__dict__.items()):
             if not isinstance(value, Tensor) and type(value) not in (list, tuple, dict):
                 continue
-            leaves, spec = flatten(value)
-            kept = [self._stand_in(x, args) if type(x) in tensors else x for x in leaves]
-            if any(new is not x for new, x in zip(kept, leaves, strict=True)):
-                if ctx._kept is None:
-                    ctx._kept = {}
-                ctx._kept[name] = kept, spec
+            leaves, spec = flatten_tree(value)
+            stand_ins = [self._stand_in(x, args) if type(x) in tensors else x for x in leaves]
+            if any(new is not x for new, x in zip(stand_ins, leaves, strict=True)):
+                if ctx._stand_ins is None:
+                    ctx._stand_ins = {}
+                ctx._stand_ins[name] = stand_ins, spec
                 del ctx.__dict__[name]
 
     def _stand_in(self, t: Tensor, args: tuple[Any, ...]) -> Any:
-        place = self._place(t, args)
-        if place == INNER:
+        position = self._place(t, args)
+        if position == INNER:
             # A view of an output holds the output.
             return Inner(wrap(t._array) if hasattr(t, "_root") else t)
-        if type(place) is not int:
+        if type(position) is not int:
             return t
         assert self.s_saved is not None
         self.s_saved.append(t._array)
-        self.places.append(place)
+        self.saved_positions.append(position)
         return OfOutput(len(self.s_saved) - 1)
 
     @staticmethod
@@ -167,24 +182,24 @@ class FunctionNode(Node):
         assert node.s_saved is not None
         for k, a in enumerate(node.s_saved[: node.count]):
             if type(a) is np.ndarray:
-                place = node.places[k]
-                edge = place if isinstance(place, Node) else None
-                node.s_saved[k] = packed(node, a, shown(a, edge), hooks)
+                position = node.saved_positions[k]
+                edge = position if isinstance(position, Node) else None
+                node.s_saved[k] = pack_array(node, a, tensor_of_saved(a, edge), hooks)
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
         """What the user saved; GraphReleasedError when it has been let go."""
         if self.s_saved is None or (self.state is not None and self.state.released is not None):
             self._check_kept()
-        found: list[Any] = []
+        values: list[Any] = []
         saved: Any = self.s_saved
         unwritten = clock.newest <= self.seq
-        for k, place in enumerate(self.places):
-            if unwritten and type(saved[k]) is np.ndarray and type(place) is not int:
-                found.append(shown(saved[k], place))
+        for k, position in enumerate(self.saved_positions):
+            if unwritten and type(saved[k]) is np.ndarray and type(position) is not int:
+                values.append(tensor_of_saved(saved[k], position))
             else:
-                found.append(self.present(k))
-        return tuple(found if len(found) == self.count else found[: self.count])
+                values.append(self.present(k))
+        return tuple(values if len(values) == self.count else values[: self.count])
 
     @property
     def _raw_saved_tensors(self) -> tuple[Any, ...]:
@@ -192,14 +207,14 @@ class FunctionNode(Node):
         return tuple([SavedTensor(self, "s_saved", k) for k in range(self.count)])
 
     def _check_kept(self) -> None:
-        check_kept(self, "s_saved")
+        check_not_released(self, "s_saved")
 
     def present(self, index: int) -> Any:
         """A saved value as a Tensor with its place in the graph."""
         if self.s_saved is None:
             self._check_kept()
         assert self.s_saved is not None
-        value, place = self.s_saved[index], self.places[index]
+        value, position = self.s_saved[index], self.saved_positions[index]
         if type(value) is Packed:
             array = value.restored(self, "s_saved")
         elif type(value) is np.ndarray:
@@ -208,15 +223,15 @@ class FunctionNode(Node):
                 check_unwritten(self, "s_saved", array, "reading a saved tensor")
         else:
             return value
-        if type(place) is not int:
-            return shown(array, place)
-        if place == INNER:
+        if type(position) is not int:
+            return tensor_of_saved(array, position)
+        if position == INNER:
             return wrap(array, self.refused() if self._differentiated() else None)
         if len(self.shapes) == 1:
             return wrap(array, self)
-        own = None if self.parts is None else self.parts.get(place)
+        own = None if self.output_refs is None else self.output_refs.get(position)
         node = None if own is None else own()  # what the output's gradient is asked for by
-        return wrap(array, node or output_of(self.part, self, place, array.shape))
+        return wrap(array, node or output_of(self.part, self, position, array.shape))
 
     def _differentiated(self) -> bool:
         """Whether a derivative of what is computed now would reach this node.
@@ -232,21 +247,21 @@ class FunctionNode(Node):
 
     def refused(self) -> Node:
         """A node that stands for how an intermediate value came about, which nobody knows."""
-        return refusing(self, self.edges, functools.partial(_intermediate, self))
+        return refusal_node(self, self.edges, functools.partial(_intermediate, self))
 
     def pullback(self, g: Any) -> tuple[Any, ...]:
         """The user's backward, nothing recorded."""
         return self._run(g, False)
 
-    def pullback_to(self, g: Any, wanted: Any, lift: Any) -> tuple[Any, ...]:
+    def pullback_to(self, g: Any, targets: Any, lift: Any) -> tuple[Any, ...]:
         """The user's backward, recorded if `lift` makes Tensors."""
-        grads = self._run(g, lift is lifted)
+        grads = self._run(g, lift is lift_to_tensor)
         for e in self.edges:
-            if e not in wanted:
+            if e not in targets:
                 break
         else:
             return grads
-        return tuple([x if e in wanted else None for x, e in zip(grads, self.edges, strict=True)])
+        return tuple([x if e in targets else None for x, e in zip(grads, self.edges, strict=True)])
 
     def _run(self, g: Any, recorded: bool) -> tuple[Any, ...]:
         ctx, function = self.ctx, self._forward_cls
@@ -254,26 +269,28 @@ class FunctionNode(Node):
             traced = isinstance(g, Tensor)
             cotangents = [g if traced else wrap(writable(g))]
         else:
-            parts = g.parts if type(g) is Partial else {0: g}
-            traced = any([isinstance(v, Tensor) for v in parts.values()])
-            cotangents = [self._cotangent(k, parts.get(k)) for k in range(len(self.shapes))]
+            cotangent_of = g.parts if type(g) is Partial else {0: g}
+            traced = any([isinstance(v, Tensor) for v in cotangent_of.values()])
+            cotangents = [self._cotangent(k, cotangent_of.get(k)) for k in range(len(self.shapes))]
         site = mode.site
         if not self.inside:  # else the levels further out record, or do not
-            kept = recorded or (traced and any(map(_has_history, cotangents)))
-            mode.site = mode.where if kept else None
+            recording = recorded or (traced and any(map(_has_history, cotangents)))
+            mode.site = mode.where if recording else None
             if ctx is not None:
-                ctx._recording = kept
+                ctx._recording = recording
         try:
             answer = rule_of(function)(ctx, *cotangents)
         finally:
             mode.site = site
         traced = traced or recorded
-        if type(answer) is Tensor and len(self.given) == 1:  # the usual case, without a loop
-            shape, dtype = self.given[0]  # type: ignore[misc]
+        if (
+            type(answer) is Tensor and len(self.gradient_targets) == 1
+        ):  # the usual case, without a loop
+            shape, dtype = self.gradient_targets[0]  # type: ignore[misc]
             array = answer._array
             if array.dtype is dtype and array.shape == shape:
                 return (answer if traced else array,)
-        values = checked(self, self.given, answer)
+        values = checked_gradients(self, self.gradient_targets, answer)
         return tuple(values if traced else [v._array if type(v) in tensors else v for v in values])
 
     def _cotangent(self, k: int, g: Any) -> Any:
@@ -301,23 +318,27 @@ class FunctionNode(Node):
     @property
     def needs_input_grad(self) -> tuple[bool, ...]:
         """Which arguments want a gradient."""
-        return tuple(map(bool, self.given))
+        return tuple(map(bool, self.gradient_targets))
 
     @property
     def kinds(self) -> list[tuple[str, int]]:
         """What each saved value is: an "input" by its edge's number, an "output", or "inner"."""
         edges = list(self.edges)
         return [
-            ("inner", 0) if place == INNER
-            else ("output", place) if type(place) is int
-            else ("input", edges.index(place) if place in edges else -1)
-            for place in self.places
+            ("inner", 0) if position == INNER
+            else ("output", position) if type(position) is int
+            else ("input", edges.index(position) if position in edges else -1)
+            for position in self.saved_positions
         ]  # fmt: skip
 
     @property
     def arguments(self) -> list[tuple[int, Any, Any]]:
         """Of each edge: the argument's position, its shape and dtype."""
-        return [(k, *known) for k, known in enumerate(self.given) if isinstance(known, tuple)]
+        return [
+            (k, *target)
+            for k, target in enumerate(self.gradient_targets)
+            if isinstance(target, tuple)
+        ]
 
     def __repr__(self) -> str:
         return f"<torch.autograd.function.{type(self).__name__} object at {id(self):#x}>"
@@ -333,7 +354,7 @@ class FunctionNode(Node):
 FunctionNode.op = None  # not one of the context's
 
 
-def among(value: Any, others: Any) -> bool:
+def is_among(value: Any, others: Any) -> bool:
     """Whether a value is one of the others, by identity."""
     for x in others:  # noqa: SIM110 (a generator costs more than all it looks at)
         if x is value:
@@ -373,25 +394,27 @@ def rule_of(function: Any) -> Callable[..., Any]:
     return rule
 
 
-def checked(node: Node | FunctionCtx, given: list[Given], answer: Any) -> list[Any]:
+def checked_gradients(
+    node: Node | FunctionCtx, targets: list[GradientTarget], answer: Any
+) -> list[Any]:
     """What a backward returned, for the arguments that want a gradient, in their shape and dtype.
 
     RuntimeError where that cannot be.
     """
     values = answer if isinstance(answer, tuple) else (answer,)
-    if len(values) != len(given):
-        values = _as_many(node, values, len(given))
-    found = []
-    for k, known in enumerate(given):
+    if len(values) != len(targets):
+        values = _as_many(node, values, len(targets))
+    gradients = []
+    for k, target in enumerate(targets):
         v = values[k]
-        if type(v) in tensors and known:
+        if type(v) in tensors and target:
             array = v._array
-            fits = array.dtype is known[1] and array.shape == known[0]  # type: ignore[index]
-            found.append(v if fits else _fitted(node.name(), k, v, *known))  # type: ignore[misc]
+            fits = array.dtype is target[1] and array.shape == target[0]  # type: ignore[index]
+            gradients.append(v if fits else _fitted(node.name(), k, v, *target))  # type: ignore[misc]
         elif v is None:
-            if known:
-                found.append(None)
-        elif known is False:
+            if target:
+                gradients.append(None)
+        elif target is False:
             raise RuntimeError(
                 f"function {node.name()} returned a gradient different than None at position"
                 f" {k + 1}, but the corresponding forward input was not a Variable\n"
@@ -402,9 +425,9 @@ def checked(node: Node | FunctionCtx, given: list[Given], answer: Any) -> list[A
                 f"expected Variable or None (got {type(v).__name__}) from {node.name()} at"
                 f" position {k}\n{more('function-gradients')}"
             )
-        elif known:
-            found.append(_fitted(node.name(), k, v, *known))  # type: ignore[misc]
-    return found
+        elif target:
+            gradients.append(_fitted(node.name(), k, v, *target))  # type: ignore[misc]
+    return gradients
 
 
 def _as_many(node: Node | FunctionCtx, values: tuple[Any, ...], expected: int) -> tuple[Any, ...]:
@@ -413,7 +436,7 @@ def _as_many(node: Node | FunctionCtx, values: tuple[Any, ...], expected: int) -
             "function-gradients",
             f"function {node.name()} returned an incorrect number of gradients (expected"
             f" {expected}, got {len(values)})",
-            [("applied by", errors.made(node))] if isinstance(node, Node) else [],
+            [("applied by", errors.describe_node(node))] if isinstance(node, Node) else [],
             ["return one for each argument of forward(), None for those that are no tensors"],
         ))  # fmt: skip
     return values
@@ -421,25 +444,25 @@ def _as_many(node: Node | FunctionCtx, values: tuple[Any, ...], expected: int) -
 
 def _fitted(name: str, k: int, g: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """A returned gradient in the shape and dtype of its argument."""
-    given = g._array
-    if given.shape != shape:
+    array = g._array
+    if array.shape != shape:
         try:
-            fits = np.broadcast_shapes(shape, given.shape) == given.shape
+            fits = np.broadcast_shapes(shape, array.shape) == array.shape
         except ValueError:
             fits = False
         if not fits:
             raise RuntimeError(
                 f"Function {name} returned an invalid gradient at index {k} - got"
-                f" {list(given.shape)} but expected shape compatible with {list(shape)}\n"
+                f" {list(array.shape)} but expected shape compatible with {list(shape)}\n"
                 + more("function-gradients")
             )
         g = sum_to(g, shape)
-    if given.dtype == dtype:
+    if array.dtype == dtype:
         return g
-    if given.dtype.kind == "c" != dtype.kind:
+    if array.dtype.kind == "c" != dtype.kind:
         raise RuntimeError(
             f"Function {name} returned an invalid gradient at index {k} - got"
-            f" {of_numpy[given.dtype]} for an input of {of_numpy[dtype]}: take the real part\n"
+            f" {of_numpy[array.dtype]} for an input of {of_numpy[dtype]}: take the real part\n"
             + more("function-gradients")
         )
     return cast(g, dtype)
@@ -448,7 +471,8 @@ def _fitted(name: str, k: int, g: Any, shape: tuple[int, ...], dtype: Any) -> An
 def _intermediate(node: FunctionNode) -> Exception:
     return errors.GraphError(message(
         "function-saved-intermediate",
-        f"the second derivative of {errors.made(node)} depends on a tensor that its forward()"
+        f"the second derivative of {errors.describe_node(node)} depends on a tensor that its"
+        " forward()"
         " computed and saved, and how it came about was not recorded.",
         remedies=[
             "save inputs and outputs only, and compute the rest again in backward()",

@@ -19,17 +19,22 @@ from wengert.autograd.custom.function import (
     FunctionCtx,
     FunctionMeta,
     VmapInfo,
-    called,
+    call_with_context,
     has_setup,
-    node_of,
+    new_function_node,
 )
-from wengert.autograd.custom.node import Given, among, checked, rule_of
-from wengert.autograd.history import rewritten
+from wengert.autograd.custom.node import GradientTarget, checked_gradients, is_among, rule_of
+from wengert.autograd.history import rebase_history
 from wengert.autograd.transforms.dual import DualLevel
 from wengert.autograd.transforms.graded import GradLevel
 from wengert.autograd.transforms.levels import Level
-from wengert.autograd.transforms.recording import zeros
-from wengert.autograd.transforms.tree import flatten, spread, tree_map, unflatten
+from wengert.autograd.transforms.recording import zeros_matching
+from wengert.autograd.transforms.tree import (
+    broadcast_prefix,
+    flatten_tree,
+    map_leaves,
+    unflatten_tree,
+)
 from wengert.core.dtypes import inexact, of_numpy
 from wengert.core.tensor import Leaf, Tensor, memory_of, mode
 from wengert.ops.casting import convert
@@ -41,14 +46,16 @@ from wengert.ops.variadic import output_of
 Args = tuple[Any, ...]
 
 
-def under(level: Level, function: Any, args: Args) -> Any:
+def apply_at_level(level: Level, function: Any, args: Args) -> Any:
     """A call with tracers of a level among its arguments, none of which is further in."""
     if level.eager and not level.depth:  # a dual level that has ended
         return function.apply(*[level.lower(x) for x in args])
     level.check_running()
     if isinstance(level, GradLevel):
-        return reverse(level, function, args)
-    return (forward if isinstance(level, DualLevel) else batch)(level, function, args)
+        return apply_in_reverse_mode(level, function, args)
+    return (apply_in_forward_mode if isinstance(level, DualLevel) else apply_to_batch)(
+        level, function, args
+    )
 
 
 def _check_setup(function: Any) -> None:
@@ -68,7 +75,7 @@ def _set_up(function: Any, values: Args, result: Any, edges: Sequence[Any]) -> F
     return ctx
 
 
-def _replaced(result: Any, function: Callable[[int, Any], Any]) -> Any:
+def _map_outputs(result: Any, function: Callable[[int, Any], Any]) -> Any:
     """The result of a Function with its outputs replaced."""
     if not isinstance(result, tuple):
         return function(0, result)
@@ -87,54 +94,54 @@ def _share_memory(a: Any, b: Any) -> bool:
 # Reverse mode.
 
 
-def reverse(level: Any, function: Any, args: Args) -> Any:
+def apply_in_reverse_mode(level: Any, function: Any, args: Args) -> Any:
     """Compute further out, and record the user's backward at a level."""
     _check_setup(function)
     values = tuple([level.lower(a) for a in args])
     result = function.apply(*values)
     edges = [level.edge(a) if isinstance(a, Tensor) else None for a in args]
     if mode.site is None or not any(edges):
-        return _replaced(result, lambda _, out: _same(out, values, args))
+        return _map_outputs(result, lambda _, out: _same(out, values, args))
     ctx = _set_up(function, values, result, edges)
-    given: list[Given] = [
-        False if not isinstance(v, Tensor) else None if e is None else _described(v)
+    targets: list[GradientTarget] = [
+        False if not isinstance(v, Tensor) else None if e is None else _shape_and_dtype(v)
         for v, e in zip(values, edges, strict=True)
     ]
-    node = node_of(function, ctx, tuple([e for e in edges if e is not None]), given)
+    node = new_function_node(function, ctx, tuple([e for e in edges if e is not None]), targets)
     node.inside = True
     outputs = list(result) if isinstance(result, tuple) else [result]
-    node.shapes = [_described(out) if isinstance(out, Tensor) else None for out in outputs]
+    node.shapes = [_shape_and_dtype(out) if isinstance(out, Tensor) else None for out in outputs]
     several = len(outputs) > 1
     node.shape = () if several or node.shapes[0] is None else node.shapes[0][0]
     node.s_saved, node.count = list(ctx._to_save), len(ctx._to_save)
-    node.places = [None] * node.count
+    node.saved_positions = [None] * node.count
     ctx._node = weakref.ref(node)
 
     def output(k: int, out: Any) -> Any:
         differentiable = (
             isinstance(out, Tensor)
             and out._array.dtype in inexact
-            and not among(out, ctx._constant)
+            and not is_among(out, ctx._constant)
         )
         if not differentiable:
             return _same(out, values, args)
         edge = output_of(node.part, node, k, tuple(out.shape)) if several else node
         at = _position(out, values)
         if at is not None:
-            return _written(level, args[at], edge)
-        made = level.tracer(out)
-        made._edge = edge
+            return _rebase_argument(level, args[at], edge)
+        results = level.tracer(out)
+        results._edge = edge
         for a in args:
             if isinstance(a, Tensor) and _share_memory(out, a):
-                show(made, a)
-        return made
+                show(results, a)
+        return results
 
-    made = _replaced(result, output)
+    results = _map_outputs(result, output)
     ctx._to_save = ctx._to_forward = ctx._dirty = ctx._constant = ()
-    return made
+    return results
 
 
-def _described(value: Any) -> tuple[tuple[int, ...], Any]:
+def _shape_and_dtype(value: Any) -> tuple[tuple[int, ...], Any]:
     return tuple(value.shape), value._array.dtype
 
 
@@ -144,36 +151,36 @@ def _same(out: Any, values: Args, args: Args) -> Any:
     return out if at is None else args[at]
 
 
-def _written(level: Any, target: Any, edge: Any) -> Any:
+def _rebase_argument(level: Any, target: Any, edge: Any) -> Any:
     """An argument that was written in place further out, with its new history."""
     if not level.owns(target):
         level.take(target)
     elif type(target._edge) is Leaf:
         raise errors.leaf_written(target._edge, "mark_dirty", verb="has been")
-    rewritten(target, edge)
+    rebase_history(target, edge)
     return target
 
 
 # Forward mode.
 
 
-def forward(level: Any, function: Any, args: Args) -> Any:
+def apply_in_forward_mode(level: Any, function: Any, args: Args) -> Any:
     """Compute further out, and let the user's `jvp` compute the tangents."""
     values = tuple([level.lower(a) for a in args])
     if has_setup(function):
         result = function.apply(*values)
         edges = [v._edge if isinstance(v, Tensor) else None for v in values]
         ctx = _set_up(function, values, result, edges)
-        ctx._shown = ctx._to_forward
+        ctx._saved_values = ctx._to_forward
     else:
         if not level.eager or traced(values):
             _check_setup(function)
-        result, ctx = called(function, values, forward_mode=True)
-        ctx._shown = _presented(ctx, values)
+        result, ctx = call_with_context(function, values, forward_mode=True)
+        ctx._saved_values = _saved_for_jvp(ctx, values)
     ctx._to_forward = ()
-    given = tuple([_tangent_in(level, ctx, a) for a in args])
-    answer = function.jvp(ctx, *given)
-    ctx._shown = None
+    tangents_in = tuple([_tangent_in(level, ctx, a) for a in args])
+    answer = function.jvp(ctx, *tangents_in)
+    ctx._saved_values = None
     outputs = result if isinstance(result, tuple) else (result,)
     tangents = answer if isinstance(answer, tuple) else (answer,)
     if len(tangents) != len(outputs):
@@ -187,19 +194,19 @@ def forward(level: Any, function: Any, args: Args) -> Any:
         tangent = _checked_tangent(function, k, tangents[k], out, constant)
         if tangent is None:
             return _same(out, values, args)
-        return _dual(level, out, tangent, values, args, given)
+        return _dual(level, out, tangent, values, args, tangents_in)
 
-    return _replaced(result, output)
+    return _map_outputs(result, output)
 
 
 def _tangent_in(level: Any, ctx: FunctionCtx, a: Any) -> Any:
     tangent = level.tangent(a) if isinstance(a, Tensor) else None
     if tangent is None and isinstance(a, Tensor) and ctx.materialize_grads:
-        return zeros(a) if a._array.dtype in inexact else None
+        return zeros_matching(a) if a._array.dtype in inexact else None
     return tangent
 
 
-def _presented(ctx: FunctionCtx, values: Args) -> Args:
+def _saved_for_jvp(ctx: FunctionCtx, values: Args) -> Args:
     """What `forward` saved for `jvp`; if its call was recorded, with its place in the graph."""
     node = None if ctx._node is None else ctx._node()
     if node is None or mode.site is None:
@@ -217,7 +224,7 @@ def _checked_tangent(function: Any, k: int, tangent: Any, out: Any, constant: Ar
             f" jvp of {function.__name__}"
         )
     differentiable = isinstance(out, Tensor) and out._array.dtype in inexact
-    if not differentiable or among(out, constant):
+    if not differentiable or is_among(out, constant):
         raise RuntimeError(
             f"Function's jvp returned a gradient at position {k}, but  the corresponding forward"
             " output is not a differentiable Tensor.You should return None at that position"
@@ -233,14 +240,14 @@ def _checked_tangent(function: Any, k: int, tangent: Any, out: Any, constant: Ar
     return tangent if tangent._array.dtype == dtype else convert(tangent, of_numpy[dtype])
 
 
-def _dual(level: Any, out: Any, tangent: Any, values: Args, args: Args, given: Args) -> Any:
+def _dual(level: Any, out: Any, tangent: Any, values: Args, args: Args, tangents_in: Args) -> Any:
     """An output with its tangent, whose memory goes with that of the value."""
     at = _position(out, values)
     if at is not None:
         target = args[at]
         if not level.owns(target):
             level.take(target, tangent)
-        elif not _share_memory(tangent, given[at]):
+        elif not _share_memory(tangent, tangents_in[at]):
             raise RuntimeError(
                 "An inplace custom Function is not modifying the forward mode gradients inplace."
                 " If the forward is modifying an input inplace, then the jvp function must modify"
@@ -248,7 +255,7 @@ def _dual(level: Any, out: Any, tangent: Any, values: Args, args: Args, given: A
             )
         target.tangent = tangent
         return target
-    pairs = [(a, t) for a, t in zip(args, given, strict=True) if level.owns(a)]
+    pairs = [(a, t) for a, t in zip(args, tangents_in, strict=True) if level.owns(a)]
     if any(_share_memory(out, a) and not _share_memory(tangent, t) for a, t in pairs):
         raise RuntimeError(
             "A custom Function's forward is returning a view (or an input as-is) but the jvp is"
@@ -262,7 +269,7 @@ def _dual(level: Any, out: Any, tangent: Any, values: Args, args: Args, given: A
 # Batches.
 
 
-def batch(level: Any, function: Any, args: Args) -> Any:
+def apply_to_batch(level: Any, function: Any, args: Args) -> Any:
     """Run the user's `vmap`, or the other methods on a batch, one level further out."""
     _check_setup(function)
     overridden = function.vmap is not Function.vmap
@@ -274,31 +281,33 @@ def batch(level: Any, function: Any, args: Args) -> Any:
                 " overridden vmap staticmethod. Please set generate_vmap_rule=False or delete the"
                 " overridden vmap staticmethod to avoid ambiguity."
             )
-        return _generated(level, function, args)
+        return _run_generated_rule(level, function, args)
     if not overridden:
         raise RuntimeError(
             f"You tried to vmap over {name}, but it does not have vmap support. Please override and"
             " implement the vmap staticmethod or set generate_vmap_rule=True."
         )
-    values = tree_map(level.lower, args)
-    in_dims = tree_map(lambda x: 0 if level.owns(x) else None, args)
+    values = map_leaves(level.lower, args)
+    in_dims = map_leaves(lambda x: 0 if level.owns(x) else None, args)
     answer = function.vmap(VmapInfo(level.size, level.randomness), in_dims, *values)
-    result, out_dims = _two(answer)
-    outputs, spec = flatten(result)
-    dims = spread(out_dims, spec)
+    result, out_dims = _result_and_dims(answer)
+    outputs, spec = flatten_tree(result)
+    dims = broadcast_prefix(out_dims, spec)
     if dims is None:
         raise RuntimeError(
             "The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims)"
             f" tuple. Expected out_dims={out_dims} to be compatible with the structure of `output`."
-            f" out_dims has structure {flatten(out_dims)[1]} but output has structure {spec}."
+            f" out_dims has structure {flatten_tree(out_dims)[1]} but output has structure {spec}."
             f" ({name})"
         )
-    leaves = tuple(flatten(args)[0]), tuple(flatten(values)[0])
-    made = [_batched(level, out, d, *leaves) for out, d in zip(outputs, dims, strict=True)]
-    return unflatten(made, spec)
+    leaves = tuple(flatten_tree(args)[0]), tuple(flatten_tree(values)[0])
+    batched_outputs = [
+        _batched(level, out, d, *leaves) for out, d in zip(outputs, dims, strict=True)
+    ]
+    return unflatten_tree(batched_outputs, spec)
 
 
-def _two(answer: Any) -> tuple[Any, Any]:
+def _result_and_dims(answer: Any) -> tuple[Any, Any]:
     text = (
         "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree"
         " structure compatible with the output. Got "
@@ -319,7 +328,7 @@ def _batched(level: Any, out: Any, dim: int | None, args: Args, values: Args) ->
     return level.tracer(out if dim == 0 else movedim(out, dim, 0))
 
 
-def _generated(level: Any, function: Any, args: Args) -> Any:
+def _run_generated_rule(level: Any, function: Any, args: Args) -> Any:
     call = _Call(function, level.size, level.randomness, [level.owns(a) for a in args])
     values = tuple([level.lower(a) for a in args])
     result = _vmapped(function).apply(call, *values)
@@ -327,16 +336,16 @@ def _generated(level: Any, function: Any, args: Args) -> Any:
     def output(k: int, out: Any) -> Any:
         return _batched(level, out, 0, args, values) if call.outputs[k] else out
 
-    return _replaced(result, output)
+    return _map_outputs(result, output)
 
 
 def _vmapped(function: Any) -> Any:
     """The Function of batches that a Function generates; made once."""
-    made = function.__dict__.get("_of_batches")
-    if made is None:
-        made = FunctionMeta(f"Vmapped{function.__name__}", (_OfBatches,), {})
-        function._of_batches = made
-    return made
+    function_of_batches = function.__dict__.get("_of_batches")
+    if function_of_batches is None:
+        function_of_batches = FunctionMeta(f"Vmapped{function.__name__}", (_OfBatches,), {})
+        function._of_batches = function_of_batches
+    return function_of_batches
 
 
 class _Call:
@@ -388,7 +397,7 @@ class _OfBatches(Function):
             result = call.function.forward(*_enter(level, values, call.batched))
             outputs = result if isinstance(result, tuple) else (result,)
             call.outputs = [level.owns(out) for out in outputs]
-            return _replaced(result, lambda _, out: level.lower(out))
+            return _map_outputs(result, lambda _, out: level.lower(out))
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Args, output: Any) -> None:
@@ -403,8 +412,10 @@ class _OfBatches(Function):
                 return level.tracer(out) if call.outputs[k] else out
 
             inner = FunctionCtx(ctx.needs_input_grad[1:], call.function)
-            call.function.setup_context(inner, tuple(args), _replaced(output, inside))
-            ctx.given = [_described(a) if isinstance(a, Tensor) else False for a in args]
+            call.function.setup_context(inner, tuple(args), _map_outputs(output, inside))
+            ctx.gradient_targets = [
+                _shape_and_dtype(a) if isinstance(a, Tensor) else False for a in args
+            ]
             ctx.saved = _Lowered(level, inner._to_save).batched
             ctx.save_for_backward(*_Lowered(level, inner._to_save))
             ctx.saved_forward = _Lowered(level, inner._to_forward).batched
@@ -412,7 +423,7 @@ class _OfBatches(Function):
             ctx.mark_dirty(*_Lowered(level, inner._dirty))
             ctx.mark_non_differentiable(*_Lowered(level, inner._constant))
             ctx.materialize_grads = inner.materialize_grads
-            leaves, ctx.spec = flatten(inner.__dict__)
+            leaves, ctx.spec = flatten_tree(inner.__dict__)
             lowered = _Lowered(level, leaves)
             ctx.attributes, ctx.batched = lowered.values, lowered.batched
             ctx.call = call
@@ -423,10 +434,10 @@ class _OfBatches(Function):
         with call.level() as level:
             inner = _inner(ctx, level, ctx.saved)
             answer = rule_of(call.function)(inner, *_enter(level, grads, call.outputs))
-            found = iter(checked(inner, ctx.given, answer))
+            gradients = iter(checked_gradients(inner, ctx.gradient_targets, answer))
             results = [
-                _gradient(level, next(found), batched) if known else None
-                for known, batched in zip(ctx.given, call.batched, strict=True)
+                _gradient(level, next(gradients), batched) if target else None
+                for target, batched in zip(ctx.gradient_targets, call.batched, strict=True)
             ]
         return None, *results
 
@@ -437,11 +448,11 @@ class _OfBatches(Function):
             inner = _inner(ctx, level, ctx.saved_forward)
             answer = call.function.jvp(inner, *_enter(level, tangents, call.batched))
             several = isinstance(answer, tuple)
-            found = [
-                level.whole(t) if batched and isinstance(t, Tensor) else level.lower(t)
+            tangents_out = [
+                level.full_batch(t) if batched and isinstance(t, Tensor) else level.lower(t)
                 for t, batched in zip(answer if several else (answer,), call.outputs, strict=False)
             ]
-        return tuple(found) if several else found[0]
+        return tuple(tangents_out) if several else tangents_out[0]
 
 
 def _inner(ctx: Any, level: Level, saved: list[bool]) -> FunctionCtx:
@@ -449,8 +460,8 @@ def _inner(ctx: Any, level: Level, saved: list[bool]) -> FunctionCtx:
     inner = FunctionCtx(ctx.needs_input_grad[1:], ctx.call.function)
     inner.materialize_grads = ctx.materialize_grads
     inner._node = ctx._node
-    inner._shown = tuple(_enter(level, ctx.saved_tensors, saved))
-    inner.__dict__.update(unflatten(_enter(level, ctx.attributes, ctx.batched), ctx.spec))
+    inner._saved_values = tuple(_enter(level, ctx.saved_tensors, saved))
+    inner.__dict__.update(unflatten_tree(_enter(level, ctx.attributes, ctx.batched), ctx.spec))
     return inner
 
 
@@ -459,5 +470,5 @@ def _gradient(level: Any, g: Any, batched: bool) -> Any:
     if g is None:
         return None
     if batched:
-        return level.whole(g)
+        return level.full_batch(g)
     return sum_of(g.value, 0) if level.owns(g) else g

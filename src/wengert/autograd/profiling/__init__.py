@@ -1,1 +1,1 @@
-"""The profiler: what watches, what it saw, how it is shown."""
+"""The profiler: the recorder of events, the events, and their table."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 from weakref import ref
 
-from wengert.autograd.profiling.table import duration, format_table
+from wengert.autograd.profiling.table import format_duration, format_table
 
 
 class _Times:
@@ -39,17 +39,17 @@ class _Times:
     @property
     def cpu_time_str(self) -> str:
         """The mean time with its unit."""
-        return duration(self.cpu_time)
+        return format_duration(self.cpu_time)
 
     @property
     def cpu_time_total_str(self) -> str:
         """The total time with its unit."""
-        return duration(self.cpu_time_total)
+        return format_duration(self.cpu_time_total)
 
     @property
     def self_cpu_time_total_str(self) -> str:
         """The time outside of nested events, with its unit."""
-        return duration(self.self_cpu_time_total)
+        return format_duration(self.self_cpu_time_total)
 
 
 class FunctionEvent(_Times):

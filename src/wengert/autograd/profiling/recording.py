@@ -20,10 +20,10 @@ from wengert.core.tensor import Tensor, caller
 _PULLBACKS = ("_send", "_pullback_to")
 _QUIET = ("<module>", "_edges", "_release", "_clear")  # bookkeeping of a backward
 
-current: Recording | None = None
+current: EventRecorder | None = None
 
 
-class Recording:
+class EventRecorder:
     """The events of one thread between `start` and `stop`."""
 
     def __init__(self, shapes: bool = False, memory: bool = False, stack: bool = False) -> None:

@@ -8,14 +8,14 @@ from typing import Any
 _UNITS = {"s": 1e6, "ms": 1e3, "us": 1.0}
 
 
-def duration(microseconds: float, unit: str | None = None) -> str:
+def format_duration(microseconds: float, unit: str | None = None) -> str:
     """Microseconds with a unit: the largest one that leaves something before the point."""
     if unit is None:
         unit = next((u for u, size in _UNITS.items() if microseconds >= size), "us")
     return f"{microseconds / _UNITS[unit]:.3f}{unit}"
 
 
-def memory(count: int) -> str:
+def format_memory(count: int) -> str:
     """Bytes with a unit."""
     for unit, size in (("GB", 2**30), ("MB", 2**20), ("KB", 2**10)):
         if abs(count) >= size:
@@ -35,11 +35,11 @@ def format_table(
         return ""
     names, shapes, sources = widths
 
-    def share(part: float) -> str:
-        return f"{100 * part / total:.2f}%" if total > 0 else "NaN"
+    def share(amount: float) -> str:
+        return f"{100 * amount / total:.2f}%" if total > 0 else "NaN"
 
     def time(value: float) -> str:
-        return duration(value, time_unit)
+        return format_duration(value, time_unit)
 
     columns: list[tuple[str, Callable[[Any], str]]] = [
         ("Name", lambda e: _cut(e.key, names)),
@@ -50,8 +50,8 @@ def format_table(
         ("CPU time avg", lambda e: time(e.cpu_time)),
     ]
     if with_memory:
-        columns.append(("CPU Mem", lambda e: memory(e.cpu_memory_usage)))
-        columns.append(("Self CPU Mem", lambda e: memory(e.self_cpu_memory_usage)))
+        columns.append(("CPU Mem", lambda e: format_memory(e.cpu_memory_usage)))
+        columns.append(("Self CPU Mem", lambda e: format_memory(e.self_cpu_memory_usage)))
     columns.append(("# of Calls", lambda e: str(e.count)))
     if any(e.input_shapes for e in events):
         columns.append(("Input Shapes", lambda e: _cut(str(e.input_shapes), shapes)))
@@ -59,9 +59,9 @@ def format_table(
         columns.append(("Source Location", lambda e: _cut((e.stack or [""])[0], sources)))
     rows = [[title for title, _ in columns]]
     rows += [[cell(event) for _, cell in columns] for event in events]
-    wide = [max(12, *map(len, column)) for column in zip(*rows, strict=True)]
-    rule = "  ".join("-" * n for n in wide)
-    lines = ["  ".join(c.rjust(n) for c, n in zip(row, wide, strict=True)) for row in rows]
+    column_widths = [max(12, *map(len, column)) for column in zip(*rows, strict=True)]
+    rule = "  ".join("-" * n for n in column_widths)
+    lines = ["  ".join(c.rjust(n) for c, n in zip(row, column_widths, strict=True)) for row in rows]
     body = [rule, lines[0], rule, *lines[1:], rule]
     return "\n".join(body) + f"\nSelf CPU time total: {time(total)}\n"
 

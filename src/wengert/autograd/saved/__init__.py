@@ -1,1 +1,1 @@
-"""What becomes of the values that nodes save: packing, files, writes to them."""
+"""What happens to the values that nodes save: hooks, files, copies, detection of writes."""

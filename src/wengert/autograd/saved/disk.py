@@ -153,10 +153,10 @@ class _Store:
         key = id(base), window_of(core, base)
         return _Stored(self._file(key, base, core, compact.ravel("K")), whole(compact), array.shape)
 
-    def _file(self, key: Any, base: np.ndarray, shown: np.ndarray, flat: np.ndarray) -> _File:
+    def _file(self, key: Any, base: np.ndarray, array: np.ndarray, flat: np.ndarray) -> _File:
         """The file of some memory, written unless there is one that is still true."""
         file = self.files.get(key)
-        if file is None or file.source() is not base or storage.write_after(shown, file.time):
+        if file is None or file.source() is not base or storage.write_after(array, file.time):
             folder = self.folder()
             if folder is None:
                 folder = _Folder(self.parent)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from wengert.autograd.saved import packing
-from wengert.autograd.saved.packing import Hooks, Pack, Unpack, stack
+from wengert.autograd.saved.packing import Hooks, Pack, Unpack, saver_stack
 from wengert.core.signals import contextmanager, heedless, surely
 from wengert.core.tensor import Tensor, wrap
 
@@ -43,12 +43,12 @@ class saved_tensors_hooks:  # noqa: N801 (PyTorch's name)
     def __enter__(self) -> None:
         hooks = Hooks(*packing.callables(self.pack_hook, self.unpack_hook))
         self._entered = hooks, self._entered
-        packing.enter(hooks)
+        packing.enter_saver(hooks)
 
     @heedless
     def __exit__(self, *exception: object) -> None:
         hooks, self._entered = self._entered
-        surely(packing.leave, hooks)
+        surely(packing.leave_saver, hooks)
 
 
 class save_on_cpu(saved_tensors_hooks):  # noqa: N801
@@ -102,11 +102,11 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
             f"disable_saved_tensors_hooks(): argument 'error_message' must be str, not"
             f" {type(error_message).__name__}"
         )
-    if stack.entries:
+    if saver_stack.entries:
         raise RuntimeError(error_message)
-    before = stack.refusal
-    stack.refusal = error_message
+    before = saver_stack.refusal
+    saver_stack.refusal = error_message
     try:
         yield
     finally:
-        stack.refusal = before
+        saver_stack.refusal = before

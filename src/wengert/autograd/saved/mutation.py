@@ -52,9 +52,11 @@ class MutationContext:
         if readers is None:
             return
         copies = _Copies(array)
-        kept = [ref for ref in readers if (node := ref()) is not None and copies.give(node)]
-        if kept:
-            self._filed[key] = kept
+        still_sharing = [
+            ref for ref in readers if (node := ref()) is not None and copies.give(node)
+        ]
+        if still_sharing:
+            self._filed[key] = still_sharing
         else:
             del self._filed[key]
 
@@ -92,7 +94,7 @@ class MutationContext:
 
 def _outside(ref: weakref.ref[Node]) -> OutsideContextError:
     node = ref()
-    what = "" if node is None else f" It recorded {errors.made(node)}."
+    what = "" if node is None else f" It recorded {errors.describe_node(node)}."
     return OutsideContextError(
         "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which the"
         f" graph was originally recorded.{what} What it saved was let go with the context, or by"
@@ -159,11 +161,11 @@ def allow_mutation_on_saved_tensors() -> Iterator[MutationContext]:
     >>> x.grad
     tensor([ 14.7781, 109.1963])
     """
-    if any(isinstance(saver, MutationContext) for saver, _ in packing.stack.entries):
+    if any(isinstance(saver, MutationContext) for saver, _ in packing.saver_stack.entries):
         raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
     context = MutationContext()
     guard: Callable[[np.ndarray], None] = context.before_write
-    packing.enter(context)
+    packing.enter_saver(context)
     try:
         try:
             storage.guards.append(guard)
@@ -171,7 +173,7 @@ def allow_mutation_on_saved_tensors() -> Iterator[MutationContext]:
         finally:
             surely(_unguard, guard)
     finally:
-        surely(packing.leave, context)
+        surely(packing.leave_saver, context)
         context.clear()
 
 

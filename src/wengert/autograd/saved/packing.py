@@ -1,9 +1,9 @@
-"""What becomes of a value that a node saves, while somebody wants to have a say in it.
+"""Savers: contexts that intervene when a node saves values, such as saved-tensor hooks.
 
-Savers are entered and left like a stack, per thread; the innermost is told of each node as it
-is recorded. A pair of hooks packs: each saved array becomes a `Packed`, and the node one of a
-class that unpacks before it does what the operation's nodes do. Sites only say that there is
-a saver, so that a node, which keeps its site, keeps no hook alive that it does not need.
+Savers form a stack per thread; the innermost receives each node as it is recorded. A pair of
+hooks packs: each saved array becomes a `Packed`, and the node changes to a class that unpacks
+before it acts as the operation's nodes do. A site only says that there is a saver: a node keeps
+its site, and must not keep hooks alive that it does not need.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from wengert.core.tensor import (
     Tensor,
     caller,
     getframe,
+    identity_lift,
     memory_of,
     mode,
     new,
-    plain,
     tensors,
     thread_states,
 )
@@ -46,7 +46,7 @@ class Saver(Protocol):
         """The node, with what it saved in the saver's hands."""
 
 
-class Stack(threading.local):
+class SaverStack(threading.local):
     """The savers of a thread, each with the site that it took the place of."""
 
     def __init__(self) -> None:
@@ -55,8 +55,8 @@ class Stack(threading.local):
         self.witness: Callable[[Node], None] | None = None  # told of nodes when a saver had them
 
 
-stack = Stack()
-thread_states.append(stack)
+saver_stack = SaverStack()
+thread_states.append(saver_stack)
 
 # Called, on any thread, with each node that a saver has had, and with None when the values that
 # a checkpoint left out have come back to memory.
@@ -74,7 +74,7 @@ class SaverSite(Site):
 
     def instead(self, op: Any, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """The saver's own result of an operation; None to have it computed."""
-        entries = stack.entries
+        entries = saver_stack.entries
         instead = getattr(entries[-1][0], "instead", None) if entries else None
         return None if instead is None else instead(op, inputs, params)
 
@@ -84,7 +84,7 @@ class SaverSite(Site):
 
     def recorded(self, node: Node) -> Node:
         """The node as the saver leaves it."""
-        entries, witness = stack.entries, stack.witness
+        entries, witness = saver_stack.entries, saver_stack.witness
         if entries:
             node = entries[-1][0].recorded(node)
         if witness is not None:
@@ -94,50 +94,50 @@ class SaverSite(Site):
         return node
 
 
-def enter(saver: Saver) -> None:
+def enter_saver(saver: Saver) -> None:
     """Make `saver` the innermost of this thread. RuntimeError where savers are disabled."""
-    if stack.refusal is not None:
-        raise RuntimeError(stack.refusal)
+    if saver_stack.refusal is not None:
+        raise RuntimeError(saver_stack.refusal)
     outer = mode.where
     site = _site_for(outer, True)
     # No call from here on: a signal would come in between. So in the two functions below.
-    stack.entries += [(saver, outer)]
+    saver_stack.entries += [(saver, outer)]
     mode.where = site
     if mode.site is not None:
         mode.site = site
 
 
-def leave(saver: Saver) -> None:
+def leave_saver(saver: Saver) -> None:
     """Take away `saver`, if it is the innermost one; a second call does nothing."""
-    entries = stack.entries
+    entries = saver_stack.entries
     if not entries or entries[-1][0] is not saver:
         return
     outer = entries[-1][1]
-    site = _site_for(outer, entries[:-1] != [] or stack.witness is not None)
+    site = _site_for(outer, entries[:-1] != [] or saver_stack.witness is not None)
     del entries[-1]
     mode.where = site
     if mode.site is not None:
         mode.site = site
 
 
-def tell(witness: Callable[[Node], None] | None) -> None:
+def set_witness(witness: Callable[[Node], None] | None) -> None:
     """Have `witness` told of the nodes of this thread, whoever saves; None ends it."""
-    site = _site_for(mode.where, stack.entries != [] or witness is not None)
-    stack.witness = witness
+    site = _site_for(mode.where, saver_stack.entries != [] or witness is not None)
+    saver_stack.witness = witness
     mode.where = site
     if mode.site is not None:
         mode.site = site
 
 
-def _site_for(site: Site, told: bool) -> Site:
+def _site_for(site: Site, observed: bool) -> Site:
     """Where operations are noted: at a site that tells of nodes, if there is somebody to tell."""
     if isinstance(site, SaverSite):
-        return site if told else site.plain
-    if not told:
+        return site if observed else site.plain
+    if not observed:
         return site
-    told_of = SaverSite(site.parent)
-    told_of.module, told_of.plain = site.module, site
-    return told_of
+    saver_site = SaverSite(site.parent)
+    saver_site.module, saver_site.plain = site.module, site
+    return saver_site
 
 
 class Hooks:
@@ -190,22 +190,22 @@ class Packed:
         if type(answer) not in tensors:
             raise TypeError(
                 "Output of saved tensor unpack_hook expected to be a Tensor but got result of"
-                f" type {type(answer).__name__}: {described(slot)} of {errors.made(node)}\n"
-                + more("saved-tensor-hook")
+                f" type {type(answer).__name__}: {describe_slot(slot)} of"
+                f" {errors.describe_node(node)}\n" + more("saved-tensor-hook")
             )
         array: np.ndarray = answer._array
         if array.shape != self.shape:
             raise RuntimeError(
                 f"unpack_hook returned a tensor of shape {list(array.shape)} for"
-                f" {described(slot)} of {errors.made(node)}, which has shape {list(self.shape)}\n"
-                + more("saved-tensor-hook")
+                f" {describe_slot(slot)} of {errors.describe_node(node)}, which has shape"
+                f" {list(self.shape)}\n" + more("saved-tensor-hook")
             )
         if self.same and clock.newest > node.seq and array is self.value._array:
             check_unwritten(node, slot, array, "unpack_hook")
         return array if array.dtype == self.dtype else array.astype(self.dtype)
 
 
-def described(slot: str) -> str:
+def describe_slot(slot: str) -> str:
     """The name of a saved value in messages."""
     return repr(slot.removeprefix("s_"))
 
@@ -214,10 +214,12 @@ def check_unwritten(node: Node, slot: str, array: np.ndarray, what: str) -> None
     """Raise if the memory of a saved array was written since; `what` wants to have it."""
     write = storage.write_after(array, node.seq)
     if write is not None:
-        raise errors.overwritten(Call(what, *caller(getframe(1))), node, slot, array, write)
+        raise errors.saved_tensor_overwritten(
+            Call(what, *caller(getframe(1))), node, slot, array, write
+        )
 
 
-def packed(node: Node, array: np.ndarray, tensor: Tensor, hooks: Hooks) -> Packed:
+def pack_array(node: Node, array: np.ndarray, tensor: Tensor, hooks: Hooks) -> Packed:
     """What the pack hook makes of `array`, which it is shown as `tensor`."""
     before = clock.newest
     value = hooks.pack(tensor)
@@ -225,7 +227,7 @@ def packed(node: Node, array: np.ndarray, tensor: Tensor, hooks: Hooks) -> Packe
         raise RuntimeError(
             "A saved tensor pack hook is modifying its input in place. Tensors provided as input"
             " to pack hook cannot be modified by in-place operations as this can lead to"
-            f" unexpected side-effects: the input came from {errors.made(node)}\n"
+            f" unexpected side-effects: the input came from {errors.describe_node(node)}\n"
             + more("saved-tensor-hook")
         )
     result = new(Packed)
@@ -237,7 +239,7 @@ def packed(node: Node, array: np.ndarray, tensor: Tensor, hooks: Hooks) -> Packe
     return result
 
 
-def shown(array: np.ndarray, edge: Node | None) -> Tensor:
+def tensor_of_saved(array: np.ndarray, edge: Node | None) -> Tensor:
     """A saved array as a tensor: the very leaf that it belongs to, where there is one."""
     if type(edge) is Leaf:
         leaf = edge.tensor()
@@ -285,7 +287,7 @@ def _packing_of_slots(kind: Any) -> Packing:
             array = read(node)
             if type(array) is np.ndarray and (array.shape or not is_constant(array)):
                 edge = None if edge_of is None else edge_of(node)
-                write(node, packed(node, array, shown(array, edge), hooks))
+                write(node, pack_array(node, array, tensor_of_saved(array, edge), hooks))
                 node.__class__ = unpacking
 
     return packing
@@ -311,7 +313,7 @@ class Unpacking(Node):
     def pullback_to(self, g: Any, wanted: Any, lift: Any) -> tuple[Any, ...]:
         """As `send`; what the hooks do is recorded where the derivative is."""
         site = mode.site
-        if lift is plain:
+        if lift is identity_lift:
             mode.site = None
         try:
             node = _unpacked(self)
@@ -333,13 +335,13 @@ def unpacking_class(kind: Any) -> type[Unpacking]:
     """The class of nodes that unpack before they do what those of `kind` do."""
     if issubclass(kind, Unpacking):
         return kind
-    found: type[Unpacking] | None = kind.__dict__.get("unpacking")
-    if found is None:
+    derived: type[Unpacking] | None = kind.__dict__.get("unpacking")
+    if derived is None:
         members = [(name, getattr(kind, name)) for name in kind.__slots__]
         slots = tuple((name, m.__get__, m.__set__) for name, m in members)
         body = {"__slots__": (), "operation": kind, "slots": slots}
-        found = kind.unpacking = type(kind.__name__, (Unpacking, kind), body)
-    return found
+        derived = kind.unpacking = type(kind.__name__, (Unpacking, kind), body)
+    return derived
 
 
 class Absent:

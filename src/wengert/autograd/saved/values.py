@@ -7,22 +7,22 @@ from typing import Any
 import numpy as np
 
 from wengert.autograd import errors
-from wengert.autograd._released import released_value
+from wengert.autograd._release_errors import saved_value_released
 from wengert.autograd.saved.packing import (
     Hooks,
     Packed,
     callables,
     check_unwritten,
-    described,
-    packed,
-    shown,
+    describe_slot,
+    pack_array,
+    tensor_of_saved,
     unpacking_class,
 )
 from wengert.core.messages import more
 from wengert.core.tensor import Node, SavedSlot, Tensor, mode, wrap
 
 
-def read(node: Node, slot: str) -> Any:
+def read_saved(node: Node, slot: str) -> Any:
     """What the node keeps in a slot: arrays as Tensors with their place in the graph.
 
     GraphReleasedError for an array of a released node.
@@ -31,21 +31,21 @@ def read(node: Node, slot: str) -> Any:
     owner = dict(node.saved).get(slot, _NOT_SAVED)
     if owner is _NOT_SAVED:
         return value
-    check_kept(node, slot)
-    return None if value is None else restored(node, slot, value, edge_of(node, owner))
+    check_not_released(node, slot)
+    return None if value is None else restore_tensor(node, slot, value, saved_edge(node, owner))
 
 
 _NOT_SAVED: Any = object()
 
 
-def edge_of(node: Node, owner: int | None) -> Node | None:
+def saved_edge(node: Node, owner: int | None) -> Node | None:
     """Where a saved value stands in the graph: an input's edge, or the node for its output."""
     if owner is None:
         return None
     return node if owner < 0 else node.edges[owner]
 
 
-def check_kept(node: Node, slot: str) -> None:
+def check_not_released(node: Node, slot: str) -> None:
     """Raise if the node has let go of what it saved."""
     state = node.state
     if state is None:
@@ -53,21 +53,22 @@ def check_kept(node: Node, slot: str) -> None:
     if state.refusal is not None:
         raise state.refusal()
     if state.released is not None:
-        raise released_value(node, described(slot))
+        raise saved_value_released(node, describe_slot(slot))
 
 
-def restored(node: Node, slot: str, value: Any, edge: Node | None) -> Any:
+def restore_tensor(node: Node, slot: str, value: Any, edge: Node | None) -> Any:
     """A saved value as a Tensor; of a packed one what its unpack hook makes of it."""
     if type(value) is np.ndarray:
         check_unwritten(node, slot, value, "reading a saved tensor")
-        return shown(value, edge)
+        return tensor_of_saved(value, edge)
     if isinstance(value, Tensor):  # of a derivative inside another transform
         return value
     if not hasattr(value, "restored"):
         raise RuntimeError(
-            f"{described(slot)} of {errors.made(node)} is not kept: backward computes it again"
+            f"{describe_slot(slot)} of {errors.describe_node(node)} is not kept: backward"
+            " computes it again"
         )
-    return shown(value.restored(node, slot), edge)
+    return tensor_of_saved(value.restored(node, slot), edge)
 
 
 class SavedTensor:
@@ -106,38 +107,38 @@ class SavedTensor:
             if node.state is not None and node.state.released is not None:
                 raise RuntimeError(
                     "Calling register_hooks on a saved tensor after it has been freed:"
-                    f" {described(self._slot)} of {errors.made(node)}, released by"
-                    f" {errors.called(node.state.released)}\n{more('graph-released')}"
+                    f" {describe_slot(self._slot)} of {errors.describe_node(node)}, released by"
+                    f" {errors.describe_call(node.state.released)}\n{more('graph-released')}"
                 )
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor with value None is forbidden:"
-                f" {errors.made(node)} needs no {described(self._slot)}\n"
+                f" {errors.describe_node(node)} needs no {describe_slot(self._slot)}\n"
                 + more("saved-tensor-hook")
             )
         if type(value) is not np.ndarray:
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor whose hooks have already been set. Hint:"
-                f" only one pair of hooks is allowed at a time: {described(self._slot)} of"
-                f" {errors.made(node)}\n" + more("saved-tensor-hook")
+                f" only one pair of hooks is allowed at a time: {describe_slot(self._slot)} of"
+                f" {errors.describe_node(node)}\n" + more("saved-tensor-hook")
             )
         check_unwritten(node, self._slot, value, "register_hooks()")
         site, mode.site = mode.site, None
         try:
-            self._set(packed(node, value, wrap(value), hooks))
+            self._set(pack_array(node, value, wrap(value), hooks))
         finally:
             mode.site = site
 
     def unpack(self) -> Tensor | None:
         """The value as a Tensor; None where the node needs none."""
         if self._index is None:
-            result: Tensor | None = read(self._node, self._slot)
+            result: Tensor | None = read_saved(self._node, self._slot)
             return result
         return self._node.saved_tensors[self._index]  # type: ignore[attr-defined]
 
     @property
     def data(self) -> Any:
         """The value as it is kept: a detached Tensor, or what the pack hook returned."""
-        check_kept(self._node, self._slot)
+        check_not_released(self._node, self._slot)
         value = self._get()
         if type(value) is np.ndarray:
             return wrap(value)
@@ -151,7 +152,7 @@ class SavedTensor:
 
 
 def _read(node: Node, slot: str, raw: bool) -> Any:
-    return SavedTensor(node, slot) if raw else read(node, slot)
+    return SavedTensor(node, slot) if raw else read_saved(node, slot)
 
 
 SavedSlot.read = staticmethod(_read)

@@ -21,7 +21,7 @@ import numpy as np
 
 from wengert.autograd import errors
 from wengert.autograd.engine import Walk, anomaly, observers
-from wengert.autograd.saved.packing import Packed, tell
+from wengert.autograd.saved.packing import Packed, set_witness
 from wengert.core.tensor import Node, Tensor, memory_of, tick
 
 Key = tuple[str, int]  # of a saved array: its slot, and its place where the slot has a list
@@ -53,7 +53,7 @@ _memories: WeakKeyDictionary[Node, _Memory] = WeakKeyDictionary()
 def watch(on: bool) -> None:
     """Remember what this thread's operations save, and look at it in each backward; or do not."""
     anomaly.check_writes = on
-    tell(_remember if on else None)
+    set_witness(_remember if on else None)
     if _verify in observers:
         observers.remove(_verify)
     if on:
@@ -90,7 +90,7 @@ def _verify(walk: Walk, event: str) -> None:
                 raise _error(walk, node, key, array)
         passed.append(memory)
     if passed:
-        now, where = tick(), errors.called(walk.call)
+        now, where = tick(), errors.describe_call(walk.call)
         for memory in passed:
             memory.seen, memory.where = now, where
 
@@ -98,8 +98,8 @@ def _verify(walk: Walk, event: str) -> None:
 def _arrays(node: Node) -> Iterator[tuple[Key, np.ndarray]]:
     """The arrays that a node saved and that are still the ones that it was given."""
     for slot, _ in node.saved:
-        kept = getattr(node, slot)
-        for k, value in enumerate(kept if type(kept) is list else (kept,)):
+        slot_value = getattr(node, slot)
+        for k, value in enumerate(slot_value if type(slot_value) is list else (slot_value,)):
             if type(value) is Packed and value.same:
                 value = value.value
             if isinstance(value, Tensor):
@@ -125,7 +125,7 @@ def _error(walk: Walk, node: Node, key: Key, array: np.ndarray) -> errors.GraphE
     since, until = _bounds(walk, node, key, array)
     writer = "no operation on tensors, but NumPy or other code that shares the memory"
     facts = [("written by", writer), ("after", since), ("before", until)]
-    return errors.overwritten_by(walk.call, node, key[0], array, facts, [
+    return errors.saved_tensor_overwritten_by(walk.call, node, key[0], array, facts, [
         "write to a copy: t.detach().numpy().copy(), torch.from_numpy(a.copy())",
         "give the operation that saved it a .clone()",
         "call backward before the write",
@@ -138,8 +138,8 @@ def _bounds(walk: Walk, node: Node, key: Key, array: np.ndarray) -> tuple[str, s
     Of the calls that looked: operations that saved the same elements, and backwards.
     """
     saved = _memories[node].digests[key].crc
-    last, since = node.seq, errors.made(node)
-    first, until = float("inf"), errors.called(walk.call)
+    last, since = node.seq, errors.describe_node(node)
+    first, until = float("inf"), errors.describe_call(walk.call)
     for other, memory in list(_memories.items()):
         for k, value in _arrays(other):
             digest = memory.digests.get(k)
@@ -147,10 +147,10 @@ def _bounds(walk: Walk, node: Node, key: Key, array: np.ndarray) -> tuple[str, s
                 continue
             if digest.crc != saved:
                 if node.seq < other.seq < first:
-                    first, until = other.seq, errors.made(other)
+                    first, until = other.seq, errors.describe_node(other)
                 continue
             if other.seq > last:
-                last, since = other.seq, errors.made(other)
+                last, since = other.seq, errors.describe_node(other)
             if memory.seen > last:
                 last, since = memory.seen, memory.where
     return since, until

@@ -1,1 +1,4 @@
-"""Function transforms: levels, their tracers, and what runs functions on them."""
+"""Function transforms: levels, their tracers, and the calls that run functions on them.
+
+Read `levels` first, then `recording` (reverse mode), `dual` (forward mode) and `batched` (vmap).
+"""

@@ -39,9 +39,9 @@ class Outline:
 
     __slots__ = ("dtype", "shape", "strides", "writeable")
 
-    def __init__(self, whole: np.ndarray, lead: int) -> None:
-        self.shape, self.dtype = whole.shape[lead:], whole.dtype
-        self.strides, self.writeable = whole.strides[lead:], whole.flags.writeable
+    def __init__(self, batch: np.ndarray, lead: int) -> None:
+        self.shape, self.dtype = batch.shape[lead:], batch.dtype
+        self.strides, self.writeable = batch.strides[lead:], batch.flags.writeable
 
     @property
     def flags(self) -> Flags:
@@ -90,9 +90,9 @@ class Outline:
 
 def _dense(lengths: Shape, steps: Shape, step: int) -> bool:
     """Whether each dimension's step is the extent of those before it."""
-    for length, found in zip(lengths, steps, strict=True):
+    for length, actual in zip(lengths, steps, strict=True):
         if length != 1:
-            if found != step:
+            if actual != step:
                 return False
             step *= length
     return True
@@ -147,7 +147,7 @@ class BatchLevel(Level):
     def __init__(self, size: int, randomness: str = "error") -> None:
         self.size, self.randomness = size, randomness
 
-    def whole(self, value: Any) -> Any:
+    def full_batch(self, value: Any) -> Any:
         """What a value stands for, with the batch in front in any case."""
         if self.owns(value):
             return value.value
@@ -176,11 +176,11 @@ class BatchLevel(Level):
         self.check_running()
         if op.batch is None:
             _warn_slow(op)
-            batches = [self.whole(x) for x in inputs]
+            batches = [self.full_batch(x) for x in inputs]
             samples = [op.function([x[k] for x in batches], *params) for k in range(self.size)]
             return self.tracer(stack(samples))
         params = op.batch(len(inputs[0].shape), *params)
-        return self.tracer(op.function([self.whole(x) for x in inputs], *params))
+        return self.tracer(op.function([self.full_batch(x) for x in inputs], *params))
 
     def apply_several(self, op: Any, input: Any, params: tuple[Any, ...]) -> tuple[Any, ...]:
         """The operation on the whole batch."""
@@ -208,7 +208,7 @@ class BatchLevel(Level):
                 " arithmetic, or make `self` with x.new_zeros() or torch.zeros_like() of a tensor"
                 " that is vmapped over."
             )
-        put(target.value, self.whole(result))
+        put(target.value, self.full_batch(result))
 
 
 def _align(values: list[Any], inputs: Sequence[Any]) -> None:

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.autograd.transforms.levels import Level, beside, family
-from wengert.autograd.transforms.recording import transposed, zeros
+from wengert.autograd.transforms.levels import Level, beside, root_and_views
+from wengert.autograd.transforms.recording import apply_transpose, zeros_matching
 from wengert.core.dtypes import inexact, of_numpy
 from wengert.core.tensor import Tensor, Tracer, memory_of, shape_of, wrap
 from wengert.ops.casting import convert
@@ -64,9 +64,9 @@ class DualLevel(Level):
         """A value with a tangent; the value alone where there is none."""
         if tangent is None:
             return value
-        made = self.tracer(value)
-        made.tangent = tangent
-        return made
+        result = self.tracer(value)
+        result.tangent = tangent
+        return result
 
     def checked_dual(self, value: Any, tangent: Any) -> Any:
         """As `dual`, for a user's tangent."""
@@ -110,7 +110,7 @@ class DualLevel(Level):
         """The operation is linear in all of its list."""
         self.check_running()
         out = op.function([self.lower(x) for x in inputs], *params)
-        tangents = [zeros(x) if (t := self.tangent(x)) is None else t for x in inputs]
+        tangents = [zeros_matching(x) if (t := self.tangent(x)) is None else t for x in inputs]
         return self.dual(out, op.function(tangents, *params))
 
     def apply_several(self, op: Any, input: Any, params: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -123,13 +123,13 @@ class DualLevel(Level):
 
     def cut(self, target: Any) -> None:
         """As everywhere; the tangent is zeros from now on."""
-        if family(target)[1]:
+        if root_and_views(target)[1]:
             raise RuntimeError(
                 "detach_() of a tensor with a tangent and with views, which share the tangent's"
                 " memory: use detach()"
             )
         super().cut(target)
-        target.tangent = zeros(target)
+        target.tangent = zeros_matching(target)
 
     def write(self, target: Any, result: Any, put: Callable[[Any, Any], None]) -> None:
         """Write the value, and write the tangent as well, so that views of both see it."""
@@ -138,9 +138,9 @@ class DualLevel(Level):
         if self.owns(target):
             self._lay_out(target)
             put(target.value, self.lower(result))
-            put(target.tangent, zeros(target) if tangent is None else tangent)
+            put(target.tangent, zeros_matching(target) if tangent is None else tangent)
             return
-        root, views = family(target)
+        root, views = root_and_views(target)
         reach = layout_of(root)
         if not all(window_in(root, view).within(reach) for view in views):
             raise RuntimeError(
@@ -186,35 +186,37 @@ def _shown(tangent: Any) -> bool:
 def _tangent_of(op: Any, values: Any, params: Any, out: Any, tangents: dict[str, Any]) -> Any:
     if op.jvp is not None:
         read = [op.read(name, values, params, out) for name in op.jvp_reads]
-        return _fitted(op.jvp(*[tangents.get(i) for i in op.differentiable], *read), out)
+        return _fit_to_output(op.jvp(*[tangents.get(i) for i in op.differentiable], *read), out)
     total = None
     for i, t in tangents.items():
         if op.kind == "multilinear":
-            part = op([t if n == i else v for n, v in zip(op.inputs, values, strict=True)], params)
+            contribution = op(
+                [t if n == i else v for n, v in zip(op.inputs, values, strict=True)], params
+            )
         else:
-            known = [op.read(name, values, params, out) for name in op.wants[i]]
-            rule = partial(_pull, op.rules[i], known)
+            operands = [op.read(name, values, params, out) for name in op.wants[i]]
+            rule = partial(_apply_rule, op.rules[i], operands)
             if op.kind == "elementwise":
-                part = _diagonal(rule, _fitted_shape(t, out), out)
+                contribution = _diagonal(rule, _expand_to_output(t, out), out)
             else:
-                part = transposed(rule, out, t)
-        total = part if total is None else total + part
-    return _fitted(total, out)
+                contribution = apply_transpose(rule, out, t)
+        total = contribution if total is None else total + contribution
+    return _fit_to_output(total, out)
 
 
-def _pull(rule: Any, known: list[Any], g: Any) -> Any:
-    return rule(g, *known)
+def _apply_rule(rule: Any, operands: list[Any], g: Any) -> Any:
+    return rule(g, *operands)
 
 
-def _fitted(tangent: Any, out: Any) -> Any:
+def _fit_to_output(tangent: Any, out: Any) -> Any:
     """A tangent in the shape and dtype of the output."""
     dtype = memory_of(out).dtype
     if memory_of(tangent).dtype != dtype:
         tangent = convert(tangent, of_numpy[dtype])
-    return _fitted_shape(tangent, out)
+    return _expand_to_output(tangent, out)
 
 
-def _fitted_shape(tangent: Any, out: Any) -> Any:
+def _expand_to_output(tangent: Any, out: Any) -> Any:
     shape = shape_of(out)
     return tangent if shape_of(tangent) == shape else expand(tangent, shape)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.autograd.history import rewritten
+from wengert.autograd.history import rebase_history
 from wengert.autograd.transforms.levels import Level
 from wengert.core.tensor import Tensor, Tracer, leaf_of, mode, shape_of
 from wengert.ops.publish import recorded
@@ -44,18 +44,18 @@ class GradLevel(Level):
 
     def source(self, value: Tensor) -> Graded:
         """A tracer that the derivative is taken with respect to."""
-        made: Graded = self.tracer(value)
-        made._edge = leaf_of(made)
-        return made
+        tracer: Graded = self.tracer(value)
+        tracer._edge = leaf_of(tracer)
+        return tracer
 
     def edge(self, value: Any) -> Any:
         """The node of a value in this level's graph."""
         return value._edge if self.owns(value) else None
 
     def _result(self, value: Any, node: Any) -> Any:
-        made = self.tracer(value)
-        made._edge = node
-        return made
+        tracer = self.tracer(value)
+        tracer._edge = node
+        return tracer
 
     def apply(self, op: Any, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
         """Compute further out, and record here."""
@@ -73,10 +73,10 @@ class GradLevel(Level):
         out = op(values, params)
         if not edges or mode.site is None:
             return self._result(out, None) if op.view else out
-        wanted = {name for i in edges for name in op.wants[i]}
-        saves = [op.read(n, values, params, out) if n in wanted else None for n in op.keeps]
-        known = [edges.get(i) for i in op.differentiable]
-        node = recorded(op, mode.where, known, saves, shape_of(out))
+        needed = {name for i in edges for name in op.wants[i]}
+        saves = [op.read(n, values, params, out) if n in needed else None for n in op.keeps]
+        input_edges = [edges.get(i) for i in op.differentiable]
+        node = recorded(op, mode.where, input_edges, saves, shape_of(out))
         return self._result(out, node)
 
     def apply_list(self, op: Any, inputs: Sequence[Any], params: tuple[Any, ...]) -> Any:
@@ -130,7 +130,7 @@ class GradLevel(Level):
             self.take(target)
         put(target.value, self.lower(result))
         if mode.site is not None:
-            rewritten(target, self.edge(result))
+            rebase_history(target, self.edge(result))
 
 
 def _outline(value: Any) -> np.ndarray:

@@ -21,7 +21,7 @@ from wengert.core.tensor import Tensor, Tracer, new, thread_states
 Shape = tuple[int, ...]
 
 
-class Running(threading.local):
+class TransformStack(threading.local):
     """The transforms that are running on a thread."""
 
     recordings = 0  # derivatives; the outermost has no level, it records on Tensors
@@ -30,13 +30,15 @@ class Running(threading.local):
         self.levels: list[Level] = []
 
 
-running = Running()
-thread_states.append(running)
+transform_stack = TransformStack()
+thread_states.append(transform_stack)
 
 
 def transforming() -> bool:
     """Whether what runs is, or was called by, a function that is being transformed."""
-    return running.recordings > 0 or any(not level.eager for level in running.levels)
+    return transform_stack.recordings > 0 or any(
+        not level.eager for level in transform_stack.levels
+    )
 
 
 class Level:
@@ -48,8 +50,8 @@ class Level:
     eager = False  # whether it follows code as it stands: Functions need no `setup_context` then
 
     def __enter__(self) -> Any:
-        self.depth = len(running.levels) + 1
-        running.levels += [self]  # no call: a signal would come after it
+        self.depth = len(transform_stack.levels) + 1
+        transform_stack.levels += [self]  # no call: a signal would come after it
         return self
 
     @heedless
@@ -58,8 +60,8 @@ class Level:
 
     def _end(self) -> None:
         self.depth = 0
-        if self in running.levels:
-            running.levels.remove(self)
+        if self in transform_stack.levels:
+            transform_stack.levels.remove(self)
 
     def owns(self, value: Any) -> bool:
         """Whether a value is a tracer of this level."""
@@ -67,10 +69,10 @@ class Level:
 
     def tracer(self, value: Any) -> Any:
         """A fresh tracer that stands for `value`."""
-        made = new(self.kind)
-        made.level = self
-        made.value = value
-        return made
+        result = new(self.kind)
+        result.level = self
+        result.value = value
+        return result
 
     def lower(self, value: Any) -> Any:
         """What a tracer of this level stands for; other values as they are."""
@@ -126,7 +128,7 @@ class Level:
         What each was, its tracer stands for; whoever holds one finds the tracer. Returns the
         tensor whose memory it is, and its living views.
         """
-        root, views = family(target)
+        root, views = root_and_views(target)
         olds = [self._taken(tensor) for tensor in (root, *views)]
         for old in olds[1:]:
             old._root = olds[0]
@@ -147,7 +149,7 @@ class Level:
         return old
 
 
-def family(tensor: Any) -> tuple[Any, list[Any]]:
+def root_and_views(tensor: Any) -> tuple[Any, list[Any]]:
     """The tensor whose memory a tensor shows, and the living views of that memory."""
     root = getattr(tensor, "_root", tensor)
     return root, [v for r in getattr(root, "_views", ()) if (v := r()) is not None]

@@ -1,7 +1,7 @@
 """Random numbers inside `vmap`: one draw for all samples, or one for each.
 
 A vmap says which (`randomness=`), each of several nested ones for itself. All random functions
-get their numbers from `wengert.core.generators.drawn`, which asks here.
+get their numbers from `wengert.core.generators.draw_numbers`, which asks here.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from wengert.autograd.transforms.levels import running
+from wengert.autograd.transforms.levels import transform_stack
 from wengert.core import generators
 from wengert.core.generators import Draw
 from wengert.core.tensor import Tensor, Tracer, wrap
@@ -17,22 +17,22 @@ from wengert.core.tensor import Tensor, Tracer, wrap
 
 def vmaps() -> list[Any]:
     """The levels of the vmaps that run on this thread, outermost first."""
-    if not running.levels:
+    if not transform_stack.levels:
         return []
     from wengert.autograd.transforms.batched import BatchLevel
 
-    return [level for level in running.levels if isinstance(level, BatchLevel)]
+    return [level for level in transform_stack.levels if isinstance(level, BatchLevel)]
 
 
-def _drawn(
-    draw: Draw, shape: tuple[int, ...], given: Sequence[Any], target: Tensor | None
+def _draw_by_level(
+    draw: Draw, shape: tuple[int, ...], dependencies: Sequence[Any], target: Tensor | None
 ) -> Tensor:
-    """See `wengert.core.generators.drawn`."""
-    if not running.levels:
+    """See `wengert.core.generators.draw_numbers`."""
+    if not transform_stack.levels:
         return wrap(draw(shape))
     levels = vmaps()
     for level in reversed(levels):
-        _check(level, given, target)
+        _check(level, dependencies, target)
     own = [level for level in levels if level.randomness == "different"]
     numbers = wrap(draw((*[level.size for level in own], *shape)))
     for level in own:
@@ -40,7 +40,7 @@ def _drawn(
     return numbers
 
 
-def _check(level: Any, given: Sequence[Any], target: Tensor | None) -> None:
+def _check(level: Any, dependencies: Sequence[Any], target: Tensor | None) -> None:
     """Raise RuntimeError for a draw that does not go with the randomness of a vmap."""
     if level.randomness == "error":
         raise RuntimeError(
@@ -48,7 +48,7 @@ def _check(level: Any, given: Sequence[Any], target: Tensor | None) -> None:
             " 'same' or 'different' randomness flags on vmap or perform the randomness operation"
             " out of vmap"
         )
-    if level.randomness == "same" and any(_differs(x, level) for x in given):
+    if level.randomness == "same" and any(_differs(x, level) for x in dependencies):
         raise RuntimeError(
             "Vmap does not currently support same randomness with a batched tensor input: the"
             " numbers depend on a tensor that differs between samples. Use"
@@ -71,4 +71,4 @@ def _differs(value: Any, level: Any) -> bool:
     return False
 
 
-generators.by_level = _drawn
+generators.by_level = _draw_by_level

@@ -12,12 +12,12 @@ from wengert.autograd.edges import in_dtype
 from wengert.autograd.engine import Walk
 from wengert.autograd.grad_mode import inference_mode
 from wengert.autograd.transforms.graded import GradLevel
-from wengert.autograd.transforms.levels import running
+from wengert.autograd.transforms.levels import transform_stack
 from wengert.core.tensor import Leaf, Tensor, Tracer, leaf_of, mode, wrap
 from wengert.ops.shape import view_as
 
 
-class Recording:
+class FunctionGraph:
     """The graph of one call of a function, with respect to its inputs.
 
     Where no other transform runs it is recorded on Tensors, as ever; inside of one on the
@@ -25,7 +25,7 @@ class Recording:
     """
 
     def __init__(self) -> None:
-        self.level: GradLevel | None = GradLevel() if running.levels else None
+        self.level: GradLevel | None = GradLevel() if transform_stack.levels else None
         self.outer = mode.site is not None
         self.inputs: list[Any] = []
 
@@ -33,11 +33,11 @@ class Recording:
         """Call a function of tensors and record what it does."""
         with self.level or nullcontext(), inference_mode(False):
             self.inputs = [self._input(x) for x in primals]
-            running.recordings += 1
+            transform_stack.recordings += 1
             try:
                 return function(*self.inputs)
             finally:
-                running.recordings -= 1
+                transform_stack.recordings -= 1
                 for x in self.inputs:
                     if type(x._edge) is Leaf:
                         x._edge.open = False
@@ -62,19 +62,19 @@ class Recording:
     def _reaches_out(self, edges: Sequence[Any]) -> bool:
         """Whether anything but the inputs can be differentiated through these nodes."""
         own = {x._edge for x in self.inputs}
-        seen = set(edges)
-        todo = [e for e in seen if e not in own]
+        visited = set(edges)
+        todo = [e for e in visited if e not in own]
         while todo:
             node = todo.pop()
             if type(node) is Leaf and node.open:
                 return True
             for e in node.edges:
-                if e is not None and e not in seen:
-                    seen.add(e)
+                if e is not None and e not in visited:
+                    visited.add(e)
                     if e not in own:
                         todo.append(e)
         # The inputs themselves, where they belong to an outer graph.
-        return any(type(e) is not Leaf for e in own & seen)
+        return any(type(e) is not Leaf for e in own & visited)
 
     def pull(self, outputs: Sequence[Any], cotangents: Sequence[Any], retain: bool) -> list[Any]:
         """The gradients of the inputs, zeros where the outputs do not depend on them."""
@@ -83,10 +83,13 @@ class Recording:
             for i, (y, g) in enumerate(zip(outputs, cotangents, strict=True))
             if (edge := self._edge(y))
         ]
-        found: dict[Any, Any] = {}
+        gradients: dict[Any, Any] = {}
         if pairs:
-            found = self._walk(pairs, retain)
-        return [zeros(x) if (g := found.get(self._edge(x))) is None else g for x in self.inputs]
+            gradients = self._walk(pairs, retain)
+        return [
+            zeros_matching(x) if (g := gradients.get(self._edge(x))) is None else g
+            for x in self.inputs
+        ]
 
     def _edge(self, value: Any) -> Any:
         return value._edge if self.level is None else self.level.edge(value)
@@ -103,18 +106,18 @@ class Recording:
         return {e: g if isinstance(g, Tensor) else wrap(g) for e, g in walk.final.items()}
 
 
-def zeros(like: Any) -> Tensor:
+def zeros_matching(like: Any) -> Tensor:
     """Zeros in the shape and dtype of a value."""
     return wrap(np.zeros(tuple(like.shape), like._array.dtype))
 
 
-def ones(like: Any) -> Tensor:
+def ones_matching(like: Any) -> Tensor:
     """Ones in the shape and dtype of a value."""
     return wrap(np.ones(tuple(like.shape), like._array.dtype))
 
 
-def transposed(function: Callable[[Any], Any], like: Any, value: Any) -> Any:
+def apply_transpose(function: Callable[[Any], Any], like: Any, value: Any) -> Any:
     """The transpose of a linear function of one tensor (shaped as `like`), applied to a value."""
-    recording = Recording()
-    output = recording.run(function, [zeros(like)])
-    return recording.pull([output], [value], retain=False)[0]
+    graph = FunctionGraph()
+    output = graph.run(function, [zeros_matching(like)])
+    return graph.pull([output], [value], retain=False)[0]

@@ -30,7 +30,7 @@ class Spec(NamedTuple):
 LEAF = Spec(None)
 
 
-def flatten(tree: Any) -> tuple[list[Any], Spec]:
+def flatten_tree(tree: Any) -> tuple[list[Any], Spec]:
     """The leaves in order, and the structure; a dict goes by its order, None is a leaf."""
     leaves: list[Any] = []
     return leaves, _flatten(tree, leaves)
@@ -46,7 +46,7 @@ def _flatten(tree: Any, leaves: list[Any]) -> Spec:
     return LEAF
 
 
-def unflatten(leaves: Sequence[Any], spec: Spec) -> Any:
+def unflatten_tree(leaves: Sequence[Any], spec: Spec) -> Any:
     """The tree of that structure with these leaves."""
     return _build(iter(leaves), spec)
 
@@ -56,21 +56,21 @@ def _build(leaves: Any, spec: Spec) -> Any:
         return next(leaves)
     items = [_build(leaves, child) for child in spec.children]
     if issubclass(spec.kind, dict):
-        made = spec.kind()
-        made.update(zip(spec.keys, items, strict=True))
-        return made
+        mapping = spec.kind()
+        mapping.update(zip(spec.keys, items, strict=True))
+        return mapping
     if hasattr(spec.kind, "_fields"):
         return spec.kind(*items)
     return spec.kind(items)
 
 
-def tree_map(function: Callable[..., Any], tree: Any) -> Any:
+def map_leaves(function: Callable[..., Any], tree: Any) -> Any:
     """The tree with a function applied to each leaf."""
-    leaves, spec = flatten(tree)
-    return unflatten([function(x) for x in leaves], spec)
+    leaves, spec = flatten_tree(tree)
+    return unflatten_tree([function(x) for x in leaves], spec)
 
 
-def spread(prefix: Any, spec: Spec) -> list[Any] | None:
+def broadcast_prefix(prefix: Any, spec: Spec) -> list[Any] | None:
     """The leaves of a prefix of a tree, each repeated for what it stands for; None if it is none.
 
     A None or a number in the prefix stands for everything below it.
@@ -89,10 +89,10 @@ def spread(prefix: Any, spec: Spec) -> list[Any] | None:
         items: Any = [prefix[k] for k in spec.keys]
     else:
         items = prefix
-    found: list[Any] = []
+    leaves: list[Any] = []
     for item, child in zip(items, spec.children, strict=True):
-        part = spread(item, child)
-        if part is None:
+        below = broadcast_prefix(item, child)
+        if below is None:
             return None
-        found += part
-    return found
+        leaves += below
+    return leaves

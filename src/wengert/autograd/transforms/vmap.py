@@ -7,7 +7,7 @@ from functools import partial, wraps
 from typing import Any
 
 from wengert.autograd.transforms.batched import BatchLevel
-from wengert.autograd.transforms.tree import Spec, flatten, spread, unflatten
+from wengert.autograd.transforms.tree import Spec, broadcast_prefix, flatten_tree, unflatten_tree
 from wengert.core.generators import Generator, default_generator
 from wengert.core.tensor import Tensor
 from wengert.ops.joining import cat
@@ -50,7 +50,7 @@ def vmap(
 
     @wraps(func)
     def vectorized(*args: Any, **kwargs: Any) -> Any:
-        leaves, spec = flatten(args)
+        leaves, spec = flatten_tree(args)
         dims = _checked_dims(in_dims, leaves, spec, func)
         size = _size(leaves, dims)
         call = partial(_call, func, spec, out_dims, randomness, kwargs)
@@ -68,16 +68,16 @@ def over_batch(function: Callable[..., Any], batches: Sequence[Any]) -> tuple[An
     size = _size(leaves, [_checked_dim("grad(is_grads_batched=True):", 0, x) for x in leaves])
     with BatchLevel(size) as level:
         results = function([None if x is None else level.tracer(x) for x in batches])
-        return tuple([None if r is None else level.whole(r) for r in results])
+        return tuple([None if r is None else level.full_batch(r) for r in results])
 
 
-def name_of(func: Callable[..., Any]) -> str:
+def function_name(func: Callable[..., Any]) -> str:
     """What to call a function in messages."""
     return getattr(func, "__name__", type(func).__name__)
 
 
 def _checked_dims(in_dims: Dims, leaves: list[Any], spec: Spec, func: Any) -> list[Any]:
-    head = f"vmap({name_of(func)}, in_dims={in_dims}, ...)(<inputs>):"
+    head = f"vmap({function_name(func)}, in_dims={in_dims}, ...)(<inputs>):"
     if not isinstance(in_dims, int | tuple | list):
         raise ValueError(
             f"{head} expected `in_dims` to be int or a (potentially nested) tuple matching the"
@@ -85,14 +85,15 @@ def _checked_dims(in_dims: Dims, leaves: list[Any], spec: Spec, func: Any) -> li
         )
     if not leaves:
         raise ValueError(
-            f"vmap({name_of(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, or"
+            f"vmap({function_name(func)})(<inputs>): got no inputs. Maybe you forgot to add"
+            " inputs, or"
             " you are trying to vmap over a function with no inputs. The latter is unsupported."
         )
-    dims = spread(in_dims, spec)
+    dims = broadcast_prefix(in_dims, spec)
     if dims is None:
         raise ValueError(
             f"{head} in_dims is not compatible with the structure of `inputs`. in_dims has"
-            f" structure {flatten(in_dims)[1]} but inputs has structure {spec}."
+            f" structure {flatten_tree(in_dims)[1]} but inputs has structure {spec}."
         )
     return [_checked_dim(head, d, x) for d, x in zip(dims, leaves, strict=True)]
 
@@ -140,45 +141,49 @@ def _call(
             x if d is None else level.tracer(x if d == 0 else movedim(x, d, 0))
             for x, d in zip(leaves, dims, strict=True)
         ]
-        results, tree = flatten(func(*unflatten(inputs, spec), **kwargs))
-        places = _checked_out_dims(out_dims, tree, func)
-        outputs = [_output(level, func, r, d) for r, d in zip(results, places, strict=True)]
-    return unflatten(outputs, tree)
+        results, tree = flatten_tree(func(*unflatten_tree(inputs, spec), **kwargs))
+        dims_out = _checked_out_dims(out_dims, tree, func)
+        outputs = [_output(level, func, r, d) for r, d in zip(results, dims_out, strict=True)]
+    return unflatten_tree(outputs, tree)
 
 
 def _checked_out_dims(out_dims: Dims, tree: Spec, func: Any) -> list[Any]:
-    places = spread(out_dims, tree)
-    if places is None:
+    leaf_dims = broadcast_prefix(out_dims, tree)
+    if leaf_dims is None:
         raise ValueError(
-            f"vmap({name_of(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible"
-            f" with the structure of `outputs`. out_dims has structure {flatten(out_dims)[1]} but"
+            f"vmap({function_name(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not"
+            " compatible"
+            " with the structure of `outputs`. out_dims has structure"
+            f" {flatten_tree(out_dims)[1]} but"
             f" outputs has structure {tree}."
         )
-    return places
+    return leaf_dims
 
 
-def _output(level: BatchLevel, func: Any, result: Any, place: int | None) -> Any:
-    if place is None:
+def _output(level: BatchLevel, func: Any, result: Any, dim: int | None) -> Any:
+    if dim is None:
         if level.owns(result):
             raise ValueError(
-                f"vmap({name_of(func)}, ...): `{name_of(func)}` can not return a BatchedTensor"
+                f"vmap({function_name(func)}, ...): `{function_name(func)}` can not return a"
+                " BatchedTensor"
                 " when out_dim is None"
             )
         return result
     if not isinstance(result, Tensor):
         raise ValueError(
-            f"vmap({name_of(func)}, ...): `{name_of(func)}` must only return Tensors, got type"
+            f"vmap({function_name(func)}, ...): `{function_name(func)}` must only return Tensors,"
+            " got type"
             f" {type(result)}. Did you mean to set out_dims= to None for output?"
         )
-    whole = level.whole(result)
-    return whole if place == 0 else movedim(whole, 0, place)
+    batch = level.full_batch(result)
+    return batch if dim == 0 else movedim(batch, 0, dim)
 
 
 def _in_chunks(
     call: Callable[..., Any], leaves: list[Any], dims: list[Any], size: int, step: int,
     out_dims: Dims, shared: Generator | None,
 ) -> Any:  # fmt: skip
-    parts: list[Sequence[Any]] = []
+    results_of_chunks: list[Sequence[Any]] = []
     state = None if shared is None else shared.get_state()
     for start in range(0, size, step):
         if shared is not None and state is not None:  # all chunks draw the same numbers
@@ -188,12 +193,12 @@ def _in_chunks(
             x if d is None else x[(slice(None),) * d + (slice(start, stop),)]
             for x, d in zip(leaves, dims, strict=True)
         ]
-        found, tree = flatten(call(chunk, dims, stop - start))
-        parts.append(found)
-    places = spread(out_dims, tree)
-    assert places is not None
+        results, tree = flatten_tree(call(chunk, dims, stop - start))
+        results_of_chunks.append(results)
+    leaf_dims = broadcast_prefix(out_dims, tree)
+    assert leaf_dims is not None
     joined = [
-        column[0] if place is None else cat(column, place)
-        for column, place in zip(zip(*parts, strict=True), places, strict=True)
+        column[0] if dim is None else cat(column, dim)
+        for column, dim in zip(zip(*results_of_chunks, strict=True), leaf_dims, strict=True)
     ]
-    return unflatten(joined, tree)
+    return unflatten_tree(joined, tree)

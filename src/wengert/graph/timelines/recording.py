@@ -61,7 +61,7 @@ class NodeReaders(dict[type, "NodeReader | None"]):
             reader = LEAF
         elif issubclass(kind, Node) and kind.saved:
             slots = [slot for slot, _ in kind.saved]
-            name = errors.name_of_kind(kind)
+            name = errors.op_name_of_class(kind)
             of_images = name in errors.OF_IMAGES
             reader = NodeReader(len(self.names), attrgetter(*slots), len(slots) == 1, of_images)
             self.names += [f"{name}{d}d" for d in (1, 2, 3)] if of_images else [name]
@@ -279,7 +279,7 @@ class GraphRecording:
 
         A walk counts references to nodes, of which a look makes some.
         """
-        running = engine.running
+        running = engine.running_walks
         with without_collecting():
             if not running.lock.acquire(blocking=False):
                 return False
@@ -295,7 +295,9 @@ class GraphRecording:
 
     def _counted_elsewhere(self) -> bool:
         thread = this_thread()
-        return any(w.retain == "auto" and w.thread != thread for w in list(engine.running.walks))
+        return any(
+            w.retain == "auto" and w.thread != thread for w in list(engine.running_walks.walks)
+        )
 
     # Nodes.
 
@@ -485,7 +487,7 @@ class GraphRecording:
         """Write down how far the walks of this thread have come."""
         for walk, opened in list(self.open.items()):
             if opened.thread == thread:
-                oldest = _front(opened) if walk.at is None else walk.at.seq + 1
+                oldest = _front(opened) if walk.current_node is None else walk.current_node.seq + 1
                 if oldest is not None:
                     opened.pins.append((tick(), oldest))
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from wengert.core.storage import text_of, where_of
+from wengert.core.storage import location_of, source_text
 from wengert.graph.timelines.recording import GraphRecording, Passage
 from wengert.graph.timelines.timeline import (
     DROPPED,
@@ -65,7 +65,7 @@ class SourceLines:
 
 def line(code: CodeType, lasti: int) -> tuple[str, str]:
     """``file:line`` of an instruction, and the text of that line."""
-    return where_of(code, lasti), text_of(code, lasti)
+    return location_of(code, lasti), source_text(code, lasti)
 
 
 class Replay:

@@ -21,7 +21,7 @@ import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
 
-from wengert.core.forks import making, once
+from wengert.core.forks import compile_lock, once
 from wengert.kernels.jit import disk, get_threads
 from wengert.kernels.jit.threads import pool_text
 
@@ -213,7 +213,7 @@ def _object(name: str, text: Callable[[], str]) -> bytes:
 
 def add(name: str, text: Callable[[], str]) -> Callable[[str], int]:
     """Load a module; what comes back says where its functions are."""
-    with making:
+    with compile_lock:
         _, engine = _toolchain()
         engine.add_object_file(llvm.ObjectFileRef.from_data(_object(name, text)))
         engine.finalize_object()
@@ -247,7 +247,7 @@ def load(name: str, kinds: str, text: Callable[[], str], identity: str = "") -> 
 
     What is not in the package's sources must be in `identity`: it tells kernels apart on disk.
     """
-    with making:
+    with compile_lock:
         pool()
         whole = hashlib.sha256(f"{name}|{kinds}|{identity}".encode()).hexdigest()[:16]
         unique = f"{name}_{whole}"

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.messages import more
-from wengert.core.tensor import Node, State, Tensor, mode, wrap
+from wengert.core.tensor import Node, NodeState, Tensor, mode, wrap
 from wengert.ops.variadic import Output, Partial, output_of, record
 
 Grads = tuple[Any, ...]
@@ -79,7 +79,7 @@ def _watch(values: Grads, arrived: Callable[[list[Any]], list[Any]]) -> Grads:
     if not positions or mode.site is None:
         return values
     join = record(_Join, tuple(values[i]._edge for i in positions), (), mode.where)
-    join.state = State()
+    join.state = NodeState()
     join.state.user = True
     join.arrived, join.kinds, join.positions = arrived, _kinds(values), tuple(positions)
     watched = list(values)

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref
 
-from wengert.autograd.hooks import Flags, RemovableHandle, registered
+from wengert.autograd.hooks import Flags, RemovableHandle, add_hook
 from wengert.core.tensor import Hooks, Site, Tensor, mode, new
 from wengert.nn.module.backward import HookedCall
 
@@ -91,7 +91,7 @@ class Calls:
             with_kwargs: pass the keyword arguments as well.
         """
         options = [self._forward_pre_hooks_with_kwargs] if with_kwargs else []
-        return registered(self._forward_pre_hooks, hook, prepend, options)
+        return add_hook(self._forward_pre_hooks, hook, prepend, options)
 
     def register_forward_hook(
         self,
@@ -118,7 +118,7 @@ class Calls:
         options = [self._forward_hooks_with_kwargs] if with_kwargs else []
         if always_call:
             options.append(self._forward_hooks_always_called)
-        return registered(self._forward_hooks, hook, prepend, options)
+        return add_hook(self._forward_hooks, hook, prepend, options)
 
     def register_full_backward_hook(
         self, hook: Callable[..., Any], prepend: bool = False
@@ -128,7 +128,7 @@ class Calls:
         What it returns, unless None, replaces `grad_input`. Both are tuples over the
         positional inputs and the outputs, None where there is no gradient.
         """
-        return registered(self._backward_hooks, hook, prepend)
+        return add_hook(self._backward_hooks, hook, prepend)
 
     def register_full_backward_pre_hook(
         self, hook: Callable[..., Any], prepend: bool = False
@@ -137,7 +137,7 @@ class Calls:
 
         What it returns, unless None, replaces `grad_output`.
         """
-        return registered(self._backward_pre_hooks, hook, prepend)
+        return add_hook(self._backward_pre_hooks, hook, prepend)
 
 
 _IN_MODULE = "in the module "

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from wengert.autograd.grad_mode import no_grad
 from wengert.core import dtypes
-from wengert.core.cut_log import dropped
+from wengert.core.cut_log import note_drop
 from wengert.core.tensor import Tensor
 from wengert.nn.module.tree import Tree
 from wengert.nn.parameter import _convert_lazy, is_lazy
@@ -144,7 +144,7 @@ class Conversion(Tree):
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop the gradients of all parameters, or set them to zero."""
         if set_to_none:
-            dropped("zero_grad()", self)
+            note_drop("zero_grad()", self)
         for parameter in self.parameters():
             clear_grad(parameter, set_to_none)
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.autograd.hooks import RemovableHandle, registered
+from wengert.autograd.hooks import RemovableHandle, add_hook
 from wengert.core import storage
 from wengert.core.inference import check_written
 from wengert.core.size import Size
@@ -238,7 +238,7 @@ class StateDict:
 
     def register_state_dict_pre_hook(self, hook: Callable[..., None]) -> RemovableHandle:
         """Call `hook(module, prefix, keep_vars)` before the module is saved."""
-        return registered(self._state_dict_pre_hooks, hook)
+        return add_hook(self._state_dict_pre_hooks, hook)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(module, state_dict, prefix, local_metadata)` after the module was saved."""
@@ -247,11 +247,11 @@ class StateDict:
             if hook(*args) is not None:
                 raise RuntimeError("state_dict post-hook must return None")
 
-        return registered(self._state_dict_hooks, checked)
+        return add_hook(self._state_dict_hooks, checked)
 
     def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """As `register_state_dict_post_hook`; what the hook returns replaces the dictionary."""
-        return registered(self._state_dict_hooks, hook)
+        return add_hook(self._state_dict_hooks, hook)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., None]) -> RemovableHandle:
         """Call `hook(module, state_dict, prefix, local_metadata, strict, missing_keys,
@@ -262,12 +262,12 @@ class StateDict:
         self, hook: Callable[..., None], with_module: bool = False
     ) -> RemovableHandle:
         if not with_module:
-            return registered(self._load_state_dict_pre_hooks, hook)
-        return registered(self._load_state_dict_pre_hooks, _WithModule(hook))
+            return add_hook(self._load_state_dict_pre_hooks, hook)
+        return add_hook(self._load_state_dict_pre_hooks, _WithModule(hook))
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(module, incompatible_keys)` after loading; it may change the keys in place."""
-        return registered(self._load_state_dict_post_hooks, hook)
+        return add_hook(self._load_state_dict_post_hooks, hook)
 
 
 class _WithModule(NamedTuple):

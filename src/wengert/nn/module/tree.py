@@ -6,9 +6,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
-from wengert.autograd.errors import made
+from wengert.autograd.errors import describe_node
 from wengert.core.dtypes import of_numpy
-from wengert.core.messages import here, message
+from wengert.core.messages import current_call, message
 from wengert.core.tensor import Hooks, Leaf, Tensor
 from wengert.nn.parameter import Buffer, Parameter
 
@@ -63,7 +63,10 @@ class Tree:
                     f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must"
                     f" be created explicitly. To express '{name}' as a function of another"
                     " Tensor, compute the value in the forward() method.",
-                    [("this call", here(f"{name} = ...")), ("made by", made(param._edge))],
+                    [
+                        ("this call", current_call(f"{name} = ...")),
+                        ("made by", describe_node(param._edge)),
+                    ],
                     [
                         "a parameter with these values: nn.Parameter(y.detach().clone())",
                         "a value that follows other parameters: compute it in forward()",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core import dtypes
-from wengert.core.device import on_cpu
+from wengert.core.device import check_cpu
 from wengert.core.tensor import Tensor, wrap
 from wengert.nn.parameter import Parameter
 
@@ -22,7 +22,7 @@ def tuple_of(value: Any, n: int) -> tuple[Any, ...]:
 
 def empty_tensor(*size: int, device: Any = None, dtype: Any = None) -> Tensor:
     """A tensor whose values an initialisation will set."""
-    on_cpu(device)
+    check_cpu(device)
     if any(n < 0 for n in size):
         raise RuntimeError(
             f"Trying to create tensor with negative dimension {min(size)}: {list(size)}"
@@ -37,5 +37,5 @@ def parameter(*size: int, device: Any = None, dtype: Any = None) -> Parameter:
 
 def full_tensor(value: float, *size: int, device: Any = None, dtype: Any = None) -> Tensor:
     """A tensor of one value."""
-    on_cpu(device)
+    check_cpu(device)
     return wrap(np.full(size, value, (dtype or dtypes.defaults.dtype).np))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from wengert.autograd.hooks import RemovableHandle, registered
+from wengert.autograd.hooks import RemovableHandle, add_hook
 from wengert.nn.module import Module as Module
 from wengert.nn.module.call import Everywhere, everywhere
 from wengert.nn.module.state import _IncompatibleKeys as _IncompatibleKeys
@@ -21,7 +21,7 @@ def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandl
     ...     y = wengert.nn.ReLU()(wengert.ones(1))
     ReLU()
     """
-    return registered(everywhere, Everywhere("_forward_pre_hooks", hook))
+    return add_hook(everywhere, Everywhere("_forward_pre_hooks", hook))
 
 
 def register_module_forward_hook(
@@ -40,7 +40,7 @@ def register_module_forward_hook(
     ...     wengert.nn.ReLU()(wengert.ones(1))
     tensor([2.])
     """
-    return registered(everywhere, Everywhere("_forward_hooks", hook, with_kwargs, always_call))
+    return add_hook(everywhere, Everywhere("_forward_hooks", hook, with_kwargs, always_call))
 
 
 def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
@@ -53,7 +53,7 @@ def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> Removabl
     ...     wengert.nn.ReLU()(x).sum().backward()
     (tensor([1.]),)
     """
-    return registered(everywhere, Everywhere("_backward_pre_hooks", hook))
+    return add_hook(everywhere, Everywhere("_backward_pre_hooks", hook))
 
 
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
@@ -66,7 +66,7 @@ def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHan
     ...     wengert.nn.ReLU()(x).sum().backward()
     (tensor([1.]),)
     """
-    return registered(everywhere, Everywhere("_backward_hooks", hook))
+    return add_hook(everywhere, Everywhere("_backward_hooks", hook))
 
 
 def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
@@ -80,7 +80,7 @@ def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> Remova
     running_var
     num_batches_tracked
     """
-    return registered(registering["buffer"], hook)
+    return add_hook(registering["buffer"], hook)
 
 
 def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
@@ -92,7 +92,7 @@ def register_module_module_registration_hook(hook: Callable[..., Any]) -> Remova
     ...     net = wengert.nn.Sequential(wengert.nn.ReLU())
     ReLU()
     """
-    return registered(registering["module"], hook)
+    return add_hook(registering["module"], hook)
 
 
 def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
@@ -105,7 +105,7 @@ def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> Rem
     weight
     bias
     """
-    return registered(registering["parameter"], hook)
+    return add_hook(registering["parameter"], hook)
 
 
 __all__ = [

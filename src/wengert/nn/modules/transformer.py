@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core import dtypes
-from wengert.core.device import on_cpu
+from wengert.core.device import check_cpu
 from wengert.core.tensor import Tensor, memory_of, wrap
 from wengert.nn import functional as F
 from wengert.nn import init
@@ -25,7 +25,7 @@ Activation = str | Callable[[Tensor], Tensor]
 
 
 def _causal_mask(size: int, device: Any = None, dtype: Any = None) -> Tensor:
-    on_cpu(device)
+    check_cpu(device)
     dtype = dtype or dtypes.defaults.dtype
     return wrap(np.triu(np.full((size, size), -np.inf, dtype.np), 1))
 

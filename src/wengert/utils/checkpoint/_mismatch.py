@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.autograd.errors import name_of_kind
+from wengert.autograd.errors import op_name_of_class
 from wengert.core.device import cpu
 from wengert.core.dtypes import of_numpy
 from wengert.core.messages import message
 from wengert.core.size import Size
-from wengert.core.storage import place
+from wengert.core.storage import quoted_location
 from wengert.core.tensor import Node, Site
 
 _MOST_LINES = 40
@@ -40,7 +40,7 @@ class RecordedOp(NamedTuple):
 
     def name(self) -> str:
         """The operation, as it was called."""
-        return name_of_kind(self.kind)
+        return op_name_of_class(self.kind)
 
 
 def saved_tensors(steps: Sequence[RecordedOp]) -> list[tuple[RecordedOp, Outline]]:
@@ -157,7 +157,7 @@ def _row(step: RecordedOp) -> str:
     saved = ", ".join(f"{dtype.name} {list(shape)}" for shape, dtype in step.saved)
     text = f"{path + ': ' if path else ''}{step.name()} {list(step.shape)}"
     text += f"  saves {saved}" if saved else ""
-    return f"{text:<48}  {place(step.code, step.lasti)}"
+    return f"{text:<48}  {quoted_location(step.code, step.lasti)}"
 
 
 def _metadata(step: RecordedOp, outline: Outline, named: bool) -> dict[str, Any]:

@@ -25,11 +25,11 @@ from wengert.autograd.saved.packing import (
     Absent,
     Hooks,
     Packed,
-    enter,
-    leave,
+    enter_saver,
+    leave_saver,
     observers,
-    packed,
-    shown,
+    pack_array,
+    tensor_of_saved,
     unpacking_class,
 )
 from wengert.core import storage
@@ -135,7 +135,7 @@ class Inputs(Node):
     def packing(node: Inputs, hooks: Hooks) -> None:
         """Pack each tensor; called where hooks surround the checkpoint."""
         node.s_tensors = [
-            packed(node, array, shown(array, edge), hooks)
+            pack_array(node, array, tensor_of_saved(array, edge), hooks)
             for array, edge in zip(node.s_tensors, node.inner, strict=True)
         ]
 
@@ -191,7 +191,7 @@ class Arguments:
 
 def _overwritten(node: Node, slot: str, array: np.ndarray, write: Write) -> errors.GraphError:
     again = Call("running a checkpointed function again", *caller(getframe(1)))
-    return errors.overwritten(again, node, slot, array, write)
+    return errors.saved_tensor_overwritten(again, node, slot, array, write)
 
 
 class _Group(threading.local):
@@ -262,7 +262,7 @@ class Frame:
                 "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already"
                 " unpacked once. Performing two backward calls that overlap (i.e. require the same"
                 " saved activation in order to compute gradients) is not allowed while under the"
-                f" torch.utils.checkpoint.GraphExecGroup context: {errors.called(self.call)}"
+                f" torch.utils.checkpoint.GraphExecGroup context: {errors.describe_call(self.call)}"
             )
         self.group = group.current
 
@@ -300,7 +300,9 @@ class Frame:
         """Raise CheckpointError unless the second run brought what the first one saved."""
         if not agree(first, second, self.check):
             name = getattr(self.function, "__qualname__", type(self.function).__name__)
-            raise MismatchReport(name, errors.called(self.call), first, second, self.debug).error()
+            raise MismatchReport(
+                name, errors.describe_call(self.call), first, second, self.debug
+            ).error()
 
 
 def _steps_until(steps: list[RecordedOp], count: int) -> int:
@@ -379,7 +381,7 @@ class SecondRun:
         if array is None:
             return CheckpointError(
                 "torch.utils.checkpoint: a backward inside of the checkpointed function released"
-                f" what {errors.made(node)} saved, and the first time it did not\n"
+                f" what {errors.describe_node(node)} saved, and the first time it did not\n"
                 + more("checkpoint-backward-inside")
             )
         write = storage.write_after(array, node.seq) if storage.clock.newest > node.seq else None
@@ -390,11 +392,11 @@ class SecondRun:
 
 @contextmanager
 def _saver(saver: Frame | SecondRun) -> Iterator[None]:
-    enter(saver)
+    enter_saver(saver)
     try:
         yield
     finally:
-        surely(leave, saver)
+        surely(leave_saver, saver)
 
 
 def first_run(

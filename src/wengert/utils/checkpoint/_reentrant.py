@@ -13,7 +13,7 @@ from wengert.autograd.custom.function import (
     FunctionNode,
     once_differentiable,
 )
-from wengert.autograd.engine import current
+from wengert.autograd.engine import innermost
 from wengert.autograd.grad_mode import inference_mode, no_grad
 from wengert.core.generators import default_generator
 from wengert.core.messages import more
@@ -116,7 +116,7 @@ class _OfWholeWalks(FunctionNode):
     __slots__ = ()
 
     def pullback_to(self, g: Any, wanted: Any, lift: Any) -> tuple[Any, ...]:
-        if current.walk is not None and current.walk.targets is not None:
+        if innermost.walk is not None and innermost.walk.targets is not None:
             raise RuntimeError(
                 "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or"
                 " passing an `inputs` parameter to .backward(). To resolve this error, you can"

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.autograd.saved.packing import enter, leave, stack
+from wengert.autograd.saved.packing import enter_saver, leave_saver, saver_stack
 from wengert.core import storage
 from wengert.core.messages import more
 from wengert.core.signals import heedless, surely
@@ -85,12 +85,12 @@ class _Selecting:
         self.around: Any = None
 
     def __enter__(self) -> None:
-        self.around = stack.entries[-1][0] if stack.entries else None
-        enter(self)
+        self.around = saver_stack.entries[-1][0] if saver_stack.entries else None
+        enter_saver(self)
 
     @heedless
     def __exit__(self, *exception: object) -> None:
-        surely(leave, self)
+        surely(leave_saver, self)
         self.around = None
 
     def recorded(self, node: Node) -> Node:
@@ -191,8 +191,8 @@ def _check_unwritten(entry: _Entry, op: Op) -> None:
         raise RuntimeError(
             "Tensor cached during selective activation checkpoint has been mutated: the result of"
             f" {op.called}, {entry.array.dtype.name} {list(entry.array.shape)}, by {write.by} at"
-            f" {storage.place(write.code, write.lasti)}; use the out-of-place form there, or let"
-            " the policy recompute it (allow_cache_entry_mutation=True takes it as it is)\n"
+            f" {storage.quoted_location(write.code, write.lasti)}; use the out-of-place form there,"
+            " or let the policy recompute it (allow_cache_entry_mutation=True takes it as it is)\n"
             + more("saved-tensor-overwritten")
         )
 

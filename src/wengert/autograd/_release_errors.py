@@ -1,4 +1,4 @@
-"""The error of a second backward: who released the graph, and what joins the two."""
+"""The error of a second backward: what released the graph, and what connects both calls."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import warnings
 from collections.abc import Sequence
 from types import CodeType
 
-from wengert.autograd.errors import GraphReleasedError, called, made
+from wengert.autograd.errors import GraphReleasedError, describe_call, describe_node
 from wengert.core.messages import message, more
-from wengert.core.storage import line_of, place, text_of
-from wengert.core.tensor import Call, Node, below
+from wengert.core.storage import line_of, quoted_location, source_text
+from wengert.core.tensor import Call, Node, nodes_below
 
 _RELEASED = (
     "Trying to backward through the graph a second time (or directly access saved tensors after"
@@ -36,7 +36,7 @@ class AutoCall(Call):
 
 def _line(place_of: Call | Node | None) -> str:
     assert place_of is not None
-    return place(place_of.code, place_of.lasti)
+    return quoted_location(place_of.code, place_of.lasti)
 
 
 def graph_released(call: Call, node: Node, roots: Sequence[Node]) -> GraphReleasedError:
@@ -48,9 +48,9 @@ def graph_released(call: Call, node: Node, roots: Sequence[Node]) -> GraphReleas
     assert node.state is not None
     earlier = node.state.released
     facts = [
-        ("this call", called(call)),
+        ("this call", describe_call(call)),
         ("released by", _releasing(earlier)),
-        ("reached", made(node)),
+        ("reached", describe_node(node)),
     ]
     if isinstance(earlier, Interrupted):
         cause = (
@@ -63,7 +63,7 @@ def graph_released(call: Call, node: Node, roots: Sequence[Node]) -> GraphReleas
     if root is not None:
         cause, remedies = _same_root(root, call, earlier)
     else:
-        cause, remedies, users = _shared_value(node, call, earlier, below(roots))
+        cause, remedies, users = _shared_value(node, call, earlier, nodes_below(roots))
         facts += users
     return GraphReleasedError(message("graph-released", _RELEASED, facts, remedies, cause))
 
@@ -73,7 +73,7 @@ def _releasing(call: Call | None) -> str:
     assert call is not None
     if isinstance(call, AutoCall):
         call = call._replace(what=call.what[:-1] + 'retain_graph="auto")')
-    return called(call)
+    return describe_call(call)
 
 
 def _retaining(call: Call, earlier: Call) -> str:
@@ -105,7 +105,7 @@ def _shared_value(
     """What is wrong where two losses share a value, what to do about it, and who uses it."""
     consumer = next(n for n in order if node in n.edges)
     name = _variable(node, consumer.code, consumer.lasti)
-    joined = ("joined by", made(consumer))
+    joined = ("joined by", describe_node(consumer))
     if _same_place(call, earlier):
         anew = any(n is not node and _same_place(n, node) for n in order)
         cause, remedies = _in_a_loop(name, node, consumer, anew)
@@ -114,8 +114,8 @@ def _shared_value(
         cause, remedies = _ways_apart(name)
         other = _other_use(node)
         users = [joined]
-        if other is not None and made(other) != made(consumer):
-            users = [("used by", made(other)), joined]
+        if other is not None and describe_node(other) != describe_node(consumer):
+            users = [("used by", describe_node(other)), joined]
             cause = (
                 f"The last two lines use {name or 'the same value'}, and the earlier call"
                 " released its graph."
@@ -169,10 +169,10 @@ _ASSIGNMENT = re.compile(r"(?P<name>(?:self\.)?[^\W\d]\w*)(?:: [^=]+)? ?(?P<sign
 
 def _variable(node: Node, code: CodeType, lasti: int) -> str:
     """What the result of `node` is called in a line that uses it, where lines are that plain."""
-    assigned = _ASSIGNMENT.match(text_of(node.code, node.lasti))
+    assigned = _ASSIGNMENT.match(source_text(node.code, node.lasti))
     if assigned is None or node.code is not code:
         return ""
-    used, name = text_of(code, lasti), assigned["name"]
+    used, name = source_text(code, lasti), assigned["name"]
     target = _ASSIGNMENT.match(used)
     if target is not None and not target["sign"]:
         used = used[target.end() :]
@@ -196,11 +196,11 @@ def _other_use(node: Node) -> Node | None:
     return None
 
 
-def released_value(node: Node, wanted: str) -> GraphReleasedError:
+def saved_value_released(node: Node, value_name: str) -> GraphReleasedError:
     """The error of reading a saved value that a backward has let go of."""
     assert node.state is not None
     facts = [
-        ("wanted", f"{wanted} of {made(node)}"),
+        ("wanted", f"{value_name} of {describe_node(node)}"),
         ("released by", _releasing(node.state.released)),
     ]
     remedies = [
@@ -222,7 +222,7 @@ def warn_released(call: Call, node: Node) -> None:
     assert node.state is not None
     earlier = node.state.released
     warnings.warn_explicit(
-        f"this backward passes {made(node)}, which was released by"
+        f"this backward passes {describe_node(node)}, which was released by"
         f" {_line(earlier)}. It saved nothing, so PyTorch lets it pass and"
         " the gradient is right; wengert without the torch alias raises GraphReleasedError."
         " Sum the losses, or keep the graph with retain_graph=True in the earlier call.\n"
