@@ -2,7 +2,7 @@
 
 A Tensor is an array and an edge into the graph; a Node is one recorded operation.
 Both are made in two ways: here, and written out inside the functions that
-`ops._publish` generates, because at a microsecond an operation a call counts.
+`ops.publish` generates, because at a microsecond an operation a call counts.
 
 Ownership runs one way only. A Tensor holds its node, a node holds the nodes of its
 inputs and the arrays that its rules need; no node holds a Tensor, so reference

@@ -1,6 +1,6 @@
 """How operations along dimensions compute a batch: reductions, and elements at places.
 
-Beside `_batching.along`, for parameters `dim` with a meaning of their own where they name no
+Beside `batching.along`, for parameters `dim` with a meaning of their own where they name no
 dimension, and for inputs that a scalar sample would leave without the dimension they need.
 """
 

@@ -20,9 +20,9 @@ from wengert.ops.batching import Batch
 from wengert.ops.casting import convert
 from wengert.ops.declare import Value, primitive
 from wengert.ops.dropout import dropout
+from wengert.ops.masking import where
 from wengert.ops.operands import sum_to
 from wengert.ops.reduction import sum_over
-from wengert.ops.selection import where
 from wengert.ops.softmax import _softmax_pullback, softmax
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ from wengert.kernels.precision import HALF, narrowed
 from wengert.ops.batching import Batch
 from wengert.ops.casting import convert
 from wengert.ops.declare import Value, multilinear, primitive
-from wengert.ops.indexing import index_select
+from wengert.ops.gathering import index_select
 from wengert.ops.loss import check_reduction, older_reduction, reduced
-from wengert.ops.selection import where
+from wengert.ops.masking import where
 from wengert.ops.shape import reshape
 from wengert.ops.softmax import log_softmax, softmax
 from wengert.ops.variadic import require_tensor

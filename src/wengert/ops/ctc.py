@@ -17,8 +17,8 @@ from wengert.ops.declare import Value, primitive
 from wengert.ops.exponential import exp
 from wengert.ops.joining import stack
 from wengert.ops.loss import check_reduction
+from wengert.ops.masking import keep, where
 from wengert.ops.padding import pad
-from wengert.ops.selection import keep, where
 from wengert.ops.shape import unsqueeze
 from wengert.ops.softmax import log_softmax, logsumexp
 from wengert.ops.variadic import require_tensor

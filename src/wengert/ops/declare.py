@@ -59,7 +59,7 @@ class Op:
             ("operands" for all of them); None for what the forward returns.
         floats: whether integer inputs are first converted to the default dtype.
         mixed: whether inputs of different dtypes are first converted to a common one.
-        batch: how `vmap` computes it for a batch at once (see `_batching`).
+        batch: how `vmap` computes it for a batch at once (see `batching`).
         jvp: its forward-mode derivative, where the kind does not say it.
         reference: the same from ordinary operations, for transforms that cannot use the forward.
         tensors: inputs that may not be Python numbers.

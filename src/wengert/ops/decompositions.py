@@ -14,6 +14,7 @@ from wengert.ops.batching import leading
 from wengert.ops.casting import convert
 from wengert.ops.complexes import imag, real
 from wengert.ops.declare import Value, primitive
+from wengert.ops.diagonals import diag_embed, tril, triu
 from wengert.ops.joining import cat
 from wengert.ops.matmul import matmul
 from wengert.ops.matrices import (
@@ -35,8 +36,7 @@ from wengert.ops.matrices import (
 )
 from wengert.ops.results import result_of
 from wengert.ops.shape import dtype_of, unsqueeze
-from wengert.ops.triangle import diag_embed, tril, triu
-from wengert.ops.triangular import triangular
+from wengert.ops.triangular_systems import triangular
 
 Shape = tuple[int, ...]
 

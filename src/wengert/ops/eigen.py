@@ -11,6 +11,7 @@ from wengert.core.tensor import Tensor
 from wengert.ops.batching import leading
 from wengert.ops.complexes import conj, real
 from wengert.ops.declare import Value, primitive
+from wengert.ops.diagonals import diag_embed
 from wengert.ops.matmul import matmul
 from wengert.ops.matrices import (
     check_inexact,
@@ -26,7 +27,6 @@ from wengert.ops.matrices import (
 )
 from wengert.ops.shape import unsqueeze
 from wengert.ops.solving import solve_matrices
-from wengert.ops.triangle import diag_embed
 
 Triangle = Literal["L", "U"]
 

@@ -15,7 +15,7 @@ from wengert.kernels.precision import narrowed, widened
 from wengert.ops.batching import Batch, leading
 from wengert.ops.declare import Value, multilinear, primitive
 from wengert.ops.extrema import take_along
-from wengert.ops.selection import where
+from wengert.ops.masking import where
 from wengert.ops.shape import reshape
 from wengert.ops.variadic import require_tensor
 

@@ -18,7 +18,7 @@ from wengert.kernels.axes import axis_of
 from wengert.kernels.layout import as_images
 from wengert.ops.batching import Batch, along
 from wengert.ops.declare import Value, multilinear
-from wengert.ops.indexing import elements, index_select
+from wengert.ops.gathering import elements, index_select
 from wengert.ops.joining import stack
 from wengert.ops.operands import sum_to
 from wengert.ops.shape import clone, padded, reshape, transpose

@@ -240,7 +240,7 @@ def max(
     if dim is None and other is None:
         return _max_of_all(input)
     if other is not None or isinstance(dim, Tensor):
-        from wengert.ops.selection import maximum
+        from wengert.ops.masking import maximum
 
         return maximum(input, dim if other is None else other)
     axis: Value = dim
@@ -266,7 +266,7 @@ def min(
     if dim is None and other is None:
         return _min_of_all(input)
     if other is not None or isinstance(dim, Tensor):
-        from wengert.ops.selection import minimum
+        from wengert.ops.masking import minimum
 
         return minimum(input, dim if other is None else other)
     axis: Value = dim

@@ -12,10 +12,10 @@ from wengert.core.dtypes import of_numpy
 from wengert.core.tensor import Tensor, memory_of, wrap
 from wengert.ops.checks import not_implemented
 from wengert.ops.extrema import amax, amin
+from wengert.ops.masking import where
 from wengert.ops.results import result_of
 from wengert.ops.scan import diff
 from wengert.ops.scatter import scatter_add
-from wengert.ops.selection import where
 from wengert.ops.sort import searchsorted
 from wengert.ops.variadic import require_tensor
 

@@ -13,11 +13,11 @@ from wengert.core.tensor import Tensor, wrap
 from wengert.ops.batching import leading
 from wengert.ops.complexes import conj, real
 from wengert.ops.declare import Value, multilinear
+from wengert.ops.diagonals import diag_embed, diagonal
 from wengert.ops.expansion import expand
+from wengert.ops.masking import where
 from wengert.ops.matmul import matmul
-from wengert.ops.selection import where
 from wengert.ops.shape import contiguous, dtype_of, transpose, unsqueeze
-from wengert.ops.triangle import diag_embed, diagonal
 from wengert.ops.variadic import require_tensor
 
 if TYPE_CHECKING:

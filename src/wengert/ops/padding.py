@@ -13,7 +13,7 @@ from wengert.kernels.layout import as_images
 from wengert.ops.batching import leading
 from wengert.ops.declare import Value, primitive
 from wengert.ops.interpolate import resample
-from wengert.ops.selection import number_of
+from wengert.ops.masking import number_of
 from wengert.ops.shape import contiguous
 from wengert.ops.variadic import require_tensor
 

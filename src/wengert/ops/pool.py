@@ -21,7 +21,7 @@ from wengert.kernels.precision import narrowed, widened
 from wengert.ops.batching import folded, leading
 from wengert.ops.checks import typed_ints
 from wengert.ops.declare import Value, multilinear, primitive
-from wengert.ops.selection import drop, where
+from wengert.ops.masking import drop, where
 from wengert.ops.shape import contiguous, dtype_of
 from wengert.ops.variadic import require_tensor
 

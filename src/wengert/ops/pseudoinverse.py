@@ -18,6 +18,7 @@ from wengert.ops.decompositions import svdvals
 from wengert.ops.eigen import eigvalsh
 from wengert.ops.expansion import expand
 from wengert.ops.extrema import amax
+from wengert.ops.masking import maximum
 from wengert.ops.matmul import matmul
 from wengert.ops.matrices import (
     broadcast_lead,
@@ -33,7 +34,6 @@ from wengert.ops.matrices import (
 from wengert.ops.reduction import sum
 from wengert.ops.results import result_of
 from wengert.ops.scan import has_zeros
-from wengert.ops.selection import maximum
 from wengert.ops.shape import dtype_of, squeeze, unsqueeze
 from wengert.ops.variadic import require_tensor
 

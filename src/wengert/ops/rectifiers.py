@@ -15,7 +15,7 @@ from wengert.kernels.precision import in_float32
 from wengert.ops.checks import require_kind
 from wengert.ops.declare import Value, elementwise
 from wengert.ops.exponential import exp
-from wengert.ops.selection import drop, number_of, where
+from wengert.ops.masking import drop, number_of, where
 from wengert.ops.shape import contiguous, reshape
 
 # The constants of SELU (Klambauer et al., 2017).

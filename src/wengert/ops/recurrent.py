@@ -10,7 +10,7 @@ from wengert.core import dtypes
 from wengert.core.dtypes import of_numpy
 from wengert.core.tensor import Tensor, memory_of, shape_of, wrap
 from wengert.kernels.precision import HALF
-from wengert.ops._recurrent import (
+from wengert.ops._recurrent_ops import (
     gru_layer,
     gru_step,
     gru_step_reference,
@@ -23,7 +23,7 @@ from wengert.ops._recurrent import (
 from wengert.ops.casting import convert
 from wengert.ops.checks import not_implemented
 from wengert.ops.dropout import dropout as drop
-from wengert.ops.indexing import index_select
+from wengert.ops.gathering import index_select
 from wengert.ops.joining import cat, stack
 from wengert.ops.linear import linear
 from wengert.ops.splitting import select

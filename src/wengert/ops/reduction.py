@@ -146,7 +146,7 @@ def ones_like(x: Value) -> Value:
 
 
 def _nansum_vjp(g: Value, input: Value, dim: Dims, keepdim: bool) -> Value:
-    from wengert.ops.selection import keep  # it needs reductions
+    from wengert.ops.masking import keep  # it needs reductions
 
     return keep(expand_back(g, tuple(input.shape), dim, keepdim), _known(input))
 
@@ -267,7 +267,7 @@ def norm_vjp(g: Value, input: Value, out: Value, p: float, dim: Dims, keepdim: b
     # |x|^(p-1) / out^(p-1); a zero element gives 0 (p > 1), and is given 0 otherwise.
     if 0 < p < 1:
         return g * direction * _ratio_power(size, p - 1) * _ratio_power(out, 1 - p)
-    from wengert.ops.selection import keep  # it needs reductions
+    from wengert.ops.masking import keep  # it needs reductions
 
     return g * direction * _ratio_power(keep(size * inverse_or_zero(out), out != 0.0), p - 1)
 

@@ -17,15 +17,15 @@ from wengert.kernels.chunks import plain
 from wengert.ops.batching import Batch
 from wengert.ops.complexes import conj
 from wengert.ops.declare import Value, primitive
-from wengert.ops.indexing import (
+from wengert.ops.gathering import (
     elementwise_batch,
     elementwise_index,
     elementwise_key,
     gather,
     with_dims,
 )
+from wengert.ops.masking import clamp_min, drop, keep, number_of
 from wengert.ops.rounding import no_slope, or_zeros
-from wengert.ops.selection import clamp_min, drop, keep, number_of
 from wengert.ops.shape import reshape
 from wengert.ops.subscript import basic, basic_adjoint
 from wengert.ops.variadic import require_tensor

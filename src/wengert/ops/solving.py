@@ -13,6 +13,7 @@ from wengert.ops.complexes import conj, imag, real
 from wengert.ops.declare import Value, primitive
 from wengert.ops.decompositions import lu_parts, permutation_matrix, svd_factors, triangles
 from wengert.ops.expansion import expand
+from wengert.ops.masking import where
 from wengert.ops.matmul import matmul
 from wengert.ops.matrices import (
     SINGULAR,
@@ -33,9 +34,8 @@ from wengert.ops.matrices import (
 )
 from wengert.ops.results import result_of
 from wengert.ops.scan import exclusive_prod, has_zeros
-from wengert.ops.selection import where
 from wengert.ops.shape import contiguous, dtype_of, squeeze, transpose, unsqueeze
-from wengert.ops.triangular import triangular
+from wengert.ops.triangular_systems import triangular
 from wengert.ops.variadic import require_tensor
 
 # Inverses

@@ -20,7 +20,7 @@ from wengert.ops.batching import Batch, along, leading
 from wengert.ops.comparison import eq
 from wengert.ops.declare import Value, primitive
 from wengert.ops.extrema import picked, take_along
-from wengert.ops.indexing import elements
+from wengert.ops.gathering import elements
 from wengert.ops.results import ValuesIndices, result_of
 from wengert.ops.shape import reshape
 

@@ -20,8 +20,8 @@ from wengert.ops.comparison import isnan
 from wengert.ops.complexes import complex
 from wengert.ops.declare import Value, primitive
 from wengert.ops.extrema import picked, share_of_ties, take_along
+from wengert.ops.masking import where
 from wengert.ops.results import ValuesIndices
-from wengert.ops.selection import where
 from wengert.ops.shape import contiguous
 from wengert.ops.sort import argsort
 from wengert.ops.variadic import require_tensor

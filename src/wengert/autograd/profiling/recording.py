@@ -1,6 +1,6 @@
 """Watches operations while a profiler is on; nothing is paid while none is.
 
-The functions that are written for operations (`ops._publish`) are known by their file, so that
+The functions that are written for operations (`ops.publish`) are known by their file, so that
 the interpreter's own hook sees each call of them: forward, and in a backward as the pullback of
 a node. `record_function` blocks take part in the same stack.
 """

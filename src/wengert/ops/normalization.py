@@ -1,6 +1,6 @@
 """Normalisation over batches, layers, groups, instances; by root mean square; by a p-norm.
 
-The functions, and their checks. The operations that they call are in `_norms`.
+The functions, and their checks. The operations that they call are in `_normalization_ops`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from wengert.core.info import finfo
 from wengert.core.size import Size
 from wengert.core.tensor import Tensor
 from wengert.kernels.precision import HALF
-from wengert.ops._norms import (
+from wengert.ops._normalization_ops import (
     _batch_norm,
     _batch_norm_by_running,
     _group_norm,

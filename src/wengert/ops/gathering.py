@@ -12,7 +12,7 @@ from wengert import kernels
 from wengert.core.dtypes import of_numpy
 from wengert.core.tensor import Tensor, memory_of, wrap
 from wengert.kernels.axes import axis_of
-from wengert.ops._positions import (
+from wengert.ops._row_indices import (
     along_rows,
     batch_of,
     from_start,

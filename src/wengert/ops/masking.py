@@ -112,7 +112,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
             )
         condition = wrap(condition)
     if input is None and other is None:
-        from wengert.ops.indexing import nonzero
+        from wengert.ops.gathering import nonzero
 
         return nonzero(condition, as_tuple=True)
     if condition._array.dtype != np.bool_:
