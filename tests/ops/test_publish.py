@@ -47,8 +47,8 @@ def mul(input, other):
         site = mode.site
         if site is None:
             cut = mode.off
-    wide = v_input
-    known = 1
+    operand = v_input
+    settled_ndim = 1
     if v_other is other:
         if type(other) is complex:
             return foreign(op, (input, other), {})
@@ -56,7 +56,7 @@ def mul(input, other):
             v_other = constants[other, v_input.dtype]
         except (KeyError, TypeError):
             return foreign(op, (input, other), {})
-        known = 2
+        settled_ndim = 2
 """
 
 

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 # Two inputs: a Python number takes its neighbour's dtype from a cache of 0-d arrays, where
 # 1 and 1+0j are one key. What is no number says whether there is enough for a kernel.
 MIXED_PAIR = """\
-    wide = v_{a}
-    known = 1
+    operand = v_{a}
+    settled_ndim = 1
     if v_{b} is {b}:
 {b_number}\
     elif v_{a} is {a}:
@@ -28,8 +28,8 @@ NUMBER = """\
             v_{i} = constants[{i}, v_{other}.dtype]
         except (KeyError, TypeError):
             return foreign(op, ({inputs}), {{{params}}})
-        known = 2
-{wide}"""
+        settled_ndim = 2
+{operand}"""
 
 NO_NUMBER = """\
         return foreign(op, ({inputs}), {{{params}}})
@@ -78,10 +78,13 @@ def mixed_source(op: Op) -> str:
         return UNMIXED.format(foreign=foreign, inputs=inputs, params=parameters_of(op))
     if is_pair(op):
         a, b = op.inputs
-        known = {"inputs": inputs, "params": parameters_of(op)}
+        call_text = {"inputs": inputs, "params": parameters_of(op)}
         numbers = {
             f"{name}_number": (NO_NUMBER if i in op.tensors else NUMBER).format(
-                i=i, other=other, wide=f"        wide = v_{b}\n" if i == a else "", **known
+                i=i,
+                other=other,
+                operand=f"        operand = v_{b}\n" if i == a else "",
+                **call_text,
             )
             for name, i, other in (("a", a, b), ("b", b, a))
         }

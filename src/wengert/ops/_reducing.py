@@ -59,8 +59,8 @@ def at_places(b: Batch) -> Any:
         return b(**values, **shape, dim=axis)
     flat = {i: reshape(v, (b.size, -1)) for i, v in values.items()}
     shape = {} if into is None else {"shape": (b.size, 1)}
-    kept = {"keepdim": True} if "keepdim" in b.params else {}
-    out = b(**flat, **shape, **kept, dim=1)
+    options = {"keepdim": True} if "keepdim" in b.params else {}
+    out = b(**flat, **shape, **options, dim=1)
     return reshape(out, (b.size, *(b.shape("indices") if into is None else ())))
 
 

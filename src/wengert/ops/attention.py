@@ -153,15 +153,15 @@ def _for_all_heads(query: Tensor, x: Tensor) -> Tensor:
     return x.repeat_interleave(heads // shared, -3)
 
 
-def additive(mask: Tensor, dtype: np.dtype[Any], shown: bool = True) -> Tensor:
+def additive(mask: Tensor, dtype: np.dtype[Any], visible: bool = True) -> Tensor:
     """A boolean mask as what is to be added to scores; one of numbers as it is.
 
-    `shown` is its value where a key takes part.
+    `visible` is its value where a query may look at a key.
     """
     if memory_of(mask).dtype != bool:
         return mask
     zero, hidden = wrap(np.zeros((), dtype)), wrap(np.full((), -np.inf, dtype))
-    return where(mask, zero, hidden) if shown else where(mask, hidden, zero)
+    return where(mask, zero, hidden) if visible else where(mask, hidden, zero)
 
 
 def _masked_softmax_in_batch(b: Batch) -> Value:

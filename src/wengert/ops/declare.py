@@ -174,10 +174,10 @@ class Op:
     @cached_property
     def sources(self) -> dict[str, tuple[str, Any]]:
         """Where what a rule may read comes from: the kind, and an input's index or a name."""
-        found: dict[str, tuple[str, Any]] = {"out": ("out", None)}
-        found |= {name: ("param", name) for name in self.params}
-        found |= {f"{name}_shape": ("shape", k) for k, name in enumerate(self.inputs)}
-        return found | {name: ("input", k) for k, name in enumerate(self.inputs)}
+        by_name: dict[str, tuple[str, Any]] = {"out": ("out", None)}
+        by_name |= {name: ("param", name) for name in self.params}
+        by_name |= {f"{name}_shape": ("shape", k) for k, name in enumerate(self.inputs)}
+        return by_name | {name: ("input", k) for k, name in enumerate(self.inputs)}
 
     @cached_property
     def in_order(self) -> bool:
@@ -236,7 +236,7 @@ def _needs_shared(rule: Rule) -> bool:
 
 def _label(name: str) -> str:
     """The name of the node, as PyTorch would form it: `log_softmax` gives LogSoftmaxBackward0."""
-    return "".join(part.capitalize() for part in name.strip("_").split("_")) + "Backward0"
+    return "".join(word.capitalize() for word in name.strip("_").split("_")) + "Backward0"
 
 
 def _decorator(kind: str, rules: dict[str, Rule | None], options: dict[str, Any]) -> Declare:

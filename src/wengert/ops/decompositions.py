@@ -130,20 +130,20 @@ def _lu_vjp(g: Value, out: Value, A_shape: Shape) -> Value:
     corner, g_corner = compact[..., :k, :k], g[..., :k, :k]
     L, U = tril(corner, -1) + identity(k, g), triu(corner)
     inner_l, inner_u = matmul(mH(L), tril(g_corner, -1)), matmul(triu(g_corner), mH(U))
-    rest = None
+    g_extra = None
     if n > m:  # the columns beyond the square are L^-1 of those of A
         g_rest, u_rest = g[..., :, k:], compact[..., :, k:]
         inner_l = inner_l - matmul(g_rest, mH(u_rest))
-        rest = triangular(mH(L), g_rest, True, True)
+        g_extra = triangular(mH(L), g_rest, True, True)
     elif m > n:  # the rows beyond it times U are those of A
         g_rest, l_rest = g[..., k:, :], compact[..., k:, :]
         inner_u = inner_u - matmul(mH(l_rest), g_rest)
-        rest = mH(triangular(U, mH(g_rest), True, False))
+        g_extra = mH(triangular(U, mH(g_rest), True, False))
     inner = tril(inner_l, -1) + triu(inner_u)
-    found = mH(triangular(U, mH(triangular(mH(L), inner, True, True)), True, False))
-    if rest is not None:
-        found = cat([found, rest], -1 if n > m else -2)
-    return matmul(P, found)
+    gradient = mH(triangular(U, mH(triangular(mH(L), inner, True, True)), True, False))
+    if g_extra is not None:
+        gradient = cat([gradient, g_extra], -1 if n > m else -2)
+    return matmul(P, gradient)
 
 
 @primitive(A=_lu_vjp, batch=leading, label="LinalgLuFactorExBackward0", name="linalg.lu")
@@ -271,15 +271,15 @@ def _qr_vjp(g: Value, out: Value, A_shape: Shape, form: str) -> Value:
         )
     sizes = _qr_sizes(A_shape, form)
     (Q, R), (gQ, gR) = parts(out, *sizes), parts(g, *sizes)
-    rest = None
+    g_extra = None
     if n > m:  # the columns beyond the square are Q @ those of R
-        rest = matmul(Q, gR[..., m:])
+        g_extra = matmul(Q, gR[..., m:])
         gQ = gQ + times(Q, R[..., m:], mH(gR[..., m:]))
         R, gR = R[..., :m], gR[..., :m]
     inner = triu(matmul(gR, mH(R)) - matmul(mH(Q), gQ))
     inner = halved_diagonal(inner + mH(inner))
-    found = mH(triangular(R, mH(gQ + matmul(Q, inner)), True, False))
-    return found if rest is None else cat([found, rest], -1)
+    gradient = mH(triangular(R, mH(gQ + matmul(Q, inner)), True, False))
+    return gradient if g_extra is None else cat([gradient, g_extra], -1)
 
 
 @primitive(A=_qr_vjp, batch=leading, label="LinalgQrBackward0", name="linalg.qr")
@@ -359,12 +359,12 @@ def _svd_vjp(g: Value, out: Value, A_shape: Shape, full: bool) -> Value:
     if dtype_of(g).kind == "c":
         phase = imag(diagonals(left)) - imag(diagonals(right))
         diagonal = gS + phase / (S + S) * 1j
-    found = times(U, inner + diag_embed(diagonal), Vh)
+    gradient = times(U, inner + diag_embed(diagonal), Vh)
     if m > k:
-        found = found + matmul((gU - matmul(U, left)) / row, Vh)
+        gradient = gradient + matmul((gU - matmul(U, left)) / row, Vh)
     if n > k:
-        found = found + matmul(U, mH((gV - matmul(V, right)) / row))
-    return found
+        gradient = gradient + matmul(U, mH((gV - matmul(V, right)) / row))
+    return gradient
 
 
 @primitive(A=_svd_vjp, batch=leading, label="LinalgSvdBackward0", name="linalg.svd")

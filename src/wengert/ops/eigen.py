@@ -101,8 +101,8 @@ def _eig_vjp(g: Value, out: Value, A_shape: tuple[int, ...], is_real: bool) -> V
     # The vectors have norm 1, so that they change across themselves only.
     inner = inner - matmul(Vh, V) * unsqueeze(real(diagonals(inner)), -2)
     inner = without_diagonal(inner / conj(differences(values))) + diag_embed(g_values)
-    found = solve_matrices(Vh, matmul(inner, Vh), None)
-    return real(found) if is_real else found
+    gradient = solve_matrices(Vh, matmul(inner, Vh), None)
+    return real(gradient) if is_real else gradient
 
 
 @primitive(A=_eig_vjp, batch=leading, label="LinalgEigBackward0", name="linalg.eig")
@@ -125,8 +125,8 @@ def general_eigen(A: Tensor) -> list[Tensor]:
 
 def _eigvals_vjp(g: Value, A: Value, is_real: bool) -> Value:
     Vh = mH(parts(_eig(A, is_real), *_sizes(A))[1])
-    found = solve_matrices(Vh, unsqueeze(g, -1) * Vh, None)
-    return real(found) if is_real else found
+    gradient = solve_matrices(Vh, unsqueeze(g, -1) * Vh, None)
+    return real(gradient) if is_real else gradient
 
 
 @primitive(A=_eigvals_vjp, batch=leading, label="LinalgEigvalsBackward0", name="linalg.eigvals")

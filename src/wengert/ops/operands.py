@@ -44,9 +44,9 @@ def foreign(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
             some = True
             if isinstance(x, Tracer) and (level is None or x.level.depth > level.depth):
                 level = x.level
-            found = memory_of(x).dtype
-            differ = differ or (dtype is not None and found is not dtype)
-            dtype = found
+            own_dtype = memory_of(x).dtype
+            differ = differ or (dtype is not None and own_dtype is not dtype)
+            dtype = own_dtype
         elif x is not None and (type(x) not in Number or type(x) is complex):
             differ = True  # a complex number may change the dtype of what is beside it
     if not some and any(isinstance(x, Written) for x in inputs):
@@ -72,9 +72,11 @@ def _at_level(level: Any, op: Op, inputs: tuple[Any, ...], params: dict[str, Any
 
 def apply(function: Any, op: Op, inputs: Iterable[Any], params: Iterable[Any]) -> Any:
     """Call a function that has the arguments of an op's forward."""
-    given = dict(zip(op.inputs, inputs, strict=True)) | dict(zip(op.params, params, strict=True))
-    behind = {n: given.pop(n) for n in op.keyword_only}
-    return function(*(given[n] for n in op.signature.parameters if n in given), **behind)
+    arguments = dict(zip(op.inputs, inputs, strict=True)) | dict(
+        zip(op.params, params, strict=True)
+    )
+    behind = {n: arguments.pop(n) for n in op.keyword_only}
+    return function(*(arguments[n] for n in op.signature.parameters if n in arguments), **behind)
 
 
 def _is_tensor(x: Any) -> bool:
@@ -91,26 +93,26 @@ def traced(values: Iterable[Any]) -> bool:
 
 def innermost(values: Iterable[Any]) -> Any:
     """The level of the tracer that the most recent transform made."""
-    found = None
+    level = None
     for x in values:
-        if isinstance(x, Tracer) and (found is None or x.level.depth > found.depth):
-            found = x.level
-    return found
+        if isinstance(x, Tracer) and (level is None or x.level.depth > level.depth):
+            level = x.level
+    return level
 
 
 def operands(op: Op, *inputs: Any) -> list[Any]:
     """The inputs converted to their common dtype; conversions of Tensors are recorded."""
-    known = []
+    shapes = []
     for x in inputs:
         if isinstance(x, Tensor):
-            known.append((dtypes.of_numpy[x._array.dtype], 2 if x._array.ndim else 1))
+            shapes.append((dtypes.of_numpy[x._array.dtype], 2 if x._array.ndim else 1))
         elif isinstance(x, np.ndarray | np.generic):
-            known.append((dtypes.of_numpy[x.dtype], 2 if x.ndim else 1))
+            shapes.append((dtypes.of_numpy[x.dtype], 2 if x.ndim else 1))
         elif isinstance(x, Number):
-            known.append((dtypes.of_number(x), 0))
+            shapes.append((dtypes.of_number(x), 0))
         elif x is not None or not _optional(op, inputs):
             raise _wrong_type(op, inputs, x)
-    common = dtypes.combine(known)
+    common = dtypes.combine(shapes)
     if op.floats and common.category < dtypes.FLOAT:
         common = dtypes.defaults.dtype
     table = constants if op.differentiable else thresholds

@@ -144,9 +144,9 @@ def {name}_release(node):
 
 # Large arrays: one kernel for all gradients. None where there is none.
 FUSED = """\
-    found = None if {small} else pull(g, ({edges},), ({values}), ({params}))
-    if found is not None:
-        {results}, = found
+    gradients = None if {small} else pull(g, ({edges},), ({values}), ({params}))
+    if gradients is not None:
+        {results}, = gradients
     else:
 {gradients}\
 """
@@ -164,8 +164,8 @@ UNBROADCAST = """\
 SENT = """\
     if g_{i} is not None:
 {fitted}\
-        here = pending[e_{i}]
-        pending[e_{i}] = g_{i} if here is None else added(here, g_{i})
+        pending_sum = pending[e_{i}]
+        pending[e_{i}] = g_{i} if pending_sum is None else added(pending_sum, g_{i})
 """
 
 FITTED = """\
@@ -219,7 +219,7 @@ def apply_source(op: Op, layout: Layout) -> str:
         all_arrays=" and ".join(f"isinstance({i}, array_like)" for i in required(op)),
         inputs=", ".join(op.inputs),
         params=parameters_of(op),
-        compute=_compute(op, "wide" if is_pair(op) else f"v_{op.inputs[0]}"),
+        compute=_compute(op, "operand" if is_pair(op) else f"v_{op.inputs[0]}"),
         compute_arrays=_compute(op, f"v_{op.inputs[0]}"),
         first="[0]" if op.aux else "",
         mixed=mixed_source(op) + to_float_source(op, no_edge or "True"),
@@ -241,7 +241,7 @@ def apply_source(op: Op, layout: Layout) -> str:
 
 
 def _signature(op: Op) -> str:
-    parts: list[str] = []
+    parameters: list[str] = []
     defaults = _defaults(op)
     late = numpy_names.needed(defaults) if op.numpy_names else []
     aliases = numpy_names.renamed(defaults) if op.numpy_names else []
@@ -249,13 +249,15 @@ def _signature(op: Op) -> str:
     starred = False
     for name, p in op.signature.parameters.items():
         if p.kind is Parameter.KEYWORD_ONLY and not starred:
-            parts += [*behind, "*older" if op.older else "*"]
+            parameters += [*behind, "*older" if op.older else "*"]
             starred = True
         if name in late:
-            parts.append(f"{name}=...")
+            parameters.append(f"{name}=...")
         else:
-            parts.append(name if p.default is Parameter.empty else f"{name}=defaults[{name!r}]")
-    return ", ".join(parts if starred else parts + behind)
+            parameters.append(
+                name if p.default is Parameter.empty else f"{name}=defaults[{name!r}]"
+            )
+    return ", ".join(parameters if starred else parameters + behind)
 
 
 def _defaults(op: Op) -> dict[str, Any]:
@@ -265,21 +267,21 @@ def _defaults(op: Op) -> dict[str, Any]:
 
 
 def _call(op: Op, value: str = "v_{i}") -> str:
-    parts = []
+    arguments = []
     for name, p in op.signature.parameters.items():
         text = value.format(i=name) if name in op.inputs else name
-        parts.append(f"{name}={text}" if p.kind is Parameter.KEYWORD_ONLY else text)
-    return ", ".join(parts)
+        arguments.append(f"{name}={text}" if p.kind is Parameter.KEYWORD_ONLY else text)
+    return ", ".join(arguments)
 
 
-def _compute(op: Op, wide: str) -> str:
-    """The forward; where what is called `wide` is large, the kernel made of it."""
+def _compute(op: Op, largest: str) -> str:
+    """The forward; where the array named `largest` is large, the kernel made of it."""
     least = _fuse.least_of(op)
     if least is None:
         return f"forward({_call(op)})"
     inputs, params = ", ".join(f"v_{i}" for i in op.inputs), " ".join(f"{p}," for p in op.params)
     fused = f"fused(({inputs},), ({params}))"
-    return f"forward({_call(op)}) if {wide}.size < {least} else {fused}"
+    return f"forward({_call(op)}) if {largest}.size < {least} else {fused}"
 
 
 def _kept(layout: Layout, name: str) -> str:
@@ -505,7 +507,7 @@ _SCOPE: dict[str, Any] = {
 # Names that `apply` uses beside those of the op: no argument may hide one of them.
 TAKEN = frozenset({
     *_SCOPE, "op", "forward", "defaults", "constants", "Recorded",
-    "fused", "older", "pull", "found", "wide", "known", "ndim", "site", "cut", "error", "out",
+    "fused", "older", "pull", "operand", "settled_ndim", "ndim", "site", "cut", "error", "out",
     "result", "frame", "code", "node", "type", "isinstance", "complex", "Exception", "KeyError",
     "TypeError",
 })  # fmt: skip

@@ -185,8 +185,8 @@ def nanmean(
     require_tensor("nanmean", "input", input)
     _check_inexact("nanmean(): expected input to have floating point or complex dtype but",
                    input._array)  # fmt: skip
-    known = convert(_known(input), dtype or input.dtype)
-    return nansum(input, dim, keepdim, dtype=dtype) / sum_over(known, dim, keepdim)
+    counted = convert(_known(input), dtype or input.dtype)
+    return nansum(input, dim, keepdim, dtype=dtype) / sum_over(counted, dim, keepdim)
 
 
 @elementwise(input=None, name="nanmean")

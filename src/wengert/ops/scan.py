@@ -278,11 +278,11 @@ def diff(
         raise RuntimeError(f"order must be non-negative but got {n}")
     if n == 0:
         return input.clone()
-    parts = [t for t in (prepend, input, append) if t is not None]
-    if len(parts) > 1:
+    tensors = [t for t in (prepend, input, append) if t is not None]
+    if len(tensors) > 1:
         from wengert.ops.joining import cat
 
-        out = cat(parts, dim)
+        out = cat(tensors, dim)
     else:
         out = input
     axis = axis_of(dim, out._array.ndim)

@@ -259,8 +259,8 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple[Tensor, 
     >>> pivots
     tensor([2, 2], dtype=torch.int32)
     """
-    parts = lu_parts("torch.lu", A, pivot, None if get_infos else "torch.lu")
-    return tuple(parts if get_infos else parts[:2])
+    factors = lu_parts("torch.lu", A, pivot, None if get_infos else "torch.lu")
+    return tuple(factors if get_infos else factors[:2])
 
 
 def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:

@@ -205,12 +205,12 @@ def _check_ranked(name: str, array: np.ndarray) -> None:
         )
 
 
-def _of_all(b: Batch, place: Any) -> Any:
+def _of_all(b: Batch, out_dim: Any) -> Any:
     """A median of all elements, by its place in each sample."""
     if 0 in b.shape("input"):
         return one_by_one(b)  # there is no such place
     rows = as_rows(b, "input")
-    return picked("median", rows, place(rows, 1, False), 1, False).values
+    return picked("median", rows, out_dim(rows, 1, False), 1, False).values
 
 
 @primitive(
@@ -344,7 +344,7 @@ def _quantile(
     levels = _checked_levels(name, input, q, interpolation)
     shape = input._array.shape
     axis = 0 if dim is None else axis_of(dim, len(shape))
-    kept = kept_shape(shape, dim)
+    kept_dims = kept_shape(shape, dim)
     x = input.reshape((-1,)) if dim is None or not shape else input
     column = (-1, *(1,) * (x.ndim - axis - 1))
     rank = _ranks(x, levels.reshape(column), axis, name == "nanquantile", interpolation)
@@ -352,8 +352,8 @@ def _quantile(
     order = argsort(x, axis)
     # Along the axis: one element for each level.
     below, above = (
-        take_along(x, take_along(order, place.long(), axis, False), axis, False)
-        for place in (low, high)
+        take_along(x, take_along(order, position.long(), axis, False), axis, False)
+        for position in (low, high)
     )
     if interpolation == "linear":
         out = lerp(below, above, rank - low)
@@ -362,8 +362,10 @@ def _quantile(
     if dim is not None and len(shape) > 1:
         # The levels side by side in memory, as PyTorch has them.
         out = contiguous(out.movedim(axis, -1)).movedim(-1, 0)
-    rest = kept if keepdim else () if dim is None else kept[:axis] + kept[axis + 1 :]
-    return out.reshape((*levels.shape, *rest))
+    out_shape = (
+        kept_dims if keepdim else () if dim is None else kept_dims[:axis] + kept_dims[axis + 1 :]
+    )
+    return out.reshape((*levels.shape, *out_shape))
 
 
 def _checked_levels(name: str, input: Tensor, q: Any, interpolation: str) -> Tensor:
@@ -448,26 +450,26 @@ def cov(
 
 def _at_least_none(degrees: Any) -> Any:
     """The degrees of freedom, a number or a tensor: none, and a warning, instead of fewer."""
-    known = memory_of(degrees) if isinstance(degrees, Tensor) else np.asarray(degrees)
-    if not (known > 0).all():
+    values = memory_of(degrees) if isinstance(degrees, Tensor) else np.asarray(degrees)
+    if not (values > 0).all():
         warnings.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than"
                       " the number of observations.", stacklevel=3)  # fmt: skip
     return degrees.clamp_min(0) if isinstance(degrees, Tensor) else max(degrees, 0)
 
 
-def _observation_weights(n: int, *given: Tensor | None) -> Tensor | None:
+def _observation_weights(n: int, *weight_tensors: Tensor | None) -> Tensor | None:
     product = None
-    for name, weights in zip(("fweights", "aweights"), given, strict=True):
+    for name, weights in zip(("fweights", "aweights"), weight_tensors, strict=True):
         if weights is None:
             continue
-        known = memory_of(weights)
-        if name == "fweights" and known.dtype.kind not in "iu":
+        values = memory_of(weights)
+        if name == "fweights" and values.dtype.kind not in "iu":
             raise RuntimeError(
                 "cov(): expected fweights to have integral dtype but got fweights with"
-                f" {dtypes.of_numpy[known.dtype].short} dtype"
+                f" {dtypes.of_numpy[values.dtype].short} dtype"
             )
-        if known.size and known.min() < 0:
-            raise RuntimeError(f"cov(): {name} cannot be negative, but the least is {known.min()}")
+        if values.size and values.min() < 0:
+            raise RuntimeError(f"cov(): {name} cannot be negative, but the least is {values.min()}")
         if weights._array.shape != (n,):
             raise RuntimeError(
                 f"cov(): expected {name} to have the same numel as there are observations in the"

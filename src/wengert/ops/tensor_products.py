@@ -137,8 +137,8 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 )
 def _cross(input: Value, other: Value, dim: int) -> Value:
     a, b = np.moveaxis(input, dim, 0), np.moveaxis(other, dim, 0)
-    parts = [a[i] * b[j] - a[j] * b[i] for i, j in ((1, 2), (2, 0), (0, 1))]
-    return np.stack(parts, dim)
+    components = [a[i] * b[j] - a[j] * b[i] for i, j in ((1, 2), (2, 0), (0, 1))]
+    return np.stack(components, dim)
 
 
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:

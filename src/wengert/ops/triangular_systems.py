@@ -25,8 +25,8 @@ from wengert.ops.shape import clone, transpose
 
 
 def _matrix_vjp(g: Value, A: Value, out: Value, upper: bool, unit: bool) -> Value:
-    found = -matmul(triangular(mH(A), g, not upper, unit), mH(out))
-    return triu(found, int(unit)) if upper else tril(found, -int(unit))
+    gradient = -matmul(triangular(mH(A), g, not upper, unit), mH(out))
+    return triu(gradient, int(unit)) if upper else tril(gradient, -int(unit))
 
 
 @primitive(

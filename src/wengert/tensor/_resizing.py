@@ -40,13 +40,13 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
         check_written((self,), "resize_")
     if self.requires_grad:
         raise _resizing("cannot resize variables that require grad", self, "resize_()")
-    wanted = formats.checked("resize_", memory_format, contiguous_format)
-    if wanted is preserve_format:
+    format = formats.checked("resize_", memory_format, contiguous_format)
+    if format is preserve_format:
         raise RuntimeError("resize_(): unsupported memory format torch.preserve_format")
     array = self._array
     if shape == array.shape and memory_format is None:
         return self
-    order, offset, count = formats.order_in(wanted, len(shape)), self.storage_offset(), prod(shape)
+    order, offset, count = formats.order_in(format, len(shape)), self.storage_offset(), prod(shape)
     there = elements_of(array)[offset:]
     if there.size < count:
         _check_alone(self)
@@ -115,19 +115,19 @@ def set_(
     """
     check_writable(self, "set_")
     if source is None:
-        shown = wrap(np.empty(0, self._array.dtype))
+        view = wrap(np.empty(0, self._array.dtype))
     else:
-        shown = _shown(source, self._array.dtype)
-    if shown._array.dtype != self._array.dtype:
+        view = _shown(source, self._array.dtype)
+    if view._array.dtype != self._array.dtype:
         raise RuntimeError(
-            f"Could not set tensor of type {self.dtype} to a tensor of type {shown.dtype}"
+            f"Could not set tensor of type {self.dtype} to a tensor of type {view.dtype}"
         )
     if size is not None:
         length = tuple(size)
         steps = tuple(stride) if stride is not None else _dense(length)
-        shown = as_strided(wrap(elements_of(shown._array)), length, steps, storage_offset)
+        view = as_strided(wrap(elements_of(view._array)), length, steps, storage_offset)
     leave(self)
-    self._array = shown._array
+    self._array = view._array
     history = self._edge or (getattr(source, "_edge", None) if mode.site is not None else None)
     if type(history) is Leaf and history is self._edge:
         history.shape = self._array.shape

@@ -235,15 +235,15 @@ def as_subclass(self: Tensor, cls: type[Tensor]) -> Tensor:
             "as_subclass() inside of a function that vmap or forward mode transforms: call it"
             " outside, on the argument or the result"
         )
-    made = _instance(cls, view_as(self, self))
-    show(made, self)
-    return made
+    instance = _instance(cls, view_as(self, self))
+    show(instance, self)
+    return instance
 
 
 def _make_subclass(cls: type[Tensor], data: Tensor, require_grad: bool = False) -> Tensor:
     """As `as_subclass`, of the values alone: a leaf, which may require grad."""
-    made = _instance(cls, data.detach())
-    return made.requires_grad_() if require_grad else made
+    instance = _instance(cls, data.detach())
+    return instance.requires_grad_() if require_grad else instance
 
 
 def _instance(cls: type[Tensor], source: Tensor) -> Tensor:
@@ -256,10 +256,10 @@ def _instance(cls: type[Tensor], source: Tensor) -> Tensor:
             " possible. Make sure your class inherits from Tensor."
             f" (argument 'cls' is {cls.__name__})"
         )
-    made = new(cls)
-    made._array, made._edge = source._array, source._edge
-    made._cut = source._cut if source._edge is None else None
-    return made
+    instance = new(cls)
+    instance._array, instance._edge = source._array, source._edge
+    instance._cut = source._cut if source._edge is None else None
+    return instance
 
 
 def retain_grad(self: Tensor) -> None:
