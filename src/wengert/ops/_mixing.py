@@ -18,32 +18,32 @@ MIXED_PAIR = """\
     elif v_{a} is {a}:
 {a_number}\
     elif v_{a}.dtype is not v_{b}.dtype:
-        return foreign(op, ({a}, {b}), {{{params}}})
+        return call_foreign(op, ({a}, {b}), {{{params}}})
 """
 
 NUMBER = """\
         if type({i}) is complex:
-            return foreign(op, ({inputs}), {{{params}}})
+            return call_foreign(op, ({inputs}), {{{params}}})
         try:
             v_{i} = constants[{i}, v_{other}.dtype]
         except (KeyError, TypeError):
-            return foreign(op, ({inputs}), {{{params}}})
+            return call_foreign(op, ({inputs}), {{{params}}})
         settled_ndim = 2
 {operand}"""
 
 NO_NUMBER = """\
-        return foreign(op, ({inputs}), {{{params}}})
+        return call_foreign(op, ({inputs}), {{{params}}})
 """
 
 MIXED_MANY = """\
     if mixed(({values},)):
-        return foreign(op, ({inputs},), {{{params}}})
+        return call_foreign(op, ({inputs},), {{{params}}})
 """
 
 # Inputs of several dtypes that stay as they are: only a tracer among Tensors is foreign.
 UNMIXED = """\
     if ({foreign}) and traced(({inputs},)):
-        return foreign(op, ({inputs},), {{{params}}})
+        return call_foreign(op, ({inputs},), {{{params}}})
 """
 
 TO_FLOAT = """\

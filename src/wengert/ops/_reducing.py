@@ -1,6 +1,6 @@
 """How operations along dimensions compute a batch: reductions, and elements at places.
 
-Beside `batching.along`, for parameters `dim` with a meaning of their own where they name no
+Beside `batching.batch_along`, for parameters `dim` with a meaning of their own where they name no
 dimension, and for inputs that a scalar sample would leave without the dimension they need.
 """
 
@@ -14,7 +14,7 @@ from wengert.ops.batching import Batch
 from wengert.ops.shape import reshape
 
 
-def over(b: Batch) -> Any:
+def batch_over(b: Batch) -> Any:
     """Reductions over `dim`, of which None and an empty tuple name all dimensions."""
     (name,) = b.op.inputs
     rank = b.rank(name)

@@ -12,7 +12,7 @@ from wengert.ops._older import reordered
 from wengert.ops.checks import not_implemented, require_kind
 from wengert.ops.complexes import conj
 from wengert.ops.declare import Value, elementwise
-from wengert.ops.operands import constant
+from wengert.ops.operands import number_as_array
 from wengert.ops.rounding import no_slope, sgn
 
 
@@ -381,7 +381,7 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
                 f" {dtypes.of_numpy[x._array.dtype]}"
             )
     if type(weight) is float and isinstance(input, Tensor):
-        weight = wrap(constant(weight, input._array.dtype))
+        weight = wrap(number_as_array(weight, input._array.dtype))
     return _lerp(input, end, weight)
 
 

@@ -18,7 +18,7 @@ from typing import Any, ParamSpec, Protocol
 from wengert.core.forks import cached_property
 from wengert.core.tensor import Node, Tensor, memory_of, shape_of
 from wengert.ops import publish
-from wengert.ops.operands import Number, constant
+from wengert.ops.operands import Number, number_as_array
 
 Rule = Callable[..., Any]
 Jvp = Callable[..., Any]
@@ -165,7 +165,7 @@ class Op:
     @cached_property
     def keeps(self) -> list[str]:
         """What its nodes have slots for: the names that rules read."""
-        return list(publish.Layout(self).readers)
+        return list(publish.NodeLayout(self).readers)
 
     @cached_property
     def node(self) -> type[Node]:
@@ -202,7 +202,7 @@ class Op:
         source, key = self.sources[name]
         if source == "input":
             value = inputs[key]
-            return constant(value, memory_of(out).dtype) if type(value) in Number else value
+            return number_as_array(value, memory_of(out).dtype) if type(value) in Number else value
         if source == "out":
             return out
         return params[key] if source == "param" else shape_of(inputs[key])

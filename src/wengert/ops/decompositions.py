@@ -28,9 +28,9 @@ from wengert.ops.matrices import (
     identity,
     joined,
     mH,
-    parts,
     real_part,
     refuse,
+    split_outputs,
     times,
     without_diagonal,
 )
@@ -124,8 +124,8 @@ def _lu_sizes(shape: Shape) -> tuple[Shape, Shape, Shape]:
 def _lu_vjp(g: Value, out: Value, A_shape: Shape) -> Value:
     m, n = A_shape[-2:]
     k = min(m, n)
-    compact, pivots, _ = parts(out, *_lu_sizes(A_shape))
-    g = parts(g, *_lu_sizes(A_shape))[0]
+    compact, pivots, _ = split_outputs(out, *_lu_sizes(A_shape))
+    g = split_outputs(g, *_lu_sizes(A_shape))[0]
     P = permutation_matrix(pivots, m, dtype_of(g))
     corner, g_corner = compact[..., :k, :k], g[..., :k, :k]
     L, U = tril(corner, -1) + identity(k, g), triu(corner)
@@ -172,7 +172,7 @@ def lu_parts(name: str, A: Tensor, pivot: bool, called: str | None) -> list[Tens
     check_inexact(name, A, "lu_cpu")
     if not pivot:
         raise RuntimeError(f"{name}: LU without pivoting is not implemented on the CPU")
-    factors, *integers = parts(_lu(A, called), *_lu_sizes(tuple(A.shape)))
+    factors, *integers = split_outputs(_lu(A, called), *_lu_sizes(tuple(A.shape)))
     return [factors, *(convert(real(x), dtypes.int32) for x in integers)]
 
 
@@ -270,7 +270,7 @@ def _qr_vjp(g: Value, out: Value, A_shape: Shape, form: str) -> Value:
             "The QR decomposition is not differentiable when mode='complete' and nrows > ncols"
         )
     sizes = _qr_sizes(A_shape, form)
-    (Q, R), (gQ, gR) = parts(out, *sizes), parts(g, *sizes)
+    (Q, R), (gQ, gR) = split_outputs(out, *sizes), split_outputs(g, *sizes)
     g_extra = None
     if n > m:  # the columns beyond the square are Q @ those of R
         g_extra = matmul(Q, gR[..., m:])
@@ -296,7 +296,7 @@ def qr_factors(A: Tensor, mode: str) -> list[Tensor]:
             f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r',"
             " or 'complete'"
         )
-    q, r = parts(_qr(A, mode), *_qr_sizes(tuple(A.shape), mode))
+    q, r = split_outputs(_qr(A, mode), *_qr_sizes(tuple(A.shape), mode))
     return [A.new_empty((0,)) if mode == "r" else q, r]
 
 
@@ -329,7 +329,7 @@ def geqrf(input: Tensor) -> Any:
     check_matrix("geqrf", input)
     check_inexact("geqrf", input, "geqrf_cpu")
     m, n = input.shape[-2:]
-    return result_of("geqrf", *parts(_reflectors(input), (m, n), (builtins.min(m, n),)))
+    return result_of("geqrf", *split_outputs(_reflectors(input), (m, n), (builtins.min(m, n),)))
 
 
 # Singular values
@@ -347,7 +347,7 @@ def _svd_vjp(g: Value, out: Value, A_shape: Shape, full: bool) -> Value:
     # Vectors beyond the k-th are any that complete the others: no function of A.
     (U, S, Vh), (gU, gS, gVh) = (
         (u[..., :, :k], real(s), v[..., :k, :])
-        for u, s, v in (parts(out, *sizes), parts(g, *sizes))
+        for u, s, v in (split_outputs(out, *sizes), split_outputs(g, *sizes))
     )
     V, gV = mH(Vh), mH(gVh)
     left, right = matmul(mH(U), gU), matmul(Vh, gV)
@@ -383,12 +383,12 @@ def svd_factors(A: Tensor, full: bool) -> list[Tensor]:
     """U, the singular values and the conjugate transpose of V."""
     check_matrix("linalg.svd", A)
     check_inexact("linalg.svd", A, "linalg_svd_cpu")
-    u, s, vh = parts(_svd(A, full), *_svd_sizes(tuple(A.shape), full))
+    u, s, vh = split_outputs(_svd(A, full), *_svd_sizes(tuple(A.shape), full))
     return [u, real_part(s), vh]
 
 
 def _svdvals_vjp(g: Value, A: Value) -> Value:
-    u, _, vh = parts(_svd(A, False), *_svd_sizes(tuple(A.shape), False))
+    u, _, vh = split_outputs(_svd(A, False), *_svd_sizes(tuple(A.shape), False))
     return times(u * unsqueeze(g, -2), vh)
 
 

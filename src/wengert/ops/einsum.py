@@ -97,7 +97,7 @@ def _summable(x: Tensor) -> Tensor:
     return x if memory_of(x).dtype in dtypes.inexact else convert(x, dtypes.int64)
 
 
-class Step(NamedTuple):
+class Contraction(NamedTuple):
     """Contract operands `a` and `b` (the result is appended), or rearrange `a` alone."""
 
     a: int
@@ -178,7 +178,7 @@ def _subscripts(axes: Any) -> str:
 
 
 @lru_cache(1024)
-def _plan(equation: str, shapes: tuple[Shape, ...]) -> tuple[Step, ...]:
+def _plan(equation: str, shapes: tuple[Shape, ...]) -> tuple[Contraction, ...]:
     """The steps that compute an equation for operands of these shapes."""
     left, arrow, right = equation.replace(" ", "").partition("->")
     terms = left.split(",")
@@ -203,7 +203,7 @@ def _plan(equation: str, shapes: tuple[Shape, ...]) -> tuple[Step, ...]:
         if len(shapes) == 1:
             keep = target
         if keep != axes or len(shapes) == 1:
-            steps.append(Step(k, None, axes, (), keep))
+            steps.append(Contraction(k, None, axes, (), keep))
         reduced.append(keep)
     return (*steps, *_pairs(reduced, target, sizes))
 
@@ -284,16 +284,16 @@ def _output(term: str, labels: list[Labels]) -> Labels:
     return (*head, *(_ellipsis(labels) if dots else ()), *tail)
 
 
-def _pairs(labels: list[Labels], target: Labels, sizes: dict[Any, int]) -> list[Step]:
+def _pairs(labels: list[Labels], target: Labels, sizes: dict[Any, int]) -> list[Contraction]:
     """Contractions of two operands each, in an order that keeps intermediate results small."""
-    steps: list[Step] = []
+    steps: list[Contraction] = []
     alive = dict(enumerate(labels))
     while len(alive) > 1:
         a, b = _cheapest(alive, target, sizes)
         la, lb = alive.pop(a), alive.pop(b)
         lo = _kept(la, lb, alive, target) if alive else target
         new = len(labels) + len(steps)
-        steps.append(Step(a, b, la, lb, lo))
+        steps.append(Contraction(a, b, la, lb, lo))
         alive[new] = lo
     return steps
 

@@ -16,7 +16,7 @@ from wengert.core.size import Size
 from wengert.core.tensor import Tensor, wrap
 from wengert.kernels.axes import axis_of
 from wengert.kernels.layout import as_images
-from wengert.ops.batching import Batch, along
+from wengert.ops.batching import Batch, batch_along
 from wengert.ops.declare import Value, multilinear
 from wengert.ops.gathering import elements, index_select
 from wengert.ops.joining import stack
@@ -289,7 +289,7 @@ def _distinct(dims: int | Sequence[int], ndim: int) -> tuple[int, ...]:
     return axes if ndim else ()
 
 
-@multilinear(input=lambda g, dims: flip(g, dims), batch=along("dims"), layout=("input",))
+@multilinear(input=lambda g, dims: flip(g, dims), batch=batch_along("dims"), layout=("input",))
 def flip(input: Value, dims: int | Sequence[int]) -> Value:
     """A copy with the order of the elements reversed along each of `dims`.
 
@@ -333,7 +333,7 @@ def _roll_batch(b: Batch) -> Value:
     return reshape(b(input=flat, dims=1), (b.size, *b.shape("input")))
 
 
-_roll_along = along("dims")
+_roll_along = batch_along("dims")
 
 
 @multilinear(
@@ -350,18 +350,18 @@ def roll(
     tensor([3, 1, 2])
     """
     by = (shifts,) if isinstance(shifts, int) else tuple(shifts)
-    along = () if dims is None else (dims,) if isinstance(dims, int) else tuple(dims)
-    if not along and len(by) == 1:
+    dims_rolled = () if dims is None else (dims,) if isinstance(dims, int) else tuple(dims)
+    if not dims_rolled and len(by) == 1:
         flat = kernels.blocks.rolled(input.reshape(-1), by[0], 0)
         return as_images(flat.reshape(input.shape), input)
-    if not by or len(by) != len(along):
+    if not by or len(by) != len(dims_rolled):
         raise RuntimeError(
-            f"shifts and dimensions must align. shifts: {len(by)}, dims:{len(along)}"
+            f"shifts and dimensions must align. shifts: {len(by)}, dims:{len(dims_rolled)}"
         )
     if not input.ndim:
-        raise IndexError(f"Dimension specified as {along[0]} but tensor has no dimensions")
+        raise IndexError(f"Dimension specified as {dims_rolled[0]} but tensor has no dimensions")
     out = input
-    for shift, d in zip(by, along, strict=True):
+    for shift, d in zip(by, dims_rolled, strict=True):
         out = kernels.blocks.rolled(out, shift, axis_of(d, input.ndim))
     return as_images(out, input)
 

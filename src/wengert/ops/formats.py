@@ -19,7 +19,7 @@ _RANKS = {channels_last: 4, channels_last_3d: 5}
 _BY_RANK = {rank: format for format, rank in _RANKS.items()}
 
 
-def checked(name: str, format: Any, default: memory_format = preserve_format) -> memory_format:
+def check_format(name: str, format: Any, default: memory_format = preserve_format) -> memory_format:
     """The argument `memory_format` of a function, or TypeError; `default` in the place of None."""
     if format is None:
         return default

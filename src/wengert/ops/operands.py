@@ -31,7 +31,7 @@ thresholds: Constants = {}
 _MOST_CONSTANTS = 4096
 
 
-def foreign(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
+def call_foreign(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """A call that the op's own function hands on: mixed dtypes, tracers, or what is no operand.
 
     Tracers go to the innermost level among them. Numbers beside them stay what they are: the
@@ -66,7 +66,7 @@ def _at_level(level: Any, op: Op, inputs: tuple[Any, ...], params: dict[str, Any
         inputs = tuple(to_float(*inputs))
     result = level.apply(op, inputs, params)
     if op.view:
-        show(result, inputs[0])
+        mark_view(result, inputs[0])
     return result
 
 
@@ -133,11 +133,11 @@ def _converted(x: Any, to: np.dtype[Any], table: Constants) -> Tensor:
     if isinstance(x, Tensor):
         return x if x._array.dtype == to else cast(x, to)
     if isinstance(x, Number):
-        return wrap(constant(x, to, table))
+        return wrap(number_as_array(x, to, table))
     return wrap(np.asarray(x, to))
 
 
-def constant(value: complex, to: np.dtype[Any], table: Constants = constants) -> np.ndarray:
+def number_as_array(value: complex, to: np.dtype[Any], table: Constants = constants) -> np.ndarray:
     """A Python number as a 0-d array of a dtype, from the table if it is there."""
     try:
         array = np.asarray(value, to)
@@ -209,7 +209,7 @@ def _wrong_type(op: Op, inputs: tuple[Any, ...], x: Any) -> TypeError:
     )
 
 
-def explain(op: Op, error: Exception, inputs: tuple[Any, ...]) -> Exception:
+def call_error(op: Op, error: Exception, inputs: tuple[Any, ...]) -> Exception:
     """The exception that PyTorch's users expect in the place of NumPy's, which is its cause.
 
     Never its own cause: that would be a cycle, which keeps the frames of the call and all that
@@ -259,7 +259,7 @@ def _broadcast_message(name: str, shapes: list[tuple[int, ...]]) -> str | None:
     return None
 
 
-def show(view: Tensor, source: Any) -> None:
+def mark_view(view: Tensor, source: Any) -> None:
     """Note that `view` may show the memory of `source`, so that in-place writes reach both."""
     root = getattr(source, "_root", source)
     if type(source) in tensors:
@@ -281,7 +281,7 @@ def show(view: Tensor, source: Any) -> None:
         views[:] = [v for v in views if v() is not None]
 
 
-def leave(tensor: Tensor) -> None:
+def leave_memory(tensor: Tensor) -> None:
     """Before a tensor shows other memory: what it showed is its root's and its views' alone."""
     root = getattr(tensor, "_root", None)
     if root is not None:

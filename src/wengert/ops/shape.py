@@ -20,7 +20,7 @@ from wengert.core.tensor import Tensor, Tracer, memory_of
 from wengert.kernels.axes import axis_of
 from wengert.kernels.layout import element_strides, order_of
 from wengert.ops import formats
-from wengert.ops.batching import Batch, along
+from wengert.ops.batching import Batch, batch_along
 from wengert.ops.declare import Value, multilinear
 from wengert.ops.variadic import require_tensor
 
@@ -283,7 +283,9 @@ def unsqueeze(input: Value, dim: int) -> Value:
 
 
 @multilinear(
-    input=lambda g, dim0, dim1: transpose(g, dim0, dim1), view=True, batch=along("dim0", "dim1")
+    input=lambda g, dim0, dim1: transpose(g, dim0, dim1),
+    view=True,
+    batch=batch_along("dim0", "dim1"),
 )
 def transpose(input: Value, dim0: int, dim1: int) -> Value:
     """The input with two dimensions exchanged.
@@ -479,7 +481,7 @@ def clone(input: Value, *, memory_format: Any = None) -> Value:
     >>> x
     tensor([1., 2.])
     """
-    return formats.copied(input, formats.checked("clone", memory_format))
+    return formats.copied(input, formats.check_format("clone", memory_format))
 
 
 def in_order_of(input: Tensor, like: Tensor) -> Tensor:
@@ -498,7 +500,7 @@ def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
     >>> wengert.zeros(2, 3).t().contiguous().shape
     torch.Size([3, 2])
     """
-    format = formats.checked("contiguous", memory_format, contiguous_format)
+    format = formats.check_format("contiguous", memory_format, contiguous_format)
     array = memory_of(input) if isinstance(input, Tracer) else input._array
     if formats.lies_in(array, format):
         return input

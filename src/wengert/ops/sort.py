@@ -16,7 +16,7 @@ from wengert.core.tensor import Tensor, memory_of, wrap
 from wengert.kernels.axes import axis_of, length_of
 from wengert.kernels.precision import widened
 from wengert.ops._reducing import as_rows
-from wengert.ops.batching import Batch, along, leading
+from wengert.ops.batching import Batch, batch_along, leading
 from wengert.ops.comparison import eq
 from wengert.ops.declare import Value, primitive
 from wengert.ops.extrema import picked, take_along
@@ -34,7 +34,7 @@ def _require_tensor(name: str, **arguments: Any) -> None:
             )
 
 
-@primitive(input=None, batch=along("dim"), layout=("input",))
+@primitive(input=None, batch=batch_along("dim"), layout=("input",))
 def argsort(input: Value, dim: int = -1, descending: bool = False, stable: bool = False) -> Value:
     """The indices that sort the input along `dim`. Always stable; nan counts as the largest.
 
@@ -45,7 +45,7 @@ def argsort(input: Value, dim: int = -1, descending: bool = False, stable: bool 
     return _order(input, dim, descending)
 
 
-@primitive(input=None, batch=along("dim"), name="sort", layout=("input",))
+@primitive(input=None, batch=batch_along("dim"), name="sort", layout=("input",))
 def _sorted_places(input: Value, dim: int, descending: bool) -> Value:
     return _order(input, dim, descending)
 
@@ -86,7 +86,7 @@ def msort(input: Tensor) -> Tensor:
     return sort(input, 0).values
 
 
-@primitive(input=None, batch=along("dim"), name="topk", layout="contiguous")
+@primitive(input=None, batch=batch_along("dim"), name="topk", layout="contiguous")
 def _top_places(input: Value, k: int, dim: int, largest: bool) -> Value:
     _check_ordered("topk", input)
     axis = axis_of(dim, input.ndim)
@@ -112,7 +112,7 @@ def topk(
     return result
 
 
-@primitive(input=None, batch=along("dim"), name="kthvalue", layout="contiguous")
+@primitive(input=None, batch=batch_along("dim"), name="kthvalue", layout="contiguous")
 def _kth_place(input: Value, k: int, dim: int, keepdim: bool) -> Value:
     _check_ordered("kthvalue", input)
     axis = axis_of(dim, input.ndim)

@@ -13,9 +13,9 @@ from wengert.core import dtypes
 from wengert.core.tensor import Tensor, memory_of, wrap
 from wengert.kernels import reduction as kernel
 from wengert.kernels.axes import Dims, axis_of, count_of, kept_shape
-from wengert.ops._reducing import as_rows, over
+from wengert.ops._reducing import as_rows, batch_over
 from wengert.ops.arithmetic import lerp
-from wengert.ops.batching import Batch, along, one_by_one
+from wengert.ops.batching import Batch, batch_along, one_by_one
 from wengert.ops.comparison import isnan
 from wengert.ops.complexes import complex
 from wengert.ops.declare import Value, primitive
@@ -64,7 +64,9 @@ def _var_jvp(
     return pushed(gradient, t, out, dim, keepdim)
 
 
-@primitive(input=_var_vjp, jvp=_var_jvp, batch=over, label="VarBackward0", layout="contiguous")
+@primitive(
+    input=_var_vjp, jvp=_var_jvp, batch=batch_over, label="VarBackward0", layout="contiguous"
+)
 def _var(input: Value, dim: Dims, correction: float, keepdim: bool) -> Value:
     return _variance("var", input, dim, correction, keepdim)
 
@@ -86,7 +88,9 @@ def _std_jvp(
     return slope * _var_jvp(t, input, out, dim, correction, keepdim)
 
 
-@primitive(input=_std_vjp, jvp=_std_jvp, batch=over, label="StdBackward0", layout="contiguous")
+@primitive(
+    input=_std_vjp, jvp=_std_jvp, batch=batch_over, label="StdBackward0", layout="contiguous"
+)
 def _std(input: Value, dim: Dims, correction: float, keepdim: bool) -> Value:
     return np.sqrt(_variance("std", input, dim, correction, keepdim))
 
@@ -233,12 +237,12 @@ def _nanmedian_of_all(input: Value) -> Value:
     return _middle(input, True)
 
 
-@primitive(input=None, batch=along("dim"), name="median", layout="contiguous")
+@primitive(input=None, batch=batch_along("dim"), name="median", layout="contiguous")
 def _median_place(input: Value, dim: int, keepdim: bool) -> Value:
     return _place_of_median("median", input, dim, keepdim)
 
 
-@primitive(input=None, batch=along("dim"), name="nanmedian", layout="contiguous")
+@primitive(input=None, batch=batch_along("dim"), name="nanmedian", layout="contiguous")
 def _nanmedian_place(input: Value, dim: int, keepdim: bool) -> Value:
     return _place_of_median("nanmedian", input, dim, keepdim)
 
@@ -280,7 +284,7 @@ def nanmedian(
     return picked("nanmedian", input, _nanmedian_place(input, dim, keepdim), dim, keepdim)
 
 
-@primitive(input=None, batch=along("dim"), name="mode", layout="contiguous")
+@primitive(input=None, batch=batch_along("dim"), name="mode", layout="contiguous")
 def _mode_place(input: Value, dim: int, keepdim: bool) -> Value:
     axis = axis_of(dim, input.ndim)
     kernels.selection.check_not_empty(input, axis, "mode")

@@ -20,7 +20,7 @@ from wengert.core.messages import here, message
 from wengert.core.tensor import Leaf, Tensor, Tracer, inferences, leaf_of, mode, new, wrap
 from wengert.kernels import layout
 from wengert.ops.casting import convert
-from wengert.ops.formats import checked, lies_in, suggested
+from wengert.ops.formats import check_format, lies_in, suggested
 from wengert.ops.shape import clone
 from wengert.tensor._inplace import check_memory, check_writable, overwrite, touch
 from wengert.tensor._legacy import dtype_of_type, tensortype
@@ -142,7 +142,7 @@ def to(self: Tensor, *args: Any, **options: Any) -> Tensor:
     """
     dtype, device, copied = _target(args, options)
     on_cpu(device)
-    format = checked("to", options.get("memory_format"))
+    format = check_format("to", options.get("memory_format"))
     return _converted(self, dtype or of_numpy[self._array.dtype], format, copied)
 
 
@@ -214,7 +214,7 @@ def type_(
     named = isinstance(dtype, dtypes.dtype | str | tensortype) or dtype is Tensor
     if not named and dtype in (float, int, bool, complex):
         raise ValueError(f"invalid type: '{dtype.__name__}'")
-    return _converted(self, dtype_of_type(dtype), checked("type", memory_format))
+    return _converted(self, dtype_of_type(dtype), check_format("type", memory_format))
 
 
 def type_as(self: Tensor, other: Tensor) -> Tensor:
@@ -232,7 +232,7 @@ def _converter(name: str, kind: dtypes.dtype) -> Callable[..., Tensor]:
     def method(self: Tensor, memory_format: Any = preserve_format) -> Tensor:
         if memory_format is preserve_format:
             return convert(self, kind)
-        return _converted(self, kind, checked(name, memory_format))
+        return _converted(self, kind, check_format(name, memory_format))
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"""This tensor as {kind}; itself where it already is.
@@ -254,7 +254,7 @@ def cpu(self: Tensor, memory_format: Any = preserve_format) -> Tensor:
     """
     if memory_format is preserve_format:
         return self
-    return _converted(self, of_numpy[self._array.dtype], checked("cpu", memory_format))
+    return _converted(self, of_numpy[self._array.dtype], check_format("cpu", memory_format))
 
 
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False,

@@ -23,13 +23,13 @@ _RANK: dict[type, int] = {bool: 0, int: 1, float: 2, complex: 3}
 def array_of(data: Any, requested: dtype | None) -> np.ndarray:
     """A new array of the data, in the requested dtype or in the one that PyTorch infers."""
     if isinstance(data, Tensor):
-        return converted(data._array, requested, copy=True)
+        return converted_array(data._array, requested, copy=True)
     if isinstance(data, np.ndarray | np.generic):
-        return converted(checked(np.asarray(data)), requested, copy=True)
+        return converted_array(checked(np.asarray(data)), requested, copy=True)
     if type(data) not in _NUMBERS and not isinstance(data, list | tuple):
-        array = foreign(data)
+        array = array_from_protocol(data)
         if array is not None:
-            return converted(array, requested, copy=True)
+            return converted_array(array, requested, copy=True)
     return _of_sequence(data, requested)
 
 
@@ -43,7 +43,7 @@ def cut_of(data: Any, what: str) -> RawCut | None:
     return None
 
 
-def foreign(data: Any) -> np.ndarray | None:
+def array_from_protocol(data: Any) -> np.ndarray | None:
     """The array that an object of another library offers, sharing memory where it can."""
     if not hasattr(data, "__array__"):
         return None
@@ -76,7 +76,7 @@ def checked(array: np.ndarray) -> np.ndarray:
     return dtypes.canonical(array)
 
 
-def converted(array: np.ndarray, requested: dtype | None, copy: bool) -> np.ndarray:
+def converted_array(array: np.ndarray, requested: dtype | None, copy: bool) -> np.ndarray:
     """The array in another dtype, as C converts."""
     to = array.dtype if requested is None else requested.np
     if array.dtype.kind == "c" and to.kind not in "cb":
@@ -158,7 +158,7 @@ def _stacked(
                 f" {list(array.shape)})"
             )
         common = dtypes.promote_types(common, dtypes.of_numpy[checked(array).dtype])
-    return converted(np.stack(arrays).reshape(shape + inner), requested or common, copy=False)
+    return converted_array(np.stack(arrays).reshape(shape + inner), requested or common, copy=False)
 
 
 def _scalars(leaves: list[Any]) -> tuple[list[Any], dtype]:

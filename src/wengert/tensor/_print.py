@@ -13,7 +13,7 @@ from wengert.core.dtypes import of_numpy
 from wengert.core.tensor import Leaf, Tensor
 
 
-class Options:
+class PrintOptions:
     """What `set_printoptions` sets.
 
     Attributes:
@@ -37,11 +37,11 @@ class Options:
 
 
 PROFILES = {
-    "default": Options(),
-    "short": Options(precision=2, edgeitems=2),
-    "full": Options(threshold=math.inf),
+    "default": PrintOptions(),
+    "short": PrintOptions(precision=2, edgeitems=2),
+    "full": PrintOptions(threshold=math.inf),
 }
-options = Options()
+options = PrintOptions()
 
 
 def set_printoptions(

@@ -17,7 +17,7 @@ from wengert.core.messages import here, message
 from wengert.core.references import others
 from wengert.core.tensor import Leaf, Tensor, inferences, mode, wrap
 from wengert.ops import formats
-from wengert.ops.operands import leave, show
+from wengert.ops.operands import leave_memory, mark_view
 from wengert.ops.strided import as_strided
 from wengert.tensor._inplace import check_writable
 from wengert.tensor.arguments import require_tensor, size_of
@@ -40,7 +40,7 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
         check_written((self,), "resize_")
     if self.requires_grad:
         raise _resizing("cannot resize variables that require grad", self, "resize_()")
-    format = formats.checked("resize_", memory_format, contiguous_format)
+    format = formats.check_format("resize_", memory_format, contiguous_format)
     if format is preserve_format:
         raise RuntimeError("resize_(): unsupported memory format torch.preserve_format")
     array = self._array
@@ -53,7 +53,7 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
         larger = np.zeros(count, array.dtype)
         larger[: there.size] = there
         there = larger
-        leave(self)
+        leave_memory(self)
     lines = there[:count].reshape([shape[d] for d in order])
     self._array = lines.transpose(np.argsort(order))
     return self
@@ -126,7 +126,7 @@ def set_(
         length = tuple(size)
         steps = tuple(stride) if stride is not None else _dense(length)
         view = as_strided(wrap(elements_of(view._array)), length, steps, storage_offset)
-    leave(self)
+    leave_memory(self)
     self._array = view._array
     history = self._edge or (getattr(source, "_edge", None) if mode.site is not None else None)
     if type(history) is Leaf and history is self._edge:
@@ -134,7 +134,7 @@ def set_(
     elif history is not None:
         set_edge(self, refusing(history, (history,), _underivable))
     if self._edge is None:
-        show(self, source)
+        mark_view(self, source)
     return self
 
 

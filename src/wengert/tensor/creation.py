@@ -75,7 +75,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
         result = wrap(_data.array_of(data, array_dtype))
         result._cut = _data.cut_of(data, "as_tensor()")
         return result
-    return wrap(_data.converted(array, array_dtype, copy=False))
+    return wrap(_data.converted_array(array, array_dtype, copy=False))
 
 
 def _shared(data: Any) -> np.ndarray | None:
@@ -84,7 +84,7 @@ def _shared(data: Any) -> np.ndarray | None:
         return _data.checked(np.asarray(data))
     if isinstance(data, np.generic | list | tuple | int | float | complex):
         return None
-    return _data.foreign(data)
+    return _data.array_from_protocol(data)
 
 
 def asarray(
@@ -183,7 +183,7 @@ def empty(*size: Size, out: Tensor | None = None, memory_format: Any = None,
     >>> wengert.empty(2, 3).shape
     torch.Size([2, 3])
     """
-    format = formats.checked("empty", memory_format, contiguous_format)
+    format = formats.check_format("empty", memory_format, contiguous_format)
     if format is preserve_format:
         raise RuntimeError("empty(): unsupported memory format torch.preserve_format")
 
@@ -238,7 +238,7 @@ def _like(name: str, input: Any, fill: Any, options: Any) -> Tensor:
     require_tensor(name, "input", input)
     if not options and fill == 0 and type(input) is Tensor and input._array.flags.c_contiguous:
         return wrap(np.zeros_like(input._array))
-    format = formats.checked(name, options.pop("memory_format", None))
+    format = formats.check_format(name, options.pop("memory_format", None))
     dtype = dtype_of(name, options, of_numpy[input._array.dtype])
     value = None if fill is None else dtypes.scalar_array(fill, dtype, name)
 

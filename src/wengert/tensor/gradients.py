@@ -35,7 +35,7 @@ from wengert.core.tensor import (
     state_of,
     wrap,
 )
-from wengert.ops.operands import leave, show
+from wengert.ops.operands import leave_memory, mark_view
 from wengert.ops.shape import view_as
 
 
@@ -159,7 +159,7 @@ def _set_data(self: Tensor, value: Tensor) -> None:
             " and this one is",
             of_numpy[value._array.dtype], "data = ...",
         ))  # fmt: skip
-    leave(self)
+    leave_memory(self)
     before, self._array = self._array, value._array
     if inferences:
         inherit(self, value)
@@ -236,7 +236,7 @@ def as_subclass(self: Tensor, cls: type[Tensor]) -> Tensor:
             " outside, on the argument or the result"
         )
     instance = _instance(cls, view_as(self, self))
-    show(instance, self)
+    mark_view(instance, self)
     return instance
 
 

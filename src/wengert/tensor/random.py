@@ -191,7 +191,7 @@ def _like(
     Numbers are drawn in the order of memory.
     """
     require_tensor(name, "input", input)
-    format = formats.checked(name, options.pop("memory_format", None))
+    format = formats.check_format(name, options.pop("memory_format", None))
     if options.get("dtype") is None:
         options["dtype"] = of_numpy[input._array.dtype]
     if not isinstance(input, Tracer) and not vmaps():

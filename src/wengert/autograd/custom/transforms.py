@@ -33,7 +33,7 @@ from wengert.autograd.transforms.tree import flatten, spread, tree_map, unflatte
 from wengert.core.dtypes import inexact, of_numpy
 from wengert.core.tensor import Leaf, Tensor, memory_of, mode
 from wengert.ops.casting import convert
-from wengert.ops.operands import show, traced
+from wengert.ops.operands import mark_view, traced
 from wengert.ops.reduction import sum as sum_of
 from wengert.ops.shape import clone, movedim
 from wengert.ops.variadic import output_of
@@ -126,7 +126,7 @@ def reverse(level: Any, function: Any, args: Args) -> Any:
         made._edge = edge
         for a in args:
             if isinstance(a, Tensor) and _share_memory(out, a):
-                show(made, a)
+                mark_view(made, a)
         return made
 
     made = _replaced(result, output)

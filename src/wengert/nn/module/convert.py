@@ -75,7 +75,7 @@ class Conversion(Tree):
                 f" dtype={dtype}"
             )
 
-        wanted = formats.checked("to", kwargs.get("memory_format"))
+        wanted = formats.check_format("to", kwargs.get("memory_format"))
 
         def moved(t: Tensor) -> Tensor:
             if device is not None:
