@@ -1,7 +1,12 @@
 """Every operation, declared once, by family.
 
+A declaration is a forward over arrays and a rule per input; what comes out is a function that
+takes Tensors, computes, and records a node where an input wants a gradient. Read `README.md`
+here first, then a family such as `exponential.py`; `declare.py` has the decorators, `publish.py`
+writes the functions.
+
 A family is a module that says at its end what it publishes (`__all__`, `FUNCTIONAL`, `METHODS`,
-`INPLACE`); here it has one line.
+`INPLACE`). Each has one line below.
 """
 
 import sys
