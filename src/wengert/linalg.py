@@ -52,7 +52,7 @@ from wengert.ops.solving import (
     solve_ex,
     solved_with_lu,
 )
-from wengert.ops.triangular import solve_triangular
+from wengert.ops.triangular_systems import solve_triangular
 from wengert.ops.variadic import require_tensor
 
 # Decompositions

@@ -23,9 +23,16 @@ def lookup(library: Any, name: str) -> Any:
     return library
 
 
+def oracle_or_own(library: Any, row: Row | ErrorRow) -> Any:
+    """The function that a row names; in torch its twin, where torch does not have it."""
+    if row.twin is not None and library is not wengert:
+        return row.twin(library)
+    return lookup(library, row.name)
+
+
 def function_of(library: Any, row: Row) -> Any:
     """What a row calls."""
-    function = lookup(library, row.name)
+    function = oracle_or_own(library, row)
     return function if row.through is None else row.through(function)
 
 

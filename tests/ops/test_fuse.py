@@ -16,7 +16,7 @@ from wengert.kernels.jit.operands import layout_of, plan_of
 from wengert.ops import _fuse
 from wengert.ops.declare import REGISTRY, Op
 from wengert.ops.operands import apply
-from wengert.ops.publish import Layout
+from wengert.ops.publish import NodeLayout
 
 pytestmark = pytest.mark.skipif(not jit.available(), reason="needs llvmlite")
 
@@ -184,7 +184,7 @@ PLAIN = {
 @pytest.mark.parametrize("special", [False, True])
 def test_rules(name: str, special: bool) -> None:
     op, rng = REGISTRY[name], np.random.default_rng(0)
-    names = Layout(op).arrays
+    names = NodeLayout(op).arrays
     for params in parameters(op):
         inputs = inputs_of(op, LARGE + 905, rng, special)
         arrays = dict(zip(op.inputs, inputs, strict=True))

@@ -51,7 +51,7 @@ def call(library: Any, row: Row, given: dict[str, Any], name: str, alias: str) -
     first = list(given).index(name)
     positional = [value(v) for v in [*given.values()][:first]]
     rest = {alias if n == name else n: value(given[n]) for n in [*given][first:]}
-    return calls.lookup(library, row.name)(*positional, **rest)
+    return calls.oracle_or_own(library, row)(*positional, **rest)
 
 
 CASES = [

@@ -15,7 +15,7 @@ import pytest
 import wengert
 from wengert.ops import numpy_names
 from wengert.ops.declare import REGISTRY
-from wengert.ops.publish import TAKEN, Layout, apply_source, source_of
+from wengert.ops.publish import TAKEN, NodeLayout, apply_source, source_of
 
 MUL = """\
 def mul(input, other):
@@ -33,7 +33,7 @@ def mul(input, other):
         e_other = None
     if v_input is input and v_other is other:
         if not (isinstance(input, array_like) and isinstance(other, array_like)):
-            return foreign(op, (input, other,), {})
+            return call_foreign(op, (input, other,), {})
         return forward(v_input, v_other) if v_input.size < 65536 else fused((v_input, v_other,), ())
     if e_input is None and e_other is None:
         site = None
@@ -47,16 +47,16 @@ def mul(input, other):
         site = mode.site
         if site is None:
             cut = mode.off
-    wide = v_input
-    known = 1
+    operand = v_input
+    settled_ndim = 1
     if v_other is other:
         if type(other) is complex:
-            return foreign(op, (input, other), {})
+            return call_foreign(op, (input, other), {})
         try:
             v_other = constants[other, v_input.dtype]
         except (KeyError, TypeError):
-            return foreign(op, (input, other), {})
-        known = 2
+            return call_foreign(op, (input, other), {})
+        settled_ndim = 2
 """
 
 
@@ -79,7 +79,7 @@ def test_tracebacks_show_the_text() -> None:
         wengert.mul(wengert.zeros(2), wengert.zeros(3))
     text = "".join(traceback.format_exception(caught.value))
     assert 'File "<op mul>"' in text
-    assert "raise explain(op, error" in text
+    assert "raise call_error(op, error" in text
 
 
 def test_arrays_compute_without_tensors() -> None:
@@ -134,7 +134,7 @@ def test_all_names_that_written_functions_use_are_taken() -> None:
     for op in REGISTRY.values():
         scope: dict[str, Any] = {}
         exec(
-            apply_source(op, Layout(op)),
+            apply_source(op, NodeLayout(op)),
             {"defaults": op.params | {i: None for i in op.inputs}},
             scope,
         )

@@ -202,9 +202,9 @@ def test_damaged_states_of_the_library_are_its_errors(state: Any) -> None:
 
 
 INTERNAL = {
-    "module": b"cwengert.ops\n_publish\n.",
+    "module": b"cwengert.ops\npublish\n.",
     "function": b"cwengert.ops.publish\npublish\n.",
-    "through torch": b"ctorch\n_publish\n.",
+    "through torch": b"ctorch.ops\npublish\n.",
     "of another module": b"cwengert.ops.activation\nrelu\n.",
     "attribute of a function": b"\x80\x04\x8c\x05torch\x8c\x0crelu.op.node\x93.",
 }

@@ -9,7 +9,7 @@ from types import FunctionType
 
 import wengert
 from wengert.ops.declare import REGISTRY, Op
-from wengert.ops.publish import Layout, source_of
+from wengert.ops.publish import NodeLayout, source_of
 
 
 def print_operation(name: str | None) -> int:
@@ -53,7 +53,7 @@ def _describe_composite(function: FunctionType) -> str:
 
 def _saves(op: Op) -> list[str]:
     """One sentence for each value that a node may keep."""
-    layout = Layout(op)
+    layout = NodeLayout(op)
     if not layout.differentiable:
         return ["has no derivative and records nothing"]
     if not layout.readers:

@@ -7,7 +7,7 @@ from typing import Any
 
 from wengert.distributions import constraints
 from wengert.distributions.transformed_distribution import TransformedDistribution
-from wengert.ops.selection import where
+from wengert.ops.masking import where
 from wengert.tensor.creation import zeros_like
 
 

@@ -18,7 +18,7 @@ from wengert.distributions.utils import (
 from wengert.ops.activation import softplus
 from wengert.ops.expansion import broadcast_tensors
 from wengert.ops.loss import binary_cross_entropy_with_logits
-from wengert.ops.selection import where
+from wengert.ops.masking import where
 from wengert.tensor.creation import ones_like
 from wengert.tensor.random import rand
 

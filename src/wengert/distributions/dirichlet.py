@@ -9,7 +9,7 @@ from wengert.core.tensor import Tensor
 from wengert.distributions import constraints
 from wengert.distributions.exp_family import ExponentialFamily
 from wengert.ops.exponential import xlogy
-from wengert.ops.selection import where
+from wengert.ops.masking import where
 from wengert.ops.special import digamma, lgamma
 from wengert.tensor.creation import zeros_like
 from wengert.tensor.random_counts import dirichlet

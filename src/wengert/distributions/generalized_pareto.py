@@ -9,7 +9,7 @@ from wengert.core.info import finfo
 from wengert.distributions import constraints
 from wengert.distributions.distribution import Distribution
 from wengert.distributions.utils import broadcast_all
-from wengert.ops.selection import where
+from wengert.ops.masking import where
 from wengert.tensor.creation import ones_like
 from wengert.tensor.random import rand
 

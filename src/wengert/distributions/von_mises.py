@@ -10,7 +10,7 @@ from wengert.core.tensor import Tensor
 from wengert.distributions import constraints
 from wengert.distributions.distribution import Distribution
 from wengert.distributions.utils import broadcast_all, lazy_property
-from wengert.ops.selection import where
+from wengert.ops.masking import where
 from wengert.special import i0e, i1e
 from wengert.tensor.creation import zeros
 from wengert.tensor.random import rand

@@ -1,7 +1,12 @@
 """Every operation, declared once, by family.
 
+A declaration is a forward over arrays and a rule per input; what comes out is a function that
+takes Tensors, computes, and records a node where an input wants a gradient. Read `README.md`
+here first, then a family such as `exponential.py`; `declare.py` has the decorators, `publish.py`
+writes the functions.
+
 A family is a module that says at its end what it publishes (`__all__`, `FUNCTIONAL`, `METHODS`,
-`INPLACE`); here it has one line.
+`INPLACE`). Each has one line below.
 """
 
 import sys
@@ -22,6 +27,7 @@ from wengert.ops.complexes import *
 from wengert.ops.conv import *
 from wengert.ops.ctc import *
 from wengert.ops.decompositions import *
+from wengert.ops.diagonals import *
 from wengert.ops.distance import *
 from wengert.ops.dropout import *
 from wengert.ops.eigen import *
@@ -33,19 +39,20 @@ from wengert.ops.extrema import *
 from wengert.ops.floating import *
 from wengert.ops.fourier import *
 from wengert.ops.fractional import *
-from wengert.ops.functional_softmax import *
 from wengert.ops.gamma import *
+from wengert.ops.gathering import *
 from wengert.ops.grid import *
 from wengert.ops.histogram import *
-from wengert.ops.indexing import *
+from wengert.ops.index_writes import *
 from wengert.ops.interpolate import *
 from wengert.ops.joining import *
 from wengert.ops.linear import *
 from wengert.ops.loss import *
+from wengert.ops.masking import *
 from wengert.ops.matmul import *
 from wengert.ops.matrix_functions import *
 from wengert.ops.multihead import *
-from wengert.ops.norm import *
+from wengert.ops.normalization import *
 from wengert.ops.padding import *
 from wengert.ops.pool import *
 from wengert.ops.powers import *
@@ -53,14 +60,13 @@ from wengert.ops.pseudoinverse import *
 from wengert.ops.rectifiers import *
 from wengert.ops.recurrent import *
 from wengert.ops.reduction import *
-from wengert.ops.replacement import *
 from wengert.ops.rounding import *
 from wengert.ops.scan import *
 from wengert.ops.scatter import *
-from wengert.ops.selection import *
 from wengert.ops.shape import *
 from wengert.ops.slopes import *
 from wengert.ops.softmax import *
+from wengert.ops.softmax_variants import *
 from wengert.ops.solving import *
 from wengert.ops.sort import *
 from wengert.ops.special import *
@@ -70,8 +76,7 @@ from wengert.ops.statistics import *
 from wengert.ops.strided import *
 from wengert.ops.subscript import *
 from wengert.ops.tensor_products import *
-from wengert.ops.triangle import *
-from wengert.ops.triangular import *
+from wengert.ops.triangular_systems import *
 from wengert.ops.trigonometry import *
 from wengert.ops.vision import *
 

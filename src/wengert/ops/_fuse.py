@@ -75,12 +75,12 @@ def forward_of(op: Op) -> Callable[..., Any]:
         key = (kinds, _key(params)) if params else kinds
         plan = plans.get(key, _UNKNOWN)
         if plan is _UNKNOWN:
-            scalar = [lambda *given: apply(op.scalar, op, given, params)]
+            scalar = [lambda *operands: apply(op.scalar, op, operands, params)]
             plan = _noted(plans, key, scalar, kinds, params)
         if plan is not None:
-            found = plan.flat(inputs) if layout is None else plan.laid_out(inputs, layout)
-            if found is not None:
-                return found[0]
+            outputs = plan.flat(inputs) if layout is None else plan.laid_out(inputs, layout)
+            if outputs is not None:
+                return outputs[0]
         return apply(op.forward, op, inputs, params)
 
     return compute
@@ -95,12 +95,12 @@ def pullback_of(op: Op, names: Sequence[str]) -> Callable[..., Any]:
     readers: dict[tuple[bool, ...], list[int]] = {}
 
     def pull(g: Any, edges: Any, values: Any, params: Any) -> Sequence[Any] | None:
-        wanted = tuple([e is not None for e in edges])
-        reads = readers.get(wanted)
+        needs_gradient = tuple([e is not None for e in edges])
+        reads = readers.get(needs_gradient)
         if reads is None:
-            inputs = [i for i, some in zip(op.differentiable, wanted, strict=True) if some]
+            inputs = [i for i, some in zip(op.differentiable, needs_gradient, strict=True) if some]
             used = {n for i in inputs for n in op.wants[i]}
-            reads = readers[wanted] = [k for k, n in enumerate(names) if n in used]
+            reads = readers[needs_gradient] = [k for k, n in enumerate(names) if n in used]
         arrays = (g, *[values[k] for k in reads])
         kinds, layout = jit.operands.kinds_of(arrays), None
         if kinds is None:
@@ -108,20 +108,22 @@ def pullback_of(op: Op, names: Sequence[str]) -> Callable[..., Any]:
             if layout is None or layout.shape != g.shape:
                 return None
             kinds = layout.kinds
-        key = kinds, wanted, _key(params)
+        key = kinds, needs_gradient, _key(params)
         plan = plans.get(key, _UNKNOWN)
         if plan is _UNKNOWN:
-            inputs = [i for i, some in zip(op.differentiable, wanted, strict=True) if some]
-            known = dict(zip(_param_names(op, names), params, strict=True))
-            rules = [partial(_rule, op, i, [names[k] for k in reads], known) for i in inputs]
+            inputs = [i for i, some in zip(op.differentiable, needs_gradient, strict=True) if some]
+            params_by_name = dict(zip(_param_names(op, names), params, strict=True))
+            rules = [
+                partial(_rule, op, i, [names[k] for k in reads], params_by_name) for i in inputs
+            ]
             plan = _noted(plans, key, rules, kinds, params)
         if plan is None:
             return None
-        found = plan.flat(arrays) if layout is None else plan.laid_out(arrays, layout)
-        if found is None:
+        gradients = plan.flat(arrays) if layout is None else plan.laid_out(arrays, layout)
+        if gradients is None:
             return None
-        some = iter(found)
-        return [next(some) if w else None for w in wanted]
+        some = iter(gradients)
+        return [next(some) if w else None for w in needs_gradient]
 
     return pull
 
@@ -143,10 +145,10 @@ def _param_names(op: Op, arrays: Sequence[str]) -> list[str]:
 def _rule(
     op: Op, name: str, names: Sequence[str], params: dict[str, Any], g: Any, *values: Any
 ) -> Any:
-    known = dict(zip(names, values, strict=True)) | params
+    scope = dict(zip(names, values, strict=True)) | params
     rule = op.rules[name]
     assert rule is not None
-    return rule(g, *(known[n] for n in op.takes[name]))
+    return rule(g, *(scope[n] for n in op.takes[name]))
 
 
 def _noted(

@@ -11,39 +11,39 @@ if TYPE_CHECKING:
 # Two inputs: a Python number takes its neighbour's dtype from a cache of 0-d arrays, where
 # 1 and 1+0j are one key. What is no number says whether there is enough for a kernel.
 MIXED_PAIR = """\
-    wide = v_{a}
-    known = 1
+    operand = v_{a}
+    settled_ndim = 1
     if v_{b} is {b}:
 {b_number}\
     elif v_{a} is {a}:
 {a_number}\
     elif v_{a}.dtype is not v_{b}.dtype:
-        return foreign(op, ({a}, {b}), {{{params}}})
+        return call_foreign(op, ({a}, {b}), {{{params}}})
 """
 
 NUMBER = """\
         if type({i}) is complex:
-            return foreign(op, ({inputs}), {{{params}}})
+            return call_foreign(op, ({inputs}), {{{params}}})
         try:
             v_{i} = constants[{i}, v_{other}.dtype]
         except (KeyError, TypeError):
-            return foreign(op, ({inputs}), {{{params}}})
-        known = 2
-{wide}"""
+            return call_foreign(op, ({inputs}), {{{params}}})
+        settled_ndim = 2
+{operand}"""
 
 NO_NUMBER = """\
-        return foreign(op, ({inputs}), {{{params}}})
+        return call_foreign(op, ({inputs}), {{{params}}})
 """
 
 MIXED_MANY = """\
     if mixed(({values},)):
-        return foreign(op, ({inputs},), {{{params}}})
+        return call_foreign(op, ({inputs},), {{{params}}})
 """
 
 # Inputs of several dtypes that stay as they are: only a tracer among Tensors is foreign.
 UNMIXED = """\
     if ({foreign}) and traced(({inputs},)):
-        return foreign(op, ({inputs},), {{{params}}})
+        return call_foreign(op, ({inputs},), {{{params}}})
 """
 
 TO_FLOAT = """\
@@ -78,10 +78,13 @@ def mixed_source(op: Op) -> str:
         return UNMIXED.format(foreign=foreign, inputs=inputs, params=parameters_of(op))
     if is_pair(op):
         a, b = op.inputs
-        known = {"inputs": inputs, "params": parameters_of(op)}
+        call_text = {"inputs": inputs, "params": parameters_of(op)}
         numbers = {
             f"{name}_number": (NO_NUMBER if i in op.tensors else NUMBER).format(
-                i=i, other=other, wide=f"        wide = v_{b}\n" if i == a else "", **known
+                i=i,
+                other=other,
+                operand=f"        operand = v_{b}\n" if i == a else "",
+                **call_text,
             )
             for name, i, other in (("a", a, b), ("b", b, a))
         }

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from wengert.ops.declare import Op
 
 
-def guard(op: Op) -> str:
+def older_guard(op: Op) -> str:
     """The lines in front of the body of an operation's function."""
     if not op.older:
         return ""

@@ -1,6 +1,6 @@
 """How operations along dimensions compute a batch: reductions, and elements at places.
 
-Beside `_batching.along`, for parameters `dim` with a meaning of their own where they name no
+Beside `batching.batch_along`, for parameters `dim` with a meaning of their own where they name no
 dimension, and for inputs that a scalar sample would leave without the dimension they need.
 """
 
@@ -14,7 +14,7 @@ from wengert.ops.batching import Batch
 from wengert.ops.shape import reshape
 
 
-def over(b: Batch) -> Any:
+def batch_over(b: Batch) -> Any:
     """Reductions over `dim`, of which None and an empty tuple name all dimensions."""
     (name,) = b.op.inputs
     rank = b.rank(name)
@@ -59,8 +59,8 @@ def at_places(b: Batch) -> Any:
         return b(**values, **shape, dim=axis)
     flat = {i: reshape(v, (b.size, -1)) for i, v in values.items()}
     shape = {} if into is None else {"shape": (b.size, 1)}
-    kept = {"keepdim": True} if "keepdim" in b.params else {}
-    out = b(**flat, **shape, **kept, dim=1)
+    options = {"keepdim": True} if "keepdim" in b.params else {}
+    out = b(**flat, **shape, **options, dim=1)
     return reshape(out, (b.size, *(b.shape("indices") if into is None else ())))
 
 

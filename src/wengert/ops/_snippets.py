@@ -11,17 +11,17 @@ if TYPE_CHECKING:
     from wengert.ops.declare import Op
 
 # How the result of an operation lies in memory. NumPy's order is PyTorch's for one array of up to
-# two dimensions, and for several of one; `known` says how many dimensions need no look. What owns
-# its memory repeats nothing in it, and one such array has one order. `wide` is the first of two, or
-# the one beside a number.
+# two dimensions, and for several of one: up to `settled_ndim` dimensions nothing is checked. What
+# owns its memory repeats nothing in it, and one such array has one order. `operand` is the first
+# of two, or the one beside a number.
 ARRANGE = {
     "one": """\
     elif out.ndim > 2 and v_{first}.base is not None and not v_{first}.flags.c_contiguous:
         out = arranged(out, (v_{first},))
 """,
     "pair": """\
-    elif (ndim := out.ndim) > known and not (
-        wide.flags.c_contiguous and (ndim < 3 or known > 1 or v_{last}.flags.c_contiguous)
+    elif (ndim := out.ndim) > settled_ndim and not (
+        operand.flags.c_contiguous and (ndim < 3 or settled_ndim > 1 or v_{last}.flags.c_contiguous)
     ):
         out = arranged(out, (v_{first}, v_{last}))
 """,

@@ -18,7 +18,7 @@ from wengert.ops.checks import require_kind
 from wengert.ops.complexes import conj
 from wengert.ops.declare import Value, elementwise
 from wengert.ops.exponential import exp, sigmoid
-from wengert.ops.selection import drop, keep, where
+from wengert.ops.masking import drop, keep, where
 from wengert.ops.shape import contiguous
 from wengert.ops.special import erf
 from wengert.ops.trigonometry import tanh

@@ -32,16 +32,16 @@ def _out_size(name: str, output_size: Any, size: Shape) -> Shape:
     n = len(size)
     if n > 1 and isinstance(output_size, tuple | list) and len(output_size) == n:
         output_size = [m if o is None else o for o, m in zip(output_size, size, strict=True)]
-    given = typed_ints(name, "output_size", output_size)
-    if len(given) != n and (n == 1 or isinstance(output_size, tuple | list)):
-        raise RuntimeError(f"{name}: output_size must be {n} numbers, got {given}")
-    given = given * (n // len(given))
-    if min(given) < 0:
+    sizes = typed_ints(name, "output_size", output_size)
+    if len(sizes) != n and (n == 1 or isinstance(output_size, tuple | list)):
+        raise RuntimeError(f"{name}: output_size must be {n} numbers, got {sizes}")
+    sizes = sizes * (n // len(sizes))
+    if min(sizes) < 0:
         raise RuntimeError(
             f"{name}: elements of output_size must be greater than or equal to 0 but received"
-            f" {given}"
+            f" {sizes}"
         )
-    return given
+    return sizes
 
 
 def _even_windows(size: Shape, out: Shape) -> Windows | None:

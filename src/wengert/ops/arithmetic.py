@@ -12,7 +12,7 @@ from wengert.ops._older import reordered
 from wengert.ops.checks import not_implemented, require_kind
 from wengert.ops.complexes import conj
 from wengert.ops.declare import Value, elementwise
-from wengert.ops.operands import constant
+from wengert.ops.operands import number_as_array
 from wengert.ops.rounding import no_slope, sgn
 
 
@@ -138,10 +138,10 @@ def _require_nonzero(divisor: np.ndarray) -> None:
 
 def _floored(input: Value, other: Value) -> Value:
     """The floor of a quotient of floats: from what it leaves, which is exact."""
-    rest = np.fmod(input, other)
-    quotient = (input - rest) / other
+    remainders = np.fmod(input, other)
+    quotient = (input - remainders) / other
     quotient = np.where(
-        (rest != 0) & ((rest < 0) ^ (other < 0)), quotient - np.float32(1), quotient
+        (remainders != 0) & ((remainders < 0) ^ (other < 0)), quotient - np.float32(1), quotient
     )
     near = np.floor(quotient)
     near = np.where(quotient - near > 0.5, near + np.float32(1), near)
@@ -229,8 +229,10 @@ def remainder(input: Value, other: Value) -> Value:
     _require_nonzero(other)
     if input.dtype.kind != "f":
         return np.remainder(input, other)
-    rest = np.fmod(input, other)
-    return np.where((rest != 0) & ((rest < 0) ^ (other < 0)), rest + other, rest)
+    remainders = np.fmod(input, other)
+    return np.where(
+        (remainders != 0) & ((remainders < 0) ^ (other < 0)), remainders + other, remainders
+    )
 
 
 @elementwise(
@@ -379,7 +381,7 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
                 f" {dtypes.of_numpy[x._array.dtype]}"
             )
     if type(weight) is float and isinstance(input, Tensor):
-        weight = wrap(constant(weight, input._array.dtype))
+        weight = wrap(number_as_array(weight, input._array.dtype))
     return _lerp(input, end, weight)
 
 

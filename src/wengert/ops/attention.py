@@ -20,9 +20,9 @@ from wengert.ops.batching import Batch
 from wengert.ops.casting import convert
 from wengert.ops.declare import Value, primitive
 from wengert.ops.dropout import dropout
+from wengert.ops.masking import where
 from wengert.ops.operands import sum_to
 from wengert.ops.reduction import sum_over
-from wengert.ops.selection import where
 from wengert.ops.softmax import _softmax_pullback, softmax
 
 if TYPE_CHECKING:
@@ -153,15 +153,15 @@ def _for_all_heads(query: Tensor, x: Tensor) -> Tensor:
     return x.repeat_interleave(heads // shared, -3)
 
 
-def additive(mask: Tensor, dtype: np.dtype[Any], shown: bool = True) -> Tensor:
+def additive(mask: Tensor, dtype: np.dtype[Any], visible: bool = True) -> Tensor:
     """A boolean mask as what is to be added to scores; one of numbers as it is.
 
-    `shown` is its value where a key takes part.
+    `visible` is its value where a query may look at a key.
     """
     if memory_of(mask).dtype != bool:
         return mask
     zero, hidden = wrap(np.zeros((), dtype)), wrap(np.full((), -np.inf, dtype))
-    return where(mask, zero, hidden) if shown else where(mask, hidden, zero)
+    return where(mask, zero, hidden) if visible else where(mask, hidden, zero)
 
 
 def _masked_softmax_in_batch(b: Batch) -> Value:

@@ -67,7 +67,7 @@ def leading(b: Batch) -> Any:
     return b(**{i: b.whole(i) for i in b.op.inputs})
 
 
-def along(*names: str) -> Rule:
+def batch_along(*names: str) -> Rule:
     """Operations along the dimensions that some parameters name; None names all of them."""
 
     def rule(b: Batch) -> Any:

@@ -37,14 +37,14 @@ def _discrete(input: Value, to: np.dtype) -> Value:
 
 def _back(g: Value, source: np.dtype) -> Value:
     """A cotangent in the dtype that its primal was converted from."""
-    here = g._array.dtype if isinstance(g, Tensor) else g.dtype
-    if here == source:
+    g_dtype = g._array.dtype if isinstance(g, Tensor) else g.dtype
+    if g_dtype == source:
         return g
-    if here.kind == "c" and source.kind != "c":
+    if g_dtype.kind == "c" and source.kind != "c":
         from wengert.ops.complexes import real
 
         return _back(real(g), source)
-    return _cast(g, source, here)
+    return _cast(g, source, g_dtype)
 
 
 def convert(input: Tensor, dtype: dtypes.dtype, called: str = "to") -> Tensor:
@@ -66,8 +66,8 @@ def convert(input: Tensor, dtype: dtypes.dtype, called: str = "to") -> Tensor:
     if source.kind == "c" and dtype.category == dtypes.FLOAT:
         from wengert.ops.complexes import real
 
-        part = real(input)
-        return _cast(part, dtype.np, part._array.dtype)
+        real_values = real(input)
+        return _cast(real_values, dtype.np, real_values._array.dtype)
     return _cast(input, dtype.np, source)
 
 

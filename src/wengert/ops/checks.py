@@ -26,7 +26,7 @@ def typed_ints(name: str, what: str, value: Any) -> Shape:
     """An integer or a sequence of some as a tuple. As in PyTorch, the first must not be a bool."""
     if type(value) is int:
         return (value,)
-    given = tuple(value) if isinstance(value, tuple | list) else (value,)
-    if not all(isinstance(v, int | np.integer) for v in given) or bool in map(type, given[:1]):
+    values = tuple(value) if isinstance(value, tuple | list) else (value,)
+    if not all(isinstance(v, int | np.integer) for v in values) or bool in map(type, values[:1]):
         raise TypeError(f"{name}(): argument {what!r} must be tuple of ints, not {value!r}")
-    return tuple(map(int, given))
+    return tuple(map(int, values))

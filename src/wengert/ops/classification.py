@@ -20,9 +20,9 @@ from wengert.kernels.precision import HALF, narrowed
 from wengert.ops.batching import Batch
 from wengert.ops.casting import convert
 from wengert.ops.declare import Value, multilinear, primitive
-from wengert.ops.indexing import index_select
+from wengert.ops.gathering import index_select
 from wengert.ops.loss import check_reduction, older_reduction, reduced
-from wengert.ops.selection import where
+from wengert.ops.masking import where
 from wengert.ops.shape import reshape
 from wengert.ops.softmax import log_softmax, softmax
 from wengert.ops.variadic import require_tensor
@@ -40,8 +40,12 @@ def _cross_entropy_vjp(
     ones = np.ones(index._array.shape, input._array.dtype)
     hot = wrap(kernels.classification.put(ones, index._array, input._array.shape, axis))
     scale = (g * share).expand(index.shape).unsqueeze(axis)
-    wanted = hot * (1 - smoothing) + smoothing / input.shape[axis] if smoothing else hot
-    return convert((softmax(input, axis) - wanted) * scale, of_numpy[input._array.dtype])
+    target_probabilities = (
+        hot * (1 - smoothing) + smoothing / input.shape[axis] if smoothing else hot
+    )
+    return convert(
+        (softmax(input, axis) - target_probabilities) * scale, of_numpy[input._array.dtype]
+    )
 
 
 def _cross_entropy_reference(
@@ -156,17 +160,21 @@ def _indices(
             f" got weight tensor of shape: {list(weight._array.shape)}"
         )
     if weight is not None and weight._array.dtype != x.dtype:
-        expected, found = of_numpy[x.dtype].short, of_numpy[weight._array.dtype].short
-        raise RuntimeError(f"expected scalar type {expected} but found {found} (weight)")
+        expected, weight_name = of_numpy[x.dtype].short, of_numpy[weight._array.dtype].short
+        raise RuntimeError(f"expected scalar type {expected} but found {weight_name} (weight)")
     dtype = np.dtype(np.float32) if x.dtype in HALF else x.dtype
-    known = memory_of(target)
+    target_memory = memory_of(target)
     # Mostly all is known: one reduction tells, since what is negative is large without its sign.
-    unsigned = known.view(np.uint64) if known.dtype == np.int64 and known.ndim else known
-    all_known = known.size and 0 <= unsigned.max() < classes
+    unsigned = (
+        target_memory.view(np.uint64)
+        if target_memory.dtype == np.int64 and target_memory.ndim
+        else target_memory
+    )
+    all_known = target_memory.size and 0 <= unsigned.max() < classes
     if not all_known:
-        wrong = (known != ignore_index) & ((known < 0) | (known >= classes))
+        wrong = (target_memory != ignore_index) & ((target_memory < 0) | (target_memory >= classes))
         if wrong.any():
-            raise IndexError(f"Target {known[wrong].flat[0]} is out of bounds.")
+            raise IndexError(f"Target {target_memory[wrong].flat[0]} is out of bounds.")
     full = all_known and not 0 <= ignore_index < classes
     if isinstance(target, Tracer) or isinstance(weight, Tracer):
         return *_traced_indices(target, weight, None if full else ignore_index, dtype), axis
@@ -194,8 +202,8 @@ def _traced_indices(
 
 
 def _check_target_shape(shape: tuple[int, ...], target: tuple[int, ...], axis: int) -> None:
-    wanted = shape[:axis] + shape[axis + 1 :]
-    if target == wanted:
+    expected_shape = shape[:axis] + shape[axis + 1 :]
+    if target == expected_shape:
         return
     if len(shape) <= 2:
         if len(target) > 1:
@@ -211,7 +219,8 @@ def _check_target_shape(shape: tuple[int, ...], target: tuple[int, ...], axis: i
             f" ({target[0] if target else 1})."
         )
     raise RuntimeError(
-        f"Expected target size {list(wanted)}, got {list(target)} for input of shape {list(shape)}"
+        f"Expected target size {list(expected_shape)}, got {list(target)} for input of shape"
+        f" {list(shape)}"
     )
 
 
@@ -353,8 +362,8 @@ def _smoothed(
     index, share, axis = _indices(input, target, weight, ignore_index)
     shape = logs._array.shape
     spread = logs * _class_weights(weight, len(shape), axis)
-    known = (target != ignore_index).reshape(shape[:axis] + shape[axis + 1 :])
-    smooth: Tensor = -spread.sum(axis) * known.to(input.dtype)
+    counted = (target != ignore_index).reshape(shape[:axis] + shape[axis + 1 :])
+    smooth: Tensor = -spread.sum(axis) * counted.to(input.dtype)
     if reduction == "none":
         smooth = smooth.reshape(target.shape)
     else:
@@ -401,9 +410,9 @@ def multi_margin_loss(
             f" samples. Expected target size [{scores.shape[0]}], but got {list(target.shape)}."
             f" Input has shape {list(input.shape)}."
         )
-    classes, known = scores.shape[1], memory_of(target)
-    if known.size and not 0 <= known.min() <= known.max() < classes:
-        raise RuntimeError(f"target out of range: {known.tolist()} for {classes} classes")
+    classes, labels = scores.shape[1], memory_of(target)
+    if labels.size and not 0 <= labels.min() <= labels.max() < classes:
+        raise RuntimeError(f"target out of range: {labels.tolist()} for {classes} classes")
     at = index.unsqueeze(1)
     others = (wrap(np.arange(classes)) != at).to(scores.dtype)
     if weight is not None:
@@ -438,16 +447,16 @@ def multilabel_margin_loss(
             f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}"
         )
     classes = scores.shape[1]
-    labels, known = target.reshape(scores.shape), memory_of(target)
-    if known.size and not -1 <= known.min() <= known.max() < classes:
+    labels, target_memory = target.reshape(scores.shape), memory_of(target)
+    if target_memory.size and not -1 <= target_memory.min() <= target_memory.max() < classes:
         raise RuntimeError(f"target out of range: expected classes from -1 to {classes - 1}")
     counted = (labels < 0).cumsum(1) == 0
     index = where(counted, labels, 0)
     # (batch, target, class): only pairs of a target with a class that is none.
     hit = (index.unsqueeze(2) == wrap(np.arange(classes))) & counted.unsqueeze(2)
     pairs = counted.unsqueeze(2) & ~hit.any(1, keepdim=True)
-    wanted = scores.gather(1, index).unsqueeze(2)
-    short = (scores.unsqueeze(1) - wanted + 1).relu() * pairs.to(scores.dtype)
+    label_scores = scores.gather(1, index).unsqueeze(2)
+    short = (scores.unsqueeze(1) - label_scores + 1).relu() * pairs.to(scores.dtype)
     loss = short.sum((1, 2)) / classes
     return reduced(loss if input.ndim == 2 else loss.squeeze(0), reduction)
 

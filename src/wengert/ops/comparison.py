@@ -236,9 +236,9 @@ def _close(input: Value, other: Value, rtol: float, atol: float, equal_nan: buil
     if input.dtype.kind in "bu":
         input, other = input.astype(np.int64), other.astype(np.int64)
     # In double for half types, whose own differences would be rounded.
-    wide = np.float64 if input.dtype.kind not in "iuc" else input.dtype
-    gap = np.abs(input.astype(wide) - other.astype(wide))
-    return close | (np.isfinite(gap) & (gap <= atol + np.abs(rtol * other.astype(wide))))
+    compute_dtype = np.float64 if input.dtype.kind not in "iuc" else input.dtype
+    gap = np.abs(input.astype(compute_dtype) - other.astype(compute_dtype))
+    return close | (np.isfinite(gap) & (gap <= atol + np.abs(rtol * other.astype(compute_dtype))))
 
 
 def isclose(

@@ -146,7 +146,7 @@ def _abs_squared(z: Value) -> Value:
 
 
 def _where_nonzero(value: Value, z: Value) -> Value:
-    from wengert.ops.selection import drop
+    from wengert.ops.masking import drop
 
     return drop(value, z == 0)
 

@@ -58,16 +58,16 @@ def _side_by_side(x: Value, dim: int, groups: int = 1) -> Value:
             " weights of their own"
         )
     low, high = shape[:dim], shape[dim + 1 :]
-    parts = reshape(x, (size, *low, groups, shape[dim] // groups, *high))
-    return reshape(movedim(parts, 0, dim + 1), (*low, size * shape[dim], *high))
+    grouped = reshape(x, (size, *low, groups, shape[dim] // groups, *high))
+    return reshape(movedim(grouped, 0, dim + 1), (*low, size * shape[dim], *high))
 
 
 def _samples(x: Value, dim: int, size: int, groups: int = 1) -> Value:
     """The inverse of `_side_by_side`."""
     shape = tuple(x.shape)
     low, high, n = shape[:dim], shape[dim + 1 :], shape[dim] // size
-    parts = reshape(x, (*low, groups, size, n // groups, *high))
-    return reshape(movedim(parts, dim + 1, 0), (size, *low, n, *high))
+    grouped = reshape(x, (*low, groups, size, n // groups, *high))
+    return reshape(movedim(grouped, dim + 1, 0), (size, *low, n, *high))
 
 
 def _grouped(b: Batch, dims: dict[str, int]) -> Value:
@@ -126,13 +126,13 @@ def _weight_batch(b: Batch) -> Value:
     return _samples(b(input=_side_by_side(b.values["input"], 1, groups)), 1, b.size)
 
 
-def _sum_of_tangents(parts: list[Value], bias: Value, out: Value) -> Value:
+def _sum_of_tangents(tangents: list[Value], bias: Value, out: Value) -> Value:
     """The tangent of a convolution: those that come from its arrays, and that of the bias."""
     if bias is not None:
-        parts.append(_per_channel(bias, out.ndim))
-    total, *others = parts
-    for part in others:
-        total = total + part
+        tangents.append(_per_channel(bias, out.ndim))
+    total, *others = tangents
+    for tangent in others:
+        total = total + tangent
     return total if total.shape == out.shape else expand(total, tuple(out.shape))
 
 
@@ -141,20 +141,20 @@ def _convolution_jvp(
     input: Value, weight: Value, geometry: Geometry, out: Value,
 ) -> Value:  # fmt: skip
     calls = ((d_input, weight), (input, d_weight))
-    parts = [_convolution(x, w, geometry) for x, w in calls if x is not None and w is not None]
-    return _sum_of_tangents(parts, d_bias, out)
+    tangents = [_convolution(x, w, geometry) for x, w in calls if x is not None and w is not None]
+    return _sum_of_tangents(tangents, d_bias, out)
 
 
 def _transposed_jvp(
     d_input: Value, d_weight: Value, d_bias: Value,
     input: Value, weight: Value, size: Shape, geometry: Geometry, out: Value,
 ) -> Value:  # fmt: skip
-    parts = [
+    tangents = [
         _transposed_convolution(x, w, size, geometry)
         for x, w in ((d_input, weight), (input, d_weight))
         if x is not None and w is not None
     ]
-    return _sum_of_tangents(parts, d_bias, out)
+    return _sum_of_tangents(tangents, d_bias, out)
 
 
 @primitive(
@@ -228,13 +228,13 @@ def _convolution_weight(grad: Value, input: Value, kernel: Shape, geometry: Geom
 
 def _ints(name: str, what: str, value: Ints, n: int) -> Shape:
     """One integer per spatial dimension."""
-    given = typed_ints(name, what, value)
-    if len(given) not in (1, n):
+    values = typed_ints(name, what, value)
+    if len(values) not in (1, n):
         raise RuntimeError(
             f"expected {what} to be a single integer value or a list of {n} values to match"
-            f" the convolution dimensions, but got {what}={list(given)}"
+            f" the convolution dimensions, but got {what}={list(values)}"
         )
-    return given * (n // len(given))
+    return values * (n // len(values))
 
 
 def _padding(name: str, padding: Ints | str, n: int, reach: Shape) -> tuple[tuple[int, int], ...]:
@@ -371,7 +371,7 @@ def _fitting(
     stride: Ints, padding: Ints | str, dilation: Ints, groups: int,
 ) -> Geometry:  # fmt: skip
     """The geometry of a convolution; RuntimeError unless its output is shaped as `grad_output`."""
-    given, rank = grad_output._array.shape, n + 2
+    out_shape, rank = grad_output._array.shape, n + 2
     if len(size) != rank or len(shape) != rank or size[1] != shape[1] * groups:
         raise RuntimeError(
             f"{name}(): expected {rank}-dimensional sizes of input and weight with"
@@ -380,19 +380,19 @@ def _fitting(
         )
     geometry = _geometry(name, shape[2:], stride, padding, dilation, groups)
     out = (size[0], shape[0], *geometry.out_size(size[2:], shape[2:]))
-    if given != out:
+    if out_shape != out:
         raise RuntimeError(
-            f"{name}(): argument 'grad_output' has shape {list(given)}, expected the shape of the"
-            f" output, {list(out)}"
+            f"{name}(): argument 'grad_output' has shape {list(out_shape)}, expected the shape of"
+            f" the output, {list(out)}"
         )
     return geometry
 
 
 def _too_small(size: Shape, kernel: Shape, geometry: Geometry) -> str:
-    whole = [n + low + high for n, (low, high) in zip(size, geometry.padding, strict=True)]
+    padded_size = [n + low + high for n, (low, high) in zip(size, geometry.padding, strict=True)]
     reach = [d * (k - 1) + 1 for k, d in zip(kernel, geometry.dilation, strict=True)]
     return (
-        f"Calculated padded input size per channel: ({' x '.join(map(str, whole))})."
+        f"Calculated padded input size per channel: ({' x '.join(map(str, padded_size))})."
         f" Kernel size: ({' x '.join(map(str, reach))})."
         " Kernel size can't be greater than actual input size"
     )

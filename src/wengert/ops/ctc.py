@@ -17,8 +17,8 @@ from wengert.ops.declare import Value, primitive
 from wengert.ops.exponential import exp
 from wengert.ops.joining import stack
 from wengert.ops.loss import check_reduction
+from wengert.ops.masking import keep, where
 from wengert.ops.padding import pad
-from wengert.ops.selection import keep, where
 from wengert.ops.shape import unsqueeze
 from wengert.ops.softmax import log_softmax, logsumexp
 from wengert.ops.variadic import require_tensor
@@ -27,17 +27,17 @@ from wengert.ops.variadic import require_tensor
 _NEVER = -1e30
 
 
-@primitive(given=None, batch=leading, name="ctc_loss")
-def _checked_lengths(given: Value, name: str, most: int) -> Value:
+@primitive(lengths=None, batch=leading, name="ctc_loss")
+def _checked_lengths(lengths: Value, name: str, most: int) -> Value:
     """The lengths as int64; RuntimeError for one that is negative or above `most`."""
-    for value in given[(given < 0) | (given > most)]:
+    for value in lengths[(lengths < 0) | (lengths > most)]:
         bound = "at least 0" if value < 0 else f"at most {most}"
         raise RuntimeError(f"Expected {name} to have value {bound}, but got value {value}")
-    return given.astype(np.int64)
+    return lengths.astype(np.int64)
 
 
-def _lengths(name: str, given: Any, batch: int, most: int) -> Tensor:
-    lengths = given if isinstance(given, Tensor) else wrap(np.asarray(given))
+def _lengths(name: str, value: Any, batch: int, most: int) -> Tensor:
+    lengths = value if isinstance(value, Tensor) else wrap(np.asarray(value))
     if lengths._array.dtype.kind not in "iu":
         raise RuntimeError(f"{name} must be integral, got {lengths._array.dtype}")
     lengths = lengths.reshape((-1,))
@@ -93,33 +93,33 @@ def _skips(paths: Value, blank: int, dtype: np.dtype[Any]) -> Value:
 
 
 @primitive(targets=None, inputs=None, batch=leading, name="ctc_loss")
-def _outside(targets: Value, inputs: Value, places: int, dtype: np.dtype[Any]) -> Value:
+def _outside(targets: Value, inputs: Value, states: int, dtype: np.dtype[Any]) -> Value:
     """0 for the places where a path ends: on the last label or on the blank after it."""
-    place, last = np.arange(places), 2 * targets[..., None]
-    ends = (place == last) | (place == last - 1)
+    state, last = np.arange(states), 2 * targets[..., None]
+    ends = (state == last) | (state == last - 1)
     ends &= ((inputs > 0) | (targets == 0))[..., None]
     return np.where(ends, 0, _NEVER).astype(dtype)
 
 
 def _forward(scores: Value, skips: Value, inputs: Value) -> list[Tensor]:
     """Of each step the log-probabilities of all ways to its places, by ordinary operations."""
-    steps, _, places = shape_of(scores)
+    steps, _, states = shape_of(scores)
     dtype = memory_of(scores).dtype
-    alpha = scores[0] + wrap(np.where(np.arange(places) < 2, 0, _NEVER).astype(dtype))
-    known = [alpha]
+    alpha = scores[0] + wrap(np.where(np.arange(states) < 2, 0, _NEVER).astype(dtype))
+    alphas = [alpha]
     for t in range(1, steps):
         skipped = pad(alpha, (2, -2), value=_NEVER) + skips
         step = logsumexp(stack([alpha, pad(alpha, (1, -1), value=_NEVER), skipped]), 0) + scores[t]
         alpha = where(unsqueeze(inputs > t, -1), step, alpha)
-        known.append(alpha)
-    return known
+        alphas.append(alpha)
+    return alphas
 
 
 def _total(alpha: Tensor, inputs: Value, targets: Value) -> Tensor:
     """The log-probability of each sample's target."""
     outside = _outside(targets, inputs, alpha.shape[-1], memory_of(alpha).dtype)
-    whole = logsumexp(alpha + outside, 1)
-    return whole.masked_fill((inputs == 0) & (targets == 0), 0.0)
+    total = logsumexp(alpha + outside, 1)
+    return total.masked_fill((inputs == 0) & (targets == 0), 0.0)
 
 
 def _reference(scores: Value, skips: Value, inputs: Value, targets: Value) -> Value:
@@ -127,14 +127,14 @@ def _reference(scores: Value, skips: Value, inputs: Value, targets: Value) -> Va
 
 
 def _losses_vjp(g: Value, scores: Value, skips: Value, inputs: Value, targets: Value) -> Value:
-    given = g, scores, skips, inputs, targets
+    arguments = g, scores, skips, inputs, targets
     if not isinstance(g, Tensor) and not isinstance(scores, Tensor):
-        return kernels.ctc.slopes(*given)
-    g, scores, skips, inputs, targets = (x if isinstance(x, Tensor) else wrap(x) for x in given)
-    steps, _, places = shape_of(scores)
-    known = _forward(scores, skips, inputs)
-    total = _total(known[-1], inputs, targets)
-    ends = beta = _outside(targets, inputs, places, memory_of(scores).dtype)
+        return kernels.ctc.slopes(*arguments)
+    g, scores, skips, inputs, targets = (x if isinstance(x, Tensor) else wrap(x) for x in arguments)
+    steps, _, states = shape_of(scores)
+    alphas = _forward(scores, skips, inputs)
+    total = _total(alphas[-1], inputs, targets)
+    ends = beta = _outside(targets, inputs, states, memory_of(scores).dtype)
     slopes = []
     for t in reversed(range(steps)):
         if t < steps - 1:
@@ -143,7 +143,7 @@ def _losses_vjp(g: Value, scores: Value, skips: Value, inputs: Value, targets: V
             step = logsumexp(stack([after, pad(after, (-1, 1), value=_NEVER), skipped]), 0)
             beta = where(unsqueeze(inputs > t + 1, -1), step, ends)
         some = (inputs > t) & (total > _NEVER / 2)
-        share = exp(known[t] + beta - unsqueeze(total, -1))
+        share = exp(alphas[t] + beta - unsqueeze(total, -1))
         slopes.append(keep(-unsqueeze(g, -1) * share, unsqueeze(some, -1)))
     return stack(slopes[::-1])
 
@@ -197,8 +197,8 @@ def ctc_loss(
     paths = _paths(targets, lengths, _longest(targets, lengths), blank, classes)
 
     normal = log_softmax(log_probs, 2)
-    known = normal + (log_probs - normal).detach()
-    scores = known.gather(2, paths.expand((steps, *paths.shape)))
+    constant_shift = normal + (log_probs - normal).detach()
+    scores = constant_shift.gather(2, paths.expand((steps, *paths.shape)))
     loss = _losses(scores, _skips(paths, blank, log_probs._array.dtype), times, lengths)
     loss = loss.masked_fill(loss > -_NEVER / 2, 0.0 if zero_infinity else float("inf"))
     if reduction == "mean":

@@ -18,7 +18,7 @@ from typing import Any, ParamSpec, Protocol
 from wengert.core.forks import cached_property
 from wengert.core.tensor import Node, Tensor, memory_of, shape_of
 from wengert.ops import publish
-from wengert.ops.operands import Number, constant
+from wengert.ops.operands import Number, number_as_array
 
 Rule = Callable[..., Any]
 Jvp = Callable[..., Any]
@@ -59,7 +59,7 @@ class Op:
             ("operands" for all of them); None for what the forward returns.
         floats: whether integer inputs are first converted to the default dtype.
         mixed: whether inputs of different dtypes are first converted to a common one.
-        batch: how `vmap` computes it for a batch at once (see `_batching`).
+        batch: how `vmap` computes it for a batch at once (see `batching`).
         jvp: its forward-mode derivative, where the kind does not say it.
         reference: the same from ordinary operations, for transforms that cannot use the forward.
         tensors: inputs that may not be Python numbers.
@@ -165,7 +165,7 @@ class Op:
     @cached_property
     def keeps(self) -> list[str]:
         """What its nodes have slots for: the names that rules read."""
-        return list(publish.Layout(self).readers)
+        return list(publish.NodeLayout(self).readers)
 
     @cached_property
     def node(self) -> type[Node]:
@@ -174,10 +174,10 @@ class Op:
     @cached_property
     def sources(self) -> dict[str, tuple[str, Any]]:
         """Where what a rule may read comes from: the kind, and an input's index or a name."""
-        found: dict[str, tuple[str, Any]] = {"out": ("out", None)}
-        found |= {name: ("param", name) for name in self.params}
-        found |= {f"{name}_shape": ("shape", k) for k, name in enumerate(self.inputs)}
-        return found | {name: ("input", k) for k, name in enumerate(self.inputs)}
+        by_name: dict[str, tuple[str, Any]] = {"out": ("out", None)}
+        by_name |= {name: ("param", name) for name in self.params}
+        by_name |= {f"{name}_shape": ("shape", k) for k, name in enumerate(self.inputs)}
+        return by_name | {name: ("input", k) for k, name in enumerate(self.inputs)}
 
     @cached_property
     def in_order(self) -> bool:
@@ -202,7 +202,7 @@ class Op:
         source, key = self.sources[name]
         if source == "input":
             value = inputs[key]
-            return constant(value, memory_of(out).dtype) if type(value) in Number else value
+            return number_as_array(value, memory_of(out).dtype) if type(value) in Number else value
         if source == "out":
             return out
         return params[key] if source == "param" else shape_of(inputs[key])
@@ -236,7 +236,7 @@ def _needs_shared(rule: Rule) -> bool:
 
 def _label(name: str) -> str:
     """The name of the node, as PyTorch would form it: `log_softmax` gives LogSoftmaxBackward0."""
-    return "".join(part.capitalize() for part in name.strip("_").split("_")) + "Backward0"
+    return "".join(word.capitalize() for word in name.strip("_").split("_")) + "Backward0"
 
 
 def _decorator(kind: str, rules: dict[str, Rule | None], options: dict[str, Any]) -> Declare:

@@ -14,6 +14,7 @@ from wengert.ops.batching import leading
 from wengert.ops.casting import convert
 from wengert.ops.complexes import imag, real
 from wengert.ops.declare import Value, primitive
+from wengert.ops.diagonals import diag_embed, tril, triu
 from wengert.ops.joining import cat
 from wengert.ops.matmul import matmul
 from wengert.ops.matrices import (
@@ -27,16 +28,15 @@ from wengert.ops.matrices import (
     identity,
     joined,
     mH,
-    parts,
     real_part,
     refuse,
+    split_outputs,
     times,
     without_diagonal,
 )
 from wengert.ops.results import result_of
 from wengert.ops.shape import dtype_of, unsqueeze
-from wengert.ops.triangle import diag_embed, tril, triu
-from wengert.ops.triangular import triangular
+from wengert.ops.triangular_systems import triangular
 
 Shape = tuple[int, ...]
 
@@ -124,26 +124,26 @@ def _lu_sizes(shape: Shape) -> tuple[Shape, Shape, Shape]:
 def _lu_vjp(g: Value, out: Value, A_shape: Shape) -> Value:
     m, n = A_shape[-2:]
     k = min(m, n)
-    compact, pivots, _ = parts(out, *_lu_sizes(A_shape))
-    g = parts(g, *_lu_sizes(A_shape))[0]
+    compact, pivots, _ = split_outputs(out, *_lu_sizes(A_shape))
+    g = split_outputs(g, *_lu_sizes(A_shape))[0]
     P = permutation_matrix(pivots, m, dtype_of(g))
     corner, g_corner = compact[..., :k, :k], g[..., :k, :k]
     L, U = tril(corner, -1) + identity(k, g), triu(corner)
     inner_l, inner_u = matmul(mH(L), tril(g_corner, -1)), matmul(triu(g_corner), mH(U))
-    rest = None
+    g_extra = None
     if n > m:  # the columns beyond the square are L^-1 of those of A
         g_rest, u_rest = g[..., :, k:], compact[..., :, k:]
         inner_l = inner_l - matmul(g_rest, mH(u_rest))
-        rest = triangular(mH(L), g_rest, True, True)
+        g_extra = triangular(mH(L), g_rest, True, True)
     elif m > n:  # the rows beyond it times U are those of A
         g_rest, l_rest = g[..., k:, :], compact[..., k:, :]
         inner_u = inner_u - matmul(mH(l_rest), g_rest)
-        rest = mH(triangular(U, mH(g_rest), True, False))
+        g_extra = mH(triangular(U, mH(g_rest), True, False))
     inner = tril(inner_l, -1) + triu(inner_u)
-    found = mH(triangular(U, mH(triangular(mH(L), inner, True, True)), True, False))
-    if rest is not None:
-        found = cat([found, rest], -1 if n > m else -2)
-    return matmul(P, found)
+    gradient = mH(triangular(U, mH(triangular(mH(L), inner, True, True)), True, False))
+    if g_extra is not None:
+        gradient = cat([gradient, g_extra], -1 if n > m else -2)
+    return matmul(P, gradient)
 
 
 @primitive(A=_lu_vjp, batch=leading, label="LinalgLuFactorExBackward0", name="linalg.lu")
@@ -172,7 +172,7 @@ def lu_parts(name: str, A: Tensor, pivot: bool, called: str | None) -> list[Tens
     check_inexact(name, A, "lu_cpu")
     if not pivot:
         raise RuntimeError(f"{name}: LU without pivoting is not implemented on the CPU")
-    factors, *integers = parts(_lu(A, called), *_lu_sizes(tuple(A.shape)))
+    factors, *integers = split_outputs(_lu(A, called), *_lu_sizes(tuple(A.shape)))
     return [factors, *(convert(real(x), dtypes.int32) for x in integers)]
 
 
@@ -270,16 +270,16 @@ def _qr_vjp(g: Value, out: Value, A_shape: Shape, form: str) -> Value:
             "The QR decomposition is not differentiable when mode='complete' and nrows > ncols"
         )
     sizes = _qr_sizes(A_shape, form)
-    (Q, R), (gQ, gR) = parts(out, *sizes), parts(g, *sizes)
-    rest = None
+    (Q, R), (gQ, gR) = split_outputs(out, *sizes), split_outputs(g, *sizes)
+    g_extra = None
     if n > m:  # the columns beyond the square are Q @ those of R
-        rest = matmul(Q, gR[..., m:])
+        g_extra = matmul(Q, gR[..., m:])
         gQ = gQ + times(Q, R[..., m:], mH(gR[..., m:]))
         R, gR = R[..., :m], gR[..., :m]
     inner = triu(matmul(gR, mH(R)) - matmul(mH(Q), gQ))
     inner = halved_diagonal(inner + mH(inner))
-    found = mH(triangular(R, mH(gQ + matmul(Q, inner)), True, False))
-    return found if rest is None else cat([found, rest], -1)
+    gradient = mH(triangular(R, mH(gQ + matmul(Q, inner)), True, False))
+    return gradient if g_extra is None else cat([gradient, g_extra], -1)
 
 
 @primitive(A=_qr_vjp, batch=leading, label="LinalgQrBackward0", name="linalg.qr")
@@ -296,7 +296,7 @@ def qr_factors(A: Tensor, mode: str) -> list[Tensor]:
             f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r',"
             " or 'complete'"
         )
-    q, r = parts(_qr(A, mode), *_qr_sizes(tuple(A.shape), mode))
+    q, r = split_outputs(_qr(A, mode), *_qr_sizes(tuple(A.shape), mode))
     return [A.new_empty((0,)) if mode == "r" else q, r]
 
 
@@ -329,7 +329,7 @@ def geqrf(input: Tensor) -> Any:
     check_matrix("geqrf", input)
     check_inexact("geqrf", input, "geqrf_cpu")
     m, n = input.shape[-2:]
-    return result_of("geqrf", *parts(_reflectors(input), (m, n), (builtins.min(m, n),)))
+    return result_of("geqrf", *split_outputs(_reflectors(input), (m, n), (builtins.min(m, n),)))
 
 
 # Singular values
@@ -347,7 +347,7 @@ def _svd_vjp(g: Value, out: Value, A_shape: Shape, full: bool) -> Value:
     # Vectors beyond the k-th are any that complete the others: no function of A.
     (U, S, Vh), (gU, gS, gVh) = (
         (u[..., :, :k], real(s), v[..., :k, :])
-        for u, s, v in (parts(out, *sizes), parts(g, *sizes))
+        for u, s, v in (split_outputs(out, *sizes), split_outputs(g, *sizes))
     )
     V, gV = mH(Vh), mH(gVh)
     left, right = matmul(mH(U), gU), matmul(Vh, gV)
@@ -359,12 +359,12 @@ def _svd_vjp(g: Value, out: Value, A_shape: Shape, full: bool) -> Value:
     if dtype_of(g).kind == "c":
         phase = imag(diagonals(left)) - imag(diagonals(right))
         diagonal = gS + phase / (S + S) * 1j
-    found = times(U, inner + diag_embed(diagonal), Vh)
+    gradient = times(U, inner + diag_embed(diagonal), Vh)
     if m > k:
-        found = found + matmul((gU - matmul(U, left)) / row, Vh)
+        gradient = gradient + matmul((gU - matmul(U, left)) / row, Vh)
     if n > k:
-        found = found + matmul(U, mH((gV - matmul(V, right)) / row))
-    return found
+        gradient = gradient + matmul(U, mH((gV - matmul(V, right)) / row))
+    return gradient
 
 
 @primitive(A=_svd_vjp, batch=leading, label="LinalgSvdBackward0", name="linalg.svd")
@@ -383,12 +383,12 @@ def svd_factors(A: Tensor, full: bool) -> list[Tensor]:
     """U, the singular values and the conjugate transpose of V."""
     check_matrix("linalg.svd", A)
     check_inexact("linalg.svd", A, "linalg_svd_cpu")
-    u, s, vh = parts(_svd(A, full), *_svd_sizes(tuple(A.shape), full))
+    u, s, vh = split_outputs(_svd(A, full), *_svd_sizes(tuple(A.shape), full))
     return [u, real_part(s), vh]
 
 
 def _svdvals_vjp(g: Value, A: Value) -> Value:
-    u, _, vh = parts(_svd(A, False), *_svd_sizes(tuple(A.shape), False))
+    u, _, vh = split_outputs(_svd(A, False), *_svd_sizes(tuple(A.shape), False))
     return times(u * unsqueeze(g, -2), vh)
 
 

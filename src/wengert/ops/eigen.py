@@ -11,6 +11,7 @@ from wengert.core.tensor import Tensor
 from wengert.ops.batching import leading
 from wengert.ops.complexes import conj, real
 from wengert.ops.declare import Value, primitive
+from wengert.ops.diagonals import diag_embed
 from wengert.ops.matmul import matmul
 from wengert.ops.matrices import (
     check_inexact,
@@ -19,14 +20,13 @@ from wengert.ops.matrices import (
     differences,
     joined,
     mH,
-    parts,
     real_part,
+    split_outputs,
     times,
     without_diagonal,
 )
 from wengert.ops.shape import unsqueeze
 from wengert.ops.solving import solve_matrices
-from wengert.ops.triangle import diag_embed
 
 Triangle = Literal["L", "U"]
 
@@ -41,8 +41,8 @@ def _sizes(A: Value) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 def _eigh_vjp(g: Value, out: Value, A_shape: tuple[int, ...]) -> Value:
     n = A_shape[-1]
-    values, V = parts(out, (n,), (n, n))
-    g_values, g_vectors = parts(g, (n,), (n, n))
+    values, V = split_outputs(out, (n,), (n, n))
+    g_values, g_vectors = split_outputs(g, (n,), (n, n))
     inner = without_diagonal(matmul(mH(V), g_vectors) / differences(real(values)))
     # Only the Hermitian part counts for matrices that are: as in PyTorch, there is no other.
     return times(V, (inner + mH(inner)) * 0.5 + diag_embed(real(g_values)), mH(V))
@@ -63,12 +63,12 @@ def _checked(A: Tensor, UPLO: str) -> Triangle:
 
 def hermitian_eigen(A: Tensor, UPLO: str) -> tuple[Tensor, Tensor]:
     """Eigenvalues, the smallest first, and eigenvectors of matrices given by one triangle."""
-    values, vectors = parts(_eigh(A, _checked(A, UPLO)), *_sizes(A))
+    values, vectors = split_outputs(_eigh(A, _checked(A, UPLO)), *_sizes(A))
     return real_part(values), vectors
 
 
 def _eigvalsh_vjp(g: Value, A: Value, uplo: Triangle) -> Value:
-    V = parts(_eigh(A, uplo), *_sizes(A))[1]
+    V = split_outputs(_eigh(A, uplo), *_sizes(A))[1]
     return matmul(V * unsqueeze(g, -2), mH(V))
 
 
@@ -94,15 +94,15 @@ def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
 
 def _eig_vjp(g: Value, out: Value, A_shape: tuple[int, ...], is_real: bool) -> Value:
     n = A_shape[-1]
-    values, V = parts(out, (n,), (n, n))
-    g_values, g_vectors = parts(g, (n,), (n, n))
+    values, V = split_outputs(out, (n,), (n, n))
+    g_values, g_vectors = split_outputs(g, (n,), (n, n))
     Vh = mH(V)
     inner = matmul(Vh, g_vectors)
     # The vectors have norm 1, so that they change across themselves only.
     inner = inner - matmul(Vh, V) * unsqueeze(real(diagonals(inner)), -2)
     inner = without_diagonal(inner / conj(differences(values))) + diag_embed(g_values)
-    found = solve_matrices(Vh, matmul(inner, Vh), None)
-    return real(found) if is_real else found
+    gradient = solve_matrices(Vh, matmul(inner, Vh), None)
+    return real(gradient) if is_real else gradient
 
 
 @primitive(A=_eig_vjp, batch=leading, label="LinalgEigBackward0", name="linalg.eig")
@@ -120,13 +120,13 @@ def general_eigen(A: Tensor) -> list[Tensor]:
     """Eigenvalues and eigenvectors, in no order."""
     check_square("linalg.eig", A)
     check_inexact("linalg.eig", A, "linalg_eig_cpu")
-    return parts(_eig(A, not A.is_complex()), *_sizes(A))
+    return split_outputs(_eig(A, not A.is_complex()), *_sizes(A))
 
 
 def _eigvals_vjp(g: Value, A: Value, is_real: bool) -> Value:
-    Vh = mH(parts(_eig(A, is_real), *_sizes(A))[1])
-    found = solve_matrices(Vh, unsqueeze(g, -1) * Vh, None)
-    return real(found) if is_real else found
+    Vh = mH(split_outputs(_eig(A, is_real), *_sizes(A))[1])
+    gradient = solve_matrices(Vh, unsqueeze(g, -1) * Vh, None)
+    return real(gradient) if is_real else gradient
 
 
 @primitive(A=_eigvals_vjp, batch=leading, label="LinalgEigvalsBackward0", name="linalg.eigvals")

@@ -97,7 +97,7 @@ def _summable(x: Tensor) -> Tensor:
     return x if memory_of(x).dtype in dtypes.inexact else convert(x, dtypes.int64)
 
 
-class Step(NamedTuple):
+class Contraction(NamedTuple):
     """Contract operands `a` and `b` (the result is appended), or rearrange `a` alone."""
 
     a: int
@@ -178,7 +178,7 @@ def _subscripts(axes: Any) -> str:
 
 
 @lru_cache(1024)
-def _plan(equation: str, shapes: tuple[Shape, ...]) -> tuple[Step, ...]:
+def _plan(equation: str, shapes: tuple[Shape, ...]) -> tuple[Contraction, ...]:
     """The steps that compute an equation for operands of these shapes."""
     left, arrow, right = equation.replace(" ", "").partition("->")
     terms = left.split(",")
@@ -203,7 +203,7 @@ def _plan(equation: str, shapes: tuple[Shape, ...]) -> tuple[Step, ...]:
         if len(shapes) == 1:
             keep = target
         if keep != axes or len(shapes) == 1:
-            steps.append(Step(k, None, axes, (), keep))
+            steps.append(Contraction(k, None, axes, (), keep))
         reduced.append(keep)
     return (*steps, *_pairs(reduced, target, sizes))
 
@@ -235,21 +235,21 @@ def _sizes(labels: list[Labels], shapes: tuple[Shape, ...]) -> dict[Any, int]:
     """The size of each label; an axis of size 1 broadcasts to that of another operand."""
     sizes: dict[Any, int] = {}
     for k, (axes, shape) in enumerate(zip(labels, shapes, strict=True)):
-        here: dict[Any, int] = {}
+        own_sizes: dict[Any, int] = {}
         for x, n in zip(axes, shape, strict=True):
-            if here.setdefault(x, n) != n:
+            if own_sizes.setdefault(x, n) != n:
                 raise RuntimeError(
                     f"einsum(): subscript {x} is repeated for operand {k} but the sizes don't"
-                    f" match, {n} != {here[x]}"
+                    f" match, {n} != {own_sizes[x]}"
                 )
-        for x, n in here.items():
-            known = sizes.get(x, 1)
-            if 1 not in (n, known) and n != known:
+        for x, n in own_sizes.items():
+            size = sizes.get(x, 1)
+            if 1 not in (n, size) and n != size:
                 raise RuntimeError(
                     f"einsum(): subscript {x} has size {n} for operand {k} which does not"
-                    f" broadcast with previously seen size {known}"
+                    f" broadcast with previously seen size {size}"
                 )
-            sizes[x] = n if known == 1 else known
+            sizes[x] = n if size == 1 else size
     return sizes
 
 
@@ -265,7 +265,7 @@ def _implicit_output(labels: list[Labels]) -> Labels:
 
 def _output(term: str, labels: list[Labels]) -> Labels:
     head, dots, tail = term.partition("...")
-    known = {x for axes in labels for x in axes}
+    labels_seen = {x for axes in labels for x in axes}
     for i, x in enumerate(head + tail):
         if x not in _LETTERS:
             raise RuntimeError(
@@ -276,7 +276,7 @@ def _output(term: str, labels: list[Labels]) -> Labels:
             raise RuntimeError(
                 f"einsum(): output subscript {x} appears more than once in the output"
             )
-        if x not in known:
+        if x not in labels_seen:
             raise RuntimeError(
                 f"einsum(): output subscript {x} does not appear in the equation for any input"
                 " operand"
@@ -284,16 +284,16 @@ def _output(term: str, labels: list[Labels]) -> Labels:
     return (*head, *(_ellipsis(labels) if dots else ()), *tail)
 
 
-def _pairs(labels: list[Labels], target: Labels, sizes: dict[Any, int]) -> list[Step]:
+def _pairs(labels: list[Labels], target: Labels, sizes: dict[Any, int]) -> list[Contraction]:
     """Contractions of two operands each, in an order that keeps intermediate results small."""
-    steps: list[Step] = []
+    steps: list[Contraction] = []
     alive = dict(enumerate(labels))
     while len(alive) > 1:
         a, b = _cheapest(alive, target, sizes)
         la, lb = alive.pop(a), alive.pop(b)
         lo = _kept(la, lb, alive, target) if alive else target
         new = len(labels) + len(steps)
-        steps.append(Step(a, b, la, lb, lo))
+        steps.append(Contraction(a, b, la, lb, lo))
         alive[new] = lo
     return steps
 

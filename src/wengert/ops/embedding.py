@@ -15,7 +15,7 @@ from wengert.kernels.precision import narrowed, widened
 from wengert.ops.batching import Batch, leading
 from wengert.ops.declare import Value, multilinear, primitive
 from wengert.ops.extrema import take_along
-from wengert.ops.selection import where
+from wengert.ops.masking import where
 from wengert.ops.shape import reshape
 from wengert.ops.variadic import require_tensor
 
@@ -46,8 +46,8 @@ def _apart(b: Batch, rows: int) -> dict[str, Any]:
     first = np.arange(b.size).reshape(-1, *(1,) * (len(index.shape) - 1)) * rows
     padding = b.params["padding_idx"]
     if padding is not None:
-        given = padding if isinstance(padding, tuple) else (padding,)
-        padding = tuple([p + k * rows for k in range(b.size) for p in given])
+        paddings = padding if isinstance(padding, tuple) else (padding,)
+        padding = tuple([p + k * rows for k in range(b.size) for p in paddings])
     return {"input": index + wrap(first), "padding_idx": padding}
 
 
@@ -98,11 +98,11 @@ def add_rows(
     grad: Value, input: Value, rows: int, padding_idx: Padding = None, by_frequency: bool = False
 ) -> Value:
     """Zeros (rows, width), and each row of `grad` (..., width) added where the index says."""
-    wide = widened(grad)
+    wide_grad = widened(grad)
     if by_frequency or isinstance(padding_idx, tuple):
-        wide = _shared(wide, _shares(input, padding_idx, by_frequency))
+        wide_grad = _shared(wide_grad, _shares(input, padding_idx, by_frequency))
         padding_idx = None
-    return narrowed(kernels.scatter.sum_rows(rows, input, wide, padding_idx), grad.dtype)
+    return narrowed(kernels.scatter.sum_rows(rows, input, wide_grad, padding_idx), grad.dtype)
 
 
 @multilinear(
@@ -235,8 +235,8 @@ def _check_offsets(starts: np.ndarray, length: int) -> None:
 def _bag_numbers(input: Value, length: int) -> Value:
     """How many bags have begun at each position, less one."""
     started = np.zeros((*input.shape[:-1], length + 1), np.int64)
-    places = np.indices(input.shape, sparse=True)[:-1]
-    np.add.at(started, (*places, input), 1)
+    coordinates = np.indices(input.shape, sparse=True)[:-1]
+    np.add.at(started, (*coordinates, input), 1)
     return np.cumsum(started, -1)[..., :-1] - 1
 
 
@@ -297,18 +297,18 @@ def embedding_bag(
     flat = input.reshape(-1)
     if padding is not None:  # in no bag
         bag = where(flat == padding, bags, bag)
-    taken = _embedding(flat, weight, None, scale_grad_by_freq)
+    embedded = _embedding(flat, weight, None, scale_grad_by_freq)
     if per_sample_weights is not None:
-        taken = taken * per_sample_weights.reshape(-1, 1)
+        embedded = embedded * per_sample_weights.reshape(-1, 1)
     if mode == "sum":
-        return add_rows(taken, bag, bags + 1)[:bags]
+        return add_rows(embedded, bag, bags + 1)[:bags]
     ones = wrap(np.ones((len(flat), 1), weight._array.dtype))
     counts = add_rows(ones, bag, bags + 1)[:bags]
     if mode == "mean":
-        return add_rows(taken, bag, bags + 1)[:bags] / counts.clamp_min(1)
+        return add_rows(embedded, bag, bags + 1)[:bags] / counts.clamp_min(1)
     if not len(flat):
-        return add_rows(taken, bag, bags)
-    best = take_along(taken, _largest(taken, bag, bags), 0, False)
+        return add_rows(embedded, bag, bags)
+    best = take_along(embedded, _largest(embedded, bag, bags), 0, False)
     return where(counts > 0, best, 0)
 
 
@@ -325,8 +325,8 @@ def _largest(input: Value, bag: Value, bags: int) -> Value:
             largest = np.repeat(np.fmax.reduceat(values, starts), counts, axis=0)
             ties = values == largest
             ties[starts] |= values[starts] != values[starts]  # nothing is larger than NaN
-            places = np.where(ties, order[:, None], len(bag[k]))
-            where[(*k, used)] = np.minimum.reduceat(places, starts)
+            ranks = np.where(ties, order[:, None], len(bag[k]))
+            where[(*k, used)] = np.minimum.reduceat(ranks, starts)
     return where
 
 
@@ -350,15 +350,15 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         )
     if not classes.size and num_classes <= 0:
         raise RuntimeError("Can not infer total number of classes from empty tensor.")
-    known = memory_of(tensor)
+    indices = memory_of(tensor)
     if num_classes == -1:
         if type(classes) is not np.ndarray:
             raise RuntimeError(
                 "vmap: When vmap-ing torch.nn.functional.one_hot, please provide an explicit"
                 " positive num_classes argument."
             )
-        num_classes = int(known.max()) + 1
-    least, most = (int(known.min()), int(known.max())) if known.size else (0, -1)
+        num_classes = int(indices.max()) + 1
+    least, most = (int(indices.min()), int(indices.max())) if indices.size else (0, -1)
     if least < 0:
         raise RuntimeError(f"Class values must be non-negative, got {least}")
     if most >= num_classes:

@@ -16,9 +16,9 @@ from wengert.core.size import Size
 from wengert.core.tensor import Tensor, wrap
 from wengert.kernels.axes import axis_of
 from wengert.kernels.layout import as_images
-from wengert.ops.batching import Batch, along
+from wengert.ops.batching import Batch, batch_along
 from wengert.ops.declare import Value, multilinear
-from wengert.ops.indexing import elements, index_select
+from wengert.ops.gathering import elements, index_select
 from wengert.ops.joining import stack
 from wengert.ops.operands import sum_to
 from wengert.ops.shape import clone, padded, reshape, transpose
@@ -50,8 +50,8 @@ def _completed(shape: Shape, size: Shape) -> Shape:
     lead = len(size) - len(shape)
     if -1 not in size or lead < 0:
         return size
-    kept = [m if n == -1 else n for n, m in zip(size[lead:], shape, strict=True)]
-    return (*size[:lead], *kept)
+    completed = [m if n == -1 else n for n, m in zip(size[lead:], shape, strict=True)]
+    return (*size[:lead], *completed)
 
 
 def check_expandable(shape: Shape, size: Shape) -> None:
@@ -108,9 +108,9 @@ def broadcast_shapes(*shapes: Any) -> Size:
     >>> wengert.broadcast_shapes((2, 1), (3,))
     torch.Size([2, 3])
     """
-    known = [(s,) if isinstance(s, int) else tuple(s) for s in shapes]
-    result = [1] * builtins.max((len(s) for s in known), default=0)
-    for k, shape in enumerate(known):
+    tuples = [(s,) if isinstance(s, int) else tuple(s) for s in shapes]
+    result = [1] * builtins.max((len(s) for s in tuples), default=0)
+    for k, shape in enumerate(tuples):
         for d in range(-len(shape), 0):
             n = shape[d]
             if n < 0:
@@ -138,11 +138,11 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     several = _listed("broadcast_tensors", tensors)
     shape: Shape = ()
     for x in several:
-        here = x._array.shape
+        own_shape = x._array.shape
         try:
-            shape = np.broadcast_shapes(shape, here)
+            shape = np.broadcast_shapes(shape, own_shape)
         except ValueError:
-            d, a, b = _mismatch(shape, here)
+            d, a, b = _mismatch(shape, own_shape)
             raise RuntimeError(
                 f"The size of tensor a ({a}) must match the size of tensor b ({b}) at"
                 f" non-singleton dimension {d}; broadcast_tensors() got shapes"
@@ -157,9 +157,13 @@ def _mismatch(a: Shape, b: Shape) -> tuple[int, int, int]:
     return next((d, m, n) for d, (m, n) in enumerate(pairs) if m != n and 1 not in (m, n))
 
 
-def _listed(name: str, given: tuple[Any, ...]) -> Sequence[Tensor]:
+def _listed(name: str, arguments: tuple[Any, ...]) -> Sequence[Tensor]:
     """The tensors of a call with several arguments or with one list."""
-    several = given[0] if len(given) == 1 and isinstance(given[0], list | tuple) else given
+    several = (
+        arguments[0]
+        if len(arguments) == 1 and isinstance(arguments[0], list | tuple)
+        else arguments
+    )
     for k, x in enumerate(as_sequence(name, several)):
         if not isinstance(x, Tensor):
             raise TypeError(
@@ -285,7 +289,7 @@ def _distinct(dims: int | Sequence[int], ndim: int) -> tuple[int, ...]:
     return axes if ndim else ()
 
 
-@multilinear(input=lambda g, dims: flip(g, dims), batch=along("dims"), layout=("input",))
+@multilinear(input=lambda g, dims: flip(g, dims), batch=batch_along("dims"), layout=("input",))
 def flip(input: Value, dims: int | Sequence[int]) -> Value:
     """A copy with the order of the elements reversed along each of `dims`.
 
@@ -329,7 +333,7 @@ def _roll_batch(b: Batch) -> Value:
     return reshape(b(input=flat, dims=1), (b.size, *b.shape("input")))
 
 
-_roll_along = along("dims")
+_roll_along = batch_along("dims")
 
 
 @multilinear(
@@ -346,18 +350,18 @@ def roll(
     tensor([3, 1, 2])
     """
     by = (shifts,) if isinstance(shifts, int) else tuple(shifts)
-    along = () if dims is None else (dims,) if isinstance(dims, int) else tuple(dims)
-    if not along and len(by) == 1:
+    dims_rolled = () if dims is None else (dims,) if isinstance(dims, int) else tuple(dims)
+    if not dims_rolled and len(by) == 1:
         flat = kernels.blocks.rolled(input.reshape(-1), by[0], 0)
         return as_images(flat.reshape(input.shape), input)
-    if not by or len(by) != len(along):
+    if not by or len(by) != len(dims_rolled):
         raise RuntimeError(
-            f"shifts and dimensions must align. shifts: {len(by)}, dims:{len(along)}"
+            f"shifts and dimensions must align. shifts: {len(by)}, dims:{len(dims_rolled)}"
         )
     if not input.ndim:
-        raise IndexError(f"Dimension specified as {along[0]} but tensor has no dimensions")
+        raise IndexError(f"Dimension specified as {dims_rolled[0]} but tensor has no dimensions")
     out = input
-    for shift, d in zip(by, along, strict=True):
+    for shift, d in zip(by, dims_rolled, strict=True):
         out = kernels.blocks.rolled(out, shift, axis_of(d, input.ndim))
     return as_images(out, input)
 
@@ -484,8 +488,8 @@ def _chosen(n: int, r: int, again: bool) -> np.ndarray:
         # Behind each row comes every number that is larger than its last one, or as large.
         first = rows[:, -1] + (not again)
         counts = n - first
-        rest = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts - first, counts)
-        rows = np.column_stack([np.repeat(rows, counts, axis=0), rest])
+        offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts - first, counts)
+        rows = np.column_stack([np.repeat(rows, counts, axis=0), offsets])
     return rows
 
 

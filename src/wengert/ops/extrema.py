@@ -15,8 +15,8 @@ from wengert.core.tensor import Tensor
 from wengert.kernels import reduction
 from wengert.kernels.axes import Dims, axes_of, axis_of, kept_shape
 from wengert.kernels.reduction import ties
-from wengert.ops._reducing import as_rows, at_places, dims_of_batch, over, over_one
-from wengert.ops.batching import Batch, along
+from wengert.ops._reducing import as_rows, at_places, batch_over, dims_of_batch, over_one
+from wengert.ops.batching import Batch, batch_along
 from wengert.ops.declare import Value, multilinear, primitive
 from wengert.ops.results import MinMax, ValuesIndices, result_of
 from wengert.ops.shape import reshape
@@ -118,13 +118,13 @@ def argmin(input: Value, dim: int | None = None, keepdim: bool = False) -> Value
     return kernels.selection.extreme_index(input, dim, keepdim, False, "argmin")
 
 
-@primitive(input=None, batch=along("dim"), name="max", layout="contiguous")
+@primitive(input=None, batch=batch_along("dim"), name="max", layout="contiguous")
 def _place_of_max(input: Value, dim: int, keepdim: bool) -> Value:
     """As argmax, for what `max` accepts (booleans as well)."""
     return kernels.selection.extreme_index(input, dim, keepdim, True, "max")
 
 
-@primitive(input=None, batch=along("dim"), name="min", layout="contiguous")
+@primitive(input=None, batch=batch_along("dim"), name="min", layout="contiguous")
 def _place_of_min(input: Value, dim: int, keepdim: bool) -> Value:
     """As argmin, for what `min` accepts (booleans as well)."""
     return kernels.selection.extreme_index(input, dim, keepdim, False, "min")
@@ -177,7 +177,7 @@ def _extreme(largest: bool, name: str, input: np.ndarray, dim: Dims, keepdim: bo
     return reduction.extreme(input, axes, keepdim, largest)
 
 
-@primitive(input=_shared_vjp, jvp=_shared_jvp, batch=over, layout="contiguous")
+@primitive(input=_shared_vjp, jvp=_shared_jvp, batch=batch_over, layout="contiguous")
 def amax(input: Value, dim: Dims = (), keepdim: bool = False) -> Value:
     """Largest elements over `dim`, or over everything. Ties share the gradient.
 
@@ -188,7 +188,7 @@ def amax(input: Value, dim: Dims = (), keepdim: bool = False) -> Value:
     return _extreme(True, "amax", input, dim, keepdim)
 
 
-@primitive(input=_shared_vjp, jvp=_shared_jvp, batch=over, layout="contiguous")
+@primitive(input=_shared_vjp, jvp=_shared_jvp, batch=batch_over, layout="contiguous")
 def amin(input: Value, dim: Dims = (), keepdim: bool = False) -> Value:
     """Smallest elements over `dim`, or over everything. Ties share the gradient.
 
@@ -240,7 +240,7 @@ def max(
     if dim is None and other is None:
         return _max_of_all(input)
     if other is not None or isinstance(dim, Tensor):
-        from wengert.ops.selection import maximum
+        from wengert.ops.masking import maximum
 
         return maximum(input, dim if other is None else other)
     axis: Value = dim
@@ -266,7 +266,7 @@ def min(
     if dim is None and other is None:
         return _min_of_all(input)
     if other is not None or isinstance(dim, Tensor):
-        from wengert.ops.selection import minimum
+        from wengert.ops.masking import minimum
 
         return minimum(input, dim if other is None else other)
     axis: Value = dim

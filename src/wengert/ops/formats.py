@@ -19,36 +19,36 @@ _RANKS = {channels_last: 4, channels_last_3d: 5}
 _BY_RANK = {rank: format for format, rank in _RANKS.items()}
 
 
-def checked(name: str, wanted: Any, default: memory_format = preserve_format) -> memory_format:
+def check_format(name: str, format: Any, default: memory_format = preserve_format) -> memory_format:
     """The argument `memory_format` of a function, or TypeError; `default` in the place of None."""
-    if wanted is None:
+    if format is None:
         return default
-    if not isinstance(wanted, memory_format):
+    if not isinstance(format, memory_format):
         raise TypeError(
             f"{name}(): argument 'memory_format' must be torch.memory_format, not"
-            f" {type(wanted).__name__}"
+            f" {type(format).__name__}"
         )
-    return wanted
+    return format
 
 
-def order_in(wanted: memory_format, ndim: int) -> tuple[int, ...]:
+def order_in(format: memory_format, ndim: int) -> tuple[int, ...]:
     """The dimensions of a dense tensor of that format, widest stride first."""
-    rank = _RANKS.get(wanted)
+    rank = _RANKS.get(format)
     if rank is None:
         return tuple(range(ndim))
     if rank != ndim:
         raise RuntimeError(
-            f"required rank {rank} tensor to use {wanted.name} format, got one of rank {ndim}"
+            f"required rank {rank} tensor to use {format.name} format, got one of rank {ndim}"
         )
     return layout.CHANNELS_LAST[rank]
 
 
-def lies_in(array: np.ndarray, wanted: memory_format) -> bool:
+def lies_in(array: np.ndarray, format: memory_format) -> bool:
     """Whether an array lies densely in a format; strides of dimensions of length 1 do not count."""
-    rank = _RANKS.get(wanted, array.ndim)
+    rank = _RANKS.get(format, array.ndim)
     if rank != array.ndim:
         return False
-    return array.transpose(order_in(wanted, rank)).flags.c_contiguous
+    return array.transpose(order_in(format, rank)).flags.c_contiguous
 
 
 def suggested(array: np.ndarray) -> memory_format:
@@ -56,19 +56,19 @@ def suggested(array: np.ndarray) -> memory_format:
     return _BY_RANK[array.ndim] if layout.is_channels_last(array) else contiguous_format
 
 
-def empty(array: np.ndarray, wanted: memory_format, dtype: Any = None) -> np.ndarray:
+def empty(array: np.ndarray, format: memory_format, dtype: Any = None) -> np.ndarray:
     """A new array of the shape of another, in a format or in its order."""
-    if wanted is preserve_format:
+    if format is preserve_format:
         return layout.empty_like(array, dtype)
-    return layout.empty(array.shape, dtype or array.dtype, order_in(wanted, array.ndim))
+    return layout.empty(array.shape, dtype or array.dtype, order_in(format, array.ndim))
 
 
-def copied(array: np.ndarray, wanted: memory_format) -> np.ndarray:
+def copied(array: np.ndarray, format: memory_format) -> np.ndarray:
     """A copy of an array, in a format or in its order."""
-    if wanted is preserve_format:
+    if format is preserve_format:
         return layout.copy(array)
-    if wanted is contiguous_format:
+    if format is contiguous_format:
         return array.copy()
-    out = empty(array, wanted)
+    out = empty(array, format)
     out[...] = array
     return out

@@ -87,10 +87,10 @@ def _starts(
         return draw_numbers(
             lambda shape: default_generator.uniform(shape, np_dtype=dtype.np), (*lead, n)
         )
-    given = shape_of(samples)
-    if given[1:] != (*lead[1:], n) or given[0] < lead[0]:
+    samples_shape = shape_of(samples)
+    if samples_shape[1:] != (*lead[1:], n) or samples_shape[0] < lead[0]:
         raise RuntimeError(
-            f"{name}(): Expect _random_samples of shape {[*lead, n]}; got {list(given)}."
+            f"{name}(): Expect _random_samples of shape {[*lead, n]}; got {list(samples_shape)}."
         )
     return convert(samples[: lead[0]], dtype)
 
@@ -109,9 +109,9 @@ def fractional_max_pool2d(
     >>> wengert.nn.functional.fractional_max_pool2d(x, 2, output_size=1)
     tensor([[[15.]]])
     """
-    found = _fractional("fractional_max_pool2d", 2, input, kernel_size, output_size, output_ratio,
+    result = _fractional("fractional_max_pool2d", 2, input, kernel_size, output_size, output_ratio,
                         _random_samples)  # fmt: skip
-    return found if return_indices else found[0]
+    return result if return_indices else result[0]
 
 
 def fractional_max_pool3d(
@@ -125,9 +125,9 @@ def fractional_max_pool3d(
     >>> wengert.nn.functional.fractional_max_pool3d(x, 2, output_size=1)
     tensor([[[[26.]]]])
     """
-    found = _fractional("fractional_max_pool3d", 3, input, kernel_size, output_size, output_ratio,
+    result = _fractional("fractional_max_pool3d", 3, input, kernel_size, output_size, output_ratio,
                         _random_samples)  # fmt: skip
-    return found if return_indices else found[0]
+    return result if return_indices else result[0]
 
 
 __all__: list[str] = []

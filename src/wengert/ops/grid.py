@@ -42,11 +42,11 @@ def _weights_vjp(g: Value, input: Value, how: Sampling, orders: tuple[int, ...])
 
 
 def _weights_jvp(t: Value, input: Value, how: Sampling, orders: tuple[int, ...]) -> Value:
-    parts = [
+    tangents = [
         t[..., d : d + 1] * _tap_weights(input, how, _once_more(orders, d))
         for d in range(len(orders))
     ]
-    return sum(parts[1:], parts[0])
+    return sum(tangents[1:], tangents[0])
 
 
 @primitive(batch=leading, input=_weights_vjp, jvp=_weights_jvp, name="grid_sample")
@@ -130,11 +130,11 @@ def grid_sample(
 
 
 def _check(input: Tensor, grid: Tensor, mode: str, padding_mode: str) -> None:
-    for what, given, known in (("mode", mode, _MODES), ("padding_mode", padding_mode, _PADDINGS)):
-        if given not in known:
+    for what, value, choices in (("mode", mode, _MODES), ("padding_mode", padding_mode, _PADDINGS)):
+        if value not in choices:
             raise ValueError(
-                f"nn.functional.grid_sample(): expected {what} to be one of {known}, but got:"
-                f" {given!r}"
+                f"nn.functional.grid_sample(): expected {what} to be one of {choices}, but got:"
+                f" {value!r}"
             )
     require_tensor("grid_sample", "input", input)
     require_tensor("grid_sample", "grid", grid, 2)

@@ -12,10 +12,10 @@ from wengert.core.dtypes import of_numpy
 from wengert.core.tensor import Tensor, memory_of, wrap
 from wengert.ops.checks import not_implemented
 from wengert.ops.extrema import amax, amin
+from wengert.ops.masking import where
 from wengert.ops.results import result_of
 from wengert.ops.scan import diff
 from wengert.ops.scatter import scatter_add
-from wengert.ops.selection import where
 from wengert.ops.sort import searchsorted
 from wengert.ops.variadic import require_tensor
 
@@ -119,16 +119,16 @@ def _histogram(
             f" have the same dtype, got input {points.dtype} and weight {weight.dtype}"
         )
     edges = []
-    for d, given in enumerate(bins):
-        if isinstance(given, Tensor):
-            edges.append(_given_edges(given, dtype, d))
+    for d, count in enumerate(bins):
+        if isinstance(count, Tensor):
+            edges.append(_given_edges(count, dtype, d))
         else:
             pair = None if range is None else range[2 * d : 2 * d + 2]
-            edges.append(_even_edges(points[:, d], given, pair, d))
+            edges.append(_even_edges(points[:, d], count, pair, d))
     shape = [e.shape[0] - 1 for e in edges]
-    place, counted = _places(points, edges, shape)
+    cell, counted = _places(points, edges, shape)
     empty = wrap(np.zeros(prod(shape), dtype))
-    hist = scatter_add(empty, 0, place, weight * counted.to(weight.dtype)).reshape(shape)
+    hist = scatter_add(empty, 0, cell, weight * counted.to(weight.dtype)).reshape(shape)
     return (_as_density(hist, edges) if density else hist), edges
 
 
@@ -181,14 +181,14 @@ def _even_edges(x: Tensor, bins: int, pair: Any, d: int) -> Tensor:
 
 def _places(points: Tensor, edges: list[Tensor], shape: list[int]) -> tuple[Tensor, Tensor]:
     """The flat number of each point's bin (any, outside of all), and whether it is in one."""
-    place: Any = 0
+    cell: Any = 0
     counted: Any = True
     for d, (edge, n) in enumerate(zip(edges, shape, strict=True)):
         x = points[:, d].contiguous()
         k = searchsorted(edge, x, right=True) - 1
         counted = (x >= edge[0]) & (x <= edge[-1]) & counted
-        place = place * n + k.clamp(0, n - 1)
-    return place, counted
+        cell = cell * n + k.clamp(0, n - 1)
+    return cell, counted
 
 
 def _as_density(hist: Tensor, edges: list[Tensor]) -> Tensor:

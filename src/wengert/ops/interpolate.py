@@ -75,8 +75,8 @@ def _source(out: int, ratio: float, align_corners: bool) -> np.ndarray:
 def _linear(size: int, out: int, ratio: float, align: bool) -> tuple[Positions, np.ndarray]:
     source = np.maximum(_source(out, ratio, align), 0)
     low = np.minimum(source.astype(np.int64), size - 1)
-    part = np.clip(source - low, 0, 1)
-    return np.stack([low, np.minimum(low + 1, size - 1)]), np.stack([1 - part, part])
+    fraction = np.clip(source - low, 0, 1)
+    return np.stack([low, np.minimum(low + 1, size - 1)]), np.stack([1 - fraction, fraction])
 
 
 def _cubic_weight(x: np.ndarray, a: float) -> np.ndarray:
@@ -226,9 +226,9 @@ def _out_size(
         out = _per_dimension("output size", size, space)
         factors: tuple[float | None, ...] = (None,) * len(space)
     else:
-        given = _per_dimension("scale_factor", scale_factor, space)
-        out = tuple(int(np.floor(n * f)) for n, f in zip(space, given, strict=True))
-        factors = (None,) * len(space) if recompute else tuple(map(float, given))
+        scales = _per_dimension("scale_factor", scale_factor, space)
+        out = tuple(int(np.floor(n * f)) for n, f in zip(space, scales, strict=True))
+        factors = (None,) * len(space) if recompute else tuple(map(float, scales))
     if not all(isinstance(o, int | np.integer) for o in out):
         raise TypeError(f"interpolate(): argument 'size' must be int or tuple of ints, not {size}")
     if min((*space, *out)) <= 0:

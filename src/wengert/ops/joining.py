@@ -20,8 +20,8 @@ Array = np.ndarray
 Several = Sequence[Tensor]
 
 
-def _part_of_cat(g: Any, k: int, known: tuple[list[int], int, list[int], int]) -> Any:
-    ends, dim, skipped, lead = known
+def _part_of_cat(g: Any, k: int, layout: tuple[list[int], int, list[int], int]) -> Any:
+    ends, dim, skipped, lead = layout
     if k in skipped:
         return reshape(basic(g, (..., slice(0, 0))), (*g.shape[:lead], 0))
     start = ends[k - 1] if k else 0

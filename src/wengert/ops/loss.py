@@ -17,8 +17,8 @@ from wengert.ops.checks import require_kind
 from wengert.ops.declare import Value, elementwise
 from wengert.ops.distance import pairwise_distance
 from wengert.ops.exponential import log, sigmoid, xlogy
+from wengert.ops.masking import where
 from wengert.ops.reduction import mean_over, sum_over
-from wengert.ops.selection import where
 from wengert.ops.variadic import require_tensor
 
 

@@ -362,11 +362,11 @@ def _sum_jvp(
 ) -> Value:  # fmt: skip
     """The tangent of beta * input + alpha * product; any of the tangents may be None."""
     (t1, t2), (a, b) = tangents, factors
-    parts = [None if t1 is None else product(t1, b), None if t2 is None else product(a, t2)]
-    found = [_scaled(p, alpha) for p in parts if p is not None]
-    if t is not None and (beta != 0 or not found):
-        found.append(expand(_scaled(t, beta), tuple(out.shape)))
-    return found[0] if len(found) == 1 else sum(found[1:], found[0])
+    products = [None if t1 is None else product(t1, b), None if t2 is None else product(a, t2)]
+    terms = [_scaled(p, alpha) for p in products if p is not None]
+    if t is not None and (beta != 0 or not terms):
+        terms.append(expand(_scaled(t, beta), tuple(out.shape)))
+    return terms[0] if len(terms) == 1 else sum(terms[1:], terms[0])
 
 
 def _addmm_in_batch(b: Batch) -> Any:
@@ -501,8 +501,8 @@ def addbmm(
     _check_batches("addbmm", batch1._array, batch2._array)
     # One product: the sum over the batch is one more dimension to contract.
     b, n, m = batch1._array.shape
-    wide = rearrange(batch1, ("b", "n", "m"), ("n", "b", "m")).reshape((n, b * m))
-    return addmm(input, wide, batch2.reshape((b * m, -1)), beta=beta, alpha=alpha)
+    side_by_side = rearrange(batch1, ("b", "n", "m"), ("n", "b", "m")).reshape((n, b * m))
+    return addmm(input, side_by_side, batch2.reshape((b * m, -1)), beta=beta, alpha=alpha)
 
 
 def addmv(

@@ -13,11 +13,11 @@ from wengert.core.tensor import Tensor, wrap
 from wengert.ops.batching import leading
 from wengert.ops.complexes import conj, real
 from wengert.ops.declare import Value, multilinear
+from wengert.ops.diagonals import diag_embed, diagonal
 from wengert.ops.expansion import expand
+from wengert.ops.masking import where
 from wengert.ops.matmul import matmul
-from wengert.ops.selection import where
 from wengert.ops.shape import contiguous, dtype_of, transpose, unsqueeze
-from wengert.ops.triangle import diag_embed, diagonal
 from wengert.ops.variadic import require_tensor
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def real_part(x: Value) -> Value:
     return contiguous(real(x)) if isinstance(x, Tensor) else real(x)
 
 
-def spread(x: Value) -> Value:
+def per_matrix(x: Value) -> Value:
     """A number for each matrix, as one that multiplies it."""
     return unsqueeze(unsqueeze(x, -1), -1)
 
@@ -170,7 +170,8 @@ def led(x: Tensor, lead: Shape) -> Tensor:
 
 # A decomposition has several results, and their derivatives come from one formula. It is an
 # operation with one output, in which they stand one after the other along the last
-# dimension: one node, one rule, and batches and forward mode follow. `parts` takes it apart.
+# dimension: one node, one rule, and batches and forward mode follow. `split_outputs` takes it
+# apart.
 
 
 def joined(lead: Shape, *results: np.ndarray) -> np.ndarray:
@@ -178,7 +179,7 @@ def joined(lead: Shape, *results: np.ndarray) -> np.ndarray:
     return np.concatenate([r.reshape(*lead, prod(r.shape[len(lead) :])) for r in results], -1)
 
 
-def parts(whole: Value, *shapes: Shape) -> list[Value]:
+def split_outputs(whole: Value, *shapes: Shape) -> list[Value]:
     """The results that stand in the output of a decomposition, by their shapes."""
     found, start = [], 0
     for shape in shapes:

@@ -17,11 +17,11 @@ from wengert.ops.declare import Value, primitive
 from wengert.ops.decompositions import svdvals
 from wengert.ops.extrema import amax, amin
 from wengert.ops.joining import cat
+from wengert.ops.masking import keep, where
 from wengert.ops.matmul import matmul
 from wengert.ops.matrices import check_inexact, check_square, identity, instead, mH
 from wengert.ops.reduction import norm as p_norm
 from wengert.ops.reduction import ones_like, sum
-from wengert.ops.selection import keep, where
 from wengert.ops.shape import clone, contiguous, dtype_of, movedim, unsqueeze
 from wengert.ops.solving import inverse
 from wengert.ops.variadic import require_tensor

@@ -35,19 +35,19 @@ def canonical_mask(
     """
     if mask is None:
         return None
-    given = memory_of(mask).dtype
-    if given not in _MASKS or given.kind == "c":
+    mask_dtype = memory_of(mask).dtype
+    if mask_dtype not in _MASKS or mask_dtype.kind == "c":
         raise AssertionError(
             f"only bool and floating types of {name} are supported, got {mask.dtype}"
         )
-    if other is not None and memory_of(other).dtype != given:
+    if other is not None and memory_of(other).dtype != mask_dtype:
         warnings.warn(
             f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both"
             f" instead; got {mask.dtype} and {other.dtype}.",
             UserWarning,
             stacklevel=4,
         )
-    return additive(mask, memory_of(like).dtype, shown=False)
+    return additive(mask, memory_of(like).dtype, visible=False)
 
 
 def _check_ranks(
@@ -160,16 +160,16 @@ def _check_static(static_k: Tensor | None, static_v: Tensor | None) -> None:
             raise AssertionError(f"bias cannot be added to static {name}.")
 
 
-def _static(name: str, given: Tensor, q: Tensor) -> Tensor:
+def _static(name: str, static: Tensor, q: Tensor) -> Tensor:
     """Keys or values that were projected before, with a dimension for the heads."""
     batch, heads, _, width = q.shape
-    if given.shape[0] != batch * heads:
+    if static.shape[0] != batch * heads:
         raise AssertionError(
-            f"expecting {name}.size(0) of {batch * heads}, but got {given.shape[0]}"
+            f"expecting {name}.size(0) of {batch * heads}, but got {static.shape[0]}"
         )
-    if given.shape[2] != width:
-        raise AssertionError(f"expecting {name}.size(2) of {width}, but got {given.shape[2]}")
-    return given.reshape(batch, heads, *given.shape[1:])
+    if static.shape[2] != width:
+        raise AssertionError(f"expecting {name}.size(2) of {width}, but got {static.shape[2]}")
+    return static.reshape(batch, heads, *static.shape[1:])
 
 
 def _check_mask(mask: Tensor, batch: int, heads: int, queries: int, keys: int) -> Tensor:
@@ -292,13 +292,13 @@ def multi_head_attention_forward(
         k, v = _with_zeros(k), _with_zeros(v)
         mask, hidden = _one_more_key(mask, hidden)
     mask, p = _merged(mask, hidden, k), dropout_p if training else 0.0
-    out, found = _attended(q, k, v, mask, p, is_causal, need_weights)
+    out, attention = _attended(q, k, v, mask, p, is_causal, need_weights)
     out = linear(out, out_proj_weight, out_proj_bias)
-    if found is not None and average_attn_weights:
-        found = found.mean(1)
+    if attention is not None and average_attn_weights:
+        attention = attention.mean(1)
     if batched:
-        return out, found
-    return out.squeeze(1), None if found is None else found.squeeze(0)
+        return out, attention
+    return out.squeeze(1), None if attention is None else attention.squeeze(0)
 
 
 __all__: list[str] = []

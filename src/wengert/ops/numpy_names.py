@@ -63,7 +63,7 @@ def needed(defaults: Defaults) -> list[str]:
     return [name for name in names[first:] if defaults[name] is ...]
 
 
-def guard(name: str, defaults: Defaults) -> str:
+def alias_guard(name: str, defaults: Defaults) -> str:
     """The lines in front of a body; they do nothing where neither alias came.
 
     They see to it as well that `keepdim` is a bool: a call ``x.sum(0, 1)`` means two dimensions.
@@ -83,7 +83,7 @@ def guard(name: str, defaults: Defaults) -> str:
         "    import wengert.ops.numpy_names as _names",
         *[f"    {a} = _names.either({name!r}, {a!r}, {a}, {ALIASES[a]}, {_text(defaults[a])})"
           for a in aliased],
-        *[f"    _names.given({name!r}, {r!r}, {r})" for r in required],
+        *[f"    _names.require_argument({name!r}, {r!r}, {r})" for r in required],
         *[f"    _names.require_bool({name!r}, keepdim)" for a in aliased if a == "keepdim"],
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
@@ -105,7 +105,7 @@ def either(name: str, argument: str, value: Any, other: Any, default: Any) -> An
     return other
 
 
-def given(name: str, argument: str, value: Any) -> None:
+def require_argument(name: str, argument: str, value: Any) -> None:
     """TypeError for a required argument that did not come."""
     if value is ...:
         raise TypeError(f"{name}() missing 1 required positional argument: '{argument}'")
@@ -191,7 +191,7 @@ def _insert(definition: ast.FunctionDef, written: FunctionType) -> tuple[Any, An
     defaults = dict.fromkeys([a.arg for a in arguments.args], ...)
     defaults |= dict(zip([*defaults][len(defaults) - len(own) :], own, strict=True))
     keyword_only = dict(written.__kwdefaults__ or {})
-    lines = ast.parse(guard(name, defaults | keyword_only)).body
+    lines = ast.parse(alias_guard(name, defaults | keyword_only)).body
     for line in lines:
         for node in ast.walk(line):
             ast.copy_location(node, definition)

@@ -31,7 +31,7 @@ thresholds: Constants = {}
 _MOST_CONSTANTS = 4096
 
 
-def foreign(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
+def call_foreign(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """A call that the op's own function hands on: mixed dtypes, tracers, or what is no operand.
 
     Tracers go to the innermost level among them. Numbers beside them stay what they are: the
@@ -44,9 +44,9 @@ def foreign(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
             some = True
             if isinstance(x, Tracer) and (level is None or x.level.depth > level.depth):
                 level = x.level
-            found = memory_of(x).dtype
-            differ = differ or (dtype is not None and found is not dtype)
-            dtype = found
+            own_dtype = memory_of(x).dtype
+            differ = differ or (dtype is not None and own_dtype is not dtype)
+            dtype = own_dtype
         elif x is not None and (type(x) not in Number or type(x) is complex):
             differ = True  # a complex number may change the dtype of what is beside it
     if not some and any(isinstance(x, Written) for x in inputs):
@@ -66,15 +66,17 @@ def _at_level(level: Any, op: Op, inputs: tuple[Any, ...], params: dict[str, Any
         inputs = tuple(to_float(*inputs))
     result = level.apply(op, inputs, params)
     if op.view:
-        show(result, inputs[0])
+        mark_view(result, inputs[0])
     return result
 
 
 def apply(function: Any, op: Op, inputs: Iterable[Any], params: Iterable[Any]) -> Any:
     """Call a function that has the arguments of an op's forward."""
-    given = dict(zip(op.inputs, inputs, strict=True)) | dict(zip(op.params, params, strict=True))
-    behind = {n: given.pop(n) for n in op.keyword_only}
-    return function(*(given[n] for n in op.signature.parameters if n in given), **behind)
+    arguments = dict(zip(op.inputs, inputs, strict=True)) | dict(
+        zip(op.params, params, strict=True)
+    )
+    behind = {n: arguments.pop(n) for n in op.keyword_only}
+    return function(*(arguments[n] for n in op.signature.parameters if n in arguments), **behind)
 
 
 def _is_tensor(x: Any) -> bool:
@@ -91,26 +93,26 @@ def traced(values: Iterable[Any]) -> bool:
 
 def innermost(values: Iterable[Any]) -> Any:
     """The level of the tracer that the most recent transform made."""
-    found = None
+    level = None
     for x in values:
-        if isinstance(x, Tracer) and (found is None or x.level.depth > found.depth):
-            found = x.level
-    return found
+        if isinstance(x, Tracer) and (level is None or x.level.depth > level.depth):
+            level = x.level
+    return level
 
 
 def operands(op: Op, *inputs: Any) -> list[Any]:
     """The inputs converted to their common dtype; conversions of Tensors are recorded."""
-    known = []
+    shapes = []
     for x in inputs:
         if isinstance(x, Tensor):
-            known.append((dtypes.of_numpy[x._array.dtype], 2 if x._array.ndim else 1))
+            shapes.append((dtypes.of_numpy[x._array.dtype], 2 if x._array.ndim else 1))
         elif isinstance(x, np.ndarray | np.generic):
-            known.append((dtypes.of_numpy[x.dtype], 2 if x.ndim else 1))
+            shapes.append((dtypes.of_numpy[x.dtype], 2 if x.ndim else 1))
         elif isinstance(x, Number):
-            known.append((dtypes.of_number(x), 0))
+            shapes.append((dtypes.of_number(x), 0))
         elif x is not None or not _optional(op, inputs):
             raise _wrong_type(op, inputs, x)
-    common = dtypes.combine(known)
+    common = dtypes.combine(shapes)
     if op.floats and common.category < dtypes.FLOAT:
         common = dtypes.defaults.dtype
     table = constants if op.differentiable else thresholds
@@ -131,11 +133,11 @@ def _converted(x: Any, to: np.dtype[Any], table: Constants) -> Tensor:
     if isinstance(x, Tensor):
         return x if x._array.dtype == to else cast(x, to)
     if isinstance(x, Number):
-        return wrap(constant(x, to, table))
+        return wrap(number_as_array(x, to, table))
     return wrap(np.asarray(x, to))
 
 
-def constant(value: complex, to: np.dtype[Any], table: Constants = constants) -> np.ndarray:
+def number_as_array(value: complex, to: np.dtype[Any], table: Constants = constants) -> np.ndarray:
     """A Python number as a 0-d array of a dtype, from the table if it is there."""
     try:
         array = np.asarray(value, to)
@@ -207,7 +209,7 @@ def _wrong_type(op: Op, inputs: tuple[Any, ...], x: Any) -> TypeError:
     )
 
 
-def explain(op: Op, error: Exception, inputs: tuple[Any, ...]) -> Exception:
+def call_error(op: Op, error: Exception, inputs: tuple[Any, ...]) -> Exception:
     """The exception that PyTorch's users expect in the place of NumPy's, which is its cause.
 
     Never its own cause: that would be a cycle, which keeps the frames of the call and all that
@@ -257,7 +259,7 @@ def _broadcast_message(name: str, shapes: list[tuple[int, ...]]) -> str | None:
     return None
 
 
-def show(view: Tensor, source: Any) -> None:
+def mark_view(view: Tensor, source: Any) -> None:
     """Note that `view` may show the memory of `source`, so that in-place writes reach both."""
     root = getattr(source, "_root", source)
     if type(source) in tensors:
@@ -279,7 +281,7 @@ def show(view: Tensor, source: Any) -> None:
         views[:] = [v for v in views if v() is not None]
 
 
-def leave(tensor: Tensor) -> None:
+def leave_memory(tensor: Tensor) -> None:
     """Before a tensor shows other memory: what it showed is its root's and its views' alone."""
     root = getattr(tensor, "_root", None)
     if root is not None:

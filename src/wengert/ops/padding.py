@@ -13,7 +13,7 @@ from wengert.kernels.layout import as_images
 from wengert.ops.batching import leading
 from wengert.ops.declare import Value, primitive
 from wengert.ops.interpolate import resample
-from wengert.ops.selection import number_of
+from wengert.ops.masking import number_of
 from wengert.ops.shape import contiguous
 from wengert.ops.variadic import require_tensor
 
@@ -33,15 +33,15 @@ def _constant_pad(input: Value, pad: Pads, value: float) -> Value:
     """`pad` counts from the last dimension; negative entries crop, which is the adjoint."""
     lead = input.ndim - len(pad) // 2
     sides = [(pad[i], pad[i + 1]) for i in range(len(pad) - 2, -2, -2)]
-    kept = [slice(max(-low, 0), n - max(-high, 0))
+    source = [slice(max(-low, 0), n - max(-high, 0))
             for n, (low, high) in zip(input.shape[lead:], sides, strict=True)]  # fmt: skip
-    inner = input[(slice(None),) * lead + tuple(kept)]
+    inner = input[(slice(None),) * lead + tuple(source)]
     size = [n + max(low, 0) + max(high, 0)
             for n, (low, high) in zip(inner.shape[lead:], sides, strict=True)]  # fmt: skip
     out = np.full((*input.shape[:lead], *size), value, input.dtype)
-    place = [slice(max(low, 0), max(low, 0) + n)
+    target = [slice(max(low, 0), max(low, 0) + n)
              for n, (low, _) in zip(inner.shape[lead:], sides, strict=True)]  # fmt: skip
-    out[(slice(None),) * lead + tuple(place)] = inner
+    out[(slice(None),) * lead + tuple(target)] = inner
     return as_images(out, input)
 
 

@@ -21,7 +21,7 @@ from wengert.kernels.precision import narrowed, widened
 from wengert.ops.batching import folded, leading
 from wengert.ops.checks import typed_ints
 from wengert.ops.declare import Value, multilinear, primitive
-from wengert.ops.selection import drop, where
+from wengert.ops.masking import drop, where
 from wengert.ops.shape import contiguous, dtype_of
 from wengert.ops.variadic import require_tensor
 
@@ -42,8 +42,8 @@ def _in_batches(find: Callable[..., np.ndarray], x: np.ndarray, n: int, *args: A
     if len(lead) == 2:
         return find(x, *args)
     channels = lead[-1] if lead else 1
-    found = find(x.reshape(prod(lead[:-1]), channels, *space), *args)
-    return found.reshape(*lead, *found.shape[2:])
+    results = find(x.reshape(prod(lead[:-1]), channels, *space), *args)
+    return results.reshape(*lead, *results.shape[2:])
 
 
 def _as_images(out: np.ndarray, like: np.ndarray, n: int) -> np.ndarray:
@@ -88,8 +88,8 @@ def take_positions(input: Value, indices: Value, n: int) -> Value:
     name="max_pool_backward",
 )
 def _add_positions(grad: Value, indices: Value, size: Shape) -> Value:
-    wide = widened(grad)
-    out = narrowed(kernels.pool.add_positions(wide, indices, size), grad.dtype)
+    wide_grad = widened(grad)
+    out = narrowed(kernels.pool.add_positions(wide_grad, indices, size), grad.dtype)
     return _as_images(out, indices, len(size))
 
 
@@ -167,8 +167,8 @@ def _as_pictures(out: np.ndarray, input: np.ndarray) -> np.ndarray:
 )
 def window_mean(input: Value, windows: Windows, divisor: Any) -> Value:
     """The sum of each window divided by `divisor`, a number or counts by position."""
-    wide = widened(input)
-    out = narrowed(kernels.pool.window_sum(wide, *windows) / divisor, input.dtype)
+    wide_input = widened(input)
+    out = narrowed(kernels.pool.window_sum(wide_input, *windows) / divisor, input.dtype)
     return _as_pictures(out, input)
 
 
@@ -178,8 +178,10 @@ def window_mean(input: Value, windows: Windows, divisor: Any) -> Value:
     name="avg_pool_backward",
 )
 def _window_spread(input: Value, size: Shape, windows: Windows, divisor: Any) -> Value:
-    wide = widened(input)
-    spread = kernels.pool.window_spread(wide / divisor, windows.kernel, size, windows.geometry)
+    wide_input = widened(input)
+    spread = kernels.pool.window_spread(
+        wide_input / divisor, windows.kernel, size, windows.geometry
+    )
     return _as_pictures(narrowed(spread, input.dtype), input)
 
 
@@ -188,12 +190,12 @@ def ints_of(name: str, what: str, value: Any, n: int) -> Shape:
     return _one_each(name, what, typed_ints(name, what, value), n)
 
 
-def _one_each(name: str, what: str, given: Shape, n: int) -> Shape:
-    if len(given) not in (1, n):
+def _one_each(name: str, what: str, values: Shape, n: int) -> Shape:
+    if len(values) not in (1, n):
         raise RuntimeError(
-            f"{name}: {what} must either be a single int, or a tuple of {n} ints, got {given}"
+            f"{name}: {what} must either be a single int, or a tuple of {n} ints, got {values}"
         )
-    return given * (n // len(given))
+    return values * (n // len(values))
 
 
 def _out_size(
@@ -227,14 +229,14 @@ def _given(
         ("kernel_size", kernel_size), ("stride", stride), ("padding", padding),
         ("dilation", dilation),
     )  # fmt: skip
-    given = [(what, typed_ints(name, what, value)) for what, value in named]
-    return _Given(*[_one_each(name, what, values, n) for what, values in given])
+    sizes = [(what, typed_ints(name, what, value)) for what, value in named]
+    return _Given(*[_one_each(name, what, values, n) for what, values in sizes])
 
 
 @lru_cache(maxsize=1024)
-def _windows(name: str, size: Shape, given: _Given, ceil_mode: bool) -> Windows:
+def _windows(name: str, size: Shape, sizes: _Given, ceil_mode: bool) -> Windows:
     """The checked windows of a pooling."""
-    kernel, steps, pads, spaces = given
+    kernel, steps, pads, spaces = sizes
     if min(kernel) <= 0:
         raise RuntimeError(f"{name}() kernel_size must be greater than zero, but got {kernel}")
     if min(steps) <= 0:
@@ -295,13 +297,13 @@ def _max_pool(
     name: str, n: int, input: Tensor, kernel_size: Ints, stride: Any, padding: Ints,
     dilation: Ints, ceil_mode: bool, return_indices: bool,
 ) -> Any:  # fmt: skip
-    given = _given(name, n, kernel_size, stride, padding, dilation)
+    sizes = _given(name, n, kernel_size, stride, padding, dilation)
     size = space_of(name, input, n, range(-n - 1, 0))
-    windows = _windows(name, size, given, bool(ceil_mode))
+    windows = _windows(name, size, sizes, bool(ceil_mode))
     if not return_indices:
-        found = batched(maxima, input, n, windows)
+        result = batched(maxima, input, n, windows)
         # PyTorch takes another way where no gradient is wanted.
-        return contiguous(found) if n == 1 and found._edge is None else found
+        return contiguous(result) if n == 1 and result._edge is None else result
     indices = max_positions(input, windows)
     values = _taken(input, indices, windows)
     hollow = _hollow(size, windows)
@@ -364,10 +366,10 @@ def max_pool1d_with_indices(
     >>> wengert.nn.functional.max_pool1d_with_indices(wengert.tensor([[1., 3., 2., 5.]]), 2)
     (tensor([[3., 5.]]), tensor([[1, 3]]))
     """
-    found: tuple[Tensor, Tensor] = max_pool1d(
+    result: tuple[Tensor, Tensor] = max_pool1d(
         input, kernel_size, stride, padding, dilation, ceil_mode, True
     )
-    return found
+    return result
 
 
 def max_pool2d_with_indices(
@@ -380,10 +382,10 @@ def max_pool2d_with_indices(
     >>> wengert.nn.functional.max_pool2d_with_indices(wengert.tensor([[[1., 3.]]]), (1, 2))
     (tensor([[[3.]]]), tensor([[[1]]]))
     """
-    found: tuple[Tensor, Tensor] = max_pool2d(
+    result: tuple[Tensor, Tensor] = max_pool2d(
         input, kernel_size, stride, padding, dilation, ceil_mode, True
     )
-    return found
+    return result
 
 
 def max_pool3d_with_indices(
@@ -396,10 +398,10 @@ def max_pool3d_with_indices(
     >>> wengert.nn.functional.max_pool3d_with_indices(wengert.ones(1, 1, 1, 2), (1, 1, 2))
     (tensor([[[[1.]]]]), tensor([[[[0]]]]))
     """
-    found: tuple[Tensor, Tensor] = max_pool3d(
+    result: tuple[Tensor, Tensor] = max_pool3d(
         input, kernel_size, stride, padding, dilation, ceil_mode, True
     )
-    return found
+    return result
 
 
 @lru_cache(maxsize=512)
@@ -430,7 +432,7 @@ def _avg_pool(
     name: str, n: int, input: Tensor, kernel_size: Ints, stride: Any, padding: Ints,
     ceil_mode: bool, count_include_pad: bool, divisor_override: int | None = None,
 ) -> Tensor:  # fmt: skip
-    given = _given(name, n, kernel_size, stride, padding)
+    sizes = _given(name, n, kernel_size, stride, padding)
     if divisor_override == 0:
         raise RuntimeError("divisor must be not zero, got divisor_override=0")
     if n == 2 and isinstance(input, Tensor) and input.ndim < 3:
@@ -439,11 +441,11 @@ def _avg_pool(
             f" shape {list(input.shape)})"
         )
     size = space_of(name, input, n, range(-n - 1, 0))
-    windows = _windows(name, size, given, bool(ceil_mode))
-    if n == 3 and any(m < k for m, k in zip(size, given.kernel, strict=True)):
+    windows = _windows(name, size, sizes, bool(ceil_mode))
+    if n == 3 and any(m < k for m, k in zip(size, sizes.kernel, strict=True)):
         raise RuntimeError(
             f"{name}(): input image of size {list(size)} smaller than kernel size"
-            f" {list(given.kernel)}"
+            f" {list(sizes.kernel)}"
         )
     divisor = _divisor(size, windows, count_include_pad, divisor_override)
     return batched(window_mean, input, n, windows, divisor)

@@ -14,8 +14,8 @@ from wengert.ops.checks import not_implemented, require_kind
 from wengert.ops.complexes import conj
 from wengert.ops.declare import Value, elementwise
 from wengert.ops.exponential import log
+from wengert.ops.masking import drop
 from wengert.ops.rounding import no_slope
-from wengert.ops.selection import drop
 from wengert.ops.shape import contiguous
 
 

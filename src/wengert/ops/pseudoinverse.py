@@ -18,6 +18,7 @@ from wengert.ops.decompositions import svdvals
 from wengert.ops.eigen import eigvalsh
 from wengert.ops.expansion import expand
 from wengert.ops.extrema import amax
+from wengert.ops.masking import maximum
 from wengert.ops.matmul import matmul
 from wengert.ops.matrices import (
     broadcast_lead,
@@ -33,7 +34,6 @@ from wengert.ops.matrices import (
 from wengert.ops.reduction import sum
 from wengert.ops.results import result_of
 from wengert.ops.scan import has_zeros
-from wengert.ops.selection import maximum
 from wengert.ops.shape import dtype_of, squeeze, unsqueeze
 from wengert.ops.variadic import require_tensor
 
@@ -48,14 +48,14 @@ def _tolerances(A: Tensor, atol: Tolerance, rtol: Tolerance) -> tuple[Tensor, Te
         none = atol is None or (isinstance(atol, float | int) and atol <= 0)
         rtol = float(np.finfo(kind).eps) * max(A.shape[-2:]) if none else 0.0
     lead = tuple(A.shape[:-2])
-    found = []
+    tolerances = []
     for value in (0.0 if atol is None else atol, rtol):
         if isinstance(value, Tensor) and value.is_complex():
             raise RuntimeError("atol and rtol must be real, but got a complex tensor")
         tensor = value if isinstance(value, Tensor) else wrap(np.asarray(value, kind))
         tensor = convert(tensor, dtypes.of_numpy[np.dtype(kind)])
-        found.append(expand(tensor, np.broadcast_shapes(lead, tuple(tensor.shape))))
-    return found[0], found[1]
+        tolerances.append(expand(tensor, np.broadcast_shapes(lead, tuple(tensor.shape))))
+    return tolerances[0], tolerances[1]
 
 
 # Pseudoinverses

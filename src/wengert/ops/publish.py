@@ -34,13 +34,13 @@ def {name}({signature}):
 {guard}{unwrap}\
     if {only_arrays}:
         if not ({all_arrays}):
-            return foreign(op, ({inputs},), {{{params}}})
+            return call_foreign(op, ({inputs},), {{{params}}})
         return {compute_arrays}{first}
 {ask}{mixed}{watch}\
     try:
         out{aux} = {compute}
     except Exception as error:
-        raise explain(op, error, ({inputs},))
+        raise call_error(op, error, ({inputs},))
     if type(out) is not ndarray:
         out = asarray(out)
 {arrange}\
@@ -144,9 +144,9 @@ def {name}_release(node):
 
 # Large arrays: one kernel for all gradients. None where there is none.
 FUSED = """\
-    found = None if {small} else pull(g, ({edges},), ({values}), ({params}))
-    if found is not None:
-        {results}, = found
+    gradients = None if {small} else pull(g, ({edges},), ({values}), ({params}))
+    if gradients is not None:
+        {results}, = gradients
     else:
 {gradients}\
 """
@@ -164,8 +164,8 @@ UNBROADCAST = """\
 SENT = """\
     if g_{i} is not None:
 {fitted}\
-        here = pending[e_{i}]
-        pending[e_{i}] = g_{i} if here is None else add_cotangents(here, g_{i})
+        pending_sum = pending[e_{i}]
+        pending[e_{i}] = g_{i} if pending_sum is None else add_cotangents(pending_sum, g_{i})
 """
 
 FITTED = """\
@@ -174,7 +174,7 @@ FITTED = """\
 """
 
 
-class Layout:
+class NodeLayout:
     """Which values a node of an op keeps, and under which slot."""
 
     def __init__(self, op: Op) -> None:
@@ -206,26 +206,30 @@ class Layout:
         return -1 if name == "out" else None
 
 
-def apply_source(op: Op, layout: Layout) -> str:
+def apply_source(op: Op, layout: NodeLayout) -> str:
     diff = layout.differentiable
     no_edge = " and ".join(f"e_{i} is None" for i in diff)
     return APPLY.format(
         name=op.name,
         signature=_signature(op),
-        guard=_older.guard(op)
-        + (indent(numpy_names.guard(op.called, _defaults(op)), "    ") if op.numpy_names else ""),
+        guard=_older.older_guard(op)
+        + (
+            indent(numpy_names.alias_guard(op.called, _defaults(op)), "    ")
+            if op.numpy_names
+            else ""
+        ),
         unwrap="".join((UNWRAP if i in diff else UNWRAP_VALUE).format(i=i) for i in op.inputs),
         only_arrays=" and ".join(f"v_{i} is {i}" for i in op.inputs),
         all_arrays=" and ".join(f"isinstance({i}, array_like)" for i in required(op)),
         inputs=", ".join(op.inputs),
         params=parameters_of(op),
-        compute=_compute(op, "wide" if is_pair(op) else f"v_{op.inputs[0]}"),
+        compute=_compute(op, "operand" if is_pair(op) else f"v_{op.inputs[0]}"),
         compute_arrays=_compute(op, f"v_{op.inputs[0]}"),
         first="[0]" if op.aux else "",
         mixed=mixed_source(op) + to_float_source(op, no_edge or "True"),
         aux="".join(f", {name}" for name in op.aux),
         arrange=_snippets.arrangement(op),
-        view=f"    show(result, {op.inputs[0]})\n" if op.view else "",
+        view=f"    mark_view(result, {op.inputs[0]})\n" if op.view else "",
         ask=ASK.format(no_edge=no_edge, cuts=_snippets.cuts(op))
         if diff
         else _snippets.cuts_here(op),
@@ -241,7 +245,7 @@ def apply_source(op: Op, layout: Layout) -> str:
 
 
 def _signature(op: Op) -> str:
-    parts: list[str] = []
+    parameters: list[str] = []
     defaults = _defaults(op)
     late = numpy_names.needed(defaults) if op.numpy_names else []
     aliases = numpy_names.renamed(defaults) if op.numpy_names else []
@@ -249,13 +253,15 @@ def _signature(op: Op) -> str:
     starred = False
     for name, p in op.signature.parameters.items():
         if p.kind is Parameter.KEYWORD_ONLY and not starred:
-            parts += [*behind, "*older" if op.older else "*"]
+            parameters += [*behind, "*older" if op.older else "*"]
             starred = True
         if name in late:
-            parts.append(f"{name}=...")
+            parameters.append(f"{name}=...")
         else:
-            parts.append(name if p.default is Parameter.empty else f"{name}=defaults[{name!r}]")
-    return ", ".join(parts if starred else parts + behind)
+            parameters.append(
+                name if p.default is Parameter.empty else f"{name}=defaults[{name!r}]"
+            )
+    return ", ".join(parameters if starred else parameters + behind)
 
 
 def _defaults(op: Op) -> dict[str, Any]:
@@ -265,24 +271,24 @@ def _defaults(op: Op) -> dict[str, Any]:
 
 
 def _call(op: Op, value: str = "v_{i}") -> str:
-    parts = []
+    arguments = []
     for name, p in op.signature.parameters.items():
         text = value.format(i=name) if name in op.inputs else name
-        parts.append(f"{name}={text}" if p.kind is Parameter.KEYWORD_ONLY else text)
-    return ", ".join(parts)
+        arguments.append(f"{name}={text}" if p.kind is Parameter.KEYWORD_ONLY else text)
+    return ", ".join(arguments)
 
 
-def _compute(op: Op, wide: str) -> str:
-    """The forward; where what is called `wide` is large, the kernel made of it."""
+def _compute(op: Op, largest: str) -> str:
+    """The forward; where the array named `largest` is large, the kernel made of it."""
     least = _fuse.least_of(op)
     if least is None:
         return f"forward({_call(op)})"
     inputs, params = ", ".join(f"v_{i}" for i in op.inputs), " ".join(f"{p}," for p in op.params)
     fused = f"fused(({inputs},), ({params}))"
-    return f"forward({_call(op)}) if {wide}.size < {least} else {fused}"
+    return f"forward({_call(op)}) if {largest}.size < {least} else {fused}"
 
 
-def _kept(layout: Layout, name: str) -> str:
+def _kept(layout: NodeLayout, name: str) -> str:
     """What a node keeps under a name: nothing if no input whose rule reads it wants a gradient."""
     value, readers = layout.value(name), layout.readers[name]
     needed = len(layout.differentiable) > len(readers) and name not in layout.op.params
@@ -290,7 +296,7 @@ def _kept(layout: Layout, name: str) -> str:
     return value + (f" if {condition} else None" if needed else "")
 
 
-def _inference_source(layout: Layout) -> str:
+def _inference_source(layout: NodeLayout) -> str:
     saved = [name for name in layout.readers if name in layout.op.inputs]
     return INFERENCE.format(
         called=layout.op.called,
@@ -300,7 +306,7 @@ def _inference_source(layout: Layout) -> str:
     )
 
 
-def pullback_source(op: Op, layout: Layout) -> str:
+def pullback_source(op: Op, layout: NodeLayout) -> str:
     diff = layout.differentiable
 
     def arguments(names: list[str], load: str, own: str | None = None) -> str:
@@ -355,7 +361,9 @@ def pullback_source(op: Op, layout: Layout) -> str:
     )
 
 
-def _fused_source(op: Op, layout: Layout, gradients: str, edge: str, small: str, load: str) -> str:
+def _fused_source(
+    op: Op, layout: NodeLayout, gradients: str, edge: str, small: str, load: str
+) -> str:
     """All gradients by one kernel where they are large, or else as they are."""
     diff = layout.differentiable
     return FUSED.format(
@@ -368,7 +376,7 @@ def _fused_source(op: Op, layout: Layout, gradients: str, edge: str, small: str,
     )
 
 
-def _edge_of(layout: Layout, name: str) -> str:
+def _edge_of(layout: NodeLayout, name: str) -> str:
     owner = layout.owner(name)
     if owner is None:
         return "None"
@@ -377,7 +385,7 @@ def _edge_of(layout: Layout, name: str) -> str:
 
 def source_of(op: Op) -> str:
     """The text of the op's functions."""
-    layout = Layout(op)
+    layout = NodeLayout(op)
     text = apply_source(op, layout)
     return text + pullback_source(op, layout) if layout.differentiable else text
 
@@ -387,7 +395,7 @@ def node_class(op: Op) -> type[tensor.Node]:
 
     Not a tuple of edges: the garbage collector visits every container of a graph that lives.
     """
-    layout = Layout(op)
+    layout = NodeLayout(op)
     edges = [f"e_{i}" for i in op.differentiable]
     namespace = {
         "__slots__": [*edges, *(f"s_{name}" for name in layout.readers)],
@@ -461,7 +469,7 @@ def _write(op: Op, scope: dict[str, Any], function: Any) -> None:
         "op": op,
         "forward": op.forward,
         "fused": _fuse.forward_of(op),
-        "pull": _fuse.pullback_of(op, Layout(op).arrays),
+        "pull": _fuse.pullback_of(op, NodeLayout(op).arrays),
         "defaults": {n: p.default for n, p in op.signature.parameters.items()},
         "constants": operands.constants if op.differentiable else operands.thresholds,
         "Recorded": op.node,
@@ -485,7 +493,9 @@ _CORE_NAMES = (
     "Site", "Tensor", "tensors", "mode", "new", "tick", "getframe", "internal", "caller",
     "cut_at", "identity_lift", "add_cotangents", "inferences",
 )  # fmt: skip
-_OPERAND_NAMES = ("foreign", "mixed", "traced", "to_float", "explain", "show", "sum_to")
+_OPERAND_NAMES = (
+    "call_foreign", "mixed", "traced", "to_float", "call_error", "mark_view", "sum_to",
+)  # fmt: skip
 
 # What the text of every op refers to.
 _SCOPE: dict[str, Any] = {
@@ -505,7 +515,7 @@ _SCOPE: dict[str, Any] = {
 # Names that `apply` uses beside those of the op: no argument may hide one of them.
 TAKEN = frozenset({
     *_SCOPE, "op", "forward", "defaults", "constants", "Recorded",
-    "fused", "older", "pull", "found", "wide", "known", "ndim", "site", "cut", "error", "out",
+    "fused", "older", "pull", "operand", "settled_ndim", "ndim", "site", "cut", "error", "out",
     "result", "frame", "code", "node", "type", "isinstance", "complex", "Exception", "KeyError",
     "TypeError",
 })  # fmt: skip

@@ -56,9 +56,9 @@ def dirichlet_grad(x: Value, alpha: Value, total: Value) -> Value:
 )
 def gammas(input: Value, places: Value, source: Generator) -> Value:
     """Gamma numbers of these shapes and rate 1. `places` has their shape: how many are needed."""
-    wide = widened(input)
-    drawn = kernels.sampling.gammas(source.feed, wide)
-    return np.maximum(drawn, np.finfo(wide.dtype).tiny).astype(input.dtype)
+    wide_input = widened(input)
+    drawn = kernels.sampling.gammas(source.feed, wide_input)
+    return np.maximum(drawn, np.finfo(wide_input.dtype).tiny).astype(input.dtype)
 
 
 def _dirichlet_rule(g: Value, input: Value, out: Value) -> Value:

@@ -15,7 +15,7 @@ from wengert.kernels.precision import in_float32
 from wengert.ops.checks import require_kind
 from wengert.ops.declare import Value, elementwise
 from wengert.ops.exponential import exp
-from wengert.ops.selection import drop, number_of, where
+from wengert.ops.masking import drop, number_of, where
 from wengert.ops.shape import contiguous, reshape
 
 # The constants of SELU (Klambauer et al., 2017).
@@ -192,10 +192,11 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         raise TypeError(
             f"prelu(): argument 'weight' (position 2) must be Tensor, not {type(weight).__name__}"
         )
-    shape, given = input._array.shape, weight._array.shape
-    if len(given) > 1:
+    shape, weight_shape = input._array.shape, weight._array.shape
+    if len(weight_shape) > 1:
         raise RuntimeError(
-            f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {len(given)}"
+            "prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim ="
+            f" {len(weight_shape)}"
         )
     if weight._array.size != 1:
         channels = shape[1] if len(shape) > 1 else 1
@@ -241,10 +242,10 @@ def rrelu(
 
 def _random_slopes(input: Tensor, lower: float, upper: float) -> Tensor:
     """Slopes from [lower, upper], drawn for the negative elements; inside a transform for all."""
-    array, known = input._array, not isinstance(input, Tracer)
+    array, readable = input._array, not isinstance(input, Tracer)
 
     def draw(shape: tuple[int, ...]) -> np.ndarray:
-        negative = np.broadcast_to(array <= 0, shape) if known else np.ones(shape, bool)
+        negative = np.broadcast_to(array <= 0, shape) if readable else np.ones(shape, bool)
         slopes = np.ones(shape, array.dtype)
         draws = default_generator.doubles(int(np.count_nonzero(negative)))
         slopes[negative] = draws * (upper - lower) + lower

@@ -10,7 +10,7 @@ from wengert.core import dtypes
 from wengert.core.dtypes import of_numpy
 from wengert.core.tensor import Tensor, memory_of, shape_of, wrap
 from wengert.kernels.precision import HALF
-from wengert.ops._recurrent import (
+from wengert.ops._recurrent_ops import (
     gru_layer,
     gru_step,
     gru_step_reference,
@@ -23,7 +23,7 @@ from wengert.ops._recurrent import (
 from wengert.ops.casting import convert
 from wengert.ops.checks import not_implemented
 from wengert.ops.dropout import dropout as drop
-from wengert.ops.indexing import index_select
+from wengert.ops.gathering import index_select
 from wengert.ops.joining import cat, stack
 from wengert.ops.linear import linear
 from wengert.ops.splitting import select
@@ -83,12 +83,12 @@ def _params_of_layer(mode: str, params: Tensors, has_biases: bool, layers: int) 
     return each
 
 
-def _in_float32(mode: str, input: Tensor, sizes: Any, hx: Any, params: Any, *rest: Any) -> Any:
+def _in_float32(mode: str, input: Tensor, sizes: Any, hx: Any, params: Any, *options: Any) -> Any:
     """Half precision is computed in float32 and rounded once."""
-    dtype, wide = of_numpy[input._array.dtype], dtypes.float32
-    hx = None if hx is None else [convert(s, wide) for s in hx]
-    params = [convert(p, wide) for p in params]
-    out, finals = stacked(mode, convert(input, wide), sizes, hx, params, *rest)
+    dtype, float32 = of_numpy[input._array.dtype], dtypes.float32
+    hx = None if hx is None else [convert(s, float32) for s in hx]
+    params = [convert(p, float32) for p in params]
+    out, finals = stacked(mode, convert(input, float32), sizes, hx, params, *options)
     return convert(out, dtype), [convert(s, dtype) for s in finals]
 
 
@@ -96,12 +96,12 @@ def _layer(
     mode: str, input: Tensor, state: list[Any], params: Tensors, steps: Steps
 ) -> tuple[Tensor, list[Tensor]]:
     """The states of one layer in one direction, and the last of each sequence."""
-    w_ih, w_hh, *rest = params
-    b_ih, b_hh = rest[:2] if len(rest) > 1 else (None, None)
+    w_ih, w_hh, *others = params
+    b_ih, b_hh = others[:2] if len(others) > 1 else (None, None)
     _check_layer(GATES[mode], input, state, w_ih, w_hh)
     if mode == "LSTM":
         h0, c0 = state
-        w_hr = rest[-1] if len(rest) % 2 else None
+        w_hr = others[-1] if len(others) % 2 else None
         packed = lstm_layer(input, h0, c0, w_ih, w_hh, b_ih, b_hh, w_hr, steps)
         out, cell = split_lstm(packed, steps, w_hh.shape)
         return out, [_final(out, steps), cell]
@@ -128,11 +128,11 @@ def _check_layer(gates: int, input: Tensor, state: list[Any], w_ih: Tensor, w_hh
                 f" {of_numpy[x.dtype].short} and {of_numpy[other._array.dtype].short} in a"
                 " recurrent layer"
             )
-    for what, given, weight in (("input", input, w_ih), ("hx", state[0], w_hh)):
-        if given is not None and given._array.shape[-1] != weight._array.shape[-1]:
+    for what, tensor, weight in (("input", input, w_ih), ("hx", state[0], w_hh)):
+        if tensor is not None and tensor._array.shape[-1] != weight._array.shape[-1]:
             raise RuntimeError(
                 "mat1 and mat2 shapes cannot be multiplied"
-                f" ({'x'.join(map(str, given.shape))} and {weight.shape[1]}x{weight.shape[0]}):"
+                f" ({'x'.join(map(str, tensor.shape))} and {weight.shape[1]}x{weight.shape[0]}):"
                 f" {what} and a recurrent layer's weight"
             )
     if w_hh._array.shape[0] != rows or rows % gates:
@@ -165,11 +165,11 @@ def _padded(
             f"{name}() expects an input of 3 dimensions, (time, batch, width), got"
             f" {list(input.shape)}"
         )
-    wanted = num_layers * (2 if bidirectional else 1)
+    layers = num_layers * (2 if bidirectional else 1)
     for state in hx:
-        if len(state.shape) != 3 or state.shape[0] != wanted:
+        if len(state.shape) != 3 or state.shape[0] != layers:
             raise RuntimeError(
-                f"{name}() expects states of shape ({wanted}, batch, width), got"
+                f"{name}() expects states of shape ({layers}, batch, width), got"
                 f" {list(state.shape)}"
             )
     out, finals = over_time(
@@ -277,14 +277,14 @@ def _check_cell(gates: int, input: Tensor, state: Tensors, w_ih: Tensor, w_hh: T
             f"input has inconsistent input_size: got {shape[-1]} expected {w_ih.shape[1]}"
         )
     for k, tensor in enumerate(state):
-        given = shape_of(tensor)
-        if given[:-1] != shape[:-1]:
+        own_shape = shape_of(tensor)
+        if own_shape[:-1] != shape[:-1]:
             raise RuntimeError(
-                f"Input batch size {shape[0]} doesn't match hidden{k} batch size {given[0]}"
+                f"Input batch size {shape[0]} doesn't match hidden{k} batch size {own_shape[0]}"
             )
-        if given[-1] != width:
+        if own_shape[-1] != width:
             raise RuntimeError(
-                f"hidden{k} has inconsistent hidden_size: got {given[-1]}, expected {width}"
+                f"hidden{k} has inconsistent hidden_size: got {own_shape[-1]}, expected {width}"
             )
     if shape_of(w_ih)[0] != gates * width:
         raise RuntimeError(

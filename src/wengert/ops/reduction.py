@@ -19,7 +19,7 @@ from wengert.core.tensor import Tensor, wrap
 from wengert.kernels import reduction as kernel
 from wengert.kernels.axes import Dims, axes_of, count_of, kept_shape
 from wengert.kernels.shapes import unbroadcast
-from wengert.ops._reducing import dims_of_batch, over, over_one, whole_shape
+from wengert.ops._reducing import batch_over, dims_of_batch, over_one, whole_shape
 from wengert.ops.batching import Batch
 from wengert.ops.casting import convert
 from wengert.ops.complexes import conj, real
@@ -70,7 +70,7 @@ def expand_back(input: Value, shape: tuple[int, ...], dim: Dims, keepdim: bool) 
 
 @multilinear(
     input=lambda g, input_shape, dim, keepdim: expand_back(g, input_shape, dim, keepdim),
-    batch=over,
+    batch=batch_over,
     label="SumBackward0",
     name="sum",
     layout="contiguous",
@@ -103,7 +103,7 @@ def unreduced(x: Value, shape: tuple[int, ...], dim: Dims, keepdim: bool) -> Val
     input=lambda g, input_shape, dim, keepdim: expand_back(
         g / (count_of(input_shape, dim) or 1), input_shape, dim, keepdim
     ),
-    batch=over,
+    batch=batch_over,
     label="MeanBackward0",
     name="mean",
     layout="contiguous",
@@ -146,13 +146,13 @@ def ones_like(x: Value) -> Value:
 
 
 def _nansum_vjp(g: Value, input: Value, dim: Dims, keepdim: bool) -> Value:
-    from wengert.ops.selection import keep  # it needs reductions
+    from wengert.ops.masking import keep  # it needs reductions
 
     return keep(expand_back(g, tuple(input.shape), dim, keepdim), _known(input))
 
 
 @primitive(
-    input=_nansum_vjp, batch=over, label="NansumBackward0", name="nansum", layout="contiguous"
+    input=_nansum_vjp, batch=batch_over, label="NansumBackward0", name="nansum", layout="contiguous"
 )
 def _nansum(input: Value, dim: Dims, keepdim: bool) -> Value:
     return kernel.total_of_known(input, dim, keepdim)
@@ -185,8 +185,8 @@ def nanmean(
     require_tensor("nanmean", "input", input)
     _check_inexact("nanmean(): expected input to have floating point or complex dtype but",
                    input._array)  # fmt: skip
-    known = convert(_known(input), dtype or input.dtype)
-    return nansum(input, dim, keepdim, dtype=dtype) / sum_over(known, dim, keepdim)
+    counted = convert(_known(input), dtype or input.dtype)
+    return nansum(input, dim, keepdim, dtype=dtype) / sum_over(counted, dim, keepdim)
 
 
 @elementwise(input=None, name="nanmean")
@@ -267,7 +267,7 @@ def norm_vjp(g: Value, input: Value, out: Value, p: float, dim: Dims, keepdim: b
     # |x|^(p-1) / out^(p-1); a zero element gives 0 (p > 1), and is given 0 otherwise.
     if 0 < p < 1:
         return g * direction * _ratio_power(size, p - 1) * _ratio_power(out, 1 - p)
-    from wengert.ops.selection import keep  # it needs reductions
+    from wengert.ops.masking import keep  # it needs reductions
 
     return g * direction * _ratio_power(keep(size * inverse_or_zero(out), out != 0.0), p - 1)
 
@@ -287,7 +287,7 @@ def _ratio_power(base: Value, exponent: float) -> Value:
     jvp=lambda t, input, out, p, dim, keepdim: pushed(
         norm_vjp(ones_like(out), input, out, p, dim, keepdim), t, out, dim, keepdim
     ),
-    batch=over,
+    batch=batch_over,
     label="LinalgVectorNormBackward0",
     name="norm",
     layout="contiguous",
@@ -307,7 +307,7 @@ def vector_norm(input: Value, p: float = 2, dim: Dims = None, keepdim: bool = Fa
 @primitive(
     input=lambda g, input_shape, dim, keepdim: expand_back(g * 0, input_shape, dim, keepdim),
     jvp=lambda t, out: out * 0,
-    batch=over,
+    batch=batch_over,
     name="norm",
     layout="contiguous",
 )
@@ -382,7 +382,7 @@ def _truth(reduce: Callable[..., Any], array: np.ndarray, dim: Dims, keepdim: bo
     return out.astype(np.uint8) if array.dtype == np.uint8 else out
 
 
-@primitive(input=None, batch=over, layout="contiguous")
+@primitive(input=None, batch=batch_over, layout="contiguous")
 def all(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:
     """Whether all elements over `dim` are non-zero: bool, or uint8 for uint8.
 
@@ -393,7 +393,7 @@ def all(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:
     return _truth(np.logical_and.reduce, input, dim, keepdim)
 
 
-@primitive(input=None, batch=over, layout="contiguous")
+@primitive(input=None, batch=batch_over, layout="contiguous")
 def any(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:
     """Whether any element over `dim` is non-zero: bool, or uint8 for uint8.
 
@@ -404,7 +404,7 @@ def any(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:
     return _truth(np.logical_or.reduce, input, dim, keepdim)
 
 
-@primitive(input=None, batch=over, layout="contiguous")
+@primitive(input=None, batch=batch_over, layout="contiguous")
 def count_nonzero(input: Value, dim: Dims = None) -> Value:
     """The number of elements over `dim` that are not zero, in int64.
 

@@ -60,8 +60,8 @@ def kind_of(name: str) -> Any:
     base = namedtuple(name, fields) if isinstance(fields, str) else fields
 
     def text(self: Any) -> str:
-        parts = [f"{field}={value!r}" for field, value in zip(self._fields, self, strict=True)]
-        return f"torch.return_types.{name}(\n" + ",\n".join(parts) + ")"
+        fields = [f"{field}={value!r}" for field, value in zip(self._fields, self, strict=True)]
+        return f"torch.return_types.{name}(\n" + ",\n".join(fields) + ")"
 
     def reduce(self: Any) -> tuple[Any, ...]:
         return result_of, (name, *self)

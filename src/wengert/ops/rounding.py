@@ -147,7 +147,7 @@ def _complex_sgn(input: Value) -> Value:
 def _across(g: Value, z: Value, sgn: Value) -> Value:
     """The part of `g` across z, over |z|: z / |z| does not change along z."""
     from wengert.ops.complexes import conj, real
-    from wengert.ops.selection import drop
+    from wengert.ops.masking import drop
 
     along = real(conj(sgn) * g) * sgn
     return drop((g - along) / abs(z), z == 0)

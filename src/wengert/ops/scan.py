@@ -17,7 +17,7 @@ from wengert.core.layout import contiguous_format
 from wengert.core.tensor import Tensor, memory_of
 from wengert.kernels import scan as kernel
 from wengert.kernels.axes import axis_of
-from wengert.ops.batching import Batch, along
+from wengert.ops.batching import Batch, batch_along
 from wengert.ops.casting import convert
 from wengert.ops.complexes import conj
 from wengert.ops.declare import Value, elementwise, multilinear, primitive
@@ -29,7 +29,7 @@ from wengert.ops.variadic import require_tensor
 
 @multilinear(
     input=lambda g, dim, reverse: _cumsum(g, dim, not reverse),
-    batch=along("dim"),
+    batch=batch_along("dim"),
     label="CumsumBackward0",
     layout="contiguous",
 )
@@ -53,7 +53,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
 @primitive(
     input=lambda g, dim, by: _shifted(g, dim, -by, 0.0),
     jvp=lambda t, dim, by: _shifted(t, dim, by, 0.0),
-    batch=along("dim"),
+    batch=batch_along("dim"),
     name="cumsum_backward",
 )
 def _shifted(input: Value, dim: int, by: int, fill: float) -> Value:
@@ -68,7 +68,7 @@ def _shifted(input: Value, dim: int, by: int, fill: float) -> Value:
     jvp=lambda t_add, t_factor, factor, out, dim, reverse: _recurrence_jvp(
         t_add, t_factor, factor, out, dim, reverse
     ),
-    batch=along("dim"),
+    batch=batch_along("dim"),
     name="cumprod_backward",
 )
 def _recurrence(add: Value, factor: Value, dim: int, reverse: bool) -> Value:
@@ -117,7 +117,7 @@ def has_zeros(x: Value) -> bool:
     jvp=lambda t, input, out, dim, reverse: _recurrence(
         t * _before(out, dim, reverse, 1.0), input, dim, reverse
     ),
-    batch=along("dim"),
+    batch=batch_along("dim"),
     label="CumprodBackward0",
     layout="contiguous",
 )
@@ -179,7 +179,9 @@ def _logcumsumexp_jvp(t: Value, input: Value, out: Value, dim: int) -> Value:
     return _recurrence(exp(input - out) * t, growth, dim, False)
 
 
-@primitive(input=_logcumsumexp_vjp, jvp=_logcumsumexp_jvp, batch=along("dim"), layout="contiguous")
+@primitive(
+    input=_logcumsumexp_vjp, jvp=_logcumsumexp_jvp, batch=batch_along("dim"), layout="contiguous"
+)
 def logcumsumexp(input: Value, dim: int) -> Value:
     """Logarithm of the running sum of exponentials along `dim`.
 
@@ -194,12 +196,12 @@ def logcumsumexp(input: Value, dim: int) -> Value:
     return kernel.running_logsumexp(input, dim)
 
 
-@primitive(input=None, batch=along("dim"), name="cummax", layout="contiguous")
+@primitive(input=None, batch=batch_along("dim"), name="cummax", layout="contiguous")
 def _running_place_of_max(input: Value, dim: int) -> Value:
     return kernel.running_extreme_index(input, dim, True)
 
 
-@primitive(input=None, batch=along("dim"), name="cummin", layout="contiguous")
+@primitive(input=None, batch=batch_along("dim"), name="cummin", layout="contiguous")
 def _running_place_of_min(input: Value, dim: int) -> Value:
     return kernel.running_extreme_index(input, dim, False)
 
@@ -230,7 +232,7 @@ def cummin(input: Tensor, dim: int) -> ValuesIndices:
 
 @multilinear(
     input=lambda g, input_shape, dim: _differences_adjoint(g, input_shape, dim),
-    batch=along("dim"),
+    batch=batch_along("dim"),
     name="diff",
     layout=("input",),
 )
@@ -278,11 +280,11 @@ def diff(
         raise RuntimeError(f"order must be non-negative but got {n}")
     if n == 0:
         return input.clone()
-    parts = [t for t in (prepend, input, append) if t is not None]
-    if len(parts) > 1:
+    tensors = [t for t in (prepend, input, append) if t is not None]
+    if len(tensors) > 1:
         from wengert.ops.joining import cat
 
-        out = cat(parts, dim)
+        out = cat(tensors, dim)
     else:
         out = input
     axis = axis_of(dim, out._array.ndim)

@@ -17,15 +17,15 @@ from wengert.kernels.chunks import plain
 from wengert.ops.batching import Batch
 from wengert.ops.complexes import conj
 from wengert.ops.declare import Value, primitive
-from wengert.ops.indexing import (
+from wengert.ops.gathering import (
     elementwise_batch,
     elementwise_index,
     elementwise_key,
     gather,
     with_dims,
 )
+from wengert.ops.masking import clamp_min, drop, keep, number_of
 from wengert.ops.rounding import no_slope, or_zeros
-from wengert.ops.selection import clamp_min, drop, keep, number_of
 from wengert.ops.shape import reshape
 from wengert.ops.subscript import basic, basic_adjoint
 from wengert.ops.variadic import require_tensor
@@ -39,14 +39,14 @@ def _scatter_parts(
     They lie as the functions of `kernels.scatter` need them.
     """
     out = with_dims(input).copy()
-    places, axis = elementwise_index(name, out, dim, index)
+    key, axis = elementwise_index(name, out, dim, index)
     if src.dtype != input.dtype:
         raise RuntimeError(
             f"{name}(): Expected self.dtype to be equal to src.dtype, got"
             f" {of_numpy[input.dtype]} and {of_numpy[src.dtype]}"
         )
     if not index.size:
-        return out, places, axis, np.zeros((0,) * out.ndim, src.dtype)
+        return out, key, axis, np.zeros((0,) * out.ndim, src.dtype)
     shape = with_dims(index).shape
     src = with_dims(src)
     if src.ndim != len(shape):
@@ -59,8 +59,8 @@ def _scatter_parts(
             f"Expected index {list(shape)} to be no larger than self {list(input.shape)} apart from"
             f" dimension {dim} and to be no larger size than src {list(src.shape)}"
         )
-    part = src[tuple(slice(n) for n in shape)]
-    return out, plain(places.astype(np.int64, copy=False)), axis, plain(part)
+    fitted = src[tuple(slice(n) for n in shape)]
+    return out, plain(key.astype(np.int64, copy=False)), axis, plain(fitted)
 
 
 def _batch(b: Batch) -> Any:
@@ -69,15 +69,15 @@ def _batch(b: Batch) -> Any:
 
 def _src_gradient(g: Any, src_shape: tuple[int, ...], dim: int, index: Any) -> Any:
     """The cotangent of `src`: what arrived at its places, zeros for what was left out."""
-    found = gather(g, dim, index)
-    shape = found.shape
-    return found if shape == src_shape else _padded(found, src_shape)
+    gradient = gather(g, dim, index)
+    shape = gradient.shape
+    return gradient if shape == src_shape else _padded(gradient, src_shape)
 
 
-def _padded(found: Any, shape: tuple[int, ...]) -> Any:
-    if not found.ndim:
-        return reshape(found, shape)
-    return basic_adjoint(found, shape, tuple(slice(n) for n in found.shape))
+def _padded(gradient: Any, shape: tuple[int, ...]) -> Any:
+    if not gradient.ndim:
+        return reshape(gradient, shape)
+    return basic_adjoint(gradient, shape, tuple(slice(n) for n in gradient.shape))
 
 
 @primitive(
@@ -93,9 +93,9 @@ def _padded(found: Any, shape: tuple[int, ...]) -> Any:
     layout="contiguous",
 )
 def _scatter(input: Value, dim: int, index: Value, src: Value) -> Value:
-    out, places, axis, part = _scatter_parts("scatter", input, dim, index, src)
-    if part.size:
-        kernels.scatter.put_along(out, places, axis, part)
+    out, key, axis, fitted = _scatter_parts("scatter", input, dim, index, src)
+    if fitted.size:
+        kernels.scatter.put_along(out, key, axis, fitted)
     return out.reshape(input.shape)
 
 
@@ -177,9 +177,9 @@ def scatter_add(input: Value, dim: int, index: Value, src: Value) -> Value:
     >>> wengert.scatter_add(wengert.zeros(2), 0, index, wengert.tensor([1.0, 2.0, 3.0]))
     tensor([3., 3.])
     """
-    out, places, axis, part = _scatter_parts("scatter_add", input, dim, index, src)
-    if part.size:
-        kernels.scatter.add_along(out, places, axis, part)
+    out, key, axis, fitted = _scatter_parts("scatter_add", input, dim, index, src)
+    if fitted.size:
+        kernels.scatter.add_along(out, key, axis, fitted)
     return out.reshape(input.shape)
 
 
@@ -252,11 +252,11 @@ def _scatter_combined(
     input: Value, dim: int, index: Value, src: Value, reduce: str, include_self: bool
 ) -> Value:
     """The product or an extreme of what comes to one place."""
-    out, places, axis, part = _scatter_parts("scatter_reduce", input, dim, index, src)
-    if part.size:
+    out, key, axis, fitted = _scatter_parts("scatter_reduce", input, dim, index, src)
+    if fitted.size:
         if not include_self:
-            out[kernels.scatter.along(places, axis)] = _identity(reduce, out.dtype)
-        kernels.scatter.combine_along(_COMBINE[reduce], out, places, axis, part)
+            out[kernels.scatter.along(key, axis)] = _identity(reduce, out.dtype)
+        kernels.scatter.combine_along(_COMBINE[reduce], out, key, axis, fitted)
     return out.reshape(input.shape)
 
 
@@ -281,11 +281,11 @@ def _combined_gradient(
     if 0 in index.shape:
         return no_slope(src)
     if reduce == "prod":
-        found = _product_gradient(g, input, dim, index, src, out, include_self)
+        gradient = _product_gradient(g, input, dim, index, src, out, include_self)
     else:
         _, came, reached = _reached(input, dim, index, src, out, include_self)
-        found = keep(gather(g / reached, dim, index), came)
-    return found if found.shape == src.shape else _padded(found, tuple(src.shape))
+        gradient = keep(gather(g / reached, dim, index), came)
+    return gradient if gradient.shape == src.shape else _padded(gradient, tuple(src.shape))
 
 
 def _ones(like: Any) -> Any:
@@ -323,8 +323,8 @@ def _product_gradient(
     ones = _ones(used)
     zero = used == 0
     nonzero = drop(used, zero) + keep(ones, zero)
-    rest = _scatter_combined(input, dim, index, nonzero, "prod", include_self)
-    others = gather(rest, dim, index) * _other_zeros(used, zero, dim, index, no_slope(out))
+    other_factors = _scatter_combined(input, dim, index, nonzero, "prod", include_self)
+    others = gather(other_factors, dim, index) * _other_zeros(used, zero, dim, index, no_slope(out))
     back = gather(g, dim, index)
     return keep(back * conj(others), zero) + drop(
         back * conj(gather(out, dim, index) / nonzero), zero

@@ -20,7 +20,7 @@ from wengert.core.tensor import Tensor, Tracer, memory_of
 from wengert.kernels.axes import axis_of
 from wengert.kernels.layout import element_strides, order_of
 from wengert.ops import formats
-from wengert.ops.batching import Batch, along
+from wengert.ops.batching import Batch, batch_along
 from wengert.ops.declare import Value, multilinear
 from wengert.ops.variadic import require_tensor
 
@@ -53,10 +53,10 @@ def reshape(input: Value, shape: Sequence[int]) -> Value:
 
 def _inferred(shape: Sequence[int], source: tuple[int, ...]) -> tuple[int, ...]:
     """The shape with the length that follows from the source in the place of its -1."""
-    known = prod(n for n in shape if n != -1)
-    if -1 not in shape or known == 0:
+    product = prod(n for n in shape if n != -1)
+    if -1 not in shape or product == 0:
         return tuple(shape)
-    return tuple([prod(source) // known if n == -1 else n for n in shape])
+    return tuple([prod(source) // product if n == -1 else n for n in shape])
 
 
 def padded(batch: Value, rank: int) -> Value:
@@ -215,9 +215,9 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     if not sizes:
         raise RuntimeError("unflatten: sizes must be non-empty")
     length = shape[d] if shape else 1
-    known = prod(n for n in sizes if n != -1)
+    product = prod(n for n in sizes if n != -1)
     if -1 in sizes:
-        inferred = length // known if known else 0
+        inferred = length // product if product else 0
         sizes = tuple(inferred if n == -1 else n for n in sizes)
     if prod(sizes) != length:
         raise RuntimeError(
@@ -231,8 +231,8 @@ def _squeezed(dim: int | Sequence[int] | None, shape: tuple[int, ...]) -> tuple[
     """The dimensions of a batch that go where `dim` names those of a sample."""
     if dim is None:
         return tuple([d + 1 for d, n in enumerate(shape) if n == 1])
-    places = [axis_of(d, len(shape)) + 1 for d in ((dim,) if isinstance(dim, int) else dim)]
-    return tuple(places) if shape else ()
+    axes = [axis_of(d, len(shape)) + 1 for d in ((dim,) if isinstance(dim, int) else dim)]
+    return tuple(axes) if shape else ()
 
 
 @multilinear(
@@ -251,13 +251,13 @@ def squeeze(input: Value, dim: int | Sequence[int] | None = None) -> Value:
     if dim is None:
         return input.reshape([n for n in shape if n != 1])
     if isinstance(dim, tuple | list):
-        gone = [axis_of(d, input.ndim) for d in dim]
-        if len(set(gone)) < len(gone):
-            twice = next(d for d in gone if gone.count(d) > 1)
+        squeezed = [axis_of(d, input.ndim) for d in dim]
+        if len(set(squeezed)) < len(squeezed):
+            twice = next(d for d in squeezed if squeezed.count(d) > 1)
             raise RuntimeError(f"dim {twice} appears multiple times in the list of dims")
     else:
-        gone = [axis_of(dim, input.ndim)]
-    return input.reshape([n for d, n in enumerate(shape) if n != 1 or d not in gone])
+        squeezed = [axis_of(dim, input.ndim)]
+    return input.reshape([n for d, n in enumerate(shape) if n != 1 or d not in squeezed])
 
 
 @multilinear(
@@ -283,7 +283,9 @@ def unsqueeze(input: Value, dim: int) -> Value:
 
 
 @multilinear(
-    input=lambda g, dim0, dim1: transpose(g, dim0, dim1), view=True, batch=along("dim0", "dim1")
+    input=lambda g, dim0, dim1: transpose(g, dim0, dim1),
+    view=True,
+    batch=batch_along("dim0", "dim1"),
 )
 def transpose(input: Value, dim0: int, dim1: int) -> Value:
     """The input with two dimensions exchanged.
@@ -396,15 +398,15 @@ def movedim(input: Tensor, source: int | Sequence[int], destination: int | Seque
             f"movedim: Invalid source or destination dims: source ({come} dims) should contain"
             f" the same number of dims as destination ({go} dims)"
         )
-    places = [[axis_of(d, ndim) for d in dims] for dims in (come, go)]
-    for name, dims, given in zip(("source", "destination"), places, (come, go), strict=True):
+    axes = [[axis_of(d, ndim) for d in dims] for dims in (come, go)]
+    for name, dims, argument in zip(("source", "destination"), axes, (come, go), strict=True):
         if len(set(dims)) < len(dims):
-            raise RuntimeError(f"movedim: repeated dim in `{name}` ({given})")
+            raise RuntimeError(f"movedim: repeated dim in `{name}` ({argument})")
     if not ndim:
         return permute(input, ())
-    rest = iter(d for d in range(ndim) if d not in places[0])
-    moved = dict(zip(places[1], places[0], strict=True))
-    return permute(input, [moved[d] if d in moved else next(rest) for d in range(ndim)])
+    others = iter(d for d in range(ndim) if d not in axes[0])
+    moved = dict(zip(axes[1], axes[0], strict=True))
+    return permute(input, [moved[d] if d in moved else next(others) for d in range(ndim)])
 
 
 def moveaxis(
@@ -463,8 +465,8 @@ def hermitian(input: Tensor) -> Tensor:
 
 def _cloned_batch(b: Batch) -> Value:
     """A batch has a dimension too many for the other formats."""
-    wanted = b.params["memory_format"]
-    return b(memory_format=wanted if wanted is contiguous_format else None)
+    format = b.params["memory_format"]
+    return b(memory_format=format if format is contiguous_format else None)
 
 
 @multilinear(input=lambda g: g, batch=_cloned_batch)
@@ -479,7 +481,7 @@ def clone(input: Value, *, memory_format: Any = None) -> Value:
     >>> x
     tensor([1., 2.])
     """
-    return formats.copied(input, formats.checked("clone", memory_format))
+    return formats.copied(input, formats.check_format("clone", memory_format))
 
 
 def in_order_of(input: Tensor, like: Tensor) -> Tensor:
@@ -498,13 +500,13 @@ def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
     >>> wengert.zeros(2, 3).t().contiguous().shape
     torch.Size([3, 2])
     """
-    wanted = formats.checked("contiguous", memory_format, contiguous_format)
-    seen = memory_of(input) if isinstance(input, Tracer) else input._array
-    if formats.lies_in(seen, wanted):
+    format = formats.check_format("contiguous", memory_format, contiguous_format)
+    array = memory_of(input) if isinstance(input, Tracer) else input._array
+    if formats.lies_in(array, format):
         return input
-    if wanted is preserve_format:
+    if format is preserve_format:
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
-    return clone(input, memory_format=wanted)
+    return clone(input, memory_format=format)
 
 
 def _at_least(inputs: tuple[Any, ...], shaped: Any) -> Any:
@@ -554,11 +556,11 @@ def atleast_3d(*tensors: Any) -> Any:
     return _at_least(tensors, shaped)
 
 
-def sizes_of(given: tuple[Any, ...]) -> Any:
+def sizes_of(arguments: tuple[Any, ...]) -> Any:
     """The sizes of a call such as ``x.view(2, 3)`` or ``x.view((2, 3))``."""
-    if len(given) == 1 and not hasattr(given[0], "__index__"):
-        return given[0]
-    return [n if type(n) is int else index(n) for n in given]
+    if len(arguments) == 1 and not hasattr(arguments[0], "__index__"):
+        return arguments[0]
+    return [n if type(n) is int else index(n) for n in arguments]
 
 
 __all__ = [

@@ -97,21 +97,21 @@ def _slope(input: Tensor, spacing: Any, d: int, edge_order: int) -> Tensor:
     def gap(start: int, count: int = 1) -> Any:
         return spacing if gaps is None else gaps.narrow(0, start % (n - 1), count)
 
-    parts = [_edge(at(0), at(1), at(2), gap(0), gap(1), 1) if edge_order == 2
+    pieces = [_edge(at(0), at(1), at(2), gap(0), gap(1), 1) if edge_order == 2
              else (at(1) - at(0)) / gap(0)]  # fmt: skip
     if n > 2:
         a, b = gap(0, n - 2), gap(1, n - 2)
-        before, here, after = at(0, n - 2), at(1, n - 2), at(2, n - 2)
+        before, middle, after = at(0, n - 2), at(1, n - 2), at(2, n - 2)
         if gaps is None:
-            parts.append((after - before) / (2 * spacing))
+            pieces.append((after - before) / (2 * spacing))
         else:  # the slope, in the middle of three points, of the parabola through them
-            parts.append(
-                after * (a / (b * (a + b))) + here * ((b - a) / (a * b))
+            pieces.append(
+                after * (a / (b * (a + b))) + middle * ((b - a) / (a * b))
                 - before * (b / (a * (a + b)))
             )  # fmt: skip
-    parts.append(_edge(at(-1), at(-2), at(-3), gap(-1), gap(-2), -1) if edge_order == 2
+    pieces.append(_edge(at(-1), at(-2), at(-3), gap(-1), gap(-2), -1) if edge_order == 2
                  else (at(-1) - at(-2)) / gap(-1))  # fmt: skip
-    return cat(parts, d)
+    return cat(pieces, d)
 
 
 def _edge(x: Tensor, y: Tensor, z: Tensor, a: Any, b: Any, sign: int) -> Tensor:

@@ -9,8 +9,8 @@ from wengert.core import dtypes
 from wengert.core.dtypes import dtype as DType
 from wengert.core.tensor import Tensor
 from wengert.kernels.axes import Dims, axes_of, axis_of
-from wengert.ops._reducing import over
-from wengert.ops.batching import along
+from wengert.ops._reducing import batch_over
+from wengert.ops.batching import batch_along
 from wengert.ops.casting import convert
 from wengert.ops.complexes import conj
 from wengert.ops.declare import Value, primitive
@@ -22,7 +22,7 @@ from wengert.ops.scan import sum_of
 @primitive(
     input=lambda g, out, dim: _softmax_pullback(g, out, dim),
     jvp=lambda t, out, dim: _softmax_pullback(t, out, dim),  # its Jacobian is symmetric
-    batch=along("dim"),
+    batch=batch_along("dim"),
     label="SoftmaxBackward0",
     layout="contiguous",
 )
@@ -51,7 +51,7 @@ def _softmax_pullback_output(h: Value, g: Value, output: Value, dim: int) -> Val
     jvp=lambda t_input, t_output, input, output, dim: _softmax_pullback_jvp(
         t_input, t_output, input, output, dim
     ),
-    batch=along("dim"),
+    batch=batch_along("dim"),
     name="softmax_backward",
 )
 def _softmax_pullback(input: Value, output: Value, dim: int) -> Value:
@@ -61,7 +61,7 @@ def _softmax_pullback(input: Value, output: Value, dim: int) -> Value:
 @primitive(
     input=lambda g, out, dim: _log_softmax_pullback(g, out, dim),
     jvp=lambda t, out, dim: t - sum_over(t * exp(out), dim, True),
-    batch=along("dim"),
+    batch=batch_along("dim"),
     label="LogSoftmaxBackward0",
     layout="contiguous",
 )
@@ -85,7 +85,7 @@ def _log_softmax_pullback_jvp(
     jvp=lambda t_input, t_output, input, output, dim: _log_softmax_pullback_jvp(
         t_input, t_output, input, output, dim
     ),
-    batch=along("dim"),
+    batch=batch_along("dim"),
     name="log_softmax_backward",
 )
 def _log_softmax_pullback(input: Value, output: Value, dim: int) -> Value:
@@ -139,7 +139,7 @@ def _logsumexp_vjp(g: Value, input: Value, out: Value, dim: Dims, keepdim: bool)
     jvp=lambda t, input, out, dim, keepdim: pushed(
         _logsumexp_vjp(ones_like(out), input, out, dim, keepdim), t, out, dim, keepdim
     ),
-    batch=over,
+    batch=batch_over,
     floats=True,
     layout="contiguous",
 )

@@ -13,6 +13,7 @@ from wengert.ops.complexes import conj, imag, real
 from wengert.ops.declare import Value, primitive
 from wengert.ops.decompositions import lu_parts, permutation_matrix, svd_factors, triangles
 from wengert.ops.expansion import expand
+from wengert.ops.masking import where
 from wengert.ops.matmul import matmul
 from wengert.ops.matrices import (
     SINGULAR,
@@ -25,17 +26,16 @@ from wengert.ops.matrices import (
     joined,
     led,
     mH,
-    parts,
+    per_matrix,
     real_part,
     refuse,
-    spread,
+    split_outputs,
     times,
 )
 from wengert.ops.results import result_of
 from wengert.ops.scan import exclusive_prod, has_zeros
-from wengert.ops.selection import where
 from wengert.ops.shape import contiguous, dtype_of, squeeze, transpose, unsqueeze
-from wengert.ops.triangular import triangular
+from wengert.ops.triangular_systems import triangular
 from wengert.ops.variadic import require_tensor
 
 # Inverses
@@ -98,7 +98,7 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
 
 def _det_vjp(g: Value, A: Value, out: Value) -> Value:
     if not has_zeros(out):
-        return spread(g * conj(out)) * mH(_inv(A, None))
+        return per_matrix(g * conj(out)) * mH(_inv(A, None))
     # The cofactors of a singular matrix.
     u, s, vh = svd_factors(A, False)
     outer = conj(det_of(u) * det_of(vh)) * g
@@ -112,11 +112,11 @@ def det_of(A: Value) -> Value:
 
 
 def _slogdet_vjp(g: Value, A: Value, out: Value) -> Value:
-    g_sign, g_log = parts(g, (), ())
+    g_sign, g_log = split_outputs(g, (), ())
     weight = real(g_log)
     if dtype_of(A).kind == "c":
-        weight = weight + imag(conj(parts(out, (), ())[0]) * g_sign) * 1j
-    return spread(weight) * mH(_inv(A, None))
+        weight = weight + imag(conj(split_outputs(out, (), ())[0]) * g_sign) * 1j
+    return per_matrix(weight) * mH(_inv(A, None))
 
 
 @primitive(A=_slogdet_vjp, batch=leading, label="LinalgSlogdetBackward0", name="linalg.slogdet")
@@ -128,7 +128,7 @@ def slogdet_of(name: str, A: Tensor) -> tuple[Tensor, Tensor]:
     """The sign (or phase) of determinants, and the logarithms of their magnitudes."""
     check_square(name, A)
     check_inexact(name, A, "lu_cpu")
-    sign, log = parts(_slogdet(A), (), ())
+    sign, log = split_outputs(_slogdet(A), (), ())
     return sign, real_part(log)
 
 
@@ -259,8 +259,8 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple[Tensor, 
     >>> pivots
     tensor([2, 2], dtype=torch.int32)
     """
-    parts = lu_parts("torch.lu", A, pivot, None if get_infos else "torch.lu")
-    return tuple(parts if get_infos else parts[:2])
+    factors = lu_parts("torch.lu", A, pivot, None if get_infos else "torch.lu")
+    return tuple(factors if get_infos else factors[:2])
 
 
 def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:

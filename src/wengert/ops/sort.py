@@ -16,11 +16,11 @@ from wengert.core.tensor import Tensor, memory_of, wrap
 from wengert.kernels.axes import axis_of, length_of
 from wengert.kernels.precision import widened
 from wengert.ops._reducing import as_rows
-from wengert.ops.batching import Batch, along, leading
+from wengert.ops.batching import Batch, batch_along, leading
 from wengert.ops.comparison import eq
 from wengert.ops.declare import Value, primitive
 from wengert.ops.extrema import picked, take_along
-from wengert.ops.indexing import elements
+from wengert.ops.gathering import elements
 from wengert.ops.results import ValuesIndices, result_of
 from wengert.ops.shape import reshape
 
@@ -34,7 +34,7 @@ def _require_tensor(name: str, **arguments: Any) -> None:
             )
 
 
-@primitive(input=None, batch=along("dim"), layout=("input",))
+@primitive(input=None, batch=batch_along("dim"), layout=("input",))
 def argsort(input: Value, dim: int = -1, descending: bool = False, stable: bool = False) -> Value:
     """The indices that sort the input along `dim`. Always stable; nan counts as the largest.
 
@@ -45,7 +45,7 @@ def argsort(input: Value, dim: int = -1, descending: bool = False, stable: bool 
     return _order(input, dim, descending)
 
 
-@primitive(input=None, batch=along("dim"), name="sort", layout=("input",))
+@primitive(input=None, batch=batch_along("dim"), name="sort", layout=("input",))
 def _sorted_places(input: Value, dim: int, descending: bool) -> Value:
     return _order(input, dim, descending)
 
@@ -86,7 +86,7 @@ def msort(input: Tensor) -> Tensor:
     return sort(input, 0).values
 
 
-@primitive(input=None, batch=along("dim"), name="topk", layout="contiguous")
+@primitive(input=None, batch=batch_along("dim"), name="topk", layout="contiguous")
 def _top_places(input: Value, k: int, dim: int, largest: bool) -> Value:
     _check_ordered("topk", input)
     axis = axis_of(dim, input.ndim)
@@ -112,7 +112,7 @@ def topk(
     return result
 
 
-@primitive(input=None, batch=along("dim"), name="kthvalue", layout="contiguous")
+@primitive(input=None, batch=batch_along("dim"), name="kthvalue", layout="contiguous")
 def _kth_place(input: Value, k: int, dim: int, keepdim: bool) -> Value:
     _check_ordered("kthvalue", input)
     axis = axis_of(dim, input.ndim)
@@ -134,9 +134,9 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Val
     return picked("kthvalue", input, _kth_place(input, k, dim, keepdim), dim, keepdim)
 
 
-def _with_extras(found: Any) -> Any:
+def _with_extras(outputs: Any) -> Any:
     """The values alone, or a tuple with what else was asked for."""
-    results = [wrap(x) for x in found if x is not None]
+    results = [wrap(x) for x in outputs if x is not None]
     return results[0] if len(results) == 1 else tuple(results)
 
 
@@ -176,8 +176,8 @@ def unique(
     axis = None if dim is None else _axis_of_entries("unique", array, dim)
     if axis is None:
         return _with_extras(kernels.distinct.elements(array, return_inverse, return_counts))
-    found = kernels.distinct.rows(np.moveaxis(array, axis, 0), return_inverse, return_counts)
-    return _with_extras(found._replace(values=np.moveaxis(found.values, 0, axis)))
+    results = kernels.distinct.rows(np.moveaxis(array, axis, 0), return_inverse, return_counts)
+    return _with_extras(results._replace(values=np.moveaxis(results.values, 0, axis)))
 
 
 def unique_consecutive(
@@ -250,8 +250,8 @@ def _reordered(edges: Tensor, sorter: Tensor) -> Tensor:
             "torch.searchsorted(): boundary and sorter must have the same size, but got boundary"
             f" tensor {list(edges.shape)} and got sorter tensor {list(sorter.shape)}"
         )
-    n, places = edges.shape[-1], memory_of(sorter)
-    if places.size and not (places.min() >= 0 and places.max() < n):
+    n, order = edges.shape[-1], memory_of(sorter)
+    if order.size and not (order.min() >= 0 and order.max() < n):
         raise RuntimeError(f"torch.searchsorted(): sorter index out of range, expected [0, {n})")
     return take_along(edges, sorter, -1, True)
 
@@ -269,8 +269,8 @@ def _insertion_in_batch(b: Batch) -> Any:
 )
 def _insertion(sorted_sequence: Value, input: Value, right: bool, out_int32: bool) -> Value:
     side = "right" if right else "left"
-    found = _search(widened(sorted_sequence), widened(input), side)
-    return found.astype(np.int32 if out_int32 else np.int64, copy=False)
+    positions = _search(widened(sorted_sequence), widened(input), side)
+    return positions.astype(np.int32 if out_int32 else np.int64, copy=False)
 
 
 def _search(edges: np.ndarray, values: np.ndarray, side: Any) -> np.ndarray:
@@ -318,11 +318,11 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         )
     if minlength < 0:
         raise RuntimeError(f"minlength should be >= 0, but got {minlength}")
-    known = memory_of(input)
-    if array.ndim != 1 or (known.size and known.min() < 0):
+    values = memory_of(input)
+    if array.ndim != 1 or (values.size and values.min() < 0):
         raise RuntimeError(
             "bincount only supports 1-d non-negative integral inputs. Got shape"
-            f" {list(array.shape)}" + (f" and minimum {known.min()}" if known.size else "")
+            f" {list(array.shape)}" + (f" and minimum {values.min()}" if values.size else "")
         )
     if weights is not None and weights.shape != input.shape:
         raise RuntimeError(
@@ -344,9 +344,9 @@ def _counts(input: Value, weights: Value, minlength: int) -> Value:
             f"vmap: bincount() of samples whose largest numbers differ: minlength is {minlength},"
             f" and {width} would give all samples results of one length"
         )
-    places = rows + np.arange(len(rows))[:, None] * width if len(rows) > 1 else rows
-    given = None if weights is None else weights.reshape(-1).astype(np.float64, copy=False)
-    counts = np.bincount(places.reshape(-1), given, len(rows) * width)
+    cells = rows + np.arange(len(rows))[:, None] * width if len(rows) > 1 else rows
+    weight_values = None if weights is None else weights.reshape(-1).astype(np.float64, copy=False)
+    counts = np.bincount(cells.reshape(-1), weight_values, len(rows) * width)
     counts = counts.reshape(*input.shape[:-1], width)
     if weights is None:
         return counts.astype(np.int64, copy=False)
@@ -385,9 +385,9 @@ def _histogram(input: Value, bins: int, low: float, high: float) -> Value:
     if (lows > highs).any():
         raise RuntimeError(f"torch.histc: max must be larger than min, but got [{low}, {high}]")
     inside = (rows >= lows) & (rows <= highs)
-    place = np.where(inside, (rows - lows) * (bins / (highs - lows)), 0).astype(np.int64)
-    place = np.minimum(place, bins - 1) + np.arange(len(rows))[:, None] * bins
-    counts = np.bincount(place[inside], minlength=len(rows) * bins)
+    cell = np.where(inside, (rows - lows) * (bins / (highs - lows)), 0).astype(np.int64)
+    cell = np.minimum(cell, bins - 1) + np.arange(len(rows))[:, None] * bins
+    counts = np.bincount(cell[inside], minlength=len(rows) * bins)
     return counts.reshape(*input.shape[:-1], bins).astype(input.dtype)
 
 
@@ -418,8 +418,8 @@ def _members_in_batch(b: Batch) -> Any:
         return b()
     each = reshape(as_rows(b, "elements"), (b.size, -1, 1))
     others = reshape(b.values["test_elements"], (b.size, 1, -1))
-    found = eq(each, others).any(2)
-    return reshape(~found if b.params["invert"] else found, (b.size, *b.shape("elements")))
+    members = eq(each, others).any(2)
+    return reshape(~members if b.params["invert"] else members, (b.size, *b.shape("elements")))
 
 
 @primitive(elements=None, test_elements=None, mixed=False, batch=_members_in_batch, name="isin")

@@ -49,7 +49,7 @@ def stft(
             f"stft(): expected a tensor of floating point or complex values, got {input.dtype}"
         )
     has_complex = input.is_complex() or (window is not None and window.is_complex())
-    whole = return_complex if return_complex is not None else has_complex
+    complex_result = return_complex if return_complex is not None else has_complex
     if return_complex is None and not has_complex:
         raise RuntimeError(
             "stft requires the return_complex parameter be given for real inputs: True, or False"
@@ -65,7 +65,7 @@ def stft(
     norm = "ortho" if normalized else "backward"
     spectra = real_to_half(frames, (-1,), norm) if half else transform(frames, (-1,), norm, False)
     out = transpose(spectra, -1, -2)
-    if whole:
+    if complex_result:
         return out
     warnings.warn(
         "stft with return_complex=False is deprecated in PyTorch; use view_as_real() of the complex"

@@ -96,8 +96,8 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
 )
 def _split(array: np.ndarray, sizes: Sequence[int], dim: int) -> tuple[list[np.ndarray], int]:
     ends = accumulate(sizes)
-    parts = [array[_key(dim, slice(b - n, b))] for n, b in zip(sizes, ends, strict=True)]
-    return parts, dim
+    pieces = [array[_key(dim, slice(b - n, b))] for n, b in zip(sizes, ends, strict=True)]
+    return pieces, dim
 
 
 @with_outputs("UnbindBackward0", lambda gs, dim: stack(gs, dim), batch=lambda dim: (dim + 1,))
@@ -300,8 +300,8 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """
     require_tensor("select_scatter", "input", input)
     require_tensor("select_scatter", "src", src, 2)
-    place = select(input, dim, index)
-    return _placed("select_scatter", input, src, place, _key(axis_of(dim, input.ndim), index))
+    target = select(input, dim, index)
+    return _placed("select_scatter", input, src, target, _key(axis_of(dim, input.ndim), index))
 
 
 def slice_scatter(
@@ -324,11 +324,11 @@ def slice_scatter(
     return _placed("slice_scatter", input, src, basic(input, key), key)
 
 
-def _placed(name: str, input: Tensor, src: Tensor, place: Tensor, key: Key) -> Tensor:
-    if src.shape != place.shape:
+def _placed(name: str, input: Tensor, src: Tensor, target: Tensor, key: Key) -> Tensor:
+    if src.shape != target.shape:
         raise RuntimeError(
             f"expected src to have a size equal to the slice of self: {name}() got src of shape"
-            f" {list(src.shape)} for a slice of shape {list(place.shape)}"
+            f" {list(src.shape)} for a slice of shape {list(target.shape)}"
         )
     return with_part(input, convert(src, input.dtype), key)
 

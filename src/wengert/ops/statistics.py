@@ -13,15 +13,15 @@ from wengert.core import dtypes
 from wengert.core.tensor import Tensor, memory_of, wrap
 from wengert.kernels import reduction as kernel
 from wengert.kernels.axes import Dims, axis_of, count_of, kept_shape
-from wengert.ops._reducing import as_rows, over
+from wengert.ops._reducing import as_rows, batch_over
 from wengert.ops.arithmetic import lerp
-from wengert.ops.batching import Batch, along, one_by_one
+from wengert.ops.batching import Batch, batch_along, one_by_one
 from wengert.ops.comparison import isnan
 from wengert.ops.complexes import complex
 from wengert.ops.declare import Value, primitive
 from wengert.ops.extrema import picked, share_of_ties, take_along
+from wengert.ops.masking import where
 from wengert.ops.results import ValuesIndices
-from wengert.ops.selection import where
 from wengert.ops.shape import contiguous
 from wengert.ops.sort import argsort
 from wengert.ops.variadic import require_tensor
@@ -64,7 +64,9 @@ def _var_jvp(
     return pushed(gradient, t, out, dim, keepdim)
 
 
-@primitive(input=_var_vjp, jvp=_var_jvp, batch=over, label="VarBackward0", layout="contiguous")
+@primitive(
+    input=_var_vjp, jvp=_var_jvp, batch=batch_over, label="VarBackward0", layout="contiguous"
+)
 def _var(input: Value, dim: Dims, correction: float, keepdim: bool) -> Value:
     return _variance("var", input, dim, correction, keepdim)
 
@@ -86,7 +88,9 @@ def _std_jvp(
     return slope * _var_jvp(t, input, out, dim, correction, keepdim)
 
 
-@primitive(input=_std_vjp, jvp=_std_jvp, batch=over, label="StdBackward0", layout="contiguous")
+@primitive(
+    input=_std_vjp, jvp=_std_jvp, batch=batch_over, label="StdBackward0", layout="contiguous"
+)
 def _std(input: Value, dim: Dims, correction: float, keepdim: bool) -> Value:
     return np.sqrt(_variance("std", input, dim, correction, keepdim))
 
@@ -205,12 +209,12 @@ def _check_ranked(name: str, array: np.ndarray) -> None:
         )
 
 
-def _of_all(b: Batch, place: Any) -> Any:
+def _of_all(b: Batch, out_dim: Any) -> Any:
     """A median of all elements, by its place in each sample."""
     if 0 in b.shape("input"):
         return one_by_one(b)  # there is no such place
     rows = as_rows(b, "input")
-    return picked("median", rows, place(rows, 1, False), 1, False).values
+    return picked("median", rows, out_dim(rows, 1, False), 1, False).values
 
 
 @primitive(
@@ -233,12 +237,12 @@ def _nanmedian_of_all(input: Value) -> Value:
     return _middle(input, True)
 
 
-@primitive(input=None, batch=along("dim"), name="median", layout="contiguous")
+@primitive(input=None, batch=batch_along("dim"), name="median", layout="contiguous")
 def _median_place(input: Value, dim: int, keepdim: bool) -> Value:
     return _place_of_median("median", input, dim, keepdim)
 
 
-@primitive(input=None, batch=along("dim"), name="nanmedian", layout="contiguous")
+@primitive(input=None, batch=batch_along("dim"), name="nanmedian", layout="contiguous")
 def _nanmedian_place(input: Value, dim: int, keepdim: bool) -> Value:
     return _place_of_median("nanmedian", input, dim, keepdim)
 
@@ -280,7 +284,7 @@ def nanmedian(
     return picked("nanmedian", input, _nanmedian_place(input, dim, keepdim), dim, keepdim)
 
 
-@primitive(input=None, batch=along("dim"), name="mode", layout="contiguous")
+@primitive(input=None, batch=batch_along("dim"), name="mode", layout="contiguous")
 def _mode_place(input: Value, dim: int, keepdim: bool) -> Value:
     axis = axis_of(dim, input.ndim)
     kernels.selection.check_not_empty(input, axis, "mode")
@@ -344,7 +348,7 @@ def _quantile(
     levels = _checked_levels(name, input, q, interpolation)
     shape = input._array.shape
     axis = 0 if dim is None else axis_of(dim, len(shape))
-    kept = kept_shape(shape, dim)
+    kept_dims = kept_shape(shape, dim)
     x = input.reshape((-1,)) if dim is None or not shape else input
     column = (-1, *(1,) * (x.ndim - axis - 1))
     rank = _ranks(x, levels.reshape(column), axis, name == "nanquantile", interpolation)
@@ -352,8 +356,8 @@ def _quantile(
     order = argsort(x, axis)
     # Along the axis: one element for each level.
     below, above = (
-        take_along(x, take_along(order, place.long(), axis, False), axis, False)
-        for place in (low, high)
+        take_along(x, take_along(order, position.long(), axis, False), axis, False)
+        for position in (low, high)
     )
     if interpolation == "linear":
         out = lerp(below, above, rank - low)
@@ -362,8 +366,10 @@ def _quantile(
     if dim is not None and len(shape) > 1:
         # The levels side by side in memory, as PyTorch has them.
         out = contiguous(out.movedim(axis, -1)).movedim(-1, 0)
-    rest = kept if keepdim else () if dim is None else kept[:axis] + kept[axis + 1 :]
-    return out.reshape((*levels.shape, *rest))
+    out_shape = (
+        kept_dims if keepdim else () if dim is None else kept_dims[:axis] + kept_dims[axis + 1 :]
+    )
+    return out.reshape((*levels.shape, *out_shape))
 
 
 def _checked_levels(name: str, input: Tensor, q: Any, interpolation: str) -> Tensor:
@@ -448,26 +454,26 @@ def cov(
 
 def _at_least_none(degrees: Any) -> Any:
     """The degrees of freedom, a number or a tensor: none, and a warning, instead of fewer."""
-    known = memory_of(degrees) if isinstance(degrees, Tensor) else np.asarray(degrees)
-    if not (known > 0).all():
+    values = memory_of(degrees) if isinstance(degrees, Tensor) else np.asarray(degrees)
+    if not (values > 0).all():
         warnings.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than"
                       " the number of observations.", stacklevel=3)  # fmt: skip
     return degrees.clamp_min(0) if isinstance(degrees, Tensor) else max(degrees, 0)
 
 
-def _observation_weights(n: int, *given: Tensor | None) -> Tensor | None:
+def _observation_weights(n: int, *weight_tensors: Tensor | None) -> Tensor | None:
     product = None
-    for name, weights in zip(("fweights", "aweights"), given, strict=True):
+    for name, weights in zip(("fweights", "aweights"), weight_tensors, strict=True):
         if weights is None:
             continue
-        known = memory_of(weights)
-        if name == "fweights" and known.dtype.kind not in "iu":
+        values = memory_of(weights)
+        if name == "fweights" and values.dtype.kind not in "iu":
             raise RuntimeError(
                 "cov(): expected fweights to have integral dtype but got fweights with"
-                f" {dtypes.of_numpy[known.dtype].short} dtype"
+                f" {dtypes.of_numpy[values.dtype].short} dtype"
             )
-        if known.size and known.min() < 0:
-            raise RuntimeError(f"cov(): {name} cannot be negative, but the least is {known.min()}")
+        if values.size and values.min() < 0:
+            raise RuntimeError(f"cov(): {name} cannot be negative, but the least is {values.min()}")
         if weights._array.shape != (n,):
             raise RuntimeError(
                 f"cov(): expected {name} to have the same numel as there are observations in the"

@@ -153,17 +153,17 @@ def _window(input: Value, layout: Window, window: Window) -> Value:
 )
 def _spread(g: Value, layout: Window, window: Window) -> Value:
     """Zeros in the layout of the tensor, with `g` added to what the window shows."""
-    root, part, memory = _copied(layout, window)
+    root, copy_window, memory = _copied(layout, window)
     if not window.overlaps():
-        part[...] = g
+        copy_window[...] = g
         return root
     size = window.dtype.itemsize
     flat = np.ndarray(memory.size // size, window.dtype, memory)
-    places = np.arange(flat.size)
+    positions = np.arange(flat.size)
     low = min(layout.extent()[0], window.extent()[0])
-    steps = tuple(s // size * places.itemsize for s in window.strides)
-    shown = _unowned_view(places[(window.offset - low) // size :], window.shape, steps)
-    np.add.at(flat, shown.ravel(), np.asarray(g).ravel())
+    steps = tuple(s // size * positions.itemsize for s in window.strides)
+    shown_positions = _unowned_view(positions[(window.offset - low) // size :], window.shape, steps)
+    np.add.at(flat, shown_positions.ravel(), np.asarray(g).ravel())
     return root
 
 
@@ -172,9 +172,9 @@ def _spread(g: Value, layout: Window, window: Window) -> Value:
 )
 def _take(g: Value, layout: Window, window: Window) -> Value:
     """What the window shows of `g`, laid out as the tensor."""
-    root, part, _ = _copied(layout, window)
+    root, copy_window, _ = _copied(layout, window)
     root[...] = g
-    return part.copy()
+    return copy_window.copy()
 
 
 @multilinear(
@@ -184,9 +184,9 @@ def _take(g: Value, layout: Window, window: Window) -> Value:
 )
 def _erase(g: Value, layout: Window, window: Window) -> Value:
     """`g`, laid out as the tensor, with zeros where the window is."""
-    root, part, _ = _copied(layout, window)
+    root, copy_window, _ = _copied(layout, window)
     root[...] = g
-    part[...] = 0
+    copy_window[...] = 0
     return root
 
 
@@ -316,12 +316,12 @@ def _checked_window(
     item = array.itemsize
     base = owner(array)
     memory = np.lib.array_utils.byte_bounds(base)
-    here = (_address(array) - memory[0]) // item
-    start = here if start is None else start
+    own_start = (_address(array) - memory[0]) // item
+    start = own_start if start is None else start
     if start < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {start}")
-    window = Window((start - here) * item, size, tuple(s * item for s in stride), array.dtype)
-    end = window.extent()[1] + here * item
+    window = Window((start - own_start) * item, size, tuple(s * item for s in stride), array.dtype)
+    end = window.extent()[1] + own_start * item
     if end > memory[1] - memory[0]:
         raise RuntimeError(
             f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {start}, and"
@@ -443,8 +443,8 @@ def as_strided_scatter(
             f" single memory location: size {list(window.shape)}, stride {list(stride)}"
         )
     layout = whole(array)
-    rest: Tensor = _erase(input, layout, window)
-    return rest + _spread(src.to(input.dtype), layout, window)
+    erased: Tensor = _erase(input, layout, window)
+    return erased + _spread(src.to(input.dtype), layout, window)
 
 
 __all__ = ["as_strided", "as_strided_scatter"]

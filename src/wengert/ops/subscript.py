@@ -52,27 +52,27 @@ class Slices:
 
     def dense(self) -> np.ndarray:
         """The sum as an array."""
-        whole = self._array
-        if whole is None:
-            whole = self._array = np.zeros(self._shape, self._g.dtype)
-            whole[self._key] = self._g
-        return whole
+        array = self._array
+        if array is None:
+            array = self._array = np.zeros(self._shape, self._g.dtype)
+            array[self._key] = self._g
+        return array
 
     def __add__(self, other: Any) -> Slices:
-        whole, key = self.dense(), ()
+        array, key = self.dense(), ()
         if type(other) is Slices:
-            if other._array is None and other._g.dtype == whole.dtype:
+            if other._array is None and other._g.dtype == array.dtype:
                 key, other = other._key, other._g
             else:
                 other = other.dense()
-        if other.dtype != whole.dtype:
-            self._array = whole + other
+        if other.dtype != array.dtype:
+            self._array = array + other
             return self
-        part = whole[key]
-        if type(part) is np.ndarray:
-            np.add(part, other, part)
+        region = array[key]
+        if type(region) is np.ndarray:
+            np.add(region, other, region)
         else:
-            whole[key] = part + other  # one element
+            array[key] = region + other  # one element
         return self
 
     __radd__ = __add__
@@ -127,8 +127,8 @@ def _index_rank(item: np.ndarray) -> int:
 
 
 def _index_batch(b: Batch) -> Value:
-    out, place = b(key=_of_batch(b.params["key"])), _batch_place(b.params["key"])
-    return movedim(out, place, 0) if place else out
+    out, out_dim = b(key=_of_batch(b.params["key"])), _batch_place(b.params["key"])
+    return movedim(out, out_dim, 0) if out_dim else out
 
 
 @multilinear(
@@ -160,15 +160,15 @@ def _outlines(input: np.ndarray, key: Key, shape: Shape) -> tuple[layout.Outline
     As the result has them: the dimensions of the indices stand where the first index does, or
     first of all where slices part them.
     """
-    places = [k for k, item in enumerate(key) if not isinstance(item, slice)]
-    lead = places[0] if places[-1] - places[0] == len(places) - 1 else 0
-    rank = max(_index_rank(key[k]) for k in places)
-    widths = [item.ndim if k in places and item.dtype == bool else 1 for k, item in enumerate(key)]
+    indexed = [k for k, item in enumerate(key) if not isinstance(item, slice)]
+    lead = indexed[0] if indexed[-1] - indexed[0] == len(indexed) - 1 else 0
+    rank = max(_index_rank(key[k]) for k in indexed)
+    widths = [item.ndim if k in indexed and item.dtype == bool else 1 for k, item in enumerate(key)]
     ends = [*accumulate(widths)]
-    steps = [input.strides[end - 1] for k, end in enumerate(ends) if k not in places]
+    steps = [input.strides[end - 1] for k, end in enumerate(ends) if k not in indexed]
     steps += input.strides[ends[-1] :]
     behind = len(shape) - lead - rank
-    indices = [key[k] for k in places if key[k].dtype != bool]
+    indices = [key[k] for k in indexed if key[k].dtype != bool]
     return (
         (shape, (*steps[:lead], *(0,) * rank, *steps[lead:])),
         *[((*a.shape, *(1,) * behind), (*a.strides, *(0,) * behind)) for a in indices],
@@ -208,8 +208,8 @@ def _index_erased(g: Value, key: Key) -> Value:
 def _written_batch(b: Batch) -> Value:
     key = b.params["key"]
     items = [item for item in key if not isinstance(item, slice)]
-    taken = sum(item.ndim if item.dtype == bool else 1 for item in items)
-    rank = b.rank("input") - taken + max(_index_rank(item) for item in items)
+    indexed_dims = sum(item.ndim if item.dtype == bool else 1 for item in items)
+    rank = b.rank("input") - indexed_dims + max(_index_rank(item) for item in items)
     values = movedim(padded(b.whole("values"), rank), 0, _batch_place(key))
     return b(input=b.whole("input"), values=values, key=_of_batch(key))
 

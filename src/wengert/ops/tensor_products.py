@@ -12,7 +12,7 @@ from wengert.core.tensor import Tensor, wrap
 from wengert.kernels.axes import axis_of
 from wengert.ops import operands
 from wengert.ops._products import fitted
-from wengert.ops.batching import along
+from wengert.ops.batching import batch_along
 from wengert.ops.complexes import conj
 from wengert.ops.declare import Value, multilinear
 from wengert.ops.einsum import contract, rearrange
@@ -131,14 +131,14 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 @multilinear(
     input=lambda g, other, input_shape, dim: fitted(_cross(conj(other), g, dim), input_shape),
     other=lambda g, input, other_shape, dim: fitted(_cross(g, conj(input), dim), other_shape),
-    batch=along("dim"),
+    batch=batch_along("dim"),
     label="LinalgCrossBackward0",
     layout="contiguous",
 )
 def _cross(input: Value, other: Value, dim: int) -> Value:
     a, b = np.moveaxis(input, dim, 0), np.moveaxis(other, dim, 0)
-    parts = [a[i] * b[j] - a[j] * b[i] for i, j in ((1, 2), (2, 0), (0, 1))]
-    return np.stack(parts, dim)
+    components = [a[i] * b[j] - a[j] * b[i] for i, j in ((1, 2), (2, 0), (0, 1))]
+    return np.stack(components, dim)
 
 
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:

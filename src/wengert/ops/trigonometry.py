@@ -10,8 +10,8 @@ from wengert.kernels.precision import in_float32
 from wengert.ops.checks import require_kind
 from wengert.ops.complexes import conj
 from wengert.ops.declare import Value, elementwise
+from wengert.ops.masking import drop, where
 from wengert.ops.powers import rsqrt, sqrt
-from wengert.ops.selection import drop, where
 
 
 @elementwise(np.sin, floats=True, input=lambda g, input: g * conj(cos(input)))

@@ -34,7 +34,7 @@ from wengert.core.tensor import (
     wrap,
 )
 from wengert.kernels.jit import ARRAYS
-from wengert.ops.operands import cast, innermost, show
+from wengert.ops.operands import cast, innermost, mark_view
 
 Array = np.ndarray
 Edges = tuple[Node | None, ...]
@@ -267,13 +267,13 @@ def with_outputs(
                 if isinstance(input, Tracer):
                     several: tuple[Any, ...] = input.level.apply_several(op, input, params)
                     for output in several:
-                        show(output, input)
+                        mark_view(output, input)
                     return several
                 return tuple(forward(input, *params)[0])
             arrays, kept = forward(input._array, *params)
             outputs = tuple([wrap(a) for a in arrays])
             for output in outputs:
-                show(output, input)
+                mark_view(output, input)
             site = mode.site
             cut = (
                 None

@@ -47,9 +47,9 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
             "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square"
             f" of upscale_factor, but input.size(-3)={channels} is not divisible by {r * r}"
         )
-    parts = input.reshape(prod(lead), channels // (r * r), r, r, height, width)
+    blocks = input.reshape(prod(lead), channels // (r * r), r, r, height, width)
     shape = (*lead, channels // (r * r), height * r, width * r)
-    return _merged(input, parts.permute(0, 1, 4, 2, 5, 3), 2, shape)
+    return _merged(input, blocks.permute(0, 1, 4, 2, 5, 3), 2, shape)
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
@@ -71,9 +71,9 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
                 f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but"
                 f" input.size({d})={n} is not divisible by {r}"
             )
-    parts = input.reshape(prod(lead), channels, height // r, r, width // r, r)
+    blocks = input.reshape(prod(lead), channels, height // r, r, width // r, r)
     shape = (*lead, channels * r * r, height // r, width // r)
-    return _merged(input, parts.permute(0, 1, 3, 5, 2, 4), 4, shape)
+    return _merged(input, blocks.permute(0, 1, 3, 5, 2, 4), 4, shape)
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
@@ -91,20 +91,20 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
             "channel_shuffle expects a positive number of groups that divides the channels, got"
             f" groups={groups} and {channels} channels"
         )
-    parts = input.reshape(batch, groups, channels // groups, *space)
-    return _merged(input, parts.transpose(1, 2), 3, (batch, channels, *space))
+    blocks = input.reshape(batch, groups, channels // groups, *space)
+    return _merged(input, blocks.transpose(1, 2), 3, (batch, channels, *space))
 
 
-def _merged(input: Tensor, parts: Tensor, space: int, shape: tuple[int, ...]) -> Tensor:
+def _merged(input: Tensor, blocks: Tensor, space: int, shape: tuple[int, ...]) -> Tensor:
     """A copy of the parts in another shape; their dimensions from `space` on are those of space.
 
     Channels last, if the input is.
     """
     if isinstance(input, Tracer) or not is_channels_last(input._array):
-        return clone(parts, memory_format=contiguous_format).view(shape)
-    channels_last = (0, *range(space, parts.ndim), *range(1, space))
+        return clone(blocks, memory_format=contiguous_format).view(shape)
+    channels_last = (0, *range(space, blocks.ndim), *range(1, space))
     batch, channels, *sizes = shape
-    mixed = clone(parts.permute(channels_last), memory_format=contiguous_format)
+    mixed = clone(blocks.permute(channels_last), memory_format=contiguous_format)
     merged = mixed.view(batch, *sizes, channels)
     return merged.permute(0, merged.ndim - 1, *range(1, merged.ndim - 1))
 
@@ -131,8 +131,8 @@ def _blocks(input: Value, kernel: Shape, grid: Shape, geometry: Geometry) -> Val
 def _summed_blocks(
     input: Value, size: Shape, kernel: Shape, grid: Shape, geometry: Geometry
 ) -> Value:
-    wide = widened(input)
-    blocks = wide.reshape(len(input), input.shape[1] // prod(kernel), *kernel, *grid)
+    wide_input = widened(input)
+    blocks = wide_input.reshape(len(input), input.shape[1] // prod(kernel), *kernel, *grid)
     total = kernels.conv.overlap_add(blocks, size, geometry)
     return narrowed(np.ascontiguousarray(total), input.dtype)
 
@@ -174,7 +174,7 @@ def unfold(
              [1., 3.]]])
     """
     require_tensor("unfold", "input", input)
-    given = _pairs(
+    pairs = _pairs(
         "unfold", ("kernel_size", kernel_size, 1), ("dilation", dilation, 1),
         ("padding", padding, 0), ("stride", stride, 1),
     )  # fmt: skip
@@ -184,7 +184,7 @@ def unfold(
             "Dimension out of range: unfold() expects a 3D or 4D (batch mode) tensor with possibly"
             f" 0 batch size and other non-zero dimensions for input, but got: {list(size)}"
         )
-    return _in_batch(_blocks, input, 4, *_block_geometry("unfold", size[-2:], *given))
+    return _in_batch(_blocks, input, 4, *_block_geometry("unfold", size[-2:], *pairs))
 
 
 def _in_batch(function: Any, input: Tensor, ndim: int, *args: Any) -> Tensor:
@@ -204,7 +204,7 @@ def fold(
     tensor([[[[1., 2., 1.]]]])
     """
     require_tensor("fold", "input", input)
-    size, *given = _pairs(
+    size, *pairs = _pairs(
         "fold", ("output_size", output_size, 1), ("kernel_size", kernel_size, 1),
         ("dilation", dilation, 1), ("padding", padding, 0), ("stride", stride, 1),
     )  # fmt: skip
@@ -213,7 +213,7 @@ def fold(
             "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and"
             f" non-zero dimensions for input, but got: {list(input.shape)}"
         )
-    kernel, out, geometry = _block_geometry("fold", size, *given)
+    kernel, out, geometry = _block_geometry("fold", size, *pairs)
     columns, blocks = input.shape[-2:]
     if columns % prod(kernel):
         raise RuntimeError(

@@ -1,4 +1,10 @@
-"""The Tensor's methods, creation, indexing, in-place forms, random numbers, printing."""
+"""What makes a Tensor more than an array and an edge.
+
+Creation (`creation.py`, `random.py`) takes Python data and returns Tensors; the private modules
+bind methods to the class, each in its `bind()`: those that operations declare (`_methods.py`,
+read it first), indexing, in-place forms, conversion, printing. The class itself is in
+`core/tensor.py`, and what its methods compute in `ops`.
+"""
 
 from types import ModuleType
 from typing import TYPE_CHECKING

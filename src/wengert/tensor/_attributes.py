@@ -16,7 +16,7 @@ from wengert.core.tensor import Tensor
 from wengert.core.tensor import made_in_inference_mode as of_inference
 from wengert.kernels.layout import element_strides
 from wengert.ops.complexes import imag, real
-from wengert.ops.formats import checked, lies_in
+from wengert.ops.formats import check_format, lies_in
 from wengert.tensor.arguments import require_tensor
 
 _as_size = tuple.__new__  # an array's shape needs none of the checks of Size
@@ -132,7 +132,7 @@ def is_contiguous(self: Tensor, memory_format: Any = layout.contiguous_format) -
     array = self._array
     if memory_format is layout.contiguous_format:
         return array.flags.c_contiguous
-    return lies_in(array, checked("is_contiguous", memory_format))
+    return lies_in(array, check_format("is_contiguous", memory_format))
 
 
 def is_signed(self: Tensor) -> bool:

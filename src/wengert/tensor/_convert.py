@@ -20,7 +20,7 @@ from wengert.core.messages import current_call, message
 from wengert.core.tensor import Leaf, Tensor, Tracer, inferences, leaf_of, mode, new, wrap
 from wengert.kernels import layout
 from wengert.ops.casting import convert
-from wengert.ops.formats import checked, lies_in, suggested
+from wengert.ops.formats import check_format, lies_in, suggested
 from wengert.ops.shape import clone
 from wengert.tensor._inplace import check_memory, check_writable, overwrite, touch
 from wengert.tensor._legacy import dtype_of_type, tensortype
@@ -142,22 +142,22 @@ def to(self: Tensor, *args: Any, **options: Any) -> Tensor:
     """
     dtype, device, copied = _target(args, options)
     check_cpu(device)
-    wanted = checked("to", options.get("memory_format"))
-    return _converted(self, dtype or of_numpy[self._array.dtype], wanted, copied)
+    format = check_format("to", options.get("memory_format"))
+    return _converted(self, dtype or of_numpy[self._array.dtype], format, copied)
 
 
 def _converted(
-    self: Tensor, dtype: dtypes.dtype, wanted: memory_format, copied: bool = False
+    self: Tensor, dtype: dtypes.dtype, format: memory_format, copied: bool = False
 ) -> Tensor:
     """In another dtype and memory format; itself if it is so already, and no copy is asked for."""
     result = convert(self, dtype)
-    if wanted is preserve_format or isinstance(self, Tracer):
+    if format is preserve_format or isinstance(self, Tracer):
         return clone(result) if copied and result is self else result
     if result is not self:
-        return result if lies_in(result._array, wanted) else clone(result, memory_format=wanted)
-    if not copied and suggested(self._array) is wanted:
+        return result if lies_in(result._array, format) else clone(result, memory_format=format)
+    if not copied and suggested(self._array) is format:
         return self
-    return clone(self, memory_format=wanted)
+    return clone(self, memory_format=format)
 
 
 _TO = frozenset({"dtype", "device", "other", "non_blocking", "copy", "memory_format"})
@@ -169,31 +169,31 @@ def _target(args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, Any, b
         unknown = sorted(options.keys() - _TO)[0]
         raise TypeError(f"to() got an unexpected keyword argument '{unknown}'")
     dtype, device, other = (options.get(k) for k in ("dtype", "device", "other"))
-    rest = list(args)
-    if rest:
-        first = rest.pop(0)
+    remaining = list(args)
+    if remaining:
+        first = remaining.pop(0)
         if isinstance(first, Tensor):
             other = first
         elif isinstance(first, dtypes.dtype | type):
             dtype = first
         elif first is None or isinstance(first, str | int | device_type):
             device = first
-            if rest and not isinstance(rest[0], bool):
-                dtype = rest.pop(0)
+            if remaining and not isinstance(remaining[0], bool):
+                dtype = remaining.pop(0)
         else:
             raise TypeError(
                 "to() received an invalid combination of arguments - got"
                 f" ({type(first).__name__}), expected a dtype, a device or a Tensor"
             )
-    if rest and not all(isinstance(flag, bool) for flag in rest[:2]):
+    if remaining and not all(isinstance(flag, bool) for flag in remaining[:2]):
         raise TypeError(
-            f"to() received an invalid combination of arguments - got {type(rest[0]).__name__}"
+            f"to() received an invalid combination of arguments - got {type(remaining[0]).__name__}"
             f" after {type(args[0]).__name__}"
         )
     if other is not None:
         require_tensor("to", "other", other)
         dtype = of_numpy[other._array.dtype]
-    copied = bool(options.get("copy") or (len(rest) > 1 and rest[1]))
+    copied = bool(options.get("copy") or (len(remaining) > 1 and remaining[1]))
     return None if dtype is None else dtypes.of_argument("to", dtype), device, copied
 
 
@@ -214,7 +214,7 @@ def type_(
     named = isinstance(dtype, dtypes.dtype | str | tensortype) or dtype is Tensor
     if not named and dtype in (float, int, bool, complex):
         raise ValueError(f"invalid type: '{dtype.__name__}'")
-    return _converted(self, dtype_of_type(dtype), checked("type", memory_format))
+    return _converted(self, dtype_of_type(dtype), check_format("type", memory_format))
 
 
 def type_as(self: Tensor, other: Tensor) -> Tensor:
@@ -232,7 +232,7 @@ def _converter(name: str, kind: dtypes.dtype) -> Callable[..., Tensor]:
     def method(self: Tensor, memory_format: Any = preserve_format) -> Tensor:
         if memory_format is preserve_format:
             return convert(self, kind)
-        return _converted(self, kind, checked(name, memory_format))
+        return _converted(self, kind, check_format(name, memory_format))
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"""This tensor as {kind}; itself where it already is.
@@ -254,7 +254,7 @@ def cpu(self: Tensor, memory_format: Any = preserve_format) -> Tensor:
     """
     if memory_format is preserve_format:
         return self
-    return _converted(self, of_numpy[self._array.dtype], checked("cpu", memory_format))
+    return _converted(self, of_numpy[self._array.dtype], check_format("cpu", memory_format))
 
 
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False,
@@ -430,9 +430,9 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
                 "a module or dict is copied: let it hold the .detach()ed tensor",
             ],
         ))  # fmt: skip
-    known = memo.get(id(self))
-    if known is not None:
-        return known
+    copied = memo.get(id(self))
+    if copied is not None:
+        return copied
     result = _rebuild(type(self), _copied(self._array, memo), self._edge is not None)
     memo[id(self)] = result
     g = getattr(self, "_grad", None)
@@ -467,17 +467,17 @@ def _rebuild(cls: type[Tensor], array: np.ndarray, requires_grad: bool,
     return result
 
 
-def _rebuild_bits(cls: type[Tensor], bits: np.ndarray, dtype: dtypes.dtype, *rest: Any) -> Tensor:
+def _rebuild_bits(cls: type[Tensor], bits: np.ndarray, dtype: dtypes.dtype, *state: Any) -> Tensor:
     """As `_rebuild`, of a dtype that NumPy does not know by name."""
-    return _rebuild(cls, bits.view(dtype.np), *rest)
+    return _rebuild(cls, bits.view(dtype.np), *state)
 
 
 def _reduce(self: Tensor, protocol: Any) -> tuple[Any, ...]:
-    rest = (self._edge is not None, self.__dict__ or None)
+    state = (self._edge is not None, self.__dict__ or None)
     dtype = of_numpy[self._array.dtype]
     if dtype is dtypes.bfloat16:
-        return _rebuild_bits, (type(self), self._array.view(np.uint16), dtype, *rest)
-    return _rebuild, (type(self), self._array, *rest)
+        return _rebuild_bits, (type(self), self._array.view(np.uint16), dtype, *state)
+    return _rebuild, (type(self), self._array, *state)
 
 
 _CONVERTERS = {

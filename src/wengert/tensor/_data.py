@@ -20,17 +20,17 @@ _NUMBERS = frozenset({bool, int, float, complex})
 _RANK: dict[type, int] = {bool: 0, int: 1, float: 2, complex: 3}
 
 
-def array_of(data: Any, wanted: dtype | None) -> np.ndarray:
-    """A new array of the data, in the wanted dtype or in the one that PyTorch infers."""
+def array_of(data: Any, requested: dtype | None) -> np.ndarray:
+    """A new array of the data, in the requested dtype or in the one that PyTorch infers."""
     if isinstance(data, Tensor):
-        return converted(data._array, wanted, copy=True)
+        return converted_array(data._array, requested, copy=True)
     if isinstance(data, np.ndarray | np.generic):
-        return converted(checked(np.asarray(data)), wanted, copy=True)
+        return converted_array(checked(np.asarray(data)), requested, copy=True)
     if type(data) not in _NUMBERS and not isinstance(data, list | tuple):
-        array = foreign(data)
+        array = array_from_protocol(data)
         if array is not None:
-            return converted(array, wanted, copy=True)
-    return _of_sequence(data, wanted)
+            return converted_array(array, requested, copy=True)
+    return _of_sequence(data, requested)
 
 
 def cut_of(data: Any, what: str) -> RawCut | None:
@@ -43,7 +43,7 @@ def cut_of(data: Any, what: str) -> RawCut | None:
     return None
 
 
-def foreign(data: Any) -> np.ndarray | None:
+def array_from_protocol(data: Any) -> np.ndarray | None:
     """The array that an object of another library offers, sharing memory where it can."""
     if not hasattr(data, "__array__"):
         return None
@@ -76,25 +76,25 @@ def checked(array: np.ndarray) -> np.ndarray:
     return dtypes.canonical(array)
 
 
-def converted(array: np.ndarray, wanted: dtype | None, copy: bool) -> np.ndarray:
+def converted_array(array: np.ndarray, requested: dtype | None, copy: bool) -> np.ndarray:
     """The array in another dtype, as C converts."""
-    to = array.dtype if wanted is None else wanted.np
+    to = array.dtype if requested is None else requested.np
     if array.dtype.kind == "c" and to.kind not in "cb":
         array = array.real
     with np.errstate(all="ignore"):
         return array.astype(to, copy=copy)
 
 
-def _of_sequence(data: Any, wanted: dtype | None) -> np.ndarray:
+def _of_sequence(data: Any, requested: dtype | None) -> np.ndarray:
     shape, leaves = _flatten(data)
     kinds = set(map(type, leaves))
     if kinds == {np.ndarray}:
-        return _stacked(leaves, shape, wanted)
+        return _stacked(leaves, shape, requested)
     if kinds <= _NUMBERS:
         natural = _natural(max(kinds, key=_RANK.__getitem__, default=float))
     else:
         leaves, natural = _scalars(leaves)
-    return _filled(leaves, natural, wanted or natural).reshape(shape)
+    return _filled(leaves, natural, requested or natural).reshape(shape)
 
 
 def _flatten(data: Any) -> tuple[tuple[int, ...], list[Any]]:
@@ -142,7 +142,9 @@ def _natural(kind: type) -> dtype:
     return dtypes.bool_ if kind is bool else dtypes.int64
 
 
-def _stacked(arrays: list[np.ndarray], shape: tuple[int, ...], wanted: dtype | None) -> np.ndarray:
+def _stacked(
+    arrays: list[np.ndarray], shape: tuple[int, ...], requested: dtype | None
+) -> np.ndarray:
     """A list of arrays; slow in PyTorch, which says so."""
     warn("Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider"
          " converting the list to a single numpy.ndarray with numpy.array() before converting to"
@@ -156,7 +158,7 @@ def _stacked(arrays: list[np.ndarray], shape: tuple[int, ...], wanted: dtype | N
                 f" {list(array.shape)})"
             )
         common = dtypes.promote_types(common, dtypes.of_numpy[checked(array).dtype])
-    return converted(np.stack(arrays).reshape(shape + inner), wanted or common, copy=False)
+    return converted_array(np.stack(arrays).reshape(shape + inner), requested or common, copy=False)
 
 
 def _scalars(leaves: list[Any]) -> tuple[list[Any], dtype]:
@@ -191,25 +193,25 @@ def _scalar(leaf: Any) -> tuple[Any, dtype]:
     raise RuntimeError(f"Could not infer dtype of {type(leaf).__name__}")
 
 
-def _filled(values: list[Any], natural: dtype, wanted: dtype) -> np.ndarray:
-    """Python numbers in the wanted dtype; integers must fit."""
-    if wanted.category == dtypes.COMPLEX or wanted is natural:
-        return _exact(values, wanted)
+def _filled(values: list[Any], natural: dtype, requested: dtype) -> np.ndarray:
+    """Python numbers in the requested dtype; integers must fit."""
+    if requested.category == dtypes.COMPLEX or requested is natural:
+        return _exact(values, requested)
     if natural.category == dtypes.COMPLEX:
-        raise TypeError(f"must be real number, not complex: dtype={wanted} cannot hold the data")
-    if wanted.category == dtypes.FLOAT:
-        return np.array(values, np.float64).astype(wanted.np)
+        raise TypeError(f"must be real number, not complex: dtype={requested} cannot hold the data")
+    if requested.category == dtypes.FLOAT:
+        return np.array(values, np.float64).astype(requested.np)
     if natural.category == dtypes.FLOAT:
         array = np.array(values, np.float64)
-        if wanted.category == dtypes.INT:
-            _check_range(array, wanted)
-        return array.astype(wanted.np)
-    if wanted is dtypes.uint64:
+        if requested.category == dtypes.INT:
+            _check_range(array, requested)
+        return array.astype(requested.np)
+    if requested is dtypes.uint64:
         return np.array([v % 2**64 for v in map(int, values)], np.uint64)
     array = _exact(values, dtypes.int64)
-    if wanted.category == dtypes.INT:
-        _check_range(array, wanted)
-    return array.astype(wanted.np)
+    if requested.category == dtypes.INT:
+        _check_range(array, requested)
+    return array.astype(requested.np)
 
 
 def _exact(values: list[Any], to: dtype) -> np.ndarray:

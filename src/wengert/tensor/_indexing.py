@@ -18,12 +18,12 @@ from wengert.core import storage
 from wengert.core.dtypes import of_numpy, scalar_array
 from wengert.core.inference import check_written
 from wengert.core.tensor import Tensor, Tracer, caller, cut_from, getframe, inferences, mode, wrap
+from wengert.ops.batched_keys import picked
 from wengert.ops.casting import convert
 from wengert.ops.expansion import check_expandable, expand, flip
-from wengert.ops.indexing import elements
+from wengert.ops.gathering import elements
+from wengert.ops.index_writes import check_put_dtype, index_array, index_item, written
 from wengert.ops.operands import Number, traced
-from wengert.ops.picking import picked
-from wengert.ops.replacement import check_put_dtype, index_array, index_item, written
 from wengert.ops.splitting import select, unbind
 from wengert.ops.subscript import basic, index, index_written, write_at
 from wengert.tensor import _shape
@@ -90,13 +90,13 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     if _recorded(self, value):
         _set_recorded(self, view, picks, value)
         return
-    part = self._array if view is None else self._array[view]
-    check_memory(part, "__setitem__", picks is not None)
+    region = self._array if view is None else self._array[view]
+    check_memory(region, "__setitem__", picks is not None)
     if picks is not None:
-        write_at(part, value._array, picks)
+        write_at(region, value._array, picks)
     else:
-        assign(part, value._array)
-    storage.stamp(part, "__setitem__", *caller(getframe(1)))
+        assign(region, value._array)
+    storage.stamp(region, "__setitem__", *caller(getframe(1)))
     if self._edge is None:
         self._cut = cut_from((value,)) or self._cut
 
@@ -110,34 +110,35 @@ def _recorded(target: Tensor, value: Tensor) -> bool:
 
 
 def _set_recorded(self: Tensor, view: Items | None, picks: Items | None, value: Tensor) -> None:
-    part = self if view is None else basic(self, view)
-    check_writable(part, "__setitem__")
+    region = self if view is None else basic(self, view)
+    check_writable(region, "__setitem__")
     if picks is not None:
-        write(part, index_written(part, value, picks, False), "__setitem__")
-    elif not _same_memory(part, value):
-        overwrite(part, value, "__setitem__")
+        write(region, index_written(region, value, picks, False), "__setitem__")
+    elif not _same_memory(region, value):
+        overwrite(region, value, "__setitem__")
 
 
 def _set_traced(self: Tensor, view: Items | None, picks: Items | None, value: Tensor) -> None:
     """A write in which a transform takes part."""
-    part = self if view is None else basic(self, view)
-    check_writable(part, "__setitem__")
+    region = self if view is None else basic(self, view)
+    check_writable(region, "__setitem__")
     if picks is None:
-        check_expandable(tuple(value.shape), tuple(part.shape))
-        new = expand(convert(value, of_numpy[self._array.dtype]), part.shape)
+        check_expandable(tuple(value.shape), tuple(region.shape))
+        new = expand(convert(value, of_numpy[self._array.dtype]), region.shape)
     elif traced(picks):
-        new = written(part, value, picks, False)
+        new = written(region, value, picks, False)
     else:
-        new = index_written(part, value, picks, False)
-    write(part, new, "__setitem__")
+        new = index_written(region, value, picks, False)
+    write(region, new, "__setitem__")
 
 
-def _same_memory(part: Tensor, value: Tensor) -> bool:
+def _same_memory(region: Tensor, value: Tensor) -> bool:
     """Whether the value is the part itself, as at the end of ``x[i] += v``."""
-    a, b = part._array.__array_interface__, value._array.__array_interface__
-    same = a["data"] == b["data"] and part._array.strides == value._array.strides
-    return bool(same) and part._array.shape == value._array.shape and part._edge is not None and (
-        getattr(value, "_root", value) is getattr(part, "_root", part)
+    a, b = region._array.__array_interface__, value._array.__array_interface__
+    strides_agree = region._array.strides == value._array.strides
+    same = a["data"] == b["data"] and strides_agree and region._array.shape == value._array.shape
+    return bool(same) and region._edge is not None and (
+        getattr(value, "_root", value) is getattr(region, "_root", region)
     )  # fmt: skip
 
 
@@ -150,12 +151,12 @@ def _checked_value(target: Tensor, value: Any) -> Tensor:
             raise TypeError(f"can't assign a {type(value).__name__} to a torch.{kind}Tensor")
         number = value.item() if isinstance(value, np.generic) else value
         return wrap(scalar_array(number, of_numpy[array.dtype], "__setitem__"))
-    given: Tensor = value
-    shape = given._array.shape
+    original: Tensor = value
+    shape = original._array.shape
     if not shape or shape[0] != 1:
-        return given
+        return original
     lead = next((d for d, n in enumerate(shape) if n != 1), len(shape))
-    return basic(given, (0,) * lead + (...,))
+    return basic(original, (0,) * lead + (...,))
 
 
 def _in_dtype_of(self: Tensor, picks: Items, value: Tensor) -> Tensor:
@@ -205,17 +206,17 @@ def _parse_basic(items: Items, shape: Shape) -> Items:
     named = sum(type(k) is int or type(k) is slice for k in items)
     if named > len(shape):
         raise _too_many(shape, named)
-    kept = []
+    parsed = []
     for item in items:
         if item is Ellipsis:
-            if Ellipsis in kept:
+            if Ellipsis in parsed:
                 continue
             axis = len(shape) - named + axis
         elif item is not None:
             _check_int(item, axis, shape) if type(item) is int else _check_slice(item, shape)
             axis += 1
-        kept.append(item)
-    return tuple(kept) if Ellipsis in kept else (*kept, ...)
+        parsed.append(item)
+    return tuple(parsed) if Ellipsis in parsed else (*parsed, ...)
 
 
 def _check_int(i: int, axis: int, shape: Shape) -> None:
@@ -257,12 +258,12 @@ class _Parser:
             raise _too_many(shape, self.named)
 
     def result(self) -> tuple[Items | None, Items | None]:
-        seen = False
+        ellipsis_seen = False
         for item in self.items:
             if item is Ellipsis:
-                skipped = 0 if seen else len(self.shape) - self.named
+                skipped = 0 if ellipsis_seen else len(self.shape) - self.named
                 self._keep([slice(None)] * skipped)
-                seen = True
+                ellipsis_seen = True
             elif item is None:
                 self.view.append(None)
                 self.picks.append(slice(None))

@@ -26,7 +26,7 @@ def construct(name: str, args: tuple[Any, ...], dtype: dtypes.dtype) -> np.ndarr
         if isinstance(first, Tensor):
             return first._array
         if isinstance(first, np.ndarray):
-            return _data.converted(_data.checked(first), dtype, copy=False)
+            return _data.converted_array(_data.checked(first), dtype, copy=False)
         if type(first).__name__ == "Size":
             return np.empty(size_of(name, args), dtype.np)
         if isinstance(first, list | tuple | str | range):

@@ -19,8 +19,8 @@ def new_tensor(self: Tensor, data: Any, **options: Any) -> Tensor:
     >>> wengert.zeros(1).new_tensor([1, 2])
     tensor([1., 2.])
     """
-    made = creation.tensor(data, **_as(self, options))
-    return beside(self, lambda lead: made.repeat(*lead, *[1] * made.ndim) if lead else made)
+    tensor = creation.tensor(data, **_as(self, options))
+    return beside(self, lambda lead: tensor.repeat(*lead, *[1] * tensor.ndim) if lead else tensor)
 
 
 def new_full(self: Tensor, size: Any, fill_value: Any, **options: Any) -> Tensor:
@@ -54,8 +54,8 @@ def _sized(
 ) -> Tensor:
     """What `make` makes of a size; of a batch where `self` is one."""
     options, shape = _as(self, options), size_of(name, size)
-    made: Tensor = beside(self, lambda lead: make((*lead, *shape), *values, **options))
-    return made
+    tensor: Tensor = beside(self, lambda lead: make((*lead, *shape), *values, **options))
+    return tensor
 
 
 def _new(make: Callable[..., Tensor], what: str) -> Callable[..., Tensor]:
@@ -64,8 +64,8 @@ def _new(make: Callable[..., Tensor], what: str) -> Callable[..., Tensor]:
     def method(self: Tensor, *size: Any, **options: Any) -> Tensor:
         if not size and "size" not in options:
             return make(**options)  # which says what is missing
-        given = size or (options.pop("size"),)
-        return _sized(self, name, make, given, (), options)
+        sizes = size or (options.pop("size"),)
+        return _sized(self, name, make, sizes, (), options)
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"""A tensor of this size {what}, in this tensor's dtype.

@@ -13,7 +13,7 @@ from wengert.core.dtypes import of_numpy
 from wengert.core.tensor import Leaf, Tensor
 
 
-class Options:
+class PrintOptions:
     """What `set_printoptions` sets.
 
     Attributes:
@@ -37,11 +37,11 @@ class Options:
 
 
 PROFILES = {
-    "default": Options(),
-    "short": Options(precision=2, edgeitems=2),
-    "full": Options(threshold=math.inf),
+    "default": PrintOptions(),
+    "short": PrintOptions(precision=2, edgeitems=2),
+    "full": PrintOptions(threshold=math.inf),
 }
-options = Options()
+options = PrintOptions()
 
 
 def set_printoptions(
@@ -65,9 +65,9 @@ def set_printoptions(
     if profile is not None:
         for name, value in vars(PROFILES[profile]).items():
             setattr(options, name, value)
-    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems,
+    settings = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems,
              "linewidth": linewidth}  # fmt: skip
-    for name, value in given.items():
+    for name, value in settings.items():
         if value is not None:
             setattr(options, name, value)
     options.sci_mode = sci_mode
@@ -101,20 +101,20 @@ def _formatter(values: np.ndarray) -> tuple[int, Format]:
 def _number_text(values: np.ndarray) -> Format:
     """How a real number is written beside the others: as 1., 1.0000 or 1.0000e+00."""
     magnitudes = np.abs(values[np.isfinite(values) & (values != 0)]).astype(np.float64)
-    whole = bool((magnitudes == np.ceil(magnitudes)).all())
+    integral = bool((magnitudes == np.ceil(magnitudes)).all())
     scientific = options.sci_mode
     if scientific is None:
-        scientific = _spread(magnitudes, whole)
+        scientific = _spread(magnitudes, integral)
     if magnitudes.size == 0:
         scientific = False
     if scientific:
         return f"{{:.{options.precision}e}}".format
-    if whole:
+    if integral:
         return lambda v: f"{v:.0f}." if math.isfinite(v) else f"{v:.0f}"
     return f"{{:.{options.precision}f}}".format
 
 
-def _spread(magnitudes: np.ndarray, whole: bool) -> bool:
+def _spread(magnitudes: np.ndarray, integral: bool) -> bool:
     """Whether fixed notation would hide digits."""
     if magnitudes.size == 0:
         return False
@@ -138,8 +138,8 @@ def _shown(array: np.ndarray) -> np.ndarray:
     edge = options.edgeitems
     for axis, n in enumerate(array.shape):
         if n > 2 * edge:
-            parts = np.split(array, [edge, n - edge], axis)
-            array = np.concatenate([parts[0], parts[2]], axis) if edge else parts[0]
+            pieces = np.split(array, [edge, n - edge], axis)
+            array = np.concatenate([pieces[0], pieces[2]], axis) if edge else pieces[0]
     return array
 
 
@@ -158,15 +158,15 @@ def _brackets(array: np.ndarray, indent: int, shortened: bool, width: int, text:
         return _row(array, indent, shortened, width, text)
     edge = options.edgeitems
     if shortened and len(array) > 2 * edge:
-        places: list[Any] = [*range(edge), None, *range(len(array) - edge, len(array))]
+        rows: list[Any] = [*range(edge), None, *range(len(array) - edge, len(array))]
     else:
-        places = list(range(len(array)))
-    parts = [
+        rows = list(range(len(array)))
+    texts = [
         "..." if i is None else _brackets(array[i], indent + 1, shortened, width, text)
-        for i in places
+        for i in rows
     ]
     separator = "," + "\n" * (array.ndim - 1) + " " * (indent + 1)
-    return "[" + separator.join(parts) + "]"
+    return "[" + separator.join(texts) + "]"
 
 
 def _row(array: np.ndarray, indent: int, shortened: bool, width: int, text: Format) -> str:

@@ -48,13 +48,13 @@ def _floating(target: Tensor, name: str) -> np.dtype[Any]:
     return target._array.dtype
 
 
-def _bounds(name: str, given: tuple[Any, ...], named: dict[str, Any], default: tuple[Any, Any],
+def _bounds(name: str, positional: tuple[Any, ...], named: dict[str, Any], default: tuple[Any, Any],
             ) -> tuple[Any, Any]:  # fmt: skip
     """The arguments `from` and `to`; the first is a keyword of Python, hence this."""
     values = dict(zip(("from", "to"), default, strict=True)) | named
-    if len(values) > 2 or len(given) > 2:
-        raise TypeError(f"{name}() got unexpected arguments: {given}, {sorted(named)}")
-    values |= dict(zip(("from", "to"), given, strict=False))
+    if len(values) > 2 or len(positional) > 2:
+        raise TypeError(f"{name}() got unexpected arguments: {positional}, {sorted(named)}")
+    values |= dict(zip(("from", "to"), positional, strict=False))
     return values["from"], values["to"]
 
 

@@ -17,7 +17,7 @@ from wengert.core.messages import current_call, message
 from wengert.core.references import other_references
 from wengert.core.tensor import Leaf, Tensor, inferences, mode, wrap
 from wengert.ops import formats
-from wengert.ops.operands import leave, show
+from wengert.ops.operands import leave_memory, mark_view
 from wengert.ops.strided import as_strided
 from wengert.tensor._inplace import check_writable
 from wengert.tensor.arguments import require_tensor, size_of
@@ -40,20 +40,20 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
         check_written((self,), "resize_")
     if self.requires_grad:
         raise _resizing("cannot resize variables that require grad", self, "resize_()")
-    wanted = formats.checked("resize_", memory_format, contiguous_format)
-    if wanted is preserve_format:
+    format = formats.check_format("resize_", memory_format, contiguous_format)
+    if format is preserve_format:
         raise RuntimeError("resize_(): unsupported memory format torch.preserve_format")
     array = self._array
     if shape == array.shape and memory_format is None:
         return self
-    order, offset, count = formats.order_in(wanted, len(shape)), self.storage_offset(), prod(shape)
+    order, offset, count = formats.order_in(format, len(shape)), self.storage_offset(), prod(shape)
     there = elements_of(array)[offset:]
     if there.size < count:
         _check_alone(self)
         larger = np.zeros(count, array.dtype)
         larger[: there.size] = there
         there = larger
-        leave(self)
+        leave_memory(self)
     lines = there[:count].reshape([shape[d] for d in order])
     self._array = lines.transpose(np.argsort(order))
     return self
@@ -115,26 +115,26 @@ def set_(
     """
     check_writable(self, "set_")
     if source is None:
-        shown = wrap(np.empty(0, self._array.dtype))
+        view = wrap(np.empty(0, self._array.dtype))
     else:
-        shown = _shown(source, self._array.dtype)
-    if shown._array.dtype != self._array.dtype:
+        view = _shown(source, self._array.dtype)
+    if view._array.dtype != self._array.dtype:
         raise RuntimeError(
-            f"Could not set tensor of type {self.dtype} to a tensor of type {shown.dtype}"
+            f"Could not set tensor of type {self.dtype} to a tensor of type {view.dtype}"
         )
     if size is not None:
         length = tuple(size)
         steps = tuple(stride) if stride is not None else _dense(length)
-        shown = as_strided(wrap(elements_of(shown._array)), length, steps, storage_offset)
-    leave(self)
-    self._array = shown._array
+        view = as_strided(wrap(elements_of(view._array)), length, steps, storage_offset)
+    leave_memory(self)
+    self._array = view._array
     history = self._edge or (getattr(source, "_edge", None) if mode.site is not None else None)
     if type(history) is Leaf and history is self._edge:
         history.shape = self._array.shape
     elif history is not None:
         set_edge(self, refusal_node(history, (history,), _underivable))
     if self._edge is None:
-        show(self, source)
+        mark_view(self, source)
     return self
 
 

@@ -65,10 +65,10 @@ def size_of(name: str, size: Any) -> tuple[int, ...]:
 
 def dtype_of(name: str, options: Options, otherwise: Any = None) -> dtypes.dtype:
     """The dtype that the options ask for, or else `otherwise`, or else the default."""
-    wanted = options.get("dtype")
-    if wanted is None:
+    requested = options.get("dtype")
+    if requested is None:
         return otherwise or dtypes.defaults.dtype
-    return dtypes.of_argument(name, wanted)
+    return dtypes.of_argument(name, requested)
 
 
 def allocate(make: Callable[..., np.ndarray], shape: Any, dtype: dtypes.dtype) -> np.ndarray:

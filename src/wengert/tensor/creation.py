@@ -48,12 +48,12 @@ def tensor(data: Any, **options: Unpack[Options]) -> Tensor:
             " sourceTensor.detach().clone() or sourceTensor.detach().clone().requires_grad_(True),"
             " rather than torch.tensor(sourceTensor)."
         )
-    wanted = options.get("dtype")
-    if wanted is not None:
-        wanted = dtypes.of_argument("tensor", wanted)
-    made = finish("tensor", _data.array_of(data, wanted), options)
-    made._cut = _data.cut_of(data, "tensor()")
-    return made
+    dtype = options.get("dtype")
+    if dtype is not None:
+        dtype = dtypes.of_argument("tensor", dtype)
+    result = finish("tensor", _data.array_of(data, dtype), options)
+    result._cut = _data.cut_of(data, "tensor()")
+    return result
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
@@ -67,15 +67,15 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     tensor([1., 0.], dtype=torch.float64)
     """
     check_cpu(device)
-    wanted = None if dtype is None else dtypes.of_argument("as_tensor", dtype)
+    array_dtype = None if dtype is None else dtypes.of_argument("as_tensor", dtype)
     if isinstance(data, Tensor):
-        return data if wanted is None else convert(data, wanted)
+        return data if array_dtype is None else convert(data, array_dtype)
     array = _shared(data)
     if array is None:
-        made = wrap(_data.array_of(data, wanted))
-        made._cut = _data.cut_of(data, "as_tensor()")
-        return made
-    return wrap(_data.converted(array, wanted, copy=False))
+        result = wrap(_data.array_of(data, array_dtype))
+        result._cut = _data.cut_of(data, "as_tensor()")
+        return result
+    return wrap(_data.converted_array(array, array_dtype, copy=False))
 
 
 def _shared(data: Any) -> np.ndarray | None:
@@ -84,7 +84,7 @@ def _shared(data: Any) -> np.ndarray | None:
         return _data.checked(np.asarray(data))
     if isinstance(data, np.generic | list | tuple | int | float | complex):
         return None
-    return _data.foreign(data)
+    return _data.array_from_protocol(data)
 
 
 def asarray(
@@ -104,15 +104,15 @@ def asarray(
     if copy is False and not isinstance(obj, Tensor) and _shared(obj) is None:
         raise ValueError(f"can't alias arbitrary sequence into a tensor: {type(obj).__name__}")
     source = obj if isinstance(obj, Tensor) else as_tensor(obj, device=device)
-    wanted = of_numpy[source._array.dtype]
+    array_dtype = of_numpy[source._array.dtype]
     if dtype is not None:
-        wanted = dtypes.of_argument("asarray", dtype)
-    if copy is False and wanted.np != source._array.dtype:
+        array_dtype = dtypes.of_argument("asarray", dtype)
+    if copy is False and array_dtype.np != source._array.dtype:
         raise ValueError(
             f"can't alias tensor with dtype '{of_numpy[source._array.dtype].short}' into dtype"
-            f" '{wanted.short}'."
+            f" '{array_dtype.short}'."
         )
-    result = convert(source, wanted)
+    result = convert(source, array_dtype)
     if copy and result._array is source._array:
         result = result.clone()
     if requires_grad is False:
@@ -183,14 +183,14 @@ def empty(*size: Size, out: Tensor | None = None, memory_format: Any = None,
     >>> wengert.empty(2, 3).shape
     torch.Size([2, 3])
     """
-    wanted = formats.checked("empty", memory_format, contiguous_format)
-    if wanted is preserve_format:
+    format = formats.check_format("empty", memory_format, contiguous_format)
+    if format is preserve_format:
         raise RuntimeError("empty(): unsupported memory format torch.preserve_format")
 
     def make(shape: Any, dtype: Any) -> np.ndarray:
-        return layout.empty(shape, dtype, formats.order_in(wanted, len(shape)))
+        return layout.empty(shape, dtype, formats.order_in(format, len(shape)))
 
-    return _sized("empty", np.empty if wanted is contiguous_format else make, size, out, options)
+    return _sized("empty", np.empty if format is contiguous_format else make, size, out, options)
 
 
 def _sized(name: str, make: Any, size: Any, out: Tensor | None, options: Any) -> Tensor:
@@ -238,7 +238,7 @@ def _like(name: str, input: Any, fill: Any, options: Any) -> Tensor:
     require_tensor(name, "input", input)
     if not options and fill == 0 and type(input) is Tensor and input._array.flags.c_contiguous:
         return wrap(np.zeros_like(input._array))
-    wanted = formats.checked(name, options.pop("memory_format", None))
+    format = formats.check_format(name, options.pop("memory_format", None))
     dtype = dtype_of(name, options, of_numpy[input._array.dtype])
     value = None if fill is None else dtypes.scalar_array(fill, dtype, name)
 
@@ -247,7 +247,7 @@ def _like(name: str, input: Any, fill: Any, options: Any) -> Tensor:
         if isinstance(input, Tracer):
             array = np.empty((*lead, *like.shape), dtype.np)
         else:
-            array = formats.empty(like, wanted, dtype.np)
+            array = formats.empty(like, format, dtype.np)
         if value is not None:
             array[...] = value
         return finish(name, array, options)

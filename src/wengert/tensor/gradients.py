@@ -35,7 +35,7 @@ from wengert.core.tensor import (
     state_of,
     wrap,
 )
-from wengert.ops.operands import leave, show
+from wengert.ops.operands import leave_memory, mark_view
 from wengert.ops.shape import view_as
 
 
@@ -162,7 +162,7 @@ def _set_data(self: Tensor, value: Tensor) -> None:
             " and this one is",
             of_numpy[value._array.dtype], "data = ...",
         ))  # fmt: skip
-    leave(self)
+    leave_memory(self)
     before, self._array = self._array, value._array
     if inferences:
         inherit(self, value)
@@ -238,15 +238,15 @@ def as_subclass(self: Tensor, cls: type[Tensor]) -> Tensor:
             "as_subclass() inside of a function that vmap or forward mode transforms: call it"
             " outside, on the argument or the result"
         )
-    made = _instance(cls, view_as(self, self))
-    show(made, self)
-    return made
+    instance = _instance(cls, view_as(self, self))
+    mark_view(instance, self)
+    return instance
 
 
 def _make_subclass(cls: type[Tensor], data: Tensor, require_grad: bool = False) -> Tensor:
     """As `as_subclass`, of the values alone: a leaf, which may require grad."""
-    made = _instance(cls, data.detach())
-    return made.requires_grad_() if require_grad else made
+    instance = _instance(cls, data.detach())
+    return instance.requires_grad_() if require_grad else instance
 
 
 def _instance(cls: type[Tensor], source: Tensor) -> Tensor:
@@ -259,10 +259,10 @@ def _instance(cls: type[Tensor], source: Tensor) -> Tensor:
             " possible. Make sure your class inherits from Tensor."
             f" (argument 'cls' is {cls.__name__})"
         )
-    made = new(cls)
-    made._array, made._edge = source._array, source._edge
-    made._cut = source._cut if source._edge is None else None
-    return made
+    instance = new(cls)
+    instance._array, instance._edge = source._array, source._edge
+    instance._cut = source._cut if source._edge is None else None
+    return instance
 
 
 def retain_grad(self: Tensor) -> None:

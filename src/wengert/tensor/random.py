@@ -169,10 +169,10 @@ def _finished(
     if out is not None:
         return finish(name, draw(shape), options, out)
     numbers = draw_numbers(draw, shape)
-    made = finish(name, memory_of(numbers), options)
+    tensor = finish(name, memory_of(numbers), options)
     if not isinstance(numbers, Tracer):
-        return made
-    return numbers if made._edge is None else numbers.requires_grad_()
+        return tensor
+    return numbers if tensor._edge is None else numbers.requires_grad_()
 
 
 def _refuse_out(out: Tensor | None) -> None:
@@ -191,14 +191,14 @@ def _like(
     Numbers are drawn in the order of memory.
     """
     require_tensor(name, "input", input)
-    wanted = formats.checked(name, options.pop("memory_format", None))
+    format = formats.check_format(name, options.pop("memory_format", None))
     if options.get("dtype") is None:
         options["dtype"] = of_numpy[input._array.dtype]
     if not isinstance(input, Tracer) and not vmaps():
-        made = wrap(formats.empty(input._array, wanted, dtype_of(name, options).np))
-        if not made._array.flags.c_contiguous:
-            getattr(made, fill)(*bounds, generator=options.pop("generator", None))
-            return finish(name, made._array, options)
+        result = wrap(formats.empty(input._array, format, dtype_of(name, options).np))
+        if not result._array.flags.c_contiguous:
+            getattr(result, fill)(*bounds, generator=options.pop("generator", None))
+            return finish(name, result._array, options)
     return draw(input._array.shape, **options)
 
 
@@ -248,21 +248,21 @@ def randint(*args: Any, low: int = 0, high: int | None = None, size: Any = None,
     >>> wengert.randint(10, (3,))
     tensor([4, 9, 3])
     """
-    rest = list(args)
-    if size is None and rest:
-        size = rest.pop()
-    if len(rest) == 2:
-        low, high = rest
-    elif len(rest) == 1:
-        low, high = (low, rest[0]) if high is None else (rest[0], high)
-    if high is None or len(rest) > 2:
+    arguments = list(args)
+    if size is None and arguments:
+        size = arguments.pop()
+    if len(arguments) == 2:
+        low, high = arguments
+    elif len(arguments) == 1:
+        low, high = (low, arguments[0]) if high is None else (arguments[0], high)
+    if high is None or len(arguments) > 2:
         raise TypeError(
             f"randint() received an invalid combination of arguments - got {len(args)} positional,"
             " expected (high, size) or (low, high, size)"
         )
     if not isinstance(size, tuple | list):
         raise TypeError(
-            f"randint(): argument 'size' (position {len(rest) + 1}) must be tuple of ints, not"
+            f"randint(): argument 'size' (position {len(arguments) + 1}) must be tuple of ints, not"
             f" {type(size).__name__}"
         )
     bounds = require_int("randint", "low", low), require_int("randint", "high", high)
@@ -348,22 +348,22 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
         return _finished(
             "normal", lambda s: source.normal(s, center, spread, dtype.np), shape, options, out
         )
-    given = [x for x in (mean, std) if isinstance(x, Tensor)]
-    if not given:
+    tensors = [x for x in (mean, std) if isinstance(x, Tensor)]
+    if not tensors:
         raise TypeError(
             "normal() received an invalid combination of arguments - got"
             f" ({type(mean).__name__}, {type(std).__name__}) without a size"
         )
-    dtype = of_numpy[given[0]._array.dtype]
+    dtype = of_numpy[tensors[0]._array.dtype]
     require_floating("normal_kernel_cpu", dtype)
-    shape = broadcast_shapes(*(x._array.shape for x in given))
+    shape = broadcast_shapes(*(x._array.shape for x in tensors))
     center, spread = (
         expand(convert(x, dtype) if isinstance(x, Tensor) else wrap(np.asarray(x, dtype.np)), shape)
         for x in (mean, std)
     )
     check_deviations(spread)
     _refuse_out(out)
-    draws = draw_numbers(lambda s: source.normal(s, np_dtype=dtype.np), shape, given)
+    draws = draw_numbers(lambda s: source.normal(s, np_dtype=dtype.np), shape, tensors)
     return _placed("normal", normals(center, spread, draws), options, out)
 
 
@@ -483,8 +483,8 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     source = generator_of("poisson", generator)
     require_floating("poisson_cpu", of_numpy[input._array.dtype])
     check_rates(input)
-    places = draw_numbers(lambda shape: np.empty(shape, bool), tuple(input.shape), (input,))
-    return counts(input, places, source)
+    samples = draw_numbers(lambda shape: np.empty(shape, bool), tuple(input.shape), (input,))
+    return counts(input, samples, source)
 
 
 __all__ = [

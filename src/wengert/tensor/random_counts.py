@@ -14,9 +14,9 @@ from wengert.tensor.arguments import require_tensor
 from wengert.tensor.random import generator_of, require_floating
 
 
-def _places(*given: Tensor) -> Tensor:
+def _places(*inputs: Tensor) -> Tensor:
     """Nothing in the shape of the parameters: what samplers that draw by themselves get."""
-    return draw_numbers(lambda shape: np.empty(shape, bool), tuple(given[0].shape), given)
+    return draw_numbers(lambda shape: np.empty(shape, bool), tuple(inputs[0].shape), inputs)
 
 
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:

@@ -196,8 +196,8 @@ class TypedStorage(_Storage):
         if wrap_storage is None:
             source = args[0] if args else 0
             empty = isinstance(source, int)
-            made = np.zeros(source, self.dtype.np) if empty else np.array(source, self.dtype.np)
-            wrap_storage = UntypedStorage(made)
+            array = np.zeros(source, self.dtype.np) if empty else np.array(source, self.dtype.np)
+            wrap_storage = UntypedStorage(array)
         self._untyped_storage = wrap_storage
 
     @property

@@ -30,6 +30,8 @@ class Row:
             gave are converted to them.
         through: what is called is this function of the function, the same in both libraries:
             where inputs have to be made symmetric, or some results compare up to a sign only.
+        twin: for an op that PyTorch does not have: takes the library, and returns a function of
+            the same arguments, made of its operations, to compare with.
         rtol, atol: tolerance of the forward in float64, for functions that approximate.
     """
 
@@ -41,6 +43,7 @@ class Row:
     grad: bool = True
     dtypes: tuple[str, ...] = ("float32",)
     through: Callable[[Any], Any] | None = None
+    twin: Callable[[Any], Callable[..., Any]] | None = None
     rtol: float = 1e-10
     atol: float = 1e-12
 
@@ -50,7 +53,10 @@ class Row:
 
 @dataclass(frozen=True)
 class ErrorRow:
-    """A call that must fail as it does in torch: same exception class, and our message."""
+    """A call that must fail as it does in torch: same exception class, and our message.
+
+    One with a `twin` is of an op that PyTorch does not have, as in `Row`.
+    """
 
     name: str
     make: Callable[[Rng], tuple[Any, ...]]
@@ -58,6 +64,7 @@ class ErrorRow:
     match: str
     kwargs: dict[str, Any] = field(default_factory=dict)
     tag: str = ""
+    twin: Callable[[Any], Callable[..., Any]] | None = None
 
     def __str__(self) -> str:
         return f"{self.name}-{self.kind.__name__}{'-' + self.tag if self.tag else ''}"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tests.ops.rows import ErrorRow, Row, inputs
-from tests.ops.rows.indexing import I, error
+from tests.ops.rows.gathering import I, error
 
 EDGES = np.array([-2.0, -0.5, 0.25, 1.0, 1.5])
 POINTS = np.array([0.0, 0.5, 2.0, 2.25])

@@ -1,4 +1,4 @@
-"""Rows of `wengert.ops.scatter` and `wengert.ops.replacement`."""
+"""Rows of `wengert.ops.scatter` and `wengert.ops.index_writes`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tests.ops.rows import Rng, Row
-from tests.ops.rows.indexing import BOOL, MASK, I, error, with_index
+from tests.ops.rows.gathering import BOOL, MASK, I, error, with_index
 
 # Places that come twice only where the result is defined.
 ONCE, TWICE = I([[0, 3], [2, 1]]), I([[0, 0, 3], [1, 1, 1]])

@@ -1,4 +1,4 @@
-"""Rows of `wengert.ops.solving`, `triangular` and `pseudoinverse`."""
+"""Rows of `wengert.ops.solving`, `triangular_systems` and `pseudoinverse`."""
 
 from typing import Any
 

@@ -35,7 +35,7 @@ from wengert.core.tensor import (
     tick,
     wrap,
 )
-from wengert.ops.operands import innermost, show
+from wengert.ops.operands import innermost, mark_view
 from wengert.ops.variadic import Output, record
 
 
@@ -303,7 +303,7 @@ def _own(outputs: list[Any], args: tuple[Any, ...], ctx: FunctionCtx, recording:
         if is_among(out, ctx._dirty) and (out._edge is None or (recording and not constant)):
             continue
         alias = outputs[k] = wrap(out._array)
-        show(alias, out)
+        mark_view(alias, out)
         if constant:
             ctx._constant += (alias,)
 

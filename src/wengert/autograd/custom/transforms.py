@@ -38,7 +38,7 @@ from wengert.autograd.transforms.tree import (
 from wengert.core.dtypes import inexact, of_numpy
 from wengert.core.tensor import Leaf, Tensor, memory_of, mode
 from wengert.ops.casting import convert
-from wengert.ops.operands import show, traced
+from wengert.ops.operands import mark_view, traced
 from wengert.ops.reduction import sum as sum_of
 from wengert.ops.shape import clone, movedim
 from wengert.ops.variadic import output_of
@@ -133,7 +133,7 @@ def apply_in_reverse_mode(level: Any, function: Any, args: Args) -> Any:
         results._edge = edge
         for a in args:
             if isinstance(a, Tensor) and _share_memory(out, a):
-                show(results, a)
+                mark_view(results, a)
         return results
 
     results = _map_outputs(result, output)

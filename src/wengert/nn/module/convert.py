@@ -75,7 +75,7 @@ class Conversion(Tree):
                 f" dtype={dtype}"
             )
 
-        memory_format = formats.checked("to", kwargs.get("memory_format"))
+        memory_format = formats.check_format("to", kwargs.get("memory_format"))
 
         def moved(t: Tensor) -> Tensor:
             if device is not None:

@@ -1,4 +1,4 @@
-"""Rows of `wengert.ops.selection`."""
+"""Rows of `wengert.ops.masking`."""
 
 import numpy as np
 

@@ -8,6 +8,7 @@ from wengert import kernels
 from wengert.core.tensor import Tensor
 from wengert.ops.batching import leading
 from wengert.ops.declare import Value, primitive
+from wengert.ops.diagonals import tril, triu
 from wengert.ops.matmul import matmul
 from wengert.ops.matrices import (
     broadcast_lead,
@@ -21,12 +22,11 @@ from wengert.ops.matrices import (
 )
 from wengert.ops.results import result_of
 from wengert.ops.shape import clone, transpose
-from wengert.ops.triangle import tril, triu
 
 
 def _matrix_vjp(g: Value, A: Value, out: Value, upper: bool, unit: bool) -> Value:
-    found = -matmul(triangular(mH(A), g, not upper, unit), mH(out))
-    return triu(found, int(unit)) if upper else tril(found, -int(unit))
+    gradient = -matmul(triangular(mH(A), g, not upper, unit), mH(out))
+    return triu(gradient, int(unit)) if upper else tril(gradient, -int(unit))
 
 
 @primitive(

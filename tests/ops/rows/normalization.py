@@ -1,4 +1,4 @@
-"""Rows of `wengert.ops.norm`."""
+"""Rows of `wengert.ops.normalization`."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Rows of `wengert.ops.indexing`."""
+"""Rows of `wengert.ops.gathering`."""
 
 from __future__ import annotations
 

@@ -14,25 +14,25 @@ from wengert.core.layout import contiguous_format
 from wengert.core.tensor import Tensor, wrap
 from wengert.kernels import layout
 from wengert.kernels.axes import axis_of
-from wengert.ops._positions import along_rows, from_start, out_of_bounds
+from wengert.ops._row_indices import along_rows, from_start, out_of_bounds
+from wengert.ops.batched_keys import Picks
 from wengert.ops.declare import Value, primitive
+from wengert.ops.diagonals import diagonal
 from wengert.ops.expansion import broadcast_tensors, expand
-from wengert.ops.indexing import (
+from wengert.ops.gathering import (
     check_bounds,
     flat_places,
     index_select,
     require_index,
     with_dims,
 )
+from wengert.ops.masking import clamp_min, filling, number_of, where
 from wengert.ops.operands import traced
-from wengert.ops.picking import Picks
 from wengert.ops.rounding import or_zeros
 from wengert.ops.scan import cumsum
 from wengert.ops.scatter import scatter_reduce
-from wengert.ops.selection import clamp_min, filling, number_of, where
 from wengert.ops.shape import clone, contiguous, in_order_of, reshape
 from wengert.ops.subscript import broadcasts, index_written, value_mismatch
-from wengert.ops.triangle import diagonal
 from wengert.ops.variadic import require_tensor
 
 if TYPE_CHECKING:
@@ -105,8 +105,8 @@ def index_add(input: Value, dim: int, index: Value, source: Value, *, alpha: com
 
 def _rows(g: Any, dim: int, index: Any, shape: tuple[int, ...]) -> Any:
     """The slices of `g` at an index, in the shape of the source that they belong to."""
-    found = index_select(g, dim, index)
-    return found if found.shape == shape else reshape(found, shape)
+    rows = index_select(g, dim, index)
+    return rows if rows.shape == shape else reshape(rows, shape)
 
 
 @primitive(
@@ -196,14 +196,14 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """
     require_tensor("index_fill", "input", input)
     require_tensor("index_fill", "index", index, 3)
-    array, places = input._array, index._array
+    array, index_memory = input._array, index._array
     axis = axis_of(dim, array.ndim)
-    if places.dtype != _INT64:
+    if index_memory.dtype != _INT64:
         raise IndexError(
-            f"index_fill_(): Expected dtype int64 for index. Got {of_numpy[places.dtype]}"
+            f"index_fill_(): Expected dtype int64 for index. Got {of_numpy[index_memory.dtype]}"
         )
-    if places.ndim > 1:
-        raise RuntimeError(f"Index has to be a vector/scalar, got {places.ndim} dimensions")
+    if index_memory.ndim > 1:
+        raise RuntimeError(f"Index has to be a vector/scalar, got {index_memory.ndim} dimensions")
     n = array.shape[axis] if array.ndim else 1
     index = from_start(index, -n, n, out_of_bounds(axis, n))
     if isinstance(value, Tensor):
@@ -247,19 +247,19 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     if not source._array.size:
         return clone(data, memory_format=contiguous_format)
     # The k-th place where the mask is true takes the k-th element; the others look anywhere.
-    places = clamp_min(count - 1, 0)
-    taken = index_select(reshape(source, (-1,)), 0, places)
-    return contiguous(where(mask, reshape(taken, mask.shape), data))
+    positions = clamp_min(count - 1, 0)
+    elements = index_select(reshape(source, (-1,)), 0, positions)
+    return contiguous(where(mask, reshape(elements, mask.shape), data))
 
 
 def _check_enough(source: Tensor, count: Tensor) -> None:
     """Raise RuntimeError unless the source has an element for each that is counted."""
     n = source._array.size
 
-    def refuse(wanted: int) -> RuntimeError:
+    def refuse(needed: int) -> RuntimeError:
         return RuntimeError(
             "Number of elements of source < number of ones in mask: masked_scatter() got"
-            f" {n} and {wanted}"
+            f" {n} and {needed}"
         )
 
     from_start(count, 0, n + 1, refuse)
@@ -289,10 +289,10 @@ def index_put(
     require_tensor("index_put", "values", values, 2)
     check_put_dtype(input._array, values._array)
     key = tuple([index_item(x) for x in indices])
-    given = sum(i.ndim if i.dtype == bool else 1 for i in key)
-    if given > input._array.ndim:
+    indexed_dims = sum(i.ndim if i.dtype == bool else 1 for i in key)
+    if indexed_dims > input._array.ndim:
         raise IndexError(
-            f"too many indices for tensor of dimension {input._array.ndim} (got {given})"
+            f"too many indices for tensor of dimension {input._array.ndim} (got {indexed_dims})"
         )
     if traced(key):
         return written(input, values, key, accumulate)
@@ -359,9 +359,9 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     tensor([[1., 0.],
             [0., 2.]])
     """
-    places = flat_places("put_", input, index)
+    positions = flat_places("put_", input, index)
     require_tensor("put", "source", source, 3)
-    n, m = source._array.size, places._array.size
+    n, m = source._array.size, positions._array.size
     if n != m:
         raise IndexError(
             "put_(): Expected source and index to have the same number of elements, but got"
@@ -374,7 +374,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
             f" {a} and source.dtype = {b}"
         )
     put_rows = index_add if accumulate else index_copy
-    flat = put_rows(reshape(input, (-1,)), 0, places, reshape(source, (-1,)))
+    flat = put_rows(reshape(input, (-1,)), 0, positions, reshape(source, (-1,)))
     return in_order_of(reshape(flat, input._array.shape), input)
 
 
@@ -461,14 +461,14 @@ def diagonal_scatter(
     require_tensor("diagonal_scatter", "input", input)
     require_tensor("diagonal_scatter", "src", src, 2)
     shape = tuple(input.shape)
-    places = diagonal(np.arange(prod(shape)).reshape(shape), offset, dim1, dim2)
-    if tuple(src.shape) != places.shape:
+    positions = diagonal(np.arange(prod(shape)).reshape(shape), offset, dim1, dim2)
+    if tuple(src.shape) != positions.shape:
         raise RuntimeError(
             "expected src to have a size equal to the slice of self. src size ="
-            f" {list(src.shape)}, slice size = {list(places.shape)}"
+            f" {list(src.shape)}, slice size = {list(positions.shape)}"
         )
     values = reshape(src.to(input.dtype), (-1,))
-    flat = index_copy(reshape(input, (-1,)), 0, wrap(np.array(places).reshape(-1)), values)
+    flat = index_copy(reshape(input, (-1,)), 0, wrap(np.array(positions).reshape(-1)), values)
     return in_order_of(reshape(flat, shape), input)
 
 

@@ -192,10 +192,12 @@ def _check_sizes(name: str, row: int, col: int) -> None:
 
 def _indices(counts: np.ndarray, starts: np.ndarray, dtype: Any) -> Tensor:
     """So many neighbours in each row, from the start of each on."""
-    found = np.empty((2, int(counts.sum())), (dtype or dtypes.int64).np)
-    found[0] = np.repeat(np.arange(len(counts)), counts)
-    found[1] = np.arange(found.shape[1]) - np.repeat(np.cumsum(counts) - counts - starts, counts)
-    return wrap(found)
+    indices = np.empty((2, int(counts.sum())), (dtype or dtypes.int64).np)
+    indices[0] = np.repeat(np.arange(len(counts)), counts)
+    indices[1] = np.arange(indices.shape[1]) - np.repeat(
+        np.cumsum(counts) - counts - starts, counts
+    )
+    return wrap(indices)
 
 
 __all__ = [

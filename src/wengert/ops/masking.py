@@ -112,7 +112,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
             )
         condition = wrap(condition)
     if input is None and other is None:
-        from wengert.ops.indexing import nonzero
+        from wengert.ops.gathering import nonzero
 
         return nonzero(condition, as_tuple=True)
     if condition._array.dtype != np.bool_:
@@ -191,21 +191,21 @@ def filling(name: str, value: Any, input: Tensor) -> Tensor:
                 f"{name}_ only supports a 0-dimensional value tensor, but got tensor with"
                 f" {value._array.ndim} dimension(s)."
             )
-        given = dtypes.of_numpy[value._array.dtype]
+        value_dtype = dtypes.of_numpy[value._array.dtype]
     elif isinstance(value, Number):
-        given = dtypes.of_number(value)
+        value_dtype = dtypes.of_number(value)
     else:
         raise TypeError(
             f"{name}(): argument 'value' (position 3) must be Number or Tensor, not"
             f" {type(value).__name__}"
         )
-    if given.category == dtypes.COMPLEX != dtype.category:
+    if value_dtype.category == dtypes.COMPLEX != dtype.category:
         raise RuntimeError(
-            f"value cannot be converted to type {dtype} without overflow: it is {given}"
+            f"value cannot be converted to type {dtype} without overflow: it is {value_dtype}"
         )
     if not isinstance(value, Tensor):
         return wrap(dtypes.scalar_array(value, dtype, name))
-    return value if given is dtype else operands.cast(value, dtype.np)
+    return value if value_dtype is dtype else operands.cast(value, dtype.np)
 
 
 def _require_real(name: str, *arrays: np.ndarray) -> None:

@@ -49,41 +49,41 @@ def _along(
     steps: Steps, state: State, advance: Callable[[slice, State], tuple[State, Any]]
 ) -> tuple[State, list[Any]]:
     """The state after all steps, and what `advance` returned beside the state of each."""
-    known = []
+    saved_steps = []
     for rows, n in steps.order:
-        new, kept = advance(rows, tuple(s[:n] for s in state))
-        known.append(kept)
+        new, saved = advance(rows, tuple(s[:n] for s in state))
+        saved_steps.append(saved)
         state = tuple(_of_less_rows(a, b, n) for a, b in zip(new, state, strict=True))
-    return state, known
+    return state, saved_steps
 
 
 def _back(
-    steps: Steps, g: Tensor, state: State, known: list[Any],
+    steps: Steps, g: Tensor, state: State, saved_steps: list[Any],
     retreat: Callable[[State, Any], tuple[State, Any]],
 ) -> tuple[State, list[Any]]:  # fmt: skip
     """The cotangents of the first state, and what `retreat` returned beside that of each step.
 
     `g` is the cotangent of the state of each row.
     """
-    found = []
-    for (rows, n), kept in zip(reversed(steps.order), reversed(known), strict=True):
-        first, *rest = (s[:n] for s in state)
-        new, part = retreat((first + g[rows], *rest), kept)
-        found.append(part)
+    gate_gradients = []
+    for (rows, n), saved in zip(reversed(steps.order), reversed(saved_steps), strict=True):
+        first, *other_states = (s[:n] for s in state)
+        new, gate_gradient = retreat((first + g[rows], *other_states), saved)
+        gate_gradients.append(gate_gradient)
         state = tuple(_of_less_rows(a, b, n) for a, b in zip(new, state, strict=True))
-    return state, found[::-1]
+    return state, gate_gradients[::-1]
 
 
-def _rows(steps: Steps, parts: Any) -> Tensor:
+def _rows(steps: Steps, steps_rows: Any) -> Tensor:
     """What each step gave, in the layout of rows."""
-    parts = [*parts]
-    return cat(parts[::-1] if steps.reverse else parts)
+    steps_rows = [*steps_rows]
+    return cat(steps_rows[::-1] if steps.reverse else steps_rows)
 
 
 def _gates(input: Tensor, weight: Tensor, *biases: Tensor | None) -> Tensor:
     """What the input contributes to the gates."""
-    given = [b for b in biases if b is not None]
-    return linear(input, weight, sum(given[1:], given[0]) if given else None)
+    present = [b for b in biases if b is not None]
+    return linear(input, weight, sum(present[1:], present[0]) if present else None)
 
 
 def _state_weight_vjp(shared: Flow, out: Value, h0: Value, steps: Steps) -> Value:
@@ -124,8 +124,8 @@ def _rnn_reference(
     input: Value, h0: Value, w_ih: Value, w_hh: Value, b_ih: Value, b_hh: Value, steps: Steps,
     relu: bool,
 ) -> Value:  # fmt: skip
-    known = _rnn_unrolled(input, h0, w_ih, w_hh, b_ih, b_hh, steps, relu)
-    return _rows(steps, (new for _, new in known))
+    saved_steps = _rnn_unrolled(input, h0, w_ih, w_hh, b_ih, b_hh, steps, relu)
+    return _rows(steps, (new for _, new in saved_steps))
 
 
 def _rnn_flow(
@@ -135,18 +135,18 @@ def _rnn_flow(
     if not _recorded(g, input):
         return kernels.recurrent.rnn_back(g, out, w_hh, steps, relu)
     g, input, h0, w_ih, w_hh, b_ih, b_hh = _lifted(g, input, h0, w_ih, w_hh, b_ih, b_hh)
-    known = _rnn_unrolled(input, h0, w_ih, w_hh, b_ih, b_hh, steps, relu)
+    saved_steps = _rnn_unrolled(input, h0, w_ih, w_hh, b_ih, b_hh, steps, relu)
 
-    def retreat(state: State, kept: Any) -> tuple[State, Any]:
-        _, new = kept
+    def retreat(state: State, saved: Any) -> tuple[State, Any]:
+        _, new = saved
         flow = state[0] * ((new > 0).to(new.dtype) if relu else 1.0 - new * new)
         return (linear(flow, w_hh.T),), flow
 
     start = _zeros(None, steps.batch, w_hh.shape[1], input)
-    (dh,), flows = _back(steps, g, (start,), known, retreat)
+    (dh,), flows = _back(steps, g, (start,), saved_steps, retreat)
     flow = _rows(steps, flows)
     return kernels.recurrent.Flow(
-        flow, flow, dh, before=_rows(steps, (before for before, _ in known))
+        flow, flow, dh, before=_rows(steps, (before for before, _ in saved_steps))
     )
 
 
@@ -191,8 +191,8 @@ def _lstm_reference(
     input: Value, h0: Value, c0: Value, w_ih: Value, w_hh: Value, b_ih: Value, b_hh: Value,
     w_hr: Value, steps: Steps,
 ) -> Value:  # fmt: skip
-    (_, c), known = _lstm_unrolled(input, h0, c0, w_ih, w_hh, b_ih, b_hh, w_hr, steps)
-    return cat([_rows(steps, (new for new, *_ in known)).flatten(), c.flatten()])
+    (_, c), saved_steps = _lstm_unrolled(input, h0, c0, w_ih, w_hh, b_ih, b_hh, w_hr, steps)
+    return cat([_rows(steps, (new for new, *_ in saved_steps)).flatten(), c.flatten()])
 
 
 def _lstm_flow(
@@ -203,24 +203,24 @@ def _lstm_flow(
         return kernels.recurrent.lstm_back(g, gates, cells, c0, w_hh, w_hr, steps)
     g, input, h0, c0, w_ih = _lifted(g, input, h0, c0, w_ih)
     w_hh, b_ih, b_hh, w_hr = _lifted(w_hh, b_ih, b_hh, w_hr)
-    _, known = _lstm_unrolled(input, h0, c0, w_ih, w_hh, b_ih, b_hh, w_hr, steps)
+    _, saved_steps = _lstm_unrolled(input, h0, c0, w_ih, w_hh, b_ih, b_hh, w_hr, steps)
 
-    def retreat(state: State, kept: Any) -> tuple[State, Any]:
+    def retreat(state: State, saved: Any) -> tuple[State, Any]:
         dh, dc = state
-        _, _, c, i, f, g, o, t, _ = kept
+        _, _, c, i, f, g, o, t, _ = saved
         raw = dh if w_hr is None else linear(dh, w_hr.T)
         dc = dc + raw * o * (1.0 - t * t)
-        parts = [dc * g * i * (1.0 - i), dc * c * f * (1.0 - f), dc * i * (1.0 - g * g),
+        gate_gradients = [dc * g * i * (1.0 - i), dc * c * f * (1.0 - f), dc * i * (1.0 - g * g),
                  raw * t * o * (1.0 - o)]  # fmt: skip
-        flow = cat(parts, 1)
+        flow = cat(gate_gradients, 1)
         return (linear(flow, w_hh.T), dc * f), (flow, dh)
 
     g_out, g_cell = split_lstm(g, steps, w_hh.shape)
     state = (_zeros(None, steps.batch, w_hh.shape[1], input), g_cell)
-    (dh, dc), found = _back(steps, g_out, state, known, retreat)
-    flow = _rows(steps, (flow for flow, _ in found))
-    projected = _rows(steps, (d for _, d in found))
-    before, raw = (_rows(steps, (kept[k] for kept in known)) for k in (1, -1))
+    (dh, dc), gate_gradients = _back(steps, g_out, state, saved_steps, retreat)
+    flow = _rows(steps, (flow for flow, _ in gate_gradients))
+    projected = _rows(steps, (d for _, d in gate_gradients))
+    before, raw = (_rows(steps, (saved[k] for saved in saved_steps)) for k in (1, -1))
     return kernels.recurrent.Flow(flow, flow, dh, dc, projected, before, raw)
 
 
@@ -284,8 +284,8 @@ def _gru_unrolled(
 def _gru_reference(
     input: Value, h0: Value, w_ih: Value, w_hh: Value, b_ih: Value, b_hh: Value, steps: Steps
 ) -> Value:
-    known = _gru_unrolled(input, h0, w_ih, w_hh, b_ih, b_hh, steps)
-    return _rows(steps, (new for new, *_ in known))
+    saved_steps = _gru_unrolled(input, h0, w_ih, w_hh, b_ih, b_hh, steps)
+    return _rows(steps, (new for new, *_ in saved_steps))
 
 
 def _gru_flow(
@@ -295,21 +295,21 @@ def _gru_flow(
     if not _recorded(g, input):
         return kernels.recurrent.gru_back(g, out, gates, inner, h0, w_hh, steps)
     g, input, h0, w_ih, w_hh, b_ih, b_hh = _lifted(g, input, h0, w_ih, w_hh, b_ih, b_hh)
-    known = _gru_unrolled(input, h0, w_ih, w_hh, b_ih, b_hh, steps)
+    saved_steps = _gru_unrolled(input, h0, w_ih, w_hh, b_ih, b_hh, steps)
 
-    def retreat(state: State, kept: Any) -> tuple[State, Any]:
+    def retreat(state: State, saved: Any) -> tuple[State, Any]:
         (dh,) = state
-        _, h, r, z, n, inner = kept
+        _, h, r, z, n, inner = saved
         d_n = dh * (1.0 - z) * (1.0 - n * n)
         d_r, d_z = d_n * inner * r * (1.0 - r), dh * (h - n) * z * (1.0 - z)
         from_state = cat([d_r, d_z, d_n * r], 1)
         return (dh * z + linear(from_state, w_hh.T),), (cat([d_r, d_z, d_n], 1), from_state)
 
     start = _zeros(None, steps.batch, w_hh.shape[1], input)
-    (dh,), found = _back(steps, g, (start,), known, retreat)
-    flow, from_state = (_rows(steps, (pair[k] for pair in found)) for k in (0, 1))
+    (dh,), gate_gradients = _back(steps, g, (start,), saved_steps, retreat)
+    flow, from_state = (_rows(steps, (pair[k] for pair in gate_gradients)) for k in (0, 1))
     return kernels.recurrent.Flow(
-        flow, from_state, dh, before=_rows(steps, (kept[1] for kept in known))
+        flow, from_state, dh, before=_rows(steps, (saved[1] for saved in saved_steps))
     )
 
 
@@ -338,16 +338,16 @@ def _lstm_step_flow(
     g: Value, out: Value, gates: Value, x: Value, product: Value, before: Value
 ) -> Flow:
     if not _recorded(g, x):
-        gone, g_cell = kernels.recurrent.lstm_step_back(g, out, gates, before)
-        return kernels.recurrent.Flow(gone, gone, None, g_cell)
+        g_gates, g_cell = kernels.recurrent.lstm_step_back(g, out, gates, before)
+        return kernels.recurrent.Flow(g_gates, g_gates, None, g_cell)
     g, x, product, before = _lifted(g, x, product, before)
     i, f, n, o = (x + product).chunk(4, -1)
     i, f, n, o = i.sigmoid(), f.sigmoid(), n.tanh(), o.sigmoid()
     t = (f * before + i * n).tanh()
     dc = g[1] + g[0] * o * (1.0 - t * t)
-    parts = [dc * n * i * (1.0 - i), dc * before * f * (1.0 - f), dc * i * (1.0 - n * n),
+    gate_gradients = [dc * n * i * (1.0 - i), dc * before * f * (1.0 - f), dc * i * (1.0 - n * n),
              g[0] * t * o * (1.0 - o)]  # fmt: skip
-    flow = cat(parts, -1)
+    flow = cat(gate_gradients, -1)
     return kernels.recurrent.Flow(flow, flow, None, dc * f)
 
 
@@ -381,11 +381,11 @@ def _gru_step_flow(
         return kernels.recurrent.Flow(*kernels.recurrent.gru_step_back(g, gates, inner, before))
     g, x, product, before = _lifted(g, x, product, before)
     x_r, x_z, x_n = x.chunk(3, -1)
-    h_r, h_z, part = product.chunk(3, -1)
+    h_r, h_z, h_n = product.chunk(3, -1)
     r, z = (x_r + h_r).sigmoid(), (x_z + h_z).sigmoid()
-    n = (x_n + r * part).tanh()
+    n = (x_n + r * h_n).tanh()
     d_n = g * (1.0 - z) * (1.0 - n * n)
-    d_r, d_z = d_n * part * r * (1.0 - r), g * (before - n) * z * (1.0 - z)
+    d_r, d_z = d_n * h_n * r * (1.0 - r), g * (before - n) * z * (1.0 - z)
     return kernels.recurrent.Flow(cat([d_r, d_z, d_n], -1), cat([d_r, d_z, d_n * r], -1), g * z)
 
 

@@ -14,9 +14,9 @@ import numpy as np
 from wengert import kernels
 from wengert.core.dtypes import int64
 from wengert.core.tensor import Tensor
-from wengert.ops._positions import from_start, out_of_bounds
+from wengert.ops._row_indices import from_start, out_of_bounds
 from wengert.ops.casting import convert
-from wengert.ops.indexing import index_select
+from wengert.ops.gathering import index_select
 from wengert.ops.shape import inverse_of, permute, reshape
 
 if TYPE_CHECKING:
@@ -38,9 +38,11 @@ class Picks:
         indices, axes = kernels.scatter.integer_parts(key)
         adjacent = axes[-1] - axes[0] == len(axes) - 1
         self.axis = axes[0] if adjacent else 0
-        rest = [d for d in range(len(shape)) if d not in axes]
-        self._order = [*rest[: self.axis], *axes, *rest[self.axis :]]
-        lead, trail = ([shape[d] for d in part] for part in (rest[: self.axis], rest[self.axis :]))
+        other_dims = [d for d in range(len(shape)) if d not in axes]
+        self._order = [*other_dims[: self.axis], *axes, *other_dims[self.axis :]]
+        lead, trail = (
+            [shape[d] for d in dims] for dims in (other_dims[: self.axis], other_dims[self.axis :])
+        )
         self._source = tuple([shape[d] for d in self._order])
         self._merged = (*lead, prod(shape[d] for d in axes), *trail)
         self.shape = (*lead, *_common_shape(indices), *trail)

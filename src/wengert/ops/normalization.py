@@ -1,6 +1,6 @@
 """Normalisation over batches, layers, groups, instances; by root mean square; by a p-norm.
 
-The functions, and their checks. The operations that they call are in `_norms`.
+The functions, and their checks. The operations that they call are in `_normalization_ops`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from wengert.core.info import finfo
 from wengert.core.size import Size
 from wengert.core.tensor import Tensor
 from wengert.kernels.precision import HALF
-from wengert.ops._norms import (
+from wengert.ops._normalization_ops import (
     _batch_norm,
     _batch_norm_by_running,
     _group_norm,
@@ -85,25 +85,25 @@ def _check_trailing(
     if not isinstance(normalized, tuple | list):
         kind = type(normalized).__name__
         raise TypeError(f"{name}(): argument 'normalized_shape' must be tuple of ints, not {kind}")
-    wanted = tuple(normalized)
-    if not wanted:
+    trailing = tuple(normalized)
+    if not trailing:
         raise RuntimeError(
             "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least"
             f" one element, but got normalized_shape = [] in {name}()"
         )
-    if shape[-len(wanted) :] != wanted:
-        star = ", ".join(["*", *map(str, wanted)])
+    if shape[-len(trailing) :] != trailing:
+        star = ", ".join(["*", *map(str, trailing)])
         raise RuntimeError(
-            f"Given normalized_shape={list(wanted)}, expected input with shape [{star}],"
+            f"Given normalized_shape={list(trailing)}, expected input with shape [{star}],"
             f" but got input of size{list(shape)}"
         )
     for what, x in params:
-        if x is not None and x._array.shape != wanted:
+        if x is not None and x._array.shape != trailing:
             raise RuntimeError(
                 f"Expected {what} to be of same shape as normalized_shape, but got {what} of shape"
-                f" {list(x._array.shape)} and normalized_shape = {list(wanted)}"
+                f" {list(x._array.shape)} and normalized_shape = {list(trailing)}"
             )
-    return wanted
+    return trailing
 
 
 def layer_norm(
@@ -123,10 +123,10 @@ def layer_norm(
         return _in_float32(layer_norm, input, normalized_shape, weight, bias, eps)
     _check_dtypes("layer_norm", input, weight=weight, bias=bias)
     shape = input._array.shape
-    wanted = _check_trailing(
+    trailing = _check_trailing(
         "layer_norm", shape, normalized_shape, ("weight", weight), ("bias", bias)
     )
-    return _layer_norm(input, weight, bias, _over_last(shape, wanted, True), eps)
+    return _layer_norm(input, weight, bias, _over_last(shape, trailing, True), eps)
 
 
 def rms_norm(
@@ -146,13 +146,13 @@ def rms_norm(
         return _in_float32(rms_norm, input, normalized_shape, weight, eps)
     _check_dtypes("rms_norm", input, weight=weight)
     array = input._array
-    wanted = _check_trailing("rms_norm", array.shape, normalized_shape, ("weight", weight))
+    trailing = _check_trailing("rms_norm", array.shape, normalized_shape, ("weight", weight))
     least = finfo(of_numpy[array.dtype]).eps if eps is None else eps
     if array.dtype.kind == "c":  # the square is that of a complex number, not of its size
-        dims = tuple(range(-len(wanted), 0))
+        dims = tuple(range(-len(trailing), 0))
         out: Tensor = input * ((input * input).mean(dims, True) + least).rsqrt()
         return out if weight is None else out * weight
-    return _rms_norm(input, weight, None, _over_last(array.shape, wanted, False), least)
+    return _rms_norm(input, weight, None, _over_last(array.shape, trailing, False), least)
 
 
 def group_norm(

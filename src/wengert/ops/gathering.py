@@ -12,7 +12,7 @@ from wengert import kernels
 from wengert.core.dtypes import of_numpy
 from wengert.core.tensor import Tensor, memory_of, wrap
 from wengert.kernels.axes import axis_of
-from wengert.ops._positions import (
+from wengert.ops._row_indices import (
     along_rows,
     batch_of,
     from_start,
@@ -171,9 +171,9 @@ def _index_select_batch(b: Batch) -> Value:
         return along_rows(b, like="index")
     # All samples look into one tensor.
     index, shape = vectors(b, "index"), b.shape("input")
-    found = b(index=reshape(index, (-1,)))
-    found = reshape(found, (*shape[:axis], *index.shape, *shape[axis + 1 :]))
-    return movedim(found, axis, 0)
+    rows = b(index=reshape(index, (-1,)))
+    rows = reshape(rows, (*shape[:axis], *index.shape, *shape[axis + 1 :]))
+    return movedim(rows, axis, 0)
 
 
 @multilinear(
@@ -223,9 +223,9 @@ def _index_select_adjoint_batch(b: Batch) -> Value:
     axis = axis_of(b.params["dim"], len(shape))
     if "index" not in b.batched:
         return b(shape=(b.size, *shape), dim=axis + 1)
-    n, rest = shape[axis], (*shape[:axis], *shape[axis + 1 :])
+    n, other_sizes = shape[axis], (*shape[:axis], *shape[axis + 1 :])
     index = row_index(vectors(b, "index"), axis, n)
-    rows = b(g=rows_of(b.whole("g"), axis), index=index, shape=(b.size * n, *rest), dim=0)
+    rows = b(g=rows_of(b.whole("g"), axis), index=index, shape=(b.size * n, *other_sizes), dim=0)
     return batch_of(rows, b.size, n, axis)
 
 
@@ -251,10 +251,10 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     >>> wengert.take(wengert.tensor([[1, 2], [3, 4]]), wengert.tensor([0, -1]))
     tensor([1, 4])
     """
-    places = flat_places("take", input, index)
-    if not input._array.size and places._array.size:
+    positions = flat_places("take", input, index)
+    if not input._array.size and positions._array.size:
         raise IndexError("take(): tried to take from an empty tensor")
-    return reshape(index_select(reshape(input, (-1,)), 0, places), index._array.shape)
+    return reshape(index_select(reshape(input, (-1,)), 0, positions), index._array.shape)
 
 
 def flat_places(name: str, input: Tensor, index: Tensor) -> Tensor:
@@ -289,25 +289,26 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
 
     require_tensor("take_along_dim", "input", input)
     require_tensor("take_along_dim", "indices", indices, 2)
-    places = indices._array
-    if places.dtype != _INT64:
+    index_array = indices._array
+    if index_array.dtype != _INT64:
         raise RuntimeError(
             "torch.take_along_dim(): dtype of indices should be Long but got"
-            f" {of_numpy[places.dtype].short}"
+            f" {of_numpy[index_array.dtype].short}"
         )
     if dim is None:
         return gather(reshape(input, (-1,)), 0, reshape(indices, (-1,)))
     shape = input._array.shape
-    if len(shape) != places.ndim:
+    if len(shape) != index_array.ndim:
         raise RuntimeError(
             "torch.take_along_dim(): input and indices should have the same number of dimensions,"
-            f" but got {len(shape)} dimensions for input, and {places.ndim} dimensions for indices"
+            f" but got {len(shape)} dimensions for input, and {index_array.ndim} dimensions for"
+            " indices"
         )
     d = axis_of(dim, len(shape))
     n = shape[d]
     index = from_start(indices, -n, n, out_of_bounds(d, n, RuntimeError))
-    common = broadcast_shapes(*[(*s[:d], 1, *s[d + 1 :]) for s in (shape, places.shape)])
-    full = expand(index, (*common[:d], places.shape[d], *common[d + 1 :]))
+    common = broadcast_shapes(*[(*s[:d], 1, *s[d + 1 :]) for s in (shape, index_array.shape)])
+    full = expand(index, (*common[:d], index_array.shape[d], *common[d + 1 :]))
     return gather(expand(input, (*common[:d], n, *common[d + 1 :])), d, full)
 
 
@@ -353,8 +354,8 @@ def argwhere(input: Tensor) -> Tensor:
     tensor([[1],
             [2]])
     """
-    found: Tensor = nonzero(input)
-    return found
+    positions: Tensor = nonzero(input)
+    return positions
 
 
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
@@ -377,8 +378,8 @@ def _first_nonzero(input: Value, rank: int, size: int, fill_value: int) -> Value
     lead = input.shape[: input.ndim - rank]
     out = np.full((*lead, size, rank), fill_value, np.int64)
     for k in np.ndindex(lead):
-        found = np.argwhere(input[k])[:size]
-        out[k][: len(found)] = found
+        rows = np.argwhere(input[k])[:size]
+        out[k][: len(rows)] = rows
     return out
 
 
@@ -402,10 +403,12 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
             raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(n)}")
         if n < 0:
             raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
-    places = indices.long()
-    if not memory_of(places).size:  # no place; a size may be 0
-        return (places,) * len(sizes)
-    return unbind(stack([places // prod(sizes[d + 1 :]) % n for d, n in enumerate(sizes)], -1), -1)
+    remaining = indices.long()
+    if not memory_of(remaining).size:  # no place; a size may be 0
+        return (remaining,) * len(sizes)
+    return unbind(
+        stack([remaining // prod(sizes[d + 1 :]) % n for d, n in enumerate(sizes)], -1), -1
+    )
 
 
 __all__ = [

@@ -106,8 +106,10 @@ def _referred(
     """The output, mean and variance, by ordinary operations."""
     shape, dtype = tuple(input.shape), of_numpy[input._array.dtype]
     if input._array.dtype in HALF:  # computed in float32 and rounded once
-        parts = (None if x is None else convert(x, dtypes.float32) for x in (input, weight, bias))
-        input, weight, bias = parts
+        in_float32 = (
+            None if x is None else convert(x, dtypes.float32) for x in (input, weight, bias)
+        )
+        input, weight, bias = in_float32
     mean, x, variance = _moments(input, plan)
     out = (x * (variance + eps) ** -0.5).reshape(plan.channels)
     if weight is not None:

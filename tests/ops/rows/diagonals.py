@@ -1,4 +1,4 @@
-"""Rows of `wengert.ops.triangle`."""
+"""Rows of `wengert.ops.diagonals`."""
 
 from tests.ops.rows import Row
 from tests.ops.rows.shape import C, M, V, error, of
