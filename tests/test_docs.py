@@ -34,6 +34,24 @@ def test_page_shows_what_its_code_prints(page: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+# Pages about the source, whose paths begin at its folder, at the root or beside the page.
+ABOUT_SOURCE = [
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "docs" / "architecture.md",
+    ROOT / "docs" / "glossary.md",
+    *sorted((ROOT / "docs" / "decisions").glob("*.md")),
+    *sorted((ROOT / "src" / "wengert").glob("*/README.md")),
+]
+FOLDERS = ("", "src/wengert", "docs", "tests/autograd", "tests/kernels")
+
+
+@pytest.mark.parametrize("page", ABOUT_SOURCE, ids=relative)
+def test_files_that_a_page_names_are_there(page: Path) -> None:
+    named = re.findall(r"`((?:\.\./)?[\w/]+(?:/|\.py|\.md))`", page.read_text())
+    folders = [page.parent, *(ROOT / folder for folder in FOLDERS)]
+    assert [name for name in named if not any((f / name).exists() for f in folders)] == []
+
+
 @pytest.fixture(scope="module")
 def doctests() -> dict[str, list[str]]:
     """The failing examples of every module that has examples."""
