@@ -36,7 +36,8 @@ from wengert.kernels.jit.builtins import (
     u8,
     u8s,
 )
-from wengert.kernels.jit.language import KernelSyntaxError, Unit, kinds_of, signature_of
+from wengert.kernels.jit.language import Unit
+from wengert.kernels.jit.machine_types import KernelSyntaxError, kinds_of, signature_of
 
 pytestmark = pytest.mark.skipif(not available(), reason="no llvmlite")
 

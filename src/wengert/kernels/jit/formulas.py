@@ -349,11 +349,11 @@ def _elementwise(
     function: Callable[..., None], given: list[str], numbers: list[str], options: dict[str, bool]
 ) -> tuple[ast.FunctionDef, ast.FunctionDef, int]:
     """A kernel over pieces of lists, the loop over a piece, and which arrays are written."""
-    from wengert.kernels.jit import language
+    from wengert.kernels.jit import machine_types
 
     name, width = function.__name__, len(given)
     body = _Element(given, options)
-    statements = body.all(language.tree_of(function).body)
+    statements = body.all(machine_types.tree_of(function).body)
     arguments = ", ".join([f"{x}_: reals" for x in given] + [f"{x}: real" for x in numbers])
     loop = _parsed(
         f"def {name}_loop({arguments}, start: i64, stop: i64) -> None:\n"
