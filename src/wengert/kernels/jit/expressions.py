@@ -11,6 +11,7 @@ from wengert.kernels.jit.machine_types import (
     LLVM,
     SIZES,
     KernelSyntaxError,
+    RecordType,
     Signature,
     Term,
     float_text,
@@ -19,6 +20,7 @@ from wengert.kernels.jit.machine_types import (
 
 if TYPE_CHECKING:
     from wengert.kernels.jit.language import Unit
+    from wengert.kernels.jit.records import Field
 
 _UNARY = {
     "sqrt": "sqrt", "fabs": "fabs", "rint": "roundeven", "floor": "floor", "ceil": "ceil",
@@ -136,9 +138,24 @@ class Expressions:
         raise self.fail(node, "no such name")
 
     def _Attribute(self, node: ast.Attribute) -> Term:  # noqa: N802
-        if isinstance(node.value, ast.Name) and node.value.id == "math":
-            return Term({"inf": float("inf"), "nan": float("nan")}[node.attr], "const")
-        raise self.fail(node, "not in the subset")
+        if isinstance(node.value, ast.Name) and node.value.id not in self.names:
+            # `math.inf`, or the offset of a record's field.
+            value = getattr(self.scope.get(node.value.id), node.attr, None)
+            if isinstance(value, (int, float)):
+                return Term(value, "const")
+        record, field = self.field(node)
+        pointer = self.address(record, Term(field.offset, "const"))
+        return Term(pointer.text, "i64*") if field.array else self.load(pointer)
+
+    def field(self, node: ast.Attribute) -> tuple[Term, Field]:
+        """A record and one of its fields."""
+        record = self.value(node.value)
+        if not isinstance(record.type, RecordType):
+            raise self.fail(node, "not in the subset")
+        fields = record.type.record.FIELDS
+        if node.attr not in fields:
+            raise self.fail(node, f"{record.type.record.__name__} has no such field")
+        return record, fields[node.attr]
 
     def _BinOp(self, node: ast.BinOp) -> Term:  # noqa: N802
         return self.binary(node, node.op, self.value(node.left), self.value(node.right), self.flags)
@@ -199,7 +216,26 @@ class Expressions:
         return Term(self.emit(text), pointer.type)
 
     def _Subscript(self, node: ast.Subscript) -> Term:  # noqa: N802
-        return self.load(self.address(self.value(node.value), self.value(node.slice)))
+        return self.load(self.pointer(node))
+
+    def pointer(self, node: ast.Subscript | ast.Attribute) -> Term:
+        """Where an element, or a number of a record, lies."""
+        if isinstance(node, ast.Attribute):
+            record, field = self.field(node)
+            if field.array:
+                raise self.fail(node, "an array, not a number")
+            return self.address(record, Term(field.offset, "const"))
+        if isinstance(node.value, ast.Attribute):
+            record, field = self.field(node.value)
+            if not field.array:
+                raise self.fail(node, "a number, not an array")
+            first = Term(field.offset, "const")
+            index = self.binary(node, ast.Add(), first, self.value(node.slice), self.flags)
+            return self.address(record, index)
+        array = self.value(node.value)
+        if isinstance(array.type, RecordType):
+            raise self.fail(node, "a record has fields, and no elements")
+        return self.address(array, self.value(node.slice))
 
     def load(self, pointer: Term) -> Term:
         """The first element of an array."""
@@ -244,6 +280,9 @@ class Expressions:
             f"{llvm_type(t)} {v.text if t.endswith('*') else self.to(v, t)}"
             for v, (_, t) in zip(values, signature.params, strict=True)
         )
+        for value, (name, type) in zip(values, signature.params, strict=True):
+            if isinstance(type, RecordType) and not type.holds(value.type):
+                raise self.fail(node, f"{name!r} is a {type.record.__name__}")
         text = f"call {llvm_type(signature.result)} @{chosen.__name__}({arguments})"
         if signature.result == "none":
             self.lines.append(f"  {text}")
@@ -280,7 +319,13 @@ class _Builtins:
 
     @staticmethod
     def at(f: Expressions, node: ast.Call) -> Term:
-        return f.address(f.value(node.args[0]), f.value(node.args[1]))
+        array, index = f.value(node.args[0]), f.value(node.args[1])
+        if isinstance(array.type, RecordType):
+            if array.type.record.OPEN:
+                raise f.fail(node, "records of unknown length")
+            length = Term(len(array.type.record.FIELDS), "const")
+            index = f.binary(node, ast.Mult(), index, length, f.flags)
+        return f.address(array, index)
 
     @staticmethod
     def _extreme(f: Expressions, node: ast.Call, word: str) -> Term:

@@ -2,11 +2,12 @@
 
 A kernel is a function whose arguments are annotated with the names of machine types: `f32`,
 `f64`, `i64`, `i32`, `u8`, `real` (f32 or f64, chosen when it is compiled), and arrays of them, or
-of f16 or u16: `f32s`. Its module imports `annotations` from `__future__`. The rest of the subset:
+of f16 or u16: `f32s`; or with a class of records (`records.py`), an array of i64 with names. Its
+module imports `annotations` from `__future__`. The rest of the subset:
 
 - numbers, names, arithmetic, comparisons; `//` and `%` of integers that are not negative;
 - `a if c else b`, `and`, `or`, which compute both sides: neither may load what may not be read;
-- loads and stores `x[i]`, assignments to names and elements, `t += y`;
+- loads and stores `x[i]` and `record.field`, assignments to names, `t += y`;
 - `for i in range(start, stop, step)` with a positive step, `while`, `if`, `return`;
 - the functions of `builtins.py`, functions marked `@inline` or `@apart`, numbers of the module,
   and what is LLVM's text already (a `Microkernel`).
@@ -63,7 +64,7 @@ class Unit:
 
     def add_tree(self, tree: ast.FunctionDef, scope: dict[str, Any], inline: bool) -> Signature:
         """Compile the syntax tree of a function whose other names `scope` has."""
-        signature = signature_of(tree, self.real)
+        signature = signature_of(tree, self.real, scope)
         self.signatures[tree.name] = signature
         self.definitions.append(_Function(self, tree, signature, scope, inline).text())
         return signature
@@ -146,8 +147,8 @@ class _Function(Expressions):
     def _Pass(self, node: ast.Pass) -> None:  # noqa: N802
         pass
 
-    def store(self, target: ast.Subscript, value: Term) -> None:
-        to = self.address(self.value(target.value), self.value(target.slice))
+    def store(self, target: ast.Subscript | ast.Attribute, value: Term) -> None:
+        to = self.pointer(target)
         kind = to.type[:-1]
         if kind == "u8" and value.type != "const":
             value = self.cast(value, "u8")
@@ -158,7 +159,7 @@ class _Function(Expressions):
         target, value = node.targets[0], self.value(node.value)
         if isinstance(target, ast.Name):
             self.assign(target.id, value)
-        elif isinstance(target, ast.Subscript):
+        elif isinstance(target, ast.Subscript | ast.Attribute):
             self.store(target, value)
         else:
             raise self.fail(node, "not in the subset")
@@ -167,8 +168,8 @@ class _Function(Expressions):
         target = node.target
         if isinstance(target, ast.Name):
             now, flags = self._Name(target), _ANY_ORDER
-        elif isinstance(target, ast.Subscript):
-            now, flags = self._Subscript(target), self.flags
+        elif isinstance(target, ast.Subscript | ast.Attribute):
+            now, flags = self.value(target), self.flags
         else:
             raise self.fail(node, "not in the subset")
         value = self.binary(node, node.op, now, self.value(node.value), flags)

@@ -1,8 +1,8 @@
 """The types of the kernel language, and what the annotations of a function say of them.
 
-A type is named as in annotations: `f32`, `i64`, ...; an array of it is a pointer, `f32*`. What
-returns nothing has the type `none`. A number of the source is a `const`, which takes the type of
-what it meets.
+A type is named as in annotations: `f32`, `i64`, ...; an array of it is a pointer, `f32*`, and so
+is a record. What returns nothing has the type `none`. A number of the source is a `const`, which
+takes the type of what it meets.
 """
 
 from __future__ import annotations
@@ -11,8 +11,11 @@ import ast
 import inspect
 import struct
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
+
+from wengert.kernels.jit.records import Record
 
 FLOATS = {"f32": "float", "f64": "double", "f16": "half"}
 INTS = {"i64": "i64", "i32": "i32", "u16": "i16", "u8": "i8", "bool": "i1"}
@@ -29,6 +32,21 @@ class Term(NamedTuple):
 
     text: Any
     type: str
+
+
+class RecordType(str):
+    """The type of a record: an array of i64 that has fields."""
+
+    record: type[Record]
+
+    def __new__(cls, record: type[Record]) -> RecordType:
+        self = super().__new__(cls, "i64*")
+        self.record = record
+        return self
+
+    def holds(self, type: str) -> bool:
+        """Whether what has that type has all fields of this."""
+        return isinstance(type, RecordType) and issubclass(type.record, self.record)
 
 
 class Signature(NamedTuple):
@@ -65,8 +83,12 @@ def kinds_of(signature: Signature) -> str:
     return "".join("p" if t.endswith("*") else letters[t] for _, t in signature.params[:-2])
 
 
-def signature_of(function: Callable[..., Any] | ast.FunctionDef, real: str) -> Signature:
-    """What the annotations of a function say. Arrays are pointers, `f32*`."""
+def signature_of(
+    function: Callable[..., Any] | ast.FunctionDef,
+    real: str,
+    scope: Mapping[str, Any] = MappingProxyType({}),
+) -> Signature:
+    """What the annotations of a function say; those of a syntax tree name records of `scope`."""
     if isinstance(function, ast.FunctionDef):
         nodes = [(a.arg, a.annotation) for a in function.args.args]
         annotations = {n: None if a is None else ast.unparse(a) for n, a in nodes}
@@ -75,12 +97,16 @@ def signature_of(function: Callable[..., Any] | ast.FunctionDef, real: str) -> S
         names = function.__code__.co_varnames[: function.__code__.co_argcount]
         annotations = {n: function.__annotations__.get(n) for n in names}
         result = function.__annotations__.get("return")
+        scope = function.__globals__
 
-    def type_of(name: str, text: Any) -> str:
+    def type_of(argument: str, text: Any) -> str:
         if not isinstance(text, str):
-            raise KernelSyntaxError(f"{function}: {name!r} has no type that is a name")
-        type = text.replace("real", real)
-        return f"{type[:-1]}*" if type.endswith("s") else type
+            raise KernelSyntaxError(f"{function}: {argument!r} has no type that is a name")
+        record = scope.get(text)
+        if isinstance(record, type) and issubclass(record, Record):
+            return RecordType(record)
+        name = text.replace("real", real)
+        return f"{name[:-1]}*" if name.endswith("s") else name
 
     params = tuple((name, type_of(name, text)) for name, text in annotations.items())
     return Signature(params, "none" if result in (None, "None") else type_of("return", result))
