@@ -81,3 +81,12 @@ class Record(np.ndarray):
     def array(cls, records: Iterable[Self]) -> Self:
         """Records one after another."""
         return np.array(list(records), np.int64).reshape(-1).view(cls)
+
+
+def by_axis(**values: Iterable[int]) -> dict[str, int]:
+    """Fields by axis: `size_z`, `size_y` and `size_x` for the three values of `size`."""
+    return {
+        f"{name}_{axis}": value
+        for name, of_axes in values.items()
+        for axis, value in zip("zyx", of_axes, strict=True)
+    }
