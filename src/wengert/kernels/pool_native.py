@@ -59,16 +59,16 @@ def _last_tap(start: i64, step: i64, taps: i64, size: i64) -> i64:
 
 
 @inline
-def _inside_from(s: Windows) -> i64:
+def _inside_from(plan: Windows) -> i64:
     """The first output of a row whose whole window lies within the row (or none does)."""
-    return min((s.padding_x + s.stride_x - 1) // s.stride_x, s.out_x)
+    return min((plan.padding_x + plan.stride_x - 1) // plan.stride_x, plan.out_x)
 
 
 @inline
-def _inside_to(s: Windows) -> i64:
+def _inside_to(plan: Windows) -> i64:
     """Behind the last one."""
-    room = s.size_x - 1 - (s.taps_x - 1) * s.dilation_x + s.padding_x
-    return max(_inside_from(s), min(s.out_x, room // s.stride_x + 1 if room >= 0 else 0))
+    room = plan.size_x - 1 - (plan.taps_x - 1) * plan.dilation_x + plan.padding_x
+    return max(_inside_from(plan), min(plan.out_x, room // plan.stride_x + 1 if room >= 0 else 0))
 
 
 @inline
@@ -121,88 +121,100 @@ def _max_next(x: reals, best: reals, where: i32s, first: i32, count: i64) -> Non
 
 @inline
 def _max_any(
-    x: reals, best: reals, where: i32s, s: Windows, first: i64, low: i64, high: i64
+    x: reals, best: reals, where: i32s, plan: Windows, first: i64, low: i64, high: i64
 ) -> None:
     """Any windows, also such that reach beyond the row."""
     for j in range(low, high):
-        start = j * s.stride_x - s.padding_x
+        start = j * plan.stride_x - plan.padding_x
         m = best[j]
         w = where[j]
         for k in range(
-            _first_tap(start, s.dilation_x), _last_tap(start, s.dilation_x, s.taps_x, s.size_x)
+            _first_tap(start, plan.dilation_x),
+            _last_tap(start, plan.dilation_x, plan.taps_x, plan.size_x),
         ):
-            a = x[start + k * s.dilation_x]
+            a = x[start + k * plan.dilation_x]
             larger = a > m or a != a
             m = a if larger else m
-            w = i32(first + start + k * s.dilation_x) if larger else w
+            w = i32(first + start + k * plan.dilation_x) if larger else w
         best[j] = m
         where[j] = w
 
 
 @inline
 def _max_inside(
-    x: reals, best: reals, where: i32s, s: Windows, first: i64, low: i64, high: i64
+    x: reals, best: reals, where: i32s, plan: Windows, first: i64, low: i64, high: i64
 ) -> None:
     """Windows that lie within the row."""
-    start = low * s.stride_x - s.padding_x
+    start = low * plan.stride_x - plan.padding_x
     source = at(x, start)
     most = at(best, low)
     places = at(where, low)
     near = first + start
-    if s.stride_x == 2 and s.dilation_x == 1 and s.taps_x == 2:
+    if plan.stride_x == 2 and plan.dilation_x == 1 and plan.taps_x == 2:
         _max_pair(source, most, places, i32(near), high - low)
-    elif s.stride_x == 2 and s.dilation_x == 1 and s.taps_x == 3:
+    elif plan.stride_x == 2 and plan.dilation_x == 1 and plan.taps_x == 3:
         _max_three(source, most, places, i32(near), 2, high - low)
-    elif s.stride_x == 1 and s.dilation_x == 1 and s.taps_x == 3:
+    elif plan.stride_x == 1 and plan.dilation_x == 1 and plan.taps_x == 3:
         _max_three(source, most, places, i32(near), 1, high - low)
-    elif s.stride_x == 1:
-        for k in range(s.taps_x):
+    elif plan.stride_x == 1:
+        for k in range(plan.taps_x):
             _max_next(
-                at(source, k * s.dilation_x), most, places, i32(near + k * s.dilation_x), high - low
+                at(source, k * plan.dilation_x),
+                most,
+                places,
+                i32(near + k * plan.dilation_x),
+                high - low,
             )
     else:
-        _max_any(x, best, where, s, first, low, high)
+        _max_any(x, best, where, plan, first, low, high)
 
 
 @inline
 def _max_rows(
-    x: reals, best: reals, where: i32s, s: Windows, depth: i64, height: i64, low: i64, high: i64
+    x: reals, best: reals, where: i32s, plan: Windows, depth: i64, height: i64, low: i64, high: i64
 ) -> None:
     """A row of outputs, whose windows start at that depth and height."""
-    top = depth + _first_tap(depth, s.dilation_z) * s.dilation_z
-    left = (top * s.size_y + height + _first_tap(height, s.dilation_y) * s.dilation_y) * s.size_x
+    top = depth + _first_tap(depth, plan.dilation_z) * plan.dilation_z
+    left = (
+        top * plan.size_y + height + _first_tap(height, plan.dilation_y) * plan.dilation_y
+    ) * plan.size_x
     for j in range(low):
-        start = j * s.stride_x - s.padding_x
-        where[j] = i32(left + start + _first_tap(start, s.dilation_x) * s.dilation_x)
-    for j in range(low, s.out_x):
-        where[j] = i32(left - s.padding_x) + i32(j) * i32(s.stride_x)
-    for j in range(s.out_x):
+        start = j * plan.stride_x - plan.padding_x
+        where[j] = i32(left + start + _first_tap(start, plan.dilation_x) * plan.dilation_x)
+    for j in range(low, plan.out_x):
+        where[j] = i32(left - plan.padding_x) + i32(j) * i32(plan.stride_x)
+    for j in range(plan.out_x):
         best[j] = -math.inf
     for kd in range(
-        _first_tap(depth, s.dilation_z), _last_tap(depth, s.dilation_z, s.taps_z, s.size_z)
+        _first_tap(depth, plan.dilation_z),
+        _last_tap(depth, plan.dilation_z, plan.taps_z, plan.size_z),
     ):
         for kh in range(
-            _first_tap(height, s.dilation_y), _last_tap(height, s.dilation_y, s.taps_y, s.size_y)
+            _first_tap(height, plan.dilation_y),
+            _last_tap(height, plan.dilation_y, plan.taps_y, plan.size_y),
         ):
-            first = ((depth + kd * s.dilation_z) * s.size_y + height + kh * s.dilation_y) * s.size_x
+            first = (
+                (depth + kd * plan.dilation_z) * plan.size_y + height + kh * plan.dilation_y
+            ) * plan.size_x
             row = at(x, first)
-            _max_any(row, best, where, s, first, 0, low)
-            _max_inside(row, best, where, s, first, low, high)
-            _max_any(row, best, where, s, first, high, s.out_x)
+            _max_any(row, best, where, plan, first, 0, low)
+            _max_inside(row, best, where, plan, first, low, high)
+            _max_any(row, best, where, plan, first, high, plan.out_x)
 
 
 @kernel
-def _max_planes(x: reals, out: reals, where: i32s, s: Windows, start: i64, stop: i64) -> None:
-    plane = s.size_z * s.size_y * s.size_x
-    low = _inside_from(s)
-    high = _inside_to(s)
+def _max_planes(x: reals, out: reals, where: i32s, plan: Windows, start: i64, stop: i64) -> None:
+    plane = plan.size_z * plan.size_y * plan.size_x
+    low = _inside_from(plan)
+    high = _inside_to(plan)
     for p in range(start, stop):
-        for od in range(s.out_z):
-            for oh in range(s.out_y):
-                row = ((p * s.out_z + od) * s.out_y + oh) * s.out_x
+        for od in range(plan.out_z):
+            for oh in range(plan.out_y):
+                row = ((p * plan.out_z + od) * plan.out_y + oh) * plan.out_x
                 _max_rows(
-                    at(x, p * plane), at(out, row), at(where, row), s,
-                    od * s.stride_z - s.padding_z, oh * s.stride_y - s.padding_y, low, high,
+                    at(x, p * plane), at(out, row), at(where, row), plan,
+                    od * plan.stride_z - plan.padding_z, oh * plan.stride_y - plan.padding_y,
+                    low, high,
                 )  # fmt: skip
 
 
@@ -247,118 +259,122 @@ def _spread_taps(total: reals, g: reals, step: i64, count: i64) -> None:
 
 
 @inline
-def _edge_sums(x: reals, out: reals, s: Windows, first: i64, stop: i64) -> None:
+def _edge_sums(x: reals, out: reals, plan: Windows, first: i64, stop: i64) -> None:
     """Windows that reach beyond the row."""
     for j in range(first, stop):
-        start = j * s.stride_x - s.padding_x
+        start = j * plan.stride_x - plan.padding_x
         for k in range(
-            _first_tap(start, s.dilation_x), _last_tap(start, s.dilation_x, s.taps_x, s.size_x)
+            _first_tap(start, plan.dilation_x),
+            _last_tap(start, plan.dilation_x, plan.taps_x, plan.size_x),
         ):
-            out[j] = out[j] + x[start + k * s.dilation_x]
+            out[j] = out[j] + x[start + k * plan.dilation_x]
 
 
 @inline
-def _edge_spread(g: reals, out: reals, s: Windows, first: i64, stop: i64) -> None:
+def _edge_spread(g: reals, out: reals, plan: Windows, first: i64, stop: i64) -> None:
     for j in range(first, stop):
-        start = j * s.stride_x - s.padding_x
+        start = j * plan.stride_x - plan.padding_x
         for k in range(
-            _first_tap(start, s.dilation_x), _last_tap(start, s.dilation_x, s.taps_x, s.size_x)
+            _first_tap(start, plan.dilation_x),
+            _last_tap(start, plan.dilation_x, plan.taps_x, plan.size_x),
         ):
-            out[start + k * s.dilation_x] = out[start + k * s.dilation_x] + g[j]
+            out[start + k * plan.dilation_x] = out[start + k * plan.dilation_x] + g[j]
 
 
 @inline
-def _row_sums(x: reals, out: reals, s: Windows, low: i64, high: i64) -> None:
+def _row_sums(x: reals, out: reals, plan: Windows, low: i64, high: i64) -> None:
     """Add a row to the sums of the windows that it is in."""
-    if high - low == 1 and s.out_x == 1 and s.taps_x == s.size_x:
+    if high - low == 1 and plan.out_x == 1 and plan.taps_x == plan.size_x:
         total = out[0]
-        for j in range(s.size_x):
+        for j in range(plan.size_x):
             total += x[j]
         out[0] = total
     else:
-        _edge_sums(x, out, s, 0, low)
-        _edge_sums(x, out, s, high, s.out_x)
-        for k in range(s.taps_x):
-            start = low * s.stride_x - s.padding_x + k * s.dilation_x
-            _add_taps(at(out, low), at(x, start), s.stride_x, high - low)
+        _edge_sums(x, out, plan, 0, low)
+        _edge_sums(x, out, plan, high, plan.out_x)
+        for k in range(plan.taps_x):
+            start = low * plan.stride_x - plan.padding_x + k * plan.dilation_x
+            _add_taps(at(out, low), at(x, start), plan.stride_x, high - low)
 
 
 @inline
-def _row_spread(g: reals, out: reals, s: Windows, low: i64, high: i64) -> None:
+def _row_spread(g: reals, out: reals, plan: Windows, low: i64, high: i64) -> None:
     """The adjoint of `_row_sums`."""
-    if high - low == 1 and s.out_x == 1 and s.taps_x == s.size_x:
-        for j in range(s.size_x):
+    if high - low == 1 and plan.out_x == 1 and plan.taps_x == plan.size_x:
+        for j in range(plan.size_x):
             out[j] = out[j] + g[0]
     else:
-        _edge_spread(g, out, s, 0, low)
-        _edge_spread(g, out, s, high, s.out_x)
-        for k in range(s.taps_x):
-            start = low * s.stride_x - s.padding_x + k * s.dilation_x
-            _spread_taps(at(out, start), at(g, low), s.stride_x, high - low)
+        _edge_spread(g, out, plan, 0, low)
+        _edge_spread(g, out, plan, high, plan.out_x)
+        for k in range(plan.taps_x):
+            start = low * plan.stride_x - plan.padding_x + k * plan.dilation_x
+            _spread_taps(at(out, start), at(g, low), plan.stride_x, high - low)
 
 
 @inline
-def _plane_sums(x: reals, out: reals, s: Windows, low: i64, high: i64) -> None:
-    for row in range(s.out_z * s.out_y):
-        target = at(out, row * s.out_x)
-        depth = row // s.out_y * s.stride_z - s.padding_z
-        height = row % s.out_y * s.stride_y - s.padding_y
-        for j in range(s.out_x):
+def _plane_sums(x: reals, out: reals, plan: Windows, low: i64, high: i64) -> None:
+    for row in range(plan.out_z * plan.out_y):
+        target = at(out, row * plan.out_x)
+        depth = row // plan.out_y * plan.stride_z - plan.padding_z
+        height = row % plan.out_y * plan.stride_y - plan.padding_y
+        for j in range(plan.out_x):
             target[j] = 0.0
         for kd in range(
-            _first_tap(depth, s.dilation_z), _last_tap(depth, s.dilation_z, s.taps_z, s.size_z)
+            _first_tap(depth, plan.dilation_z),
+            _last_tap(depth, plan.dilation_z, plan.taps_z, plan.size_z),
         ):
             for kh in range(
-                _first_tap(height, s.dilation_y),
-                _last_tap(height, s.dilation_y, s.taps_y, s.size_y),
+                _first_tap(height, plan.dilation_y),
+                _last_tap(height, plan.dilation_y, plan.taps_y, plan.size_y),
             ):
                 first = (
-                    (depth + kd * s.dilation_z) * s.size_y + height + kh * s.dilation_y
-                ) * s.size_x
-                _row_sums(at(x, first), target, s, low, high)
+                    (depth + kd * plan.dilation_z) * plan.size_y + height + kh * plan.dilation_y
+                ) * plan.size_x
+                _row_sums(at(x, first), target, plan, low, high)
 
 
 @inline
-def _plane_spread(g: reals, out: reals, s: Windows, low: i64, high: i64) -> None:
-    for row in range(s.out_z * s.out_y):
-        source = at(g, row * s.out_x)
-        depth = row // s.out_y * s.stride_z - s.padding_z
-        height = row % s.out_y * s.stride_y - s.padding_y
+def _plane_spread(g: reals, out: reals, plan: Windows, low: i64, high: i64) -> None:
+    for row in range(plan.out_z * plan.out_y):
+        source = at(g, row * plan.out_x)
+        depth = row // plan.out_y * plan.stride_z - plan.padding_z
+        height = row % plan.out_y * plan.stride_y - plan.padding_y
         for kd in range(
-            _first_tap(depth, s.dilation_z), _last_tap(depth, s.dilation_z, s.taps_z, s.size_z)
+            _first_tap(depth, plan.dilation_z),
+            _last_tap(depth, plan.dilation_z, plan.taps_z, plan.size_z),
         ):
             for kh in range(
-                _first_tap(height, s.dilation_y),
-                _last_tap(height, s.dilation_y, s.taps_y, s.size_y),
+                _first_tap(height, plan.dilation_y),
+                _last_tap(height, plan.dilation_y, plan.taps_y, plan.size_y),
             ):
                 first = (
-                    (depth + kd * s.dilation_z) * s.size_y + height + kh * s.dilation_y
-                ) * s.size_x
-                _row_spread(source, at(out, first), s, low, high)
+                    (depth + kd * plan.dilation_z) * plan.size_y + height + kh * plan.dilation_y
+                ) * plan.size_x
+                _row_spread(source, at(out, first), plan, low, high)
 
 
 @kernel
-def _sum_planes(x: reals, out: reals, s: Windows, start: i64, stop: i64) -> None:
-    plane = s.size_z * s.size_y * s.size_x
-    outputs = s.out_z * s.out_y * s.out_x
-    low = _inside_from(s)
-    high = _inside_to(s)
+def _sum_planes(x: reals, out: reals, plan: Windows, start: i64, stop: i64) -> None:
+    plane = plan.size_z * plan.size_y * plan.size_x
+    outputs = plan.out_z * plan.out_y * plan.out_x
+    low = _inside_from(plan)
+    high = _inside_to(plan)
     for p in range(start, stop):
-        _plane_sums(at(x, p * plane), at(out, p * outputs), s, low, high)
+        _plane_sums(at(x, p * plane), at(out, p * outputs), plan, low, high)
 
 
 @kernel
-def _spread_planes(g: reals, out: reals, s: Windows, start: i64, stop: i64) -> None:
+def _spread_planes(g: reals, out: reals, plan: Windows, start: i64, stop: i64) -> None:
     """The adjoint of `_sum_planes`."""
-    plane = s.size_z * s.size_y * s.size_x
-    outputs = s.out_z * s.out_y * s.out_x
-    low = _inside_from(s)
-    high = _inside_to(s)
+    plane = plan.size_z * plan.size_y * plan.size_x
+    outputs = plan.out_z * plan.out_y * plan.out_x
+    low = _inside_from(plan)
+    high = _inside_to(plan)
     for p in range(start, stop):
         target = at(out, p * plane)
         for j in range(plane):
             target[j] = 0.0
-        _plane_spread(at(g, p * outputs), target, s, low, high)
+        _plane_spread(at(g, p * outputs), target, plan, low, high)
 
 
 @kernel
@@ -409,8 +425,8 @@ def max_planes(
     if not usable(x) or prod(size) >= 1 << 31:
         return None
     values, where = np.empty((*lead, *out), x.dtype), np.empty((*lead, *out), np.int32)
-    windows = _windows(size, kernel, out, geometry)
-    _max_planes.f32(x, values, where, windows, prod(lead), _share(size))
+    plan = _windows(size, kernel, out, geometry)
+    _max_planes.f32(x, values, where, plan, prod(lead), _share(size))
     return values, where
 
 
