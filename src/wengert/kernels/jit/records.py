@@ -68,14 +68,14 @@ class Record(np.ndarray):
             setattr(cls, name, cls.FIELDS[name])
 
     def __new__(cls, *values: Any, **named: Any) -> Self:
-        order = list(cls.FIELDS)[len(values) :]
-        if len(values) > len(cls.FIELDS) or named.keys() != set(order):
-            needed = ", ".join(order) or f"no more than {len(cls.FIELDS)} values"
-            raise TypeError(f"{cls.__name__} needs {needed}; got {', '.join(named)}")
-        numbers = [*values, *(named[name] for name in order)]
+        if named:
+            others = [*cls.FIELDS][len(values) :]
+            values += tuple([named.pop(name) for name in others if name in named])
+        if named or len(values) != len(cls.FIELDS):
+            raise TypeError(f"{cls.__name__} is made of {', '.join(cls.FIELDS)}")
         if cls.OPEN:
-            numbers[-1:] = numbers[-1]
-        return np.array(numbers, np.int64).view(cls)
+            values = (*values[:-1], *values[-1])
+        return np.array(values, np.int64).view(cls)
 
     @classmethod
     def array(cls, records: Iterable[Self]) -> Self:
