@@ -87,9 +87,9 @@ class _BackLayout(_Layout):
 
 
 @inline
-def _place(n: i64s, which: i64, sample: i64, head: i64, row: i64) -> i64:
+def _place(strides: i64s, which: i64, sample: i64, head: i64, row: i64) -> i64:
     """Where a row of an array begins, whose strides stand at `which`."""
-    return sample * n[which] + head * n[which + 1] + row * n[which + 2]
+    return sample * strides[which] + head * strides[which + 1] + row * strides[which + 2]
 
 
 @inline
@@ -120,18 +120,20 @@ def _over_keys(
 
 @apart
 def _scores(
-    k: reals, turned: reals, mask: reals, shade: i64, scratch: reals, s: reals, n: _Layout,
+    k: reals, turned: reals, mask: reals, shade: i64, scratch: reals, s: reals, layout: _Layout,
     keys: i64, queries: i64, causal: i64,
 ) -> None:  # fmt: skip
     """The scores of a block, -inf where hidden. `causal` is for a block on the diagonal."""
     wide = _whole(queries)
-    _of_keys(k, turned, s, n.width, keys, wide, causal)
+    _of_keys(k, turned, s, layout.width, keys, wide, causal)
     if causal != 0:
         for r in range(keys):
             for i in range(_hidden(r, causal), min(r, wide)):
                 s[r * _BLOCK + i] = -math.inf
     if given(mask):
-        _masked(at(mask, shade), n.mask_query, n.mask_key, scratch, s, keys, queries, wide)
+        _masked(
+            at(mask, shade), layout.mask_query, layout.mask_key, scratch, s, keys, queries, wide
+        )
 
 
 @inline
@@ -230,8 +232,8 @@ def _scaled(found: reals, factors: reals, depth: i64, wide: i64) -> None:
 
 @kernel
 def _attend(
-    q: reals, k: reals, v: reals, mask: reals, out: reals, sums: reals, n: _Layout, factor: real,
-    causal: i64, start: i64, stop: i64,
+    q: reals, k: reals, v: reals, mask: reals, out: reals, sums: reals, layout: _Layout,
+    factor: real, causal: i64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
     """Attention of blocks of queries, and the logarithms of the sums of their exponentials."""
     turned = local(real, _WIDEST * _BLOCK)
@@ -244,10 +246,10 @@ def _attend(
     now = local(real, _BLOCK)
     total = local(real, _BLOCK)
     less = local(real, _BLOCK)
-    heads = n.heads
-    length = n.queries
-    width = n.width
-    depth = n.value_width
+    heads = layout.heads
+    length = layout.queries
+    width = layout.width
+    depth = layout.value_width
     blocks = (length + _BLOCK - 1) // _BLOCK
     for t in range(start, stop):
         sample = t // blocks // heads
@@ -255,21 +257,21 @@ def _attend(
         first = t % blocks * _BLOCK
         queries = min(_BLOCK, length - first)
         wide = _whole(queries)
-        here = _place(n, _Layout.q_sample, sample, head, first)
-        _loaded(at(q, here), n.q_row, turned, queries, width, factor)
+        here = _place(layout, _Layout.q_sample, sample, head, first)
+        _loaded(at(q, here), layout.q_row, turned, queries, width, factor)
         _filled(top, -math.inf, _BLOCK)
         _filled(total, 0.0, _BLOCK)
         _filled(found, 0.0, depth * _BLOCK)
-        visible = min(n.keys, first + queries) if causal != 0 else n.keys
+        visible = min(layout.keys, first + queries) if causal != 0 else layout.keys
         for j in range(0, visible, _BLOCK):
             keys = min(_BLOCK, visible - j)
             diagonal = i64(causal != 0 and j == first)
-            ks = _place(n, _Layout.k_sample, sample, head, j)
-            vs = _place(n, _Layout.v_sample, sample, head, j)
-            _copied(at(k, ks), n.k_row, keys, some_k, width, keys, width, 1.0)
-            _copied(at(v, vs), n.v_row, keys, some_v, depth, keys, depth, 1.0)
-            ms = _place(n, _Layout.mask_sample, sample, head, first) + j * n.mask_key
-            _scores(some_k, turned, mask, ms, scratch, s, n, keys, queries, diagonal)
+            ks = _place(layout, _Layout.k_sample, sample, head, j)
+            vs = _place(layout, _Layout.v_sample, sample, head, j)
+            _copied(at(k, ks), layout.k_row, keys, some_k, width, keys, width, 1.0)
+            _copied(at(v, vs), layout.v_row, keys, some_v, depth, keys, depth, 1.0)
+            ms = _place(layout, _Layout.mask_sample, sample, head, first) + j * layout.mask_key
+            _scores(some_k, turned, mask, ms, scratch, s, layout, keys, queries, diagonal)
             _softmax_step(s, top, now, less, total, keys, wide, diagonal)
             _scaled(found, less, depth, wide)
             _over_keys(some_v, s, found, depth, keys, wide, diagonal)
@@ -279,8 +281,8 @@ def _attend(
         for i in range(queries):
             sums[(sample * heads + head) * length + first + i] = now[i]
         _scaled(found, less, depth, wide)
-        place = _place(n, _Layout.out_sample, sample, head, first)
-        transpose(found, _BLOCK, at(out, place), n.out_row, depth, queries)
+        place = _place(layout, _Layout.out_sample, sample, head, first)
+        transpose(found, _BLOCK, at(out, place), layout.out_row, depth, queries)
 
 
 @apart
@@ -340,7 +342,7 @@ def _flows(
 @kernel
 def _attend_back(
     q: reals, k: reals, v: reals, mask: reals, out: reals, sums: reals, g: reals, dq: reals,
-    dk: reals, dv: reals, n: _BackLayout, factor: real, causal: i64, start: i64, stop: i64,
+    dk: reals, dv: reals, layout: _BackLayout, factor: real, causal: i64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
     """The cotangents of all blocks of whole heads, added up for keys and values.
 
@@ -357,47 +359,47 @@ def _attend_back(
     ds = local(real, _BLOCK * _BLOCK)
     logs = local(real, _BLOCK)
     mean = local(real, _BLOCK)
-    length = n.queries
-    width = n.width
-    depth = n.value_width
+    length = layout.queries
+    width = layout.width
+    depth = layout.value_width
     for t in range(start, stop):
-        sample = t // n.heads
-        head = t % n.heads
+        sample = t // layout.heads
+        head = t % layout.heads
         for first in range(0, length, _BLOCK):
             queries = min(_BLOCK, length - first)
             wide = _whole(queries)
-            qs = _place(n, _Layout.q_sample, sample, head, first)
-            gs = _place(n, _BackLayout.g_sample, sample, head, first)
-            os = _place(n, _Layout.out_sample, sample, head, first)
-            _loaded(at(q, qs), n.q_row, turned, queries, width, factor)
-            _loaded(at(g, gs), n.g_row, turned_g, queries, depth, 1.0)
-            _copied(at(q, qs), n.q_row, queries, rows, _whole(width), wide, width, factor)
-            _copied(at(g, gs), n.g_row, queries, rows_g, _whole(depth), wide, depth, 1.0)
+            qs = _place(layout, _Layout.q_sample, sample, head, first)
+            gs = _place(layout, _BackLayout.g_sample, sample, head, first)
+            os = _place(layout, _Layout.out_sample, sample, head, first)
+            _loaded(at(q, qs), layout.q_row, turned, queries, width, factor)
+            _loaded(at(g, gs), layout.g_row, turned_g, queries, depth, 1.0)
+            _copied(at(q, qs), layout.q_row, queries, rows, _whole(width), wide, width, factor)
+            _copied(at(g, gs), layout.g_row, queries, rows_g, _whole(depth), wide, depth, 1.0)
             _filled(turned_dq, 0.0, width * _BLOCK)
             _filled(logs, math.inf, _BLOCK)
             _copied(at(sums, t * length + first), 0, 1, logs, queries, 1, queries, 1.0)
             _filled(mean, 0.0, _BLOCK)
-            _dots(at(g, gs), n.g_row, at(out, os), n.out_row, mean, queries, depth)
-            visible = min(n.keys, first + queries) if causal != 0 else n.keys
+            _dots(at(g, gs), layout.g_row, at(out, os), layout.out_row, mean, queries, depth)
+            visible = min(layout.keys, first + queries) if causal != 0 else layout.keys
             for j in range(0, visible, _BLOCK):
                 keys = min(_BLOCK, visible - j)
                 diagonal = i64(causal != 0 and j == first)
-                ks = _place(n, _Layout.k_sample, sample, head, j)
-                vs = _place(n, _Layout.v_sample, sample, head, j)
-                _copied(at(k, ks), n.k_row, keys, some_k, width, keys, width, 1.0)
-                _copied(at(v, vs), n.v_row, keys, some_v, depth, keys, depth, 1.0)
-                ms = _place(n, _Layout.mask_sample, sample, head, first) + j * n.mask_key
-                _scores(some_k, turned, mask, ms, ds, s, n, keys, queries, diagonal)
+                ks = _place(layout, _Layout.k_sample, sample, head, j)
+                vs = _place(layout, _Layout.v_sample, sample, head, j)
+                _copied(at(k, ks), layout.k_row, keys, some_k, width, keys, width, 1.0)
+                _copied(at(v, vs), layout.v_row, keys, some_v, depth, keys, depth, 1.0)
+                ms = _place(layout, _Layout.mask_sample, sample, head, first) + j * layout.mask_key
+                _scores(some_k, turned, mask, ms, ds, s, layout, keys, queries, diagonal)
                 _of_keys(some_v, turned_g, ds, depth, keys, wide, diagonal)
                 _flows(s, ds, logs, mean, keys, wide, diagonal)
                 _over_keys(some_k, ds, turned_dq, width, keys, wide, diagonal)
-                ks = _place(n, _BackLayout.dk_sample, sample, head, j)
-                vs = _place(n, _BackLayout.dv_sample, sample, head, j)
-                _added(ds, rows, _whole(width), at(dk, ks), n.dk_row, keys, wide, diagonal)
-                _added(s, rows_g, _whole(depth), at(dv, vs), n.dv_row, keys, wide, diagonal)
+                ks = _place(layout, _BackLayout.dk_sample, sample, head, j)
+                vs = _place(layout, _BackLayout.dv_sample, sample, head, j)
+                _added(ds, rows, _whole(width), at(dk, ks), layout.dk_row, keys, wide, diagonal)
+                _added(s, rows_g, _whole(depth), at(dv, vs), layout.dv_row, keys, wide, diagonal)
             _times(turned_dq, factor, width * _BLOCK)
-            qs = _place(n, _BackLayout.dq_sample, sample, head, first)
-            transpose(turned_dq, _BLOCK, at(dq, qs), n.dq_row, width, queries)
+            qs = _place(layout, _BackLayout.dq_sample, sample, head, first)
+            transpose(turned_dq, _BLOCK, at(dq, qs), layout.dq_row, width, queries)
 
 
 def native(q: Array, k: Array, v: Array, mask: Array | None) -> bool:
