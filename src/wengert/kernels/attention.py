@@ -35,7 +35,7 @@ _BLOCK, _WIDEST = 64, 128
 _PIECE, _FEW = 1 << 21, 8
 
 
-class Flow(NamedTuple):
+class AttentionCotangents(NamedTuple):
     """The cotangents of queries, keys and values."""
 
     query: Any
@@ -513,7 +513,7 @@ def attend(
 def attend_back(
     g: Array, q: Array, k: Array, v: Array, mask: Array | None, out: Array, sums: Array,
     factor: float, causal: bool,
-) -> Flow:  # fmt: skip
+) -> AttentionCotangents:  # fmt: skip
     """The flow of a cotangent of what kernels attended to."""
     shapes, mask = (q.shape, k.shape, v.shape), _shade(q, k, mask)
     q, k, v, out, g = _rows(q), _rows(k), _rows(v), _rows(out), _rows(g)
@@ -524,4 +524,4 @@ def attend_back(
         factor, causal, q.shape[0] * q.shape[1], -(-_PIECE // work),
     )  # fmt: skip
     dk, dv = dk[..., : k.shape[-1]], dv[..., : v.shape[-1]]
-    return Flow(*(x.reshape(s) for x, s in zip((dq, dk, dv), shapes, strict=True)))
+    return AttentionCotangents(*(x.reshape(s) for x, s in zip((dq, dk, dv), shapes, strict=True)))

@@ -45,14 +45,14 @@ CHUNK = 1 << 14
 _F32 = np.dtype(np.float32)
 
 
-class Written:
+class TracedArray:
     """What stands for an array while a function of it is written down: `tracing.Expression`."""
 
     __slots__ = ()
 
 
 # What an operation's function computes with that is no Tensor.
-ARRAYS = (np.ndarray, np.generic, Written)
+ARRAYS = (np.ndarray, np.generic, TracedArray)
 
 
 class _Threads:
@@ -107,7 +107,7 @@ class Kernel:
         from wengert.kernels.jit import compiler, language, machine_types
 
         name = self.__name__
-        kinds = machine_types.kinds_of(machine_types.signature_of(self.python, real))
+        kinds = machine_types.argument_kinds(machine_types.signature_of(self.python, real))
 
         def text() -> str:
             unit = language.Unit(real, exact="all" if self.exact else "")
@@ -157,7 +157,7 @@ def compiled(source: str) -> Callable[..., Any]:
         unit.add_tree(tree, scope, inline=False)
         return unit.text()
 
-    kinds = machine_types.kinds_of(machine_types.signature_of(tree, "f32"))
+    kinds = machine_types.argument_kinds(machine_types.signature_of(tree, "f32"))
     return compiler.load(tree.name, kinds, text, source)
 
 

@@ -75,7 +75,7 @@ def tree_of(function: Callable[..., Any]) -> ast.FunctionDef:
     return tree
 
 
-def kinds_of(signature: Signature) -> str:
+def argument_kinds(signature: Signature) -> str:
     """A letter for each argument of a kernel but the last two, for `compiler.load`."""
     if [t for _, t in signature.params[-2:]] != ["i64", "i64"]:
         raise KernelSyntaxError("the last arguments of a kernel are `start: i64, stop: i64`")

@@ -147,7 +147,7 @@ def _merged(
     return lengths, list(zip(*strides, strict=True))
 
 
-class Plan(NamedTuple):
+class ElementwisePlan(NamedTuple):
     """A compiled function of arrays of certain kinds."""
 
     kernel: Callable[..., Any]
@@ -200,7 +200,9 @@ class Plan(NamedTuple):
         return [arrays[0] if same else next(made) for same in self.passed]
 
 
-def plan_of(functions: Sequence[Callable[..., Any]], kinds: str, hoist: bool) -> Plan | None:
+def plan_of(
+    functions: Sequence[Callable[..., Any]], kinds: str, hoist: bool
+) -> ElementwisePlan | None:
     """Functions compiled for operands of these kinds; None where they cannot be traced.
 
     Nor where each is one number over and over: then no operand has the layout of the results.
@@ -214,7 +216,7 @@ def plan_of(functions: Sequence[Callable[..., Any]], kinds: str, hoist: bool) ->
     from wengert.kernels.jit import compiled
 
     trace = traced.trace
-    return Plan(
+    return ElementwisePlan(
         compiled(traced.source()),
         tuple(r.dtype for r in traced.results),
         tuple(trace.numbers.values()),
