@@ -20,7 +20,7 @@ import numpy as np
 import scipy.special
 
 from wengert.kernels import jit
-from wengert.kernels.jit import language, mathlib, precise, special
+from wengert.kernels.jit import machine_types, mathlib, precise, special
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "kernels.md"
 BEGIN, END = "<!-- accuracy: begin -->", "<!-- accuracy: end -->"
@@ -130,7 +130,7 @@ def functions() -> list[str]:
         for name, function in vars(module).items():
             if getattr(function, "__module__", "") != module.__name__ or name not in REFERENCES:
                 continue
-            kinds = {kind for _, kind in language.signature_of(function, "f32").params}
+            kinds = {kind for _, kind in machine_types.signature_of(function, "f32").params}
             found += [name] if kinds == {"f32"} else []
     return found
 

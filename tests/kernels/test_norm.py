@@ -9,25 +9,25 @@ import pytest
 
 from tests.kernels.variants import by_numpy, in_python, needs_llvmlite
 from wengert.kernels import norm as kernels
-from wengert.kernels.norm_plan import Plan
+from wengert.kernels.norm_plan import NormPlan
 
 pytestmark = needs_llvmlite
 
 Rng = np.random.Generator
 
 
-def rows(count: int, size: int, centred: bool = True) -> Plan:
-    return Plan((count, size), (1,), (count, size), (size,), centred)
+def rows(count: int, size: int, centred: bool = True) -> NormPlan:
+    return NormPlan((count, size), (1,), (count, size), (size,), centred)
 
 
-def groups(batch: int, channels: int, space: int, count: int) -> Plan:
+def groups(batch: int, channels: int, space: int, count: int) -> NormPlan:
     view = (batch, count, channels // count * space)
-    return Plan(view, (2,), (batch, channels, space), (channels, 1))
+    return NormPlan(view, (2,), (batch, channels, space), (channels, 1))
 
 
-def batch(batch: int, channels: int, space: int) -> Plan:
+def batch(batch: int, channels: int, space: int) -> NormPlan:
     view = (batch, channels, space)
-    return Plan(view, (0, 2), view, (channels, 1))
+    return NormPlan(view, (0, 2), view, (channels, 1))
 
 
 WIDTHS = [1, 2, 7, 8, 9, 31, 33, 1000, 1023, 2500]
@@ -39,7 +39,7 @@ PLANS = [
 ]  # fmt: skip
 
 
-def sample(plan: Plan, offset: float = 0.0) -> list[np.ndarray]:
+def sample(plan: NormPlan, offset: float = 0.0) -> list[np.ndarray]:
     """The cotangent, the input in the shape of channels, weight and bias."""
     rng = np.random.default_rng(sum(plan.view))
     shapes = (plan.channels, plan.channels, plan.affine, plan.affine)
@@ -47,7 +47,7 @@ def sample(plan: Plan, offset: float = 0.0) -> list[np.ndarray]:
     return [a.astype(np.float32) for a in (g, x + offset, w, b)]
 
 
-def computed(plan: Plan, g: Any, x: Any, w: Any, b: Any) -> list[np.ndarray]:
+def computed(plan: NormPlan, g: Any, x: Any, w: Any, b: Any) -> list[np.ndarray]:
     """The output, statistics and gradients, by kernels where there are some."""
     out, mean, variance, rstd = kernels.normalise(x, w, b, plan, 1e-5)
     found = kernels.gradients(g, x, w, mean, rstd, plan)
@@ -70,7 +70,7 @@ def close(a: np.ndarray, b: np.ndarray, scale: float) -> None:
 
 
 @pytest.mark.parametrize("plan", PLANS, ids=str)
-def test_against_float64_and_numpy(plan: Plan) -> None:
+def test_against_float64_and_numpy(plan: NormPlan) -> None:
     arrays = sample(plan)
     got = computed(plan, *arrays)
     with by_numpy():
@@ -83,7 +83,7 @@ def test_against_float64_and_numpy(plan: Plan) -> None:
 
 
 @pytest.mark.parametrize("plan", PLANS[2::3], ids=str)
-def test_float64(plan: Plan) -> None:
+def test_float64(plan: NormPlan) -> None:
     arrays = [a.astype(np.float64) for a in sample(plan)]
     got = computed(plan, *arrays)
     with by_numpy():
@@ -95,7 +95,7 @@ def test_float64(plan: Plan) -> None:
 
 @pytest.mark.parametrize("plan", [rows(40, 1023), groups(9, 6, 100, 2), batch(33, 6, 100),
                                   batch(2000, 9, 1)], ids=str)  # fmt: skip
-def test_what_values_have_in_common_costs_the_variance_nothing(plan: Plan) -> None:
+def test_what_values_have_in_common_costs_the_variance_nothing(plan: NormPlan) -> None:
     _, x, w, b = sample(plan, 3000.0)
     _, mean, variance, _ = kernels.normalise(x, w, b, plan, 1e-5)
     seen = x.reshape(plan.view).astype(np.float64)
@@ -181,7 +181,7 @@ def test_extremes_are_those_of_torch(torch: Any, value: float) -> None:
 @pytest.mark.parametrize("plan", [rows(5, 7), rows(1, 1), rows(3, 2, False), groups(2, 6, 3, 2),
                                   batch(3, 5, 4), batch(7, 9, 1), batch(600, 9, 1)],
                          ids=str)  # fmt: skip
-def test_stays_within_its_arrays(plan: Plan) -> None:
+def test_stays_within_its_arrays(plan: NormPlan) -> None:
     arrays = sample(plan)
     with in_python((kernels, "FEW")):
         got = computed(plan, *arrays)

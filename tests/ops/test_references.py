@@ -10,17 +10,17 @@ import pytest
 
 import wengert
 from wengert.kernels.geometry import Geometry
-from wengert.kernels.norm_plan import Plan
+from wengert.kernels.norm_plan import NormPlan
 from wengert.kernels.recurrent_steps import Steps
 from wengert.ops.declare import REGISTRY, Op
 from wengert.ops.pool import Windows
 
 Rng = np.random.Generator
-ROWS = Plan((6, 8), (1,), (6, 8), (8,))
+ROWS = NormPlan((6, 8), (1,), (6, 8), (8,))
 CHANNELS = (4, 6, 3)
-BATCH = Plan(CHANNELS, (0, 2), CHANNELS, (6, 1))
-INSTANCE = Plan(CHANNELS, (2,), CHANNELS, (6, 1))
-GROUPS = Plan((4, 2, 9), (2,), CHANNELS, (6, 1))
+BATCH = NormPlan(CHANNELS, (0, 2), CHANNELS, (6, 1))
+INSTANCE = NormPlan(CHANNELS, (2,), CHANNELS, (6, 1))
+GROUPS = NormPlan((4, 2, 9), (2,), CHANNELS, (6, 1))
 
 
 def normal(*shapes: tuple[int, ...]) -> Callable[[Rng], list[Any]]:

@@ -22,6 +22,7 @@ from wengert.kernels.blas import matmul
 from wengert.kernels.jit import LARGE, available, kernel
 from wengert.kernels.jit.builtins import apart, at, given, i64, i64s, inline, local, real, reals
 from wengert.kernels.jit.mathlib import exp_bounded, log
+from wengert.kernels.jit.records import Record
 from wengert.kernels.layout import empty, order_of
 from wengert.kernels.softmax import masked_softmax, softmax
 from wengert.kernels.tiles import COLUMNS, move, multiply, transpose
@@ -33,13 +34,8 @@ _BLOCK, _WIDEST = 64, 128
 # Multiplications that are worth a thread's while; fewer queries are left to NumPy.
 _PIECE, _FEW = 1 << 21, 8
 
-# Where the kernels find sizes and strides: the strides of dimensions in order.
-_HEADS, _QUERIES, _KEYS, _WIDTH, _OUT = 0, 1, 2, 3, 4
-_Q, _K, _V, _MASK, _RESULT = 5, 8, 11, 14, 18
-_G, _DQ, _DK, _DV = 21, 24, 27, 30
 
-
-class Flow(NamedTuple):
+class AttentionCotangents(NamedTuple):
     """The cotangents of queries, keys and values."""
 
     query: Any
@@ -47,10 +43,53 @@ class Flow(NamedTuple):
     value: Any
 
 
+class _Layout(Record):
+    """Sizes, and the strides of dimensions in elements; within a row only a mask has one."""
+
+    heads: i64
+    queries: i64
+    keys: i64
+    width: i64
+    value_width: i64
+    q_sample: i64
+    q_head: i64
+    q_row: i64
+    k_sample: i64
+    k_head: i64
+    k_row: i64
+    v_sample: i64
+    v_head: i64
+    v_row: i64
+    mask_sample: i64
+    mask_head: i64
+    mask_query: i64
+    mask_key: i64
+    out_sample: i64
+    out_head: i64
+    out_row: i64
+
+
+class _BackLayout(_Layout):
+    """The strides of cotangents, too."""
+
+    g_sample: i64
+    g_head: i64
+    g_row: i64
+    dq_sample: i64
+    dq_head: i64
+    dq_row: i64
+    dk_sample: i64
+    dk_head: i64
+    dk_row: i64
+    dv_sample: i64
+    dv_head: i64
+    dv_row: i64
+
+
 @inline
-def _place(n: i64s, which: i64, sample: i64, head: i64, row: i64) -> i64:
+def _place(strides: i64s, which: i64, sample: i64, head: i64, row: i64) -> i64:
     """Where a row of an array begins, whose strides stand at `which`."""
-    return sample * n[which] + head * n[which + 1] + row * n[which + 2]
+    return sample * strides[which] + head * strides[which + 1] + row * strides[which + 2]
 
 
 @inline
@@ -81,18 +120,20 @@ def _over_keys(
 
 @apart
 def _scores(
-    k: reals, turned: reals, mask: reals, shade: i64, scratch: reals, s: reals, n: i64s,
+    k: reals, turned: reals, mask: reals, shade: i64, scratch: reals, s: reals, layout: _Layout,
     keys: i64, queries: i64, causal: i64,
 ) -> None:  # fmt: skip
     """The scores of a block, -inf where hidden. `causal` is for a block on the diagonal."""
     wide = _whole(queries)
-    _of_keys(k, turned, s, n[_WIDTH], keys, wide, causal)
+    _of_keys(k, turned, s, layout.width, keys, wide, causal)
     if causal != 0:
         for r in range(keys):
             for i in range(_hidden(r, causal), min(r, wide)):
                 s[r * _BLOCK + i] = -math.inf
     if given(mask):
-        _masked(at(mask, shade), n[_MASK + 2], n[_MASK + 3], scratch, s, keys, queries, wide)
+        _masked(
+            at(mask, shade), layout.mask_query, layout.mask_key, scratch, s, keys, queries, wide
+        )
 
 
 @inline
@@ -191,8 +232,8 @@ def _scaled(found: reals, factors: reals, depth: i64, wide: i64) -> None:
 
 @kernel
 def _attend(
-    q: reals, k: reals, v: reals, mask: reals, out: reals, sums: reals, n: i64s, factor: real,
-    causal: i64, start: i64, stop: i64,
+    q: reals, k: reals, v: reals, mask: reals, out: reals, sums: reals, layout: _Layout,
+    factor: real, causal: i64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
     """Attention of blocks of queries, and the logarithms of the sums of their exponentials."""
     turned = local(real, _WIDEST * _BLOCK)
@@ -205,10 +246,10 @@ def _attend(
     now = local(real, _BLOCK)
     total = local(real, _BLOCK)
     less = local(real, _BLOCK)
-    heads = n[_HEADS]
-    length = n[_QUERIES]
-    width = n[_WIDTH]
-    depth = n[_OUT]
+    heads = layout.heads
+    length = layout.queries
+    width = layout.width
+    depth = layout.value_width
     blocks = (length + _BLOCK - 1) // _BLOCK
     for t in range(start, stop):
         sample = t // blocks // heads
@@ -216,21 +257,21 @@ def _attend(
         first = t % blocks * _BLOCK
         queries = min(_BLOCK, length - first)
         wide = _whole(queries)
-        here = _place(n, _Q, sample, head, first)
-        _loaded(at(q, here), n[_Q + 2], turned, queries, width, factor)
+        here = _place(layout, _Layout.q_sample, sample, head, first)
+        _loaded(at(q, here), layout.q_row, turned, queries, width, factor)
         _filled(top, -math.inf, _BLOCK)
         _filled(total, 0.0, _BLOCK)
         _filled(found, 0.0, depth * _BLOCK)
-        visible = min(n[_KEYS], first + queries) if causal != 0 else n[_KEYS]
+        visible = min(layout.keys, first + queries) if causal != 0 else layout.keys
         for j in range(0, visible, _BLOCK):
             keys = min(_BLOCK, visible - j)
             diagonal = i64(causal != 0 and j == first)
-            ks = _place(n, _K, sample, head, j)
-            vs = _place(n, _V, sample, head, j)
-            _copied(at(k, ks), n[_K + 2], keys, some_k, width, keys, width, 1.0)
-            _copied(at(v, vs), n[_V + 2], keys, some_v, depth, keys, depth, 1.0)
-            ms = _place(n, _MASK, sample, head, first) + j * n[_MASK + 3]
-            _scores(some_k, turned, mask, ms, scratch, s, n, keys, queries, diagonal)
+            ks = _place(layout, _Layout.k_sample, sample, head, j)
+            vs = _place(layout, _Layout.v_sample, sample, head, j)
+            _copied(at(k, ks), layout.k_row, keys, some_k, width, keys, width, 1.0)
+            _copied(at(v, vs), layout.v_row, keys, some_v, depth, keys, depth, 1.0)
+            ms = _place(layout, _Layout.mask_sample, sample, head, first) + j * layout.mask_key
+            _scores(some_k, turned, mask, ms, scratch, s, layout, keys, queries, diagonal)
             _softmax_step(s, top, now, less, total, keys, wide, diagonal)
             _scaled(found, less, depth, wide)
             _over_keys(some_v, s, found, depth, keys, wide, diagonal)
@@ -240,8 +281,8 @@ def _attend(
         for i in range(queries):
             sums[(sample * heads + head) * length + first + i] = now[i]
         _scaled(found, less, depth, wide)
-        place = _place(n, _RESULT, sample, head, first)
-        transpose(found, _BLOCK, at(out, place), n[_RESULT + 2], depth, queries)
+        place = _place(layout, _Layout.out_sample, sample, head, first)
+        transpose(found, _BLOCK, at(out, place), layout.out_row, depth, queries)
 
 
 @apart
@@ -301,7 +342,7 @@ def _flows(
 @kernel
 def _attend_back(
     q: reals, k: reals, v: reals, mask: reals, out: reals, sums: reals, g: reals, dq: reals,
-    dk: reals, dv: reals, n: i64s, factor: real, causal: i64, start: i64, stop: i64,
+    dk: reals, dv: reals, layout: _BackLayout, factor: real, causal: i64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
     """The cotangents of all blocks of whole heads, added up for keys and values.
 
@@ -318,47 +359,47 @@ def _attend_back(
     ds = local(real, _BLOCK * _BLOCK)
     logs = local(real, _BLOCK)
     mean = local(real, _BLOCK)
-    length = n[_QUERIES]
-    width = n[_WIDTH]
-    depth = n[_OUT]
+    length = layout.queries
+    width = layout.width
+    depth = layout.value_width
     for t in range(start, stop):
-        sample = t // n[_HEADS]
-        head = t % n[_HEADS]
+        sample = t // layout.heads
+        head = t % layout.heads
         for first in range(0, length, _BLOCK):
             queries = min(_BLOCK, length - first)
             wide = _whole(queries)
-            qs = _place(n, _Q, sample, head, first)
-            gs = _place(n, _G, sample, head, first)
-            os = _place(n, _RESULT, sample, head, first)
-            _loaded(at(q, qs), n[_Q + 2], turned, queries, width, factor)
-            _loaded(at(g, gs), n[_G + 2], turned_g, queries, depth, 1.0)
-            _copied(at(q, qs), n[_Q + 2], queries, rows, _whole(width), wide, width, factor)
-            _copied(at(g, gs), n[_G + 2], queries, rows_g, _whole(depth), wide, depth, 1.0)
+            qs = _place(layout, _Layout.q_sample, sample, head, first)
+            gs = _place(layout, _BackLayout.g_sample, sample, head, first)
+            os = _place(layout, _Layout.out_sample, sample, head, first)
+            _loaded(at(q, qs), layout.q_row, turned, queries, width, factor)
+            _loaded(at(g, gs), layout.g_row, turned_g, queries, depth, 1.0)
+            _copied(at(q, qs), layout.q_row, queries, rows, _whole(width), wide, width, factor)
+            _copied(at(g, gs), layout.g_row, queries, rows_g, _whole(depth), wide, depth, 1.0)
             _filled(turned_dq, 0.0, width * _BLOCK)
             _filled(logs, math.inf, _BLOCK)
             _copied(at(sums, t * length + first), 0, 1, logs, queries, 1, queries, 1.0)
             _filled(mean, 0.0, _BLOCK)
-            _dots(at(g, gs), n[_G + 2], at(out, os), n[_RESULT + 2], mean, queries, depth)
-            visible = min(n[_KEYS], first + queries) if causal != 0 else n[_KEYS]
+            _dots(at(g, gs), layout.g_row, at(out, os), layout.out_row, mean, queries, depth)
+            visible = min(layout.keys, first + queries) if causal != 0 else layout.keys
             for j in range(0, visible, _BLOCK):
                 keys = min(_BLOCK, visible - j)
                 diagonal = i64(causal != 0 and j == first)
-                ks = _place(n, _K, sample, head, j)
-                vs = _place(n, _V, sample, head, j)
-                _copied(at(k, ks), n[_K + 2], keys, some_k, width, keys, width, 1.0)
-                _copied(at(v, vs), n[_V + 2], keys, some_v, depth, keys, depth, 1.0)
-                ms = _place(n, _MASK, sample, head, first) + j * n[_MASK + 3]
-                _scores(some_k, turned, mask, ms, ds, s, n, keys, queries, diagonal)
+                ks = _place(layout, _Layout.k_sample, sample, head, j)
+                vs = _place(layout, _Layout.v_sample, sample, head, j)
+                _copied(at(k, ks), layout.k_row, keys, some_k, width, keys, width, 1.0)
+                _copied(at(v, vs), layout.v_row, keys, some_v, depth, keys, depth, 1.0)
+                ms = _place(layout, _Layout.mask_sample, sample, head, first) + j * layout.mask_key
+                _scores(some_k, turned, mask, ms, ds, s, layout, keys, queries, diagonal)
                 _of_keys(some_v, turned_g, ds, depth, keys, wide, diagonal)
                 _flows(s, ds, logs, mean, keys, wide, diagonal)
                 _over_keys(some_k, ds, turned_dq, width, keys, wide, diagonal)
-                ks = _place(n, _DK, sample, head, j)
-                vs = _place(n, _DV, sample, head, j)
-                _added(ds, rows, _whole(width), at(dk, ks), n[_DK + 2], keys, wide, diagonal)
-                _added(s, rows_g, _whole(depth), at(dv, vs), n[_DV + 2], keys, wide, diagonal)
+                ks = _place(layout, _BackLayout.dk_sample, sample, head, j)
+                vs = _place(layout, _BackLayout.dv_sample, sample, head, j)
+                _added(ds, rows, _whole(width), at(dk, ks), layout.dk_row, keys, wide, diagonal)
+                _added(s, rows_g, _whole(depth), at(dv, vs), layout.dv_row, keys, wide, diagonal)
             _times(turned_dq, factor, width * _BLOCK)
-            qs = _place(n, _DQ, sample, head, first)
-            transpose(turned_dq, _BLOCK, at(dq, qs), n[_DQ + 2], width, queries)
+            qs = _place(layout, _BackLayout.dq_sample, sample, head, first)
+            transpose(turned_dq, _BLOCK, at(dq, qs), layout.dq_row, width, queries)
 
 
 def native(q: Array, k: Array, v: Array, mask: Array | None) -> bool:
@@ -410,14 +451,17 @@ def _ordered_as(q: Array, out: Array) -> Array:
     return ordered
 
 
-def _layout(q: Array, k: Array, v: Array, mask: Array | None, *rows: Array) -> Array:
-    """Sizes, and strides in elements; rows have no gaps, but those of a mask."""
+def _layout(
+    q: Array, k: Array, v: Array, mask: Array | None, out: Array, *cotangents: Array
+) -> _Layout:
+    """How arrays lie, whose rows have no gaps; also the cotangents, if there are any."""
     sizes = [q.shape[1], q.shape[2], k.shape[2], q.shape[3], v.shape[3]]
     strides = [*q.strides[:3], *k.strides[:3], *v.strides[:3]]
     strides += (0, 0, 0, 0) if mask is None else mask.strides
-    for x in rows:
+    for x in (out, *cotangents):
         strides += x.strides[:3]
-    return np.array(sizes + [s // q.itemsize for s in strides], np.int64)
+    kind, itemsize = _BackLayout if cotangents else _Layout, q.itemsize
+    return kind(*sizes, *[s // itemsize for s in strides])
 
 
 def weights(q: Array, k: Array, mask: Array | None, factor: float, causal: bool) -> Array:
@@ -469,7 +513,7 @@ def attend(
 def attend_back(
     g: Array, q: Array, k: Array, v: Array, mask: Array | None, out: Array, sums: Array,
     factor: float, causal: bool,
-) -> Flow:  # fmt: skip
+) -> AttentionCotangents:  # fmt: skip
     """The flow of a cotangent of what kernels attended to."""
     shapes, mask = (q.shape, k.shape, v.shape), _shade(q, k, mask)
     q, k, v, out, g = _rows(q), _rows(k), _rows(v), _rows(out), _rows(g)
@@ -480,4 +524,4 @@ def attend_back(
         factor, causal, q.shape[0] * q.shape[1], -(-_PIECE // work),
     )  # fmt: skip
     dk, dv = dk[..., : k.shape[-1]], dv[..., : v.shape[-1]]
-    return Flow(*(x.reshape(s) for x, s in zip((dq, dk, dv), shapes, strict=True)))
+    return AttentionCotangents(*(x.reshape(s) for x, s in zip((dq, dk, dv), shapes, strict=True)))

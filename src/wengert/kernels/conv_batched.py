@@ -49,7 +49,7 @@ _CHUNK, _TASKS, _PANELS = 1 << 21, 8, 8
 _PARTIAL = 1 << 20
 
 
-class Plan(NamedTuple):
+class BatchedPlan(NamedTuple):
     """The integers that a kernel is given, and its lists."""
 
     batch: int
@@ -238,7 +238,7 @@ def fits(x: Shape, weight: Shape, size: Shape, geometry: Geometry) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _plan(x: Shape, weight: Shape, size: Shape, geometry: Geometry, way: str) -> Plan:
+def _plan(x: Shape, weight: Shape, size: Shape, geometry: Geometry, way: str) -> BatchedPlan:
     """The plan of a map: "convolve", "spread" or "correlate"."""
     batch, groups = x[0], geometry.groups
     inputs, outputs, taps = prod(x[2:]), prod(size), prod(weight[2:])
@@ -272,7 +272,7 @@ def _plan(x: Shape, weight: Shape, size: Shape, geometry: Geometry, way: str) ->
     scratch = (block * inputs + -(-panels // shares) * panel * outputs) * samples
     tasks = parts * groups * shares
     chunk = min(tasks, -(-_CHUNK * tasks // max(1, work)))
-    return Plan(
+    return BatchedPlan(
         batch, groups, channels, inputs, outs, outputs, taps, samples, block, shares, parts,
         width, panel, widest, -(-scratch // 16) * 16, starts, first[order], second[order],
         tasks, chunk, [pack(np.arange(taps), 0, channels, outs, groups, channels, 1)],
@@ -300,7 +300,7 @@ def spread(
 
 
 def _run(
-    x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, out: np.ndarray, plan: Plan,
+    x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, out: np.ndarray, plan: BatchedPlan,
     adjoint: bool,
 ) -> np.ndarray:  # fmt: skip
     x, weight = np.ascontiguousarray(x), np.ascontiguousarray(weight)

@@ -23,68 +23,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wengert.kernels.conv_plan import (
-    BATCH,
-    BLOCK_X,
-    BLOCK_Y,
-    BLOCK_Z,
-    BLOCKS,
-    BLOCKS_X,
-    BLOCKS_Y,
-    BLOCKS_Z,
-    CHANNELS,
-    COUNT_X,
-    COUNT_Y,
-    COUNT_Z,
-    DEPTH,
-    FIRST_X,
-    FIRST_Y,
-    FIRST_Z,
-    GROUPS,
-    HIGH,
-    INNER,
-    INNER_STEP,
-    LANES,
-    LAYERS,
-    LINES,
-    LOW,
-    OF_PHASE,
-    OF_PLANE,
-    OFFSETS,
-    OUT_STEP_X,
-    OUT_STEP_Y,
-    OUT_STEP_Z,
-    OUT_X,
-    OUT_Y,
-    OUT_Z,
-    OUTS,
-    PANEL,
-    PARTS,
-    PHASES,
-    PITCH,
-    PLANE,
-    PLANES,
-    RUN,
-    SAMPLES,
-    SCRATCH,
-    SHARES,
-    SIZE_X,
-    SIZE_Y,
-    SIZE_Z,
-    SPACE,
-    START_X,
-    START_Y,
-    START_Z,
-    STEP_X,
-    STEP_Y,
-    STEP_Z,
-    WEIGHTS,
-    WIDTHS,
+    DirectPlan,
     Ints,
-    Plan,
+    PhaseEntry,
+    PlaneEntry,
+    PlanSizes,
     Shape,
     adjoint_plan,
     window_plan,
-)  # fmt: skip
+)
 from wengert.kernels.jit import kernel
 from wengert.kernels.jit.builtins import at, f32s, given, i64, i64s, inline
 from wengert.kernels.jit.slots import leave, take
@@ -109,64 +56,64 @@ def _copy_line(x: f32s, to: f32s, step: i64, start: i64, low: i64, high: i64) ->
 
 @inline
 def _copy_input(
-    x: f32s, space: f32s, plan: i64s, planes: i64s, sample: i64, count: i64, group: i64,
+    x: f32s, space: f32s, plan: PlanSizes, planes: PlaneEntry, sample: i64, count: i64, group: i64,
     z0: i64, y0: i64, x0: i64,
 ) -> None:  # fmt: skip
     """Copy what a block of outputs meets, with zeros around it."""
-    size_z = plan[SIZE_Z]
-    size_y = plan[SIZE_Y]
-    size_x = plan[SIZE_X]
-    channels = plan[CHANNELS]
-    layers = plan[LAYERS]
-    lines = plan[LINES]
-    pitch = plan[PITCH]
+    size_z = plan.size_z
+    size_y = plan.size_y
+    size_x = plan.size_x
+    channels = plan.channels
+    layers = plan.layers
+    lines = plan.lines
+    pitch = plan.pitch
     for c in range(channels):
-        for q in range(plan[PLANES]):
-            plane = at(space, (c * plan[PLANES] + q) * plan[PLANE])
-            entry = at(planes, q * OF_PLANE)
-            for t in range(plan[PLANE]):
+        for q in range(plan.planes):
+            plane = at(space, (c * plan.planes + q) * plan.plane_size)
+            entry = at(planes, q)
+            for t in range(plan.plane_size):
                 plane[t] = 0.0
-            low = min(max(entry[LOW] - x0, 0), pitch)
-            high = min(max(entry[HIGH] - x0, low), pitch)
+            low = min(max(entry.low - x0, 0), pitch)
+            high = min(max(entry.high - x0, low), pitch)
             for s in range(count):
-                image = ((sample + s) * plan[GROUPS] + group) * channels + c
+                image = ((sample + s) * plan.groups + group) * channels + c
                 for i in range(layers):
-                    z = (z0 + i) * plan[STEP_Z] + entry[START_Z]
+                    z = (z0 + i) * plan.step_z + entry.start_z
                     for j in range(lines):
-                        y = (y0 + j) * plan[STEP_Y] + entry[START_Y]
+                        y = (y0 + j) * plan.step_y + entry.start_y
                         if z >= 0 and z < size_z and y >= 0 and y < size_y:
                             line = ((image * size_z + z) * size_y + y) * size_x
-                            start = line + x0 * plan[STEP_X] + entry[START_X]
+                            start = line + x0 * plan.step_x + entry.start_x
                             to = at(plane, ((s * layers + i) * lines + j) * pitch)
-                            _copy_line(x, to, plan[STEP_X], start, low, high)
+                            _copy_line(x, to, plan.step_x, start, low, high)
 
 
 @inline
 def _multiply(
-    packed: f32s, space: f32s, offsets: i64s, run: f32s, plan: i64s, phase: i64s, rows: i64,
-    length: i64,
+    packed: f32s, space: f32s, offsets: i64s, run: f32s, plan: PlanSizes, phase: PhaseEntry,
+    rows: i64, length: i64,
 ) -> None:  # fmt: skip
     """Some channels of the run of a phase."""
-    width = plan[LANES]
-    widest = plan[WIDTHS + rows]
+    width = plan.lanes
+    widest = plan.widths[rows]
     p = 0
     while p < length:
         vectors = min(widest, (length - p + width - 1) // width)
         gathered_product(
-            rows, vectors, packed, at(space, p), offsets, phase[INNER], phase[INNER_STEP],
-            phase[DEPTH], at(run, p), plan[RUN], 0,
+            rows, vectors, packed, at(space, p), offsets, phase.inner, phase.inner_step,
+            phase.depth, at(run, p), plan.run_size, 0,
         )  # fmt: skip
         p = p + vectors * width
 
 
 @inline
 def _store(
-    run: f32s, bias: f32s, out: f32s, plan: i64s, phase: i64s, rows: i64, channel: i64,
+    run: f32s, bias: f32s, out: f32s, plan: PlanSizes, phase: PhaseEntry, rows: i64, channel: i64,
     sample: i64, count: i64, z0: i64, y0: i64, x0: i64, nz: i64, ny: i64, nx: i64,
 ) -> None:  # fmt: skip
     """Copy lines of the run to where they are in the output, without the junk between them."""
-    channels = plan[GROUPS] * plan[OUTS]
-    step = plan[OUT_STEP_X]
+    channels = plan.groups * plan.out_channels
+    step = plan.out_step_x
     for m in range(rows):
         shift = -0.0
         if given(bias):
@@ -174,12 +121,12 @@ def _store(
         for s in range(count):
             image = (sample + s) * channels + channel + m
             for i in range(nz):
-                z = image * plan[OUT_Z] + phase[FIRST_Z] + (z0 + i) * plan[OUT_STEP_Z]
+                z = image * plan.out_z + phase.first_z + (z0 + i) * plan.out_step_z
                 for j in range(ny):
-                    y = z * plan[OUT_Y] + phase[FIRST_Y] + (y0 + j) * plan[OUT_STEP_Y]
-                    line = at(out, y * plan[OUT_X] + phase[FIRST_X] + x0 * step)
-                    lines = (s * plan[LAYERS] + i) * plan[LINES] + j
-                    sums = at(run, m * plan[RUN] + lines * plan[PITCH])
+                    y = z * plan.out_y + phase.first_y + (y0 + j) * plan.out_step_y
+                    line = at(out, y * plan.out_x + phase.first_x + x0 * step)
+                    lines = (s * plan.layers + i) * plan.lines + j
+                    sums = at(run, m * plan.run_size + lines * plan.pitch)
                     if step == 1:
                         shifted(line, sums, nx, shift)
                     else:
@@ -190,38 +137,38 @@ def _store(
 @kernel
 def _sums(
     x: f32s, packed: f32s, bias: f32s, out: f32s, scratch: f32s, busy: i64s, slots: i64,
-    plan: i64s, planes: i64s, phases: i64s, offsets: i64s, start: i64, stop: i64,
+    plan: PlanSizes, planes: PlaneEntry, phases: PhaseEntry, offsets: i64s, start: i64, stop: i64,
 ) -> None:  # fmt: skip
     """Outputs of the blocks, groups and shares of the channels that a task stands for."""
     slot = take(busy, slots)
-    space = at(scratch, slot * plan[SCRATCH])
-    run = at(space, plan[SPACE])
-    panels = (plan[OUTS] + plan[PANEL] - 1) // plan[PANEL]
+    space = at(scratch, slot * plan.scratch_size)
+    run = at(space, plan.space_size)
+    panels = (plan.out_channels + plan.panel - 1) // plan.panel
     for task in range(start, stop):
-        share = task % plan[SHARES]
-        group = task // plan[SHARES] % plan[GROUPS]
-        block = task // plan[SHARES] // plan[GROUPS]
-        x0 = block % plan[BLOCKS_X] * plan[BLOCK_X]
-        y0 = block // plan[BLOCKS_X] % plan[BLOCKS_Y] * plan[BLOCK_Y]
-        z0 = block // plan[BLOCKS_X] // plan[BLOCKS_Y] % plan[BLOCKS_Z] * plan[BLOCK_Z]
-        sample = block // plan[BLOCKS_X] // plan[BLOCKS_Y] // plan[BLOCKS_Z] * plan[SAMPLES]
-        count = min(plan[SAMPLES], plan[BATCH] - sample)
+        share = task % plan.shares
+        group = task // plan.shares % plan.groups
+        block = task // plan.shares // plan.groups
+        x0 = block % plan.blocks_x * plan.block_x
+        y0 = block // plan.blocks_x % plan.blocks_y * plan.block_y
+        z0 = block // plan.blocks_x // plan.blocks_y % plan.blocks_z * plan.block_z
+        sample = block // plan.blocks_x // plan.blocks_y // plan.blocks_z * plan.samples
+        count = min(plan.samples, plan.batch - sample)
         _copy_input(x, space, plan, planes, sample, count, group, z0, y0, x0)
-        for panel in range(share * panels // plan[SHARES], (share + 1) * panels // plan[SHARES]):
-            first = panel * plan[PANEL]
-            rows = min(plan[PANEL], plan[OUTS] - first)
-            channel = group * plan[OUTS] + first
-            for f in range(plan[PHASES]):
-                phase = at(phases, f * OF_PHASE)
-                nz = min(plan[BLOCK_Z], phase[COUNT_Z] - z0)
-                ny = min(plan[BLOCK_Y], phase[COUNT_Y] - y0)
-                nx = min(plan[BLOCK_X], phase[COUNT_X] - x0)
+        for panel in range(share * panels // plan.shares, (share + 1) * panels // plan.shares):
+            first = panel * plan.panel
+            rows = min(plan.panel, plan.out_channels - first)
+            channel = group * plan.out_channels + first
+            for f in range(plan.phases):
+                phase = at(phases, f)
+                nz = min(plan.block_z, phase.count_z - z0)
+                ny = min(plan.block_y, phase.count_y - y0)
+                nx = min(plan.block_x, phase.count_x - x0)
                 if nz > 0 and ny > 0 and nx > 0:
-                    lines = ((count - 1) * plan[LAYERS] + nz - 1) * plan[LINES] + ny - 1
-                    weights = phase[WEIGHTS] + channel * phase[INNER] * phase[DEPTH]
+                    lines = ((count - 1) * plan.layers + nz - 1) * plan.lines + ny - 1
+                    weights = phase.weights + channel * phase.inner * phase.depth
                     _multiply(
-                        at(packed, weights), space, at(offsets, phase[OFFSETS]), run, plan,
-                        phase, rows, lines * plan[PITCH] + nx,
+                        at(packed, weights), space, at(offsets, phase.offsets), run, plan,
+                        phase, rows, lines * plan.pitch + nx,
                     )  # fmt: skip
                     _store(
                         run, bias, out, plan, phase, rows, channel, sample, count,
@@ -232,66 +179,66 @@ def _sums(
 
 @inline
 def _copy_grad(
-    g: f32s, line: f32s, plan: i64s, image: i64, count: i64, z0: i64, y0: i64, x0: i64,
+    g: f32s, line: f32s, plan: PlanSizes, image: i64, count: i64, z0: i64, y0: i64, x0: i64,
     nz: i64, ny: i64, nx: i64, length: i64,
 ) -> None:  # fmt: skip
     """Copy a channel of a block of outputs as a run, with zeros for the junk between lines."""
     for t in range(length):
         line[t] = 0.0
-    images = plan[GROUPS] * plan[OUTS]
+    images = plan.groups * plan.out_channels
     for s in range(count):
         for i in range(nz):
-            z = (image + s * images) * plan[OUT_Z] + z0 + i
+            z = (image + s * images) * plan.out_z + z0 + i
             for j in range(ny):
-                y = z * plan[OUT_Y] + y0 + j
-                lines = (s * plan[LAYERS] + i) * plan[LINES] + j
-                source = at(g, y * plan[OUT_X] + x0)
-                shifted(at(line, lines * plan[PITCH]), source, nx, -0.0)
+                y = z * plan.out_y + y0 + j
+                lines = (s * plan.layers + i) * plan.lines + j
+                source = at(g, y * plan.out_x + x0)
+                shifted(at(line, lines * plan.pitch), source, nx, -0.0)
 
 
 @kernel
 def _inner_products(
-    g: f32s, x: f32s, partial: f32s, scratch: f32s, busy: i64s, slots: i64, plan: i64s,
-    planes: i64s, offsets: i64s, columns: i64, start: i64, stop: i64,
+    g: f32s, x: f32s, partial: f32s, scratch: f32s, busy: i64s, slots: i64, plan: PlanSizes,
+    planes: PlaneEntry, offsets: i64s, columns: i64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
     """Sums over a part of the blocks, for a share of the channels of the output."""
-    panels = (plan[OUTS] + plan[PANEL] - 1) // plan[PANEL]
+    panels = (plan.out_channels + plan.panel - 1) // plan.panel
     slot = take(busy, slots)
-    space = at(scratch, slot * plan[SCRATCH])
-    grad = at(space, plan[SPACE])
+    space = at(scratch, slot * plan.scratch_size)
+    grad = at(space, plan.space_size)
     for task in range(start, stop):
-        share = task % plan[SHARES]
-        group = task // plan[SHARES] % plan[GROUPS]
-        part = task // plan[SHARES] // plan[GROUPS]
-        low = share * panels // plan[SHARES] * plan[PANEL]
-        high = min((share + 1) * panels // plan[SHARES] * plan[PANEL], plan[OUTS])
-        blocks = part * plan[BLOCKS] // plan[PARTS]
-        for block in range(blocks, (part + 1) * plan[BLOCKS] // plan[PARTS]):
-            x0 = block % plan[BLOCKS_X] * plan[BLOCK_X]
-            y0 = block // plan[BLOCKS_X] % plan[BLOCKS_Y] * plan[BLOCK_Y]
-            z0 = block // plan[BLOCKS_X] // plan[BLOCKS_Y] % plan[BLOCKS_Z] * plan[BLOCK_Z]
-            sample = block // plan[BLOCKS_X] // plan[BLOCKS_Y] // plan[BLOCKS_Z] * plan[SAMPLES]
-            count = min(plan[SAMPLES], plan[BATCH] - sample)
+        share = task % plan.shares
+        group = task // plan.shares % plan.groups
+        part = task // plan.shares // plan.groups
+        low = share * panels // plan.shares * plan.panel
+        high = min((share + 1) * panels // plan.shares * plan.panel, plan.out_channels)
+        blocks = part * plan.blocks // plan.parts
+        for block in range(blocks, (part + 1) * plan.blocks // plan.parts):
+            x0 = block % plan.blocks_x * plan.block_x
+            y0 = block // plan.blocks_x % plan.blocks_y * plan.block_y
+            z0 = block // plan.blocks_x // plan.blocks_y % plan.blocks_z * plan.block_z
+            sample = block // plan.blocks_x // plan.blocks_y // plan.blocks_z * plan.samples
+            count = min(plan.samples, plan.batch - sample)
             _copy_input(x, space, plan, planes, sample, count, group, z0, y0, x0)
-            nz = min(plan[BLOCK_Z], plan[OUT_Z] - z0)
-            ny = min(plan[BLOCK_Y], plan[OUT_Y] - y0)
-            nx = min(plan[BLOCK_X], plan[OUT_X] - x0)
-            lines = ((count - 1) * plan[LAYERS] + nz - 1) * plan[LINES] + ny - 1
-            steps = (lines * plan[PITCH] + nx + plan[LANES] - 1) // plan[LANES]
+            nz = min(plan.block_z, plan.out_z - z0)
+            ny = min(plan.block_y, plan.out_y - y0)
+            nx = min(plan.block_x, plan.out_x - x0)
+            lines = ((count - 1) * plan.layers + nz - 1) * plan.lines + ny - 1
+            steps = (lines * plan.pitch + nx + plan.lanes - 1) // plan.lanes
             for k in range(low, high):
-                image = (sample * plan[GROUPS] + group) * plan[OUTS] + k
-                line = at(grad, (k - low) * plan[RUN])
-                length = steps * plan[LANES]
+                image = (sample * plan.groups + group) * plan.out_channels + k
+                line = at(grad, (k - low) * plan.run_size)
+                length = steps * plan.lanes
                 _copy_grad(g, line, plan, image, count, z0, y0, x0, nz, ny, nx, length)
-            for k in range(low, high, plan[PANEL]):
-                rows = min(plan[PANEL], high - k)
-                widest = plan[WIDTHS + rows]
-                to = ((part * plan[GROUPS] + group) * plan[OUTS] + k) * columns
+            for k in range(low, high, plan.panel):
+                rows = min(plan.panel, high - k)
+                widest = plan.widths[rows]
+                to = ((part * plan.groups + group) * plan.out_channels + k) * columns
                 column = 0
                 while column < columns:
                     dots(
-                        rows, min(widest, columns - column), at(grad, (k - low) * plan[RUN]),
-                        plan[RUN], space, at(offsets, column), steps, at(partial, to + column),
+                        rows, min(widest, columns - column), at(grad, (k - low) * plan.run_size),
+                        plan.run_size, space, at(offsets, column), steps, at(partial, to + column),
                         columns, i64(block > blocks),
                     )  # fmt: skip
                     column = column + widest
@@ -331,12 +278,12 @@ def packed_weights(
 
 
 def _run(
-    x: np.ndarray, packed: np.ndarray, bias: np.ndarray | None, out: np.ndarray, plan: Plan
+    x: np.ndarray, packed: np.ndarray, bias: np.ndarray | None, out: np.ndarray, plan: DirectPlan
 ) -> np.ndarray:
     if bias is not None:
         bias = np.ascontiguousarray(bias, np.float32)
     scratch, busy, slots = plan.memory()
-    lists = (plan.plan, plan.planes, plan.phases, plan.offsets)
+    lists = (plan.sizes, plan.planes, plan.phases, plan.offsets)
     _sums.f32(x, packed, bias, out, scratch, busy, slots, *lists, plan.tasks, plan.chunk)
     return out
 
@@ -372,7 +319,7 @@ def correlate(g: np.ndarray, x: np.ndarray, kernel: Shape, geometry: Geometry) -
     parts, columns = plan.parts, prod(shape[1:])
     partial = np.empty((parts, *shape), np.float32)
     scratch, busy, slots = plan.memory()
-    lists = (plan.plan, plan.planes, plan.offsets)
+    lists = (plan.sizes, plan.planes, plan.offsets)
     _inner_products.f32(
         g, x, partial, scratch, busy, slots, *lists, columns, plan.tasks, plan.chunk
     )

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from wengert.kernels.jit import get_threads
+from wengert.kernels.jit.builtins import i64, i64s
+from wengert.kernels.jit.records import Record, by_axis
 from wengert.kernels.microkernel import lanes, tiles
 
 if TYPE_CHECKING:
@@ -120,38 +122,89 @@ def _adjoint_axis(size: int, kernel: int, out: int, stride: int, lead: int, gap:
     return _Axis(size, kernel, 1, before, out, stride, phases)
 
 
-# Where a plan has what. The input: samples, groups, their channels, sizes (z, y, x), strides:
-(
-    BATCH, GROUPS, CHANNELS, SIZE_Z, SIZE_Y, SIZE_X, STEP_Z, STEP_Y, STEP_X,
-    # what a task works on: samples and outputs of a phase, and how many such blocks there are;
-    SAMPLES, BLOCK_Z, BLOCK_Y, BLOCK_X, BLOCKS_Z, BLOCKS_Y, BLOCKS_X, BLOCKS,
-    # its copy: planes of a channel, layers of a sample, lines of a layer, and floats of a line,
-    # a plane, all planes, a run, and all that a thread needs;
-    PLANES, LAYERS, LINES, PITCH, PLANE, SPACE, RUN, SCRATCH,
-    # the output: channels of a group, sizes, and steps from one of a phase to the next;
-    OUTS, OUT_Z, OUT_Y, OUT_X, OUT_STEP_Z, OUT_STEP_Y, OUT_STEP_X, PHASES,
-    # tasks for parts of its channels, and of the blocks; floats of a vector, rows of a tile, and
+class PlanSizes(Record):
+    """The numbers of a plan."""
+
+    # The input: samples, groups, their channels, sizes, and strides.
+    batch: i64
+    groups: i64
+    channels: i64
+    size_z: i64
+    size_y: i64
+    size_x: i64
+    step_z: i64
+    step_y: i64
+    step_x: i64
+    # What a task works on: samples and outputs of a phase, and how many such blocks there are.
+    samples: i64
+    block_z: i64
+    block_y: i64
+    block_x: i64
+    blocks_z: i64
+    blocks_y: i64
+    blocks_x: i64
+    blocks: i64
+    # Its copy: planes of a channel, layers of a sample, lines of a layer, and floats of a line,
+    # a plane, all planes, a run, and all that a thread needs.
+    planes: i64
+    layers: i64
+    lines: i64
+    pitch: i64
+    plane_size: i64
+    space_size: i64
+    run_size: i64
+    scratch_size: i64
+    # The output: channels of a group, sizes, and steps from one of a phase to the next.
+    out_channels: i64
+    out_z: i64
+    out_y: i64
+    out_x: i64
+    out_step_z: i64
+    out_step_y: i64
+    out_step_x: i64
+    phases: i64
+    # Tasks for parts of its channels, and of the blocks; floats of a vector, rows of a tile, and
     # vectors of a tile by its rows.
-    SHARES, PARTS, LANES, PANEL, WIDTHS,
-) = range(38)  # fmt: skip
-
-# The entries of a plane: the input at its start, and the part of a line that is in the input.
-(START_Z, START_Y, START_X, LOW, HIGH, OF_PLANE) = range(6)
-
-# Those of a phase: its first output and how many there are, the places in the lists of offsets
-# and weights, and the loops of the product: offsets, times, and floats between those.
-(
-    FIRST_Z, FIRST_Y, FIRST_X, COUNT_Z, COUNT_Y, COUNT_X,
-    OFFSETS, WEIGHTS, INNER, DEPTH, INNER_STEP, OF_PHASE,
-) = range(12)  # fmt: skip
+    shares: i64
+    parts: i64
+    lanes: i64
+    panel: i64
+    widths: i64s
 
 
-class Plan(NamedTuple):
+class PlaneEntry(Record):
+    """The input at the start of a plane, and the part of a line that is in the input."""
+
+    start_z: i64
+    start_y: i64
+    start_x: i64
+    low: i64
+    high: i64
+
+
+class PhaseEntry(Record):
+    """The first output of a phase, and how many there are; where its lists of offsets and of
+    weights begin; and the loops of the product: offsets, times, and floats between those."""
+
+    first_z: i64
+    first_y: i64
+    first_x: i64
+    count_z: i64
+    count_y: i64
+    count_x: i64
+    offsets: i64
+    weights: i64
+    inner: i64
+    depth: i64
+    inner_step: i64
+
+
+class DirectPlan(NamedTuple):
     """A convolution of arrays of certain sizes, as kernels go about it."""
 
-    plan: np.ndarray
-    planes: np.ndarray
-    phases: np.ndarray
+    sizes: PlanSizes
+    planes: PlaneEntry
+    phases: PhaseEntry
     offsets: np.ndarray
     packs: list[tuple[Ints, Ints]]  # arguments of what puts the weights of a phase in order
     parts: int
@@ -196,7 +249,9 @@ def _cut(axes: Axes, batch: int, most: int, wanted: int) -> tuple[int, Shape, Sh
     return 1, block, copied
 
 
-def _made(axes: Axes, batch: int, groups: int, channels: int, outs: int, summed: bool) -> Plan:
+def _direct_plan(
+    axes: Axes, batch: int, groups: int, channels: int, outs: int, summed: bool
+) -> DirectPlan:
     """The plan of outputs, or with `summed` that of the weights' sums."""
     panel, width = max(tiles()), lanes()
     planes = list(pairs(*(a.planes for a in axes)))
@@ -225,24 +280,36 @@ def _made(axes: Axes, batch: int, groups: int, channels: int, outs: int, summed:
     rows = -(-panels // shares) * panel if summed else panel
     scratch = space + _up(rows * run, 16)
 
-    phases_of = _phases(axes, planes, plane, copied, summed, (groups, outs, channels))
-    of_planes: list[int] = []
-    for q in planes:
-        of_planes += [p - a.lead for a, p in zip(axes, q, strict=True)]
-        of_planes += axes[2].filled(q[2])
-    plan = [
-        batch, groups, channels, *(a.size for a in axes), *(a.step for a in axes),
-        samples, *block, *cuts, blocks, len(planes), *copied, plane, space, run, scratch,
-        outs, *(a.out for a in axes), *(a.out_step for a in axes), len(phases),
-        shares, parts, width, panel, 0, *tiles().values(),
-    ]  # fmt: skip
+    entries, offsets, packs = _phases(axes, planes, plane, copied, summed, (groups, outs, channels))
+    sizes = PlanSizes(
+        batch=batch, groups=groups, channels=channels, samples=samples, blocks=blocks,
+        planes=len(planes), layers=layers, lines=lines, pitch=pitch, plane_size=plane,
+        space_size=space, run_size=run, scratch_size=scratch, out_channels=outs,
+        phases=len(phases), shares=shares, parts=parts, lanes=width, panel=panel,
+        widths=(0, *tiles().values()),
+        **by_axis(
+            size=[a.size for a in axes], step=[a.step for a in axes], block=block, blocks=cuts,
+            out=[a.out for a in axes], out_step=[a.out_step for a in axes],
+        ),
+    )  # fmt: skip
     chunk = min(tasks, -(-_CHUNK * tasks // max(1, work)))
-    return Plan(_array(plan), _array(of_planes), *phases_of, parts, tasks, chunk, scratch)
+    return DirectPlan(
+        sizes, _plane_entries(axes, planes), entries, offsets, packs, parts, tasks, chunk, scratch
+    )
+
+
+def _plane_entries(axes: Axes, planes: list[Shape]) -> PlaneEntry:
+    entries = []
+    for plane in planes:
+        low, high = axes[2].filled(plane[2])
+        start = [first - a.lead for a, first in zip(axes, plane, strict=True)]
+        entries.append(PlaneEntry(**by_axis(start=start), low=low, high=high))
+    return PlaneEntry.array(entries)
 
 
 def _phases(
     axes: Axes, planes: list[Shape], plane: int, copied: Shape, summed: bool, sizes: Shape
-) -> tuple[np.ndarray, np.ndarray, list[tuple[Ints, Ints]]]:
+) -> tuple[PhaseEntry, np.ndarray, list[tuple[Ints, Ints]]]:
     """The entries of phases, their lists of offsets, and what puts their weights in order.
 
     `sizes` are the numbers of groups, and of outputs and inputs of each.
@@ -251,25 +318,32 @@ def _phases(
     _, ky, kx = (a.kernel for a in axes)
     _, lines, pitch = copied
     offsets: list[int] = []
-    entries: list[int] = []
+    entries: list[PhaseEntry] = []
     packs: list[tuple[Ints, Ints]] = []
     weights, step = 0, len(planes) * plane
     for phase in pairs(*(a.phases for a in axes)):
-        met = list(pairs(*(p.taps for p in phase)))
-        inner = channels if summed else _inner(channels, len(met))
-        entries += [*(p.first for p in phase), *(p.length for p in phase)]
-        entries += [len(offsets), weights, inner * len(met)]
-        entries += [channels // inner if met else 0, inner * step]
-        here = [
+        taps = list(pairs(*(p.taps for p in phase)))
+        inner = channels if summed else _inner(channels, len(taps))
+        entries.append(
+            PhaseEntry(
+                **by_axis(first=[p.first for p in phase], count=[p.length for p in phase]),
+                offsets=len(offsets),
+                weights=weights,
+                inner=inner * len(taps),
+                depth=channels // inner if taps else 0,
+                inner_step=inner * step,
+            )
+        )
+        tap_offsets = [
             planes.index((a.plane, b.plane, c.plane)) * plane
             + (a.shift * lines + b.shift) * pitch + c.shift
-            for a, b, c in met
+            for a, b, c in taps
         ]  # fmt: skip
-        offsets += [c * step + offset for c in range(inner) for offset in here]
-        places = _array([(a.place * ky + b.place) * kx + c.place for a, b, c in met])
-        packs.append(pack(places, weights, channels, outs, groups, 1, len(met)))
-        weights += groups * outs * channels * len(met)
-    return _array(entries), _array(offsets), packs
+        offsets += [c * step + offset for c in range(inner) for offset in tap_offsets]
+        places = _array([(a.place * ky + b.place) * kx + c.place for a, b, c in taps])
+        packs.append(pack(places, weights, channels, outs, groups, 1, len(taps)))
+        weights += groups * outs * channels * len(taps)
+    return PhaseEntry.array(entries), _array(offsets), packs
 
 
 def pack(
@@ -309,16 +383,18 @@ def window_axes(size: Shape, kernel: Shape, out: Shape, geometry: Geometry) -> A
 
 
 @lru_cache(maxsize=256)
-def window_plan(x: Shape, weight: Shape, size: Shape, geometry: Geometry, summed: bool) -> Plan:
+def window_plan(
+    x: Shape, weight: Shape, size: Shape, geometry: Geometry, summed: bool
+) -> DirectPlan:
     """The plan of windows over `x`: of `size` outputs, or of the weights' sums."""
     groups = geometry.groups
     axes = window_axes(x[2:], weight[2:], size, geometry)
-    return _made(axes, x[0], groups, weight[1], weight[0] // groups, summed)
+    return _direct_plan(axes, x[0], groups, weight[1], weight[0] // groups, summed)
 
 
 @lru_cache(maxsize=256)
-def adjoint_plan(g: Shape, weight: Shape, size: Shape, geometry: Geometry) -> Plan:
+def adjoint_plan(g: Shape, weight: Shape, size: Shape, geometry: Geometry) -> DirectPlan:
     """The plan of the adjoint, which takes an array like `g` to one of that size."""
     groups = geometry.groups
     axes = _axes(_adjoint_axis, g[2:], weight[2:], size, geometry)
-    return _made(axes, g[0], groups, weight[0] // groups, weight[1], False)
+    return _direct_plan(axes, g[0], groups, weight[0] // groups, weight[1], False)

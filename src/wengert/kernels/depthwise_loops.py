@@ -14,7 +14,7 @@ from itertools import product
 import numpy as np
 
 from wengert.kernels.jit.builtins import f32, f32s, i64
-from wengert.kernels.jit.language import llvm_type
+from wengert.kernels.jit.machine_types import llvm_type
 from wengert.kernels.jit.native import Native
 from wengert.kernels.microkernel import lanes
 

@@ -24,7 +24,7 @@ from functools import cache
 import numpy as np
 
 from wengert.kernels.jit.builtins import f32, f32s, i64, i64s
-from wengert.kernels.jit.language import llvm_type
+from wengert.kernels.jit.machine_types import llvm_type
 from wengert.kernels.jit.native import Native, native
 
 

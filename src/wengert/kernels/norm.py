@@ -1,6 +1,6 @@
 """Normalisation to mean 0 and variance 1 over some axes, then scale and shift by channel.
 
-Layer, group, instance, batch and root-mean-square normalisation differ in their `Plan`.
+Layer, group, instance, batch and root-mean-square normalisation differ in their `NormPlan`.
 All work in parts that are normalised independently and small enough to stay in the cache.
 """
 
@@ -12,7 +12,7 @@ from math import prod
 import numpy as np
 
 from wengert.kernels.chunks import FEW, plain, real_for
-from wengert.kernels.norm_plan import Plan, Shape
+from wengert.kernels.norm_plan import NormPlan, Shape
 from wengert.kernels.precision import HALF, narrowed, widened
 
 Array = np.ndarray
@@ -23,7 +23,7 @@ _SHORT = 8
 _PART = 1 << 16
 
 
-def _parts(plan: Plan) -> Iterator[tuple[tuple[slice, ...], slice]]:
+def _parts(plan: NormPlan) -> Iterator[tuple[tuple[slice, ...], slice]]:
     """Keys of parts: of the input in both of its shapes, and of what has the affine shape."""
     by_channel = 0 in plan.axes
     n = plan.view[1 if by_channel else 0]
@@ -56,7 +56,7 @@ def _subtract(x: Array, mean: Array | None, part: tuple[slice, ...], out: Array)
 
 
 def normalise(
-    x: Array, weight: Array | None, bias: Array | None, plan: Plan, eps: float
+    x: Array, weight: Array | None, bias: Array | None, plan: NormPlan, eps: float
 ) -> tuple[Array, Array | None, Array, Array]:
     """The output, the means (None where they are not taken), variances, and 1 / deviations."""
     if x.size >= FEW and (run := real_for(x.dtype)):
@@ -84,7 +84,7 @@ def normalise(
     return narrowed(out.reshape(x.shape), x.dtype), mean, variance, rstd
 
 
-def _vector(x: Array | None, plan: Plan, dtype: np.dtype, fill: int) -> Array:
+def _vector(x: Array | None, plan: NormPlan, dtype: np.dtype, fill: int) -> Array:
     """Weights or biases of a plan as kernels read them."""
     if x is None:
         return np.full(prod(plan.affine), fill, dtype)
@@ -92,7 +92,7 @@ def _vector(x: Array | None, plan: Plan, dtype: np.dtype, fill: int) -> Array:
 
 
 def _normalise_natively(
-    run: str, x: Array, weight: Array | None, bias: Array | None, plan: Plan, eps: float
+    run: str, x: Array, weight: Array | None, bias: Array | None, plan: NormPlan, eps: float
 ) -> tuple[Array, Array | None, Array, Array]:
     from wengert.kernels import norm_calls
 
@@ -103,7 +103,7 @@ def _normalise_natively(
 
 
 def gradients(
-    g: Array, x: Array, weight: Array | None, mean: Array | None, rstd: Array, plan: Plan
+    g: Array, x: Array, weight: Array | None, mean: Array | None, rstd: Array, plan: NormPlan
 ) -> tuple[Array, Array, Array] | None:
     """The cotangents of input, weight and bias from one pass; None where no kernel will do.
 
@@ -122,7 +122,7 @@ def gradients(
 
 
 def channel_sums(
-    g: Array, x: Array, mean: Array, rstd: Array, plan: Plan
+    g: Array, x: Array, mean: Array, rstd: Array, plan: NormPlan
 ) -> tuple[Array, Array] | None:
     """The cotangents of weight and bias of channels (axis 1); None where no kernel will do."""
     if x.size < FEW or x.dtype in HALF or not g.dtype == x.dtype == rstd.dtype:
@@ -156,7 +156,7 @@ def inverse_deviation(variance: Array, eps: float) -> Array:
 
 
 def input_gradient(
-    g: Array, x: Array, weight: Array | None, mean: Array | None, rstd: Array, plan: Plan
+    g: Array, x: Array, weight: Array | None, mean: Array | None, rstd: Array, plan: NormPlan
 ) -> Array:
     """The cotangent of the input: what is left after mean and scale have been taken out."""
     wide, values = widened(g), widened(x)
@@ -177,7 +177,7 @@ def input_gradient(
     return narrowed(out.reshape(x.shape), x.dtype)
 
 
-def weight_gradient(g: Array, x: Array, mean: Array | None, rstd: Array, plan: Plan) -> Array:
+def weight_gradient(g: Array, x: Array, mean: Array | None, rstd: Array, plan: NormPlan) -> Array:
     """The cotangent of the weight, in its shape within the plan."""
     wide, values = widened(g), widened(x)
     grads, seen = wide.reshape(plan.channels), values.reshape(plan.view)

@@ -14,7 +14,7 @@ from wengert.kernels import norm_native as native
 from wengert.kernels.chunks import plain, rows_of
 
 if TYPE_CHECKING:
-    from wengert.kernels.norm_plan import Plan
+    from wengert.kernels.norm_plan import NormPlan
 
 Array = np.ndarray
 
@@ -39,7 +39,7 @@ def _side_by_side(x: Array) -> bool:
 
 
 def normalise(
-    run: str, x: Array, weight: Array, bias: Array, plan: Plan, eps: float
+    run: str, x: Array, weight: Array, bias: Array, plan: NormPlan, eps: float
 ) -> tuple[Array, Array, Array, Array]:
     """The output, means, variances and 1 / deviations."""
     shape = plan.stats
@@ -66,7 +66,7 @@ def normalise(
 
 
 def gradients(
-    run: str, g: Array, x: Array, weight: Array, mean: Array, rstd: Array, plan: Plan
+    run: str, g: Array, x: Array, weight: Array, mean: Array, rstd: Array, plan: NormPlan
 ) -> tuple[Array, Array, Array]:
     """The cotangents of input, weight and bias, those two flat."""
     by_channel = 0 in plan.axes
@@ -112,7 +112,7 @@ def _normalise_columns(
 
 
 def _channel_gradients(
-    run: str, plan: Plan, g: Array, x: Array, weight: Array, mean: Array, rstd: Array,
+    run: str, plan: NormPlan, g: Array, x: Array, weight: Array, mean: Array, rstd: Array,
     grad: Array | None,
 ) -> tuple[Array, Array]:  # fmt: skip
     """Those of weight and bias; that of the input if there is an array for it."""
@@ -146,7 +146,7 @@ def _column_gradients(
 
 
 def channel_sums(
-    run: str, g: Array, x: Array, mean: Array, rstd: Array, plan: Plan
+    run: str, g: Array, x: Array, mean: Array, rstd: Array, plan: NormPlan
 ) -> tuple[Array, Array]:
     """The cotangents of weight and bias of channels."""
     if _side_by_side(x):

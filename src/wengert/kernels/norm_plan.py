@@ -8,7 +8,7 @@ from typing import NamedTuple
 Shape = tuple[int, ...]
 
 
-class Plan(NamedTuple):
+class NormPlan(NamedTuple):
     """What is normalised together, and what is scaled together.
 
     The input is seen in the shape `view`, and averaged over `axes` (the last among them);

@@ -25,11 +25,11 @@ def enclosed(x: np.ndarray, padding: tuple[tuple[int, int], ...], value: float) 
     return np.pad(x, ((0, 0), (0, 0), *padding), constant_values=value)
 
 
-def _along(axis: int, ndim: int, place: slice) -> tuple[slice, ...]:
-    return (*(slice(None),) * axis, place, *(slice(None),) * (ndim - axis - 1))
+def _index_along(axis: int, ndim: int, taps: slice) -> tuple[slice, ...]:
+    return (*(slice(None),) * axis, taps, *(slice(None),) * (ndim - axis - 1))
 
 
-def _steps(d: int, kernel: Shape, out: Shape, geometry: Geometry) -> list[slice]:
+def _tap_slices(d: int, kernel: Shape, out: Shape, geometry: Geometry) -> list[slice]:
     """What each place in the kernel meets along spatial dimension `d`."""
     stride, dilation = geometry.stride[d], geometry.dilation[d]
     starts = (k * dilation for k in range(kernel[d]))
@@ -48,10 +48,10 @@ def window_sum(x: np.ndarray, kernel: Shape, out: Shape, geometry: Geometry) -> 
         if kernel[d] == x.shape[axis]:
             x = np.add.reduce(x, axis=axis, keepdims=True)
             continue
-        first, *rest = _steps(d, kernel, out, geometry)
-        total = x[_along(axis, x.ndim, first)].copy()
-        for place in rest:
-            total += x[_along(axis, x.ndim, place)]
+        first, *others = _tap_slices(d, kernel, out, geometry)
+        total = x[_index_along(axis, x.ndim, first)].copy()
+        for taps in others:
+            total += x[_index_along(axis, x.ndim, taps)]
         x = total
     return x
 
@@ -70,17 +70,17 @@ def window_spread(g: np.ndarray, kernel: Shape, size: Shape, geometry: Geometry)
             total = np.broadcast_to(g, shape)
         else:
             total = np.zeros(shape, g.dtype)
-            for place in _steps(d, kernel, out, geometry):
-                total[_along(axis, g.ndim, place)] += g
-        g = total[_along(axis, g.ndim, slice(low, low + size[d]))]
+            for taps in _tap_slices(d, kernel, out, geometry):
+                total[_index_along(axis, g.ndim, taps)] += g
+        g = total[_index_along(axis, g.ndim, slice(low, low + size[d]))]
     return np.ascontiguousarray(g)
 
 
-def _flat(places: list[np.ndarray], size: Shape) -> np.ndarray:
+def _flat(positions: list[np.ndarray], size: Shape) -> np.ndarray:
     """Flat positions in a plane of that size, from positions in each dimension."""
     flat = np.zeros((1,) * len(size), np.int64)
-    for d, place in enumerate(places):
-        flat = flat + (place * prod(size[d + 1 :])).reshape(-1, *(1,) * (len(size) - d - 1))
+    for d, of_axis in enumerate(positions):
+        flat = flat + (of_axis * prod(size[d + 1 :])).reshape(-1, *(1,) * (len(size) - d - 1))
     return flat
 
 
@@ -99,33 +99,33 @@ def hollow_windows(
     """
     if max(geometry.dilation) == 1:
         return None
-    mask, places = np.zeros(out, bool), np.zeros(out, np.int64)
+    mask, positions = np.zeros(out, bool), np.zeros(out, np.int64)
     for d, (n, k, o) in enumerate(zip(size, kernel, out, strict=True)):
         step = geometry.dilation[d]
         start = np.arange(o) * geometry.stride[d] - geometry.padding[d][0]
         first = start + -(np.minimum(start, 0) // step) * step
         column = (-1, *(1,) * (len(size) - d - 1))
         mask |= ((first >= n) | (first > start + (k - 1) * step)).reshape(column)
-        places += first.reshape(column) * prod(size[d + 1 :])
-    return (mask, places) if mask.any() else None
+        positions += first.reshape(column) * prod(size[d + 1 :])
+    return (mask, positions) if mask.any() else None
 
 
 def max_pool(
     x: np.ndarray, kernel: Shape, out: Shape, geometry: Geometry
 ) -> tuple[np.ndarray, np.ndarray]:
     """The maximum of each window, and `max_positions` in int32 where that can hold them."""
-    found = native.max_planes(x, kernel, out, geometry) if x.size >= _MANY else None
-    if found is None:
+    maxima = native.max_planes(x, kernel, out, geometry) if x.size >= _MANY else None
+    if maxima is None:
         positions = _max_positions(x, kernel, out, geometry)
         if prod(x.shape[2:]) < 1 << 31:
             positions = positions.astype(np.int32)
-        found = take_positions(x, positions, len(kernel)), positions
+        maxima = take_positions(x, positions, len(kernel)), positions
     hollow = hollow_windows(x.shape[2:], kernel, out, geometry)
     if hollow is not None:
-        values, positions = found
+        values, positions = maxima
         values[..., hollow[0]] = lowest(x.dtype)
         positions[..., hollow[0]] = 0
-    return found
+    return maxima
 
 
 def max_positions(x: np.ndarray, kernel: Shape, out: Shape, geometry: Geometry) -> np.ndarray:
@@ -155,23 +155,23 @@ def _max_positions(x: np.ndarray, kernel: Shape, out: Shape, geometry: Geometry)
         np.minimum(np.maximum(-t, 0) // -d * -1, k - 1)
         for t, d, k in zip(starts, dilation, kernel, strict=True)
     ]
-    found = np.empty((*x.shape[:2], *out), np.min_scalar_type(prod(kernel)))
-    found[...] = _flat(inside, kernel)
+    taps = np.empty((*x.shape[:2], *out), np.min_scalar_type(prod(kernel)))
+    taps[...] = _flat(inside, kernel)
     has_nan = x.dtype.kind not in "iub" and x.size > 0 and bool(np.isnan(x.max()))
     x = enclosed(x, geometry.padding, lowest(x.dtype))
-    best = np.full(found.shape, lowest(x.dtype), x.dtype)
-    larger, place = np.empty(found.shape, bool), np.empty_like(found)
+    best = np.full(taps.shape, lowest(x.dtype), x.dtype)
+    larger, later = np.empty(taps.shape, bool), np.empty_like(taps)
     for k, (_, slices) in enumerate(offsets(kernel, out, geometry)):
-        here = x[:, :, *slices]
-        np.greater(here, best, out=larger)
+        values = x[:, :, *slices]
+        np.greater(values, best, out=larger)
         if has_nan:
-            larger |= np.isnan(here)
-        np.maximum(best, here, out=best)
-        # The place where it is larger, without a branch: later places have larger numbers.
-        np.multiply(larger, found.dtype.type(k), out=place)
-        np.maximum(found, place, out=found)
+            larger |= np.isnan(values)
+        np.maximum(best, values, out=best)
+        # The tap that is larger, without a branch: later taps have larger numbers.
+        np.multiply(larger, taps.dtype.type(k), out=later)
+        np.maximum(taps, later, out=taps)
     moves = [np.arange(k) * d for k, d in zip(kernel, dilation, strict=True)]
-    positions = _flat(moves, size).ravel()[found]
+    positions = _flat(moves, size).ravel()[taps]
     positions += _flat(starts, size)
     return np.minimum(positions, prod(size) - 1, out=positions)
 
@@ -194,18 +194,18 @@ def _largest(rows: np.ndarray) -> np.ndarray:
 def region_max_positions(x: np.ndarray, out: Shape) -> np.ndarray:
     """Flat positions of the maxima of adaptive pooling's windows."""
     size = x.shape[2:]
-    found = np.empty((*x.shape[:2], *out), np.int64)
+    positions = np.empty((*x.shape[:2], *out), np.int64)
     bounds = [region_bounds(n, o) for n, o in zip(size, out, strict=True)]
-    for place in np.ndindex(*out):
-        low, high = zip(*(b[i] for b, i in zip(bounds, place, strict=True)), strict=True)
+    for window in np.ndindex(*out):
+        low, high = zip(*(b[i] for b, i in zip(bounds, window, strict=True)), strict=True)
         region = x[:, :, *map(slice, low, high)]
         shape = region.shape[2:]
         best = _largest(region.reshape(*x.shape[:2], prod(shape)))
         within = np.unravel_index(best, shape)
-        found[:, :, *place] = np.ravel_multi_index(
+        positions[:, :, *window] = np.ravel_multi_index(
             [w + a for w, a in zip(within, low, strict=True)], size
         )
-    return found
+    return positions
 
 
 def _rows(index: np.ndarray, n: int, plane: int) -> np.ndarray:
@@ -219,10 +219,10 @@ def take_positions(x: np.ndarray, index: np.ndarray, n: int) -> np.ndarray:
     """The values at flat positions of the last `n` dimensions."""
     if index.size >= _MANY:
         planes = x.reshape(prod(x.shape[: x.ndim - n]), prod(x.shape[x.ndim - n :]))
-        places = index.reshape(len(planes), -1).astype(np.int64, copy=False)
-        found = scatter_native.take_elements(planes, places, 1)
-        if found is not None:
-            return found.reshape(index.shape)
+        positions = index.reshape(len(planes), -1).astype(np.int64, copy=False)
+        values = scatter_native.take_elements(planes, positions, 1)
+        if values is not None:
+            return values.reshape(index.shape)
     return x.ravel()[_rows(index, n, prod(x.shape[-n:]))].reshape(index.shape)
 
 

@@ -1,7 +1,6 @@
 """Pooling, compiled: over planes, a row of outputs at a time.
 
-All planes have three dimensions here; the leading ones of lines and images are 1. `s` holds the
-numbers of a pooling, three each: sizes, output sizes, kernel, strides, padding, dilation.
+All planes have three dimensions here; the leading ones of lines and images are 1.
 """
 
 from __future__ import annotations
@@ -14,7 +13,31 @@ import numpy as np
 
 from wengert.kernels.geometry import Geometry, Shape
 from wengert.kernels.jit import CHUNK, kernel, usable
-from wengert.kernels.jit.builtins import at, i32, i32s, i64, i64s, inline, reals
+from wengert.kernels.jit.builtins import at, i32, i32s, i64, inline, reals
+from wengert.kernels.jit.records import Record, by_axis
+
+
+class Windows(Record):
+    """Windows over planes (z, y, x): taps, `dilation` apart, every `stride` elements."""
+
+    size_z: i64
+    size_y: i64
+    size_x: i64
+    out_z: i64
+    out_y: i64
+    out_x: i64
+    taps_z: i64
+    taps_y: i64
+    taps_x: i64
+    stride_z: i64
+    stride_y: i64
+    stride_x: i64
+    padding_z: i64
+    padding_y: i64
+    padding_x: i64
+    dilation_z: i64
+    dilation_y: i64
+    dilation_x: i64
 
 
 @inline
@@ -36,16 +59,16 @@ def _last_tap(start: i64, step: i64, taps: i64, size: i64) -> i64:
 
 
 @inline
-def _inside_from(s: i64s) -> i64:
+def _inside_from(plan: Windows) -> i64:
     """The first output of a row whose whole window lies within the row (or none does)."""
-    return min((s[14] + s[11] - 1) // s[11], s[5])
+    return min((plan.padding_x + plan.stride_x - 1) // plan.stride_x, plan.out_x)
 
 
 @inline
-def _inside_to(s: i64s) -> i64:
+def _inside_to(plan: Windows) -> i64:
     """Behind the last one."""
-    room = s[2] - 1 - (s[8] - 1) * s[17] + s[14]
-    return max(_inside_from(s), min(s[5], room // s[11] + 1 if room >= 0 else 0))
+    room = plan.size_x - 1 - (plan.taps_x - 1) * plan.dilation_x + plan.padding_x
+    return max(_inside_from(plan), min(plan.out_x, room // plan.stride_x + 1 if room >= 0 else 0))
 
 
 @inline
@@ -97,79 +120,101 @@ def _max_next(x: reals, best: reals, where: i32s, first: i32, count: i64) -> Non
 
 
 @inline
-def _max_any(x: reals, best: reals, where: i32s, s: i64s, first: i64, low: i64, high: i64) -> None:
+def _max_any(
+    x: reals, best: reals, where: i32s, plan: Windows, first: i64, low: i64, high: i64
+) -> None:
     """Any windows, also such that reach beyond the row."""
     for j in range(low, high):
-        start = j * s[11] - s[14]
+        start = j * plan.stride_x - plan.padding_x
         m = best[j]
         w = where[j]
-        for k in range(_first_tap(start, s[17]), _last_tap(start, s[17], s[8], s[2])):
-            a = x[start + k * s[17]]
+        for k in range(
+            _first_tap(start, plan.dilation_x),
+            _last_tap(start, plan.dilation_x, plan.taps_x, plan.size_x),
+        ):
+            a = x[start + k * plan.dilation_x]
             larger = a > m or a != a
             m = a if larger else m
-            w = i32(first + start + k * s[17]) if larger else w
+            w = i32(first + start + k * plan.dilation_x) if larger else w
         best[j] = m
         where[j] = w
 
 
 @inline
 def _max_inside(
-    x: reals, best: reals, where: i32s, s: i64s, first: i64, low: i64, high: i64
+    x: reals, best: reals, where: i32s, plan: Windows, first: i64, low: i64, high: i64
 ) -> None:
     """Windows that lie within the row."""
-    start = low * s[11] - s[14]
+    start = low * plan.stride_x - plan.padding_x
     source = at(x, start)
     most = at(best, low)
     places = at(where, low)
     near = first + start
-    if s[11] == 2 and s[17] == 1 and s[8] == 2:
+    if plan.stride_x == 2 and plan.dilation_x == 1 and plan.taps_x == 2:
         _max_pair(source, most, places, i32(near), high - low)
-    elif s[11] == 2 and s[17] == 1 and s[8] == 3:
+    elif plan.stride_x == 2 and plan.dilation_x == 1 and plan.taps_x == 3:
         _max_three(source, most, places, i32(near), 2, high - low)
-    elif s[11] == 1 and s[17] == 1 and s[8] == 3:
+    elif plan.stride_x == 1 and plan.dilation_x == 1 and plan.taps_x == 3:
         _max_three(source, most, places, i32(near), 1, high - low)
-    elif s[11] == 1:
-        for k in range(s[8]):
-            _max_next(at(source, k * s[17]), most, places, i32(near + k * s[17]), high - low)
+    elif plan.stride_x == 1:
+        for k in range(plan.taps_x):
+            _max_next(
+                at(source, k * plan.dilation_x),
+                most,
+                places,
+                i32(near + k * plan.dilation_x),
+                high - low,
+            )
     else:
-        _max_any(x, best, where, s, first, low, high)
+        _max_any(x, best, where, plan, first, low, high)
 
 
 @inline
 def _max_rows(
-    x: reals, best: reals, where: i32s, s: i64s, depth: i64, height: i64, low: i64, high: i64
+    x: reals, best: reals, where: i32s, plan: Windows, depth: i64, height: i64, low: i64, high: i64
 ) -> None:
     """A row of outputs, whose windows start at that depth and height."""
-    top = depth + _first_tap(depth, s[15]) * s[15]
-    left = (top * s[1] + height + _first_tap(height, s[16]) * s[16]) * s[2]
+    top = depth + _first_tap(depth, plan.dilation_z) * plan.dilation_z
+    left = (
+        top * plan.size_y + height + _first_tap(height, plan.dilation_y) * plan.dilation_y
+    ) * plan.size_x
     for j in range(low):
-        start = j * s[11] - s[14]
-        where[j] = i32(left + start + _first_tap(start, s[17]) * s[17])
-    for j in range(low, s[5]):
-        where[j] = i32(left - s[14]) + i32(j) * i32(s[11])
-    for j in range(s[5]):
+        start = j * plan.stride_x - plan.padding_x
+        where[j] = i32(left + start + _first_tap(start, plan.dilation_x) * plan.dilation_x)
+    for j in range(low, plan.out_x):
+        where[j] = i32(left - plan.padding_x) + i32(j) * i32(plan.stride_x)
+    for j in range(plan.out_x):
         best[j] = -math.inf
-    for kd in range(_first_tap(depth, s[15]), _last_tap(depth, s[15], s[6], s[0])):
-        for kh in range(_first_tap(height, s[16]), _last_tap(height, s[16], s[7], s[1])):
-            first = ((depth + kd * s[15]) * s[1] + height + kh * s[16]) * s[2]
+    for kd in range(
+        _first_tap(depth, plan.dilation_z),
+        _last_tap(depth, plan.dilation_z, plan.taps_z, plan.size_z),
+    ):
+        for kh in range(
+            _first_tap(height, plan.dilation_y),
+            _last_tap(height, plan.dilation_y, plan.taps_y, plan.size_y),
+        ):
+            first = (
+                (depth + kd * plan.dilation_z) * plan.size_y + height + kh * plan.dilation_y
+            ) * plan.size_x
             row = at(x, first)
-            _max_any(row, best, where, s, first, 0, low)
-            _max_inside(row, best, where, s, first, low, high)
-            _max_any(row, best, where, s, first, high, s[5])
+            _max_any(row, best, where, plan, first, 0, low)
+            _max_inside(row, best, where, plan, first, low, high)
+            _max_any(row, best, where, plan, first, high, plan.out_x)
 
 
 @kernel
-def _max_planes(x: reals, out: reals, where: i32s, s: i64s, start: i64, stop: i64) -> None:
-    plane = s[0] * s[1] * s[2]
-    low = _inside_from(s)
-    high = _inside_to(s)
+def _max_planes(x: reals, out: reals, where: i32s, plan: Windows, start: i64, stop: i64) -> None:
+    plane = plan.size_z * plan.size_y * plan.size_x
+    low = _inside_from(plan)
+    high = _inside_to(plan)
     for p in range(start, stop):
-        for od in range(s[3]):
-            for oh in range(s[4]):
-                row = ((p * s[3] + od) * s[4] + oh) * s[5]
+        for od in range(plan.out_z):
+            for oh in range(plan.out_y):
+                row = ((p * plan.out_z + od) * plan.out_y + oh) * plan.out_x
                 _max_rows(
-                    at(x, p * plane), at(out, row), at(where, row), s,
-                    od * s[9] - s[12], oh * s[10] - s[13], low, high,
+                    at(x, p * plane), at(out, row), at(where, row), plan,
+                    od * plan.stride_z - plan.padding_z, oh * plan.stride_y - plan.padding_y,
+                    low, high,
                 )  # fmt: skip
 
 
@@ -214,100 +259,122 @@ def _spread_taps(total: reals, g: reals, step: i64, count: i64) -> None:
 
 
 @inline
-def _edge_sums(x: reals, out: reals, s: i64s, first: i64, stop: i64) -> None:
+def _edge_sums(x: reals, out: reals, plan: Windows, first: i64, stop: i64) -> None:
     """Windows that reach beyond the row."""
     for j in range(first, stop):
-        start = j * s[11] - s[14]
-        for k in range(_first_tap(start, s[17]), _last_tap(start, s[17], s[8], s[2])):
-            out[j] = out[j] + x[start + k * s[17]]
+        start = j * plan.stride_x - plan.padding_x
+        for k in range(
+            _first_tap(start, plan.dilation_x),
+            _last_tap(start, plan.dilation_x, plan.taps_x, plan.size_x),
+        ):
+            out[j] = out[j] + x[start + k * plan.dilation_x]
 
 
 @inline
-def _edge_spread(g: reals, out: reals, s: i64s, first: i64, stop: i64) -> None:
+def _edge_spread(g: reals, out: reals, plan: Windows, first: i64, stop: i64) -> None:
     for j in range(first, stop):
-        start = j * s[11] - s[14]
-        for k in range(_first_tap(start, s[17]), _last_tap(start, s[17], s[8], s[2])):
-            out[start + k * s[17]] = out[start + k * s[17]] + g[j]
+        start = j * plan.stride_x - plan.padding_x
+        for k in range(
+            _first_tap(start, plan.dilation_x),
+            _last_tap(start, plan.dilation_x, plan.taps_x, plan.size_x),
+        ):
+            out[start + k * plan.dilation_x] = out[start + k * plan.dilation_x] + g[j]
 
 
 @inline
-def _row_sums(x: reals, out: reals, s: i64s, low: i64, high: i64) -> None:
+def _row_sums(x: reals, out: reals, plan: Windows, low: i64, high: i64) -> None:
     """Add a row to the sums of the windows that it is in."""
-    if high - low == 1 and s[5] == 1 and s[8] == s[2]:
+    if high - low == 1 and plan.out_x == 1 and plan.taps_x == plan.size_x:
         total = out[0]
-        for j in range(s[2]):
+        for j in range(plan.size_x):
             total += x[j]
         out[0] = total
     else:
-        _edge_sums(x, out, s, 0, low)
-        _edge_sums(x, out, s, high, s[5])
-        for k in range(s[8]):
-            start = low * s[11] - s[14] + k * s[17]
-            _add_taps(at(out, low), at(x, start), s[11], high - low)
+        _edge_sums(x, out, plan, 0, low)
+        _edge_sums(x, out, plan, high, plan.out_x)
+        for k in range(plan.taps_x):
+            start = low * plan.stride_x - plan.padding_x + k * plan.dilation_x
+            _add_taps(at(out, low), at(x, start), plan.stride_x, high - low)
 
 
 @inline
-def _row_spread(g: reals, out: reals, s: i64s, low: i64, high: i64) -> None:
+def _row_spread(g: reals, out: reals, plan: Windows, low: i64, high: i64) -> None:
     """The adjoint of `_row_sums`."""
-    if high - low == 1 and s[5] == 1 and s[8] == s[2]:
-        for j in range(s[2]):
+    if high - low == 1 and plan.out_x == 1 and plan.taps_x == plan.size_x:
+        for j in range(plan.size_x):
             out[j] = out[j] + g[0]
     else:
-        _edge_spread(g, out, s, 0, low)
-        _edge_spread(g, out, s, high, s[5])
-        for k in range(s[8]):
-            start = low * s[11] - s[14] + k * s[17]
-            _spread_taps(at(out, start), at(g, low), s[11], high - low)
+        _edge_spread(g, out, plan, 0, low)
+        _edge_spread(g, out, plan, high, plan.out_x)
+        for k in range(plan.taps_x):
+            start = low * plan.stride_x - plan.padding_x + k * plan.dilation_x
+            _spread_taps(at(out, start), at(g, low), plan.stride_x, high - low)
 
 
 @inline
-def _plane_sums(x: reals, out: reals, s: i64s, low: i64, high: i64) -> None:
-    for row in range(s[3] * s[4]):
-        target = at(out, row * s[5])
-        depth = row // s[4] * s[9] - s[12]
-        height = row % s[4] * s[10] - s[13]
-        for j in range(s[5]):
+def _plane_sums(x: reals, out: reals, plan: Windows, low: i64, high: i64) -> None:
+    for row in range(plan.out_z * plan.out_y):
+        target = at(out, row * plan.out_x)
+        depth = row // plan.out_y * plan.stride_z - plan.padding_z
+        height = row % plan.out_y * plan.stride_y - plan.padding_y
+        for j in range(plan.out_x):
             target[j] = 0.0
-        for kd in range(_first_tap(depth, s[15]), _last_tap(depth, s[15], s[6], s[0])):
-            for kh in range(_first_tap(height, s[16]), _last_tap(height, s[16], s[7], s[1])):
-                first = ((depth + kd * s[15]) * s[1] + height + kh * s[16]) * s[2]
-                _row_sums(at(x, first), target, s, low, high)
+        for kd in range(
+            _first_tap(depth, plan.dilation_z),
+            _last_tap(depth, plan.dilation_z, plan.taps_z, plan.size_z),
+        ):
+            for kh in range(
+                _first_tap(height, plan.dilation_y),
+                _last_tap(height, plan.dilation_y, plan.taps_y, plan.size_y),
+            ):
+                first = (
+                    (depth + kd * plan.dilation_z) * plan.size_y + height + kh * plan.dilation_y
+                ) * plan.size_x
+                _row_sums(at(x, first), target, plan, low, high)
 
 
 @inline
-def _plane_spread(g: reals, out: reals, s: i64s, low: i64, high: i64) -> None:
-    for row in range(s[3] * s[4]):
-        source = at(g, row * s[5])
-        depth = row // s[4] * s[9] - s[12]
-        height = row % s[4] * s[10] - s[13]
-        for kd in range(_first_tap(depth, s[15]), _last_tap(depth, s[15], s[6], s[0])):
-            for kh in range(_first_tap(height, s[16]), _last_tap(height, s[16], s[7], s[1])):
-                first = ((depth + kd * s[15]) * s[1] + height + kh * s[16]) * s[2]
-                _row_spread(source, at(out, first), s, low, high)
+def _plane_spread(g: reals, out: reals, plan: Windows, low: i64, high: i64) -> None:
+    for row in range(plan.out_z * plan.out_y):
+        source = at(g, row * plan.out_x)
+        depth = row // plan.out_y * plan.stride_z - plan.padding_z
+        height = row % plan.out_y * plan.stride_y - plan.padding_y
+        for kd in range(
+            _first_tap(depth, plan.dilation_z),
+            _last_tap(depth, plan.dilation_z, plan.taps_z, plan.size_z),
+        ):
+            for kh in range(
+                _first_tap(height, plan.dilation_y),
+                _last_tap(height, plan.dilation_y, plan.taps_y, plan.size_y),
+            ):
+                first = (
+                    (depth + kd * plan.dilation_z) * plan.size_y + height + kh * plan.dilation_y
+                ) * plan.size_x
+                _row_spread(source, at(out, first), plan, low, high)
 
 
 @kernel
-def _sum_planes(x: reals, out: reals, s: i64s, start: i64, stop: i64) -> None:
-    plane = s[0] * s[1] * s[2]
-    outputs = s[3] * s[4] * s[5]
-    low = _inside_from(s)
-    high = _inside_to(s)
+def _sum_planes(x: reals, out: reals, plan: Windows, start: i64, stop: i64) -> None:
+    plane = plan.size_z * plan.size_y * plan.size_x
+    outputs = plan.out_z * plan.out_y * plan.out_x
+    low = _inside_from(plan)
+    high = _inside_to(plan)
     for p in range(start, stop):
-        _plane_sums(at(x, p * plane), at(out, p * outputs), s, low, high)
+        _plane_sums(at(x, p * plane), at(out, p * outputs), plan, low, high)
 
 
 @kernel
-def _spread_planes(g: reals, out: reals, s: i64s, start: i64, stop: i64) -> None:
+def _spread_planes(g: reals, out: reals, plan: Windows, start: i64, stop: i64) -> None:
     """The adjoint of `_sum_planes`."""
-    plane = s[0] * s[1] * s[2]
-    outputs = s[3] * s[4] * s[5]
-    low = _inside_from(s)
-    high = _inside_to(s)
+    plane = plan.size_z * plan.size_y * plan.size_x
+    outputs = plan.out_z * plan.out_y * plan.out_x
+    low = _inside_from(plan)
+    high = _inside_to(plan)
     for p in range(start, stop):
         target = at(out, p * plane)
         for j in range(plane):
             target[j] = 0.0
-        _plane_spread(at(g, p * outputs), target, s, low, high)
+        _plane_spread(at(g, p * outputs), target, plan, low, high)
 
 
 @kernel
@@ -328,12 +395,17 @@ def _whole_spread(g: reals, out: reals, plane: i64, start: i64, stop: i64) -> No
 
 
 @lru_cache(maxsize=256)
-def _numbers(size: Shape, kernel: Shape, out: Shape, geometry: Geometry) -> np.ndarray:
-    """What `s` holds."""
-    low = tuple([a for a, _ in geometry.padding])
-    rows = [size, out, kernel, geometry.stride, low, geometry.dilation]
-    columns = [(1, 1, 1, 1, 0, 1)] * (3 - len(size)) + list(zip(*rows, strict=True))
-    return np.array(list(zip(*columns, strict=True)), np.int64).reshape(-1)
+def _windows(size: Shape, kernel: Shape, out: Shape, geometry: Geometry) -> Windows:
+    """The windows of a pooling, whatever the rank."""
+    lows = [low for low, _ in geometry.padding]
+    axes = zip(size, out, kernel, geometry.stride, lows, geometry.dilation, strict=True)
+    zyx = [(1, 1, 1, 1, 0, 1)] * (3 - len(size)) + list(axes)
+    sizes, outs, taps, strides, padding, dilation = zip(*zyx, strict=True)
+    return Windows(
+        **by_axis(
+            size=sizes, out=outs, taps=taps, stride=strides, padding=padding, dilation=dilation
+        )
+    )
 
 
 def _is_whole(size: Shape, kernel: Shape, out: Shape, geometry: Geometry) -> bool:
@@ -353,8 +425,8 @@ def max_planes(
     if not usable(x) or prod(size) >= 1 << 31:
         return None
     values, where = np.empty((*lead, *out), x.dtype), np.empty((*lead, *out), np.int32)
-    s = _numbers(size, kernel, out, geometry)
-    _max_planes.f32(x, values, where, s, prod(lead), _share(size))
+    plan = _windows(size, kernel, out, geometry)
+    _max_planes.f32(x, values, where, plan, prod(lead), _share(size))
     return values, where
 
 
@@ -378,7 +450,7 @@ def sum_planes(x: np.ndarray, kernel: Shape, out: Shape, geometry: Geometry) -> 
     if _is_whole(size, kernel, out, geometry):
         _whole_sums.f32(x, sums, prod(size), prod(lead), _share(size))
         return sums
-    _sum_planes.f32(x, sums, _numbers(size, kernel, out, geometry), prod(lead), _share(size))
+    _sum_planes.f32(x, sums, _windows(size, kernel, out, geometry), prod(lead), _share(size))
     return sums
 
 
@@ -393,5 +465,5 @@ def spread_planes(
     if _is_whole(size, kernel, out, geometry):
         _whole_spread.f32(g, total, prod(size), prod(lead), _share(size))
         return total
-    _spread_planes.f32(g, total, _numbers(size, kernel, out, geometry), prod(lead), _share(size))
+    _spread_planes.f32(g, total, _windows(size, kernel, out, geometry), prod(lead), _share(size))
     return total

@@ -24,7 +24,7 @@ Array = np.ndarray
 _BLOCK = 1 << 16
 
 
-class Flow(NamedTuple):
+class RecurrentCotangents(NamedTuple):
     """What a cotangent becomes on its way back through time.
 
     Attributes:
@@ -97,11 +97,11 @@ def rnn(
     return out
 
 
-def rnn_back(g: Array, out: Array, w_hh: Array, steps: Steps, relu: bool) -> Flow:
+def rnn_back(g: Array, out: Array, w_hh: Array, steps: Steps, relu: bool) -> RecurrentCotangents:
     """The flow of a cotangent of the states of an RNN."""
     if recurrent_native.native(out, w_hh):
         flow, dh = recurrent_native.rnn_back(g, out, w_hh, steps, relu)
-        return Flow(flow, flow, dh)
+        return RecurrentCotangents(flow, flow, dh)
     flow, width, n = np.empty_like(out), w_hh.shape[1], steps.batch
     dh = np.zeros((n, width), out.dtype)
     with threads_for(n * w_hh.size):
@@ -115,7 +115,7 @@ def rnn_back(g: Array, out: Array, w_hh: Array, steps: Steps, relu: bool) -> Flo
                 np.subtract(1, here, out=here)
                 here *= d
             np.dot(here, w_hh, out=d)
-    return Flow(flow, flow, dh)
+    return RecurrentCotangents(flow, flow, dh)
 
 
 def lstm(
@@ -179,11 +179,11 @@ def _before(states: Array, first: Array | None, steps: Steps) -> Array:
 def lstm_back(
     g: Array, gates: Array, cells: Array, c0: Array | None, w_hh: Array, w_hr: Array | None,
     steps: Steps,
-) -> Flow:  # fmt: skip
+) -> RecurrentCotangents:  # fmt: skip
     """The flow of a cotangent of what `lstm` returned first."""
     if w_hr is None and recurrent_native.native(gates, w_hh):
         flow, dh, dc = recurrent_native.lstm_back(g, gates, cells, c0, w_hh, steps)
-        return Flow(flow, flow, dh, dc)
+        return RecurrentCotangents(flow, flow, dh, dc)
     count, width = cells.shape
     n, dtype, projected = steps.batch, gates.dtype, w_hh.shape[1]
     g_out = g[: count * projected].reshape(count, projected)
@@ -207,7 +207,7 @@ def lstm_back(
                 here[:, 3] *= draw
                 dcell *= forget[rows]
                 np.dot(flow[part][rows], w_hh, out=d)
-    return Flow(flow, flow, dh, dc, g_projected)
+    return RecurrentCotangents(flow, flow, dh, dc, g_projected)
 
 
 def _blocks(steps: Steps, width: int) -> Iterator[tuple[slice, list[tuple[slice, int]]]]:
@@ -283,11 +283,11 @@ def gru(
 
 def gru_back(
     g: Array, out: Array, gates: Array, inner: Array, h0: Array | None, w_hh: Array, steps: Steps
-) -> Flow:
+) -> RecurrentCotangents:
     """The flow of a cotangent of the states of a GRU."""
     if recurrent_native.native(gates, w_hh):
         flow, from_state, dh = recurrent_native.gru_back(g, out, gates, inner, h0, w_hh, steps)
-        return Flow(flow, from_state, dh)
+        return RecurrentCotangents(flow, from_state, dh)
     dtype, n, width = gates.dtype, steps.batch, w_hh.shape[1]
     flow, from_state = np.empty_like(gates), np.empty_like(gates)
     before = _before(out, h0, steps)
@@ -298,7 +298,7 @@ def gru_back(
             d += g[rows]
             _gru_step_back(here, from_state[rows], gates[rows], d, before[rows], inner[rows], part)
             d += np.dot(from_state[rows], w_hh, out=part)
-    return Flow(flow, from_state, dh)
+    return RecurrentCotangents(flow, from_state, dh)
 
 
 def _gru_step_back(

@@ -47,11 +47,11 @@ def total(array: np.ndarray, dim: Dims, keepdim: bool = False) -> Any:
         leading = len(axes)
         if leading < array.ndim and sorted(axes) == list(range(leading)):
             return _column_total(array, leading, keepdim)
-    wide = ACCUMULATOR.get(dtype)
-    if wide is None:
+    accumulator = ACCUMULATOR.get(dtype)
+    if accumulator is None:
         return add_reduce(array, axis=axes, keepdims=keepdim)
-    out = add_reduce(array, axis=axes, dtype=wide, keepdims=keepdim)
-    return out if wide is _I64 else out.astype(dtype)
+    out = add_reduce(array, axis=axes, dtype=accumulator, keepdims=keepdim)
+    return out if accumulator is _I64 else out.astype(dtype)
 
 
 @cache
@@ -63,8 +63,8 @@ def _compiled() -> Any:
 
 def _column_total(array: np.ndarray, leading: int, keepdim: bool) -> Any:
     """Sum over the first axes, which are `leading` in number."""
-    rest = array.shape[leading:]
-    shape = (1,) * leading + rest if keepdim else rest
+    columns = array.shape[leading:]
+    shape = (1,) * leading + columns if keepdim else columns
     if not array.flags.c_contiguous:
         return add_reduce(array, axis=tuple(range(leading))).reshape(shape)
     return column_sums(array.reshape(math.prod(array.shape[:leading]), -1)).reshape(shape)
@@ -90,12 +90,12 @@ def average(array: np.ndarray, dim: Dims, keepdim: bool = False) -> Any:
 
 def product(array: np.ndarray, dim: Dims, keepdim: bool = False) -> Any:
     """Product over `dim`; integers and booleans to int64."""
-    wide = ACCUMULATOR.get(array.dtype)
+    accumulator = ACCUMULATOR.get(array.dtype)
     axes = axes_of(dim, array.ndim)
-    if array.size >= LARGE and (found := _compiled().product(array, axes, keepdim)) is not None:
-        return found
-    out = _multiply_reduce(array, axis=axes, dtype=wide, keepdims=keepdim)
-    return out.astype(array.dtype) if wide is _F32 else out
+    if array.size >= LARGE and (out := _compiled().product(array, axes, keepdim)) is not None:
+        return out
+    out = _multiply_reduce(array, axis=axes, dtype=accumulator, keepdims=keepdim)
+    return out.astype(array.dtype) if accumulator is _F32 else out
 
 
 def variance(array: np.ndarray, dim: Dims, correction: float, keepdim: bool = False) -> Any:
@@ -103,8 +103,8 @@ def variance(array: np.ndarray, dim: Dims, correction: float, keepdim: bool = Fa
     if array.size >= LARGE:
         axes = axes_of(dim, array.ndim)
         degrees = max(count_of(array.shape, dim) - correction, 0)
-        if (found := _compiled().variance(array, axes, degrees, keepdim)) is not None:
-            return found
+        if (out := _compiled().variance(array, axes, degrees, keepdim)) is not None:
+            return out
     wide = widened(array)
     deviation = wide - average(wide, dim, True)
     if wide.dtype.kind == "c":
@@ -120,9 +120,9 @@ def variance(array: np.ndarray, dim: Dims, correction: float, keepdim: bool = Fa
 def extreme(array: np.ndarray, axes: tuple[int, ...] | None, keepdim: bool, largest: bool) -> Any:
     """The largest or smallest elements over some axes; nan if there is one."""
     if array.size >= LARGE and axes is not None:
-        found = _compiled().extreme(array, axes, keepdim, largest)
-        if found is not None:
-            return found
+        out = _compiled().extreme(array, axes, keepdim, largest)
+        if out is not None:
+            return out
     reduce: Any = np.maximum if largest else np.minimum
     return reduce.reduce(array, axis=axes, keepdims=keepdim)
 
@@ -130,9 +130,9 @@ def extreme(array: np.ndarray, axes: tuple[int, ...] | None, keepdim: bool, larg
 def extreme_index(array: np.ndarray, axis: int | None, keepdim: bool, largest: bool) -> Any:
     """The index of the first largest or smallest element over an axis or all; of the first nan."""
     if array.size >= LARGE and axis is not None:
-        found = _compiled().extreme_index(array, (axis,), keepdim, largest)
-        if found is not None:
-            return found
+        indices = _compiled().extreme_index(array, (axis,), keepdim, largest)
+        if indices is not None:
+            return indices
     return (np.argmax if largest else np.argmin)(array, axis=axis, keepdims=keepdim)
 
 
@@ -143,8 +143,8 @@ def p_norm(array: np.ndarray, p: float, dim: Dims, keepdim: bool = False) -> Any
     if p == 2 and axes is None and not keepdim and wide.flags.c_contiguous:
         flat = wide.reshape(-1)
         out = np.sqrt(inner(flat, flat).real)
-    elif p == 2 and wide.size >= LARGE and (found := _compiled().norm(wide, axes, keepdim)):
-        out = found[0]
+    elif p == 2 and wide.size >= LARGE and (norms := _compiled().norm(wide, axes, keepdim)):
+        out = norms[0]
     elif p == 2:
         squares = wide.real**2 + wide.imag**2 if wide.dtype.kind == "c" else wide * wide
         out = np.sqrt(total(squares, dim, keepdim))

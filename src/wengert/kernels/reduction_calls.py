@@ -26,7 +26,7 @@ _FEW_ROWS, _VECTOR = 16, 8
 _MOST_PLACES = (1 << 31) - 1
 
 
-class Plan(NamedTuple):
+class ReductionPlan(NamedTuple):
     """How the axes of an array in its order in memory are reduced.
 
     `pattern` has a letter, K or R, for each run of axes that are kept or reduced, and `sizes`
@@ -41,7 +41,7 @@ class Plan(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def _plan(lengths: tuple[int, ...], axes: Axes, order: tuple[int, ...]) -> Plan:
+def _plan(lengths: tuple[int, ...], axes: Axes, order: tuple[int, ...]) -> ReductionPlan:
     """Of an array whose axes have such lengths, and come in that order in memory."""
     reduced = [axes is None or a in axes for a in order]
     marked = [("R" if r else "K", lengths[a]) for a, r in zip(order, reduced, strict=True)]
@@ -51,7 +51,7 @@ def _plan(lengths: tuple[int, ...], axes: Axes, order: tuple[int, ...]) -> Plan:
     ]
     left = [a for a, r in zip(order, reduced, strict=True) if not r]
     permuted = tuple(left.index(a) for a in sorted(left))
-    return Plan(
+    return ReductionPlan(
         "".join(k for k, _ in runs),
         [n for _, n in runs],
         tuple(lengths[a] for a in left),
@@ -60,7 +60,7 @@ def _plan(lengths: tuple[int, ...], axes: Axes, order: tuple[int, ...]) -> Plan:
     )
 
 
-def _run_and_plan(array: Array, axes: Axes) -> tuple[str | None, Array, Plan]:
+def _run_and_plan(array: Array, axes: Axes) -> tuple[str | None, Array, ReductionPlan]:
     """The variant of kernels, if there is one, and the array in its order in memory."""
     order = tuple(range(array.ndim))
     lengths = array.shape
@@ -71,7 +71,7 @@ def _run_and_plan(array: Array, axes: Axes) -> tuple[str | None, Array, Plan]:
     return real_for(array.dtype) if fits else None, array, _plan(lengths, axes, order)
 
 
-def _restored(flat: Array, plan: Plan, keepdim: bool) -> Any:
+def _restored(flat: Array, plan: ReductionPlan, keepdim: bool) -> Any:
     """What a reduction left, in the shape that the caller knows."""
     if not plan.shape:
         return flat.reshape(plan.kept) if keepdim else flat.reshape(())[()]

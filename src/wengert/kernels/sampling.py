@@ -74,16 +74,16 @@ def _drawn(feed: Feed, kernel: Kernel, *parameters: Array) -> Array:
         run = _compiled(kernel)  # which computes the same as Python
 
     def take(uniforms: Array, spare: Array) -> tuple[int, int]:
-        position[1] = 0
-        before = position[0]
+        position[native.USED] = 0
+        before = position[native.DONE]
         run(*flat, out, uniforms, uniforms.size, spare, position, 0, count)
         drawn, used = position - (before, 0)
-        if position[0] == count:
+        if position[native.DONE] == count:
             return int(used), 0
         if not drawn:
             return 0, 2 * uniforms.size
         # As many again for each number that is missing: few are drawn in vain.
-        return int(used), _block((count - position[0]) * used / drawn)
+        return int(used), _block((count - position[native.DONE]) * used / drawn)
 
     if count:
         with np.errstate(all="ignore"):

@@ -1,7 +1,7 @@
 """Samplers as compiled kernels. Most draw as many uniform numbers as it takes.
 
-Those are given a block of uniforms from [0, 1) and say in `position` how far they have come:
-[elements that are done, uniforms that are used]. Each stops before an element for which the
+Those are given a block of uniforms from [0, 1) and say in `position` how far they have come: how
+many elements are DONE, and how many uniforms are USED. Each stops before an element for which the
 block does not suffice. What they draw, and in which order, is PyTorch's; they are exact, so that
 the numbers are, too.
 """
@@ -25,6 +25,9 @@ from wengert.kernels.jit.builtins import (
 )
 from wengert.kernels.jit.libm import cos, exp, lgamma, log, log1p, pow, sin
 
+# Where `position` has what.
+DONE, USED = 0, 1
+
 # What a sampler of one number returns where the block does not suffice: no sample is negative.
 SHORT = -1.0
 
@@ -35,8 +38,8 @@ _TWO_PI = 6.283185307179586
 
 @inline
 def _uniform(u: f64s, position: i64s) -> f64:
-    value = u[position[1]]
-    position[1] = position[1] + 1
+    value = u[position[USED]]
+    position[USED] = position[USED] + 1
     return value
 
 
@@ -62,11 +65,11 @@ def _gamma(d: f64, power: f64, u: f64s, size: i64, position: i64s, spare: f64s) 
     """
     scale = f64(1.0)
     if power != 0.0:
-        if position[1] == size:
+        if position[USED] == size:
             return f64(SHORT)
         scale = pow(1.0 - _uniform(u, position), power)
     c = 1.0 / sqrt(9.0 * d)
-    while position[1] + 3 <= size:
+    while position[USED] + 3 <= size:
         x = _normal(u, position, spare)
         root = 1.0 + c * x
         if not root <= 0.0:
@@ -91,20 +94,20 @@ def gammas(
     `less` has the shapes that are drawn, less 1/3; `powers` the powers, or 0. `spare` is half a
     pair of normals, and whether it is there.
     """
-    for i in range(position[0], stop):
-        used = position[1]
+    for i in range(position[DONE], stop):
+        used = position[USED]
         half = spare[0]
         there = spare[1]
         y = f64(0.0)
         if shapes[i] != 0.0:
             y = _gamma(less[i], powers[i], u, size, position, spare)
         if y < 0.0:
-            position[1] = used
+            position[USED] = used
             spare[0] = half
             spare[1] = there
             return
         out[i] = y
-        position[0] = i + 1
+        position[DONE] = i + 1
 
 
 @inline
@@ -113,7 +116,7 @@ def _few_events(rate: f64, u: f64s, size: i64, position: i64s) -> f64:
     limit = exp(-rate)
     product = f64(1.0)
     count = f64(0.0)
-    while position[1] < size:
+    while position[USED] < size:
         product = product * _uniform(u, position)
         if product <= limit:
             return count
@@ -133,7 +136,7 @@ def _many_events(rate: f64, u: f64s, size: i64, position: i64s) -> f64:
     a = -0.059 + 0.02483 * b
     inverse_alpha = 1.1239 + 1.1328 / (b - 3.4)
     quick = 0.9277 - 3.6224 / (b - 2.0)
-    while position[1] + 2 <= size:
+    while position[USED] + 2 <= size:
         w = _uniform(u, position) - 0.5
         v = _uniform(u, position)
         us = 0.5 - fabs(w)
@@ -152,8 +155,8 @@ def poissons(
     rates: f64s, out: f64s, u: f64s, size: i64, spare: f64s, position: i64s, start: i64, stop: i64
 ) -> None:
     """Of these rates."""
-    for i in range(position[0], stop):
-        used = position[1]
+    for i in range(position[DONE], stop):
+        used = position[USED]
         rate = rates[i]
         count = f64(0.0)
         if rate >= 10.0:
@@ -161,10 +164,10 @@ def poissons(
         elif rate > 0.0:
             count = _few_events(rate, u, size, position)
         if count < 0.0:
-            position[1] = used
+            position[USED] = used
             return
         out[i] = count
-        position[0] = i + 1
+        position[DONE] = i + 1
 
 
 @inline
@@ -173,7 +176,7 @@ def _few_successes(n: f64, p: f64, u: f64s, size: i64, position: i64s) -> f64:
     log_failure = log1p(-p)
     waited = f64(0.0)
     count = f64(0.0)
-    while position[1] < size:
+    while position[USED] < size:
         waited = waited + ceil(log(_uniform(u, position)) / log_failure)
         if waited > n:
             return count
@@ -191,7 +194,7 @@ def _many_successes(n: f64, p: f64, u: f64s, size: i64, position: i64s) -> f64:
     a = -0.0873 + 0.0248 * b + 0.01 * p
     alpha = (2.83 + 5.1 / b) * deviation
     mode = floor((n + 1.0) * p)
-    while position[1] + 2 <= size:
+    while position[USED] + 2 <= size:
         w = _uniform(u, position) - 0.5
         v = _uniform(u, position)
         us = 0.5 - fabs(w)
@@ -231,14 +234,14 @@ def binomials(
     start: i64, stop: i64,
 ) -> None:  # fmt: skip
     """How many of so many trials succeed."""
-    for i in range(position[0], stop):
-        used = position[1]
+    for i in range(position[DONE], stop):
+        used = position[USED]
         k = _successes(counts[i], chances[i], u, size, position)
         if k < 0.0:
-            position[1] = used
+            position[USED] = used
             return
         out[i] = k
-        position[0] = i + 1
+        position[DONE] = i + 1
 
 
 @exact_kernel

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from wengert.kernels.jit.builtins import apart, at, f32s, i64
-from wengert.kernels.jit.language import signature_of
+from wengert.kernels.jit.machine_types import signature_of
 
 COLUMNS = 16
 _LANES = 8

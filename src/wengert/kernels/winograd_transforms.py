@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from wengert.kernels.jit.builtins import f32s, i64
-from wengert.kernels.jit.language import float_text, llvm_type
+from wengert.kernels.jit.machine_types import float_text, llvm_type
 from wengert.kernels.jit.native import Native
 from wengert.kernels.microkernel import lanes, tiles
 

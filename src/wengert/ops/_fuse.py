@@ -20,7 +20,7 @@ from wengert.kernels.jit import LARGE
 from wengert.ops.operands import apply
 
 if TYPE_CHECKING:
-    from wengert.kernels.jit.operands import Plan
+    from wengert.kernels.jit.operands import ElementwisePlan
     from wengert.ops.declare import Op
 
 # Where one loop of NumPy is as fast until several threads have enough to do.
@@ -63,7 +63,7 @@ def fuses_rules(op: Op) -> bool:
 
 def forward_of(op: Op) -> Callable[..., Any]:
     """`compute(inputs, params)`: the forward of an op on large arrays."""
-    plans: dict[Any, Plan | None] = {}
+    plans: dict[Any, ElementwisePlan | None] = {}
 
     def compute(inputs: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
         kinds, layout = jit.operands.kinds_of(inputs), None
@@ -91,7 +91,7 @@ def pullback_of(op: Op, names: Sequence[str]) -> Callable[..., Any]:
 
     The values are the arrays called `names`, as far as the node keeps them.
     """
-    plans: dict[Any, Plan | None] = {}
+    plans: dict[Any, ElementwisePlan | None] = {}
     readers: dict[tuple[bool, ...], list[int]] = {}
 
     def pull(g: Any, edges: Any, values: Any, params: Any) -> Sequence[Any] | None:
@@ -152,12 +152,12 @@ def _rule(
 
 
 def _noted(
-    plans: dict[Any, Plan | None],
+    plans: dict[Any, ElementwisePlan | None],
     key: Any,
     functions: Sequence[Callable[..., Any]],
     kinds: str,
     params: Sequence[Any],
-) -> Plan | None:
+) -> ElementwisePlan | None:
     plain = all(type(p) in _PLAIN for p in params)
     if len(plans) >= _MOST_PLANS:
         plans.clear()

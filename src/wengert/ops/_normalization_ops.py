@@ -1,6 +1,6 @@
 """The operations behind normalisation: by the input's own statistics, or by running ones.
 
-One kernel computes them all (see `kernels.norm_plan.Plan`). A node keeps its input and, of each
+One kernel computes them all (see `kernels.norm_plan.NormPlan`). A node keeps its input and, of each
 group, mean and deviation. Rules run a kernel on arrays; where the derivative is itself
 recorded they take the statistics from the input anew, so that they are differentiated too.
 """
@@ -26,13 +26,13 @@ from wengert.ops.expansion import expand
 from wengert.ops.reduction import mean_over, sum_to_shape
 
 if TYPE_CHECKING:
-    from wengert.kernels.norm_plan import Plan
+    from wengert.kernels.norm_plan import NormPlan
 
 # How the output lies in memory: from the output as computed, and the input.
 Arrange = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
-def _moments(input: Value, plan: Plan) -> tuple[Value, Value, Value]:
+def _moments(input: Value, plan: NormPlan) -> tuple[Value, Value, Value]:
     """Mean (None where it is not taken), what is left without it, and variance, in the view."""
     x = input.reshape(plan.view)
     mean = mean_over(x, plan.axes, True) if plan.centred else None
@@ -40,7 +40,7 @@ def _moments(input: Value, plan: Plan) -> tuple[Value, Value, Value]:
     return mean, x, mean_over(x * x, plan.axes, True)
 
 
-def _normalised(input: Value, plan: Plan, eps: float) -> tuple[Value, Value]:
+def _normalised(input: Value, plan: NormPlan, eps: float) -> tuple[Value, Value]:
     """The normalised input and 1 / deviation, in the plan's view, by recorded operations."""
     _, x, variance = _moments(input, plan)
     rstd = (variance + eps) ** -0.5
@@ -52,7 +52,9 @@ def _recorded(*values: Value) -> bool:
     return any(isinstance(x, Tensor) for x in values)
 
 
-def _at_once(g: Value, input: Value, weight: Value, mean: Value, rstd: Value, plan: Plan) -> Any:
+def _at_once(
+    g: Value, input: Value, weight: Value, mean: Value, rstd: Value, plan: NormPlan
+) -> Any:
     """All three gradients, where a kernel computes them in one pass."""
     if _recorded(g, input):
         return None
@@ -60,7 +62,7 @@ def _at_once(g: Value, input: Value, weight: Value, mean: Value, rstd: Value, pl
 
 
 def _input_vjp(
-    g: Value, input: Value, weight: Value, mean: Value, rstd: Value, plan: Plan, eps: float,
+    g: Value, input: Value, weight: Value, mean: Value, rstd: Value, plan: NormPlan, eps: float,
     shared: Any,
 ) -> Value:  # fmt: skip
     if shared is not None:
@@ -77,7 +79,7 @@ def _input_vjp(
 
 
 def _weight_vjp(
-    g: Value, input: Value, weight_shape: Any, mean: Value, rstd: Value, plan: Plan, eps: float,
+    g: Value, input: Value, weight_shape: Any, mean: Value, rstd: Value, plan: NormPlan, eps: float,
     shared: Any = None,
 ) -> Value:  # fmt: skip
     if shared is not None:
@@ -88,20 +90,20 @@ def _weight_vjp(
     return _channel_sum(out.reshape(plan.channels) * g.reshape(plan.channels), weight_shape, plan)
 
 
-def _bias_vjp(g: Value, bias_shape: Any, plan: Plan, shared: Any = None) -> Value:
+def _bias_vjp(g: Value, bias_shape: Any, plan: NormPlan, shared: Any = None) -> Value:
     return _channel_sum(g, bias_shape, plan) if shared is None else shared[2].reshape(bias_shape)
 
 
-def _channel_sum(g: Value, shape: tuple[int, ...], plan: Plan) -> Value:
+def _channel_sum(g: Value, shape: tuple[int, ...], plan: NormPlan) -> Value:
     return sum_to_shape(g.reshape(plan.channels), plan.affine).reshape(shape)
 
 
-def _reference(input: Value, weight: Value, bias: Value, plan: Plan, eps: float) -> Value:
+def _reference(input: Value, weight: Value, bias: Value, plan: NormPlan, eps: float) -> Value:
     return _referred(input, weight, bias, plan, eps)[0]
 
 
 def _referred(
-    input: Value, weight: Value, bias: Value, plan: Plan, eps: float
+    input: Value, weight: Value, bias: Value, plan: NormPlan, eps: float
 ) -> tuple[Value, Value, Value]:
     """The output, mean and variance, by ordinary operations."""
     shape, dtype = tuple(input.shape), of_numpy[input._array.dtype]
@@ -129,7 +131,7 @@ _RULES: dict[str, Any] = {
 def _declared(name: str, label: str, arrange: Arrange) -> Callable[..., Tensor]:
     """The operation under the name of one kind of normalisation: nodes say which they are."""
 
-    def forward(input: Value, weight: Value, bias: Value, plan: Plan, eps: float) -> Value:
+    def forward(input: Value, weight: Value, bias: Value, plan: NormPlan, eps: float) -> Value:
         out, mean, _, rstd = kernels.norm.normalise(input, weight, bias, plan, eps)
         return arrange(out, input), mean, rstd
 
@@ -145,7 +147,7 @@ def _declared_with_statistics(name: str, label: str, arrange: Arrange) -> Callab
 
     def forward(
         input: Value, weight: Value, bias: Value, running_mean: Value, running_var: Value,
-        plan: Plan, eps: float, momentum: float,
+        plan: NormPlan, eps: float, momentum: float,
     ) -> Value:  # fmt: skip
         out, mean, variance, rstd = kernels.norm.normalise(input, weight, bias, plan, eps)
         if running_mean is not None:
@@ -154,7 +156,7 @@ def _declared_with_statistics(name: str, label: str, arrange: Arrange) -> Callab
 
     def reference(
         input: Value, weight: Value, bias: Value, running_mean: Value, running_var: Value,
-        plan: Plan, eps: float, momentum: float,
+        plan: NormPlan, eps: float, momentum: float,
     ) -> Value:  # fmt: skip
         out, mean, variance = _referred(input, weight, bias, plan, eps)
         if running_mean is not None:
@@ -221,7 +223,7 @@ def _fixed_sums(g: Value, input: Value, mean: Value, rstd: Value) -> Any:
     shape = input.shape
     view = (shape[0], shape[1], prod(shape[2:]))
     return kernels.norm.channel_sums(
-        g, input, mean, rstd, kernels.norm_plan.Plan(view, (0, 2), view, (shape[1], 1))
+        g, input, mean, rstd, kernels.norm_plan.NormPlan(view, (0, 2), view, (shape[1], 1))
     )
 
 

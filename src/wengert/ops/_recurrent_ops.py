@@ -21,7 +21,7 @@ from wengert.ops.linear import _outer, linear
 from wengert.ops.reduction import sum_over
 
 if TYPE_CHECKING:
-    from wengert.kernels.recurrent import Flow
+    from wengert.kernels.recurrent import RecurrentCotangents
     from wengert.kernels.recurrent_steps import Steps
 
 State = tuple[Tensor, ...]
@@ -86,7 +86,7 @@ def _gates(input: Tensor, weight: Tensor, *biases: Tensor | None) -> Tensor:
     return linear(input, weight, sum(present[1:], present[0]) if present else None)
 
 
-def _state_weight_vjp(shared: Flow, out: Value, h0: Value, steps: Steps) -> Value:
+def _state_weight_vjp(shared: RecurrentCotangents, out: Value, h0: Value, steps: Steps) -> Value:
     if shared.before is not None:
         return _outer(shared.from_state, shared.before)
     return kernels.recurrent.state_weight_gradient(shared.from_state, out, h0, steps)
@@ -131,7 +131,7 @@ def _rnn_reference(
 def _rnn_flow(
     g: Value, input: Value, h0: Value, w_ih: Value, w_hh: Value, b_ih: Value, b_hh: Value,
     out: Value, steps: Steps, relu: bool,
-) -> Flow:  # fmt: skip
+) -> RecurrentCotangents:  # fmt: skip
     if not _recorded(g, input):
         return kernels.recurrent.rnn_back(g, out, w_hh, steps, relu)
     g, input, h0, w_ih, w_hh, b_ih, b_hh = _lifted(g, input, h0, w_ih, w_hh, b_ih, b_hh)
@@ -145,7 +145,7 @@ def _rnn_flow(
     start = _zeros(None, steps.batch, w_hh.shape[1], input)
     (dh,), flows = _back(steps, g, (start,), saved_steps, retreat)
     flow = _rows(steps, flows)
-    return kernels.recurrent.Flow(
+    return kernels.recurrent.RecurrentCotangents(
         flow, flow, dh, before=_rows(steps, (before for before, _ in saved_steps))
     )
 
@@ -198,7 +198,7 @@ def _lstm_reference(
 def _lstm_flow(
     g: Value, input: Value, h0: Value, c0: Value, w_ih: Value, w_hh: Value, b_ih: Value,
     b_hh: Value, w_hr: Value, gates: Value, cells: Value, steps: Steps,
-) -> Flow:  # fmt: skip
+) -> RecurrentCotangents:  # fmt: skip
     if not _recorded(g, input):
         return kernels.recurrent.lstm_back(g, gates, cells, c0, w_hh, w_hr, steps)
     g, input, h0, c0, w_ih = _lifted(g, input, h0, c0, w_ih)
@@ -221,7 +221,7 @@ def _lstm_flow(
     flow = _rows(steps, (flow for flow, _ in gate_gradients))
     projected = _rows(steps, (d for _, d in gate_gradients))
     before, raw = (_rows(steps, (saved[k] for saved in saved_steps)) for k in (1, -1))
-    return kernels.recurrent.Flow(flow, flow, dh, dc, projected, before, raw)
+    return kernels.recurrent.RecurrentCotangents(flow, flow, dh, dc, projected, before, raw)
 
 
 def split_lstm(out: Value, steps: Steps, shape: tuple[int, ...]) -> tuple[Value, Value]:
@@ -235,12 +235,17 @@ def split_lstm(out: Value, steps: Steps, shape: tuple[int, ...]) -> tuple[Value,
 
 
 def _lstm_state_weight_vjp(
-    g: Value, shared: Flow, out: Value, h0: Value, w_hh_shape: tuple[int, ...], steps: Steps
+    g: Value,
+    shared: RecurrentCotangents,
+    out: Value,
+    h0: Value,
+    w_hh_shape: tuple[int, ...],
+    steps: Steps,
 ) -> Value:
     return _state_weight_vjp(shared, split_lstm(out, steps, w_hh_shape)[0], h0, steps)
 
 
-def _projection_vjp(g: Value, shared: Flow, gates: Value, cells: Value) -> Value:
+def _projection_vjp(g: Value, shared: RecurrentCotangents, gates: Value, cells: Value) -> Value:
     if shared.raw is not None:
         return _outer(shared.projected, shared.raw)
     return dot(shared.projected.T, kernels.recurrent.raw_states(gates, cells))
@@ -291,7 +296,7 @@ def _gru_reference(
 def _gru_flow(
     g: Value, input: Value, h0: Value, w_ih: Value, w_hh: Value, b_ih: Value, b_hh: Value,
     out: Value, gates: Value, inner: Value, steps: Steps,
-) -> Flow:  # fmt: skip
+) -> RecurrentCotangents:  # fmt: skip
     if not _recorded(g, input):
         return kernels.recurrent.gru_back(g, out, gates, inner, h0, w_hh, steps)
     g, input, h0, w_ih, w_hh, b_ih, b_hh = _lifted(g, input, h0, w_ih, w_hh, b_ih, b_hh)
@@ -308,7 +313,7 @@ def _gru_flow(
     start = _zeros(None, steps.batch, w_hh.shape[1], input)
     (dh,), gate_gradients = _back(steps, g, (start,), saved_steps, retreat)
     flow, from_state = (_rows(steps, (pair[k] for pair in gate_gradients)) for k in (0, 1))
-    return kernels.recurrent.Flow(
+    return kernels.recurrent.RecurrentCotangents(
         flow, from_state, dh, before=_rows(steps, (saved[1] for saved in saved_steps))
     )
 
@@ -336,10 +341,10 @@ def lstm_step_reference(x: Value, product: Value, before: Value) -> tuple[Value,
 
 def _lstm_step_flow(
     g: Value, out: Value, gates: Value, x: Value, product: Value, before: Value
-) -> Flow:
+) -> RecurrentCotangents:
     if not _recorded(g, x):
         g_gates, g_cell = kernels.recurrent.lstm_step_back(g, out, gates, before)
-        return kernels.recurrent.Flow(g_gates, g_gates, None, g_cell)
+        return kernels.recurrent.RecurrentCotangents(g_gates, g_gates, None, g_cell)
     g, x, product, before = _lifted(g, x, product, before)
     i, f, n, o = (x + product).chunk(4, -1)
     i, f, n, o = i.sigmoid(), f.sigmoid(), n.tanh(), o.sigmoid()
@@ -348,7 +353,7 @@ def _lstm_step_flow(
     gate_gradients = [dc * n * i * (1.0 - i), dc * before * f * (1.0 - f), dc * i * (1.0 - n * n),
              g[0] * t * o * (1.0 - o)]  # fmt: skip
     flow = cat(gate_gradients, -1)
-    return kernels.recurrent.Flow(flow, flow, None, dc * f)
+    return kernels.recurrent.RecurrentCotangents(flow, flow, None, dc * f)
 
 
 @primitive(
@@ -376,9 +381,11 @@ def gru_step_reference(x: Value, product: Value, before: Value) -> Value:
 
 def _gru_step_flow(
     g: Value, gates: Value, inner: Value, x: Value, product: Value, before: Value
-) -> Flow:
+) -> RecurrentCotangents:
     if not _recorded(g, x):
-        return kernels.recurrent.Flow(*kernels.recurrent.gru_step_back(g, gates, inner, before))
+        return kernels.recurrent.RecurrentCotangents(
+            *kernels.recurrent.gru_step_back(g, gates, inner, before)
+        )
     g, x, product, before = _lifted(g, x, product, before)
     x_r, x_z, x_n = x.chunk(3, -1)
     h_r, h_z, h_n = product.chunk(3, -1)
@@ -386,7 +393,9 @@ def _gru_step_flow(
     n = (x_n + r * h_n).tanh()
     d_n = g * (1.0 - z) * (1.0 - n * n)
     d_r, d_z = d_n * h_n * r * (1.0 - r), g * (before - n) * z * (1.0 - z)
-    return kernels.recurrent.Flow(cat([d_r, d_z, d_n], -1), cat([d_r, d_z, d_n * r], -1), g * z)
+    return kernels.recurrent.RecurrentCotangents(
+        cat([d_r, d_z, d_n], -1), cat([d_r, d_z, d_n * r], -1), g * z
+    )
 
 
 @primitive(

@@ -26,7 +26,7 @@ from wengert.ops.reduction import sum_over
 from wengert.ops.softmax import _softmax_pullback, softmax
 
 if TYPE_CHECKING:
-    from wengert.kernels.attention import Flow
+    from wengert.kernels.attention import AttentionCotangents
 
 
 def scaled_dot_product_attention(
@@ -101,7 +101,7 @@ def _score_flow(g: Value, weights: Value, value: Value, out: Value) -> Value:
 def _flow(
     g: Value, query: Value, key: Value, value: Value, mask: Value, out: Value, kept: Value,
     factor: float, is_causal: bool,
-) -> Flow:  # fmt: skip
+) -> AttentionCotangents:  # fmt: skip
     recorded = any(isinstance(x, Tensor) for x in (g, query, key, value))
     if not recorded and kept.ndim < g.ndim:
         return kernels.attention.attend_back(
@@ -109,7 +109,7 @@ def _flow(
         )
     weights = _weights(query, key, mask, factor, is_causal) if recorded else kept
     scores = _score_flow(g, weights, value, out) * factor
-    return kernels.attention.Flow(scores @ key, scores.mT @ query, weights.mT @ g)
+    return kernels.attention.AttentionCotangents(scores @ key, scores.mT @ query, weights.mT @ g)
 
 
 def _mask_vjp(

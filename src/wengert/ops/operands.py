@@ -13,7 +13,7 @@ from wengert.core.dtypes import inexact
 from wengert.core.inference import inherit
 from wengert.core.storage import owner as _owner
 from wengert.core.tensor import Tensor, Tracer, inferences, memory_of, tensors, wrap
-from wengert.kernels.jit import Written
+from wengert.kernels.jit import TracedArray
 from wengert.kernels.shapes import unbroadcast
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def call_foreign(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any
             dtype = own_dtype
         elif x is not None and (type(x) not in Number or type(x) is complex):
             differ = True  # a complex number may change the dtype of what is beside it
-    if not some and any(isinstance(x, Written) for x in inputs):
+    if not some and any(isinstance(x, TracedArray) for x in inputs):
         return apply(op.scalar, op, inputs, params.values())
     if not some or (op.tensors and any(type(x) in Number for x in _of_tensors(op, inputs))):
         raise _refusal(op, inputs)

@@ -36,7 +36,8 @@ from wengert.kernels.jit.builtins import (
     u8,
     u8s,
 )
-from wengert.kernels.jit.language import KernelSyntaxError, Unit, kinds_of, signature_of
+from wengert.kernels.jit.language import Unit
+from wengert.kernels.jit.machine_types import KernelSyntaxError, argument_kinds, signature_of
 
 pytestmark = pytest.mark.skipif(not available(), reason="no llvmlite")
 
@@ -210,7 +211,7 @@ def refused(function: object) -> str:
     """The message with which a kernel is refused."""
     assert isinstance(function, Kernel)
     try:
-        kinds_of(signature_of(function.python, "f32"))
+        argument_kinds(signature_of(function.python, "f32"))
         Unit("f32").add(function.python, inline=False)
     except KernelSyntaxError as error:
         return str(error)

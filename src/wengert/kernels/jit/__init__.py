@@ -45,14 +45,14 @@ CHUNK = 1 << 14
 _F32 = np.dtype(np.float32)
 
 
-class Written:
+class TracedArray:
     """What stands for an array while a function of it is written down: `tracing.Expression`."""
 
     __slots__ = ()
 
 
 # What an operation's function computes with that is no Tensor.
-ARRAYS = (np.ndarray, np.generic, Written)
+ARRAYS = (np.ndarray, np.generic, TracedArray)
 
 
 class _Threads:
@@ -104,10 +104,10 @@ class Kernel:
         return self._compiled("f64")
 
     def _compiled(self, real: str) -> Callable[..., Any]:
-        from wengert.kernels.jit import compiler, language
+        from wengert.kernels.jit import compiler, language, machine_types
 
         name = self.__name__
-        kinds = language.kinds_of(language.signature_of(self.python, real))
+        kinds = machine_types.argument_kinds(machine_types.signature_of(self.python, real))
 
         def text() -> str:
             unit = language.Unit(real, exact="all" if self.exact else "")
@@ -139,7 +139,14 @@ def exact_kernel(function: Callable[..., None]) -> Kernel:
 def compiled(source: str) -> Callable[..., Any]:
     """A kernel for float32 whose text was made by a program; it may call all of `mathlib`,
     `precise` and `special`."""
-    from wengert.kernels.jit import compiler, language, mathlib, precise, special
+    from wengert.kernels.jit import (
+        compiler,
+        language,
+        machine_types,
+        mathlib,
+        precise,
+        special,
+    )
 
     tree = ast.parse(source).body[0]
     assert isinstance(tree, ast.FunctionDef)
@@ -150,7 +157,7 @@ def compiled(source: str) -> Callable[..., Any]:
         unit.add_tree(tree, scope, inline=False)
         return unit.text()
 
-    kinds = language.kinds_of(language.signature_of(tree, "f32"))
+    kinds = machine_types.argument_kinds(machine_types.signature_of(tree, "f32"))
     return compiler.load(tree.name, kinds, text, source)
 
 

@@ -12,6 +12,8 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
+from wengert.kernels.jit.records import Record
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 f32: TypeAlias = float
@@ -103,7 +105,9 @@ def given(pointer: Any) -> bool:
 
 
 def at(pointer: Any, index: int) -> Any:
-    """The array from that element on."""
+    """The array from that element, or record, on."""
+    if isinstance(pointer, Record):
+        index *= len(pointer.FIELDS)
     return pointer[index:]
 
 

@@ -185,8 +185,8 @@ def processor() -> tuple[str, str]:
 def _origin() -> bytes:
     """What all object code depends on beside the kernel: the compiler and the processor."""
     digest = hashlib.sha256()
-    for part in (llvmlite.__version__, *processor(), DATA, platform.python_implementation()):
-        digest.update(f"{part}\n".encode())
+    for fact in (llvmlite.__version__, *processor(), DATA, platform.python_implementation()):
+        digest.update(f"{fact}\n".encode())
     for path in sorted(Path(__file__).parent.parent.rglob("*.py")):
         digest.update(path.read_bytes())
     return digest.digest()
@@ -195,9 +195,9 @@ def _origin() -> bytes:
 def _object(name: str, text: Callable[[], str]) -> bytes:
     """The object code of a module, from disk or made now."""
     key = hashlib.sha256(_origin() + name.encode()).hexdigest()[:40]
-    found = disk.read(key)
-    if found is not None:
-        return found
+    stored = disk.read(key)
+    if stored is not None:
+        return stored
     machine, _ = _toolchain()
     module = llvm.parse_assembly(text())
     module.verify()
@@ -206,9 +206,9 @@ def _object(name: str, text: Callable[[], str]) -> bytes:
     options.loop_vectorization = options.slp_vectorization = True
     passes = llvm.create_pass_builder(machine, options)
     passes.getModulePassManager().run(module, passes)
-    made: bytes = machine.emit_object(module)
-    disk.write(key, made)
-    return made
+    code: bytes = machine.emit_object(module)
+    disk.write(key, code)
+    return code
 
 
 def add(name: str, text: Callable[[], str]) -> Callable[[str], int]:
@@ -233,7 +233,7 @@ def pool() -> tuple[Callable[[int], None], Callable[[], None]]:
     return limit, reset
 
 
-_kept: list[Any] = []
+_methods: list[Any] = []  # which the functions refer to
 _loaded: dict[str, Function] = {}
 
 
@@ -249,29 +249,29 @@ def load(name: str, kinds: str, text: Callable[[], str], identity: str = "") -> 
     """
     with compile_lock:
         pool()
-        whole = hashlib.sha256(f"{name}|{kinds}|{identity}".encode()).hexdigest()[:16]
-        unique = f"{name}_{whole}"
-        known = _loaded.get(unique)  # by another thread, which asked at the same time
-        if known is not None:
-            return known
+        digest = hashlib.sha256(f"{name}|{kinds}|{identity}".encode()).hexdigest()[:16]
+        unique = f"{name}_{digest}"
+        loaded = _loaded.get(unique)  # by another thread, which asked at the same time
+        if loaded is not None:
+            return loaded
 
         def module() -> str:
             body = text().replace(f"@{name}(", f"@{unique}(")
             return _PYTHON + body + entry_text(unique, kinds)
 
         entry = add(unique, module)(f"entry_{unique}")
-        made = _loaded[unique] = function(name, entry, FASTCALL)
-        return made
+        loaded = _loaded[unique] = function(name, entry, FASTCALL)
+        return loaded
 
 
 def function(name: str, address: int, flags: int) -> Function:
     """A C function that takes its arguments as `flags` say, as a function of Python."""
     method = _Method(name.encode(), address, flags, None)
-    _kept.append(method)
+    _methods.append(method)
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p] * 3
-    made: Function = new(ctypes.addressof(method), None, None)
-    return made
+    entry: Function = new(ctypes.addressof(method), None, None)
+    return entry
 
 
 def reads_arrays() -> bool:

@@ -47,6 +47,10 @@ _F32 = np.dtype(np.float32)
 _PLAIN = 0x1 | 0x100 | 0x400
 # The size of an object's head, behind which its own fields are.
 _HEAD = object.__basicsize__
+# Of the fields of an array, which of those of eight bytes hold the addresses of its data, its
+# shape and its dtype, and at which byte the number of its dimensions and its flags begin.
+_DATA, _SHAPE, _DTYPE = 0, 2, 5
+_NDIM, _FLAGS = 8, 48
 
 
 @inline
@@ -59,14 +63,14 @@ def _is_array(object: i64, head: i64, kind: i64) -> i64:
 def _is_plain(fields: i64, dtype: i64, ndim: i64, shape: i64s) -> i64:
     """Whether an array of this dtype and shape lies in C order and may be written."""
     plain = 1
-    if (array_at(i32, fields + 48)[0] & _PLAIN) != _PLAIN:
+    if (array_at(i32, fields + _FLAGS)[0] & _PLAIN) != _PLAIN:
         plain = 0
-    if array_at(i64, fields)[5] != dtype:
+    if array_at(i64, fields)[_DTYPE] != dtype:
         plain = 0
-    if array_at(i32, fields + 8)[0] != ndim:
+    if array_at(i32, fields + _NDIM)[0] != ndim:
         plain = 0
     else:
-        own = array_at(i64, array_at(i64, fields)[2])
+        own = array_at(i64, array_at(i64, fields)[_SHAPE])
         for d in range(ndim):
             if own[d] != shape[d]:
                 plain = 0
@@ -87,14 +91,14 @@ def _read_row(
     size = 0
     if fits == 1:
         first = item(arrays, row) + head
-        ndim = array_at(i32, first + 8)[0]
-        shape = array_at(i64, array_at(i64, first)[2])
+        ndim = array_at(i32, first + _NDIM)[0]
+        shape = array_at(i64, array_at(i64, first)[_SHAPE])
         size = 1
         for d in range(ndim):
             size = size * shape[d]
         for c in range(columns):
             fields = item(arrays, c * rows + row) + head
-            addresses[c] = array_at(i64, fields)[0]
+            addresses[c] = array_at(i64, fields)[_DATA]
             if _is_plain(fields, dtype, ndim, shape) == 0:
                 fits = 0
     return size if fits == 1 else -1 - size
@@ -349,11 +353,11 @@ def _elementwise(
     function: Callable[..., None], given: list[str], numbers: list[str], options: dict[str, bool]
 ) -> tuple[ast.FunctionDef, ast.FunctionDef, int]:
     """A kernel over pieces of lists, the loop over a piece, and which arrays are written."""
-    from wengert.kernels.jit import language
+    from wengert.kernels.jit import machine_types
 
     name, width = function.__name__, len(given)
     body = _Element(given, options)
-    statements = body.all(language.tree_of(function).body)
+    statements = body.all(machine_types.tree_of(function).body)
     arguments = ", ".join([f"{x}_: reals" for x in given] + [f"{x}: real" for x in numbers])
     loop = _parsed(
         f"def {name}_loop({arguments}, start: i64, stop: i64) -> None:\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from wengert.kernels.jit.language import Signature, signature_of
+from wengert.kernels.jit.machine_types import Signature, signature_of
 
 
 class Native:

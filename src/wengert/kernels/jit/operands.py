@@ -80,29 +80,29 @@ def _outline(a: np.ndarray) -> tuple[Any, ...]:
 
 @lru_cache(1024)
 def _layout(outlines: tuple[Any, ...]) -> Layout | None:
-    found = [o for o in outlines if o is not None]
-    if any(o[2] not in (F32, BOOL) or not o[3] for o in found):
+    present = [o for o in outlines if o is not None]
+    if any(o[2] not in (F32, BOOL) or not o[3] for o in present):
         return None
     try:
-        shape = np.broadcast_shapes(*(o[0] for o in found))
+        shape = np.broadcast_shapes(*(o[0] for o in present))
     except ValueError:
         return None
     ndim, total = len(shape), prod(shape)
-    steps = [_steps(o, ndim) for o in found]
+    steps = [_steps(o, ndim) for o in present]
     if total < LARGE or None in steps:
         return None
-    order = order_of(shape, tuple([o[:2] for o in found]))
+    order = order_of(shape, tuple([o[:2] for o in present]))
     lengths, merged = _merged(shape, order, steps)
     if len(lengths) > 3 or lengths[-1] < _SHORTEST:
         return None
     flat = len(lengths) == 1
     kinds, strides = "", list[int]()
-    places = iter(merged)
+    strides_of_arrays = iter(merged)
     for o in outlines:
         if o is None:
             kinds += "n"
             continue
-        own = (0, 0, *next(places))[-3:]
+        own = (0, 0, *next(strides_of_arrays))[-3:]
         if not any(own) and o[2] is F32:
             kinds += "s"
             continue
@@ -135,19 +135,19 @@ def _merged(
     lengths: list[int] = []
     strides: list[list[int]] = []  # by dimension
     for d in order:
-        here = [s[d] for s in steps]
+        of_arrays = [s[d] for s in steps]
         if shape[d] == 1:
             continue
-        if lengths and strides[-1] == [s * shape[d] for s in here]:
+        if lengths and strides[-1] == [s * shape[d] for s in of_arrays]:
             lengths[-1] *= shape[d]
-            strides[-1] = here
+            strides[-1] = of_arrays
         else:
             lengths.append(shape[d])
-            strides.append(here)
+            strides.append(of_arrays)
     return lengths, list(zip(*strides, strict=True))
 
 
-class Plan(NamedTuple):
+class ElementwisePlan(NamedTuple):
     """A compiled function of arrays of certain kinds."""
 
     kernel: Callable[..., Any]
@@ -166,9 +166,9 @@ class Plan(NamedTuple):
         if not self.simple:
             results = [np.empty(first.shape, dtype) for dtype in self.outputs]
             return self._computed(arrays, results, (), first.size, self.chunk)
-        given = self._given(arrays) if self.scalars else arrays
+        arguments = self._arguments(arrays) if self.scalars else arrays
         result = np.empty(first.shape, self.outputs[0])
-        self.kernel(*given, result, *self.numbers, first.size, self.chunk)
+        self.kernel(*arguments, result, *self.numbers, first.size, self.chunk)
         return (result,)
 
     def laid_out(self, arrays: Sequence[Any], layout: Layout) -> Sequence[Any] | None:
@@ -177,30 +177,32 @@ class Plan(NamedTuple):
         chunk = max(1, self.chunk // layout.width)
         return self._computed(arrays, results, layout.numbers, layout.extent, chunk)
 
-    def _given(self, arrays: Sequence[Any]) -> Sequence[Any]:
-        given = list(arrays)
+    def _arguments(self, arrays: Sequence[Any]) -> Sequence[Any]:
+        arguments = list(arrays)
         for i in reversed(self.scalars):
-            if given[i] is None:
-                del given[i]
+            if arguments[i] is None:
+                del arguments[i]
             else:
-                given[i] = given[i].item(0)
-        return given
+                arguments[i] = arguments[i].item(0)
+        return arguments
 
     def _computed(
         self, arrays: Sequence[Any], results: list[np.ndarray], layout: tuple[int, ...],
         extent: int, chunk: int,
     ) -> Sequence[Any] | None:  # fmt: skip
-        wide = np.empty(-(-extent // chunk), np.float32) if self.guarded else None
-        guards = () if wide is None else (wide,)
-        given = self._given(arrays)
-        self.kernel(*given, *results, *self.numbers, *guards, *layout, extent, chunk)
-        if wide is not None and wide.any():
+        failures = np.empty(-(-extent // chunk), np.float32) if self.guarded else None
+        guards = () if failures is None else (failures,)
+        arguments = self._arguments(arrays)
+        self.kernel(*arguments, *results, *self.numbers, *guards, *layout, extent, chunk)
+        if failures is not None and failures.any():
             return None
-        made = iter(results)
-        return [arrays[0] if same else next(made) for same in self.passed]
+        computed = iter(results)
+        return [arrays[0] if same else next(computed) for same in self.passed]
 
 
-def plan_of(functions: Sequence[Callable[..., Any]], kinds: str, hoist: bool) -> Plan | None:
+def plan_of(
+    functions: Sequence[Callable[..., Any]], kinds: str, hoist: bool
+) -> ElementwisePlan | None:
     """Functions compiled for operands of these kinds; None where they cannot be traced.
 
     Nor where each is one number over and over: then no operand has the layout of the results.
@@ -214,7 +216,7 @@ def plan_of(functions: Sequence[Callable[..., Any]], kinds: str, hoist: bool) ->
     from wengert.kernels.jit import compiled
 
     trace = traced.trace
-    return Plan(
+    return ElementwisePlan(
         compiled(traced.source()),
         tuple(r.dtype for r in traced.results),
         tuple(trace.numbers.values()),

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.kernels.jit import Written
+from wengert.kernels.jit import TracedArray
 from wengert.kernels.jit.precise import WIDEST_ANGLE
 from wengert.kernels.jit.special import WIDEST_QUOTIENT
 
@@ -69,7 +69,7 @@ class Trace:
         return Expression(self, name, F32)
 
 
-class Expression(Written):
+class Expression(TracedArray):
     """One element of an array of float32 or bool."""
 
     __slots__ = ("dtype", "text", "trace")
