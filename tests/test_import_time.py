@@ -49,7 +49,7 @@ def test_heavy_module_is_not_loaded(name: str, loaded: set[str]) -> None:
         "wengert.kernels.jit.tracing",
         "wengert.kernels.attention",
         "wengert.kernels.conv",
-        "wengert.kernels.gemm",
+        "wengert.kernels.products.gemm",
         "wengert.kernels.norm",
         "wengert.kernels.recurrent",
         "wengert.kernels.scatter",

@@ -10,7 +10,8 @@ from typing import Any
 from wengert.core.device import device as make_device
 from wengert.core.storage import line_of
 from wengert.core.tensor import caller, getframe
-from wengert.kernels import blas, buffers, jit
+from wengert.kernels import buffers, jit
+from wengert.kernels.products import blas
 
 
 class _Settings:

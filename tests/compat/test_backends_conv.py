@@ -8,7 +8,7 @@ import pytest
 
 import wengert
 from wengert.backends import conv
-from wengert.kernels import winograd
+from wengert.kernels.conv import winograd
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import wengert
-from wengert.kernels import contraction
+from wengert.kernels.products import contraction
 from wengert.nn import functional as F
 from wengert.ops import linear
 

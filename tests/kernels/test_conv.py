@@ -14,7 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wengert.kernels import conv, conv_batched, conv_direct, conv_plan
+from wengert.kernels import conv
+from wengert.kernels.conv import batched as conv_batched
+from wengert.kernels.conv import direct as conv_direct
+from wengert.kernels.conv import plan as conv_plan
 from wengert.kernels.geometry import Geometry
 from wengert.kernels.jit import available, get_threads, set_threads
 

@@ -10,7 +10,7 @@ import pytest
 import wengert
 from tests.kernels.variants import by_numpy, in_python, needs_llvmlite
 from wengert.kernels import ctc
-from wengert.kernels.ctc_native import NEVER
+from wengert.kernels.ctc.native import NEVER
 
 STEPS, BATCH, CLASSES = 12, 7, 5
 TIMES = np.array([12, 9, 0, 0, 3, 12, 1])

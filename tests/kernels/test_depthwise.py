@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wengert.kernels import conv, depthwise
-from wengert.kernels.depthwise import convolve, correlate, spread
+from wengert.kernels import conv
+from wengert.kernels.conv import depthwise
+from wengert.kernels.conv.depthwise import convolve, correlate, spread
 from wengert.kernels.geometry import Geometry
 from wengert.kernels.jit import available, get_threads, set_threads
 
@@ -172,7 +173,7 @@ def test_within_bounds_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
 GUARDED = """
 import numpy as np
 from tests.kernels.guarded import copied, guarded
-from wengert.kernels import depthwise
+from wengert.kernels.conv import depthwise
 from wengert.kernels.geometry import Geometry
 
 class Guarded:

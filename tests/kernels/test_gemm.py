@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import wengert
-from wengert.kernels import blas, jit, openblas
-from wengert.kernels.gemm import _calls, gemm
+from wengert.kernels import jit
+from wengert.kernels.products import blas, openblas
+from wengert.kernels.products.gemm import _calls, gemm
 
 pytestmark = pytest.mark.skipif(
     _calls(np.dtype(np.float32)) is None, reason="NumPy has another BLAS, or there are no kernels"
@@ -207,7 +208,7 @@ def test_the_child_of_a_fork_multiplies(three_threads: None) -> None:
 def test_a_process_ends_while_a_thread_multiplies() -> None:
     script = """
 import threading, time, numpy as np
-from wengert.kernels.gemm import gemm
+from wengert.kernels.products.gemm import gemm
 a = np.ones((500, 500), np.float32)
 begun = threading.Event()
 def work():

@@ -7,7 +7,7 @@ import pytest
 
 from wengert.kernels.jit import available, kernel
 from wengert.kernels.jit.builtins import f32, f32s, i64, i64s
-from wengert.kernels.microkernel import (
+from wengert.kernels.products.microkernel import (
     dots,
     gathered_product,
     lanes,

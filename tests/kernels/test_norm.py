@@ -9,7 +9,7 @@ import pytest
 
 from tests.kernels.variants import by_numpy, in_python, needs_llvmlite
 from wengert.kernels import norm as kernels
-from wengert.kernels.norm_plan import NormPlan
+from wengert.kernels.norm.plan import NormPlan
 
 pytestmark = needs_llvmlite
 

@@ -10,8 +10,8 @@ import pytest
 
 import wengert
 from wengert.kernels import pool
-from wengert.kernels import pool_native as native
 from wengert.kernels.jit import available, get_threads, set_threads
+from wengert.kernels.pool import native
 from wengert.nn import functional as F
 from wengert.ops.pool import Windows, _given, _windows
 

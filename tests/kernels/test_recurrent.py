@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import wengert
-from wengert.kernels import blas, jit, recurrent, recurrent_native
+from wengert.kernels import jit, recurrent
+from wengert.kernels.products import blas
 from wengert.kernels.recurrent import Steps
+from wengert.kernels.recurrent import native as recurrent_native
 
 RNG = np.random.default_rng(0)
 needs_kernels = pytest.mark.skipif(not jit.available(), reason="needs llvmlite")

@@ -11,7 +11,7 @@ import wengert
 from wengert.kernels import resample
 from wengert.kernels.jit import available
 from wengert.kernels.resample import Taps
-from wengert.kernels.resample_native import resampled
+from wengert.kernels.resample.native import resampled
 from wengert.nn import functional as F
 
 

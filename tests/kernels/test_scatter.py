@@ -9,8 +9,8 @@ import pytest
 
 import wengert
 from wengert.kernels import scatter, selection
-from wengert.kernels import scatter_native as native
 from wengert.kernels.jit import available, get_threads, set_threads
+from wengert.kernels.scatter import native
 from wengert.nn import functional as F
 
 SHAPES = [

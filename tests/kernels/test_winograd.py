@@ -14,16 +14,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wengert.kernels import conv, winograd, winograd_transforms
-from wengert.kernels.geometry import Geometry
-from wengert.kernels.jit import available, get_threads, set_threads
-from wengert.kernels.winograd import (
+from wengert.kernels import conv
+from wengert.kernels.conv import winograd, winograd_transforms
+from wengert.kernels.conv.winograd import (
     Padding,
     Setting,
     tile_size,
     tiled_convolution,
     tiled_correlation,
 )
+from wengert.kernels.geometry import Geometry
+from wengert.kernels.jit import available, get_threads, set_threads
 
 needs_jit = pytest.mark.skipif(not available(), reason="needs llvmlite")
 
@@ -184,7 +185,7 @@ def test_within_bounds_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
 GUARDED = """
 import numpy as np
 from tests.kernels.guarded import copied, guarded
-from wengert.kernels import winograd
+from wengert.kernels.conv import winograd
 
 class Guarded:
     def __getattr__(self, name):

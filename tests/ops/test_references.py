@@ -10,8 +10,8 @@ import pytest
 
 import wengert
 from wengert.kernels.geometry import Geometry
-from wengert.kernels.norm_plan import NormPlan
-from wengert.kernels.recurrent_steps import Steps
+from wengert.kernels.norm.plan import NormPlan
+from wengert.kernels.recurrent.steps import Steps
 from wengert.ops.declare import REGISTRY, Op
 from wengert.ops.pool import Windows
 

@@ -25,7 +25,7 @@ from __future__ import annotations
 import sys
 from types import ModuleType
 
-from wengert.kernels.winograd import CHOICES, Setting
+from wengert.kernels.conv.winograd import CHOICES, Setting
 
 
 class _Switches(ModuleType):

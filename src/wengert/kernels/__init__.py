@@ -1,7 +1,9 @@
 """Plain functions over arrays. They never see a Tensor, and they check nothing.
 
 Most operations name the module of their kernels as `kernels.attention.attend`, so that it is
-loaded by the first call that needs it: an import of wengert alone stays short.
+loaded by the first call that needs it: an import of wengert alone stays short. Families of several
+files are packages: what operations call is in the package itself (`conv`), the compiled loops are
+in its `native` or named for their route (`conv.direct`, `conv.winograd`). `jit` compiles them.
 """
 
 from importlib import import_module as _import_module
@@ -11,28 +13,22 @@ if TYPE_CHECKING:
     from wengert.kernels import attention as attention
     from wengert.kernels import blocks as blocks
     from wengert.kernels import classification as classification
-    from wengert.kernels import contraction as contraction
     from wengert.kernels import conv as conv
     from wengert.kernels import ctc as ctc
     from wengert.kernels import distance as distance
     from wengert.kernels import distinct as distinct
-    from wengert.kernels import factorizations as factorizations
     from wengert.kernels import fourier as fourier
-    from wengert.kernels import gemm as gemm
     from wengert.kernels import grid as grid
     from wengert.kernels import halves as halves
     from wengert.kernels import norm as norm
-    from wengert.kernels import norm_plan as norm_plan
-    from wengert.kernels import openblas as openblas
     from wengert.kernels import pool as pool
+    from wengert.kernels import products as products
     from wengert.kernels import quantiles as quantiles
     from wengert.kernels import ranking as ranking
     from wengert.kernels import recurrent as recurrent
-    from wengert.kernels import recurrent_steps as recurrent_steps
     from wengert.kernels import resample as resample
     from wengert.kernels import sampling as sampling
     from wengert.kernels import scatter as scatter
-    from wengert.kernels import scatter_native as scatter_native
     from wengert.kernels import scipy_special as scipy_special
     from wengert.kernels import selection as selection
     from wengert.kernels import softmax as softmax

@@ -18,14 +18,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.kernels.blas import matmul
 from wengert.kernels.jit import LARGE, available, kernel
 from wengert.kernels.jit.builtins import apart, at, given, i64, i64s, inline, local, real, reals
 from wengert.kernels.jit.mathlib import exp_bounded, log
 from wengert.kernels.jit.records import Record
 from wengert.kernels.layout import empty, order_of
+from wengert.kernels.products.blas import matmul
+from wengert.kernels.products.tiles import COLUMNS, move, multiply, transpose
 from wengert.kernels.softmax import masked_softmax, softmax
-from wengert.kernels.tiles import COLUMNS, move, multiply, transpose
 
 Array = np.ndarray
 

@@ -1,6 +1,6 @@
 """The operations behind normalisation: by the input's own statistics, or by running ones.
 
-One kernel computes them all (see `kernels.norm_plan.NormPlan`). A node keeps its input and, of each
+One kernel computes them all (see `kernels.norm.plan.NormPlan`). A node keeps its input and, of each
 group, mean and deviation. Rules run a kernel on arrays; where the derivative is itself
 recorded they take the statistics from the input anew, so that they are differentiated too.
 """
@@ -26,7 +26,7 @@ from wengert.ops.expansion import expand
 from wengert.ops.reduction import mean_over, sum_to_shape
 
 if TYPE_CHECKING:
-    from wengert.kernels.norm_plan import NormPlan
+    from wengert.kernels.norm.plan import NormPlan
 
 # How the output lies in memory: from the output as computed, and the input.
 Arrange = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -223,7 +223,7 @@ def _fixed_sums(g: Value, input: Value, mean: Value, rstd: Value) -> Any:
     shape = input.shape
     view = (shape[0], shape[1], prod(shape[2:]))
     return kernels.norm.channel_sums(
-        g, input, mean, rstd, kernels.norm_plan.NormPlan(view, (0, 2), view, (shape[1], 1))
+        g, input, mean, rstd, kernels.norm.plan.NormPlan(view, (0, 2), view, (shape[1], 1))
     )
 
 

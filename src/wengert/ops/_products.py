@@ -13,8 +13,8 @@ import numpy as np
 
 from wengert.core.dtypes import of_numpy
 from wengert.core.tensor import Tensor
-from wengert.kernels import matmul as kernel
-from wengert.kernels.blas import dot
+from wengert.kernels.products import matmul as kernel
+from wengert.kernels.products.blas import dot
 from wengert.ops.batching import Batch, Rule
 from wengert.ops.complexes import conj
 from wengert.ops.declare import Value, multilinear

@@ -14,7 +14,7 @@ import numpy as np
 
 from wengert import kernels
 from wengert.core.tensor import Tensor, wrap
-from wengert.kernels.blas import dot
+from wengert.kernels.products.blas import dot
 from wengert.ops.declare import Value, primitive
 from wengert.ops.joining import cat, stack
 from wengert.ops.linear import _outer, linear
@@ -22,7 +22,7 @@ from wengert.ops.reduction import sum_over
 
 if TYPE_CHECKING:
     from wengert.kernels.recurrent import RecurrentCotangents
-    from wengert.kernels.recurrent_steps import Steps
+    from wengert.kernels.recurrent.steps import Steps
 
 State = tuple[Tensor, ...]
 

@@ -67,7 +67,7 @@ _NOT_POSITIVE = (
 )
 def _cholesky(A: Value, called: str | None) -> Value:
     """The lower factor; `called` is the function that refuses what has none."""
-    out, info = kernels.factorizations.cholesky(A)
+    out, info = kernels.products.factorizations.cholesky(A)
     if called is not None:
         refuse(called, info, _NOT_POSITIVE)
     return np.tril(out)
@@ -75,7 +75,7 @@ def _cholesky(A: Value, called: str | None) -> Value:
 
 @primitive(A=None, batch=leading, name="cholesky")
 def _not_positive(A: Value) -> Value:
-    info = kernels.factorizations.cholesky(A)[1]
+    info = kernels.products.factorizations.cholesky(A)[1]
     return np.zeros(A.shape[:-2], np.int32) if info is None else info
 
 
@@ -148,7 +148,7 @@ def _lu_vjp(g: Value, out: Value, A_shape: Shape) -> Value:
 
 @primitive(A=_lu_vjp, batch=leading, label="LinalgLuFactorExBackward0", name="linalg.lu")
 def _lu(A: Value, called: str | None) -> Value:
-    out, pivots, info = kernels.factorizations.lu(A)
+    out, pivots, info = kernels.products.factorizations.lu(A)
     if called is not None and info.any():
         k = int(info[info != 0].flat[0])
         raise RuntimeError(
@@ -162,7 +162,7 @@ def _lu(A: Value, called: str | None) -> Value:
 @primitive(pivots=None, batch=leading, name="lu_unpack", layout="contiguous")
 def permutation_matrix(pivots: Value, n: int, dtype: np.dtype) -> Value:
     """The matrices that bring rows back to where they were before they were exchanged."""
-    order = kernels.factorizations.permutation(pivots.real, n)
+    order = kernels.products.factorizations.permutation(pivots.real, n)
     return np.swapaxes(np.eye(n, dtype=dtype)[order], -1, -2)
 
 
@@ -284,7 +284,7 @@ def _qr_vjp(g: Value, out: Value, A_shape: Shape, form: str) -> Value:
 
 @primitive(A=_qr_vjp, batch=leading, label="LinalgQrBackward0", name="linalg.qr")
 def _qr(A: Value, form: str) -> Value:
-    return joined(A.shape[:-2], *kernels.factorizations.qr(A, form))
+    return joined(A.shape[:-2], *kernels.products.factorizations.qr(A, form))
 
 
 def qr_factors(A: Tensor, mode: str) -> list[Tensor]:
@@ -315,7 +315,7 @@ def qr(input: Tensor, some: bool = True) -> Any:
 
 @primitive(input=None, batch=leading, name="geqrf")
 def _reflectors(input: Value) -> Value:
-    return joined(input.shape[:-2], *kernels.factorizations.householder(input))
+    return joined(input.shape[:-2], *kernels.products.factorizations.householder(input))
 
 
 def geqrf(input: Tensor) -> Any:
@@ -370,7 +370,7 @@ def _svd_vjp(g: Value, out: Value, A_shape: Shape, full: bool) -> Value:
 @primitive(A=_svd_vjp, batch=leading, label="LinalgSvdBackward0", name="linalg.svd")
 def _svd(A: Value, full: bool) -> Value:
     _refuse_nonfinite("linalg.svd", A)
-    return joined(A.shape[:-2], *kernels.factorizations.svd(A, full))
+    return joined(A.shape[:-2], *kernels.products.factorizations.svd(A, full))
 
 
 def _refuse_nonfinite(name: str, A: np.ndarray) -> None:
@@ -395,7 +395,7 @@ def _svdvals_vjp(g: Value, A: Value) -> Value:
 @primitive(A=_svdvals_vjp, batch=leading, label="LinalgSvdBackward0", name="linalg.svdvals")
 def _svdvals(A: Value) -> Value:
     _refuse_nonfinite("linalg.svd", A)
-    return kernels.factorizations.svdvals(A)
+    return kernels.products.factorizations.svdvals(A)
 
 
 def svdvals(A: Tensor) -> Tensor:

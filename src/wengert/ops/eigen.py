@@ -50,7 +50,7 @@ def _eigh_vjp(g: Value, out: Value, A_shape: tuple[int, ...]) -> Value:
 
 @primitive(A=_eigh_vjp, batch=leading, label="LinalgEighBackward0", name="linalg.eigh")
 def _eigh(A: Value, uplo: Triangle) -> Value:
-    return joined(A.shape[:-2], *kernels.factorizations.eigh(A, uplo))
+    return joined(A.shape[:-2], *kernels.products.factorizations.eigh(A, uplo))
 
 
 def _checked(A: Tensor, UPLO: str) -> Triangle:
@@ -74,7 +74,7 @@ def _eigvalsh_vjp(g: Value, A: Value, uplo: Triangle) -> Value:
 
 @primitive(A=_eigvalsh_vjp, batch=leading, label="LinalgEighBackward0", name="linalg.eigvalsh")
 def _eigvalsh(A: Value, uplo: Triangle) -> Value:
-    return kernels.factorizations.eigvalsh(A, uplo)
+    return kernels.products.factorizations.eigvalsh(A, uplo)
 
 
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
@@ -108,7 +108,7 @@ def _eig_vjp(g: Value, out: Value, A_shape: tuple[int, ...], is_real: bool) -> V
 @primitive(A=_eig_vjp, batch=leading, label="LinalgEigBackward0", name="linalg.eig")
 def _eig(A: Value, is_real: bool) -> Value:
     _refuse_nonfinite(A)
-    return joined(A.shape[:-2], *kernels.factorizations.eig(A))
+    return joined(A.shape[:-2], *kernels.products.factorizations.eig(A))
 
 
 def _refuse_nonfinite(A: np.ndarray) -> None:
@@ -132,7 +132,7 @@ def _eigvals_vjp(g: Value, A: Value, is_real: bool) -> Value:
 @primitive(A=_eigvals_vjp, batch=leading, label="LinalgEigvalsBackward0", name="linalg.eigvals")
 def _eigvals(A: Value, is_real: bool) -> Value:
     _refuse_nonfinite(A)
-    return kernels.factorizations.eigvals(A).astype(np.result_type(A.dtype, np.complex64))
+    return kernels.products.factorizations.eigvals(A).astype(np.result_type(A.dtype, np.complex64))
 
 
 def eigvals(A: Tensor) -> Tensor:

@@ -67,7 +67,7 @@ def contract(input: Value, other: Value, la: Labels, lb: Labels, lo: Labels) -> 
     if input.dtype != other.dtype:
         a, b = (dtypes.of_numpy[x.dtype].short for x in (input, other))
         raise RuntimeError(f"expected scalar type {a} but found {b}; convert one with .to(...)")
-    return kernels.contraction.contract(input, other, la, lb, lo)
+    return kernels.products.contraction.contract(input, other, la, lb, lo)
 
 
 @multilinear(
@@ -79,7 +79,7 @@ def contract(input: Value, other: Value, la: Labels, lb: Labels, lo: Labels) -> 
 )
 def rearrange(input: Value, source: Labels, target: Labels) -> Value:
     """Diagonals of repeated labels, sums over those that `target` lacks, axes in its order."""
-    return kernels.contraction.rearrange(input, source, target)
+    return kernels.products.contraction.rearrange(input, source, target)
 
 
 @multilinear(
@@ -89,7 +89,7 @@ def rearrange(input: Value, source: Labels, target: Labels) -> Value:
 )
 def spread(input: Value, shape: Shape, source: Labels, target: Labels) -> Value:
     """The adjoint of `rearrange`."""
-    return kernels.contraction.spread(np.asarray(input), shape, source, target)
+    return kernels.products.contraction.spread(np.asarray(input), shape, source, target)
 
 
 def _summable(x: Tensor) -> Tensor:

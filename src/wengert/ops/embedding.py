@@ -136,7 +136,7 @@ def _check_index(name: str, input: Any, weight: Any) -> None:
 def _check_range(input: Tensor, rows: int) -> None:
     """Raise IndexError for an index, in any sample of a batch, that names no row."""
     index = memory_of(input)
-    if not kernels.scatter_native.within(index, rows):
+    if not kernels.scatter.native.within(index, rows):
         wrong = index[(index < 0) | (index >= rows)].flat[0]
         raise IndexError(f"index out of range in self: {wrong} in a table of {rows} rows")
 

@@ -45,7 +45,7 @@ def require_index(name: str, index: Any, position: int) -> None:
 
 def check_bounds(index: np.ndarray, length: int, axis: int) -> None:
     """Raise RuntimeError for an index outside of [0, length)."""
-    if not kernels.scatter_native.within(index, length):
+    if not kernels.scatter.native.within(index, length):
         for i in (int(index.min()), int(index.max())):
             if not 0 <= i < length:
                 raise RuntimeError(
@@ -206,7 +206,7 @@ def index_select(input: Value, dim: int, index: Value) -> Value:
         raise RuntimeError(
             f"index_select(): Index to scalar can have only 1 value, got {rows.size} value(s)"
         )
-    if not kernels.scatter_native.within(rows, array.shape[axis]):
+    if not kernels.scatter.native.within(rows, array.shape[axis]):
         wrong = int(rows.min()) if rows.min() < 0 else int(rows.max())
         raise RuntimeError(
             f"INDICES element is out of DATA bounds, id={wrong} axis_dim={array.shape[axis]} in"

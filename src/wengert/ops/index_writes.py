@@ -163,7 +163,7 @@ def _check_copied(input: np.ndarray, axis: int, index: np.ndarray, source: np.nd
             f" dimension {axis}."
         )
     n = input.shape[axis] if input.ndim else 1
-    if not kernels.scatter_native.within(index, n):
+    if not kernels.scatter.native.within(index, n):
         wrong = next(i for i in index.ravel().tolist() if not 0 <= i < n)
         raise IndexError(
             f"index_copy_(): index {wrong} is out of bounds for dimension {axis} with size {n}"

@@ -8,8 +8,8 @@ import numpy as np
 
 from wengert.core.dtypes import of_numpy
 from wengert.core.tensor import Tensor
-from wengert.kernels.blas import dot
 from wengert.kernels.precision import narrowed, widened
+from wengert.kernels.products.blas import dot
 from wengert.ops._products import samples
 from wengert.ops.batching import Batch
 from wengert.ops.complexes import conj

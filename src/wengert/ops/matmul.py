@@ -9,8 +9,8 @@ import numpy as np
 from wengert.core import dtypes
 from wengert.core.forks import uncut
 from wengert.core.tensor import Tensor
-from wengert.kernels import matmul as kernel
 from wengert.kernels.precision import widened
+from wengert.kernels.products import matmul as kernel
 from wengert.ops import operands
 from wengert.ops._older import reordered
 from wengert.ops._products import (

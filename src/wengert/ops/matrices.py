@@ -21,7 +21,7 @@ from wengert.ops.shape import contiguous, dtype_of, transpose, unsqueeze
 from wengert.ops.variadic import require_tensor
 
 if TYPE_CHECKING:
-    from wengert.kernels.factorizations import Info
+    from wengert.kernels.products.factorizations import Info
 
 Shape = tuple[int, ...]
 

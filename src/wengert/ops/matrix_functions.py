@@ -39,7 +39,7 @@ def _exp_vjp(g: Value, A: Value) -> Value:
 @primitive(A=_exp_vjp, batch=leading, label="LinalgMatrixExpBackward0", name="linalg.matrix_exp")
 def exponential(A: Value) -> Value:
     """The exponentials of square matrices."""
-    return kernels.factorizations.matrix_exp(widened(A)).astype(A.dtype, copy=False)
+    return kernels.products.factorizations.matrix_exp(widened(A)).astype(A.dtype, copy=False)
 
 
 def checked_exp(A: Tensor) -> Tensor:

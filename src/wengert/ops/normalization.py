@@ -33,7 +33,7 @@ from wengert.ops.pool import avg_pool2d
 from wengert.ops.variadic import require_tensor
 
 if TYPE_CHECKING:
-    from wengert.kernels.norm_plan import NormPlan
+    from wengert.kernels.norm.plan import NormPlan
 
 
 def _check_vector(name: str, what: str, vector: Tensor | None, channels: int) -> None:
@@ -75,7 +75,7 @@ def _is_half_beside_float(input: Tensor, *others: Tensor | None) -> bool:
 def _over_last(shape: tuple[int, ...], normalized: tuple[int, ...], centred: bool) -> NormPlan:
     size = prod(normalized)
     view = (prod(shape[: len(shape) - len(normalized)]), size)
-    return kernels.norm_plan.NormPlan(view, (1,), view, (size,), centred)
+    return kernels.norm.plan.NormPlan(view, (1,), view, (size,), centred)
 
 
 def _check_trailing(
@@ -188,7 +188,7 @@ def group_norm(
     size = prod(shape[1:]) // num_groups
     if shape[0] * size == 1:
         raise _too_few(shape)
-    plan = kernels.norm_plan.NormPlan(
+    plan = kernels.norm.plan.NormPlan(
         (shape[0], num_groups, size), (2,), _by_channel(shape), (shape[1], 1)
     )
     return _group_norm(input, weight, bias, plan, eps)
@@ -246,7 +246,7 @@ def batch_norm(
     if prod(shape) == shape[1]:
         raise _too_few(shape)
     view = _by_channel(shape)
-    plan = kernels.norm_plan.NormPlan(view, (0, 2), view, (shape[1], 1))
+    plan = kernels.norm.plan.NormPlan(view, (0, 2), view, (shape[1], 1))
     _check_both(running_mean, running_var)
     return _batch_norm(input, weight, bias, running_mean, running_var, plan, eps, momentum)
 
@@ -304,7 +304,7 @@ def instance_norm(
                     ("weight", weight), ("bias", bias)):  # fmt: skip
         _check_vector("instance_norm", what, x, shape[1])
     view = _by_channel(shape)
-    plan = kernels.norm_plan.NormPlan(view, (2,), view, (shape[1], 1))
+    plan = kernels.norm.plan.NormPlan(view, (2,), view, (shape[1], 1))
     _check_both(running_mean, running_var)
     return _instance_norm(input, weight, bias, running_mean, running_var, plan, eps, momentum)
 

@@ -9,7 +9,7 @@ import numpy as np
 from wengert import kernels
 from wengert.core import dtypes
 from wengert.core.tensor import Tensor, wrap
-from wengert.kernels.matmul import product
+from wengert.kernels.products.matmul import product
 from wengert.ops.batching import leading
 from wengert.ops.casting import convert
 from wengert.ops.complexes import real
@@ -77,10 +77,10 @@ def _pinv(A: Value, atol: Value, rtol: Value, hermitian: bool) -> Value:
     if not A.size:
         return np.swapaxes(A, -1, -2).copy()
     if hermitian:
-        s, u = kernels.factorizations.eigh(A, "L")
+        s, u = kernels.products.factorizations.eigh(A, "L")
         v = u
     else:
-        u, s, vh = kernels.factorizations.svd(A, False)
+        u, s, vh = kernels.products.factorizations.svd(A, False)
         v = np.swapaxes(vh, -1, -2).conj()
     size = np.abs(s)
     bound = np.maximum(atol[..., None], rtol[..., None] * size.max(-1, keepdims=True))

@@ -30,7 +30,7 @@ from wengert.ops.splitting import select
 from wengert.ops.variadic import require_tensor
 
 if TYPE_CHECKING:
-    from wengert.kernels.recurrent_steps import Steps
+    from wengert.kernels.recurrent.steps import Steps
 
 Tensors = Sequence[Tensor]
 # How many blocks of rows the weights of a mode have.
@@ -53,7 +53,7 @@ def stacked(
             mode, input, sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional
         )
     steps = [
-        kernels.recurrent_steps.Steps(sizes, reverse) for reverse in (False, True)[:directions]
+        kernels.recurrent.steps.Steps(sizes, reverse) for reverse in (False, True)[:directions]
     ]
     finals: list[list[Tensor]] = []
     for layer in range(num_layers):

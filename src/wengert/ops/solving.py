@@ -50,7 +50,7 @@ from wengert.ops.variadic import require_tensor
 )
 def _inv(A: Value, called: str | None) -> Value:
     """The inverse; `called` is the function that refuses singular matrices."""
-    out, info = kernels.factorizations.inverse(A)
+    out, info = kernels.products.factorizations.inverse(A)
     if called is not None:
         refuse(called, info, SINGULAR)
     return out
@@ -58,7 +58,7 @@ def _inv(A: Value, called: str | None) -> Value:
 
 @primitive(A=None, batch=leading, name="linalg.inv")
 def _zero_pivots(A: Value) -> Value:
-    return kernels.factorizations.zero_pivots(A)
+    return kernels.products.factorizations.zero_pivots(A)
 
 
 def inverse_of_matrices(name: str, A: Tensor, called: str | None) -> Tensor:
@@ -108,7 +108,7 @@ def _det_vjp(g: Value, A: Value, out: Value) -> Value:
 @primitive(A=_det_vjp, batch=leading, label="LinalgDetBackward0", name="linalg.det")
 def det_of(A: Value) -> Value:
     """The determinants of square matrices."""
-    return kernels.factorizations.det(A)
+    return kernels.products.factorizations.det(A)
 
 
 def _slogdet_vjp(g: Value, A: Value, out: Value) -> Value:
@@ -121,7 +121,7 @@ def _slogdet_vjp(g: Value, A: Value, out: Value) -> Value:
 
 @primitive(A=_slogdet_vjp, batch=leading, label="LinalgSlogdetBackward0", name="linalg.slogdet")
 def _slogdet(A: Value) -> Value:
-    return joined(A.shape[:-2], *kernels.factorizations.slogdet(A))
+    return joined(A.shape[:-2], *kernels.products.factorizations.slogdet(A))
 
 
 def slogdet_of(name: str, A: Tensor) -> tuple[Tensor, Tensor]:
@@ -187,7 +187,7 @@ def logdet(input: Tensor) -> Tensor:
 )
 def solve_matrices(A: Value, B: Value, called: str | None) -> Value:
     """X of A @ X = B for matrices with equal leading dimensions."""
-    out, info = kernels.factorizations.solve(A, B)
+    out, info = kernels.products.factorizations.solve(A, B)
     if called is not None:
         refuse(called, info, "The solver failed because the input matrix is singular.")
     return out

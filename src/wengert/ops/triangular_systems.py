@@ -38,7 +38,7 @@ def _matrix_vjp(g: Value, A: Value, out: Value, upper: bool, unit: bool) -> Valu
 )
 def triangular(A: Value, B: Value, upper: bool, unit: bool) -> Value:
     """X of A @ X = B for matrices with equal leading dimensions."""
-    return kernels.factorizations.solve_triangular(A, B, upper, unit)
+    return kernels.products.factorizations.solve_triangular(A, B, upper, unit)
 
 
 def solve_triangular(

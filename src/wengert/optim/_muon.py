@@ -10,7 +10,7 @@ import numpy as np
 
 from wengert.core.forks import uncut
 from wengert.core.tensor import Tensor
-from wengert.kernels.blas import threads_for
+from wengert.kernels.products.blas import threads_for
 from wengert.optim._stepping import Stepping, Update, check_rate, move_towards, number, zero_state
 from wengert.optim.optimizer import Group
 

@@ -11,8 +11,8 @@ import numpy as np
 from wengert.autograd.grad_mode import enable_grad
 from wengert.core.storage import before_write, stamp
 from wengert.core.tensor import Tensor, caller, getframe, wrap
-from wengert.kernels.blas import inner
 from wengert.kernels.jit.formulas import as_reals
+from wengert.kernels.products.blas import inner
 from wengert.optim._stepping import State, number, valid_defaults
 from wengert.optim.optimizer import Optimizer
 

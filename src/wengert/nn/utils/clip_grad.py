@@ -12,8 +12,8 @@ from wengert.core import storage
 from wengert.core.forks import uncut
 from wengert.core.tensor import Tensor, caller, getframe, wrap
 from wengert.kernels import optim as kernels
-from wengert.kernels.blas import inner
 from wengert.kernels.jit.formulas import Formula
+from wengert.kernels.products.blas import inner
 
 
 def _as_list(parameters: Any) -> list[Tensor]:

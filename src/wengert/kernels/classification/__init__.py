@@ -1,0 +1,129 @@
+"""Cross entropy against class indices, along one axis."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from wengert.kernels.chunks import rows_of
+from wengert.kernels.jit import usable
+from wengert.kernels.precision import narrowed, widened
+
+# Elements from which compiled kernels are worth it: NumPy takes many steps. And of an axis with
+# others behind it: elements behind it.
+_FEW, _NARROW = 1 << 8, 8
+
+
+def _key(index: np.ndarray, axis: int) -> tuple[np.ndarray, ...]:
+    """What to index by: the class along the axis, and every place along the others."""
+    ndim = index.ndim
+    places = [np.arange(n).reshape(-1, *(1,) * (ndim - d - 1)) for d, n in enumerate(index.shape)]
+    return (*places[:axis], index, *places[axis:])
+
+
+def _log_denominators(x: np.ndarray, axis: int) -> np.ndarray:
+    """log(sum(exp(x))) along an axis, which is kept, in two parts: the maximum, and the rest.
+
+    Their sum would lose the rest beside a large maximum.
+    """
+    most = np.maximum.reduce(x, axis=axis, keepdims=True)
+    less = x - most
+    np.exp(less, out=less)
+    return np.stack([most, np.log(np.add.reduce(less, axis=axis, keepdims=True))])
+
+
+def pick(x: np.ndarray, index: np.ndarray, axis: int) -> np.ndarray:
+    """The element of each class index, in the shape of the index."""
+    return np.asarray(x[_key(index, axis)])
+
+
+def weighed(losses: np.ndarray, share: np.ndarray) -> Any:
+    """Losses times their shares: what counts for nothing is 0, even of an infinite loss."""
+    out = losses * share
+    return np.where(share == 0, out.dtype.type(0), out) if share.ndim else out
+
+
+def put(values: np.ndarray, index: np.ndarray, shape: tuple[int, ...], axis: int) -> np.ndarray:
+    """The adjoint of `pick`: zeros of that shape, with the values at the class indices."""
+    out = np.zeros(shape, values.dtype)
+    out[_key(index, axis)] = values
+    return out
+
+
+def cross_entropy(
+    x: np.ndarray, index: np.ndarray, share: np.ndarray, axis: int, reduced: bool,
+    smoothing: float = 0.0,
+) -> tuple[Any, np.ndarray]:  # fmt: skip
+    """-log(softmax(x)) at the index, weighed, and the logs of the softmax's denominators.
+
+    Of the weight of each index all classes have an equal part in `smoothing`.
+    """
+    wide = widened(x)
+    if x.size >= _FEW and _native(wide, index, share, axis):
+        lse = np.empty((2, *x.shape[:axis], 1, *x.shape[axis + 1 :]), wide.dtype)
+        loss = np.empty(index.shape, wide.dtype)
+        _run("cross_entropy", axis, wide, index, share, smoothing, loss, *lse)
+    else:
+        lse = _log_denominators(wide, axis)
+        most, rest = lse.reshape(2, *index.shape)
+        part = pick(wide, index, axis) - most
+        if smoothing:
+            mean = np.add.reduce(wide - lse[0], axis=axis) / x.shape[axis]
+            part = (1 - smoothing) * part + smoothing * mean
+        loss = weighed(rest - part, share)
+    if reduced:
+        loss = np.add.reduce(loss, axis=None)
+    return narrowed(loss, x.dtype), lse
+
+
+def cross_entropy_gradient(
+    g: np.ndarray, x: np.ndarray, index: np.ndarray, share: np.ndarray, lse: np.ndarray, axis: int,
+    smoothing: float = 0.0,
+) -> np.ndarray:  # fmt: skip
+    """(softmax(x) - one-hot(index)), weighed."""
+    wide = widened(x)
+    scale = np.asarray(g * share, wide.dtype)
+    if x.size >= _FEW and _native(wide, index, scale, axis):
+        out = np.empty_like(wide)
+        _run("cross_entropy_gradient", axis, wide, index, scale, smoothing, *lse, out)
+        return narrowed(out, x.dtype)
+    out = wide - lse[0]
+    out -= lse[1]
+    np.exp(out, out=out)
+    out[_key(index, axis)] -= 1 - smoothing
+    if smoothing:
+        out -= smoothing / x.shape[axis]
+    out *= scale.reshape(lse.shape[1:]) if scale.ndim else scale
+    return narrowed(out, x.dtype)
+
+
+def _native(x: np.ndarray, index: np.ndarray, share: np.ndarray, axis: int) -> bool:
+    """Whether compiled kernels can do it."""
+    return (
+        (axis == x.ndim - 1 or x.strides[axis] >= _NARROW * x.itemsize)
+        and index.dtype == np.int64
+        and index.flags.c_contiguous
+        and (share.ndim == 0 or share.shape == index.shape)
+        and usable(x, share)
+    )
+
+
+def _run(
+    name: str, axis: int, x: np.ndarray, index: np.ndarray, share: np.ndarray, smoothing: float,
+    *rest: np.ndarray,
+) -> None:  # fmt: skip
+    from wengert.kernels.classification import native
+    from wengert.kernels.softmax.native import LANES
+
+    n, inner = x.shape[axis], prod(x.shape[axis + 1 :])
+    step, count = min(share.ndim, 1), x.size // (n * inner)
+    if inner == 1:
+        run = getattr(native, name)
+        run.f32(x, index, share, step, smoothing, *rest, n, count, rows_of(n))
+        return
+    blocks, lanes = -(-inner // LANES), min(inner, LANES)
+    run = getattr(native, f"{name}_columns")
+    args = (x, index, share, step, smoothing, *rest, n, inner, blocks)
+    run.f32(*args, count * blocks, rows_of(n * lanes))

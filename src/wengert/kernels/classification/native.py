@@ -1,0 +1,139 @@
+"""Cross entropy against class indices as compiled kernels, of float32.
+
+The caller has checked the indices: they are classes. `share` and `scale` have an element for
+each index, or one for all (`step` is 1 or 0). `smoothing` is the part of each class's share
+that all classes have in equal parts. Of each softmax's denominator the logarithm is kept in two
+parts, the largest score and the rest: their sum would lose the rest beside large scores.
+"""
+
+from __future__ import annotations
+
+import math
+
+from wengert.kernels.jit import kernel
+from wengert.kernels.jit.builtins import at, f32, f32s, f64, i64, i64s, inline, local, maximum
+from wengert.kernels.jit.mathlib import exp_bounded, log
+from wengert.kernels.softmax.native import BLOCK, GROUP, LANES, group_of, log_denominators
+
+
+@inline
+def _mean(row: f32s, top: f32, width: i64) -> f32:
+    """The mean of what scores are less than the largest."""
+    whole = f64(0.0)
+    for first in range(0, width, BLOCK):
+        part = 0.0
+        for j in range(first, min(first + BLOCK, width)):
+            part += row[j] - top
+        whole += f64(part)
+    return f32(whole / f64(width))
+
+
+@kernel
+def cross_entropy(
+    x: f32s, index: i64s, share: f32s, step: i64, smoothing: f32, loss: f32s, peak: f32s,
+    rest: f32s, width: i64, start: i64, stop: i64,
+) -> None:  # fmt: skip
+    tops = local(f32, GROUP)
+    logs = local(f32, GROUP)
+    group = group_of(width)
+    for first in range(start, stop, group):
+        count = min(group, stop - first)
+        log_denominators(at(x, first * width), tops, logs, count, width)
+        for i in range(count):
+            r = first + i
+            row = at(x, r * width)
+            part = row[index[r]] - tops[i]
+            if smoothing > 0.0:
+                part = (1.0 - smoothing) * part + smoothing * _mean(row, tops[i], width)
+            s = share[r * step]
+            peak[r] = tops[i]
+            rest[r] = logs[i]
+            # What counts for nothing is 0, even of an infinite loss.
+            loss[r] = 0.0 if s == 0.0 else (logs[i] - part) * s
+
+
+@kernel
+def cross_entropy_gradient(
+    x: f32s, index: i64s, scale: f32s, step: i64, smoothing: f32, peak: f32s, rest: f32s,
+    out: f32s, width: i64, start: i64, stop: i64,
+) -> None:  # fmt: skip
+    for r in range(start, stop):
+        row = at(x, r * width)
+        y = at(out, r * width)
+        top = peak[r]
+        log_rest = rest[r]
+        s = scale[r * step]
+        each = smoothing / f32(width) * s
+        for j in range(width):
+            y[j] = exp_bounded(row[j] - top - log_rest) * s - each
+        k = index[r]
+        y[k] = (exp_bounded(row[k] - top - log_rest) - (1.0 - smoothing)) * s - each
+
+
+@kernel
+def cross_entropy_columns(
+    x: f32s, index: i64s, share: f32s, step: i64, smoothing: f32, loss: f32s, peak: f32s,
+    rest: f32s, n: i64, inner: i64, blocks: i64, start: i64, stop: i64,
+) -> None:  # fmt: skip
+    top = local(f32, LANES)
+    whole = local(f32, LANES)
+    mean = local(f32, LANES)
+    for b in range(start, stop):
+        first = (b % blocks) * LANES
+        place = (b // blocks) * n * inner + first
+        base = (b // blocks) * inner + first
+        lanes = min(LANES, inner - first)
+        for j in range(lanes):
+            top[j] = -math.inf
+            whole[j] = 0.0
+            mean[j] = 0.0
+        for k in range(n):
+            row = at(x, place + k * inner)
+            for j in range(lanes):
+                top[j] = maximum(top[j], row[j])
+        for k in range(n):
+            row = at(x, place + k * inner)
+            for j in range(lanes):
+                less = row[j] - top[j]
+                whole[j] = whole[j] + exp_bounded(less)
+                mean[j] = mean[j] + less
+        for j in range(lanes):
+            whole[j] = log(whole[j])
+        for j in range(lanes):
+            part = x[place + index[base + j] * inner + j] - top[j]
+            if smoothing > 0.0:
+                part = (1.0 - smoothing) * part + smoothing * (mean[j] / f32(n))
+            s = share[(base + j) * step]
+            peak[base + j] = top[j]
+            rest[base + j] = whole[j]
+            loss[base + j] = 0.0 if s == 0.0 else (whole[j] - part) * s
+
+
+@kernel
+def cross_entropy_gradient_columns(
+    x: f32s, index: i64s, scale: f32s, step: i64, smoothing: f32, peak: f32s, rest: f32s,
+    out: f32s, n: i64, inner: i64, blocks: i64, start: i64, stop: i64,
+) -> None:  # fmt: skip
+    top = local(f32, LANES)
+    whole = local(f32, LANES)
+    slope = local(f32, LANES)
+    each = local(f32, LANES)
+    for b in range(start, stop):
+        first = (b % blocks) * LANES
+        place = (b // blocks) * n * inner + first
+        base = (b // blocks) * inner + first
+        lanes = min(LANES, inner - first)
+        for j in range(lanes):
+            top[j] = peak[base + j]
+            whole[j] = rest[base + j]
+            slope[j] = scale[(base + j) * step]
+            each[j] = smoothing / f32(n) * slope[j]
+        for k in range(n):
+            row = at(x, place + k * inner)
+            y = at(out, place + k * inner)
+            for j in range(lanes):
+                y[j] = exp_bounded(row[j] - top[j] - whole[j]) * slope[j] - each[j]
+        for j in range(lanes):
+            p = place + index[base + j] * inner + j
+            y1 = exp_bounded(x[p] - top[j] - whole[j]) - (1.0 - smoothing)
+            out[p] = y1 * slope[j] - each[j]

@@ -1,0 +1,326 @@
+"""Convolution without a matrix of columns: products of weights and rows of positions.
+
+The same three maps as in `conv`, for float32. A task copies what a block of outputs needs of
+the input into memory of its own, with zeros around it: then the positions of the outputs are
+one long run, junk between lines included, and what one place of the kernel meets is the same
+run at an offset. So
+
+    out[k, p] = sum of weight[k, j] * input[p + offset[j]] over channels and places j
+
+is a product of matrices whose right one is only a list of offsets. Lines share their zeros: the
+ones before a line are those behind the line before. A stride takes the input apart: each of
+its phases is a plane of its own, in which neighbours are what neighbouring windows meet. The
+adjoint takes the output apart instead; each phase of it is met by some places of the kernel.
+
+An infinity or NaN in the input can make `correlate` give NaN for weights that never met it.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wengert.kernels.conv.plan import (
+    DirectPlan,
+    Ints,
+    PhaseEntry,
+    PlaneEntry,
+    PlanSizes,
+    Shape,
+    adjoint_plan,
+    window_plan,
+)
+from wengert.kernels.jit import kernel
+from wengert.kernels.jit.builtins import at, f32s, given, i64, i64s, inline
+from wengert.kernels.jit.slots import leave, take
+from wengert.kernels.products.microkernel import dots, gathered_product, shifted
+
+if TYPE_CHECKING:
+    from wengert.kernels.geometry import Geometry
+
+
+@inline
+def _copy_line(x: f32s, to: f32s, step: i64, start: i64, low: i64, high: i64) -> None:
+    """Copy the elements that a plane has of a line."""
+    if step == 1:
+        shifted(at(to, low), at(x, start + low), high - low, -0.0)
+    elif step == 2:
+        for t in range(low, high):
+            to[t] = x[start + 2 * t]
+    else:
+        for t in range(low, high):
+            to[t] = x[start + step * t]
+
+
+@inline
+def _copy_input(
+    x: f32s, space: f32s, plan: PlanSizes, planes: PlaneEntry, sample: i64, count: i64, group: i64,
+    z0: i64, y0: i64, x0: i64,
+) -> None:  # fmt: skip
+    """Copy what a block of outputs meets, with zeros around it."""
+    size_z = plan.size_z
+    size_y = plan.size_y
+    size_x = plan.size_x
+    channels = plan.channels
+    layers = plan.layers
+    lines = plan.lines
+    pitch = plan.pitch
+    for c in range(channels):
+        for q in range(plan.planes):
+            plane = at(space, (c * plan.planes + q) * plan.plane_size)
+            entry = at(planes, q)
+            for t in range(plan.plane_size):
+                plane[t] = 0.0
+            low = min(max(entry.low - x0, 0), pitch)
+            high = min(max(entry.high - x0, low), pitch)
+            for s in range(count):
+                image = ((sample + s) * plan.groups + group) * channels + c
+                for i in range(layers):
+                    z = (z0 + i) * plan.step_z + entry.start_z
+                    for j in range(lines):
+                        y = (y0 + j) * plan.step_y + entry.start_y
+                        if z >= 0 and z < size_z and y >= 0 and y < size_y:
+                            line = ((image * size_z + z) * size_y + y) * size_x
+                            start = line + x0 * plan.step_x + entry.start_x
+                            to = at(plane, ((s * layers + i) * lines + j) * pitch)
+                            _copy_line(x, to, plan.step_x, start, low, high)
+
+
+@inline
+def _multiply(
+    packed: f32s, space: f32s, offsets: i64s, run: f32s, plan: PlanSizes, phase: PhaseEntry,
+    rows: i64, length: i64,
+) -> None:  # fmt: skip
+    """Some channels of the run of a phase."""
+    width = plan.lanes
+    widest = plan.widths[rows]
+    p = 0
+    while p < length:
+        vectors = min(widest, (length - p + width - 1) // width)
+        gathered_product(
+            rows, vectors, packed, at(space, p), offsets, phase.inner, phase.inner_step,
+            phase.depth, at(run, p), plan.run_size, 0,
+        )  # fmt: skip
+        p = p + vectors * width
+
+
+@inline
+def _store(
+    run: f32s, bias: f32s, out: f32s, plan: PlanSizes, phase: PhaseEntry, rows: i64, channel: i64,
+    sample: i64, count: i64, z0: i64, y0: i64, x0: i64, nz: i64, ny: i64, nx: i64,
+) -> None:  # fmt: skip
+    """Copy lines of the run to where they are in the output, without the junk between them."""
+    channels = plan.groups * plan.out_channels
+    step = plan.out_step_x
+    for m in range(rows):
+        shift = -0.0
+        if given(bias):
+            shift = bias[channel + m]
+        for s in range(count):
+            image = (sample + s) * channels + channel + m
+            for i in range(nz):
+                z = image * plan.out_z + phase.first_z + (z0 + i) * plan.out_step_z
+                for j in range(ny):
+                    y = z * plan.out_y + phase.first_y + (y0 + j) * plan.out_step_y
+                    line = at(out, y * plan.out_x + phase.first_x + x0 * step)
+                    lines = (s * plan.layers + i) * plan.lines + j
+                    sums = at(run, m * plan.run_size + lines * plan.pitch)
+                    if step == 1:
+                        shifted(line, sums, nx, shift)
+                    else:
+                        for t in range(nx):
+                            line[t * step] = sums[t] + shift
+
+
+@kernel
+def _sums(
+    x: f32s, packed: f32s, bias: f32s, out: f32s, scratch: f32s, busy: i64s, slots: i64,
+    plan: PlanSizes, planes: PlaneEntry, phases: PhaseEntry, offsets: i64s, start: i64, stop: i64,
+) -> None:  # fmt: skip
+    """Outputs of the blocks, groups and shares of the channels that a task stands for."""
+    slot = take(busy, slots)
+    space = at(scratch, slot * plan.scratch_size)
+    run = at(space, plan.space_size)
+    panels = (plan.out_channels + plan.panel - 1) // plan.panel
+    for task in range(start, stop):
+        share = task % plan.shares
+        group = task // plan.shares % plan.groups
+        block = task // plan.shares // plan.groups
+        x0 = block % plan.blocks_x * plan.block_x
+        y0 = block // plan.blocks_x % plan.blocks_y * plan.block_y
+        z0 = block // plan.blocks_x // plan.blocks_y % plan.blocks_z * plan.block_z
+        sample = block // plan.blocks_x // plan.blocks_y // plan.blocks_z * plan.samples
+        count = min(plan.samples, plan.batch - sample)
+        _copy_input(x, space, plan, planes, sample, count, group, z0, y0, x0)
+        for panel in range(share * panels // plan.shares, (share + 1) * panels // plan.shares):
+            first = panel * plan.panel
+            rows = min(plan.panel, plan.out_channels - first)
+            channel = group * plan.out_channels + first
+            for f in range(plan.phases):
+                phase = at(phases, f)
+                nz = min(plan.block_z, phase.count_z - z0)
+                ny = min(plan.block_y, phase.count_y - y0)
+                nx = min(plan.block_x, phase.count_x - x0)
+                if nz > 0 and ny > 0 and nx > 0:
+                    lines = ((count - 1) * plan.layers + nz - 1) * plan.lines + ny - 1
+                    weights = phase.weights + channel * phase.inner * phase.depth
+                    _multiply(
+                        at(packed, weights), space, at(offsets, phase.offsets), run, plan,
+                        phase, rows, lines * plan.pitch + nx,
+                    )  # fmt: skip
+                    _store(
+                        run, bias, out, plan, phase, rows, channel, sample, count,
+                        z0, y0, x0, nz, ny, nx,
+                    )  # fmt: skip
+    leave(busy, slot)
+
+
+@inline
+def _copy_grad(
+    g: f32s, line: f32s, plan: PlanSizes, image: i64, count: i64, z0: i64, y0: i64, x0: i64,
+    nz: i64, ny: i64, nx: i64, length: i64,
+) -> None:  # fmt: skip
+    """Copy a channel of a block of outputs as a run, with zeros for the junk between lines."""
+    for t in range(length):
+        line[t] = 0.0
+    images = plan.groups * plan.out_channels
+    for s in range(count):
+        for i in range(nz):
+            z = (image + s * images) * plan.out_z + z0 + i
+            for j in range(ny):
+                y = z * plan.out_y + y0 + j
+                lines = (s * plan.layers + i) * plan.lines + j
+                source = at(g, y * plan.out_x + x0)
+                shifted(at(line, lines * plan.pitch), source, nx, -0.0)
+
+
+@kernel
+def _inner_products(
+    g: f32s, x: f32s, partial: f32s, scratch: f32s, busy: i64s, slots: i64, plan: PlanSizes,
+    planes: PlaneEntry, offsets: i64s, columns: i64, start: i64, stop: i64,
+) -> None:  # fmt: skip
+    """Sums over a part of the blocks, for a share of the channels of the output."""
+    panels = (plan.out_channels + plan.panel - 1) // plan.panel
+    slot = take(busy, slots)
+    space = at(scratch, slot * plan.scratch_size)
+    grad = at(space, plan.space_size)
+    for task in range(start, stop):
+        share = task % plan.shares
+        group = task // plan.shares % plan.groups
+        part = task // plan.shares // plan.groups
+        low = share * panels // plan.shares * plan.panel
+        high = min((share + 1) * panels // plan.shares * plan.panel, plan.out_channels)
+        blocks = part * plan.blocks // plan.parts
+        for block in range(blocks, (part + 1) * plan.blocks // plan.parts):
+            x0 = block % plan.blocks_x * plan.block_x
+            y0 = block // plan.blocks_x % plan.blocks_y * plan.block_y
+            z0 = block // plan.blocks_x // plan.blocks_y % plan.blocks_z * plan.block_z
+            sample = block // plan.blocks_x // plan.blocks_y // plan.blocks_z * plan.samples
+            count = min(plan.samples, plan.batch - sample)
+            _copy_input(x, space, plan, planes, sample, count, group, z0, y0, x0)
+            nz = min(plan.block_z, plan.out_z - z0)
+            ny = min(plan.block_y, plan.out_y - y0)
+            nx = min(plan.block_x, plan.out_x - x0)
+            lines = ((count - 1) * plan.layers + nz - 1) * plan.lines + ny - 1
+            steps = (lines * plan.pitch + nx + plan.lanes - 1) // plan.lanes
+            for k in range(low, high):
+                image = (sample * plan.groups + group) * plan.out_channels + k
+                line = at(grad, (k - low) * plan.run_size)
+                length = steps * plan.lanes
+                _copy_grad(g, line, plan, image, count, z0, y0, x0, nz, ny, nx, length)
+            for k in range(low, high, plan.panel):
+                rows = min(plan.panel, high - k)
+                widest = plan.widths[rows]
+                to = ((part * plan.groups + group) * plan.out_channels + k) * columns
+                column = 0
+                while column < columns:
+                    dots(
+                        rows, min(widest, columns - column), at(grad, (k - low) * plan.run_size),
+                        plan.run_size, space, at(offsets, column), steps, at(partial, to + column),
+                        columns, i64(block > blocks),
+                    )  # fmt: skip
+                    column = column + widest
+    leave(busy, slot)
+
+
+@kernel
+def _pack(
+    weight: f32s, packed: f32s, places: i64s, first: i64, taps: i64, channels: i64, outs: i64,
+    panel: i64, tap_place: i64, channel_place: i64, group_step: i64, out_step: i64,
+    channel_step: i64, start: i64, stop: i64,
+) -> None:  # fmt: skip
+    """The weights of a phase in the order in which tiles go through them."""
+    panels = (outs + panel - 1) // panel
+    for task in range(start, stop):
+        group = task // panels
+        out = task % panels * panel
+        rows = min(panel, outs - out)
+        to = at(packed, first + (group * outs + out) * channels * taps)
+        for m in range(rows):
+            for c in range(channels):
+                row = group * group_step + (out + m) * out_step + c * channel_step
+                for t in range(taps):
+                    to[(c * channel_place + t * tap_place) * rows + m] = weight[row + places[t]]
+
+
+def packed_weights(
+    weight: np.ndarray, packs: list[tuple[Ints, Ints]], groups: int, adjoint: bool
+) -> np.ndarray:
+    """Weights in the order in which tiles go through them, for each of some phases."""
+    packed = np.empty(weight.size, np.float32)
+    row, place = prod(weight.shape[1:]), prod(weight.shape[2:])
+    steps = (len(weight) // groups * row, *((place, row) if adjoint else (row, place)))
+    for sizes, work in packs:
+        _pack.f32(weight, packed, *sizes, *steps, *work)
+    return packed
+
+
+def _run(
+    x: np.ndarray, packed: np.ndarray, bias: np.ndarray | None, out: np.ndarray, plan: DirectPlan
+) -> np.ndarray:
+    if bias is not None:
+        bias = np.ascontiguousarray(bias, np.float32)
+    scratch, busy, slots = plan.memory()
+    lists = (plan.sizes, plan.planes, plan.phases, plan.offsets)
+    _sums.f32(x, packed, bias, out, scratch, busy, slots, *lists, plan.tasks, plan.chunk)
+    return out
+
+
+def convolve(
+    x: np.ndarray, weight: np.ndarray, size: Shape, geometry: Geometry,
+    bias: np.ndarray | None = None,
+) -> np.ndarray:  # fmt: skip
+    """Each output is a window's product with the weights; there are `size` windows."""
+    x, weight = np.ascontiguousarray(x), np.ascontiguousarray(weight)
+    plan = window_plan(x.shape, weight.shape, size, geometry, False)
+    packed = packed_weights(weight, plan.packs, geometry.groups, False)
+    return _run(x, packed, bias, np.empty((len(x), len(weight), *size), np.float32), plan)
+
+
+def spread(
+    g: np.ndarray, weight: np.ndarray, size: Shape, geometry: Geometry,
+    bias: np.ndarray | None = None,
+) -> np.ndarray:  # fmt: skip
+    """Each value is added, times the weights, to its window in an array of that size."""
+    g, weight = np.ascontiguousarray(g), np.ascontiguousarray(weight)
+    plan = adjoint_plan(g.shape, weight.shape, size, geometry)
+    packed = packed_weights(weight, plan.packs, geometry.groups, True)
+    channels = geometry.groups * weight.shape[1]
+    return _run(g, packed, bias, np.empty((len(g), channels, *size), np.float32), plan)
+
+
+def correlate(g: np.ndarray, x: np.ndarray, kernel: Shape, geometry: Geometry) -> np.ndarray:
+    """Each weight is the product of the outputs with what its place in the kernel met."""
+    g, x = np.ascontiguousarray(g), np.ascontiguousarray(x)
+    shape = (g.shape[1], x.shape[1] // geometry.groups, *kernel)
+    plan = window_plan(x.shape, shape, g.shape[2:], geometry, True)
+    parts, columns = plan.parts, prod(shape[1:])
+    partial = np.empty((parts, *shape), np.float32)
+    scratch, busy, slots = plan.memory()
+    lists = (plan.sizes, plan.planes, plan.offsets)
+    _inner_products.f32(
+        g, x, partial, scratch, busy, slots, *lists, columns, plan.tasks, plan.chunk
+    )
+    return partial[0] if parts == 1 else partial.sum(0)

@@ -1,0 +1,400 @@
+"""How the compiled kernels of convolution go about arrays of certain sizes.
+
+`conv_direct` says what they do. All that depends on sizes alone is worked out here, once for
+each set of sizes, and given to the kernels as lists of integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from itertools import product as pairs
+from math import prod
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from wengert.kernels.jit import get_threads
+from wengert.kernels.jit.builtins import i64, i64s
+from wengert.kernels.jit.records import Record, by_axis
+from wengert.kernels.products.microkernel import lanes, tiles
+
+if TYPE_CHECKING:
+    from wengert.kernels.geometry import Geometry
+
+Shape = tuple[int, ...]
+Ints = tuple[Any, ...]  # integers, and arrays of them
+
+# Floats of the input that a task copies, so that they stay in the second cache beside weights;
+# the positions of a run, so that the sums of some rows stay in the first; both for sums of
+# weights, beside which there are only factors; and the fewest positions that leave little of
+# the last tile unused.
+_INPUT, _RUN, _DOTS_INPUT, _DOTS_RUN, _SHORTEST = 32 << 10, 1536, 96 << 10, 1024, 128
+# Multiplications of a chunk of tasks for one thread, and how many tasks there are at least
+# where there is enough to do.
+_CHUNK, _TASKS = 1 << 21, 8
+# Floats of the sums over parts of a batch.
+_PARTIAL = 1 << 20
+# Offsets that the innermost loop goes through, at least.
+_INNER = 16
+# Weights that a thread puts in order at a time.
+_PACKED = 1 << 15
+
+
+class _Tap(NamedTuple):
+    """A place of the kernel along an axis, and the inputs that it meets."""
+
+    place: int
+    plane: int
+    shift: int
+
+
+class _Phase(NamedTuple):
+    """Every so many outputs along an axis, from the first one: what they are sums of."""
+
+    first: int
+    length: int
+    taps: tuple[_Tap, ...]
+
+
+class _Axis(NamedTuple):
+    """A dimension: output i of a phase is a sum over taps of the input at
+    `(i + shift) * step + plane - lead`, where there is one."""
+
+    size: int
+    kernel: int
+    step: int
+    lead: int
+    out: int
+    out_step: int
+    phases: tuple[_Phase, ...]
+
+    @property
+    def run(self) -> int:
+        """The most outputs of a phase."""
+        return max(p.length for p in self.phases)
+
+    @property
+    def reach(self) -> int:
+        """The largest shift."""
+        return max((t.shift for p in self.phases for t in p.taps), default=0)
+
+    @property
+    def planes(self) -> list[int]:
+        """The planes that there are taps for."""
+        return sorted({t.plane for p in self.phases for t in p.taps})
+
+    def filled(self, plane: int) -> tuple[int, int]:
+        """The part of a whole line of that plane that lies in the input."""
+        low = max(0, -((plane - self.lead) // self.step))
+        high = max(0, -((plane - self.lead - self.size) // self.step))
+        length = self.run + self.reach
+        return min(low, length), max(min(low, length), min(high, length))
+
+    @property
+    def pitch(self) -> int:
+        """From one line to the next: they share zeros."""
+        length, shared = self.run + self.reach, []
+        for plane in self.planes:
+            low, high = self.filled(plane)
+            shared.append(length - min(low, length - high))
+        return max([self.run, *shared])
+
+
+def _window_axis(size: int, kernel: int, out: int, stride: int, lead: int, gap: int) -> _Axis:
+    """The axis of windows over an input."""
+    taps = tuple(_Tap(r, r * gap % stride, r * gap // stride) for r in range(kernel))
+    return _Axis(size, kernel, stride, lead, out, 1, (_Phase(0, out, taps),))
+
+
+def _adjoint_axis(size: int, kernel: int, out: int, stride: int, lead: int, gap: int) -> _Axis:
+    """The axis of sums over the windows, of which there are `size`, that met each of `out`."""
+    met = [
+        [(r, (a + lead - r * gap) // stride) for r in range(kernel)
+         if (a + lead - r * gap) % stride == 0]
+        for a in range(min(stride, out))
+    ]  # fmt: skip
+    before = -min((shift for taps in met for _, shift in taps), default=0)
+    phases = tuple(
+        _Phase(a, -((a - out) // stride), tuple(_Tap(r, 0, s + before) for r, s in taps))
+        for a, taps in enumerate(met)
+    )
+    return _Axis(size, kernel, 1, before, out, stride, phases)
+
+
+class PlanSizes(Record):
+    """The numbers of a plan."""
+
+    # The input: samples, groups, their channels, sizes, and strides.
+    batch: i64
+    groups: i64
+    channels: i64
+    size_z: i64
+    size_y: i64
+    size_x: i64
+    step_z: i64
+    step_y: i64
+    step_x: i64
+    # What a task works on: samples and outputs of a phase, and how many such blocks there are.
+    samples: i64
+    block_z: i64
+    block_y: i64
+    block_x: i64
+    blocks_z: i64
+    blocks_y: i64
+    blocks_x: i64
+    blocks: i64
+    # Its copy: planes of a channel, layers of a sample, lines of a layer, and floats of a line,
+    # a plane, all planes, a run, and all that a thread needs.
+    planes: i64
+    layers: i64
+    lines: i64
+    pitch: i64
+    plane_size: i64
+    space_size: i64
+    run_size: i64
+    scratch_size: i64
+    # The output: channels of a group, sizes, and steps from one of a phase to the next.
+    out_channels: i64
+    out_z: i64
+    out_y: i64
+    out_x: i64
+    out_step_z: i64
+    out_step_y: i64
+    out_step_x: i64
+    phases: i64
+    # Tasks for parts of its channels, and of the blocks; floats of a vector, rows of a tile, and
+    # vectors of a tile by its rows.
+    shares: i64
+    parts: i64
+    lanes: i64
+    panel: i64
+    widths: i64s
+
+
+class PlaneEntry(Record):
+    """The input at the start of a plane, and the part of a line that is in the input."""
+
+    start_z: i64
+    start_y: i64
+    start_x: i64
+    low: i64
+    high: i64
+
+
+class PhaseEntry(Record):
+    """The first output of a phase, and how many there are; where its lists of offsets and of
+    weights begin; and the loops of the product: offsets, times, and floats between those."""
+
+    first_z: i64
+    first_y: i64
+    first_x: i64
+    count_z: i64
+    count_y: i64
+    count_x: i64
+    offsets: i64
+    weights: i64
+    inner: i64
+    depth: i64
+    inner_step: i64
+
+
+class DirectPlan(NamedTuple):
+    """A convolution of arrays of certain sizes, as kernels go about it."""
+
+    sizes: PlanSizes
+    planes: PlaneEntry
+    phases: PhaseEntry
+    offsets: np.ndarray
+    packs: list[tuple[Ints, Ints]]  # arguments of what puts the weights of a phase in order
+    parts: int
+    tasks: int
+    chunk: int
+    scratch: int  # floats that a thread needs
+
+    def memory(self) -> tuple[np.ndarray, np.ndarray, int]:
+        """Memory for each of the threads, their slots, and how many there are."""
+        slots = min(get_threads(), self.tasks)
+        return np.empty(slots * self.scratch, np.float32), np.zeros(slots, np.int64), slots
+
+
+def _array(numbers: Sequence[int]) -> np.ndarray:
+    return np.array(numbers, np.int64).ravel()
+
+
+Axes = tuple[_Axis, _Axis, _Axis]
+
+
+def _up(n: int, to: int) -> int:
+    return -(-n // to) * to
+
+
+def _cut(axes: Axes, batch: int, most: int, wanted: int) -> tuple[int, Shape, Shape]:
+    """Blocks of at most so many positions: samples, outputs along each axis, and what is copied
+    of the input for them. Several small images are one block, if enough blocks are left."""
+    whole, runs = tuple(a.pitch for a in axes), tuple(a.run for a in axes)
+    size = prod(whole)
+    if size <= most:
+        fair = max(batch // max(1, wanted), -(-_SHORTEST // size))
+        samples = max(1, min(batch, most // size, fair))
+        return -(-batch // -(-batch // samples)), runs, whole
+    axis = 0
+    while axis < 2 and size // whole[axis] > most:
+        size //= whole[axis]
+        axis += 1
+    fitting = max(1, most // (size // whole[axis]))
+    cut = -(-runs[axis] // -(-runs[axis] // fitting))
+    block = (*(1,) * axis, cut, *runs[axis + 1 :])
+    copied = tuple(a.pitch if n == a.run else n + a.reach for a, n in zip(axes, block, strict=True))
+    return 1, block, copied
+
+
+def _direct_plan(
+    axes: Axes, batch: int, groups: int, channels: int, outs: int, summed: bool
+) -> DirectPlan:
+    """The plan of outputs, or with `summed` that of the weights' sums."""
+    panel, width = max(tiles()), lanes()
+    planes = list(pairs(*(a.planes for a in axes)))
+    phases = list(pairs(*(a.phases for a in axes)))
+    terms = sum(prod(len(p.taps) * p.length for p in phase) for phase in phases)
+    work = batch * groups * channels * outs * terms
+    wanted = min(_TASKS, work // _CHUNK)
+
+    most, longest = (_DOTS_INPUT, _DOTS_RUN) if summed else (_INPUT, _RUN)
+    most = min(longest, most // max(1, channels * len(planes)))
+    samples, block, copied = _cut(axes, batch, max(_SHORTEST, most), wanted)
+    (bz, by, bx), (layers, lines, pitch) = block, copied
+    over = [n + a.reach - m for a, n, m in zip(axes, block, copied, strict=True)]
+    plane = samples * prod(copied) + (over[0] * lines + over[1]) * pitch + over[2] + width
+    run = _up((((samples - 1) * layers + bz - 1) * lines + by - 1) * pitch + bx, width)
+    space = _up(channels * len(planes) * plane, 16)
+
+    cuts = [-(-a.run // n) for a, n in zip(axes, block, strict=True)]
+    blocks = -(-batch // samples) * prod(cuts)
+    panels, parts = -(-outs // panel), blocks
+    if summed:
+        weights = groups * outs * channels * prod(a.kernel for a in axes)
+        parts = max(1, min(blocks, wanted, _PARTIAL // weights))
+    shares = max(1, min(panels, -(-wanted // (parts * groups))))
+    tasks = parts * groups * shares
+    rows = -(-panels // shares) * panel if summed else panel
+    scratch = space + _up(rows * run, 16)
+
+    entries, offsets, packs = _phases(axes, planes, plane, copied, summed, (groups, outs, channels))
+    sizes = PlanSizes(
+        batch=batch, groups=groups, channels=channels, samples=samples, blocks=blocks,
+        planes=len(planes), layers=layers, lines=lines, pitch=pitch, plane_size=plane,
+        space_size=space, run_size=run, scratch_size=scratch, out_channels=outs,
+        phases=len(phases), shares=shares, parts=parts, lanes=width, panel=panel,
+        widths=(0, *tiles().values()),
+        **by_axis(
+            size=[a.size for a in axes], step=[a.step for a in axes], block=block, blocks=cuts,
+            out=[a.out for a in axes], out_step=[a.out_step for a in axes],
+        ),
+    )  # fmt: skip
+    chunk = min(tasks, -(-_CHUNK * tasks // max(1, work)))
+    return DirectPlan(
+        sizes, _plane_entries(axes, planes), entries, offsets, packs, parts, tasks, chunk, scratch
+    )
+
+
+def _plane_entries(axes: Axes, planes: list[Shape]) -> PlaneEntry:
+    entries = []
+    for plane in planes:
+        low, high = axes[2].filled(plane[2])
+        start = [first - a.lead for a, first in zip(axes, plane, strict=True)]
+        entries.append(PlaneEntry(**by_axis(start=start), low=low, high=high))
+    return PlaneEntry.array(entries)
+
+
+def _phases(
+    axes: Axes, planes: list[Shape], plane: int, copied: Shape, summed: bool, sizes: Shape
+) -> tuple[PhaseEntry, np.ndarray, list[tuple[Ints, Ints]]]:
+    """The entries of phases, their lists of offsets, and what puts their weights in order.
+
+    `sizes` are the numbers of groups, and of outputs and inputs of each.
+    """
+    groups, outs, channels = sizes
+    _, ky, kx = (a.kernel for a in axes)
+    _, lines, pitch = copied
+    offsets: list[int] = []
+    entries: list[PhaseEntry] = []
+    packs: list[tuple[Ints, Ints]] = []
+    weights, step = 0, len(planes) * plane
+    for phase in pairs(*(a.phases for a in axes)):
+        taps = list(pairs(*(p.taps for p in phase)))
+        inner = channels if summed else _inner(channels, len(taps))
+        entries.append(
+            PhaseEntry(
+                **by_axis(first=[p.first for p in phase], count=[p.length for p in phase]),
+                offsets=len(offsets),
+                weights=weights,
+                inner=inner * len(taps),
+                depth=channels // inner if taps else 0,
+                inner_step=inner * step,
+            )
+        )
+        tap_offsets = [
+            planes.index((a.plane, b.plane, c.plane)) * plane
+            + (a.shift * lines + b.shift) * pitch + c.shift
+            for a, b, c in taps
+        ]  # fmt: skip
+        offsets += [c * step + offset for c in range(inner) for offset in tap_offsets]
+        places = _array([(a.place * ky + b.place) * kx + c.place for a, b, c in taps])
+        packs.append(pack(places, weights, channels, outs, groups, 1, len(taps)))
+        weights += groups * outs * channels * len(taps)
+    return PhaseEntry.array(entries), _array(offsets), packs
+
+
+def pack(
+    places: np.ndarray, first: int, channels: int, outs: int, groups: int, tap_place: int,
+    channel_place: int,
+) -> tuple[Ints, Ints]:  # fmt: skip
+    """Arguments of what puts weights in order: before those that the map has, and behind."""
+    panel = max(tiles())
+    sizes = (places, first, len(places), channels, outs, panel, tap_place, channel_place)
+    chunk = 1 + _PACKED // (1 + len(places) * channels * panel)
+    return sizes, (groups * -(-outs // panel), chunk)
+
+
+def _inner(channels: int, taps: int) -> int:
+    """How many channels the list of offsets is for: a divisor of all."""
+    enough = (n for n in range(1, channels) if channels % n == 0 and n * taps >= _INNER)
+    return next(enough, channels)
+
+
+def _axes(
+    make: Callable[..., _Axis], size: Shape, kernel: Shape, out: Shape, geometry: Geometry
+) -> Axes:
+    """Three axes, whatever the rank."""
+    axes = [
+        make(n, k, m, stride, low, gap)
+        for n, k, m, stride, (low, _), gap in zip(
+            size, kernel, out, geometry.stride, geometry.padding, geometry.dilation, strict=True
+        )
+    ]
+    x, y, z = (axes[::-1] + [make(1, 1, 1, 1, 0, 1)] * 2)[:3]
+    return z, y, x
+
+
+def window_axes(size: Shape, kernel: Shape, out: Shape, geometry: Geometry) -> Axes:
+    """The axes of windows over an input."""
+    return _axes(_window_axis, size, kernel, out, geometry)
+
+
+@lru_cache(maxsize=256)
+def window_plan(
+    x: Shape, weight: Shape, size: Shape, geometry: Geometry, summed: bool
+) -> DirectPlan:
+    """The plan of windows over `x`: of `size` outputs, or of the weights' sums."""
+    groups = geometry.groups
+    axes = window_axes(x[2:], weight[2:], size, geometry)
+    return _direct_plan(axes, x[0], groups, weight[1], weight[0] // groups, summed)
+
+
+@lru_cache(maxsize=256)
+def adjoint_plan(g: Shape, weight: Shape, size: Shape, geometry: Geometry) -> DirectPlan:
+    """The plan of the adjoint, which takes an array like `g` to one of that size."""
+    groups = geometry.groups
+    axes = _axes(_adjoint_axis, g[2:], weight[2:], size, geometry)
+    return _direct_plan(axes, g[0], groups, weight[0] // groups, weight[1], False)

@@ -1,0 +1,506 @@
+"""Convolutions of 3x3 with fewer multiplications: F(2x2, 3x3) and F(4x4, 3x3) of Winograd.
+
+Lavin and Gray, "Fast algorithms for convolutional neural networks" (2016). The output is made
+in tiles of `m` by `m`, each from `m + 2` by `m + 2` values: transformed, tiles are products of
+matrices, one for each of `(m + 2)**2` places, with channels by tiles on one side and outputs by
+channels on the other. That is 4 multiplications for an output and channel with F(2x2) and 2.25
+with F(4x4), where the sums have 9.
+
+A block of tiles goes through all steps before the next one, in memory that a core has near.
+
+Errors, as parts of the largest output and over random data with 16 to 512 channels: F(2x2) up
+to 1e-6, which is what plain sums in float32 have; F(4x4) up to 6e-6, and 2e-6 for the gradient
+of the weights, where each is a sum over many tiles. An infinity or a NaN in the input reaches
+all outputs of the tiles that read it, not only those of its windows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wengert.kernels.conv.winograd_transforms import (
+    gradients_2,
+    gradients_4,
+    outputs_2,
+    outputs_4,
+    split_2,
+    split_4,
+    sums_2,
+    sums_4,
+    taps_2,
+    taps_4,
+    values_2,
+    values_4,
+)
+from wengert.kernels.jit import get_threads, kernel
+from wengert.kernels.jit.builtins import at, f32, f32s, given, i64, i64s, inline, local
+from wengert.kernels.jit.slots import leave, take
+from wengert.kernels.products.microkernel import dots, lanes, product, tiles
+
+if TYPE_CHECKING:
+    from wengert.kernels.geometry import Geometry
+
+Shape = tuple[int, ...]
+Padding = tuple[tuple[int, int], ...]
+
+# What may be asked for. "auto" is F(2x2), and F(4x4) where its error is as small.
+CHOICES = ("off", "f2", "f4", "auto")
+
+
+class Setting:
+    """What is asked for."""
+
+    choice = "auto"
+
+
+# Tiles of a block at most: with more it does not stay near.
+_MOST = 160
+# What the weights of a block cost, in tiles.
+_BESIDE = 8
+# Channels and outputs of products that are done together: some tiles of so many channels stay
+# in the first cache, their weights in the second.
+CHANNELS, OUTPUTS = 256, 128
+# Rows of an image that lie in phases at once.
+ROWS = 32
+# Tiles that the gradient of the weights sums at once, and those of its products that share what
+# is in the first cache.
+_SUMMED = 256
+LEFT, RIGHT = 16, 12
+
+
+@kernel
+def _weights(
+    weight: f32s, u: f32s, m: i64, first: i64, output: i64, channel: i64, tap: i64, outputs: i64,
+    channels: i64, rows: i64, start: i64, stop: i64,
+) -> None:  # fmt: skip
+    plane = (outputs + rows - 1) // rows * rows * channels + 16
+    for part in range(start, stop):
+        k = part * rows
+        out = at(u, k * channels)
+        if m == 2:
+            taps_2(weight, first, output, channel, tap, k, outputs - 1, out, plane, channels)
+        else:
+            taps_4(weight, first, output, channel, tap, k, outputs - 1, out, plane, channels)
+
+
+@inline
+def _split_row(
+    x: f32s, first: i64, column: i64, wide: i64, row: f32s, phases: f32s, apart: i64, m: i64,
+    width: i64,
+) -> None:  # fmt: skip
+    """A row of the image from a column on, with zeros where the image is not, in phases."""
+    count = m * (width + 1)
+    low = min(max(0, -column), count)
+    high = max(min(count, wide - column), low)
+    for j in range(low):
+        row[j] = 0.0
+    for j in range(low, high):
+        row[j] = x[first + column + j]
+    for j in range(high, count):
+        row[j] = 0.0
+    if m == 2:
+        split_2(row, phases, apart, width + 1)
+    else:
+        split_4(row, phases, apart, width + 1)
+
+
+@inline
+def _zero_row(phases: f32s, count: i64) -> None:
+    for j in range(count):
+        phases[j] = 0.0
+
+
+@inline
+def _transformed(
+    x: f32s, out: f32s, scratch: f32s, m: i64, reach: i64, first: i64, count: i64, lines: i64,
+    segments: i64, width: i64, apart: i64, channels: i64, c: i64, high: i64, wide: i64, top: i64,
+    left: i64, plane: i64,
+) -> None:  # fmt: skip
+    """The tiles of `count` runs of a channel, transformed: one plane for each place.
+
+    Tiles have `reach` rows: `m + 2` of an image, or the `m` of a gradient of outputs.
+    """
+    phases = at(scratch, m * (apart + apart))
+    line = first % lines
+    segment = first // lines % segments
+    sample = first // (lines * segments)
+    base = 0
+    for r in range(count):
+        # Of the tile above, the last rows are the first ones here.
+        fresh = r == 0 or line == 0 or reach == m or base + m + reach > ROWS
+        base = 0 if fresh else base + m
+        for a in range(0 if fresh else 2, reach):
+            h = line * m - top + a
+            into = at(phases, (base + a) * m * apart)
+            if h >= 0 and h < high:
+                begin = ((sample * channels + c) * high + h) * wide
+                column = segment * width * m - left
+                _split_row(x, begin, column, wide, scratch, into, apart, m, width)
+            else:
+                _zero_row(into, m * apart)
+        rows = at(phases, base * m * apart)
+        to = at(out, r * width)
+        if reach > m:
+            if m == 2:
+                values_2(rows, m * apart, apart, to, plane, width)
+            else:
+                values_4(rows, m * apart, apart, to, plane, width)
+        else:
+            if m == 2:
+                gradients_2(rows, m * apart, apart, to, plane, width)
+            else:
+                gradients_4(rows, m * apart, apart, to, plane, width)
+        line += 1
+        if line == lines:
+            line = 0
+            segment += 1
+            if segment == segments:
+                segment = 0
+                sample += 1
+
+
+@inline
+def _outputs(
+    s: f32s, bias: f32s, out: f32s, scratch: f32s, m: i64, first: i64, count: i64, lines: i64,
+    segments: i64, width: i64, apart: i64, outputs: i64, high: i64, wide: i64, pitch: i64,
+    plane: i64,
+) -> None:  # fmt: skip
+    """The outputs of a block, from its sums."""
+    for k in range(outputs):
+        shift = -0.0
+        if given(bias):
+            shift = bias[k]
+        line = first % lines
+        segment = first // lines % segments
+        sample = first // (lines * segments)
+        for r in range(count):
+            sums = at(s, k * pitch + r * width)
+            if m == 2:
+                outputs_2(sums, plane, scratch, m * apart, width)
+            else:
+                outputs_4(sums, plane, scratch, m * apart, width)
+            column = segment * width * m
+            for a in range(min(m, high - line * m)):
+                begin = ((sample * outputs + k) * high + line * m + a) * wide + column
+                for j in range(min(m * width, wide - column)):
+                    out[begin + j] = scratch[a * m * apart + j] + shift
+            line += 1
+            if line == lines:
+                line = 0
+                segment += 1
+                if segment == segments:
+                    segment = 0
+                    sample += 1
+
+
+@inline
+def _products(
+    u: f32s, v: f32s, s: f32s, places: i64, channels: i64, outputs: i64, used: i64, pitch: i64,
+    rows: i64, vectors: i64, size: i64,
+) -> None:  # fmt: skip
+    """The sums over channels, for each place."""
+    padded = (outputs + rows - 1) // rows * rows
+    step = vectors * size
+    for place in range(places):
+        weights = at(u, place * (padded * channels + 16))
+        values = at(v, place * (channels * pitch + 16))
+        sums = at(s, place * (padded * pitch + 16))
+        for k0 in range(0, outputs, OUTPUTS):
+            for c in range(0, channels, CHANNELS):
+                depth = min(CHANNELS, channels - c)
+                for t in range(0, used, step):
+                    some = min(vectors, (used - t + size - 1) // size)
+                    for k in range(k0, min(k0 + OUTPUTS, outputs), rows):
+                        product(
+                            rows, some, at(weights, k * channels + c * rows),
+                            at(values, c * pitch + t), pitch, depth, at(sums, k * pitch + t),
+                            pitch, 1 if c > 0 else 0,
+                        )  # fmt: skip
+
+
+@kernel
+def _convolve(
+    x: f32s, u: f32s, bias: f32s, out: f32s, scratch: f32s, busy: i64s, slots: i64, m: i64,
+    runs: i64, per: i64, lines: i64, segments: i64, width: i64, apart: i64, pitch: i64, room: i64,
+    channels: i64, outputs: i64, high: i64, wide: i64, top: i64, left: i64, out_high: i64,
+    out_wide: i64, rows: i64, vectors: i64, size: i64, start: i64, stop: i64,
+) -> None:  # fmt: skip
+    """A convolution, in blocks of `per` runs."""
+    slot = take(busy, slots)
+    places = (m + 2) * (m + 2)
+    padded = (outputs + rows - 1) // rows * rows
+    v = at(scratch, slot * room)
+    s = at(v, places * (channels * pitch + 16))
+    rest = at(s, places * (padded * pitch + 16))
+    for block in range(start, stop):
+        first = block * per
+        count = min(per, runs - first)
+        for c in range(channels):
+            _transformed(
+                x, at(v, c * pitch), rest, m, m + 2, first, count, lines, segments, width, apart,
+                channels, c, high, wide, top, left, channels * pitch + 16,
+            )  # fmt: skip
+        used = count * width
+        _products(u, v, s, places, channels, outputs, used, pitch, rows, vectors, size)
+        _outputs(
+            s, bias, out, rest, m, first, count, lines, segments, width, apart, outputs, out_high,
+            out_wide, pitch, padded * pitch + 16,
+        )  # fmt: skip
+    leave(busy, slot)
+
+
+@kernel
+def _tiles(
+    x: f32s, out: f32s, scratch: f32s, busy: i64s, slots: i64, m: i64, reach: i64, first: i64,
+    count: i64, lines: i64, segments: i64, width: i64, apart: i64, pitch: i64, channels: i64,
+    high: i64, wide: i64, top: i64, left: i64, start: i64, stop: i64,
+) -> None:  # fmt: skip
+    """The transformed tiles of `count` runs, and zeros up to the pitch."""
+    slot = take(busy, slots)
+    own = at(scratch, slot * m * apart * (ROWS + 2))
+    plane = channels * pitch + 16
+    for c in range(start, stop):
+        row = at(out, c * pitch)
+        _transformed(
+            x, row, own, m, reach, first, count, lines, segments, width, apart, channels, c, high,
+            wide, top, left, plane,
+        )  # fmt: skip
+        for place in range((m + 2) * (m + 2)):
+            for t in range(count * width, pitch):
+                row[place * plane + t] = 0.0
+    leave(busy, slot)
+
+
+@kernel
+def _inner_products(
+    z: f32s, v: f32s, offsets: i64s, out: f32s, outputs: i64, channels: i64, pitch: i64,
+    steps: i64, rows: i64, columns: i64, add: i64, start: i64, stop: i64,
+) -> None:  # fmt: skip
+    """For each place, the sums over tiles of products of output and channel."""
+    parts = (outputs + LEFT - 1) // LEFT
+    for part in range(start, stop):
+        place = part // parts
+        k0 = part % parts * LEFT
+        gradients = at(z, place * (outputs * pitch + 16))
+        values = at(v, place * (channels * pitch + 16))
+        sums = at(out, place * (outputs * channels + 16))
+        for c0 in range(0, channels, RIGHT):
+            for k in range(k0, min(k0 + LEFT, outputs), rows):
+                for c in range(c0, min(c0 + RIGHT, channels), columns):
+                    dots(
+                        min(rows, outputs - k), min(columns, channels - c),
+                        at(gradients, k * pitch), pitch, at(values, c * pitch), offsets, steps,
+                        at(sums, k * channels + c), channels, add,
+                    )  # fmt: skip
+
+
+@kernel
+def _weight_sums(
+    sums: f32s, out: f32s, m: i64, outputs: i64, channels: i64, start: i64, stop: i64
+) -> None:
+    """The gradients of the weights of some outputs."""
+    planes = local(f32, 9 * 64)
+    plane = outputs * channels + 16
+    for k in range(start, stop):
+        for c in range(0, channels, 64):
+            count = min(64, channels - c)
+            if m == 2:
+                sums_2(at(sums, k * channels + c), plane, planes, 64, count)
+            else:
+                sums_4(at(sums, k * channels + c), plane, planes, 64, count)
+            for i in range(count):
+                for q in range(9):
+                    out[(k * channels + c + i) * 9 + q] = planes[q * 64 + i]
+
+
+def _up(number: int, step: int) -> int:
+    return -(-number // step) * step
+
+
+def _runs(samples: int, size: Sequence[int], m: int) -> tuple[int, int, int, int]:
+    """How outputs of that size are cut: rows of tiles in a sample, runs in a row, tiles in a run,
+    runs in all."""
+    lines, across = (-(-n // m) for n in size)
+    segments = -(-across // _MOST)
+    return lines, segments, -(-across // segments), samples * lines * segments
+
+
+def _block(runs: int, width: int, threads: int) -> int:
+    """How many runs are a block."""
+
+    def cost(per: int) -> float:
+        """Of the products, in the order of tiles, with what a block costs beside."""
+        return -(-runs // (per * threads)) * (_up(per * width, 2 * lanes()) + _BESIDE)
+
+    most = max(1, min(_MOST // width, -(-runs // threads)))
+    return min(range(1, most + 1), key=cost)
+
+
+# Nanoseconds, measured: of a multiplication of plain sums, and of sums over channels or tiles; of
+# the transforms of a tile's values and outputs and of a weight, by the size of tiles; of what a
+# sum over tiles costs beside, and of calls for each part of it.
+_PLAIN, _SUMMED_UP = 0.025, 0.025
+_VALUES, _OUTPUTS, _TAPS = {2: 4.5, 4: 20.0}, {2: 5.0, 4: 17.0}, {2: 5.0, 4: 15.0}
+_SUM, _CALLS = 1.5, 30e3
+# The estimate for the gradient of the weights is less certain.
+_SLOWER = 1.15
+
+
+@lru_cache(maxsize=256)
+def tile_size(
+    samples: int, channels: int, outputs: int, size: Shape, weights: bool, asked: str
+) -> int:
+    """The size of tiles for outputs of that size, or 0 where plain sums are no slower.
+
+    With `weights` it is for the gradient of the weights.
+    """
+    # Plain sums may leave out what windows meet of the padding.
+    met, pairs = samples * prod(3 * n - 2 for n in size), channels * outputs
+    costs = {0: met * pairs * _PLAIN}
+    sizes: dict[str, Shape] = {"off": (), "f2": (2,), "f4": (4,), "auto": (2, 4)[: 1 + weights]}
+    for m in sizes[asked]:
+        _, _, width, runs = _runs(samples, size, m)
+        places, second = (m + 2) ** 2, (_VALUES if weights else _OUTPUTS)[m]
+        costs[m] = runs * width * places * pairs * _SUMMED_UP + pairs * _TAPS[m]
+        costs[m] += runs * _up(width, lanes()) * (channels * _VALUES[m] + outputs * second)
+        if weights:
+            parts = -(-runs * width // _SUMMED)
+            costs[m] = _SLOWER * (costs[m] + parts * (places * pairs * _SUM + _CALLS))
+    return min(costs, key=costs.__getitem__)
+
+
+def _fits(kernel: Shape, geometry: Geometry) -> bool:
+    return kernel == (3, 3) and geometry[0::2] == ((1, 1), (1, 1)) and geometry.groups == 1
+
+
+def convolve(
+    x: np.ndarray, weight: np.ndarray, size: Shape, geometry: Geometry,
+    bias: np.ndarray | None = None,
+) -> np.ndarray | None:  # fmt: skip
+    """`conv.convolve` in tiles, or None where that is no gain."""
+    if not _fits(weight.shape[2:], geometry):
+        return None
+    m = tile_size(len(x), x.shape[1], len(weight), size, False, Setting.choice)
+    return tiled_convolution(x, weight, geometry.padding, m, bias) if m else None
+
+
+def spread(
+    g: np.ndarray, weight: np.ndarray, size: Shape, geometry: Geometry,
+    bias: np.ndarray | None = None,
+) -> np.ndarray | None:  # fmt: skip
+    """`conv.spread` in tiles, or None where that is no gain."""
+    if not _fits(weight.shape[2:], geometry):
+        return None
+    padding = tuple(
+        (2 - low, n + low - o)
+        for (low, _), n, o in zip(geometry.padding, size, g.shape[2:], strict=True)
+    )
+    m = tile_size(len(g), g.shape[1], weight.shape[1], size, False, Setting.choice)
+    if not m or min(map(min, padding)) < 0:
+        return None
+    return tiled_convolution(g, weight, padding, m, bias, mirrored=True)
+
+
+def correlate(g: np.ndarray, x: np.ndarray, kernel: Shape, geometry: Geometry) -> np.ndarray | None:
+    """`conv.correlate` in tiles, or None where that is no gain."""
+    if not _fits(kernel, geometry):
+        return None
+    m = tile_size(len(x), x.shape[1], g.shape[1], g.shape[2:], True, Setting.choice)
+    return tiled_correlation(g, x, geometry.padding, m) if m else None
+
+
+def tiled_convolution(
+    x: np.ndarray, weight: np.ndarray, padding: Padding, m: int, bias: np.ndarray | None = None,
+    mirrored: bool = False,
+) -> np.ndarray:  # fmt: skip
+    """A convolution of 3x3 in tiles of `m` by `m`.
+
+    With `mirrored` it is with the weights (in channel, out channel, 3, 3) of the convolution
+    whose adjoint it is.
+    """
+    x, weight = np.ascontiguousarray(x), np.ascontiguousarray(weight)
+    if bias is not None:
+        bias = np.ascontiguousarray(bias, np.float32)
+    samples, channels, high, wide = x.shape
+    outputs = weight.shape[1 if mirrored else 0]
+    rows, size = max(tiles()), lanes()
+    (top, bottom), (left, right) = padding
+    out_size = high + top + bottom - 2, wide + left + right - 2
+    places, padded = (m + 2) ** 2, _up(outputs, rows)
+    u = np.empty(places * (padded * channels + 16), np.float32)
+    order = (8, 9, 9 * outputs, -1) if mirrored else (0, 9 * channels, 9, 1)
+    parts = padded // rows
+    _weights.f32(weight, u, m, *order, outputs, channels, rows, parts, max(1, 256 // channels))
+
+    lines, segments, width, runs = _runs(samples, out_size, m)
+    threads = min(get_threads(), runs)
+    per = _block(runs, width, threads)
+    # An odd number of cache lines: rows of tiles then lie all over the cache.
+    pitch, apart = _up(per * width, 32) + 16, _up(width + 1, size) + size
+    phases = m * apart * (ROWS + 2)
+    room = places * ((channels + padded) * pitch + 32) + phases
+    scratch, busy = np.empty(threads * room, np.float32), np.zeros(threads, np.int64)
+    _zero_phases(scratch, threads, phases)
+    out = np.empty((samples, outputs, *out_size), np.float32)
+    _convolve.f32(
+        x, u, bias, out, scratch, busy, threads, m, runs, per, lines, segments, width, apart,
+        pitch, room, channels, outputs, high, wide, top, left, *out_size, rows, 2, size,
+        -(-runs // per), 1,
+    )  # fmt: skip
+    return out
+
+
+def _zero_phases(scratch: np.ndarray, threads: int, phases: int) -> None:
+    """Clear what lies behind the rows of an image, at the end of each thread's memory.
+
+    Transforms read it, for nothing; of subnormal numbers they take ten times as long on Intel's
+    processors.
+    """
+    scratch.reshape(threads, -1)[:, -phases:] = 0.0
+
+
+def tiled_correlation(g: np.ndarray, x: np.ndarray, padding: Padding, m: int) -> np.ndarray:
+    """The adjoint of `tiled_convolution` in the weights, from the gradient of the outputs."""
+    g, x = np.ascontiguousarray(g), np.ascontiguousarray(x)
+    samples, channels, high, wide = x.shape
+    outputs, *out_size = g.shape[1:]
+    (top, _), (left, _) = padding
+    places, rows, size = (m + 2) ** 2, max(tiles()), lanes()
+    lines, segments, width, runs = _runs(samples, out_size, m)
+    per = max(1, min(runs, _SUMMED // width))
+    # An odd number of cache lines, with room for a vector behind the last tile.
+    pitch, apart = _up(per * width + size - 16, 32) + 16, _up(width + 1, size) + size
+    threads = get_threads()
+    phases = m * apart * (ROWS + 2)
+    scratch = np.empty(threads * phases, np.float32)
+    _zero_phases(scratch, threads, phases)
+    busy = np.zeros(threads, np.int64)
+    v = np.empty(places * (channels * pitch + 16), np.float32)
+    z = np.empty(places * (outputs * pitch + 16), np.float32)
+    sums = np.empty(places * (outputs * channels + 16) + size, np.float32)
+    columns = tiles()[rows]
+    offsets = np.arange(columns) * pitch
+    parts = places * -(-outputs // LEFT)
+    for first in range(0, runs, per):
+        count = min(per, runs - first)
+        for array, out, reach, *rest in (
+            (x, v, m + 2, channels, high, wide, top, left),
+            (g, z, m, outputs, *out_size, 0, 0),
+        ):
+            _tiles.f32(
+                array, out, scratch, busy, threads, m, reach, first, count, lines, segments,
+                width, apart, pitch, *rest, rest[0], max(1, 4096 // (count * width)),
+            )  # fmt: skip
+        steps = -(-count * width // size)
+        _inner_products.f32(
+            z, v, offsets, sums, outputs, channels, pitch, steps, rows, columns, int(first > 0),
+            parts, 1,
+        )  # fmt: skip
+    weight = np.empty((outputs, channels, 3, 3), np.float32)
+    _weight_sums.f32(sums, weight, m, outputs, channels, outputs, max(1, 4096 // channels))
+    return weight

@@ -1,0 +1,192 @@
+"""Normalisation to mean 0 and variance 1 over some axes, then scale and shift by channel.
+
+Layer, group, instance, batch and root-mean-square normalisation differ in their `NormPlan`.
+All work in parts that are normalised independently and small enough to stay in the cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+import numpy as np
+
+from wengert.kernels.chunks import FEW, plain, real_for
+from wengert.kernels.norm.plan import NormPlan, Shape
+from wengert.kernels.precision import HALF, narrowed, widened
+
+Array = np.ndarray
+
+# Rows shorter than this are multiplied and summed: a dot product each would cost more.
+_SHORT = 8
+# Elements of a part.
+_PART = 1 << 16
+
+
+def _parts(plan: NormPlan) -> Iterator[tuple[tuple[slice, ...], slice]]:
+    """Keys of parts: of the input in both of its shapes, and of what has the affine shape."""
+    by_channel = 0 in plan.axes
+    n = plan.view[1 if by_channel else 0]
+    step = max(1, _PART * n // max(1, prod(plan.view)))
+    for i in range(0, n, step):
+        part = slice(i, i + step)
+        yield ((slice(None), part), part) if by_channel else ((part,), slice(None))
+
+
+def _total(x: Array, axes: Shape) -> Array:
+    return np.add.reduce(x, axis=axes, keepdims=True)
+
+
+def _dot(a: Array, b: Array, axes: Shape) -> Array:
+    """The sum of a * b over the axes, which are kept with length one."""
+    if a.shape[-1] < _SHORT:
+        return _total(a * b, axes)
+    rows = np.vecdot(a, b)[..., None]
+    return rows if len(axes) == 1 else _total(rows, axes[:-1])
+
+
+def _subtract(x: Array, mean: Array | None, part: tuple[slice, ...], out: Array) -> Array:
+    """A part of `x` less its means, in the memory of `out`."""
+    here = out[part]
+    if mean is None:
+        np.copyto(here, x[part])
+    else:
+        np.subtract(x[part], mean[part], out=here)
+    return here
+
+
+def normalise(
+    x: Array, weight: Array | None, bias: Array | None, plan: NormPlan, eps: float
+) -> tuple[Array, Array | None, Array, Array]:
+    """The output, the means (None where they are not taken), variances, and 1 / deviations."""
+    if x.size >= FEW and (run := real_for(x.dtype)):
+        return _normalise_natively(run, x, weight, bias, plan, eps)
+    wide = widened(x)
+    seen, axes = wide.reshape(plan.view), plan.axes
+    out = np.empty(plan.view, wide.dtype)
+    channels = out.reshape(plan.channels)
+    mean = np.empty(plan.stats, wide.dtype) if plan.centred else None
+    variance, rstd = np.empty(plan.stats, wide.dtype), np.empty(plan.stats, wide.dtype)
+    count = wide.dtype.type(plan.size)
+    gain = None if weight is None else weight.reshape(plan.affine)
+    shift = None if bias is None else bias.reshape(plan.affine)
+    for part, channel in _parts(plan):
+        if mean is not None:
+            mean[part] = _total(seen[part], axes) / count
+        here = _subtract(seen, mean, part, out)
+        variance[part] = _dot(here, here, axes) / count
+        rstd[part] = inverse_deviation(variance[part], eps)
+        here *= rstd[part]
+        if gain is not None:
+            channels[part] *= gain[channel]
+        if shift is not None:
+            channels[part] += shift[channel]
+    return narrowed(out.reshape(x.shape), x.dtype), mean, variance, rstd
+
+
+def _vector(x: Array | None, plan: NormPlan, dtype: np.dtype, fill: int) -> Array:
+    """Weights or biases of a plan as kernels read them."""
+    if x is None:
+        return np.full(prod(plan.affine), fill, dtype)
+    return plain(x.astype(dtype, copy=False).reshape(-1))
+
+
+def _normalise_natively(
+    run: str, x: Array, weight: Array | None, bias: Array | None, plan: NormPlan, eps: float
+) -> tuple[Array, Array | None, Array, Array]:
+    from wengert.kernels.norm import calls as norm_calls
+
+    wide = widened(x)
+    gain, shift = _vector(weight, plan, wide.dtype, 1), _vector(bias, plan, wide.dtype, 0)
+    out, mean, variance, rstd = norm_calls.normalise(run, wide, gain, shift, plan, eps)
+    return narrowed(out, x.dtype), mean if plan.centred else None, variance, rstd
+
+
+def gradients(
+    g: Array, x: Array, weight: Array | None, mean: Array | None, rstd: Array, plan: NormPlan
+) -> tuple[Array, Array, Array] | None:
+    """The cotangents of input, weight and bias from one pass; None where no kernel will do.
+
+    Those of weight and bias are flat.
+    """
+    if x.size < FEW or g.dtype != x.dtype or not (run := real_for(x.dtype)):
+        return None
+    from wengert.kernels.norm import calls as norm_calls
+
+    wide = widened(x)
+    gain = _vector(weight, plan, wide.dtype, 1)
+    mean = np.zeros_like(rstd) if mean is None else mean
+    found = norm_calls.gradients(run, widened(g), wide, gain, mean, rstd, plan)
+    grad, *rest = (narrowed(a, x.dtype) for a in found)
+    return grad, rest[0], rest[1]
+
+
+def channel_sums(
+    g: Array, x: Array, mean: Array, rstd: Array, plan: NormPlan
+) -> tuple[Array, Array] | None:
+    """The cotangents of weight and bias of channels (axis 1); None where no kernel will do."""
+    if x.size < FEW or x.dtype in HALF or not g.dtype == x.dtype == rstd.dtype:
+        return None
+    if not (run := real_for(x.dtype)):
+        return None
+    from wengert.kernels.norm import calls as norm_calls
+
+    return norm_calls.channel_sums(run, g, x, plain(mean), plain(rstd), plan)
+
+
+def scaled(x: Array, mean: Array, scale: Array, shift: Array | None) -> Array:
+    """(x - mean) * scale + shift, where each channel, of axis 1, has its own."""
+    if x.size >= FEW and x.dtype not in HALF and (run := real_for(x.dtype)):
+        from wengert.kernels.norm import calls as norm_calls
+
+        zero = np.zeros_like(scale) if shift is None else plain(shift)
+        return norm_calls.scaled(run, x, plain(mean), plain(scale), zero)
+    column = (-1, *(1,) * (x.ndim - 2))
+    out = x - mean.reshape(column)
+    out *= scale.reshape(column)
+    if shift is not None:
+        out += shift.reshape(column)
+    return out
+
+
+def inverse_deviation(variance: Array, eps: float) -> Array:
+    """1 / sqrt(variance + eps)."""
+    one = variance.dtype.type(1)
+    return one / np.sqrt(variance + variance.dtype.type(eps))
+
+
+def input_gradient(
+    g: Array, x: Array, weight: Array | None, mean: Array | None, rstd: Array, plan: NormPlan
+) -> Array:
+    """The cotangent of the input: what is left after mean and scale have been taken out."""
+    wide, values = widened(g), widened(x)
+    grads, seen, axes = wide.reshape(plan.channels), values.reshape(plan.view), plan.axes
+    out = np.empty(plan.view, values.dtype)
+    count = values.dtype.type(plan.size)
+    gain = None if weight is None else widened(weight).reshape(plan.affine)
+    for part, channel in _parts(plan):
+        scaled = grads[part] if gain is None else grads[part] * gain[channel]
+        here = _subtract(seen, mean, part, out)
+        scaled = scaled.reshape(here.shape)
+        slope = rstd[part]
+        here *= _dot(scaled, here, axes) * (slope * slope / -count)
+        here += scaled
+        if mean is not None:
+            here -= _total(scaled, axes) / count
+        here *= slope
+    return narrowed(out.reshape(x.shape), x.dtype)
+
+
+def weight_gradient(g: Array, x: Array, mean: Array | None, rstd: Array, plan: NormPlan) -> Array:
+    """The cotangent of the weight, in its shape within the plan."""
+    wide, values = widened(g), widened(x)
+    grads, seen = wide.reshape(plan.channels), values.reshape(plan.view)
+    total = np.zeros(plan.affine, values.dtype)
+    lead = len(plan.channels) - len(plan.affine)
+    axes = (*range(lead), *(lead + d for d, n in enumerate(plan.affine) if n == 1))
+    for part, channel in _parts(plan):
+        here = (seen[part] if mean is None else seen[part] - mean[part]) * rstd[part]
+        here = here.reshape(grads[part].shape)
+        here *= grads[part]
+        total[channel] += np.add.reduce(here, axis=axes).reshape(total[channel].shape)
+    return narrowed(total, x.dtype)

@@ -1,0 +1,19 @@
+"""Matrix products: who computes them (BLAS, our own, by contraction), and factorizations.
+
+`gemm` and `matmul` are what operations call; `blas` and `openblas` are the library that NumPy has;
+`microkernel` and `tiles` are the innermost loops, which convolutions share.
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from wengert.kernels.products import blas as blas
+    from wengert.kernels.products import contraction as contraction
+    from wengert.kernels.products import factorizations as factorizations
+    from wengert.kernels.products import gemm as gemm
+    from wengert.kernels.products import matmul as matmul
+    from wengert.kernels.products import openblas as openblas
+else:
+    from wengert.kernels import on_first_use as _on_first_use
+
+    __getattr__ = _on_first_use(__name__)

@@ -1,0 +1,211 @@
+"""Factors of stacks of matrices, from LAPACK by way of NumPy and SciPy.
+
+Functions that may meet a matrix they cannot treat return, beside their result, `None` where
+all went well, or LAPACK's code for each matrix; what belongs to a failed one is nan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any, Literal
+
+import numpy as np
+
+from wengert.core.forks import uncut
+from wengert.kernels.products.blas import threads_for
+
+Info = np.ndarray | None
+Outcome = tuple[np.ndarray, Info]
+Triangle = Literal["L", "U"]
+
+
+def _lapack(names: tuple[str, ...], *arrays: np.ndarray) -> Any:
+    from scipy.linalg import get_lapack_funcs
+
+    return get_lapack_funcs(names, arrays)
+
+
+def stacked(a: np.ndarray) -> np.ndarray:
+    """The matrices of an array along one leading dimension."""
+    return a.reshape(prod(a.shape[:-2]), *a.shape[-2:])
+
+
+def _threads_for(a: np.ndarray) -> Any:
+    """The context of a call of NumPy's LAPACK for each of the matrices."""
+    return threads_for(prod(a.shape[-2:]) * min(a.shape[-2:]))
+
+
+def _or_nan(function: Callable[..., Any], codes: Callable[[np.ndarray], np.ndarray],
+            a: np.ndarray, *others: np.ndarray) -> Outcome:  # fmt: skip
+    """`function` of all matrices at once or, where one of them fails, of the good ones."""
+    try:
+        with _threads_for(a):
+            return function(a, *others), None
+    except np.linalg.LinAlgError:
+        info = codes(a)
+        out = np.full_like(others[0] if others else a, np.nan)
+        good = info == 0
+        if good.any():
+            with _threads_for(a):
+                out[good] = function(a[good], *(b[good] for b in others))
+        return out, info
+
+
+def zero_pivots(a: np.ndarray) -> np.ndarray:
+    """For each matrix the place (from 1) of the first pivot that is zero, or 0."""
+    return lu(a)[2]
+
+
+def lu(a: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Both triangular factors in one array, the pivots (from 1) and zero pivots."""
+    k = min(a.shape[-2:])
+    out, lead = stacked(a).copy(), a.shape[:-2]
+    pivots = np.tile(np.arange(k, dtype=np.int32), (len(out), 1))
+    info = np.zeros(len(out), np.int32)
+    if k:
+        (getrf,) = _lapack(("getrf",), out)
+        for i, matrix in enumerate(out):
+            with uncut():
+                out[i], pivots[i], info[i] = getrf(matrix)
+    return out.reshape(a.shape), (pivots + 1).reshape(*lead, k), info.reshape(lead)
+
+
+def permutation(pivots: np.ndarray, n: int) -> np.ndarray:
+    """The permutations, as indices, that exchange row i with row `pivots[i] - 1` in turn."""
+    lead, k = pivots.shape[:-1], pivots.shape[-1]
+    swaps = pivots.reshape(prod(lead), k).astype(np.int64) - 1
+    order = np.tile(np.arange(n), (len(swaps), 1))
+    rows = np.arange(len(swaps))
+    for i in range(k):
+        j = swaps[:, i]
+        order[rows, j], order[:, i] = order[:, i].copy(), order[rows, j]
+    return order.reshape(*lead, n)
+
+
+def not_positive(a: np.ndarray) -> np.ndarray:
+    """For each matrix the order of the first leading minor that is not positive, or 0."""
+    (potrf,) = _lapack(("potrf",), a)
+    with uncut():
+        codes = [potrf(m, lower=1)[1] if m.size else 0 for m in stacked(a)]
+    return np.array(codes, np.int32).reshape(a.shape[:-2])
+
+
+def cholesky(a: np.ndarray) -> Outcome:
+    """The lower factors of Hermitian matrices, of which the lower triangle is read."""
+    return _or_nan(np.linalg.cholesky, not_positive, a)
+
+
+def inverse(a: np.ndarray) -> Outcome:
+    """The inverses of square matrices."""
+    return _or_nan(np.linalg.inv, zero_pivots, a)
+
+
+def solve(a: np.ndarray, b: np.ndarray) -> Outcome:
+    """x of a @ x = b, for `b` of as many dimensions."""
+    return _or_nan(np.linalg.solve, zero_pivots, a, b)
+
+
+def solve_triangular(a: np.ndarray, b: np.ndarray, upper: bool, unit: bool) -> np.ndarray:
+    """x of a @ x = b by substitution; the other triangle of `a` is not read."""
+    from scipy.linalg import get_blas_funcs
+
+    if not b.size:
+        return b.copy()
+    (trsm,) = get_blas_funcs(("trsm",), (a, b))
+    pairs = zip(stacked(a), stacked(b), strict=True)
+    with uncut():
+        found = [trsm(1.0, m, v, lower=not upper, diag=unit) for m, v in pairs]
+    return np.stack(found).reshape(b.shape)
+
+
+def householder(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A QR factorization as LAPACK leaves it: R above the reflectors, and their factors."""
+    m, n = a.shape[-2:]
+    out, lead = stacked(a).copy(), a.shape[:-2]
+    tau = np.zeros((len(out), min(m, n)), a.dtype)
+    if min(m, n):
+        (geqrf,) = _lapack(("geqrf",), out)
+        for i, matrix in enumerate(out):
+            with uncut():
+                out[i], tau[i], _, _ = geqrf(matrix)
+    return out.reshape(a.shape), tau.reshape(*lead, min(m, n))
+
+
+def qr(a: np.ndarray, form: Any) -> tuple[np.ndarray, ...]:
+    """Q and R, or R alone for the form "r"."""
+    with _threads_for(a):
+        found: Any = np.linalg.qr(a, form)
+    return (found,) if form == "r" else tuple(found)
+
+
+def eig(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues and eigenvectors, complex for real matrices as well."""
+    with _threads_for(a):
+        values, vectors = np.linalg.eig(a)
+    to = np.result_type(a.dtype, np.complex64)
+    return values.astype(to), vectors.astype(to)
+
+
+def eigvals(a: np.ndarray) -> np.ndarray:
+    """Eigenvalues, complex for real matrices where they have to be."""
+    with _threads_for(a):
+        return np.linalg.eigvals(a)
+
+
+def eigh(a: np.ndarray, triangle: Triangle) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues and eigenvectors of Hermitian matrices, of which one triangle is read."""
+    with _threads_for(a):
+        values, vectors = np.linalg.eigh(a, triangle)
+    return values, vectors
+
+
+def eigvalsh(a: np.ndarray, triangle: Triangle) -> np.ndarray:
+    """Eigenvalues of Hermitian matrices, of which one triangle is read."""
+    with _threads_for(a):
+        return np.linalg.eigvalsh(a, triangle)
+
+
+def det(a: np.ndarray) -> np.ndarray:
+    """The determinants of square matrices."""
+    with _threads_for(a):
+        return np.linalg.det(a)
+
+
+def slogdet(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Signs, and logarithms of magnitudes, of determinants."""
+    with _threads_for(a):
+        sign, log = np.linalg.slogdet(a)
+    return sign, log
+
+
+def svd(a: np.ndarray, full: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """U, S and the conjugate transpose of V."""
+    m, n = a.shape[-2:]
+    if m and n:
+        with _threads_for(a):
+            return tuple(np.linalg.svd(a, full_matrices=full))  # type: ignore[return-value]
+    # LAPACK refuses a matrix without elements.
+    lead = a.shape[:-2]
+    rows, columns = (m, n) if full else (0, 0)
+    u = np.broadcast_to(np.eye(m, rows, dtype=a.dtype), (*lead, m, rows))
+    v = np.broadcast_to(np.eye(columns, n, dtype=a.dtype), (*lead, columns, n))
+    return u, np.zeros((*lead, 0), a.real.dtype), v
+
+
+def svdvals(a: np.ndarray) -> np.ndarray:
+    """The singular values alone."""
+    if not a.size:
+        return svd(a, False)[1]
+    with _threads_for(a):
+        return np.linalg.svd(a, compute_uv=False)
+
+
+def matrix_exp(a: np.ndarray) -> np.ndarray:
+    """The exponentials of square matrices."""
+    from scipy.linalg import expm
+
+    if not a.size:
+        return a.copy()
+    with uncut():
+        return np.asarray(expm(a)).astype(a.dtype, copy=False)

@@ -1,0 +1,209 @@
+"""Calls of the compiled reductions: what lies together in memory is reduced together.
+
+Each function answers None where there is no kernel for the array, or for its axes.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import groupby
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.kernels.chunks import real_for, rows_of
+from wengert.kernels.columns import column_sums
+from wengert.kernels.precision import HALF
+from wengert.kernels.reduction import native
+
+Array = np.ndarray
+Axes = tuple[int, ...] | None
+
+# Rows that are divided among threads where they are no more; neighbours that are a vector.
+_FEW_ROWS, _VECTOR = 16, 8
+# Indices that 32 bits hold.
+_MOST_PLACES = (1 << 31) - 1
+
+
+class ReductionPlan(NamedTuple):
+    """How the axes of an array in its order in memory are reduced.
+
+    `pattern` has a letter, K or R, for each run of axes that are kept or reduced, and `sizes`
+    its length. What is left has the `shape`; then its axes are permuted.
+    """
+
+    pattern: str
+    sizes: list[int]
+    shape: tuple[int, ...]
+    permuted: tuple[int, ...] | None
+    kept: tuple[int, ...]
+
+
+@lru_cache(maxsize=4096)
+def _plan(lengths: tuple[int, ...], axes: Axes, order: tuple[int, ...]) -> ReductionPlan:
+    """Of an array whose axes have such lengths, and come in that order in memory."""
+    reduced = [axes is None or a in axes for a in order]
+    marked = [("R" if r else "K", lengths[a]) for a, r in zip(order, reduced, strict=True)]
+    runs = [
+        (k, prod(n for _, n in run))
+        for k, run in groupby([m for m in marked if m[1] != 1], key=lambda m: m[0])
+    ]
+    left = [a for a, r in zip(order, reduced, strict=True) if not r]
+    permuted = tuple(left.index(a) for a in sorted(left))
+    return ReductionPlan(
+        "".join(k for k, _ in runs),
+        [n for _, n in runs],
+        tuple(lengths[a] for a in left),
+        None if permuted == tuple(range(len(left))) else permuted,
+        tuple(lengths[a] if a in left else 1 for a in range(len(lengths))),
+    )
+
+
+def _run_and_plan(array: Array, axes: Axes) -> tuple[str | None, Array, ReductionPlan]:
+    """The variant of kernels, if there is one, and the array in its order in memory."""
+    order = tuple(range(array.ndim))
+    lengths = array.shape
+    if not array.flags.c_contiguous:
+        order = tuple(sorted(order, key=lambda a: -array.strides[a]))
+        array = array.transpose(order)
+    fits = array.flags.c_contiguous and array.flags.aligned and array.dtype not in HALF
+    return real_for(array.dtype) if fits else None, array, _plan(lengths, axes, order)
+
+
+def _restored(flat: Array, plan: ReductionPlan, keepdim: bool) -> Any:
+    """What a reduction left, in the shape that the caller knows."""
+    if not plan.shape:
+        return flat.reshape(plan.kept) if keepdim else flat.reshape(())[()]
+    out = flat.reshape(plan.shape)
+    if plan.permuted is not None:
+        out = out.transpose(plan.permuted)
+    return out.reshape(plan.kept) if keepdim else out
+
+
+def total(array: Array, axes: Axes, keepdim: bool) -> Any:
+    """The sum over some axes."""
+    run, array, plan = _run_and_plan(array, axes)
+    if run is None:
+        return None
+    pattern, sizes = plan.pattern, plan.sizes
+    if pattern == "R":
+        out = np.asarray(_sum_all(run, array), array.dtype)
+    elif pattern == "KR":
+        out = _sum_rows(run, array.reshape(sizes))
+    elif pattern == "RK" and run == "f32":
+        out = column_sums(array.reshape(sizes))
+    elif pattern == "KRK" and sizes[2] >= _VECTOR:
+        out = _sum_middle(run, array.reshape(sizes))
+    elif pattern == "RKR":
+        rows = _sum_rows(run, array.reshape(-1, sizes[2])).reshape(sizes[:2])
+        out = np.add.reduce(rows, axis=0, dtype=np.float64).astype(array.dtype)
+    else:
+        return None
+    return _restored(out, plan, keepdim)
+
+
+def _sum_all(run: str, x: Array) -> Any:
+    chunk = rows_of(1)
+    parts = np.empty(-(-x.size // chunk))
+    getattr(native.chunk_sums, run)(x, parts, chunk, x.size, chunk)
+    return parts[0] if len(parts) == 1 else np.add.reduce(parts)
+
+
+def _sum_rows(run: str, x: Array) -> Array:
+    count, width = x.shape
+    out = np.empty(count, x.dtype)
+    if count < _FEW_ROWS and width >= 2 * rows_of(1):
+        for r in range(count):
+            out[r] = _sum_all(run, x[r])
+    else:
+        getattr(native.row_sums, run)(x, out, width, count, rows_of(width))
+    return out
+
+
+def _sum_middle(run: str, x: Array) -> Array:
+    outer, n, inner = x.shape
+    out = np.empty((outer, inner), x.dtype)
+    blocks = -(-inner // native.LANES)
+    chunk = rows_of(n * min(inner, native.LANES))
+    getattr(native.middle_sums, run)(x, out, n, inner, blocks, outer * blocks, chunk)
+    return out
+
+
+def _squares(run: str, x: Array, mean: float) -> Array:
+    """Of each chunk the squared distances from the mean, summed."""
+    chunk = rows_of(1)
+    parts = np.empty(-(-x.size // chunk))
+    getattr(native.chunk_squares, run)(x, mean, parts, chunk, x.size, chunk)
+    return parts
+
+
+def variance(array: Array, axes: Axes, degrees: float, keepdim: bool) -> Any:
+    """Squared distances from the mean, summed over the last axis or all, over the degrees."""
+    run, array, plan = _run_and_plan(array, axes)
+    if run is None or plan.pattern not in ("R", "KR"):
+        return None
+    if plan.pattern == "R":
+        parts = _squares(run, array, _sum_all(run, array) / array.size)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            out = np.asarray(np.add.reduce(parts) / np.float64(degrees), array.dtype)
+    else:
+        count, width = plan.sizes
+        out = np.empty(count, array.dtype)
+        getattr(native.row_variances, run)(array, out, width, degrees, count, rows_of(width))
+    return _restored(out, plan, keepdim)
+
+
+def norm(array: Array, axes: Axes, keepdim: bool) -> tuple[Any] | None:
+    """The root of the sum of squares over the last axis or all."""
+    run, array, plan = _run_and_plan(array, axes)
+    if run is None or plan.pattern not in ("R", "KR"):
+        return None
+    if plan.pattern == "R":
+        out = np.asarray(np.sqrt(np.add.reduce(_squares(run, array, 0.0))), array.dtype)
+    else:
+        count, width = plan.sizes
+        out = np.empty(count, array.dtype)
+        getattr(native.row_norms, run)(array, out, width, count, rows_of(width))
+    return (_restored(out, plan, keepdim),)
+
+
+def product(array: Array, axes: Axes, keepdim: bool) -> Any:
+    """The product over the last axis or all."""
+    run, array, plan = _run_and_plan(array, axes)
+    if run is None or plan.pattern not in ("R", "KR"):
+        return None
+    if plan.pattern == "R":
+        chunk = rows_of(1)
+        parts = np.empty(-(-array.size // chunk))
+        getattr(native.chunk_products, run)(array, parts, chunk, array.size, chunk)
+        out = np.asarray(np.multiply.reduce(parts), array.dtype)
+    else:
+        count, width = plan.sizes
+        out = np.empty(count, array.dtype)
+        getattr(native.row_products, run)(array, out, width, count, rows_of(width))
+    return _restored(out, plan, keepdim)
+
+
+def extreme(array: Array, axes: Axes, keepdim: bool, largest: bool) -> Any:
+    """The largest or smallest elements of rows; NaN if there is one."""
+    run, array, plan = _run_and_plan(array, axes)
+    if run is None or plan.pattern != "KR":
+        return None
+    count, width = plan.sizes
+    out = np.empty(count, array.dtype)
+    kernel = native.row_maxima if largest else native.row_minima
+    getattr(kernel, run)(array, out, width, count, rows_of(width))
+    return _restored(out, plan, keepdim)
+
+
+def extreme_index(array: Array, axes: Axes, keepdim: bool, largest: bool) -> Any:
+    """The index of the first extreme of rows; of the first NaN."""
+    run, array, plan = _run_and_plan(array, axes)
+    if run is None or plan.pattern != "KR" or plan.sizes[1] > _MOST_PLACES:
+        return None
+    count, width = plan.sizes
+    out = np.empty(count, np.int64)
+    kernel = native.row_argmaxima if largest else native.row_argminima
+    getattr(kernel, run)(array, out, width, count, rows_of(width))
+    return _restored(out, plan, keepdim)

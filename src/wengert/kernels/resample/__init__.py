@@ -1,0 +1,86 @@
+"""Linear maps along one axis that gather a few weighted neighbours: resizing and padding."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from wengert.kernels.jit import LARGE
+from wengert.kernels.resample.native import resampled
+
+
+class Taps(NamedTuple):
+    """For each output position along an axis, the inputs that it is made of.
+
+    `source` and `weight` are (taps, out); without weights there is one tap, of weight one. A
+    source of -1 is none, for outputs that are made of fewer inputs than others; the first is one.
+    """
+
+    axis: int
+    source: np.ndarray
+    weight: np.ndarray | None
+    size: int
+
+
+def _weighted(x: np.ndarray, taps: Taps, row: int) -> np.ndarray:
+    """Slices along the axis, each times its weight in a row of taps; zeros for those of none."""
+    assert taps.weight is not None
+    weight = taps.weight[row].astype(x.real.dtype, copy=False)
+    product = x * weight.reshape(-1, *(1,) * (x.ndim - taps.axis - 1))
+    missing = taps.source[row] < 0
+    if missing.any():
+        product[(slice(None),) * taps.axis + (missing,)] = 0
+    return product
+
+
+def gather(x: np.ndarray, taps: Taps) -> np.ndarray:
+    """The output along the axis of the taps."""
+    if x.size >= LARGE:
+        found = resampled(x, taps.source, taps.weight, taps.axis, None)
+        if found is not None:
+            return found
+    if taps.weight is None:
+        return np.take(x, taps.source[0], axis=taps.axis)
+    total = _weighted(np.take(x, taps.source[0], axis=taps.axis), taps, 0)
+    for row in range(1, len(taps.source)):
+        total += _weighted(np.take(x, taps.source[row], axis=taps.axis), taps, row)
+    return total
+
+
+def scatter(g: np.ndarray, taps: Taps) -> np.ndarray:
+    """The adjoint of `gather`."""
+    if g.size >= LARGE:
+        found = resampled(g, taps.source, taps.weight, taps.axis, taps.size)
+        if found is not None:
+            return found
+    shape = (*g.shape[: taps.axis], taps.size, *g.shape[taps.axis + 1 :])
+    total = np.zeros(shape, g.dtype)
+    for row, index in enumerate(taps.source):
+        weighted = g if taps.weight is None else _weighted(g, taps, row)
+        _add_rows(total, index, weighted, taps.axis)
+    return total
+
+
+def _add_rows(total: np.ndarray, index: np.ndarray, g: np.ndarray, axis: int) -> None:
+    """Add the slices of `g` along an axis to those of `total` that the index names.
+
+    In turns, in each of which a target comes once: `np.add.at` would take far longer.
+    """
+    order = np.argsort(index, kind="stable")[np.count_nonzero(index < 0) :]
+    ordered = index[order]
+    turn = np.arange(len(order)) - np.searchsorted(ordered, ordered)
+    lead = (slice(None),) * axis
+    for k in range(int(turn.max(initial=-1)) + 1):
+        chosen = order[turn == k]
+        total[(*lead, _as_slice(index[chosen]))] += g[(*lead, _as_slice(chosen))]
+
+
+def _as_slice(index: np.ndarray) -> slice | np.ndarray:
+    """The index as a slice if it is one that ascends evenly: NumPy need not gather then."""
+    if len(index) == 1:
+        return slice(int(index[0]), int(index[0]) + 1)
+    steps = np.diff(index)
+    if steps[0] > 0 and (steps == steps[0]).all():
+        return slice(int(index[0]), int(index[-1]) + 1, int(steps[0]))
+    return index

@@ -1,0 +1,145 @@
+"""Running sums, products, extrema and recurrences along an axis of an array."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from wengert.core import dtypes
+from wengert.kernels.axes import axis_of
+from wengert.kernels.chunks import plain, real_for, rows_of
+from wengert.kernels.jit import LARGE, Kernel
+from wengert.kernels.precision import widened
+from wengert.kernels.reduction import ACCUMULATOR
+from wengert.kernels.scan import native
+
+# As in PyTorch: what is lost or beyond the range on the way may come back.
+_WIDE = ACCUMULATOR | {np.dtype(np.float32): np.dtype(np.float64)}
+
+
+def _run(array: np.ndarray) -> str | None:
+    """The variant of kernels for an array, where there is one that is worth it."""
+    return real_for(array.dtype) if array.size >= LARGE else None
+
+
+def _call(
+    run: str, rows: Kernel, columns: Kernel, axis: int, arrays: tuple[np.ndarray, ...], *more: Any
+) -> None:
+    """Run the kernel for rows, or for columns, along an axis of arrays of one shape."""
+    shape = arrays[0].shape
+    outer, n, inner = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
+    if inner == 1:
+        getattr(rows, run)(*arrays, n, *more, outer, rows_of(n))
+        return
+    blocks = -(-inner // native.LANES)
+    chunk = rows_of(n * min(inner, native.LANES))
+    getattr(columns, run)(*arrays, n, inner, blocks, *more, outer * blocks, chunk)
+
+
+def _scanned(run: str, array: np.ndarray, axis: int, product: bool, reverse: bool) -> np.ndarray:
+    wide = plain(widened(array))
+    out = np.empty_like(wide)
+    kernels = native.row_scan, native.column_scan
+    _call(run, *kernels, axis, (wide, out), int(reverse), int(product))
+    return out.astype(array.dtype, copy=False)
+
+
+def running(ufunc: np.ufunc, array: np.ndarray, dim: int, reverse: bool = False) -> np.ndarray:
+    """Running sum or product along `dim`, from its end if `reverse`; integers to int64."""
+    axis = axis_of(dim, array.ndim)
+    if (run := _run(array)) is not None:
+        return _scanned(run, array, axis, ufunc is np.multiply, reverse)
+    wide = _WIDE.get(array.dtype, array.dtype)
+    to = array.dtype if array.dtype in dtypes.inexact else wide
+    if array.ndim == 0:
+        return array.astype(to)
+    source = np.flip(array, axis) if reverse else array
+    out = ufunc.accumulate(source, axis=axis, dtype=wide)
+    out = np.flip(out, axis) if reverse else out
+    return out if wide == to else out.astype(to)
+
+
+def logaddexp(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """log(exp(a) + exp(b)), of complex numbers too."""
+    if a.dtype.kind != "c":
+        return np.logaddexp(a, b)
+    first = a.real >= b.real
+    larger, smaller = np.where(first, a, b), np.where(first, b, a)
+    empty = larger.real == -np.inf  # both are: their difference is no number
+    return np.where(empty, larger, larger + np.log1p(np.exp(smaller - larger)))
+
+
+def running_logsumexp(array: np.ndarray, dim: int) -> np.ndarray:
+    """Logarithm of the running sum of exponentials."""
+    axis = axis_of(dim, array.ndim)
+    if array.ndim == 0:
+        return array.copy()
+    wide = _WIDE.get(array.dtype, array.dtype)
+    if array.dtype.kind != "c":
+        return np.logaddexp.accumulate(array.astype(wide), axis=axis).astype(array.dtype)
+    out = np.moveaxis(array.astype(np.complex128), axis, 0)
+    for k in range(1, len(out)):
+        out[k] = logaddexp(out[k - 1], out[k])
+    return np.moveaxis(out, 0, axis).astype(array.dtype)
+
+
+def running_extreme_index(array: np.ndarray, dim: int, largest: bool) -> np.ndarray:
+    """The index of the latest extreme element so far; it stays at the last nan."""
+    axis = axis_of(dim, array.ndim)
+    if array.ndim == 0:
+        return np.zeros((), np.int64)
+    if (run := _run(array)) is not None:
+        wide = plain(widened(array))
+        out = np.empty(wide.shape, np.int64)
+        places = native.row_places, native.column_places
+        _call(run, *places, axis, (wide, out), 1.0 if largest else -1.0)
+        return out
+    extreme = (np.maximum if largest else np.minimum).accumulate(array, axis=axis)
+    hit = array == extreme
+    if array.dtype in dtypes.inexact:
+        hit |= array != array
+    shape = [1] * array.ndim
+    shape[axis] = -1
+    position = np.arange(array.shape[axis]).reshape(shape)
+    return np.maximum.accumulate(np.where(hit, position, 0), axis=axis)
+
+
+def shifted(array: np.ndarray, dim: int, by: int, fill: float) -> np.ndarray:
+    """Elements moved by one place along `dim` (+1 to the end, -1 to the front)."""
+    out = np.full_like(array, fill)
+    if array.ndim == 0:
+        return out
+    target = np.moveaxis(out, dim, 0)
+    source = np.moveaxis(array, dim, 0)
+    if by > 0:
+        target[1:] = source[:-1]
+    else:
+        target[:-1] = source[1:]
+    return out
+
+
+def recurrence(add: np.ndarray, factor: np.ndarray, dim: int, reverse: bool) -> np.ndarray:
+    """r[k] = add[k] + factor[k] * r[k-1], or r[k+1] if `reverse`, along `dim`."""
+    out = np.array(add, order="C")
+    if out.ndim == 0:
+        return out
+    run = _run(out)
+    if run is not None and factor.dtype == out.dtype and out.dtype.itemsize >= 4:
+        kernels = native.row_recurrence, native.column_recurrence
+        _call(run, *kernels, dim, (plain(factor), out), int(reverse))
+        return out
+    r, f = np.moveaxis(out, dim, 0), np.moveaxis(factor, dim, 0)
+    steps = range(len(r) - 2, -1, -1) if reverse else range(1, len(r))
+    before = 1 if reverse else -1
+    for k in steps:
+        r[k] += f[k] * r[k + before]
+    return out
+
+
+def differences(array: np.ndarray, dim: int) -> Any:
+    """Each element less the one before it; for booleans, whether they differ."""
+    moved = np.moveaxis(array, dim, 0)
+    combine = np.not_equal if array.dtype == bool else np.subtract
+    return np.moveaxis(combine(moved[1:], moved[:-1]), 0, dim)

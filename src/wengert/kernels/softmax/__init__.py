@@ -1,0 +1,168 @@
+"""Softmax and its kin along one axis, and their pullbacks.
+
+The largest element is subtracted first. Half precision is computed in float32 and rounded
+once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from wengert.kernels.chunks import rows_of
+from wengert.kernels.jit import LARGE, usable
+from wengert.kernels.precision import widened
+from wengert.kernels.reduction import add_reduce, total
+
+_max_reduce: Any = np.maximum.reduce
+
+# Along axes with fewer elements behind them kernels have no vectors to work with.
+_NARROW = 8
+
+
+def _softmax_into(axis: int, out: np.ndarray, x: np.ndarray) -> None:
+    np.subtract(x, _max_reduce(x, axis=axis, keepdims=True), out=out)
+    np.exp(out, out=out)
+    out /= add_reduce(out, axis=axis, keepdims=True)
+
+
+def _log_softmax_into(axis: int, out: np.ndarray, x: np.ndarray) -> None:
+    np.subtract(x, _max_reduce(x, axis=axis, keepdims=True), out=out)
+    out -= np.log(add_reduce(np.exp(out), axis=axis, keepdims=True))
+
+
+def _softmax_pullback_into(axis: int, out: np.ndarray, g: np.ndarray, y: np.ndarray) -> None:
+    np.subtract(g, _dot_along(g, y, axis), out=out)
+    out *= y
+
+
+def _log_softmax_pullback_into(axis: int, out: np.ndarray, g: np.ndarray, y: np.ndarray) -> None:
+    np.exp(y, out=out)
+    out *= add_reduce(g, axis=axis, keepdims=True)
+    np.subtract(g, out, out=out)
+
+
+def _dot_along(a: np.ndarray, b: np.ndarray, axis: int) -> Any:
+    """The sum of products along an axis, which is kept."""
+    if axis == a.ndim - 1:
+        return np.vecdot(a, b)[..., None]
+    return add_reduce(a * b, axis=axis, keepdims=True)
+
+
+def _apply(kernel: Callable[..., None], axis: int, *arrays: np.ndarray) -> Any:
+    """The result of a kernel, in the dtype of the last array."""
+    last = arrays[-1]
+    wide = [widened(a) for a in arrays]
+    out = np.empty_like(wide[-1])
+    kernel(axis, out, *wide)
+    return out if wide[-1] is last else out.astype(last.dtype)
+
+
+def _native(name: str, axis: int, *arrays: np.ndarray) -> Any:
+    """The result of a compiled kernel; None where none will do."""
+    x = arrays[-1]
+    if not usable(*arrays):
+        return None
+    from wengert.kernels.softmax import native
+
+    axis %= x.ndim
+    n, inner = x.shape[axis], prod(x.shape[axis + 1 :])
+    out = np.empty_like(x)
+    if inner == 1:
+        getattr(native, name).f32(*arrays, out, n, x.size // n, rows_of(n))
+        return out
+    if inner < _NARROW:
+        return None
+    blocks = -(-inner // native.LANES)
+    columns = getattr(native, f"{name}_columns")
+    count = x.size // (n * inner) * blocks
+    columns.f32(*arrays, out, n, inner, blocks, count, rows_of(n * min(inner, native.LANES)))
+    return out
+
+
+def softmax(array: np.ndarray, axis: int) -> Any:
+    """exp(x) / sum(exp(x)); nan where all are -inf."""
+    if array.size >= LARGE and (out := _native("softmax", axis, array)) is not None:
+        return out
+    if not array.size or not array.ndim:
+        return np.exp(array - array)
+    return _apply(_softmax_into, axis, array)
+
+
+def masked_softmax(array: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """The softmax of array + mask along the last axis; zeros where all are -inf."""
+    if array.size >= LARGE and _repeats(mask, array) and usable(array, mask):
+        from wengert.kernels.softmax import native
+
+        out, n = np.empty_like(array), array.shape[-1]
+        native.masked_softmax.f32(array, mask, out, n, mask.size // n, array.size // n, rows_of(n))
+        return out
+    out = array + mask
+    if out.shape != array.shape:
+        raise ValueError(f"a mask of {mask.shape} for {array.shape}")
+    if not out.size:
+        return out
+    top = _max_reduce(out, axis=-1, keepdims=True)
+    blind = top == -np.inf
+    if blind.any():
+        top[blind] = 0
+    np.exp(np.subtract(out, top, out=out), out=out)
+    total = add_reduce(out, axis=-1, keepdims=True)
+    if blind.any():
+        total[blind] = 1
+    out /= total
+    return out
+
+
+def _repeats(mask: np.ndarray, array: np.ndarray) -> bool:
+    """Whether the mask has the shape of the last axes of the array."""
+    return mask.ndim > 0 and mask.shape == array.shape[array.ndim - mask.ndim :]
+
+
+def log_softmax(array: np.ndarray, axis: int) -> Any:
+    """x - log(sum(exp(x)))."""
+    if array.size >= LARGE and (out := _native("log_softmax", axis, array)) is not None:
+        return out
+    if not array.size or not array.ndim:
+        return array - array
+    return _apply(_log_softmax_into, axis, array)
+
+
+def softmax_pullback(g: np.ndarray, out: np.ndarray, axis: int) -> Any:
+    """out * (g - sum(g * out))."""
+    if out.size >= LARGE and (grad := _native("softmax_pullback", axis, g, out)) is not None:
+        return grad
+    if not out.size or not out.ndim:
+        return np.zeros_like(out)
+    return _apply(_softmax_pullback_into, axis, g, out)
+
+
+def log_softmax_pullback(g: np.ndarray, out: np.ndarray, axis: int) -> Any:
+    """g - exp(out) * sum(g)."""
+    if out.size >= LARGE and (grad := _native("log_softmax_pullback", axis, g, out)) is not None:
+        return grad
+    if not out.size or not out.ndim:
+        return np.zeros_like(out)
+    return _apply(_log_softmax_pullback_into, axis, g, out)
+
+
+def logsumexp(array: np.ndarray, axes: tuple[int, ...] | None, keepdim: bool) -> Any:
+    """log(sum(exp(x))); -inf of nothing."""
+    if array.size >= LARGE and axes == (array.ndim - 1,) and usable(array):
+        from wengert.kernels.softmax import native
+
+        n = array.shape[-1]
+        out = np.empty(array.shape[:-1] + (1,) * keepdim, array.dtype)
+        native.logsumexp.f32(array, out, n, out.size, rows_of(n))
+        return out
+    wide = widened(array)
+    top = _max_reduce(wide.real, axis=axes, keepdims=True, initial=-np.inf)
+    top = np.where(np.isfinite(top), top, top.dtype.type(0))
+    with np.errstate(divide="ignore"):
+        out = np.log(total(np.exp(wide - top), axes, True)) + top
+    if not keepdim:
+        out = out.reshape(()) if axes is None else out.squeeze(axes)
+    return out if wide is array else out.astype(array.dtype)
