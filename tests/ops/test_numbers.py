@@ -43,6 +43,21 @@ def test_integers_take_what_torchs_take(name: str, value: float, torch: Any) -> 
         assert results[0] == results[1], dtype
 
 
+@pytest.mark.torch
+@pytest.mark.parametrize("value", [7e4, -1e39, 1e300, np.inf, -np.inf, np.nan, 0.1])
+@pytest.mark.parametrize("name", CALLS)
+def test_floats_take_what_torchs_take(name: str, value: float, torch: Any) -> None:
+    for dtype in ("float16", "bfloat16", "float32", "float64"):
+        results = []
+        for library in (wengert, torch):
+            x = library.tensor([0.0, 1.0, 5.0, 100.0], dtype=getattr(library, dtype))
+            try:
+                results.append(CALLS[name](library, x, value).tolist())
+            except (RuntimeError, ValueError) as error:
+                results.append([type(error)])
+        np.testing.assert_equal(*results)
+
+
 @pytest.mark.parametrize("function", ["clamp_min", "masked_fill", "scatter", "pad"])
 def test_what_does_not_fit_is_named(function: str) -> None:
     with pytest.raises(RuntimeError, match=r"to type int8 without overflow: \w+\(\) got 300"):

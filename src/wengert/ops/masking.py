@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import ml_dtypes
@@ -278,10 +279,12 @@ def fmin(input: Value, other: Value) -> Value:
 
 
 def number_of(dtype: np.dtype, value: Any, name: str) -> Any:
-    """An argument of function `name` as an element; RuntimeError if an integer type has none."""
-    if dtype.kind in "iu":
-        return dtypes.scalar_array(value, dtypes.of_numpy[dtype], name)[()]
-    return dtype.type(value)
+    """An argument of function `name` as an element; RuntimeError where it is out of range."""
+    if dtype.kind not in "iu":
+        number = dtype.type(value)
+        if abs(number) != math.inf:
+            return number
+    return dtypes.scalar_array(value, dtypes.of_numpy[dtype], name)[()]
 
 
 @elementwise(

@@ -207,6 +207,21 @@ def test_infinite_and_missing_numbers() -> None:
     np.testing.assert_array_equal(out, [np.inf, -np.inf, np.nan])
 
 
+def test_two_functions_of_one_name_are_not_taken_for_one() -> None:
+    def step(a: real) -> real:
+        return a + 1
+
+    first = step
+
+    def step(a: real) -> real:  # type: ignore[no-redef]
+        return a + 2
+
+    unit = Unit("f32")
+    assert unit.add(first, inline=True) is unit.add(first, inline=True)
+    with pytest.raises(KernelSyntaxError, match="called step"):
+        unit.add(step, inline=True)
+
+
 def refused(function: object) -> str:
     """The message with which a kernel is refused."""
     assert isinstance(function, Kernel)

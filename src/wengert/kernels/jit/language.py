@@ -21,12 +21,14 @@ that integers convert to the float that they meet.
 from __future__ import annotations
 
 import ast
+from types import CodeType
 from typing import Any
 
 from wengert.kernels.jit.expressions import Expressions
 from wengert.kernels.jit.machine_types import (
     LLVM,
     SIZES,
+    KernelSyntaxError,
     Signature,
     Term,
     llvm_type,
@@ -47,6 +49,7 @@ class Unit:
     def __init__(self, real: str, exact: str = "") -> None:
         self.real, self.exact = real, exact
         self.signatures: dict[str, Signature] = {}
+        self.sources: dict[str, CodeType] = {}
         self.definitions: list[str] = []
         self.declarations: set[str] = set()
 
@@ -59,7 +62,10 @@ class Unit:
             for text in function.declarations():
                 self.declare(text)
         elif name not in self.signatures:
+            self.sources[name] = function.__code__
             self.add_tree(tree_of(function), function.__globals__, inline)
+        elif name in self.sources and self.sources[name] is not function.__code__:
+            raise KernelSyntaxError(f"two functions of one kernel are called {name}")
         return self.signatures[name]
 
     def add_tree(self, tree: ast.FunctionDef, scope: dict[str, Any], inline: bool) -> Signature:
