@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.autograd import errors
+from wengert.autograd import errors, naming
 from wengert.autograd._commit import commit, own_array
 from wengert.autograd.edges import (
     GradientEdge,
@@ -266,7 +266,7 @@ def _unfit(walk: Walk, i: int, g: Any, shape: tuple[int, ...], node: Node) -> Ex
         "gradient-shape",
         f"Mismatch in shape: grad_output[{i}] has a shape of {Size(g._array.shape)} and"
         f" output[{i}] has a shape of {Size(shape)}.",
-        [("this call", errors.describe_call(walk.call)), ("made by", errors.origin(node))],
+        [("this call", naming.describe_call(walk.call)), ("made by", naming.origin(node))],
         [
             "give a gradient of the shape of the output: torch.ones_like(y), or weights for it",
             "reduce the output to one number first: (y * weights).sum().backward()",

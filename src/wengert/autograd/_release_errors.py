@@ -8,7 +8,8 @@ import warnings
 from collections.abc import Sequence
 from types import CodeType
 
-from wengert.autograd.errors import GraphReleasedError, describe_call, describe_node
+from wengert.autograd.errors import GraphReleasedError
+from wengert.autograd.naming import describe_call, describe_node
 from wengert.core.messages import message, more
 from wengert.core.storage import line_of, quoted_location, source_text
 from wengert.core.tensor import Call, Node, nodes_below

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.autograd import errors
+from wengert.autograd import errors, naming
 from wengert.autograd.engine import Grads, Walk, anomaly
 from wengert.autograd.saved.writes import watch
 from wengert.core.messages import message
@@ -170,8 +170,8 @@ def _nan_error(walk: Walk, node: Node, g: Any, grads: Grads, k: int) -> Exceptio
     count = f"{int(nans.sum())} of {bad.size} elements"
     head = f"Function '{node.name()}' returned nan values in its {k}th output."
     facts = [
-        ("this call", errors.describe_call(walk.call)),
-        ("made by", errors.describe_node(node)),
+        ("this call", naming.describe_call(walk.call)),
+        ("made by", naming.describe_node(node)),
         ("first nan", f"{_at(index)}, shape {list(bad.shape)}, {count}"),
     ]
     if not grads:
@@ -213,9 +213,9 @@ def _blame_saved_value(node: Node, name: str, owner: int | None) -> str:
     """What is to be said of a saved value that is nan."""
     source = None if owner is None or owner < 0 else node.edges[owner]
     if source is None or type(source) is Leaf:
-        where = f"in {errors.describe_node(node)}"
+        where = f"in {naming.describe_node(node)}"
     else:
-        where = f"after {errors.describe_node(source)}"
+        where = f"after {naming.describe_node(source)}"
     return f"the forward was nan already: {name}, {where}"
 
 

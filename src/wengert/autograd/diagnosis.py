@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from wengert.autograd import errors
+from wengert.autograd import naming
 from wengert.autograd.gc_queries import cuts_of, live_tensors_and_nodes
 from wengert.core.cut_log import Escape, escapes
 from wengert.core.tensor import Cut, Leaf, Node, Tensor, memory_of, nodes_below
@@ -37,7 +37,7 @@ def _made_of(node: Node, planned: list[Node]) -> Reason | None:
     if not common:
         return None
     latest = max(common, key=lambda n: (type(n) is not Leaf, n.seq))
-    return [("made of", errors.origin(latest))], (
+    return [("made of", naming.origin(latest))], (
         "The outputs were computed from what it was made of, and not from itself."
     )
 
@@ -58,7 +58,7 @@ def on_purpose(cut: Cut) -> bool:
 
 def describe_cuts(cuts: Iterable[Cut]) -> Facts:
     """The latest of some lines that cut off values."""
-    return [("cut off by", text) for text in dict.fromkeys(map(errors.describe_call, cuts))][
+    return [("cut off by", text) for text in dict.fromkeys(map(naming.describe_call, cuts))][
         -_LATEST:
     ]
 
@@ -83,7 +83,7 @@ def _copied(node: Node, planned: list[Node]) -> Reason | None:
     for leaf in planned:
         other = leaf.tensor() if type(leaf) is Leaf else None
         if other is not None and _alike(own, other):
-            return [("equals", errors.origin(leaf))], (
+            return [("equals", naming.origin(leaf))], (
                 "The outputs were computed from another leaf, which has the same values: perhaps"
                 " a copy."
             )
@@ -110,7 +110,7 @@ def _used_elsewhere(node: Node, nodes: Sequence[Node]) -> Reason | None:
 
 def describe_uses(uses: Sequence[Node]) -> Facts:
     """The latest of the operations that used something."""
-    return [("used by", errors.describe_node(use)) for use in uses[-_LATEST:]]
+    return [("used by", naming.describe_node(use)) for use in uses[-_LATEST:]]
 
 
 def escape_of(tensor: Tensor) -> tuple[str, Facts, str] | None:
@@ -125,7 +125,7 @@ def escape_of(tensor: Tensor) -> tuple[str, Facts, str] | None:
         else:
             text = "its values were taken out of a graph"
             remedy = "compute with the tensor itself, and with its own operations"
-        return text, [("taken by", errors.describe_call(Cut(*escape.cut)))], remedy
+        return text, [("taken by", naming.describe_call(Cut(*escape.cut)))], remedy
     return None
 
 
@@ -146,5 +146,5 @@ def latest_escape() -> Facts:
     """The latest line at which several values left a graph; what came of them is not known."""
     for escape in reversed(escapes):
         if escape.size > 1:
-            return [("perhaps cut by", errors.describe_call(Cut(*escape.cut)))]
+            return [("perhaps cut by", naming.describe_call(Cut(*escape.cut)))]
     return []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import weakref
 
-from wengert.autograd import errors
+from wengert.autograd import errors, naming
 from wengert.autograd.refusals import refusal_node
 from wengert.core.tensor import Leaf, Node, Tensor, state_of
 from wengert.ops.strided import window_history, written_window
@@ -53,5 +53,5 @@ def _overridden(before: Node) -> Exception:
         " Function (or because an input was returned as-is) and the autograd logic to handle"
         " view+inplace would override the custom backward associated with the custom Function,"
         " leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning"
-        f" the output of the custom Function.\n  made by: {errors.describe_node(operation)}"
+        f" the output of the custom Function.\n  made by: {naming.describe_node(operation)}"
     )

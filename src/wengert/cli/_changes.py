@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from wengert.graph.formatting import format_bytes, format_flops
+
 Data = Mapping[str, Any]
 By = Mapping["Key", "Amount"]
 
@@ -258,3 +260,25 @@ def _findings(data: Data) -> Iterator[tuple[tuple[str, str, str], ComparedFindin
         line = finding["line"]
         key = finding["kind"], where.rpartition(":")[0], line or where
         yield key, ComparedFinding(finding["kind"], where, line, finding["text"])
+
+
+def difference(change: Change, to_text: Callable[[float], str]) -> str:
+    """How much more or less there is, and in per cent."""
+    if change.before is None:
+        return "new"
+    if change.after is None:
+        return "gone"
+    if not change.by:
+        return ""
+    sign = "-" if change.by < 0 else "+"
+    ratio = f" ({change.by / change.before:+.0%})" if change.before else ""
+    return f"{sign}{to_text(abs(change.by))}{ratio}"
+
+
+def amount_of(name: str) -> Callable[[float], str]:
+    """How the amounts of a measure, or a figure, are written."""
+    if name in ("time", "seconds"):
+        return lambda value: f"{value:.3f} s"
+    if "bytes" in name:
+        return format_bytes
+    return format_flops if name == "FLOP" else lambda value: f"{value:,}"

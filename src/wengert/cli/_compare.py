@@ -5,9 +5,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 
-from wengert.cli._changes import Change, ComparedFinding, Comparison, Measure, compared, load_run
+from wengert.cli._changes import (
+    Change,
+    ComparedFinding,
+    Comparison,
+    Measure,
+    amount_of,
+    compared,
+    difference,
+    load_run,
+)
 from wengert.graph import html_page
-from wengert.graph.formatting import format_bytes, format_flops, text_table
+from wengert.graph.formatting import text_table
 
 _ROWS = 8  # of a table
 _CODE = 60  # characters of a line of code
@@ -71,25 +80,3 @@ def _finding_lines(what: str, findings: Sequence[ComparedFinding]) -> Iterator[s
 def _cells(change: Change, to_text: Callable[[float], str]) -> list[str]:
     values = ["" if value is None else to_text(value) for value in (change.before, change.after)]
     return [*values, difference(change, to_text)]
-
-
-def difference(change: Change, to_text: Callable[[float], str]) -> str:
-    """How much more or less there is, and in per cent."""
-    if change.before is None:
-        return "new"
-    if change.after is None:
-        return "gone"
-    if not change.by:
-        return ""
-    sign = "-" if change.by < 0 else "+"
-    ratio = f" ({change.by / change.before:+.0%})" if change.before else ""
-    return f"{sign}{to_text(abs(change.by))}{ratio}"
-
-
-def amount_of(name: str) -> Callable[[float], str]:
-    """How the amounts of a measure, or a figure, are written."""
-    if name in ("time", "seconds"):
-        return lambda value: f"{value:.3f} s"
-    if "bytes" in name:
-        return format_bytes
-    return format_flops if name == "FLOP" else lambda value: f"{value:,}"

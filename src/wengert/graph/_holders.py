@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from wengert.autograd.errors import op_name
+from wengert.autograd.naming import op_name
 from wengert.core import introspection
 from wengert.core.introspection import (
     CACHED,

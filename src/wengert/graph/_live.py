@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from wengert.autograd import engine, errors
+from wengert.autograd import engine, naming
 from wengert.autograd.gc_queries import live_tensors_and_nodes
 from wengert.core.storage import address_of, location_of, quoted_location, source_text
 from wengert.core.tensor import Node, Tensor, by_seq
@@ -289,7 +289,7 @@ class _Counting:
         """The operation of a node, its module if it has one, and its line."""
         path = self.sites.path(node.site)
         inside = f" in {path}" if path else ""
-        return f"{errors.op_name(node)}{inside} ({quoted_location(node.code, node.lasti)})"
+        return f"{naming.op_name(node)}{inside} ({quoted_location(node.code, node.lasti)})"
 
 
 class _Held(NamedTuple):

@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary, ref
 
 from wengert.autograd import engine
 from wengert.autograd.engine import Walk
-from wengert.autograd.errors import OF_IMAGES, op_name, op_name_of_class
+from wengert.autograd.naming import OF_IMAGES, op_name, op_name_of_class
 from wengert.core.storage import location_of, source_text
 from wengert.core.tensor import Leaf, Node, by_seq
 from wengert.graph._memory_sampler import MemorySampler

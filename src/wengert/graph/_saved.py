@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.autograd import errors
+from wengert.autograd import naming
 from wengert.autograd.custom.function import FunctionNode
 from wengert.autograd.saved.packing import Packed
 from wengert.core import dtypes
@@ -93,8 +93,8 @@ def saved(node: Node) -> SavedValues:
     if not isinstance(node, Node):
         raise TypeError(f"saved(): argument 'node' must be a Node, not {type(node).__name__}")
     call = None if node.state is None else node.state.released
-    released = None if call is None else errors.describe_call(call)
-    return SavedValues(errors.describe_node(node), released, values_of(node))
+    released = None if call is None else naming.describe_call(call)
+    return SavedValues(naming.describe_node(node), released, values_of(node))
 
 
 def values_of(node: Node) -> list[SavedValue]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from wengert.autograd import engine, errors
+from wengert.autograd import engine, errors, naming
 from wengert.autograd.diagnosis import (
     describe_cuts,
     describe_uses,
@@ -150,7 +150,7 @@ def _what(tensor: Tensor) -> str:
         name = parameter_name(tensor)
         leaf = f"parameter {name}" if name else "a leaf"
         return f"{leaf}, {text} ({quoted_location(edge.code, edge.lasti)})"
-    return f"{errors.describe_node(edge)}, {text}"
+    return f"{naming.describe_node(edge)}, {text}"
 
 
 # Without a graph
@@ -206,7 +206,7 @@ def _no_grad(tensor: Tensor) -> Because:
         return Because(
             "no backward has begun since it was made", (), ("call backward() on a loss",)
         )
-    calls = list(dict.fromkeys(map(errors.describe_call, reversed(later))))[:_LATEST]
+    calls = list(dict.fromkeys(map(naming.describe_call, reversed(later))))[:_LATEST]
     facts = [("backward", call) for call in calls]
     if all(call.what != "backward()" for call in later):
         return Because(
@@ -223,7 +223,7 @@ def _no_leaf(edge: Node) -> Because:
         )
     return Because(
         "it is not a leaf: gradients pass it, and are not kept",
-        (("made by", errors.describe_node(edge)),),
+        (("made by", naming.describe_node(edge)),),
         (
             "call retain_grad() on it before backward()",
             "ask for the gradient itself: torch.autograd.grad(loss, [it])",
@@ -343,7 +343,7 @@ def _keeper(carrier: Any, node: Node, graph: list[Node], search: Search) -> Keep
     reachable = {id(n) for n in nodes_below([node])}
     operations = [n for n in graph if id(n) in reachable]
     return Keeper(
-        made=errors.describe_node(node),
+        made=naming.describe_node(node),
         shape=tuple(node.shape),
         nodes=len(operations),
         nbytes=saved_bytes(operations),

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.autograd import errors
+from wengert.autograd import naming
 from wengert.autograd.edges import GradientEdge, node_at
 from wengert.autograd.saved.packing import arrays_in
 from wengert.core import dtypes
@@ -291,7 +291,7 @@ class _Describer:
                 frees += 0 if id(base) in self.held else base.nbytes
         return NodeInfo(
             index=index,
-            op=errors.op_name(node),
+            op=naming.op_name(node),
             kind=node.name(),
             where=where,
             text=text,
@@ -357,7 +357,7 @@ def _state(node: Node) -> str:
     if type(node) is Leaf:
         return LEAF
     call = None if node.state is None else node.state.released
-    return LIVE if call is None else f"released by {errors.describe_call(call)}"
+    return LIVE if call is None else f"released by {naming.describe_call(call)}"
 
 
 def _arrays(node: Node) -> list[np.ndarray]:

@@ -10,8 +10,8 @@ from copy import deepcopy
 from itertools import chain
 from typing import Any
 
-from wengert.autograd.errors import describe_node
 from wengert.autograd.hooks import RemovableHandle, add_hook
+from wengert.autograd.naming import describe_node
 from wengert.core.cut_log import note_drop
 from wengert.core.messages import current_call, message
 from wengert.core.tensor import Hooks, Leaf, Tensor, wrap

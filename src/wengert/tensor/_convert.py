@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.autograd import errors
+from wengert.autograd import errors, naming
 from wengert.core import dtypes, storage
 from wengert.core.cut_log import note_escape
 from wengert.core.device import check_cpu
@@ -422,7 +422,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
             " protocol at the moment.",
             [
                 ("this call", current_call("deepcopy()", beyond=copy.__file__)),
-                ("made by", errors.describe_node(self._edge)),
+                ("made by", naming.describe_node(self._edge)),
             ],
             [
                 "copy the values: y.detach().clone()",

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from wengert.autograd import errors
-from wengert.autograd.errors import origin
 from wengert.autograd.history import set_edge
+from wengert.autograd.naming import origin
 from wengert.autograd.refusals import refusal_node
 from wengert.core.inference import check_written
 from wengert.core.layout import contiguous_format, preserve_format

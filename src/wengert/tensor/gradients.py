@@ -13,8 +13,8 @@ import numpy as np
 
 from wengert.autograd import backward as _backward
 from wengert.autograd import errors
-from wengert.autograd.errors import describe_node
 from wengert.autograd.hooks import RemovableHandle, add_hook
+from wengert.autograd.naming import describe_node
 from wengert.autograd.refusals import refusal_node
 from wengert.autograd.transforms.levels import transforming
 from wengert.core import storage

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from wengert.autograd import errors
+from wengert.autograd import errors, naming
 from wengert.autograd.custom.ctx import FunctionCtx, Inner, OfOutput
 from wengert.autograd.engine import lift_to_tensor
 from wengert.autograd.history import rebase_history
@@ -436,7 +436,7 @@ def _as_many(node: Node | FunctionCtx, values: tuple[Any, ...], expected: int) -
             "function-gradients",
             f"function {node.name()} returned an incorrect number of gradients (expected"
             f" {expected}, got {len(values)})",
-            [("applied by", errors.describe_node(node))] if isinstance(node, Node) else [],
+            [("applied by", naming.describe_node(node))] if isinstance(node, Node) else [],
             ["return one for each argument of forward(), None for those that are no tensors"],
         ))  # fmt: skip
     return values
@@ -471,7 +471,7 @@ def _fitted(name: str, k: int, g: Any, shape: tuple[int, ...], dtype: Any) -> An
 def _intermediate(node: FunctionNode) -> Exception:
     return errors.GraphError(message(
         "function-saved-intermediate",
-        f"the second derivative of {errors.describe_node(node)} depends on a tensor that its"
+        f"the second derivative of {naming.describe_node(node)} depends on a tensor that its"
         " forward()"
         " computed and saved, and how it came about was not recorded.",
         remedies=[

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.autograd import errors
+from wengert.autograd import naming
 from wengert.autograd.errors import GraphError
 from wengert.autograd.saved import packing
 from wengert.core import storage
@@ -94,7 +94,7 @@ class MutationContext:
 
 def _outside(ref: weakref.ref[Node]) -> OutsideContextError:
     node = ref()
-    what = "" if node is None else f" It recorded {errors.describe_node(node)}."
+    what = "" if node is None else f" It recorded {naming.describe_node(node)}."
     return OutsideContextError(
         "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which the"
         f" graph was originally recorded.{what} What it saved was let go with the context, or by"

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from wengert.autograd import errors
+from wengert.autograd import errors, naming
 from wengert.core import storage
 from wengert.core.messages import more
 from wengert.core.storage import clock
@@ -191,13 +191,13 @@ class Packed:
             raise TypeError(
                 "Output of saved tensor unpack_hook expected to be a Tensor but got result of"
                 f" type {type(answer).__name__}: {describe_slot(slot)} of"
-                f" {errors.describe_node(node)}\n" + more("saved-tensor-hook")
+                f" {naming.describe_node(node)}\n" + more("saved-tensor-hook")
             )
         array: np.ndarray = answer._array
         if array.shape != self.shape:
             raise RuntimeError(
                 f"unpack_hook returned a tensor of shape {list(array.shape)} for"
-                f" {describe_slot(slot)} of {errors.describe_node(node)}, which has shape"
+                f" {describe_slot(slot)} of {naming.describe_node(node)}, which has shape"
                 f" {list(self.shape)}\n" + more("saved-tensor-hook")
             )
         if self.same and clock.newest > node.seq and array is self.value._array:
@@ -227,7 +227,7 @@ def pack_array(node: Node, array: np.ndarray, tensor: Tensor, hooks: Hooks) -> P
         raise RuntimeError(
             "A saved tensor pack hook is modifying its input in place. Tensors provided as input"
             " to pack hook cannot be modified by in-place operations as this can lead to"
-            f" unexpected side-effects: the input came from {errors.describe_node(node)}\n"
+            f" unexpected side-effects: the input came from {naming.describe_node(node)}\n"
             + more("saved-tensor-hook")
         )
     result = new(Packed)

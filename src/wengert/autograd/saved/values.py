@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.autograd import errors
+from wengert.autograd import naming
 from wengert.autograd._release_errors import saved_value_released
 from wengert.autograd.saved.packing import (
     Hooks,
@@ -65,7 +65,7 @@ def restore_tensor(node: Node, slot: str, value: Any, edge: Node | None) -> Any:
         return value
     if not hasattr(value, "restored"):
         raise RuntimeError(
-            f"{describe_slot(slot)} of {errors.describe_node(node)} is not kept: backward"
+            f"{describe_slot(slot)} of {naming.describe_node(node)} is not kept: backward"
             " computes it again"
         )
     return tensor_of_saved(value.restored(node, slot), edge)
@@ -107,19 +107,19 @@ class SavedTensor:
             if node.state is not None and node.state.released is not None:
                 raise RuntimeError(
                     "Calling register_hooks on a saved tensor after it has been freed:"
-                    f" {describe_slot(self._slot)} of {errors.describe_node(node)}, released by"
-                    f" {errors.describe_call(node.state.released)}\n{more('graph-released')}"
+                    f" {describe_slot(self._slot)} of {naming.describe_node(node)}, released by"
+                    f" {naming.describe_call(node.state.released)}\n{more('graph-released')}"
                 )
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor with value None is forbidden:"
-                f" {errors.describe_node(node)} needs no {describe_slot(self._slot)}\n"
+                f" {naming.describe_node(node)} needs no {describe_slot(self._slot)}\n"
                 + more("saved-tensor-hook")
             )
         if type(value) is not np.ndarray:
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor whose hooks have already been set. Hint:"
                 f" only one pair of hooks is allowed at a time: {describe_slot(self._slot)} of"
-                f" {errors.describe_node(node)}\n" + more("saved-tensor-hook")
+                f" {naming.describe_node(node)}\n" + more("saved-tensor-hook")
             )
         check_unwritten(node, self._slot, value, "register_hooks()")
         site, mode.site = mode.site, None

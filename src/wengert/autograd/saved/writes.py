@@ -19,7 +19,7 @@ from zlib import crc32
 
 import numpy as np
 
-from wengert.autograd import errors
+from wengert.autograd import errors, naming
 from wengert.autograd.engine import Walk, anomaly, observers
 from wengert.autograd.saved.packing import Packed, set_witness
 from wengert.core.tensor import Node, Tensor, memory_of, tick
@@ -90,7 +90,7 @@ def _verify(walk: Walk, event: str) -> None:
                 raise _error(walk, node, key, array)
         passed.append(memory)
     if passed:
-        now, where = tick(), errors.describe_call(walk.call)
+        now, where = tick(), naming.describe_call(walk.call)
         for memory in passed:
             memory.seen, memory.where = now, where
 
@@ -138,8 +138,8 @@ def _bounds(walk: Walk, node: Node, key: Key, array: np.ndarray) -> tuple[str, s
     Of the calls that looked: operations that saved the same elements, and backwards.
     """
     saved = _memories[node].digests[key].crc
-    last, since = node.seq, errors.describe_node(node)
-    first, until = float("inf"), errors.describe_call(walk.call)
+    last, since = node.seq, naming.describe_node(node)
+    first, until = float("inf"), naming.describe_call(walk.call)
     for other, memory in list(_memories.items()):
         for k, value in _arrays(other):
             digest = memory.digests.get(k)
@@ -147,10 +147,10 @@ def _bounds(walk: Walk, node: Node, key: Key, array: np.ndarray) -> tuple[str, s
                 continue
             if digest.crc != saved:
                 if node.seq < other.seq < first:
-                    first, until = other.seq, errors.describe_node(other)
+                    first, until = other.seq, naming.describe_node(other)
                 continue
             if other.seq > last:
-                last, since = other.seq, errors.describe_node(other)
+                last, since = other.seq, naming.describe_node(other)
             if memory.seen > last:
                 last, since = memory.seen, memory.where
     return since, until

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from html import escape
 
-from wengert.cli._changes import Change, ComparedFinding, Comparison, Measure
-from wengert.cli._compare import amount_of, difference
+from wengert.cli._changes import Change, ComparedFinding, Comparison, Measure, amount_of, difference
 from wengert.cli._page._sections import KINDS, card
 from wengert.cli._page._widgets import Cell, Column, code, table, tabs, text
 from wengert.graph import html_page

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from html import escape
 
-from wengert.autograd.errors import OF_IMAGES
+from wengert.autograd.naming import OF_IMAGES
 from wengert.cli._data import Run, text_at
 from wengert.cli._page._source_links import SourceLinks, anchor
 from wengert.cli._page._widgets import (

@@ -21,7 +21,7 @@ from weakref import WeakSet, ref
 
 import numpy as np
 
-from wengert.autograd import engine, errors
+from wengert.autograd import engine, naming
 from wengert.autograd.engine import Walk
 from wengert.autograd.relay import this_thread
 from wengert.autograd.saved import packing
@@ -61,8 +61,8 @@ class NodeReaders(dict[type, "NodeReader | None"]):
             reader = LEAF
         elif issubclass(kind, Node) and kind.saved:
             slots = [slot for slot, _ in kind.saved]
-            name = errors.op_name_of_class(kind)
-            of_images = name in errors.OF_IMAGES
+            name = naming.op_name_of_class(kind)
+            of_images = name in naming.OF_IMAGES
             reader = NodeReader(len(self.names), attrgetter(*slots), len(slots) == 1, of_images)
             self.names += [f"{name}{d}d" for d in (1, 2, 3)] if of_images else [name]
         self[kind] = reader

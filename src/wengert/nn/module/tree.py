@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
-from wengert.autograd.errors import describe_node
+from wengert.autograd.naming import describe_node
 from wengert.core.dtypes import of_numpy
 from wengert.core.messages import current_call, message
 from wengert.core.tensor import Hooks, Leaf, Tensor

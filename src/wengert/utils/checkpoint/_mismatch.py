@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.autograd.errors import op_name_of_class
+from wengert.autograd.naming import op_name_of_class
 from wengert.core.device import cpu
 from wengert.core.dtypes import of_numpy
 from wengert.core.messages import message

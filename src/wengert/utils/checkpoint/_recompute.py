@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.autograd import errors
+from wengert.autograd import errors, naming
 from wengert.autograd.grad_mode import inference_mode
 from wengert.autograd.saved.packing import (
     Absent,
@@ -262,7 +262,7 @@ class Frame:
                 "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already"
                 " unpacked once. Performing two backward calls that overlap (i.e. require the same"
                 " saved activation in order to compute gradients) is not allowed while under the"
-                f" torch.utils.checkpoint.GraphExecGroup context: {errors.describe_call(self.call)}"
+                f" torch.utils.checkpoint.GraphExecGroup context: {naming.describe_call(self.call)}"
             )
         self.group = group.current
 
@@ -301,7 +301,7 @@ class Frame:
         if not agree(first, second, self.check):
             name = getattr(self.function, "__qualname__", type(self.function).__name__)
             raise MismatchReport(
-                name, errors.describe_call(self.call), first, second, self.debug
+                name, naming.describe_call(self.call), first, second, self.debug
             ).error()
 
 
@@ -381,7 +381,7 @@ class SecondRun:
         if array is None:
             return CheckpointError(
                 "torch.utils.checkpoint: a backward inside of the checkpointed function released"
-                f" what {errors.describe_node(node)} saved, and the first time it did not\n"
+                f" what {naming.describe_node(node)} saved, and the first time it did not\n"
                 + more("checkpoint-backward-inside")
             )
         write = storage.write_after(array, node.seq) if storage.clock.newest > node.seq else None

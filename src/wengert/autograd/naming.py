@@ -1,0 +1,46 @@
+"""What errors and reports call a node, a call, the source of a tensor: the op and its line."""
+
+from __future__ import annotations
+
+from wengert.core.storage import quoted_location
+from wengert.core.tensor import Call, Cut, Leaf, Node
+
+
+def describe_node(node: Node) -> str:
+    """The op of a node, its module if it has one, and its line."""
+    path = node.site.path()
+    inside = f" in {path}" if path else ""
+    return f"{op_name(node)}{inside} ({quoted_location(node.code, node.lasti)})"
+
+
+def describe_call(call: Call | Cut | None) -> str:
+    """A call and its line."""
+    assert call is not None
+    return f"{call.what}  at {quoted_location(call.code, call.lasti)}"
+
+
+def op_name(node: Node) -> str:
+    """The public name of a node's operation: that of the function that was called."""
+    name = op_name_of_class(type(node))
+    return f"{name}{len(node.shape) - 2}d" if name in OF_IMAGES else name
+
+
+def op_name_of_class(kind: type[Node]) -> str:
+    """The name of the operation whose nodes are of a class; of a Function that of its class."""
+    named = getattr(kind, "op", None) or kind
+    return getattr(named, "called", "") or kind.__name__.removesuffix("Backward")
+
+
+# Operations for any number of dimensions, which is a part of their public names.
+OF_IMAGES = frozenset(
+    ("adaptive_max_pool", "avg_pool", "conv", "conv_transpose", "max_pool", "max_unpool")
+)
+
+
+def origin(node: Node) -> str:
+    """Where a tensor comes from: the operation that made it, or the line that made a leaf."""
+    return (
+        describe_node(node)
+        if type(node) is not Leaf
+        else f"a leaf ({quoted_location(node.code, node.lasti)})"
+    )
