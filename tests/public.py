@@ -31,8 +31,8 @@ def namespaces() -> dict[str, ModuleType]:
 INNER = ("wengert.cli", "wengert.core", "wengert.kernels", "wengert.ops", "wengert.tensor")
 # Modules that packages have for each other, beside those for users.
 FOR_EACH_OTHER = {
-    "autograd": "custom diagnosis edges engine errors gc_queries grad_mode history hooks naming profiling"
-    " refusals relay saved transforms",
+    "autograd": "custom diagnosis edges engine errors gc_queries grad_mode history hooks naming"
+    " profiling refusals relay saved transforms",
     "compat": "torch_names",
     "graph": "captures description drawing formatting hotness html_page memory nodes timelines"
     " unreached",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from wengert.kernels.jit.machine_types import (
     FLOATS,
@@ -19,7 +19,6 @@ from wengert.kernels.jit.machine_types import (
 )
 
 if TYPE_CHECKING:
-    from wengert.kernels.jit.language import Unit
     from wengert.kernels.jit.records import Field
 
 _UNARY = {
@@ -39,6 +38,19 @@ _COMPARISONS: dict[type, str] = {
 _CONTRACT = "contract"
 
 
+class Module(Protocol):
+    """What expressions ask of the module of LLVM that they are part of (`language.Unit`)."""
+
+    real: str
+    exact: str
+
+    def add(self, function: Any, inline: bool) -> Signature:
+        """The signature of a function, which the module has from then on."""
+
+    def declare(self, text: str) -> None:
+        """Declare a function of LLVM or of the process."""
+
+
 class Expressions:
     """The translation of one function, as far as expressions go.
 
@@ -46,7 +58,7 @@ class Expressions:
     """
 
     def __init__(
-        self, unit: Unit, tree: ast.FunctionDef, signature: Signature, scope: dict[str, Any],
+        self, unit: Module, tree: ast.FunctionDef, signature: Signature, scope: dict[str, Any],
         inline: bool,
     ) -> None:  # fmt: skip
         self.unit, self.tree, self.signature = unit, tree, signature
