@@ -39,7 +39,7 @@ def test_views_of_all_kinds(view: Any, dtype: str, at_end: bool) -> None:
     assert np.count_nonzero(back) == np.count_nonzero(source)
 
 
-@pytest.mark.parametrize("shape", [(100, 300), (7, 50, 90), (40_000,), (3, 4), (0, 5)])
+@pytest.mark.parametrize("shape", [(100, 300), (7, 50, 90), (40_000,), (4, 40_001), (3, 4), (0, 5)])
 @pytest.mark.parametrize("dtype", ["f4", "u1"])
 def test_joining_and_rolling(shape: tuple[int, ...], dtype: str) -> None:
     rng = np.random.default_rng(0)

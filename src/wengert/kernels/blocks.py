@@ -20,6 +20,8 @@ from wengert.kernels.jit.native import native
 _LARGE, _LONG = 1 << 15, 1 << 6
 # Bytes of a row that are copied at once.
 _PIECE = 1 << 11
+# Bytes of a row of several joined arrays from which it matters that rows begin within a line.
+_OUT_OF_STEP, _LINE = 1 << 15, 1 << 6
 
 
 @native(
@@ -125,9 +127,10 @@ def _plan(target: np.ndarray, source: np.ndarray) -> tuple[int, int, tuple[int, 
 
 
 def joined(arrays: Sequence[np.ndarray], axis: int) -> np.ndarray:
-    """`np.concatenate`."""
-    first = arrays[0]
-    if sum(a.nbytes for a in arrays) < _LARGE:
+    """`np.concatenate`, which is the faster one unless it moves long rows out of step."""
+    first, size = arrays[0], sum(a.nbytes for a in arrays)
+    width = size // (prod(first.shape[:axis]) or 1)
+    if width < _OUT_OF_STEP or width % _LINE == 0:
         return np.concatenate(arrays, axis)
     if any(a.dtype != first.dtype or not a.flags.c_contiguous for a in arrays):
         return np.concatenate(arrays, axis)
