@@ -67,6 +67,7 @@ _LAZY = frozenset(
         "distributions",
         "fft",
         "func",
+        "fx",
         "graph",
         "hub",
         "jit",
