@@ -9,6 +9,7 @@ import math
 import operator
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
+from functools import partial
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -20,8 +21,11 @@ from wengert.fx.node import Argument, Node, map_aggregate
 from wengert.fx.proxy import Proxy, TracerBase
 from wengert.nn import Module, ModuleList, Parameter, Sequential
 
-# Functions that `wrap` names: the globals of a module, and the name in them.
+# What `wrap` names: the globals of a module, and the name in them.
 _wrapped: dict[tuple[int, str], tuple[dict[str, Any], str]] = {}
+
+# The functions behind these names, which the programs of graphs call by others.
+_wrapped_functions: dict[int, Callable[..., Any]] = {}
 
 _tracing: ContextVar[Tracer | None] = ContextVar("tracing", default=None)
 
@@ -65,6 +69,8 @@ def wrap(fn_or_name: str | Callable[..., Any]) -> Any:
     if caller is None or caller.f_code.co_name != "<module>":
         raise NotImplementedError("wrap must be called at the top level of a module")
     _wrapped[id(caller.f_globals), name] = (caller.f_globals, name)
+    if callable(fn_or_name):
+        _wrapped_functions[id(fn_or_name)] = fn_or_name
     return fn_or_name
 
 
@@ -83,13 +89,19 @@ class _Patches:
 
     def entry(self, table: dict[str, Any], name: str, value: Any) -> None:
         if name in table:
-            self._undo.append(functools.partial(table.__setitem__, name, table[name]))
+            self._undo.append(partial(table.__setitem__, name, table[name]))
         else:
-            self._undo.append(functools.partial(table.__delitem__, name))
+            self._undo.append(partial(table.__delitem__, name))
         table[name] = value
 
     def attribute(self, owner: Any, name: str, value: Any) -> None:
-        self._undo.append(functools.partial(setattr, owner, name, owner.__dict__[name]))
+        own = vars(owner)
+        undo = (
+            partial(setattr, owner, name, own[name])
+            if name in own
+            else partial(delattr, owner, name)
+        )
+        self._undo.append(undo)
         setattr(owner, name, value)
 
 
@@ -241,6 +253,8 @@ class Tracer(TracerBase):
             function, isinstance(root, Module), concrete_args
         )
         returned = getattr(function, "__annotations__", {}).get("return")
+        if isinstance(returned, str):
+            returned = None
         token = _tracing.set(self)
         try:
             with _Patches() as patches:
@@ -261,7 +275,7 @@ class Tracer(TracerBase):
         """A function that takes all arguments by position, and a placeholder for each of them."""
         function = inspect.unwrap(root_fn)
         if inspect.ismethod(function):
-            function = functools.partial(function.__func__, function.__self__)
+            function = partial(function.__func__, function.__self__)
         signature = inspect.signature(function)
         parameters = list(signature.parameters.values())
         flat = _by_position(function)
@@ -281,7 +295,9 @@ class Tracer(TracerBase):
     def _input(self, parameter: inspect.Parameter, concrete: dict[str, Any]) -> Any:
         """The placeholder for one input, or the value that it is known to have."""
         name = parameter.name
-        note = None if parameter.annotation is parameter.empty else parameter.annotation
+        note = parameter.annotation
+        if note is parameter.empty or isinstance(note, str):  # nobody here knows its names
+            note = None
         default = () if parameter.default is parameter.empty else (parameter.default,)
         if name in concrete:
             return self._known_input(name, concrete.pop(name), note, default)
@@ -313,7 +329,7 @@ class Tracer(TracerBase):
         def call_here(module: Module, *args: Any, **kwargs: Any) -> Any:
             if _tracing.get() is not self:
                 return call(module, *args, **kwargs)
-            return self.call_module(module, functools.partial(call, module), args, kwargs)
+            return self.call_module(module, partial(call, module), args, kwargs)
 
         patches.attribute(Module, "__call__", call_here)
         if type(self).getattr is not Tracer.getattr:
@@ -322,10 +338,12 @@ class Tracer(TracerBase):
             original = table.get(name, getattr(builtins, name, None))
             if original is not None:
                 patches.entry(table, name, _recording(original))
+                _wrapped_functions[id(original)] = original
+        calls = self._autowrap_functions | _wrapped_functions.keys()
         own_globals = getattr(function, "__globals__", {})
         for table in (own_globals, *map(vars, self._autowrap_modules)):
             for name, value in list(table.items()):
-                if id(value) in self._autowrap_functions and not name.startswith("_"):
+                if id(value) in calls:
                     patches.entry(table, name, _recording(value))
 
     def _patch_attributes(self, patches: _Patches) -> None:
@@ -363,9 +381,9 @@ def _place(parameter: inspect.Parameter) -> int:
 
 def _by_position(function: Any) -> Any:
     """The function, with its keyword arguments, *args and **kwargs as ordinary ones."""
-    if isinstance(function, functools.partial):
+    if isinstance(function, partial):
         inner = _by_position(function.func)
-        return functools.partial(inner, *function.args) if not function.keywords else function
+        return partial(inner, *function.args) if not function.keywords else function
     code = getattr(function, "__code__", None)
     if not isinstance(function, FunctionType) or code is None:
         return function

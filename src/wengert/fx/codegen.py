@@ -65,6 +65,8 @@ class _Globals:
             if module == "builtins" and not isinstance(function, type):
                 self.values[last] = function
             return last
+        if module == "operator":
+            name = f"_{name}"
         free = name.replace(".", "_").replace("<", "_").replace(">", "_")
         while self.values.get(free, function) is not function:
             free += "_1"
@@ -88,7 +90,6 @@ class CodeGen:
     def __init__(self) -> None:
         self._body_transformer: Transform | None = None
         self._func_name = "forward"
-        self._names = _Globals()
 
     def gen_fn_def(self, free_vars: list[str], maybe_return_annotation: str) -> str:
         """The line that begins the function."""
@@ -98,7 +99,7 @@ class CodeGen:
 
     def generate_output(self, output_args: Any, *, descs: Any = None) -> str:
         """The line that returns."""
-        return f"return {_literal(output_args, self._names)}"
+        return f"return {_literal(output_args, _Globals())}"
 
     def process_inputs(self, *args: Any) -> Any:
         """Arguments of the program as its placeholders take them."""
@@ -120,7 +121,7 @@ class CodeGen:
 
     def generate(self, graph: Graph, root_module: str, verbose: bool = False) -> PythonCode:
         """The program of a graph: one line a node, and values let go of after their last use."""
-        names = self._names = _Globals()
+        names = _Globals()
         names.values.update(self.additional_globals())
         inputs: list[str] = []
         annotation = ""
@@ -148,6 +149,7 @@ class CodeGen:
         if node.op == "placeholder":
             return _input(node, names, inputs)
         if node.op == "output":
+            _literal(node.args[0], names)  # so that the names it reads are there
             return self.generate_output(node.args[0])
         note = "" if node.type is None else f" : {_annotation(node.type, names)}"
         if node.op == "get_attr":
@@ -258,7 +260,9 @@ def _literal(value: Any, names: _Globals) -> str:
     if isinstance(value, dict):
         return "{" + ", ".join(f"{k!r}: {_literal(v, names)}" for k, v in value.items()) + "}"
     if isinstance(value, slice):
-        return f"slice({', '.join(_literal(x, names) for x in (value.start, value.stop, value.step))})"
+        return (
+            f"slice({', '.join(_literal(x, names) for x in (value.start, value.stop, value.step))})"
+        )
     if isinstance(value, dtype):
         return f"{library_name()}.{str(value).rpartition('.')[2]}"
     if isinstance(value, type) or (callable(value) and hasattr(value, "__qualname__")):

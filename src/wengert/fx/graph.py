@@ -160,7 +160,7 @@ class Graph:
         """A node at the place where nodes are inserted: behind all others, unless said otherwise.
 
         Args:
-            op: "placeholder", "get_attr", "call_function", "call_module", "call_method" or "output".
+            op: "placeholder", "get_attr", "call_function", "call_module", "call_method", "output".
             target: the function, or the name of the input, attribute, module or method.
             name: what its result is to be called; a number is appended if the name is taken.
             type_expr: the type of its result, for the annotations of the code.
@@ -174,7 +174,9 @@ class Graph:
         if not isinstance(args, tuple) or not isinstance(kwargs, dict):
             raise AssertionError("args must be a tuple, and kwargs must be a dict")
         candidate = name if name is not None else _name_of_target(target)
-        node = Node(self, self._namespace.create_name(candidate), op, target, args, kwargs, type_expr)
+        node = Node(
+            self, self._namespace.create_name(candidate), op, target, args, kwargs, type_expr
+        )
         self._insert(node)
         self._length += 1
         return node
@@ -196,7 +198,7 @@ class Graph:
         self._length -= 1
 
     def inserting_before(self, n: Node | None = None) -> InsertPoint:
-        """New nodes go in front of `n`, in front of all without it: from here on, or in a ``with``."""
+        """New nodes go in front of `n` (without it, of all): from here on, or in a ``with``."""
         self._check_own(n)
         return InsertPoint(self, (n or self._root.next).prepend)
 
@@ -265,7 +267,7 @@ class Graph:
     def node_copy(
         self, node: Node, arg_transform: Callable[[Node], Argument] = lambda n: n
     ) -> Node:
-        """A copy of a node, perhaps of another graph, that reads ``arg_transform(n)`` for each `n`."""
+        """A copy of a node, perhaps of another graph, reading ``arg_transform(n)`` for each `n`."""
         args, kwargs = map_arg((node.args, node.kwargs), arg_transform)
         made = self.create_node(node.op, node.target, args, dict(kwargs), node.name, node.type)
         made.meta = copy.copy(node.meta)
@@ -324,7 +326,7 @@ class Graph:
         return len(self.nodes) < before
 
     def lint(self) -> None:
-        """Raise RuntimeError where a node reads a later one, or AttributeError where a path leads nowhere."""
+        """Raise RuntimeError if a node reads a later one, or a path leads nowhere."""
         earlier: set[Node] = set()
         names: set[str] = set()
         for node in self.nodes:
@@ -375,7 +377,7 @@ class Graph:
         return self._codegen.process_outputs(out)
 
     def on_generate_code(self, make_transformer: Callable[[Any], Any]) -> Any:
-        """Let a function change the body of the code: it gets the earlier one and returns its own."""
+        """Let a function change the lines of the body: it gets the earlier one, or None."""
         return self._codegen.with_transformer(make_transformer)
 
     def print_tabular(self) -> None:

@@ -67,7 +67,8 @@ class GraphModule(Module):
             for step in (*way, name):
                 if not hasattr(value, step):
                     raise RuntimeError(
-                        f"Node referenced target {path} but that target was not provided in ``root``!"
+                        f"Node referenced target {path} but that target was not provided in"
+                        " ``root``!"
                     )
                 value = getattr(value, step)
         elif path in root:
@@ -114,7 +115,7 @@ class GraphModule(Module):
         self._code = program.src
         file = f"<eval_with_key>.{next(_numbers)}"
         names = dict(program.globals)
-        exec(compile(program.src, file, "exec"), names)
+        exec(compile(program.src, file, "exec", dont_inherit=True), names)
         lines = program.src.splitlines(keepends=True)
         linecache.cache[file] = (len(program.src), None, lines, file)
         function = names[self._graph._codegen._func_name]
@@ -122,7 +123,7 @@ class GraphModule(Module):
         return program
 
     def add_submodule(self, target: str, m: Module) -> bool:
-        """Put a module at a path, with empty modules on the way; False if something else is there."""
+        """Put a module at a path, with empty ones on the way; False if something else is there."""
         *way, name = target.split(".")
         owner: Module = self
         for step in way:
@@ -157,7 +158,9 @@ class GraphModule(Module):
                 used.update(".".join(names[:i]) for i in range(1, len(names) + 1))
                 if node.op == "call_module":
                     inner = self.get_submodule(str(node.target))
-                    used.update(f"{node.target}.{name}" for name, _ in inner.named_modules() if name)
+                    used.update(
+                        f"{node.target}.{name}" for name, _ in inner.named_modules() if name
+                    )
         for path, _ in list(self.named_modules()):
             if path and path not in used:
                 self.delete_submodule(path)
@@ -187,7 +190,7 @@ class GraphModule(Module):
         lines += [f"class {module_name}({library}.nn.Module):", "    def __init__(self):"]
         lines.append("        super().__init__()")
         for name, child in self.named_children():
-            lines.append(f"        self.{name} = {_constructed(child, place, name)}")
+            lines.append(f"        self.add_module({name!r}, {_constructed(child, place, name)})")
         for kind, table in (("parameter", self._parameters), ("buffer", self._buffers)):
             for name, value in table.items():
                 if value is not None:
@@ -225,7 +228,7 @@ class GraphModule(Module):
 def _constructed(module: Module, place: Path, name: str) -> str:
     """An expression that makes a submodule again."""
     if type(module).__module__.startswith("wengert.nn.") and not list(module.children()):
-        return repr(module)
+        return f"{library_name()}.nn.{module!r}"
     wengert.save(module, place / f"{name}.pt")
     return f"{library_name()}.load({str(place / f'{name}.pt')!r}, weights_only=False)"
 
@@ -237,7 +240,7 @@ def _restored(
     from wengert.fx._symbolic_trace import Tracer
 
     names = {**names, "wengert": wengert, "torch": wengert}
-    exec(compile(src, "<fx program>", "exec"), names)
+    exec(compile(src, "<fx program>", "exec", dont_inherit=True), names)
 
     class Calls(Tracer):
         """Follows no module."""

@@ -147,9 +147,7 @@ class Interpreter:
         names = target.split(".")
         for i, name in enumerate(names):
             if not hasattr(value, name):
-                raise RuntimeError(
-                    f"Node referenced nonexistent target {'.'.join(names[: i + 1])}"
-                )
+                raise RuntimeError(f"Node referenced nonexistent target {'.'.join(names[: i + 1])}")
             value = getattr(value, name)
         return value
 

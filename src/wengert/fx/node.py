@@ -301,7 +301,9 @@ class Node:
             if placeholder_names is not None:
                 placeholder_names.append(str(self.target) + (f": {note.strip()}" if note else ""))
             default = f"(default={self.args[0]})" if self.args else ""
-            return f"%{self.name} : {note}{self._uses()} = placeholder[target={self.target}]{default}"
+            return (
+                f"%{self.name} : {note}{self._uses()} = placeholder[target={self.target}]{default}"
+            )
         if self.op == "output":
             if self.type and maybe_return_typename:
                 maybe_return_typename[0] = f" -> {type_name(self.type)}"

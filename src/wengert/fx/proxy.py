@@ -91,7 +91,8 @@ class TracerBase:
             for key in a:
                 if isinstance(key, Proxy):
                     raise RuntimeError(
-                        f"Keys for dictionaries used as an argument cannot contain a Node. Got key: {key}"
+                        "Keys for dictionaries used as an argument cannot contain a Node. Got key:"
+                        f" {key}"
                     )
         return map_aggregate(a, self._create_leaf)
 
@@ -169,7 +170,7 @@ class Proxy:
         return self.tracer.to_bool(self)
 
     def __abs__(self) -> Any:
-        return self.tracer.create_proxy("call_function", abs, (self,), {})
+        return self.tracer.create_proxy("call_function", operator.abs, (self,), {})
 
     def __len__(self) -> int:
         raise RuntimeError(

@@ -58,7 +58,7 @@ def replace_pattern_with_filters(
     replacement: Pattern,
     match_filters: list[Callable[[Any, Graph, Graph], bool]] | None = None,
 ) -> list[ReplacedPatterns]:
-    """As `replace_pattern`, for matches of which all of ``filter(match, graph, pattern)`` are true."""
+    """As `replace_pattern`, where ``filter(match, graph, pattern)`` is true for all filters."""
     wanted, substitute = _graph_of(pattern), _graph_of(replacement)
     last = wanted.output_node().args[0]
     if not isinstance(last, Node):

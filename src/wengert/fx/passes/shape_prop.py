@@ -22,21 +22,17 @@ class TensorMetadata(NamedTuple):
     stride: tuple[int, ...]
     memory_format: memory_format | None
     is_quantized: bool = False
-    qparams: dict[str, Any] = {}
+    qparams: dict[str, Any] | None = None
 
 
-def _extract_tensor_metadata(
-    result: Tensor, include_contiguity: bool = True
-) -> TensorMetadata:
+def _extract_tensor_metadata(result: Tensor, include_contiguity: bool = True) -> TensorMetadata:
     order = None
     for candidate in (wengert.contiguous_format, wengert.channels_last):
         fits = candidate is wengert.contiguous_format or result.dim() == 4
         if include_contiguity and fits and result.is_contiguous(memory_format=candidate):
             order = candidate
             break
-    return TensorMetadata(
-        result.shape, result.dtype, result.requires_grad, result.stride(), order
-    )
+    return TensorMetadata(result.shape, result.dtype, result.requires_grad, result.stride(), order)
 
 
 class ShapeProp(Interpreter):
