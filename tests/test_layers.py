@@ -12,9 +12,7 @@ LAYERS = {
     "core": "core",
     "kernels": "kernels",
     # What scripts ask about the machine, and the few settings that they change.
-    "platform": (
-        "_config _settings accelerator amp backends compiler cpu cuda mps overrides version xpu"
-    ),
+    "platform": "accelerator amp backends compiler cpu cuda mps overrides platform version xpu",
     "ops": "ops",
     "autograd": "autograd",
     "tensor": "random tensor types",

@@ -51,7 +51,7 @@ INNER: dict[str, frozenset[str]] = {
 
 # Modules that wengert keeps in one piece, under another name, or in several places.
 ELSEWHERE: dict[str, str] = {
-    "torch.__config__": "wengert._config",
+    "torch.__config__": "wengert.platform.config",
     "torch._dynamo": "wengert.compat._compilers",
     "torch._inductor": "wengert.compat._compilers",
     "torch.autograd.grad_mode": "wengert.autograd",
