@@ -24,6 +24,7 @@ LAYERS = {
     "nn": "nn",
     "distributions": "distributions",
     "optim": "optim",
+    "data": "data",
     "serialization": "serialization",
     "utils": "hub jit multiprocessing profiler return_types testing utils",
     "distributed": "distributed",

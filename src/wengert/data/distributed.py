@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, TypeVar
 
 from wengert.core.generators import Generator
-from wengert.utils.data.sampler import Sampler
+from wengert.data.sampler import Sampler
 
 T_co = TypeVar("T_co", covariant=True)
 

@@ -8,10 +8,10 @@ from multiprocessing.context import BaseContext
 from typing import Any, Generic, TypeVar
 
 from wengert.core.generators import Generator
-from wengert.utils.data._iterators import LocalEpoch, WorkerEpoch
-from wengert.utils.data.collate import default_collate, default_convert
-from wengert.utils.data.dataset import IterableDataset
-from wengert.utils.data.sampler import (
+from wengert.data._iterators import LocalEpoch, WorkerEpoch
+from wengert.data.collate import default_collate, default_convert
+from wengert.data.dataset import IterableDataset
+from wengert.data.sampler import (
     BatchSampler,
     RandomSampler,
     Sampler,

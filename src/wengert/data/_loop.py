@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.core import generators
+from wengert.data._fetch import DatasetReader, Fetch
+from wengert.data._transport import Slot
+from wengert.data.worker import WorkerInfo, current_worker
 from wengert.platform import settings
-from wengert.utils.data._fetch import DatasetReader, Fetch
-from wengert.utils.data._transport import Slot
-from wengert.utils.data.worker import WorkerInfo, current_worker
 
 _WATCH = 1.0  # seconds between two looks at whether the parent is alive
 
