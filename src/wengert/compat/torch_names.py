@@ -67,8 +67,8 @@ ELSEWHERE: dict[str, str] = {
     "torch.torch_version": "wengert.compat._version",
     "torch.utils.tensorboard": "wengert.utils.tensorboard",
     "torch.utils.data._utils": "wengert.utils.data",
-    "torch.utils.data._utils.collate": "wengert.utils.data.collate",
-    "torch.utils.data._utils.worker": "wengert.utils.data.worker",
+    "torch.utils.data._utils.collate": "wengert.data.collate",
+    "torch.utils.data._utils.worker": "wengert.data.worker",
     **{
         f"torch.{package}.{name}": f"wengert.{package}.{name} wengert.{package}"
         for package, names in {
@@ -76,9 +76,12 @@ ELSEWHERE: dict[str, str] = {
                 "adadelta adagrad adam adamax adamw asgd lbfgs nadam radam rmsprop rprop sgd"
                 " sparse_adam"
             ),
-            "utils.data": "dataloader dataset sampler",
         }.items()
         for name in names.split()
+    },
+    **{
+        f"torch.utils.data.{name}": f"wengert.data.{name} wengert.data"
+        for name in ("dataloader", "dataset", "distributed", "sampler")
     },
 }
 

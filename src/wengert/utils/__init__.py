@@ -7,7 +7,7 @@ checkpoints `checkpoint/_api.py`, then `checkpoint/_recompute.py`.
 from importlib import import_module as _import_module
 from typing import Any as _Any
 
-from wengert import data as data
+from wengert.utils import data as data
 
 __all__ = ["checkpoint", "data"]
 
