@@ -29,6 +29,7 @@ def namespaces() -> dict[str, ModuleType]:
 # Where users find operations is `wengert`, `wengert.nn.functional` and Tensor; these packages
 # are how they are made.
 INNER = (
+    "wengert.checkpointing",
     "wengert.cli",
     "wengert.core",
     "wengert.data",

@@ -22,6 +22,7 @@ LAYERS = {
     "graph": "graph",
     "compile": "compile",
     "nn": "nn",
+    "checkpointing": "checkpointing",
     "distributions": "distributions",
     "optim": "optim",
     "data": "data",

@@ -61,7 +61,7 @@ ELSEWHERE: dict[str, str] = {
     "torch.nn.parallel.distributed": "wengert.nn.parallel",
     "torch.storage": "wengert.tensor.storages",
     "torch.utils._pytree": "wengert.utils._pytree",
-    "torch.ops": "wengert.utils.checkpoint._aten",
+    "torch.ops": "wengert.checkpointing._aten",
     "torch.functional": "wengert",
     "torch.nn.parameter": "wengert.nn.parameter wengert.nn",
     "torch.torch_version": "wengert.compat._version",
