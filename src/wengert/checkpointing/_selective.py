@@ -37,6 +37,8 @@ class CheckpointPolicy(enum.Enum):
     <CheckpointPolicy.MUST_SAVE: 0>
     """
 
+    __module__ = "wengert.utils.checkpoint"  # the name of it in files, which PyTorch reads too
+
     MUST_SAVE = 0
     PREFER_SAVE = 1
     MUST_RECOMPUTE = 2
