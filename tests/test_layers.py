@@ -15,7 +15,7 @@ LAYERS = {
     "platform": "accelerator amp backends compiler cpu cuda mps overrides platform version xpu",
     "ops": "ops",
     "autograd": "autograd",
-    "tensor": "random tensor types",
+    "tensor": "random return_types tensor types",
     # Operations under the names of a field.
     "fields": "fft linalg signal special",
     "func": "func",
@@ -27,7 +27,7 @@ LAYERS = {
     "optim": "optim",
     "data": "data",
     "serialization": "serialization",
-    "utils": "hub jit multiprocessing profiler return_types testing utils",
+    "utils": "hub jit multiprocessing profiler testing utils",
     "distributed": "distributed",
     # The torch alias and the commands use the package whole.
     "compat": "compat",
