@@ -37,7 +37,7 @@ from wengert.autograd._functional import (
 from wengert.autograd.grad_mode import enable_grad
 from wengert.autograd.transforms.recording import FunctionGraph, ones_matching
 from wengert.core.tensor import Tensor, wrap
-from wengert.ops.expansion import expand
+from wengert.ops.broadcasting import expand
 from wengert.ops.joining import stack
 from wengert.ops.splitting import split
 

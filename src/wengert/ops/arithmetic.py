@@ -13,7 +13,8 @@ from wengert.ops.checks import not_implemented, require_kind
 from wengert.ops.complexes import conj
 from wengert.ops.declare import Value, elementwise
 from wengert.ops.operands import number_as_array
-from wengert.ops.rounding import no_slope, sgn
+from wengert.ops.rounding import sgn
+from wengert.ops.zeros import no_slope
 
 
 @elementwise(np.add, input=lambda g: g, other=lambda g: g)

@@ -6,12 +6,13 @@ from wengert import kernels
 from wengert.core.dtypes import FLOAT, of_numpy
 from wengert.core.tensor import Tensor
 from wengert.ops.batching import leading
+from wengert.ops.broadcasting import broadcast_shapes, broadcast_tensors, expand
 from wengert.ops.declare import Value, multilinear, primitive
-from wengert.ops.expansion import broadcast_shapes, broadcast_tensors, expand
-from wengert.ops.reduction import inverse_or_zero, norm, norm_vjp, sum_over, vector_norm
-from wengert.ops.rounding import no_slope
+from wengert.ops.norms import norm
+from wengert.ops.reduction import inverse_or_zero, norm_vjp, sum_over, vector_norm
 from wengert.ops.shape import unsqueeze
 from wengert.ops.variadic import require_tensor
+from wengert.ops.zeros import no_slope
 
 
 def pairwise_distance(

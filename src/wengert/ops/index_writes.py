@@ -16,9 +16,9 @@ from wengert.kernels import layout
 from wengert.kernels.axes import axis_of
 from wengert.ops._row_indices import along_rows, from_start, out_of_bounds
 from wengert.ops.batched_keys import Picks
+from wengert.ops.broadcasting import broadcast_tensors, expand
 from wengert.ops.declare import Value, primitive
 from wengert.ops.diagonals import diagonal
-from wengert.ops.expansion import broadcast_tensors, expand
 from wengert.ops.gathering import (
     check_bounds,
     flat_places,
@@ -28,12 +28,12 @@ from wengert.ops.gathering import (
 )
 from wengert.ops.masking import clamp_min, filling, number_of, where
 from wengert.ops.operands import traced
-from wengert.ops.rounding import or_zeros
 from wengert.ops.scan import cumsum
 from wengert.ops.scatter import scatter_reduce
 from wengert.ops.shape import clone, contiguous, in_order_of, reshape
 from wengert.ops.subscript import broadcasts, index_written, value_mismatch
 from wengert.ops.variadic import require_tensor
+from wengert.ops.zeros import or_zeros
 
 if TYPE_CHECKING:
     from wengert.kernels.scatter import Key

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from wengert import kernels
-from wengert.core.tensor import Tensor
+from wengert.core.dtypes import defaults
+from wengert.core.tensor import Tensor, wrap
 from wengert.kernels.axes import axis_of
 from wengert.kernels.layout import as_images, is_channels_last
 from wengert.ops.shape import atleast_1d, atleast_2d, atleast_3d, reshape
@@ -250,9 +251,6 @@ def block_diag(*tensors: Tensor) -> Tensor:
             [0, 0, 3]])
     """
     if not tensors:
-        from wengert.core.dtypes import defaults
-        from wengert.core.tensor import wrap
-
         return wrap(np.empty((1, 0), defaults.dtype.np))
     joined: Tensor = _block_diag(tensors, 0)
     return joined

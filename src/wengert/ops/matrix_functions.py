@@ -17,14 +17,14 @@ from wengert.ops.declare import Value, primitive
 from wengert.ops.decompositions import svdvals
 from wengert.ops.extrema import amax, amin
 from wengert.ops.joining import cat
-from wengert.ops.masking import keep, where
+from wengert.ops.masking import where
 from wengert.ops.matmul import matmul
 from wengert.ops.matrices import check_inexact, check_square, identity, instead, mH
-from wengert.ops.reduction import norm as p_norm
-from wengert.ops.reduction import ones_like, sum
+from wengert.ops.reduction import ones_like, p_norm, sum
 from wengert.ops.shape import clone, contiguous, dtype_of, movedim, unsqueeze
 from wengert.ops.solving import inverse
 from wengert.ops.variadic import require_tensor
+from wengert.ops.zeros import keep
 
 Pair = tuple[int, int]
 

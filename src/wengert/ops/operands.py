@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +29,21 @@ Constants = dict[tuple[Any, "np.dtype[Any]"], np.ndarray]
 constants: Constants = {}
 thresholds: Constants = {}
 _MOST_CONSTANTS = 4096
+
+
+class RecordedOps:
+    """Operations that this module needs, and that need it: `casting` and `reduction` put them here.
+
+    Attributes:
+        convert: a tensor in another dtype.
+        sum_to_shape: a tensor summed down to a shape that broadcasts to its own.
+    """
+
+    convert: Callable[[Tensor, dtypes.dtype], Tensor]
+    sum_to_shape: Callable[[Tensor, tuple[int, ...]], Tensor]
+
+
+recorded_ops = RecordedOps()
 
 
 def call_foreign(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
@@ -155,9 +170,7 @@ def number_as_array(value: complex, to: np.dtype[Any], table: Constants = consta
 
 def cast(x: Tensor, to: np.dtype[Any]) -> Tensor:
     """`x` in another dtype; recorded where both are floating point or complex."""
-    from wengert.ops.casting import convert
-
-    return convert(x, dtypes.of_numpy[to])
+    return recorded_ops.convert(x, dtypes.of_numpy[to])
 
 
 def mixed(values: tuple[Any, ...]) -> bool:
@@ -304,8 +317,8 @@ def _shown_by_tracer(view: Any, source: Any) -> bool:
 
 def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
     """A cotangent summed down to the shape that was broadcast."""
+    if g.shape == shape:
+        return g
     if isinstance(g, Tensor):
-        from wengert.ops.reduction import sum_to_shape
-
-        return sum_to_shape(g, shape)
+        return recorded_ops.sum_to_shape(g, shape)
     return unbroadcast(g, shape)

@@ -24,10 +24,12 @@ from wengert.ops.batching import Batch
 from wengert.ops.casting import convert
 from wengert.ops.complexes import conj, real
 from wengert.ops.declare import Value, elementwise, multilinear, primitive
+from wengert.ops.operands import recorded_ops
 from wengert.ops.rounding import sign
 from wengert.ops.scan import exclusive_prod, has_zeros
 from wengert.ops.shape import reshape
 from wengert.ops.variadic import require_tensor
+from wengert.ops.zeros import keep
 
 
 @multilinear(
@@ -39,6 +41,9 @@ from wengert.ops.variadic import require_tensor
 def sum_to_shape(input: Value, shape: tuple[int, ...]) -> Value:
     """The sum down to a shape that broadcasts to the input's."""
     return unbroadcast(input, shape)
+
+
+recorded_ops.sum_to_shape = sum_to_shape
 
 
 @multilinear(
@@ -146,8 +151,6 @@ def ones_like(x: Value) -> Value:
 
 
 def _nansum_vjp(g: Value, input: Value, dim: Dims, keepdim: bool) -> Value:
-    from wengert.ops.masking import keep  # it needs reductions
-
     return keep(expand_back(g, tuple(input.shape), dim, keepdim), _known(input))
 
 
@@ -267,8 +270,6 @@ def norm_vjp(g: Value, input: Value, out: Value, p: float, dim: Dims, keepdim: b
     # |x|^(p-1) / out^(p-1); a zero element gives 0 (p > 1), and is given 0 otherwise.
     if 0 < p < 1:
         return g * direction * _ratio_power(size, p - 1) * _ratio_power(out, 1 - p)
-    from wengert.ops.masking import keep  # it needs reductions
-
     return g * direction * _ratio_power(keep(size * inverse_or_zero(out), out != 0.0), p - 1)
 
 
@@ -315,27 +316,10 @@ def _nonzero_norm(input: Value, dim: Dims, keepdim: bool) -> Value:
     return kernel.p_norm(input, 0, dim, keepdim)
 
 
-def norm(
-    input: Tensor,
-    p: float | str | None = "fro",
-    dim: Dims = None,
-    keepdim: bool = False,
-    dtype: DType | None = None,
+def p_norm(
+    input: Tensor, p: float, dim: Dims = None, keepdim: bool = False, dtype: DType | None = None
 ) -> Tensor:
-    """The p-norm of the elements over `dim`, or over everything; "fro" is p=2.
-
-    p=0 counts what is not zero, and p=inf takes the largest magnitude. "nuc" is the sum of the
-    singular values of a matrix, or of the matrices that two dimensions name.
-
-    >>> import wengert
-    >>> wengert.norm(wengert.tensor([3.0, 4.0]))
-    tensor(5.)
-    """
-    require_tensor("norm", "input", input)
-    if p is None or p == "fro":
-        p = 2.0
-    elif isinstance(p, str):
-        return _nuclear_norm(input, p, dim, keepdim, dtype)
+    """The p-norm over `dim`, or over everything, of a tensor of any dtype that has norms."""
     if dtype is not None:
         source = input.dtype
         if promote_types(source, dtype) is not dtype:
@@ -349,31 +333,6 @@ def norm(
     if p == 0:
         return _nonzero_norm(input, dim, keepdim)
     return vector_norm(input, float(p), dim, keepdim)
-
-
-def _nuclear_norm(input: Tensor, p: str, dim: Dims, keepdim: bool, dtype: DType | None) -> Tensor:
-    from wengert.ops.matrix_functions import matrix_norm
-
-    if p != "nuc":
-        raise RuntimeError(f"norm(): argument 'p' is {p!r}, expected a number, 'fro' or 'nuc'")
-    if dim is None and input.ndim != 2:
-        raise RuntimeError(
-            f"norm(): with p='nuc' and no dim, input must have 2 dimensions, got {input.ndim}"
-        )
-    dims = (dim,) if isinstance(dim, int) else (-2, -1) if dim is None else tuple(dim)
-    return matrix_norm(input, p, dims, keepdim, dtype=dtype)
-
-
-def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
-    """The p-norm of the difference of two tensors, which broadcast.
-
-    >>> import wengert
-    >>> wengert.dist(wengert.tensor([1.0, 2.0]), wengert.tensor([4.0, 6.0]))
-    tensor(5.)
-    """
-    require_tensor("dist", "input", input)
-    require_tensor("dist", "other", other, 2)
-    return norm(input - other, p)
 
 
 def _truth(reduce: Callable[..., Any], array: np.ndarray, dim: Dims, keepdim: bool) -> Any:
@@ -416,9 +375,7 @@ def count_nonzero(input: Value, dim: Dims = None) -> Value:
     return np.add.reduce(input.astype(bool), axis=axes, dtype=np.int64)
 
 
-__all__ = [
-    "all", "any", "count_nonzero", "dist", "mean", "nanmean", "nansum", "norm", "prod", "sum",
-]  # fmt: skip
+__all__ = ["all", "any", "count_nonzero", "mean", "nanmean", "nansum", "prod", "sum"]
 FUNCTIONAL: tuple[str, ...] = ()
 METHODS = tuple(__all__)
 INPLACE: tuple[str, ...] = ()

@@ -17,11 +17,13 @@ from wengert.core.layout import contiguous_format
 from wengert.core.tensor import Tensor, memory_of
 from wengert.kernels import scan as kernel
 from wengert.kernels.axes import axis_of
+from wengert.ops._picking import take_along
 from wengert.ops.batching import Batch, batch_along
 from wengert.ops.casting import convert
 from wengert.ops.complexes import conj
 from wengert.ops.declare import Value, elementwise, multilinear, primitive
-from wengert.ops.extrema import take_along
+from wengert.ops.exponential import exp
+from wengert.ops.joining import cat
 from wengert.ops.results import ValuesIndices, result_of
 from wengert.ops.shape import clone
 from wengert.ops.variadic import require_tensor
@@ -162,8 +164,6 @@ def _lowest(dtype: np.dtype) -> Value:
 
 
 def _logcumsumexp_vjp(g: Value, input: Value, out: Value, dim: int) -> Value:
-    from wengert.ops.exponential import exp  # it needs reductions, which need scans
-
     out = _finite(out)
     steps = _bounded(out)
     decay = exp(_finite(steps - _shifted(steps, dim, -1, np.inf)))  # nothing comes after the last
@@ -171,8 +171,6 @@ def _logcumsumexp_vjp(g: Value, input: Value, out: Value, dim: int) -> Value:
 
 
 def _logcumsumexp_jvp(t: Value, input: Value, out: Value, dim: int) -> Value:
-    from wengert.ops.exponential import exp
-
     out = _finite(out)
     steps = _bounded(out)
     growth = exp(_finite(_shifted(steps, dim, 1, -np.inf) - steps))
@@ -281,12 +279,7 @@ def diff(
     if n == 0:
         return input.clone()
     tensors = [t for t in (prepend, input, append) if t is not None]
-    if len(tensors) > 1:
-        from wengert.ops.joining import cat
-
-        out = cat(tensors, dim)
-    else:
-        out = input
+    out = cat(tensors, dim) if len(tensors) > 1 else input
     axis = axis_of(dim, out._array.ndim)
     for _ in range(min(n, out._array.shape[axis])):
         out = _differences(out, axis)
@@ -366,8 +359,6 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
             [4, 2, 1],
             [9, 3, 1]])
     """
-    from wengert.ops.joining import cat
-
     require_tensor("vander", "x", x)
     if x.ndim != 1:
         raise RuntimeError(f"x must be a one-dimensional tensor, got {x.ndim} dimensions")

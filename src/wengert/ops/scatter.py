@@ -24,11 +24,11 @@ from wengert.ops.gathering import (
     gather,
     with_dims,
 )
-from wengert.ops.masking import clamp_min, drop, keep, number_of
-from wengert.ops.rounding import no_slope, or_zeros
+from wengert.ops.masking import clamp_min, number_of
 from wengert.ops.shape import reshape
 from wengert.ops.subscript import basic, basic_adjoint
 from wengert.ops.variadic import require_tensor
+from wengert.ops.zeros import drop, keep, no_slope, or_zeros
 
 
 def _scatter_parts(

@@ -15,11 +15,11 @@ from wengert.core import dtypes
 from wengert.core.tensor import Tensor, memory_of, wrap
 from wengert.kernels.axes import axis_of, length_of
 from wengert.kernels.precision import widened
+from wengert.ops._picking import picked, take_along
 from wengert.ops._reducing import as_rows
 from wengert.ops.batching import Batch, batch_along, leading
 from wengert.ops.comparison import eq
 from wengert.ops.declare import Value, primitive
-from wengert.ops.extrema import picked, take_along
 from wengert.ops.gathering import elements
 from wengert.ops.results import ValuesIndices, result_of
 from wengert.ops.shape import reshape

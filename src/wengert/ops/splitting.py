@@ -16,10 +16,10 @@ from wengert.kernels.layout import copy_with_gaps
 from wengert.ops.casting import convert
 from wengert.ops.declare import Value, multilinear, primitive
 from wengert.ops.joining import cat, stack
-from wengert.ops.rounding import or_zeros
 from wengert.ops.shape import dtype_of
 from wengert.ops.subscript import basic, slice_vjp
 from wengert.ops.variadic import require_tensor, with_outputs
+from wengert.ops.zeros import or_zeros
 
 Key = tuple[Any, ...]
 

@@ -13,14 +13,17 @@ from wengert.core import dtypes
 from wengert.core.tensor import Tensor, memory_of, wrap
 from wengert.kernels import reduction as kernel
 from wengert.kernels.axes import Dims, axis_of, count_of, kept_shape
+from wengert.ops._picking import picked, take_along
 from wengert.ops._reducing import as_rows, batch_over
 from wengert.ops.arithmetic import lerp
-from wengert.ops.batching import Batch, batch_along, one_by_one
+from wengert.ops.batch_fallbacks import one_by_one
+from wengert.ops.batching import Batch, batch_along
 from wengert.ops.comparison import isnan
 from wengert.ops.complexes import complex
 from wengert.ops.declare import Value, primitive
-from wengert.ops.extrema import picked, share_of_ties, take_along
+from wengert.ops.extrema import share_of_ties
 from wengert.ops.masking import where
+from wengert.ops.reduction import inverse_or_zero, mean_over, ones_like, pushed, unreduced
 from wengert.ops.results import ValuesIndices
 from wengert.ops.shape import contiguous
 from wengert.ops.sort import argsort
@@ -47,8 +50,6 @@ def _variance(name: str, input: np.ndarray, dim: Dims, correction: float, keepdi
 
 
 def _var_vjp(g: Value, input: Value, dim: Dims, correction: float, keepdim: bool) -> Value:
-    from wengert.ops.reduction import mean_over, unreduced
-
     degrees = _degrees(input.shape, dim, correction)
     slope = 2.0 / degrees if degrees else math.inf
     centred = input - mean_over(input, dim, True)
@@ -58,8 +59,6 @@ def _var_vjp(g: Value, input: Value, dim: Dims, correction: float, keepdim: bool
 def _var_jvp(
     t: Value, input: Value, out: Value, dim: Dims, correction: float, keepdim: bool
 ) -> Value:
-    from wengert.ops.reduction import ones_like, pushed
-
     gradient = _var_vjp(ones_like(out), input, dim, correction, keepdim)
     return pushed(gradient, t, out, dim, keepdim)
 
@@ -74,16 +73,12 @@ def _var(input: Value, dim: Dims, correction: float, keepdim: bool) -> Value:
 def _std_vjp(
     g: Value, input: Value, out: Value, dim: Dims, correction: float, keepdim: bool
 ) -> Value:
-    from wengert.ops.reduction import inverse_or_zero
-
     return _var_vjp(g * 0.5 * inverse_or_zero(out), input, dim, correction, keepdim)
 
 
 def _std_jvp(
     t: Value, input: Value, out: Value, dim: Dims, correction: float, keepdim: bool
 ) -> Value:
-    from wengert.ops.reduction import inverse_or_zero
-
     slope = 0.5 * inverse_or_zero(out)
     return slope * _var_jvp(t, input, out, dim, correction, keepdim)
 
@@ -165,8 +160,6 @@ def var_mean(
     >>> wengert.var_mean(wengert.tensor([1.0, 3.0, 5.0]))
     (tensor(4.), tensor(3.))
     """
-    from wengert.ops.reduction import mean_over
-
     dim, c = _spread_arguments("var_mean", dim, unbiased, correction)
     return _var(input, dim, c, keepdim), mean_over(input, dim, keepdim)
 
@@ -185,8 +178,6 @@ def std_mean(
     >>> wengert.std_mean(wengert.tensor([1.0, 3.0, 5.0]))
     (tensor(2.), tensor(3.))
     """
-    from wengert.ops.reduction import mean_over
-
     dim, c = _spread_arguments("std_mean", dim, unbiased, correction)
     return _std(input, dim, c, keepdim), mean_over(input, dim, keepdim)
 

@@ -18,8 +18,8 @@ from wengert.kernels import layout
 from wengert.ops.batching import Batch
 from wengert.ops.declare import Value, multilinear, primitive
 from wengert.ops.operands import sum_to
-from wengert.ops.rounding import or_zeros
 from wengert.ops.shape import movedim, padded
+from wengert.ops.zeros import or_zeros
 
 if TYPE_CHECKING:
     from wengert.kernels.scatter import Key

@@ -11,11 +11,11 @@ from wengert.core import dtypes
 from wengert.core.tensor import Tensor, wrap
 from wengert.kernels.axes import axis_of
 from wengert.ops import operands
-from wengert.ops._products import fitted
 from wengert.ops.batching import batch_along
 from wengert.ops.complexes import conj
 from wengert.ops.declare import Value, multilinear
 from wengert.ops.einsum import contract, rearrange
+from wengert.ops.operands import sum_to
 from wengert.ops.variadic import require_tensor
 
 
@@ -129,8 +129,8 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 
 
 @multilinear(
-    input=lambda g, other, input_shape, dim: fitted(_cross(conj(other), g, dim), input_shape),
-    other=lambda g, input, other_shape, dim: fitted(_cross(g, conj(input), dim), other_shape),
+    input=lambda g, other, input_shape, dim: sum_to(_cross(conj(other), g, dim), input_shape),
+    other=lambda g, input, other_shape, dim: sum_to(_cross(g, conj(input), dim), other_shape),
     batch=batch_along("dim"),
     label="LinalgCrossBackward0",
     layout="contiguous",

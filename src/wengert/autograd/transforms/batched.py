@@ -17,8 +17,9 @@ import numpy as np
 from wengert.autograd.transforms.levels import Level, Shape, beside
 from wengert.core.size import Size
 from wengert.core.tensor import Tensor, Tracer, shape_of
-from wengert.ops.batching import Batch, one_by_one
-from wengert.ops.expansion import expand
+from wengert.ops.batch_fallbacks import one_by_one
+from wengert.ops.batching import Batch
+from wengert.ops.broadcasting import expand
 from wengert.ops.joining import stack
 from wengert.ops.shape import padded
 

@@ -18,10 +18,10 @@ from wengert.autograd.transforms.levels import Level, beside, root_and_views
 from wengert.autograd.transforms.recording import apply_transpose, zeros_matching
 from wengert.core.dtypes import inexact, of_numpy
 from wengert.core.tensor import Tensor, Tracer, memory_of, shape_of, wrap
+from wengert.ops.broadcasting import expand
 from wengert.ops.casting import convert
 from wengert.ops.complexes import complex as complex_of
 from wengert.ops.complexes import conj, real
-from wengert.ops.expansion import expand
 from wengert.ops.shape import clone
 from wengert.ops.strided import copy_in, layout_of, placed_window, shown_window, window_in
 
