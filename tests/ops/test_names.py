@@ -10,7 +10,8 @@ import pytest
 
 import wengert
 import wengert.nn.functional as F
-from wengert.ops.declare import REGISTRY, Op, elementwise, primitive
+from wengert.ops.declare import elementwise, primitive
+from wengert.ops.op import REGISTRY, Op
 
 OPS = [op for op in REGISTRY.values() if op.declared.__module__.startswith("wengert.ops.")]
 

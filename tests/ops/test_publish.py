@@ -14,7 +14,7 @@ import pytest
 
 import wengert
 from wengert.ops import numpy_names
-from wengert.ops.declare import REGISTRY
+from wengert.ops.op import REGISTRY
 from wengert.ops.publish import TAKEN, NodeLayout, apply_source, source_of
 
 MUL = """\

@@ -8,7 +8,7 @@ import sys
 from types import FunctionType
 
 import wengert
-from wengert.ops.declare import REGISTRY, Op
+from wengert.ops.op import REGISTRY, Op
 from wengert.ops.publish import NodeLayout, source_of
 
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from textwrap import indent
-from typing import TYPE_CHECKING
 
 from wengert.ops._mixing import is_pair, required
-
-if TYPE_CHECKING:
-    from wengert.ops.declare import Op
+from wengert.ops.op import Op
 
 # How the result of an operation lies in memory. NumPy's order is PyTorch's for one array of up to
 # two dimensions, and for several of one: up to `settled_ndim` dimensions nothing is checked. What

@@ -8,15 +8,13 @@ rules are one of those made here.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from wengert.core.tensor import Tensor
 from wengert.kernels.axes import axis_of
-
-if TYPE_CHECKING:
-    from wengert.ops.declare import Op
+from wengert.ops.op import Op
 
 Rule = Callable[["Batch"], Any]
 

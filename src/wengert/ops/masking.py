@@ -15,13 +15,13 @@ from wengert.ops import operands
 from wengert.ops.comparison import isnan, ne
 from wengert.ops.declare import Value, elementwise, primitive
 from wengert.ops.gathering import nonzero
+from wengert.ops.numbers import Number
 from wengert.ops.variadic import require_tensor
 from wengert.ops.zeros import aligned, drop, keep, or_zeros
 
 # Of `clamp`: dtypes and bounds that need no conversion.
 _REAL = frozenset(d for d in dtypes.inexact if d.kind != "c")
 _LIMITS = frozenset({int, float, type(None)})
-Number = (bool, int, float, complex)
 
 
 @primitive(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,20 +15,8 @@ from wengert.core.storage import owner as _owner
 from wengert.core.tensor import Tensor, Tracer, inferences, memory_of, tensors, wrap
 from wengert.kernels.jit import TracedArray
 from wengert.kernels.shapes import unbroadcast
-
-if TYPE_CHECKING:
-    from wengert.ops.declare import Op
-
-Number = (bool, int, float, complex)
-
-# Python numbers as 0-d arrays, by (value, dtype): NumPy takes twice as long to convert them.
-# Only inexact dtypes: 2 and 2.0 are one key, and mean different things beside integers.
-# No zeros in the first: 0.0 and -0.0 are one key as well. Operations without a derivative
-# (comparisons) do not tell them apart and have the second.
-Constants = dict[tuple[Any, "np.dtype[Any]"], np.ndarray]
-constants: Constants = {}
-thresholds: Constants = {}
-_MOST_CONSTANTS = 4096
+from wengert.ops.numbers import Constants, Number, constants, number_as_array, thresholds
+from wengert.ops.op import Op
 
 
 class RecordedOps:
@@ -150,22 +138,6 @@ def _converted(x: Any, to: np.dtype[Any], table: Constants) -> Tensor:
     if isinstance(x, Number):
         return wrap(number_as_array(x, to, table))
     return wrap(np.asarray(x, to))
-
-
-def number_as_array(value: complex, to: np.dtype[Any], table: Constants = constants) -> np.ndarray:
-    """A Python number as a 0-d array of a dtype, from the table if it is there."""
-    try:
-        array = np.asarray(value, to)
-    except OverflowError:
-        if to.kind not in "iu":
-            raise
-        # torch's integers wrap around
-        array = np.asarray(value % 2 ** (8 * to.itemsize), f"u{to.itemsize}").astype(to)
-    if to in dtypes.inexact and value == value and (value or table is thresholds):
-        if len(table) >= _MOST_CONSTANTS:
-            table.clear()
-        table[value, to] = array
-    return array
 
 
 def cast(x: Tensor, to: np.dtype[Any]) -> Tensor:

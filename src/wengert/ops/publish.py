@@ -15,7 +15,7 @@ from functools import partial
 from inspect import Parameter
 from textwrap import indent
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,9 +25,8 @@ from wengert.core.forks import compile_lock
 from wengert.kernels.layout import arranged, by_columns
 from wengert.ops import _fuse, _older, _snippets, numpy_names, operands
 from wengert.ops._mixing import is_pair, mixed_source, parameters_of, required, to_float_source
-
-if TYPE_CHECKING:
-    from wengert.ops.declare import Op
+from wengert.ops.numbers import constants, thresholds
+from wengert.ops.op import NodeLayout, Op
 
 APPLY = """\
 def {name}({signature}):
@@ -172,38 +171,6 @@ FITTED = """\
         if g_{i}.shape != e_{i}.shape:
             g_{i} = sum_to(g_{i}, e_{i}.shape)
 """
-
-
-class NodeLayout:
-    """Which values a node of an op keeps, and under which slot."""
-
-    def __init__(self, op: Op) -> None:
-        self.op = op
-        self.differentiable = op.differentiable
-        # Slot -> the inputs whose rules read the value.
-        self.readers: dict[str, list[str]] = {}
-        for i in self.differentiable:
-            for name in op.wants[i]:
-                if name != f"{i}_shape":
-                    self.readers.setdefault(name, []).append(i)
-        self.arrays = [n for n in self.readers if n in op.inputs or n == "out" or n in op.aux]
-
-    def value(self, name: str) -> str:
-        """Where `apply` finds a value."""
-        if name in self.op.inputs:
-            return f"v_{name}"
-        if name == "out" or name in self.op.params or name in self.op.aux:
-            return name
-        source = name.removesuffix("_shape")
-        if name.endswith("_shape") and source in self.op.inputs:
-            return f"v_{source}.shape"
-        raise TypeError(f"{self.op.name}: a rule reads {name!r}, which is nothing this op has")
-
-    def owner(self, name: str) -> int | None:
-        """Whose value a saved array is: an input's index, -1 for the output, None for aux."""
-        if name in self.op.inputs:
-            return self.differentiable.index(name) if name in self.differentiable else None
-        return -1 if name == "out" else None
 
 
 def apply_source(op: Op, layout: NodeLayout) -> str:
@@ -390,21 +357,6 @@ def source_of(op: Op) -> str:
     return text + pullback_source(op, layout) if layout.differentiable else text
 
 
-def node_class(op: Op) -> type[tensor.Node]:
-    """The class of the op's nodes: a slot for each edge, and each value that a rule may need.
-
-    Not a tuple of edges: the garbage collector visits every container of a graph that lives.
-    """
-    layout = NodeLayout(op)
-    edges = [f"e_{i}" for i in op.differentiable]
-    namespace = {
-        "__slots__": [*edges, *(f"s_{name}" for name in layout.readers)],
-        "op": op,
-        "saved": tuple((f"s_{name}", layout.owner(name)) for name in layout.arrays),
-    }
-    return type(op.label, (tensor.Node,), namespace)
-
-
 def recorded(op: Op, site: tensor.Site, edges: Any, values: Any, shape: tuple[int, ...]) -> Any:
     """A fresh node of the caller's line, from the edges and what its rules read.
 
@@ -471,7 +423,7 @@ def _write(op: Op, scope: dict[str, Any], function: Any) -> None:
         "fused": _fuse.forward_of(op),
         "pull": _fuse.pullback_of(op, NodeLayout(op).arrays),
         "defaults": {n: p.default for n, p in op.signature.parameters.items()},
-        "constants": operands.constants if op.differentiable else operands.thresholds,
+        "constants": constants if op.differentiable else thresholds,
         "Recorded": op.node,
         **{f"vjp_{i}": op.rules[i] for i in op.differentiable},
         "vjp_shared": op.shared,

@@ -12,7 +12,7 @@ from typing import Any
 from wengert import ops as _operations
 from wengert.autograd.engine import compatibility as _compatibility
 from wengert.nn import functional as _functional
-from wengert.ops.declare import Op as _Op
+from wengert.ops.op import Op as _Op
 
 
 class OpOverload:

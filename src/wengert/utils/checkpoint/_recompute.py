@@ -50,7 +50,7 @@ from wengert.core.tensor import (
     thread_states,
     wrap,
 )
-from wengert.ops.declare import Op
+from wengert.ops.op import Op
 from wengert.ops.publish import recorded
 from wengert.ops.variadic import record
 from wengert.utils.checkpoint._mismatch import CheckpointError, MismatchReport, RecordedOp, agree

@@ -19,7 +19,7 @@ from wengert.core import storage
 from wengert.core.messages import more
 from wengert.core.signals import heedless, surely
 from wengert.core.tensor import Node, mode, tick, wrap
-from wengert.ops.declare import Op
+from wengert.ops.op import Op
 from wengert.utils.checkpoint._aten import OpOverload, OpOverloadPacket, aten_function
 from wengert.utils.checkpoint._recompute import uncomputed_node
 
