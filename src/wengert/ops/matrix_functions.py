@@ -20,11 +20,11 @@ from wengert.ops.joining import cat
 from wengert.ops.masking import where
 from wengert.ops.matmul import matmul
 from wengert.ops.matrices import check_inexact, check_square, identity, instead, mH
-from wengert.ops.reduction import ones_like, p_norm, sum
+from wengert.ops.reduction import p_norm, sum
 from wengert.ops.shape import clone, contiguous, dtype_of, movedim, unsqueeze
 from wengert.ops.solving import inverse
 from wengert.ops.variadic import require_tensor
-from wengert.ops.zeros import keep
+from wengert.ops.zeros import keep, ones_matching
 
 Pair = tuple[int, int]
 
@@ -251,7 +251,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     others = tuple(d for d in range(input.ndim) if d != axis)
     large = p_norm(input.detach(), p, others, True) > maxnorm
     norms = p_norm(keep(input, large), p, others, True)  # others have no part in the derivative
-    return contiguous(input * where(large, maxnorm / (norms + 1e-7), ones_like(norms)))
+    return contiguous(input * where(large, maxnorm / (norms + 1e-7), ones_matching(norms)))
 
 
 __all__ = ["chain_matmul", "matrix_exp", "matrix_power", "renorm"]

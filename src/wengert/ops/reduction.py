@@ -15,7 +15,7 @@ import numpy as np
 from wengert.core import dtypes
 from wengert.core.dtypes import dtype as DType
 from wengert.core.dtypes import promote_types
-from wengert.core.tensor import Tensor, wrap
+from wengert.core.tensor import Tensor
 from wengert.kernels import reduction as kernel
 from wengert.kernels.axes import Dims, axes_of, count_of, kept_shape
 from wengert.kernels.shapes import unbroadcast
@@ -29,7 +29,7 @@ from wengert.ops.rounding import sign
 from wengert.ops.scan import exclusive_prod, has_zeros
 from wengert.ops.shape import reshape
 from wengert.ops.variadic import require_tensor
-from wengert.ops.zeros import keep
+from wengert.ops.zeros import keep, ones_matching
 
 
 @multilinear(
@@ -145,11 +145,6 @@ def pushed(gradient: Value, t: Value, out: Value, dim: Dims, keepdim: bool = Fal
     return total if out.dtype.is_complex else real(total)
 
 
-def ones_like(x: Value) -> Value:
-    """Ones in the shape and dtype of a value."""
-    return wrap(np.ones(tuple(x.shape), x._array.dtype))
-
-
 def _nansum_vjp(g: Value, input: Value, dim: Dims, keepdim: bool) -> Value:
     return keep(expand_back(g, tuple(input.shape), dim, keepdim), _known(input))
 
@@ -214,7 +209,7 @@ def _prod_vjp(g: Value, input: Value, out: Value, dim: int | None, keepdim: bool
 @primitive(
     input=_prod_vjp,
     jvp=lambda t, input, out, dim, keepdim: pushed(
-        _prod_vjp(ones_like(out), input, out, dim, keepdim), t, out, dim, keepdim
+        _prod_vjp(ones_matching(out), input, out, dim, keepdim), t, out, dim, keepdim
     ),
     batch=over_one,
     label="ProdBackward0",
@@ -286,7 +281,7 @@ def _ratio_power(base: Value, exponent: float) -> Value:
 @primitive(
     input=norm_vjp,
     jvp=lambda t, input, out, p, dim, keepdim: pushed(
-        norm_vjp(ones_like(out), input, out, p, dim, keepdim), t, out, dim, keepdim
+        norm_vjp(ones_matching(out), input, out, p, dim, keepdim), t, out, dim, keepdim
     ),
     batch=batch_over,
     label="LinalgVectorNormBackward0",

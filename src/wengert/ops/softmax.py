@@ -15,8 +15,9 @@ from wengert.ops.casting import convert
 from wengert.ops.complexes import conj
 from wengert.ops.declare import Value, primitive
 from wengert.ops.exponential import exp
-from wengert.ops.reduction import ones_like, pushed, sum_over, unreduced
+from wengert.ops.reduction import pushed, sum_over, unreduced
 from wengert.ops.scan import sum_of
+from wengert.ops.zeros import ones_matching
 
 
 @primitive(
@@ -137,7 +138,7 @@ def _logsumexp_vjp(g: Value, input: Value, out: Value, dim: Dims, keepdim: bool)
 @primitive(
     input=_logsumexp_vjp,
     jvp=lambda t, input, out, dim, keepdim: pushed(
-        _logsumexp_vjp(ones_like(out), input, out, dim, keepdim), t, out, dim, keepdim
+        _logsumexp_vjp(ones_matching(out), input, out, dim, keepdim), t, out, dim, keepdim
     ),
     batch=batch_over,
     floats=True,

@@ -23,11 +23,12 @@ from wengert.ops.complexes import complex
 from wengert.ops.declare import Value, primitive
 from wengert.ops.extrema import share_of_ties
 from wengert.ops.masking import where
-from wengert.ops.reduction import inverse_or_zero, mean_over, ones_like, pushed, unreduced
+from wengert.ops.reduction import inverse_or_zero, mean_over, pushed, unreduced
 from wengert.ops.results import ValuesIndices
 from wengert.ops.shape import contiguous
 from wengert.ops.sort import argsort
 from wengert.ops.variadic import require_tensor
+from wengert.ops.zeros import ones_matching
 
 
 def _degrees(shape: tuple[int, ...], dim: Dims, correction: float) -> float:
@@ -59,7 +60,7 @@ def _var_vjp(g: Value, input: Value, dim: Dims, correction: float, keepdim: bool
 def _var_jvp(
     t: Value, input: Value, out: Value, dim: Dims, correction: float, keepdim: bool
 ) -> Value:
-    gradient = _var_vjp(ones_like(out), input, dim, correction, keepdim)
+    gradient = _var_vjp(ones_matching(out), input, dim, correction, keepdim)
     return pushed(gradient, t, out, dim, keepdim)
 
 

@@ -1,9 +1,12 @@
-"""Zeros in derivatives: everywhere, in place of a missing tangent, or behind a mask."""
+"""Zeros in derivatives: everywhere, in place of a missing tangent, or behind a mask; and ones."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from wengert.core.tensor import Tensor, wrap
 from wengert.kernels.masking import kept
 from wengert.ops.batching import Batch, leading
 from wengert.ops.declare import Value, multilinear
@@ -21,6 +24,16 @@ def no_slope(g: Value) -> Value:
 def or_zeros(tangent: Value | None, like: Value) -> Value:
     """A tangent; zeros for that of an input which has none."""
     return no_slope(like) if tangent is None else tangent
+
+
+def zeros_matching(like: Any) -> Tensor:
+    """Zeros in the shape and dtype of a value."""
+    return wrap(np.zeros(tuple(like.shape), like._array.dtype))
+
+
+def ones_matching(like: Any) -> Tensor:
+    """Ones in the shape and dtype of a value."""
+    return wrap(np.ones(tuple(like.shape), like._array.dtype))
 
 
 def aligned(b: Batch) -> Value:

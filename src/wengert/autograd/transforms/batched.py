@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.autograd.custom.transforms import apply_to_batch
 from wengert.autograd.transforms.levels import Level, Shape, beside
 from wengert.core.size import Size
 from wengert.core.tensor import Tensor, Tracer, shape_of
@@ -188,6 +189,11 @@ class BatchLevel(Level):
         self.check_running()
         outs = op.function(input.value, *op.batch(*params))
         return tuple([self.tracer(out) for out in outs])
+
+    def apply_function(self, function: Any, args: tuple[Any, ...]) -> Any:
+        """The user's `vmap`, or the other methods on the whole batch."""
+        self.check_running()
+        return apply_to_batch(self, function, args)
 
     def detach(self, value: Any) -> Any:
         """The batch without its place in any graph."""

@@ -99,6 +99,10 @@ class Level:
         """An operation with several outputs."""
         raise NotImplementedError
 
+    def apply_function(self, function: Any, args: tuple[Any, ...]) -> Any:
+        """A user's Function with a tracer of this level among its arguments, none further in."""
+        raise NotImplementedError
+
     def detach(self, value: Any) -> Any:
         """A tracer without its place in any graph."""
         return value.value.detach()
