@@ -89,7 +89,7 @@ FAMILIES: tuple[ModuleType, ...] = tuple(
     if name.startswith(f"{__name__}.") and hasattr(module, "FUNCTIONAL")
 )
 
-numpy_names.rename(FAMILIES)
+numpy_names.take_numpy_names(FAMILIES)
 
 if not TYPE_CHECKING:  # type checkers know the names from the lines above
     __all__ = [name for family in FAMILIES for name in family.__all__]

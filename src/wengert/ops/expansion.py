@@ -20,6 +20,7 @@ from wengert.ops.broadcasting import expand, listed
 from wengert.ops.declare import Value, multilinear
 from wengert.ops.gathering import elements, index_select
 from wengert.ops.joining import stack
+from wengert.ops.numpy_names import either
 from wengert.ops.shape import clone, padded, reshape, transpose
 from wengert.ops.variadic import require_tensor
 
@@ -85,6 +86,7 @@ def repeat_interleave(
     dim: int | None = None,
     *,
     output_size: int | None = None,
+    axis: int | None = None,
 ) -> Tensor:
     """Each slice along `dim` repeated in place; without `dim` each element of all.
 
@@ -95,6 +97,8 @@ def repeat_interleave(
     >>> wengert.repeat_interleave(wengert.tensor([5, 6]), wengert.tensor([2, 1]))
     tensor([5, 5, 6])
     """
+    if axis is not None:
+        dim = either("repeat_interleave", "dim", dim, axis, None)
     require_tensor("repeat_interleave", "input", input)
     if repeats is None:
         return wrap(np.repeat(np.arange(len(input._array)), _counts(input, input._array.size)))

@@ -20,6 +20,7 @@ from wengert.ops._reducing import as_rows, batch_over, dims_of_batch, over_one
 from wengert.ops.batching import Batch, batch_along
 from wengert.ops.declare import Value, primitive
 from wengert.ops.masking import maximum, minimum
+from wengert.ops.numpy_names import either, either_keepdim
 from wengert.ops.reduction import sum_over
 from wengert.ops.results import MinMax, ValuesIndices, result_of
 from wengert.ops.shape import reshape
@@ -155,6 +156,8 @@ def max(
     keepdim: bool = False,
     *,
     other: Tensor | None = None,
+    axis: int | None = None,
+    keepdims: bool | None = None,
 ) -> Tensor | ValuesIndices:
     """The largest element; along `dim` with its index; or of two tensors (see `maximum`).
 
@@ -165,6 +168,9 @@ def max(
     >>> wengert.max(wengert.tensor([[1.0, 5.0], [7.0, 0.0]]), dim=1).indices
     tensor([1, 0])
     """
+    if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
+        dim = either("max", "dim", dim, axis, None)
+        keepdim = either_keepdim("max", keepdim, keepdims)
     if dim is None and other is None:
         return _max_of_all(input)
     if other is not None or isinstance(dim, Tensor):
@@ -179,6 +185,8 @@ def min(
     keepdim: bool = False,
     *,
     other: Tensor | None = None,
+    axis: int | None = None,
+    keepdims: bool | None = None,
 ) -> Tensor | ValuesIndices:
     """The smallest element; along `dim` with its index; or of two tensors (see `minimum`).
 
@@ -189,6 +197,9 @@ def min(
     >>> wengert.min(wengert.tensor([[1.0, 5.0], [7.0, 0.0]]), dim=1).values
     tensor([1., 0.])
     """
+    if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
+        dim = either("min", "dim", dim, axis, None)
+        keepdim = either_keepdim("min", keepdim, keepdims)
     if dim is None and other is None:
         return _min_of_all(input)
     if other is not None or isinstance(dim, Tensor):
@@ -197,13 +208,23 @@ def min(
     return picked("min", input, _place_of_min(input, axis, keepdim), axis, keepdim)
 
 
-def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> MinMax:
+def aminmax(
+    input: Tensor,
+    *,
+    dim: int | None = None,
+    keepdim: bool = False,
+    axis: int | None = None,
+    keepdims: bool | None = None,
+) -> MinMax:
     """The smallest and the largest elements over `dim`, or over everything.
 
     >>> import wengert
     >>> wengert.aminmax(wengert.tensor([1.0, 5.0, 3.0])).max
     tensor(5.)
     """
+    if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
+        dim = either("aminmax", "dim", dim, axis, None)
+        keepdim = either_keepdim("aminmax", keepdim, keepdims)
     require_tensor("aminmax", "input", input)
     if dim is None and not input._array.size:
         raise RuntimeError(

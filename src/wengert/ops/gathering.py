@@ -25,6 +25,7 @@ from wengert.ops.batching import Batch, leading
 from wengert.ops.broadcasting import broadcast_shapes, broadcast_tensors, expand
 from wengert.ops.declare import Value, multilinear, primitive
 from wengert.ops.joining import stack
+from wengert.ops.numpy_names import either
 from wengert.ops.shape import movedim, reshape
 from wengert.ops.splitting import unbind
 from wengert.ops.subscript import index as _index
@@ -278,7 +279,9 @@ def flat_places(name: str, input: Tensor, index: Tensor) -> Tensor:
     return from_start(flat, -n, n, refuse) if n else flat
 
 
-def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+def take_along_dim(
+    input: Tensor, indices: Tensor, dim: int | None = None, *, axis: int | None = None
+) -> Tensor:
     """As `gather`, with input and indices broadcast and negative indices; flat without `dim`.
 
     >>> import wengert
@@ -287,6 +290,8 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     tensor([[1],
             [2]])
     """
+    if axis is not None:
+        dim = either("take_along_dim", "dim", dim, axis, None)
     require_tensor("take_along_dim", "input", input)
     require_tensor("take_along_dim", "indices", indices, 2)
     index_array = indices._array

@@ -27,6 +27,7 @@ from wengert.ops.gathering import (
     with_dims,
 )
 from wengert.ops.masking import clamp_min, filling, number_of, where
+from wengert.ops.numpy_names import MISSING, either, require_arguments
 from wengert.ops.operands import traced
 from wengert.ops.scan import cumsum
 from wengert.ops.scatter import scatter_reduce
@@ -186,7 +187,14 @@ def _fill_rows(input: Value, dim: int, index: Value, value: complex) -> Value:
     return out
 
 
-def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+def index_fill(
+    input: Tensor,
+    dim: int = MISSING,
+    index: Tensor = MISSING,
+    value: Any = MISSING,
+    *,
+    axis: int | None = None,
+) -> Tensor:
     """A copy of the input with one value, a number or a 0-d tensor, in the slices at an index.
 
     >>> import wengert
@@ -194,6 +202,9 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     tensor([[0., 5.],
             [0., 5.]])
     """
+    if axis is not None or dim is MISSING or index is MISSING or value is MISSING:
+        dim = either("index_fill", "dim", dim, axis, MISSING)
+        require_arguments("index_fill", dim=dim, index=index, value=value)
     require_tensor("index_fill", "input", input)
     require_tensor("index_fill", "index", index, 3)
     array, index_memory = input._array, index._array
@@ -379,9 +390,15 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
 
 
 def index_reduce(
-    input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *,
+    input: Tensor,
+    dim: int = MISSING,
+    index: Tensor = MISSING,
+    source: Tensor = MISSING,
+    reduce: str = MISSING,
+    *,
     include_self: bool = True,
-) -> Tensor:  # fmt: skip
+    axis: int | None = None,
+) -> Tensor:
     """A copy of the input with the slices of `source` combined at index places.
 
     `reduce` is prod, mean, amax or amin; `include_self` says whether the input's own slices count.
@@ -391,6 +408,15 @@ def index_reduce(
     >>> wengert.index_reduce(x, 0, index, wengert.tensor([2.0, 3.0]), "prod")
     tensor([6., 1.])
     """
+    if (
+        axis is not None
+        or dim is MISSING
+        or index is MISSING
+        or source is MISSING
+        or reduce is MISSING
+    ):
+        dim = either("index_reduce", "dim", dim, axis, MISSING)
+        require_arguments("index_reduce", dim=dim, index=index, source=source, reduce=reduce)
     for name, value in (("input", input), ("index", index), ("source", source)):
         require_tensor("index_reduce", name, value)
     if reduce not in ("prod", "mean", "amax", "amin"):

@@ -20,6 +20,7 @@ from wengert.ops.joining import cat
 from wengert.ops.masking import where
 from wengert.ops.matmul import matmul
 from wengert.ops.matrices import check_inexact, check_square, identity, instead, mH
+from wengert.ops.numpy_names import MISSING, either, either_keepdim, require_arguments
 from wengert.ops.reduction import p_norm, sum
 from wengert.ops.shape import clone, contiguous, dtype_of, movedim, unsqueeze
 from wengert.ops.solving import inverse
@@ -182,6 +183,8 @@ def matrix_norm(
     keepdim: bool = False,
     *,
     dtype: DType | None = None,
+    axis: Sequence[int] | None = None,
+    keepdims: bool | None = None,
 ) -> Tensor:
     """A norm of each matrix, given by two dimensions.
 
@@ -193,6 +196,9 @@ def matrix_norm(
     >>> wengert.linalg.matrix_norm(wengert.tensor([[3.0, 0.0], [0.0, 4.0]]), "nuc")
     tensor(7.)
     """
+    if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
+        dim = either("matrix_norm", "dim", dim, axis, (-2, -1))
+        keepdim = either_keepdim("matrix_norm", keepdim, keepdims)
     name = "linalg.matrix_norm"
     rows, columns = _matrix_dims(name, A, dim)
     if ord == "fro":
@@ -232,7 +238,14 @@ def _matrix_dims(name: str, A: Tensor, dim: Sequence[int]) -> Pair:
     return rows, columns
 
 
-def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
+def renorm(
+    input: Tensor,
+    p: float,
+    dim: int = MISSING,
+    maxnorm: float = MISSING,
+    *,
+    axis: int | None = None,
+) -> Tensor:
     """The slices along `dim`, those with a p-norm above `maxnorm` scaled down to it.
 
     >>> import wengert
@@ -240,6 +253,9 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     tensor([[0.6000, 0.8000],
             [0.3000, 0.4000]])
     """
+    if axis is not None or dim is MISSING or maxnorm is MISSING:
+        dim = either("renorm", "dim", dim, axis, MISSING)
+        require_arguments("renorm", dim=dim, maxnorm=maxnorm)
     require_tensor("renorm", "input", input)
     if isinstance(p, complex) or p <= 0:
         raise RuntimeError(f"renorm: non-positive-norm not supported, got p={p}")

@@ -24,6 +24,7 @@ from wengert.ops.batching import Batch
 from wengert.ops.casting import convert
 from wengert.ops.complexes import conj, real
 from wengert.ops.declare import Value, elementwise, multilinear, primitive
+from wengert.ops.numpy_names import either, either_keepdim
 from wengert.ops.operands import recorded_ops
 from wengert.ops.rounding import sign
 from wengert.ops.scan import exclusive_prod, has_zeros
@@ -86,7 +87,13 @@ def sum_over(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:
 
 
 def sum(
-    input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None
+    input: Tensor,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+    axis: Dims = None,
+    keepdims: bool | None = None,
 ) -> Tensor:
     """Sum over `dim`, or over everything; integers and booleans give int64.
 
@@ -96,6 +103,9 @@ def sum(
     >>> wengert.sum(wengert.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
     tensor([4., 6.])
     """
+    if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
+        dim = either("sum", "dim", dim, axis, None)
+        keepdim = either_keepdim("sum", keepdim, keepdims)
     return sum_over(input if dtype is None else convert(input, dtype, "sum"), dim, keepdim)
 
 
@@ -121,7 +131,13 @@ def mean_over(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:
 
 
 def mean(
-    input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None
+    input: Tensor,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+    axis: Dims = None,
+    keepdims: bool | None = None,
 ) -> Tensor:
     """Mean over `dim`, or over everything; nan where there is nothing.
 
@@ -131,6 +147,9 @@ def mean(
     >>> wengert.mean(wengert.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=1)
     tensor([1.5000, 3.5000])
     """
+    if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
+        dim = either("mean", "dim", dim, axis, None)
+        keepdim = either_keepdim("mean", keepdim, keepdims)
     return mean_over(input if dtype is None else convert(input, dtype, "mean"), dim, keepdim)
 
 
@@ -157,7 +176,13 @@ def _nansum(input: Value, dim: Dims, keepdim: bool) -> Value:
 
 
 def nansum(
-    input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None
+    input: Tensor,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+    axis: Dims = None,
+    keepdims: bool | None = None,
 ) -> Tensor:
     """Sum over `dim` that counts nan as zero.
 
@@ -165,6 +190,9 @@ def nansum(
     >>> wengert.nansum(wengert.tensor([1.0, float("nan"), 2.0]))
     tensor(3.)
     """
+    if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
+        dim = either("nansum", "dim", dim, axis, None)
+        keepdim = either_keepdim("nansum", keepdim, keepdims)
     require_tensor("nansum", "input", input)
     if input._array.dtype not in dtypes.inexact:
         return sum(input, dim, keepdim, dtype=dtype)
@@ -172,7 +200,13 @@ def nansum(
 
 
 def nanmean(
-    input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None
+    input: Tensor,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+    axis: Dims = None,
+    keepdims: bool | None = None,
 ) -> Tensor:
     """Mean over `dim` of what is not nan.
 
@@ -180,6 +214,9 @@ def nanmean(
     >>> wengert.nanmean(wengert.tensor([1.0, float("nan"), 2.0]))
     tensor(1.5000)
     """
+    if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
+        dim = either("nanmean", "dim", dim, axis, None)
+        keepdim = either_keepdim("nanmean", keepdim, keepdims)
     require_tensor("nanmean", "input", input)
     _check_inexact("nanmean(): expected input to have floating point or complex dtype but",
                    input._array)  # fmt: skip
@@ -220,7 +257,13 @@ def _prod(input: Value, dim: int | None, keepdim: bool) -> Value:
 
 
 def prod(
-    input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: DType | None = None
+    input: Tensor,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+    axis: int | None = None,
+    keepdims: bool | None = None,
 ) -> Tensor:
     """Product over one dimension, or of everything; integers and booleans give int64.
 
@@ -230,6 +273,9 @@ def prod(
     >>> wengert.prod(wengert.tensor([2.0, 3.0, 4.0]))
     tensor(24.)
     """
+    if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
+        dim = either("prod", "dim", dim, axis, None)
+        keepdim = either_keepdim("prod", keepdim, keepdims)
     if isinstance(dim, tuple | list):
         raise TypeError(f"prod(): argument 'dim' must be int, not {type(dim).__name__}")
     if dtype is None:

@@ -22,6 +22,7 @@ from wengert.kernels.layout import element_strides, order_of
 from wengert.ops import formats
 from wengert.ops.batching import Batch, batch_along
 from wengert.ops.declare import Value, multilinear
+from wengert.ops.numpy_names import MISSING, either, require_arguments
 from wengert.ops.variadic import require_tensor
 
 
@@ -200,13 +201,18 @@ def ravel(input: Tensor) -> Tensor:
     return reshape(contiguous(input), (-1,))
 
 
-def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
+def unflatten(
+    input: Tensor, dim: int = MISSING, sizes: Sequence[int] = MISSING, *, axis: int | None = None
+) -> Tensor:
     """Dimension `dim` split into several of the given sizes, one of which may be -1.
 
     >>> import wengert
     >>> wengert.unflatten(wengert.zeros(2, 6), 1, (3, -1)).shape
     torch.Size([2, 3, 2])
     """
+    if axis is not None or dim is MISSING or sizes is MISSING:
+        dim = either("unflatten", "dim", dim, axis, MISSING)
+        require_arguments("unflatten", dim=dim, sizes=sizes)
     require_tensor("unflatten", "input", input)
     shape = input.shape
     if not shape:

@@ -23,6 +23,7 @@ from wengert.ops.complexes import complex
 from wengert.ops.declare import Value, primitive
 from wengert.ops.extrema import share_of_ties
 from wengert.ops.masking import where
+from wengert.ops.numpy_names import either, either_keepdim
 from wengert.ops.reduction import inverse_or_zero, mean_over, pushed, unreduced
 from wengert.ops.results import ValuesIndices
 from wengert.ops.shape import contiguous
@@ -116,6 +117,8 @@ def var(
     keepdim: bool = False,
     *,
     correction: float | None = None,
+    axis: Dims = None,
+    keepdims: bool | None = None,
 ) -> Tensor:
     """Variance over `dim`, or over everything, with `correction` (1) subtracted from the count.
 
@@ -125,6 +128,9 @@ def var(
     >>> wengert.var(wengert.tensor([1.0, 2.0, 3.0, 4.0]), correction=0)
     tensor(1.2500)
     """
+    if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
+        dim = either("var", "dim", dim, axis, None)
+        keepdim = either_keepdim("var", keepdim, keepdims)
     dim, c = _spread_arguments("var", dim, unbiased, correction)
     return _var(input, dim, c, keepdim)
 
@@ -136,6 +142,8 @@ def std(
     keepdim: bool = False,
     *,
     correction: float | None = None,
+    axis: Dims = None,
+    keepdims: bool | None = None,
 ) -> Tensor:
     """Standard deviation: the square root of `var`. Its gradient is 0 where it is 0.
 
@@ -143,6 +151,9 @@ def std(
     >>> wengert.std(wengert.tensor([1.0, 3.0, 5.0]))
     tensor(2.)
     """
+    if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
+        dim = either("std", "dim", dim, axis, None)
+        keepdim = either_keepdim("std", keepdim, keepdims)
     dim, c = _spread_arguments("std", dim, unbiased, correction)
     return _std(input, dim, c, keepdim)
 
@@ -154,6 +165,8 @@ def var_mean(
     keepdim: bool = False,
     *,
     correction: float | None = None,
+    axis: Dims = None,
+    keepdims: bool | None = None,
 ) -> tuple[Tensor, Tensor]:
     """`var` and `mean` over the same dimensions.
 
@@ -161,6 +174,9 @@ def var_mean(
     >>> wengert.var_mean(wengert.tensor([1.0, 3.0, 5.0]))
     (tensor(4.), tensor(3.))
     """
+    if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
+        dim = either("var_mean", "dim", dim, axis, None)
+        keepdim = either_keepdim("var_mean", keepdim, keepdims)
     dim, c = _spread_arguments("var_mean", dim, unbiased, correction)
     return _var(input, dim, c, keepdim), mean_over(input, dim, keepdim)
 
@@ -172,6 +188,8 @@ def std_mean(
     keepdim: bool = False,
     *,
     correction: float | None = None,
+    axis: Dims = None,
+    keepdims: bool | None = None,
 ) -> tuple[Tensor, Tensor]:
     """`std` and `mean` over the same dimensions.
 
@@ -179,6 +197,9 @@ def std_mean(
     >>> wengert.std_mean(wengert.tensor([1.0, 3.0, 5.0]))
     (tensor(2.), tensor(3.))
     """
+    if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
+        dim = either("std_mean", "dim", dim, axis, None)
+        keepdim = either_keepdim("std_mean", keepdim, keepdims)
     dim, c = _spread_arguments("std_mean", dim, unbiased, correction)
     return _std(input, dim, c, keepdim), mean_over(input, dim, keepdim)
 
@@ -250,20 +271,35 @@ def _place_of_median(name: str, input: np.ndarray, dim: int, keepdim: bool) -> n
     return kernels.selection.drop_axis(indices, axis, keepdim)
 
 
-def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor | ValuesIndices:
+def median(
+    input: Tensor,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    axis: int | None = None,
+    keepdims: bool | None = None,
+) -> Tensor | ValuesIndices:
     """The median (the lower of two), nan if there is a nan; along `dim` with its index.
 
     >>> import wengert
     >>> wengert.median(wengert.tensor([4.0, 1.0, 3.0, 2.0]))
     tensor(2.)
     """
+    if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
+        dim = either("median", "dim", dim, axis, None)
+        keepdim = either_keepdim("median", keepdim, keepdims)
     if dim is None:
         return _median_of_all(input)
     return picked("median", input, _median_place(input, dim, keepdim), dim, keepdim)
 
 
 def nanmedian(
-    input: Tensor, dim: int | None = None, keepdim: bool = False
+    input: Tensor,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    axis: int | None = None,
+    keepdims: bool | None = None,
 ) -> Tensor | ValuesIndices:
     """The median of what is not nan; along `dim` with its index.
 
@@ -271,6 +307,9 @@ def nanmedian(
     >>> wengert.nanmedian(wengert.tensor([4.0, float("nan"), 3.0]))
     tensor(3.)
     """
+    if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
+        dim = either("nanmedian", "dim", dim, axis, None)
+        keepdim = either_keepdim("nanmedian", keepdim, keepdims)
     if dim is None:
         return _nanmedian_of_all(input)
     return picked("nanmedian", input, _nanmedian_place(input, dim, keepdim), dim, keepdim)
@@ -283,13 +322,23 @@ def _mode_place(input: Value, dim: int, keepdim: bool) -> Value:
     return kernels.selection.drop_axis(kernels.selection.mode_index(input, axis), axis, keepdim)
 
 
-def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> ValuesIndices:
+def mode(
+    input: Tensor,
+    dim: int = -1,
+    keepdim: bool = False,
+    *,
+    axis: int | None = None,
+    keepdims: bool | None = None,
+) -> ValuesIndices:
     """The most frequent value along `dim` (the smallest of several) and its last index.
 
     >>> import wengert
     >>> wengert.mode(wengert.tensor([2, 1, 1, 3])).values
     tensor(1)
     """
+    if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
+        dim = either("mode", "dim", dim, axis, -1)
+        keepdim = either_keepdim("mode", keepdim, keepdims)
     return picked("mode", input, _mode_place(input, dim, keepdim), dim, keepdim)
 
 
@@ -303,6 +352,8 @@ def quantile(
     keepdim: bool = False,
     *,
     interpolation: str = "linear",
+    axis: int | None = None,
+    keepdims: bool | None = None,
 ) -> Tensor:
     """The q-quantiles along `dim`, or of everything; nan where there is a nan.
 
@@ -312,6 +363,9 @@ def quantile(
     >>> wengert.quantile(wengert.tensor([0.0, 1.0, 2.0, 3.0]), 0.5)
     tensor(1.5000)
     """
+    if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
+        dim = either("quantile", "dim", dim, axis, None)
+        keepdim = either_keepdim("quantile", keepdim, keepdims)
     require_tensor("quantile", "input", input)
     return _quantile("quantile", input, q, dim, keepdim, interpolation)
 
@@ -323,6 +377,8 @@ def nanquantile(
     keepdim: bool = False,
     *,
     interpolation: str = "linear",
+    axis: int | None = None,
+    keepdims: bool | None = None,
 ) -> Tensor:
     """The q-quantiles of what is not nan.
 
@@ -330,6 +386,9 @@ def nanquantile(
     >>> wengert.nanquantile(wengert.tensor([0.0, float("nan"), 2.0]), 0.5)
     tensor(1.)
     """
+    if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
+        dim = either("nanquantile", "dim", dim, axis, None)
+        keepdim = either_keepdim("nanquantile", keepdim, keepdims)
     require_tensor("nanquantile", "input", input)
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation)
 
