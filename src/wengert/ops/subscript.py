@@ -26,10 +26,6 @@ if TYPE_CHECKING:
 
 Shape = tuple[int, ...]
 
-# One entry for each `Slices` that there is (append and pop are atomic; a count's += is not):
-# walks look out for them, at some cost per node, only while there are any.
-alive: list[None] = []
-
 
 class Slices:
     """The cotangents of parts of one tensor, on their way to its node: zeros elsewhere.
@@ -45,10 +41,6 @@ class Slices:
     def __init__(self, g: Any, shape: tuple[int, ...], key: Key) -> None:
         self._g, self._shape, self._key = g, shape, key
         self._array: np.ndarray | None = None
-        alive.append(None)
-
-    def __del__(self) -> None:
-        alive.pop()
 
     def dense(self) -> np.ndarray:
         """The sum as an array."""
