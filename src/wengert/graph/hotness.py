@@ -321,7 +321,7 @@ class _Paths:
 
 def _public_name(op: str) -> str:
     """The public function that an operation belongs to, by the name of its own."""
-    name = REGISTRY[op].called if op in REGISTRY else op
+    name = REGISTRY[op].public_name if op in REGISTRY else op
     return name.removesuffix("_backward")
 
 

@@ -39,7 +39,7 @@ ARRANGE = {
 CUT = "{i}._cut"
 
 # An operation without a derivative cuts by itself.
-CUT_HERE = "({i}._cut if {i}._edge is None else cut_at({called!r}, {i}))"
+CUT_HERE = "({i}._cut if {i}._edge is None else cut_at({public_name!r}, {i}))"
 
 # One of two inputs is a Tensor: what needed no unwrapping is none.
 PAIR_CUT = """\
@@ -92,7 +92,7 @@ def cuts_here(op: Op) -> str:
 
 
 def _cuts(op: Op, cut: str, margin: str) -> str:
-    cuts = {i: cut.format(i=i, called=op.called) for i in op.inputs}
+    cuts = {i: cut.format(i=i, public_name=op.public_name) for i in op.inputs}
     if len(cuts) == 2:
         (a, cut_a), (b, cut_b) = cuts.items()
         return indent(PAIR_CUT.format(a=a, b=b, cut_a=cut_a, cut_b=cut_b), margin)

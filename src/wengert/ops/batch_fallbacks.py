@@ -12,7 +12,7 @@ def one_by_one(b: Batch) -> Any:
     """Each sample for itself: right for every operation, and slow."""
     results = [b(**{i: v[k] for i, v in b.values.items() if i in b.batched}) for k in range(b.size)]
     if not results:
-        raise ValueError(f"vmap: {b.op.called}() has no rule for an empty batch")
+        raise ValueError(f"vmap: {b.op.public_name}() has no rule for an empty batch")
     return stack(results)
 
 

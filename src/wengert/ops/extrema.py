@@ -175,8 +175,8 @@ def max(
         return _max_of_all(input)
     if other is not None or isinstance(dim, Tensor):
         return maximum(input, dim if other is None else other)
-    axis: Value = dim
-    return picked("max", input, _place_of_max(input, axis, keepdim), axis, keepdim)
+    along: Value = dim
+    return picked("max", input, _place_of_max(input, along, keepdim), along, keepdim)
 
 
 def min(
@@ -204,8 +204,8 @@ def min(
         return _min_of_all(input)
     if other is not None or isinstance(dim, Tensor):
         return minimum(input, dim if other is None else other)
-    axis: Value = dim
-    return picked("min", input, _place_of_min(input, axis, keepdim), axis, keepdim)
+    along: Value = dim
+    return picked("min", input, _place_of_min(input, along, keepdim), along, keepdim)
 
 
 def aminmax(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core import dtypes
-from wengert.core.forks import uncut
+from wengert.core.forks import hold_forks
 from wengert.core.tensor import Tensor
 from wengert.kernels.precision import widened
 from wengert.kernels.products import matmul as kernel
@@ -277,7 +277,7 @@ def dot(input: Value, tensor: Value) -> Value:
     tensor(11.)
     """
     _check_dot("dot", input, tensor)
-    with uncut():
+    with hold_forks():
         return widened(input).dot(widened(tensor)).astype(input.dtype)
 
 

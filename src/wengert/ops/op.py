@@ -25,7 +25,7 @@ class Op:
 
     Attributes:
         name: the name of its function.
-        called: the public function that it speaks for in errors. An op that only a rule uses
+        public_name: the public function that it speaks for in errors. An op that only a rule uses
             has that of the function that it helps to differentiate, and `_backward`.
         forward: the function over arrays.
         kind: "elementwise", "multilinear" or "primitive".
@@ -76,7 +76,7 @@ class Op:
         scalar: Callable[..., Any] | None = None,
     ) -> None:
         self.name = forward.__name__
-        self.called = name or self.name.strip("_")
+        self.public_name = name or self.name.strip("_")
         self.forward = ufunc or forward
         self.declared = forward
         self.kind, self.rules = kind, rules

@@ -189,7 +189,7 @@ def _refusal(op: Op, inputs: tuple[Any, ...]) -> TypeError:
 def _wrong_type(op: Op, inputs: tuple[Any, ...], x: Any) -> TypeError:
     position = next(i for i, y in enumerate(inputs) if y is x)
     return TypeError(
-        f"{op.called}(): argument '{op.inputs[position]}' (position {position + 1}) must be"
+        f"{op.public_name}(): argument '{op.inputs[position]}' (position {position + 1}) must be"
         f" Tensor, not {type(x).__name__}"
     )
 
@@ -214,17 +214,19 @@ def _explained(op: Op, error: Exception, inputs: tuple[Any, ...]) -> Exception:
         low, high = -max(n, 1), max(n, 1) - 1
         return IndexError(
             f"Dimension out of range (expected to be in range of [{low}, {high}],"
-            f" but got {error.axis}) in {op.called}()"
+            f" but got {error.axis}) in {op.public_name}()"
         )
     if type(error) is ValueError and op.kind == "elementwise":
-        return RuntimeError(_broadcast_message(op.called, shapes) or f"{op.called}(): {error}")
+        return RuntimeError(
+            _broadcast_message(op.public_name, shapes) or f"{op.public_name}(): {error}"
+        )
     if isinstance(error, AttributeError):  # a forward met what is no array
         for x in inputs:
             if x is not None and not isinstance(x, Tensor) and not isinstance(x, np.ndarray):
                 return _wrong_type(op, inputs, x)
     if type(error).__name__.startswith("_UFunc"):
         kinds = [dtypes.of_numpy[v.dtype].short for v in values if isinstance(v, np.ndarray)]
-        return NotImplementedError(f"\"{op.called}\" not implemented for '{', '.join(kinds)}'")
+        return NotImplementedError(f"\"{op.public_name}\" not implemented for '{', '.join(kinds)}'")
     return error
 
 

@@ -68,7 +68,7 @@ RECORD = """\
         result._edge = None
         result._cut = cut
         if inferences:
-            mark(result)
+            mark_inference(result)
         return result
     frame = getframe(1)
     code = frame.f_code
@@ -91,14 +91,14 @@ NO_RECORD = """\
     result._edge = None
     result._cut = cut
     if inferences:
-        mark(result)
+        mark_inference(result)
     return result
 """
 
 # What is computed from tensors of inference mode alone is not recorded; they are not saved.
 INFERENCE = """\
     if inferences:
-        cut = unrecorded({called!r}, ({inputs},), ({saved}), ({slots}))
+        cut = inference_cut({public_name!r}, ({inputs},), ({saved}), ({slots}))
         if cut is not None:
             result._edge, result._cut = None, cut
             return result
@@ -128,7 +128,7 @@ def {name}_send(node, g, pending):
 {own_edges}{gradients}{sent}\
 
 
-def {name}_pullback_to(node, g, wanted, lift):
+def {name}_pullback_to(node, g, needed, lift):
 {own_edges}{lifts}{gradients_to}\
     return {results},
 
@@ -181,7 +181,7 @@ def apply_source(op: Op, layout: NodeLayout) -> str:
         signature=_signature(op),
         guard=_older.older_guard(op)
         + (
-            indent(numpy_names.alias_guard(op.called, _defaults(op)), "    ")
+            indent(numpy_names.alias_guard(op.public_name, _defaults(op)), "    ")
             if op.numpy_names
             else ""
         ),
@@ -266,7 +266,7 @@ def _kept(layout: NodeLayout, name: str) -> str:
 def _inference_source(layout: NodeLayout) -> str:
     saved = [name for name in layout.readers if name in layout.op.inputs]
     return INFERENCE.format(
-        called=layout.op.called,
+        public_name=layout.op.public_name,
         inputs=", ".join(layout.op.inputs),
         saved="".join(f"{name}, " for name in saved),
         slots="".join(f"node.s_{name}, " for name in saved),
@@ -314,8 +314,8 @@ def pullback_source(op: Op, layout: NodeLayout) -> str:
         gradients=gradients("e_{i}", "e_{i} is not None", "node.s_{w}", small),
         sent="".join(SENT.format(i=i, fitted=fitted.format(i=i)) for i in diff),
         gradients_to=gradients(
-            "e_{i} if e_{i} in wanted else None",
-            "e_{i} in wanted",
+            "e_{i} if e_{i} in needed else None",
+            "e_{i} in needed",
             "l_{w}",
             f"lift is not identity_lift or type(g) is not ndarray or {small}",
         )
@@ -393,7 +393,7 @@ def publish(op: Op) -> Any:
     scope: dict[str, Any] = {"__name__": op.declared.__module__, "__builtins__": builtins}
     scope["first_call"] = partial(_first_call, op, scope)
     function: Any = FunctionType(_STUB, scope, op.name)
-    function.op, function.__wrapped__, function.__qualname__ = op, op.declared, op.called
+    function.op, function.__wrapped__, function.__qualname__ = op, op.declared, op.public_name
     function.__doc__, function.__module__ = op.declared.__doc__, op.declared.__module__
     scope["published"] = op.function = function
     return function
@@ -461,8 +461,8 @@ _SCOPE: dict[str, Any] = {
     "either": numpy_names.either,
     "either_keepdim": numpy_names.either_keepdim,
     "require_arguments": numpy_names.require_arguments,
-    "unrecorded": inference.inference_cut,
-    "mark": inference.mark_inference,
+    "inference_cut": inference.inference_cut,
+    "mark_inference": inference.mark_inference,
     "watched": watched,
     **{n: getattr(tensor, n) for n in _CORE_NAMES},
     **{n: getattr(operands, n) for n in _OPERAND_NAMES},

@@ -242,7 +242,7 @@ _warned: set[Any] = set()
 def _warn_slow(op: Any) -> None:
     if op not in _warned:
         _warned.add(op)
-        name = getattr(op, "called", None) or op.function.__name__.strip("_")
+        name = getattr(op, "public_name", None) or op.function.__name__.strip("_")
         warnings.warn(
             "There is a performance drop because we have not yet implemented the batching rule"
             f" for {name}(): it runs sample by sample.",

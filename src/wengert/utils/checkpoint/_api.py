@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from wengert.core.generators import default_generator
-from wengert.core.signals import contextmanager, heedless
+from wengert.core.signals import contextmanager, without_entry_signals
 from wengert.core.tensor import mode
 from wengert.nn.modules.container import Sequential
 from wengert.utils.checkpoint._recompute import Arguments, Frame, first_run, group
@@ -91,7 +91,7 @@ class GraphExecGroup:
         group.current = self
         return self
 
-    @heedless
+    @without_entry_signals
     def __exit__(self, *exception: object) -> None:
         group.current = None
 
