@@ -192,8 +192,8 @@ def _check_unwritten(entry: _Entry, op: Op) -> None:
             "Tensor cached during selective activation checkpoint has been mutated: the result of"
             f" {op.public_name}, {entry.array.dtype.name} {list(entry.array.shape)}, by {write.by}"
             f" at {storage.quoted_location(write.code, write.lasti)}; use the out-of-place form"
-            " there, or let the policy recompute it (allow_cache_entry_mutation=True takes it as it is)\n"
-            + more("saved-tensor-overwritten")
+            " there, or let the policy recompute it (allow_cache_entry_mutation=True takes it as it"
+            " is)\n" + more("saved-tensor-overwritten")
         )
 
 
