@@ -55,9 +55,7 @@ def fft(
     >>> wengert.fft.fft(wengert.tensor([1.0, 2.0, 3.0, 4.0]))
     tensor([10.+0.j, -2.+2.j, -2.+0.j, -2.-2.j])
     """
-    if axis is not None:
-        dim = either("fft", "dim", dim, axis, -1)
-    return _along_one("fft", _whole(False), input, n, dim, norm)
+    return _along_one("fft", _whole(False), input, n, dim, axis, norm)
 
 
 def ifft(
@@ -74,9 +72,7 @@ def ifft(
     >>> wengert.fft.ifft(wengert.tensor([4.0, 0.0, 0.0, 0.0])).real
     tensor([1., 1., 1., 1.])
     """
-    if axis is not None:
-        dim = either("ifft", "dim", dim, axis, -1)
-    return _along_one("ifft", _whole(True), input, n, dim, norm)
+    return _along_one("ifft", _whole(True), input, n, dim, axis, norm)
 
 
 def rfft(
@@ -93,9 +89,7 @@ def rfft(
     >>> wengert.fft.rfft(wengert.tensor([1.0, 2.0, 3.0, 4.0]))
     tensor([10.+0.j, -2.+2.j, -2.+0.j])
     """
-    if axis is not None:
-        dim = either("rfft", "dim", dim, axis, -1)
-    return _along_one("rfft", _to_half, input, n, dim, norm)
+    return _along_one("rfft", _to_half, input, n, dim, axis, norm)
 
 
 def irfft(
@@ -112,9 +106,7 @@ def irfft(
     >>> wengert.fft.irfft(wengert.tensor([10 + 0j, -2 + 2j, -2 + 0j]))
     tensor([1., 2., 3., 4.])
     """
-    if axis is not None:
-        dim = either("irfft", "dim", dim, axis, -1)
-    return _along_one("irfft", _to_real, input, n, dim, norm)
+    return _along_one("irfft", _to_real, input, n, dim, axis, norm)
 
 
 def hfft(
@@ -131,9 +123,7 @@ def hfft(
     >>> wengert.fft.hfft(wengert.tensor([1.0, 2.0, 3.0]))
     tensor([ 8., -2.,  0., -2.])
     """
-    if axis is not None:
-        dim = either("hfft", "dim", dim, axis, -1)
-    return _along_one("hfft", _hermitian_to_real, input, n, dim, norm)
+    return _along_one("hfft", _hermitian_to_real, input, n, dim, axis, norm)
 
 
 def ihfft(
@@ -150,9 +140,7 @@ def ihfft(
     >>> wengert.fft.ihfft(wengert.tensor([8.0, -2.0, 0.0, -2.0]))
     tensor([1.-0.j, 2.-0.j, 3.-0.j])
     """
-    if axis is not None:
-        dim = either("ihfft", "dim", dim, axis, -1)
-    return _along_one("ihfft", _to_hermitian, input, n, dim, norm)
+    return _along_one("ihfft", _to_hermitian, input, n, dim, axis, norm)
 
 
 def fftn(
@@ -172,9 +160,7 @@ def fftn(
     tensor([[4.+0.j, 0.+0.j],
             [0.+0.j, 0.+0.j]])
     """
-    if axis is not None:
-        dim = either("fftn", "dim", dim, axis, None)
-    return _along_several("fftn", _whole(False), input, s, dim, norm)
+    return _along_several("fftn", _whole(False), input, s, dim, axis, norm)
 
 
 def ifftn(
@@ -192,9 +178,7 @@ def ifftn(
     tensor([[1.+0.j, 0.+0.j],
             [0.+0.j, 0.+0.j]])
     """
-    if axis is not None:
-        dim = either("ifftn", "dim", dim, axis, None)
-    return _along_several("ifftn", _whole(True), input, s, dim, norm)
+    return _along_several("ifftn", _whole(True), input, s, dim, axis, norm)
 
 
 def rfftn(
@@ -212,9 +196,7 @@ def rfftn(
     tensor([[6.+0.j, 0.+0.j],
             [0.+0.j, 0.+0.j]])
     """
-    if axis is not None:
-        dim = either("rfftn", "dim", dim, axis, None)
-    return _along_several("rfftn", _to_half, input, s, dim, norm)
+    return _along_several("rfftn", _to_half, input, s, dim, axis, norm)
 
 
 def irfftn(
@@ -232,9 +214,7 @@ def irfftn(
     tensor([[1., 0.],
             [0., 0.]])
     """
-    if axis is not None:
-        dim = either("irfftn", "dim", dim, axis, None)
-    return _along_several("irfftn", _to_real, input, s, dim, norm)
+    return _along_several("irfftn", _to_real, input, s, dim, axis, norm)
 
 
 def hfftn(
@@ -252,9 +232,7 @@ def hfftn(
     tensor([[4., 0.],
             [0., 0.]])
     """
-    if axis is not None:
-        dim = either("hfftn", "dim", dim, axis, None)
-    return _along_several("hfftn", _hermitian_to_real, input, s, dim, norm)
+    return _along_several("hfftn", _hermitian_to_real, input, s, dim, axis, norm)
 
 
 def ihfftn(
@@ -272,9 +250,7 @@ def ihfftn(
     tensor([[1., 0.],
             [0., 0.]])
     """
-    if axis is not None:
-        dim = either("ihfftn", "dim", dim, axis, None)
-    return _along_several("ihfftn", _to_hermitian, input, s, dim, norm)
+    return _along_several("ihfftn", _to_hermitian, input, s, dim, axis, norm)
 
 
 def fft2(
@@ -292,9 +268,7 @@ def fft2(
     tensor([[4.+0.j, 0.+0.j],
             [0.+0.j, 0.+0.j]])
     """
-    if axis is not None:
-        dim = either("fft2", "dim", dim, axis, (-2, -1))
-    return _along_several("fft2", _whole(False), input, s, dim, norm)
+    return _along_two("fft2", _whole(False), input, s, dim, axis, norm)
 
 
 def ifft2(
@@ -312,9 +286,7 @@ def ifft2(
     tensor([[1.+0.j, 0.+0.j],
             [0.+0.j, 0.+0.j]])
     """
-    if axis is not None:
-        dim = either("ifft2", "dim", dim, axis, (-2, -1))
-    return _along_several("ifft2", _whole(True), input, s, dim, norm)
+    return _along_two("ifft2", _whole(True), input, s, dim, axis, norm)
 
 
 def rfft2(
@@ -332,9 +304,7 @@ def rfft2(
     tensor([[6.+0.j, 0.+0.j],
             [0.+0.j, 0.+0.j]])
     """
-    if axis is not None:
-        dim = either("rfft2", "dim", dim, axis, (-2, -1))
-    return _along_several("rfft2", _to_half, input, s, dim, norm)
+    return _along_two("rfft2", _to_half, input, s, dim, axis, norm)
 
 
 def irfft2(
@@ -352,9 +322,7 @@ def irfft2(
     tensor([[1., 0.],
             [0., 0.]])
     """
-    if axis is not None:
-        dim = either("irfft2", "dim", dim, axis, (-2, -1))
-    return _along_several("irfft2", _to_real, input, s, dim, norm)
+    return _along_two("irfft2", _to_real, input, s, dim, axis, norm)
 
 
 def hfft2(
@@ -372,9 +340,7 @@ def hfft2(
     tensor([[4., 0.],
             [0., 0.]])
     """
-    if axis is not None:
-        dim = either("hfft2", "dim", dim, axis, (-2, -1))
-    return _along_several("hfft2", _hermitian_to_real, input, s, dim, norm)
+    return _along_two("hfft2", _hermitian_to_real, input, s, dim, axis, norm)
 
 
 def ihfft2(
@@ -392,9 +358,7 @@ def ihfft2(
     tensor([[1., 0.],
             [0., 0.]])
     """
-    if axis is not None:
-        dim = either("ihfft2", "dim", dim, axis, (-2, -1))
-    return _along_several("ihfft2", _to_hermitian, input, s, dim, norm)
+    return _along_two("ihfft2", _to_hermitian, input, s, dim, axis, norm)
 
 
 # A transform of a checked tensor: name, dimensions from the last, lengths (None: as they are),
@@ -449,8 +413,15 @@ def _resize_to(name: str, x: Tensor, dim: Axes, sizes: list[int | None]) -> Tens
 
 
 def _along_one(
-    name: str, run: Transform, input: Tensor, n: int | None, dim: int, norm: str | None
+    name: str,
+    run: Transform,
+    input: Tensor,
+    n: int | None,
+    dim: int,
+    axis: int | None,
+    norm: str | None,
 ) -> Tensor:
+    dim = either(name, "dim", dim, axis, -1)
     name = f"fft_{name}"
     require_tensor(name, "input", input)
     if not input.ndim:
@@ -460,9 +431,17 @@ def _along_one(
     return run(name, in_floats(input), (last,), [size], check_norm(norm, name))
 
 
-def _along_several(
-    name: str, run: Transform, input: Tensor, s: Sizes, dim: Sizes, norm: str | None
+def _along_two(
+    name: str, run: Transform, input: Tensor, s: Sizes, dim: Sizes, axis: Sizes, norm: str | None
 ) -> Tensor:
+    dim = either(name, "dim", dim, axis, (-2, -1))
+    return _along_several(name, run, input, s, dim, None, norm)
+
+
+def _along_several(
+    name: str, run: Transform, input: Tensor, s: Sizes, dim: Sizes, axis: Sizes, norm: str | None
+) -> Tensor:
+    dim = either(name, "dim", dim, axis, None)
     name = f"fft_{name}"
     require_tensor(name, "input", input)
     rank = input.ndim

@@ -38,7 +38,7 @@ from wengert.ops.matrices import (
     mH,
 )
 from wengert.ops.matrix_functions import chain, checked_exp, matrix_norm, power
-from wengert.ops.numpy_names import either, either_keepdim
+from wengert.ops.numpy_names import either, either_dims
 from wengert.ops.pseudoinverse import Tolerance, least_squares, pseudoinverse, rank_of
 from wengert.ops.results import result_of
 from wengert.ops.shape import dtype_of
@@ -325,8 +325,7 @@ def vector_norm(
     tensor(5.)
     """
     if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
-        dim = either("vector_norm", "dim", dim, axis, None)
-        keepdim = either_keepdim("vector_norm", keepdim, keepdims)
+        dim, keepdim = either_dims("vector_norm", dim, axis, keepdim, keepdims)
     if not isinstance(ord, int | float):
         raise RuntimeError(f"linalg.vector_norm: ord must be a number, but got {ord!r}")
     return ops.norm(x, float(ord), dim, keepdim, dtype)
@@ -352,8 +351,7 @@ def norm(
     tensor(4.)
     """
     if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
-        dim = either("norm", "dim", dim, axis, None)
-        keepdim = either_keepdim("norm", keepdim, keepdims)
+        dim, keepdim = either_dims("norm", dim, axis, keepdim, keepdims)
     require_tensor("linalg.norm", "A", A)
     if ord is None:
         return vector_norm(A, 2, dim, keepdim, dtype=dtype)

@@ -20,7 +20,7 @@ from wengert.ops._reducing import as_rows, batch_over, dims_of_batch, over_one
 from wengert.ops.batching import Batch, batch_along
 from wengert.ops.declare import Value, primitive
 from wengert.ops.masking import maximum, minimum
-from wengert.ops.numpy_names import either, either_keepdim
+from wengert.ops.numpy_names import either_dims
 from wengert.ops.reduction import sum_over
 from wengert.ops.results import MinMax, ValuesIndices, result_of
 from wengert.ops.shape import reshape
@@ -169,8 +169,7 @@ def max(
     tensor([1, 0])
     """
     if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
-        dim = either("max", "dim", dim, axis, None)
-        keepdim = either_keepdim("max", keepdim, keepdims)
+        dim, keepdim = either_dims("max", dim, axis, keepdim, keepdims)
     if dim is None and other is None:
         return _max_of_all(input)
     if other is not None or isinstance(dim, Tensor):
@@ -198,8 +197,7 @@ def min(
     tensor([1., 0.])
     """
     if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
-        dim = either("min", "dim", dim, axis, None)
-        keepdim = either_keepdim("min", keepdim, keepdims)
+        dim, keepdim = either_dims("min", dim, axis, keepdim, keepdims)
     if dim is None and other is None:
         return _min_of_all(input)
     if other is not None or isinstance(dim, Tensor):
@@ -223,8 +221,7 @@ def aminmax(
     tensor(5.)
     """
     if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
-        dim = either("aminmax", "dim", dim, axis, None)
-        keepdim = either_keepdim("aminmax", keepdim, keepdims)
+        dim, keepdim = either_dims("aminmax", dim, axis, keepdim, keepdims)
     require_tensor("aminmax", "input", input)
     if dim is None and not input._array.size:
         raise RuntimeError(

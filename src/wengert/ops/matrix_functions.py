@@ -20,7 +20,7 @@ from wengert.ops.joining import cat
 from wengert.ops.masking import where
 from wengert.ops.matmul import matmul
 from wengert.ops.matrices import check_inexact, check_square, identity, instead, mH
-from wengert.ops.numpy_names import MISSING, either, either_keepdim, require_arguments
+from wengert.ops.numpy_names import MISSING, either, either_dims, require_arguments
 from wengert.ops.reduction import p_norm, sum
 from wengert.ops.shape import clone, contiguous, dtype_of, movedim, unsqueeze
 from wengert.ops.solving import inverse
@@ -197,8 +197,7 @@ def matrix_norm(
     tensor(7.)
     """
     if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
-        dim = either("matrix_norm", "dim", dim, axis, (-2, -1))
-        keepdim = either_keepdim("matrix_norm", keepdim, keepdims)
+        dim, keepdim = either_dims("matrix_norm", dim, axis, keepdim, keepdims, (-2, -1))
     name = "linalg.matrix_norm"
     rows, columns = _matrix_dims(name, A, dim)
     if ord == "fro":

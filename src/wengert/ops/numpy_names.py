@@ -106,3 +106,13 @@ def either_keepdim(name: str, keepdim: Any, keepdims: Any) -> Any:
             f" {keepdim!r}. Several dimensions come in a tuple: dim=(0, 1)"
         )
     return keepdim
+
+
+def either_dims(
+    name: str, dim: Any, axis: Any, keepdim: Any, keepdims: Any, default: Any = None
+) -> tuple[Any, Any]:
+    """`dim`, whose default is `default`, and `keepdim`: see `either` and `either_keepdim`."""
+    return (
+        either(name, "dim", dim, axis, default),
+        either_keepdim(name, keepdim, keepdims),
+    )

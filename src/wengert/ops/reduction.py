@@ -24,7 +24,7 @@ from wengert.ops.batching import Batch
 from wengert.ops.casting import convert
 from wengert.ops.complexes import conj, real
 from wengert.ops.declare import Value, elementwise, multilinear, primitive
-from wengert.ops.numpy_names import either, either_keepdim
+from wengert.ops.numpy_names import either_dims
 from wengert.ops.operands import recorded_ops
 from wengert.ops.rounding import sign
 from wengert.ops.scan import exclusive_prod, has_zeros
@@ -104,8 +104,7 @@ def sum(
     tensor([4., 6.])
     """
     if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
-        dim = either("sum", "dim", dim, axis, None)
-        keepdim = either_keepdim("sum", keepdim, keepdims)
+        dim, keepdim = either_dims("sum", dim, axis, keepdim, keepdims)
     return sum_over(input if dtype is None else convert(input, dtype, "sum"), dim, keepdim)
 
 
@@ -148,8 +147,7 @@ def mean(
     tensor([1.5000, 3.5000])
     """
     if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
-        dim = either("mean", "dim", dim, axis, None)
-        keepdim = either_keepdim("mean", keepdim, keepdims)
+        dim, keepdim = either_dims("mean", dim, axis, keepdim, keepdims)
     return mean_over(input if dtype is None else convert(input, dtype, "mean"), dim, keepdim)
 
 
@@ -191,8 +189,7 @@ def nansum(
     tensor(3.)
     """
     if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
-        dim = either("nansum", "dim", dim, axis, None)
-        keepdim = either_keepdim("nansum", keepdim, keepdims)
+        dim, keepdim = either_dims("nansum", dim, axis, keepdim, keepdims)
     require_tensor("nansum", "input", input)
     if input._array.dtype not in dtypes.inexact:
         return sum(input, dim, keepdim, dtype=dtype)
@@ -215,8 +212,7 @@ def nanmean(
     tensor(1.5000)
     """
     if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
-        dim = either("nanmean", "dim", dim, axis, None)
-        keepdim = either_keepdim("nanmean", keepdim, keepdims)
+        dim, keepdim = either_dims("nanmean", dim, axis, keepdim, keepdims)
     require_tensor("nanmean", "input", input)
     _check_inexact("nanmean(): expected input to have floating point or complex dtype but",
                    input._array)  # fmt: skip
@@ -274,8 +270,7 @@ def prod(
     tensor(24.)
     """
     if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
-        dim = either("prod", "dim", dim, axis, None)
-        keepdim = either_keepdim("prod", keepdim, keepdims)
+        dim, keepdim = either_dims("prod", dim, axis, keepdim, keepdims)
     if isinstance(dim, tuple | list):
         raise TypeError(f"prod(): argument 'dim' must be int, not {type(dim).__name__}")
     if dtype is None:

@@ -21,7 +21,7 @@ from wengert.ops.batching import Batch, batch_along, leading
 from wengert.ops.comparison import eq
 from wengert.ops.declare import Value, primitive
 from wengert.ops.gathering import elements
-from wengert.ops.numpy_names import either, either_keepdim
+from wengert.ops.numpy_names import either, either_dims
 from wengert.ops.results import ValuesIndices, result_of
 from wengert.ops.shape import reshape
 
@@ -156,8 +156,7 @@ def kthvalue(
     tensor(2.)
     """
     if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
-        dim = either("kthvalue", "dim", dim, axis, -1)
-        keepdim = either_keepdim("kthvalue", keepdim, keepdims)
+        dim, keepdim = either_dims("kthvalue", dim, axis, keepdim, keepdims, -1)
     return picked("kthvalue", input, _kth_place(input, k, dim, keepdim), dim, keepdim)
 
 

@@ -23,7 +23,7 @@ from wengert.ops.complexes import complex
 from wengert.ops.declare import Value, primitive
 from wengert.ops.extrema import share_of_ties
 from wengert.ops.masking import where
-from wengert.ops.numpy_names import either, either_keepdim
+from wengert.ops.numpy_names import either_dims
 from wengert.ops.reduction import inverse_or_zero, mean_over, pushed, unreduced
 from wengert.ops.results import ValuesIndices
 from wengert.ops.shape import contiguous
@@ -129,8 +129,7 @@ def var(
     tensor(1.2500)
     """
     if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
-        dim = either("var", "dim", dim, axis, None)
-        keepdim = either_keepdim("var", keepdim, keepdims)
+        dim, keepdim = either_dims("var", dim, axis, keepdim, keepdims)
     dim, c = _spread_arguments("var", dim, unbiased, correction)
     return _var(input, dim, c, keepdim)
 
@@ -152,8 +151,7 @@ def std(
     tensor(2.)
     """
     if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
-        dim = either("std", "dim", dim, axis, None)
-        keepdim = either_keepdim("std", keepdim, keepdims)
+        dim, keepdim = either_dims("std", dim, axis, keepdim, keepdims)
     dim, c = _spread_arguments("std", dim, unbiased, correction)
     return _std(input, dim, c, keepdim)
 
@@ -175,8 +173,7 @@ def var_mean(
     (tensor(4.), tensor(3.))
     """
     if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
-        dim = either("var_mean", "dim", dim, axis, None)
-        keepdim = either_keepdim("var_mean", keepdim, keepdims)
+        dim, keepdim = either_dims("var_mean", dim, axis, keepdim, keepdims)
     dim, c = _spread_arguments("var_mean", dim, unbiased, correction)
     return _var(input, dim, c, keepdim), mean_over(input, dim, keepdim)
 
@@ -198,8 +195,7 @@ def std_mean(
     (tensor(2.), tensor(3.))
     """
     if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
-        dim = either("std_mean", "dim", dim, axis, None)
-        keepdim = either_keepdim("std_mean", keepdim, keepdims)
+        dim, keepdim = either_dims("std_mean", dim, axis, keepdim, keepdims)
     dim, c = _spread_arguments("std_mean", dim, unbiased, correction)
     return _std(input, dim, c, keepdim), mean_over(input, dim, keepdim)
 
@@ -286,8 +282,7 @@ def median(
     tensor(2.)
     """
     if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
-        dim = either("median", "dim", dim, axis, None)
-        keepdim = either_keepdim("median", keepdim, keepdims)
+        dim, keepdim = either_dims("median", dim, axis, keepdim, keepdims)
     if dim is None:
         return _median_of_all(input)
     return picked("median", input, _median_place(input, dim, keepdim), dim, keepdim)
@@ -308,8 +303,7 @@ def nanmedian(
     tensor(3.)
     """
     if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
-        dim = either("nanmedian", "dim", dim, axis, None)
-        keepdim = either_keepdim("nanmedian", keepdim, keepdims)
+        dim, keepdim = either_dims("nanmedian", dim, axis, keepdim, keepdims)
     if dim is None:
         return _nanmedian_of_all(input)
     return picked("nanmedian", input, _nanmedian_place(input, dim, keepdim), dim, keepdim)
@@ -337,8 +331,7 @@ def mode(
     tensor(1)
     """
     if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
-        dim = either("mode", "dim", dim, axis, -1)
-        keepdim = either_keepdim("mode", keepdim, keepdims)
+        dim, keepdim = either_dims("mode", dim, axis, keepdim, keepdims, -1)
     return picked("mode", input, _mode_place(input, dim, keepdim), dim, keepdim)
 
 
@@ -364,8 +357,7 @@ def quantile(
     tensor(1.5000)
     """
     if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
-        dim = either("quantile", "dim", dim, axis, None)
-        keepdim = either_keepdim("quantile", keepdim, keepdims)
+        dim, keepdim = either_dims("quantile", dim, axis, keepdim, keepdims)
     require_tensor("quantile", "input", input)
     return _quantile("quantile", input, q, dim, keepdim, interpolation)
 
@@ -387,8 +379,7 @@ def nanquantile(
     tensor(1.)
     """
     if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
-        dim = either("nanquantile", "dim", dim, axis, None)
-        keepdim = either_keepdim("nanquantile", keepdim, keepdims)
+        dim, keepdim = either_dims("nanquantile", dim, axis, keepdim, keepdims)
     require_tensor("nanquantile", "input", input)
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation)
 
