@@ -19,11 +19,12 @@ from wengert.core.tensor import Tensor
 from wengert.kernels.geometry import Geometry, Shape
 from wengert.kernels.layout import as_images
 from wengert.kernels.precision import narrowed, widened
-from wengert.ops.batching import Batch, Rule, folded
+from wengert.ops.batch_fallbacks import folded
+from wengert.ops.batching import Batch, Rule
+from wengert.ops.broadcasting import expand
 from wengert.ops.checks import typed_ints
 from wengert.ops.complexes import conj
 from wengert.ops.declare import Value, multilinear, primitive
-from wengert.ops.expansion import expand
 from wengert.ops.reduction import sum_over
 from wengert.ops.shape import movedim, reshape
 
