@@ -44,7 +44,6 @@ from wengert.kernels.jit.slots import leave, take
 from wengert.kernels.products.microkernel import dots, lanes, product, tiles
 
 Shape = tuple[int, ...]
-Padding = tuple[tuple[int, int], ...]
 
 # Tiles of a block at most: with more it does not stay near.
 _MOST = 160
