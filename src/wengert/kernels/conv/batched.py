@@ -9,6 +9,7 @@ differ in their lists alone.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 from typing import NamedTuple
 
@@ -253,6 +254,15 @@ def _summed(
     return out
 
 
+@lru_cache(maxsize=256)  # The answer for one map is that for all three.
+def _leaves_out_enough(problem: Problem) -> bool:
+    """Whether that much of what windows cover is padding, or the end of a line."""
+    batch = problem.x[0]
+    met = len(_lists(problem)[0]) * -(-batch // lanes()) * lanes()
+    runs = prod(a.pitch for a in window_axes(problem))
+    return met * _BETTER < runs * prod(problem.kernel) * batch
+
+
 class Batched(Route):
     """Vectors of samples, for batches of small images of which much is padding."""
 
@@ -264,9 +274,7 @@ class Batched(Route):
             return False
         if problem.weight[0] // problem.geometry.groups * outputs * lanes() > _OUTPUTS:
             return False
-        met = len(_lists(problem)[0]) * -(-batch // lanes()) * lanes()
-        runs = prod(a.pitch for a in window_axes(problem))
-        return met * _BETTER < runs * prod(problem.kernel) * batch
+        return _leaves_out_enough(problem)
 
     @cached_property
     def _forward_plan(self) -> BatchedPlan:

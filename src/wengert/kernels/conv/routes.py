@@ -22,7 +22,7 @@ _COMPILED = 1 << 12
 # With fewer rows than this a GEMM wastes most of its tiles.
 _FEWEST_ROWS = 8
 # Routes that are remembered for each map.
-_REMEMBERED = 256
+_REMEMBERED = 512
 
 _F32 = np.dtype(np.float32)
 DType = np.dtype[Any]
@@ -37,12 +37,14 @@ class Mirrored(Im2col):
 
         Compiled routes go about the gradient of the input in their own ways.
         """
-        if direction != "grad_input" or problem.adjoint is None:
+        if direction != "grad_input":
             return False
         few = problem.weight[1] < _FEWEST_ROWS
         if compiled(problem):
-            return problem.pointwise and not few
-        return not few or problem.geometry.groups > 1
+            better = problem.pointwise and not few
+        else:
+            better = not few or problem.geometry.groups > 1
+        return better and problem.adjoint is not None
 
     @cached_property
     def _convolution(self) -> Route:
@@ -78,8 +80,8 @@ def _compiled_routes() -> tuple[type[Route], ...]:
 
 def route_for(problem: Problem, direction: Direction) -> Route:
     """The first route that fits a map of a problem."""
-    others = _compiled_routes() if compiled(problem) else (Im2col,)
-    routes = (Pointwise, Mirrored, *others)
+    routes: list[type[Route]] = [Pointwise, Mirrored]
+    routes += _compiled_routes() if compiled(problem) else [Im2col]
     return next(route for route in routes if route.fits(problem, direction))(problem)
 
 

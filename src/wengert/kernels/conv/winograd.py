@@ -508,9 +508,8 @@ class Winograd(Route):
         stride, _, dilation, groups = problem.geometry
         if problem.kernel != (3, 3) or groups != 1 or not stride == dilation == (1, 1):
             return False
-        if direction != "grad_input":
-            return _tile_size(problem, direction == "grad_weight") > 0
-        return problem.adjoint is not None and _tile_size(problem.adjoint, False) > 0
+        tiled = problem.adjoint if direction == "grad_input" else problem
+        return tiled is not None and _tile_size(tiled, direction == "grad_weight") > 0
 
     @cached_property
     def _forward_plan(self) -> OutputPlan:
