@@ -318,7 +318,7 @@ def test_what_is_done_surely_is_done_again_after_an_exception() -> None:
     assert calls == [3, 3]
 
 
-def test_a_heedless_function_is_as_it_was() -> None:
+def test_a_function_without_entry_signals_is_as_it_was() -> None:
     @without_entry_signals
     def add(a: int, b: int = 2) -> int:
         """A sum."""
