@@ -45,6 +45,10 @@ def _dispatch(parser: argparse.ArgumentParser, options: argparse.Namespace) -> i
         status = print_comparison(options.before, options.after, options.report)
         sys.stdout.flush()
         return status
+    if options.command == "alias":
+        from wengert.cli._alias import run_alias
+
+        return run_alias(options.action)
     if options.command == "run":
         if not options.target:
             options.parser.error("a script is required, or -m and a module")
@@ -105,6 +109,15 @@ def _parser() -> argparse.ArgumentParser:
         " OP, the names of all operations.",
     )
     show.add_argument("op", nargs="?", metavar="OP", help="such as mul, torch.mul or F.relu")
+
+    alias = commands.add_parser(
+        "alias",
+        help="install wengert under the name of torch",
+        description="Write a package `torch` that is wengert, and its metadata, into the current"
+        " environment, so that `import torch` works without `wengert run` and pip takes PyTorch for"
+        " installed; remove it; or say what is there.",
+    )
+    alias.add_argument("action", choices=["install", "remove", "status"])
 
     explain = commands.add_parser(
         "explain",

@@ -11,6 +11,9 @@ from wengert.compat._version import TorchVersion
 
 VERSION = TorchVersion("2.13.0+wengert")
 
+# The packages that the alias stands for; functorch is where PyTorch had `torch.func` before.
+ROOTS = ("torch", "functorch")
+
 # Names that the alias adds to those of wengert.
 EXTRA: dict[str, Any] = {
     "torch.__version__": VERSION,
@@ -51,6 +54,7 @@ INNER: dict[str, frozenset[str]] = {
 
 # Modules that wengert keeps in one piece, under another name, or in several places.
 ELSEWHERE: dict[str, str] = {
+    "functorch": "wengert.func",
     "torch.__config__": "wengert._config",
     "torch._dynamo": "wengert.compat._compilers",
     "torch._inductor": "wengert.compat._compilers",
@@ -109,6 +113,11 @@ def _listed() -> dict[str, str]:
     with open(os.path.join(os.path.dirname(__file__), "names.txt"), encoding="utf-8") as file:
         pairs = [line.split(": ", 1) for line in file if line[0] != "#"]
     return {module: names for module, names in pairs}
+
+
+def listed_modules() -> list[str]:
+    """The modules of PyTorch that wengert stands for, as far as their names are listed."""
+    return list(_listed())
 
 
 def of_module(path: str) -> TorchNames:
