@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import os
 from importlib.metadata import Distribution, DistributionFinder
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wengert.compat import torch_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from importlib.metadata import SimplePath
 
 NAME = "torch"
 # The version of PyTorch's own distributions has no local part, whatever torch.__version__ says.
@@ -40,7 +39,7 @@ class AliasDistribution(Distribution):
     def read_text(self, filename: str | os.PathLike[str]) -> str | None:
         return FILES.get(os.fspath(filename))
 
-    def locate_file(self, path: str | os.PathLike[str]) -> SimplePath:
+    def locate_file(self, path: str | os.PathLike[str]) -> Any:
         raise FileNotFoundError(f"{os.fspath(path)!r}: the alias of torch has no files")
 
 

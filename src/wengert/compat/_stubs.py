@@ -1,7 +1,8 @@
-"""The alias for type checkers: a stub for each module of torch, which says where wengert has it.
+"""The alias for tools that read source: a file for each module of torch, which says where names are.
 
-``wengert alias install`` writes them beside the package: mypy and pyright run nothing, so they would
-know no name of a module that is put together when it is asked for.
+``wengert alias install`` writes them into the package: mypy and pyright run nothing, so they know no
+name of a module that is put together when it is asked for. Python itself never reads them, as the
+finder answers before; those of the packages themselves are stubs, beside what installs the alias.
 """
 
 from __future__ import annotations
@@ -16,28 +17,29 @@ _TYPES = {"torch.__version__": "str", "torch.version.__version__": "str"}
 
 
 def stubs() -> dict[str, str]:
-    """The stubs by their paths, relative to where the packages lie."""
+    """The files by their paths, relative to where the packages lie."""
     paths = [path for path in torch_names.listed_modules() if natives_of(path)]
     packages = {path.rpartition(".")[0] for path in paths}
-    return {
-        path.replace(".", "/") + ("/__init__.pyi" if _is_package(path, packages) else ".pyi"):
-        _stub(path, {p.rpartition(".")[2] for p in paths if p.rpartition(".")[0] == path})
-        for path in paths
-    }  # fmt: skip
-
-
-def _is_package(path: str, packages: set[str]) -> bool:
-    return path in packages or path in torch_names.ROOTS
+    texts = {}
+    for path in paths:
+        file = path.replace(".", "/")
+        if path in torch_names.ROOTS:
+            file += "/__init__.pyi"
+        else:
+            file += "/__init__.py" if path in packages else ".py"
+        texts[file] = _stub(path, {p.rpartition(".")[2] for p in paths if p.startswith(f"{path}.")})
+    return texts
 
 
 def _stub(path: str, below: set[str]) -> str:
-    """The text of one stub: an import for each name, submodules first."""
+    """The text of one file: an import for each name, submodules first."""
     natives = natives_of(path)
     alias = AliasModule(path, natives)
-    lines = [f"from {path} import {name} as {name}" for name in sorted(below)]
+    modules = {name for name in below if alias.__names__.is_module(name)}
+    lines = [f'"""{path}, for tools that read source. Written by `wengert alias install`."""\n']
+    lines += [f"from {path} import {name} as {name}" for name in sorted(modules)]
     for name in sorted(dir(alias)):
-        # What a module hides by a function of its name is that function.
-        if name in below or (name.startswith("__") and name.endswith("__")):
+        if name in modules or (name.startswith("__") and name.endswith("__")):
             continue
         if (home := _home(natives, name)) is not None:
             lines.append(f"from {home} import {name} as {name}")

@@ -21,7 +21,7 @@ from wengert.compat import _metadata
 from wengert.compat._stubs import stubs
 
 _INIT = '''\
-"""{name}, as wengert has it. Written by `wengert alias install`; `wengert alias remove` deletes it."""
+"""{name} from wengert: written by `wengert alias install`, deleted by `wengert alias remove`."""
 
 import sys
 
