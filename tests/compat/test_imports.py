@@ -343,3 +343,20 @@ def test_tensorboard_writes_tensors(tmp_path):
         print(any("tfevents" in name for name in os.listdir({str(tmp_path)!r})))
     """)
     assert out.split() == ["True"]
+
+
+def test_dictionaries_of_modules_are_filled():
+    """Programs iterate over them, to find classes by their base."""
+    out = run_in_alias("""
+        import inspect, torch, torch.distributions, wengert
+        optimizers = {n for n, c in vars(torch.optim).items()
+                      if inspect.isclass(c) and issubclass(c, torch.optim.Optimizer)}
+        print({"Adam", "SGD", "LBFGS"} <= optimizers)
+        print(torch.distributions.__dict__["Normal"] is wengert.distributions.Normal)
+        print(vars(torch.nn)["Linear"] is torch.nn.Linear, "Linear" in dir(torch.nn))
+        print(torch.nn.Linear in dict(inspect.getmembers(torch.nn, inspect.isclass)).values())
+        print(vars(torch)["matmul"] is wengert.matmul, "graph" in vars(torch))
+        print(any(inspect.ismodule(v) and v.__name__.startswith("wengert")
+                  for v in vars(torch.nn).values()))
+    """)
+    assert out.split() == [*["True"] * 6, "False", "False"]

@@ -49,6 +49,14 @@ class AliasModule(ModuleType):
         super().__init__(name, natives[0].__doc__)
         self.__dict__.update(__natives__=natives, __names__=torch_names.of_module(name))
 
+    def fill(self) -> None:
+        """Put the functions and classes that are loaded where programs iterate over them."""
+        extra = {path.rpartition(".")[2] for path in torch_names.EXTRA}
+        for native in self.__natives__:
+            for name, value in vars(native).items():
+                if callable(value) and name in self.__names__ and name not in extra:
+                    self.__dict__.setdefault(name, value)
+
     def __getattr__(self, name: str) -> Any:
         if name == "__all__":  # for `from torch.nn import *`
             return self._exported()

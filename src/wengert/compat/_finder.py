@@ -57,4 +57,5 @@ class _Loader(Loader):
         return AliasModule(spec.name, self.natives)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Nothing is left to do: the alias delegates."""
+        """The alias delegates; what it has is shown in its dictionary, too."""
+        module.fill()  # type: ignore[attr-defined]

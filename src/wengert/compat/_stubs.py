@@ -1,8 +1,8 @@
-"""The alias for tools that read source: a file for each module of torch, which says where names are.
+"""The alias for tools that read source: a file for each module of torch says where its names are.
 
-``wengert alias install`` writes them into the package: mypy and pyright run nothing, so they know no
-name of a module that is put together when it is asked for. Python itself never reads them, as the
-finder answers before; those of the packages themselves are stubs, beside what installs the alias.
+``wengert alias install`` writes them into the package: mypy and pyright run nothing, so they know
+no name of a module that is put together when it is asked for. Python itself never reads them, as
+the finder answers before; those of the packages themselves are stubs, beside what installs it.
 """
 
 from __future__ import annotations
