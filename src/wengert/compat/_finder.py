@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from wengert.compat import _spawn, torch_names
-from wengert.compat._alias import AliasModule, missing, natives_of
+from wengert.compat._alias import AliasModule, natives_of, why_missing
 
 if TYPE_CHECKING:
     from importlib.abc import Loader
@@ -35,7 +35,7 @@ class Finder(DistributionFinder):
             # The import system would swallow this for `from torch import fft`, and raise an
             # ImportError that says nothing, if the error were named after the torch module.
             name = fullname.replace("torch", "wengert", 1)
-            raise ModuleNotFoundError(missing(fullname), name=name)
+            raise ModuleNotFoundError(why_missing(fullname), name=name)
         # Always a package: then a missing submodule comes here to be refused.
         return ModuleSpec(fullname, _Loader(natives), origin="wengert", is_package=True)
 

@@ -37,7 +37,16 @@ _METADATA_FOLDER = f"{_PREFIX}{_metadata.VERSION}.dist-info"
 
 
 class AliasError(RuntimeError):
-    """The alias cannot be written or deleted."""
+    """The alias cannot be written or deleted.
+
+    >>> import pathlib, tempfile
+    >>> from wengert.compat import package
+    >>> try:
+    ...     package.remove(pathlib.Path(tempfile.mkdtemp()))
+    ... except package.AliasError as error:
+    ...     print(str(error)[:20])
+    there is no alias in
+    """
 
 
 def install(folder: Path) -> None:
@@ -45,6 +54,10 @@ def install(folder: Path) -> None:
 
     All of it, or nothing: the files are complete before the first is moved to its place. Raises
     AliasError where a PyTorch is installed, or something else of its name.
+
+    >>> import pathlib, sysconfig
+    >>> from wengert.compat import package
+    >>> package.install(pathlib.Path(sysconfig.get_path("purelib")))  # doctest: +SKIP
     """
     other = installed_pytorch(folder)
     if other is not None:
@@ -68,6 +81,10 @@ def remove(folder: Path) -> None:
     """Delete the alias from a folder of packages.
 
     Raises AliasError if there is none, or if files of it were changed or added since.
+
+    >>> import pathlib, sysconfig
+    >>> from wengert.compat import package
+    >>> package.remove(pathlib.Path(sysconfig.get_path("purelib")))  # doctest: +SKIP
     """
     earlier = _written(folder)
     if earlier is None:
@@ -78,13 +95,23 @@ def remove(folder: Path) -> None:
 
 
 def version_in(folder: Path) -> str | None:
-    """The version of PyTorch that the alias in a folder stands for; None without an alias."""
+    """The version of PyTorch that the alias in a folder stands for; None without an alias.
+
+    >>> import pathlib, tempfile
+    >>> from wengert.compat import package
+    >>> package.version_in(pathlib.Path(tempfile.mkdtemp()))
+    """
     earlier = _written(folder)
     return None if earlier is None else earlier.name[len(_PREFIX) :].removesuffix(".dist-info")
 
 
 def installed_pytorch(folder: Path) -> str | None:
-    """The folder of a torch that Python would import, or that lies here, and is no alias."""
+    """The folder of a torch that Python would import, or that lies here, and is no alias.
+
+    >>> import pathlib, sysconfig
+    >>> from wengert.compat import package
+    >>> package.installed_pytorch(pathlib.Path(sysconfig.get_path("purelib")))  # doctest: +SKIP
+    """
     places = {folder, *map(Path, filter(None, sys.path))}
     spec = importlib.util.find_spec(_metadata.NAME)
     if spec is not None and spec.origin is not None:

@@ -99,6 +99,10 @@ class TorchNames:
         """Whether the module has a name; of an unlisted one, any without an underscore."""
         return not name.startswith("_") if self._all is None else name in self._all
 
+    def words(self) -> list[str]:
+        """The names that are listed."""
+        return sorted(self._all or ())
+
     def is_module(self, name: str) -> bool:
         """Whether the name is that of a module."""
         return name in self._modules
