@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import textwrap
 from pathlib import Path
 
 import pytest
 
 from tests.cli.process import good, script, wengert
+from tests.source import ROOT
 from wengert.cli._usage import uses_of
 
 PROGRAM = """
@@ -132,3 +134,10 @@ def test_what_a_program_tries_is_optional() -> None:
     assert {use.path: use.optional for use in uses if use.path != "torch"} == {
         "torch.a": True, "torch.b": False, "torch.c": False, "torch.d": True,
     }  # fmt: skip
+
+
+def test_the_page_shows_what_is_printed(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "check.md").read_text()
+    program, output = re.findall(r"```(?:py title=\"eigen\.py\"|text)\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "eigen.py").write_text(program)
+    assert wengert("check", "eigen.py", cwd=tmp_path).stdout == output

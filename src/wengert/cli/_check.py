@@ -227,6 +227,6 @@ def _text(summary: Summary) -> str:
     lines.append(
         f"{files}, {len(summary.names)} names of torch: {missing} missing"
         + (f", {optional} more that the program can do without" if optional else "")
-        + f", {len(notes)} notes on differences"
+        + f"; {len(notes)} {'note' if len(notes) == 1 else 'notes'} on differences"
     )
     return "\n".join(lines)
