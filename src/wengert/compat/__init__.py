@@ -14,7 +14,7 @@ from __future__ import annotations
 import sys
 
 from wengert.autograd.engine import compatibility
-from wengert.compat import _extensions, _spawn
+from wengert.compat import _extensions, _homes, _spawn
 from wengert.compat._alias import AliasModule
 from wengert.compat._finder import Finder
 
@@ -79,3 +79,4 @@ def uninstall() -> None:
     compatibility.lenient = False
     _spawn.stay_out_of_children()
     _extensions.stop_explaining()
+    _homes.move_back()

@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from wengert.compat import torch_names
+from wengert.compat._homes import move
 
 _MISSING: Any = object()
 
@@ -58,6 +59,7 @@ class AliasModule(ModuleType):
             for name, value in vars(native).items():
                 if callable(value) and name in self.__names__ and name not in extra:
                     self.__dict__.setdefault(name, value)
+                    move(value)
 
     def __getattr__(self, name: str) -> Any:
         if name == "__all__":  # for `from torch.nn import *`

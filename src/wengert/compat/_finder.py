@@ -58,4 +58,4 @@ class _Loader(Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         """The alias delegates; what it has is shown in its dictionary, too."""
-        module.fill()  # type: ignore[attr-defined]
+        module.fill()

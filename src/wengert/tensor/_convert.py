@@ -464,10 +464,13 @@ def _copied(array: np.ndarray, memo: dict[int, Any]) -> np.ndarray:
     return np.ndarray(array.shape, array.dtype, flat, start, array.strides)
 
 
-def _rebuild(cls: type[Tensor], array: np.ndarray, requires_grad: bool,
+def _rebuild(cls: type[Tensor] | None, array: np.ndarray, requires_grad: bool,
              attributes: dict[str, Any] | None = None) -> Tensor:  # fmt: skip
-    """A leaf around an array: what copies and pickles are made by."""
-    result = new(cls)
+    """A leaf around an array: what copies and pickles are made by.
+
+    Pickles name subclasses alone (None: Tensor), as its own name depends on the torch alias.
+    """
+    result = new(cls or Tensor)
     result._array = dtypes.canonical(array)
     result._edge = leaf_of(result) if requires_grad else None
     result._cut = None
@@ -478,17 +481,20 @@ def _rebuild(cls: type[Tensor], array: np.ndarray, requires_grad: bool,
     return result
 
 
-def _rebuild_bits(cls: type[Tensor], bits: np.ndarray, dtype: dtypes.dtype, *state: Any) -> Tensor:
+def _rebuild_bits(
+    cls: type[Tensor] | None, bits: np.ndarray, dtype: dtypes.dtype, *state: Any
+) -> Tensor:
     """As `_rebuild`, of a dtype that NumPy does not know by name."""
     return _rebuild(cls, bits.view(dtype.np), *state)
 
 
 def _reduce(self: Tensor, protocol: Any) -> tuple[Any, ...]:
+    kind = None if type(self) is Tensor else type(self)
     state = (self._edge is not None, self.__dict__ or None)
     dtype = of_numpy[self._array.dtype]
     if dtype is dtypes.bfloat16:
-        return _rebuild_bits, (type(self), self._array.view(np.uint16), dtype, *state)
-    return _rebuild, (type(self), self._array, *state)
+        return _rebuild_bits, (kind, self._array.view(np.uint16), dtype, *state)
+    return _rebuild, (kind, self._array, *state)
 
 
 _CONVERTERS = {
