@@ -10,6 +10,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from wengert.core import dtypes
+from wengert.core.fronts import publish_module
 from wengert.core.tensor import Tensor
 from wengert.kernels.axes import axis_of
 from wengert.ops import numpy_names
@@ -427,3 +428,4 @@ __all__ = [
 ]  # fmt: skip
 
 numpy_names.rename([sys.modules[__name__]])
+publish_module("torch.fft", __all__, globals())

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from wengert import ops
+from wengert.core.fronts import publish_module
 from wengert.core.dtypes import dtype as DType
 from wengert.core.tensor import Tensor
 from wengert.kernels.axes import Dims
@@ -497,3 +498,4 @@ __all__ = [
 ]  # fmt: skip
 
 numpy_names.rename([sys.modules[__name__]])
+publish_module("torch.linalg", __all__, globals())
