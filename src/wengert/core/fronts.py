@@ -107,12 +107,18 @@ def _move_body(source: Any, target: Any) -> None:
     """Have one function do what another does: both have the same globals."""
     target.__defaults__, target.__kwdefaults__ = source.__defaults__, source.__kwdefaults__
     target.__code__ = source.__code__
+    stub = source.__dict__.pop("first_call", None)  # writes the body when it is called
+    if stub is not None:
+        stub.function, target.first_call = target, stub
     scope = target.__globals__
     if scope.get("published") is source:  # of an operation: its first call writes the body
         scope["published"] = target
         if scope.get(source.__name__) is source:
             scope[source.__name__] = target
 
+
+# What tracebacks and `internal` call the file of a front.
+FILE = "<front>"
 
 _FRONT = """\
 def outer({free}):
@@ -129,7 +135,7 @@ def outer({free}):
 def _front_code(free: tuple[str, ...]) -> CodeType:
     """What is in front of any function that has these free variables."""
     scope: dict[str, Any] = {}
-    exec(compile(_FRONT.format(free=", ".join(free)), __file__, "exec"), scope)
+    exec(compile(_FRONT.format(free=", ".join(free)), FILE, "exec"), scope)
     code: CodeType = scope["outer"](*free).__code__
     return code
 
@@ -182,9 +188,11 @@ def publish(function: Any, name: str, func: Any = None, operator: bool = False) 
 
 
 def publish_module(prefix: str, names: Iterable[str], scope: dict[str, Any]) -> None:
-    """Enter the functions of a namespace."""
-    for name in names:
-        publish(scope.get(name), f"{prefix}.{name}")
+    """Enter the functions of a namespace; of several names of one its own."""
+    functions = [(name, scope.get(name)) for name in names if name[0] != "_"]
+    own = [(name, f) for name, f in functions if getattr(f, "__name__", "") == name]
+    for name, function in (*own, *functions):
+        publish(function, f"{prefix}.{name}")
 
 
 def arm_for_classes() -> None:

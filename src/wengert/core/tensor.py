@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from wengert.core.fronts import arm_for_classes
+from wengert.core.fronts import FILE, arm_for_classes
 from wengert.core.overriding import DisableTorchFunctionSubclass, answers, overriding, silent
 from wengert.core.references import ALONE
 
@@ -580,7 +580,7 @@ def _sources(folder: str) -> Iterator[str]:
 
 
 # Files whose frames are not the user's. The generated op functions add themselves.
-internal: set[str] = {*_sources(os.path.dirname(os.path.dirname(__file__)))}
+internal: set[str] = {*_sources(os.path.dirname(os.path.dirname(__file__))), FILE}
 
 
 def caller(frame: FrameType | None) -> tuple[CodeType, int]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import __future__
 
 from collections.abc import Iterable
-from functools import partial
 from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -133,17 +132,31 @@ def _defer(function: FunctionType) -> None:
     written.__kwdefaults__ = function.__kwdefaults__
     written.__annotations__ = function.__annotations__
     written.__doc__, written.__module__ = function.__doc__, function.__module__
-    first = partial(_first_call, function, written)
+    first = function.first_call = _FirstCall(function, written)  # type: ignore[attr-defined]
     constants = tuple([first if c == "first call" else c for c in _stub.__code__.co_consts])
     function.__wrapped__ = written  # type: ignore[attr-defined]
     function.__code__ = _stub.__code__.replace(co_consts=constants, co_name=function.__name__)
 
 
-def _first_call(function: FunctionType, written: FunctionType, args: Any, kwargs: Any) -> Any:
-    with compile_lock:
-        if function.__code__.co_filename == _stub.__code__.co_filename:
-            _compile(function, written)
-    return function(*args, **kwargs)
+class _FirstCall:
+    """What a stub calls, once.
+
+    Attributes:
+        function: the one that has the stub, and gets the body.
+        written: the function as its module has it.
+    """
+
+    __slots__ = ("function", "written")
+
+    def __init__(self, function: FunctionType, written: FunctionType) -> None:
+        self.function, self.written = function, written
+
+    def __call__(self, args: Any, kwargs: Any) -> Any:
+        function = self.function
+        with compile_lock:
+            if function.__code__.co_filename == _stub.__code__.co_filename:
+                _compile(function, self.written)
+        return function(*args, **kwargs)
 
 
 def _compile(function: FunctionType, written: FunctionType) -> None:
