@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from wengert import ops
-from wengert.core.fronts import publish_module
 from wengert.core.dtypes import dtype as DType
+from wengert.core.fronts import publish_module
 from wengert.core.tensor import Tensor
 from wengert.kernels.axes import Dims
 from wengert.ops import numpy_names

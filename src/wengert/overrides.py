@@ -260,9 +260,8 @@ def get_overridable_functions() -> dict[Any, list[Function]]:
             namespace = import_module(_NAMESPACES[prefix])
         by_namespace.setdefault(namespace, []).append(public.func)
     for name, method in vars(Tensor).items():
-        if name[0] != "_" and method in public_functions:
-            if method not in by_namespace[Tensor]:
-                by_namespace[Tensor].append(method)
+        if name[0] != "_" and method in public_functions and method not in by_namespace[Tensor]:
+            by_namespace[Tensor].append(method)
     return by_namespace
 
 

@@ -103,13 +103,22 @@ class PublicFunction:
             raise
 
 
+class FirstCall:
+    """A constant of a stub's code: it writes the body of `function` when that is called."""
+
+    __slots__ = ("function",)
+
+    def __init__(self, function: FunctionType) -> None:
+        self.function = function
+
+
 def _move_body(source: Any, target: Any) -> None:
     """Have one function do what another does: both have the same globals."""
     target.__defaults__, target.__kwdefaults__ = source.__defaults__, source.__kwdefaults__
     target.__code__ = source.__code__
-    stub = source.__dict__.pop("first_call", None)  # writes the body when it is called
-    if stub is not None:
-        stub.function, target.first_call = target, stub
+    for constant in source.__code__.co_consts:
+        if isinstance(constant, FirstCall):
+            constant.function = target
     scope = target.__globals__
     if scope.get("published") is source:  # of an operation: its first call writes the body
         scope["published"] = target

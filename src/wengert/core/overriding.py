@@ -48,7 +48,9 @@ def disabled_torch_function_impl(
 def answers(kind: type) -> bool:
     """Whether a class has a `__torch_function__` of its own or by inheritance, and uses it."""
     handler = getattr(kind, "__torch_function__", None)
-    return handler is not None and handler is not disabled_torch_function_impl
+    if handler is None or handler is disabled_torch_function_impl:
+        return False
+    return kind.__module__.partition(".")[0] != "torch"  # PyTorch's own, beside this library
 
 
 def overrides(value: Any) -> bool:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wengert.core.forks import compile_lock
+from wengert.core.fronts import FirstCall
 
 if TYPE_CHECKING:
     import ast
@@ -132,24 +133,20 @@ def _defer(function: FunctionType) -> None:
     written.__kwdefaults__ = function.__kwdefaults__
     written.__annotations__ = function.__annotations__
     written.__doc__, written.__module__ = function.__doc__, function.__module__
-    first = function.first_call = _FirstCall(function, written)  # type: ignore[attr-defined]
+    first = _AliasedOnCall(function, written)
     constants = tuple([first if c == "first call" else c for c in _stub.__code__.co_consts])
     function.__wrapped__ = written  # type: ignore[attr-defined]
     function.__code__ = _stub.__code__.replace(co_consts=constants, co_name=function.__name__)
 
 
-class _FirstCall:
-    """What a stub calls, once.
+class _AliasedOnCall(FirstCall):
+    """What a stub calls, once; `written` is the function as its module has it."""
 
-    Attributes:
-        function: the one that has the stub, and gets the body.
-        written: the function as its module has it.
-    """
-
-    __slots__ = ("function", "written")
+    __slots__ = ("written",)
 
     def __init__(self, function: FunctionType, written: FunctionType) -> None:
-        self.function, self.written = function, written
+        super().__init__(function)
+        self.written = written
 
     def __call__(self, args: Any, kwargs: Any) -> Any:
         function = self.function

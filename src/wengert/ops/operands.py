@@ -23,6 +23,7 @@ from wengert.core.overriding import (
     answering,
     answers,
     ask,
+    overrides,
     overriding,
     silent,
 )
@@ -174,10 +175,7 @@ def traced(values: Iterable[Any]) -> bool:
 
 def foreign(values: Iterable[Any]) -> bool:
     """Whether operations do not unwrap one of the values: a tracer, or what may answer."""
-    for x in values:
-        if isinstance(x, Tracer) or (type(x) not in silent and answers(type(x))):
-            return True
-    return False
+    return traced(values) or any(overrides(x) for x in values)
 
 
 def innermost(values: Iterable[Any]) -> Any:
