@@ -22,6 +22,11 @@ EXTRA: dict[str, Any] = {
 INNER: dict[str, frozenset[str]] = {
     module: frozenset(names.split())
     for module, names in {
+        "torch": "_C/",
+        "torch._C": (
+            "DisableTorchFunction DisableTorchFunctionSubclass _disabled_torch_function_impl"
+        ),
+        "torch.overrides": "_get_current_function_mode _get_current_function_mode_stack",
         "torch.nn.common_types": (
             "_maybe_indices_t _ratio_2_t _ratio_3_t _ratio_any_t _size_1_t _size_2_opt_t _size_2_t"
             " _size_3_opt_t _size_3_t _size_4_t _size_5_t _size_6_t _size_any_opt_t _size_any_t"
@@ -52,6 +57,7 @@ INNER: dict[str, frozenset[str]] = {
 # Modules that wengert keeps in one piece, under another name, or in several places.
 ELSEWHERE: dict[str, str] = {
     "torch.__config__": "wengert._config",
+    "torch._C": "wengert.overrides",
     "torch._dynamo": "wengert.compat._compilers",
     "torch._inductor": "wengert.compat._compilers",
     "torch.autograd.grad_mode": "wengert.autograd",
@@ -87,9 +93,9 @@ class TorchNames:
     """The names that a module of PyTorch has."""
 
     def __init__(self, listed: str | None, inner: frozenset[str]) -> None:
-        words = (listed or "").split()
+        words = [*(listed or "").split(), *inner]
         self._modules = frozenset(word[:-1] for word in words if word.endswith("/"))
-        self._all = None if listed is None else {w.removesuffix("/") for w in words} | inner
+        self._all = None if listed is None else {w.removesuffix("/") for w in words}
 
     def __contains__(self, name: str) -> bool:
         """Whether the module has a name; of an unlisted one, any without an underscore."""

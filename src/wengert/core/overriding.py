@@ -145,12 +145,30 @@ class _Off:
 
 
 class DisableTorchFunction(_Off):
-    """A context in which no `__torch_function__` is called, of arguments or of modes."""
+    """A context in which no `__torch_function__` is called, of arguments or of modes.
+
+    >>> import wengert
+    >>> class Weights(wengert.Tensor):
+    ...     pass
+    >>> w = wengert.ones(2).as_subclass(Weights)
+    >>> with wengert.DisableTorchFunction():
+    ...     w * 2
+    tensor([2., 2.])
+    """
 
     attribute = "off"
 
 
 class DisableTorchFunctionSubclass(_Off):
-    """A context in which no `__torch_function__` of an argument is called; those of modes are."""
+    """A context in which no `__torch_function__` of an argument is called; those of modes are.
+
+    >>> import wengert
+    >>> class Weights(wengert.Tensor):
+    ...     pass
+    >>> w = wengert.ones(2).as_subclass(Weights)
+    >>> with wengert.DisableTorchFunctionSubclass():
+    ...     w * 2
+    tensor([2., 2.])
+    """
 
     attribute = "subclasses_off"

@@ -94,7 +94,11 @@ def _overridden(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
     if overriding.off or overriding.subclasses_off:
         if not all(isinstance(x, Tensor) for x in asked):
             raise _refusal(op, tuple([plain(x) for x in inputs]))
-        return op([plain(x) for x in inputs], params)
+        values = [plain(x) for x in inputs]
+        result = op(values, params)
+        if op.view and getattr(result, "_root", None) is values[0]:
+            mark_view(result, inputs[0])
+        return result
     public = public_functions.get(op.function)
     if not armed_for_classes():
         arm_for_classes()
@@ -123,7 +127,8 @@ def plain(x: Any) -> Any:
     tensor = new(Tensor)
     tensor._array, tensor._edge = x._array, x._edge
     tensor._cut = x._cut if x._edge is None else None
-    tensor._root = getattr(x, "_root", x)  # what shows its memory is a view of the original
+    if hasattr(x, "_root"):
+        tensor._root = x._root
     if inferences:
         tensor._block = getattr(x, "_block", None)
     return tensor

@@ -6,7 +6,7 @@ from types import FunctionType
 from typing import Any
 
 from wengert import autograd, ops
-from wengert.core.fronts import publish, publish_module
+from wengert.core.fronts import public_functions, publish, publish_module
 from wengert.core.tensor import Tensor, unconverted
 
 # Functions of a process or of values that are no tensors.
@@ -62,7 +62,9 @@ def publish_methods() -> None:
             for kind, function in accessors:
                 func = getattr(value, f"__{kind}__")
                 publish(function, f"torch.Tensor.{name}.__{kind}__", func)
-        else:
+        elif isinstance(value, FunctionType):
+            if value not in public_functions and "published" not in value.__globals__:
+                value.__name__ = name  # programs look at it
             func = attributes.get(_METHOD_OF.get(name, ""))
             publish(value, f"torch.Tensor.{name}", func, name in _OPERATORS)
     for name in ("_base", "grad"):
