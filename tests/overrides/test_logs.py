@@ -48,7 +48,7 @@ def logging_mode(library: Any, log: Log) -> Any:
 
 
 def library_of(torch: Any) -> list[Any]:
-    import torch.overrides  # noqa: F401 (an attribute from here on)
+    import torch.overrides
 
     return [wengert, torch]
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from wengert.compat import _spawn
 from wengert.compat._alias import AliasModule, missing, natives_of
-from wengert.core.fronts import arm_for_classes, armed_for_classes
+from wengert.compat._answers import look_for_answers
 
 if TYPE_CHECKING:
     from importlib.abc import Loader, MetaPathFinder
@@ -27,7 +26,7 @@ class Finder(MetaPathFinder):
         path: Sequence[str] | None = None,
         target: ModuleType | None = None,
     ) -> ModuleSpec | None:
-        _look_for_answers()
+        look_for_answers()
         if fullname in _spawn.PATCHES:
             return _spawn.find_spec(fullname, path)
         if fullname.partition(".")[0] != "torch":
@@ -40,35 +39,6 @@ class Finder(MetaPathFinder):
             raise ModuleNotFoundError(missing(fullname), name=name)
         # Always a package: then a missing submodule comes here to be refused.
         return ModuleSpec(fullname, _Loader(natives), origin="wengert", is_package=True)
-
-
-class _Looked:
-    """The modules in which no class that answers `__torch_function__` was found."""
-
-    names: ClassVar[set[str]] = set()
-    total = 0  # how many modules there were
-
-
-def _look_for_answers() -> None:
-    """Arm the public functions if a module imported since the last time has a class for it.
-
-    Nothing else tells of a class that is no Tensor before its first instance comes.
-    """
-    if armed_for_classes() or len(sys.modules) == _Looked.total:
-        return
-    _Looked.total = len(sys.modules)
-    for name, module in [*sys.modules.items()]:
-        if name in _Looked.names or getattr(
-            getattr(module, "__spec__", None), "_initializing", False
-        ):
-            continue
-        _Looked.names.add(name)
-        if name.partition(".")[0] in ("wengert", "torch"):
-            continue
-        for value in [*getattr(module, "__dict__", {}).values()]:
-            if isinstance(value, type) and "__torch_function__" in vars(value):
-                arm_for_classes()
-                return
 
 
 class _Loader(Loader):

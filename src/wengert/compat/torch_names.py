@@ -95,11 +95,12 @@ class TorchNames:
     def __init__(self, listed: str | None, inner: frozenset[str]) -> None:
         words = [*(listed or "").split(), *inner]
         self._modules = frozenset(word[:-1] for word in words if word.endswith("/"))
-        self._all = None if listed is None else {w.removesuffix("/") for w in words}
+        self._all = {w.removesuffix("/") for w in words}
+        self._listed = listed is not None
 
     def __contains__(self, name: str) -> bool:
         """Whether the module has a name; of an unlisted one, any without an underscore."""
-        return not name.startswith("_") if self._all is None else name in self._all
+        return name in self._all or not (self._listed or name.startswith("_"))
 
     def is_module(self, name: str) -> bool:
         """Whether the name is that of a module."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable
 from functools import cache
-from types import CodeType, FunctionType
+from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 from wengert.core.forks import compile_lock
@@ -234,15 +234,15 @@ def disarm_for_mode() -> None:
                     public.disarm()
 
 
-def outermost_function() -> PublicFunction | None:
-    """The public function that the user's code has called."""
-    frame = sys._getframe(1)
-    by_code = {public.body: public for public in public_functions.values()}
-    outermost = None
+def called_from_a_function(inner: PublicFunction | None) -> bool:
+    """Whether a public function other than `inner` has called what is running."""
+    bodies = {p.body for p in public_functions.values() if p is not inner and not p.generated}
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        outermost = by_code.get(frame.f_code, outermost)
+        if frame.f_code in bodies:
+            return True
         frame = frame.f_back
-    return outermost
+    return False
 
 
 def armed_for_classes() -> bool:

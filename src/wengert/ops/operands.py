@@ -14,7 +14,7 @@ from wengert.core.fronts import (
     PublicFunction,
     arm_for_classes,
     armed_for_classes,
-    outermost_function,
+    called_from_a_function,
     public_functions,
 )
 from wengert.core.inference import inherit
@@ -102,11 +102,10 @@ def _overridden(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
     public = public_functions.get(op.function)
     if not armed_for_classes():
         arm_for_classes()
-        outer = outermost_function()
-        if outer is not None and outer is not public:
+        if called_from_a_function(public):
             raise RuntimeError(
-                f"{outer.name} met the first argument of a class that defines __torch_function__,"
-                f" {type(asked[0]).__name__}, after it had begun. Call it again, or import"
+                f"{op.called}() met the first argument of a class that defines __torch_function__,"
+                f" {type(asked[0]).__name__}, when it had already begun. Call it again, or import"
                 " wengert.overrides first: then every function looks for such classes"
             )
     args, kwargs = _as_called(op, inputs, params)
