@@ -22,7 +22,6 @@ EXTRA: dict[str, Any] = {
 INNER: dict[str, frozenset[str]] = {
     module: frozenset(names.split())
     for module, names in {
-        "torch": "_C/",
         "torch._C": (
             "DisableTorchFunction DisableTorchFunctionSubclass _disabled_torch_function_impl"
         ),

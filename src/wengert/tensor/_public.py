@@ -11,8 +11,8 @@ from wengert.core.tensor import Tensor, unconverted
 
 # Functions of a process or of values that are no tensors.
 _SETTINGS = frozenset({
-    "can_cast", "from_dlpack", "from_numpy", "get_default_device", "get_default_dtype", "get_printoptions",
-    "get_rng_state", "initial_seed", "is_storage", "is_tensor", "manual_seed", "promote_types",
+    "can_cast", "from_dlpack", "from_numpy", "get_default_device", "get_default_dtype",
+    "get_printoptions", "get_rng_state", "initial_seed", "is_storage", "is_tensor", "manual_seed", "promote_types",
     "seed", "set_default_device", "set_default_dtype", "set_default_tensor_type",
     "set_printoptions", "set_rng_state",
 })  # fmt: skip
@@ -42,7 +42,7 @@ _OPERATORS = frozenset({
 
 def publish_functions(created: dict[str, Any]) -> None:
     """Enter what `torch` has of operations, and those functions that make tensors."""
-    publish_module("torch", ops.__all__, vars(ops))
+    publish_module("torch", [n for family in ops.FAMILIES for n in family.__all__], vars(ops))
     for name, function in created.items():
         if isinstance(function, FunctionType) and name not in _SETTINGS:
             publish(function, f"torch.{name}")
