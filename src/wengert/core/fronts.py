@@ -129,13 +129,23 @@ def _move_body(source: Any, target: Any) -> None:
 # What tracebacks and `internal` call the file of a front.
 FILE = "<front>"
 
+# The names in capitals stand for values of each front's own.
 _FRONT = """\
 def outer({free}):
     def front(*args, **kwargs):
         if 0:
             ({free})
-        enter = "ENTER"
-        return enter(args, kwargs)
+        ask, impl, modes, silent = "ASK", "IMPL", "MODES", "SILENT"
+        if modes:
+            return ask(args, kwargs)
+        for value in args:
+            if type(value) not in silent:
+                return ask(args, kwargs)
+        if kwargs:
+            for value in kwargs.values():
+                if type(value) not in silent:
+                    return ask(args, kwargs)
+        return impl(*args, **kwargs)
     return front
 """
 
@@ -150,29 +160,17 @@ def _front_code(free: tuple[str, ...]) -> CodeType:
 
 
 def _front(public: PublicFunction) -> CodeType:
-    """Code that calls `_entrance(public)`."""
-    entrance = _entrance(public)
+    """Code that runs `public.impl` unless somebody may answer: see `PublicFunction.ask`."""
+    values = (public.ask, public.impl, _modes, silent)
     code = _front_code(public.function.__code__.co_freevars)
-    consts = tuple([entrance if c == "ENTER" else c for c in code.co_consts])
+    consts = tuple([values if c == _PLACES else c for c in code.co_consts])
     return code.replace(co_consts=consts, co_name=public.function.__name__)
 
 
-def _entrance(public: PublicFunction) -> Function:
-    impl = public.impl
+_PLACES = ("ASK", "IMPL", "MODES", "SILENT")
 
-    def enter(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if overriding.modes:
-            return public.ask(args, kwargs)
-        for value in args:
-            if type(value) not in silent:
-                return public.ask(args, kwargs)
-        for value in kwargs.values():
-            if type(value) not in silent:
-                return public.ask(args, kwargs)
-        return impl(*args, **kwargs)
-
-    return enter
-
+# One for each mode that is on in this process: while there are some, all functions are armed.
+_modes: list[None] = []
 
 # By function.
 public_functions: dict[Any, PublicFunction] = {}
@@ -182,7 +180,6 @@ class _Armed:
     """What is armed in this process."""
 
     classes = False  # the functions written by hand, for good
-    modes = 0  # how many modes are on: while there are some, all functions
 
 
 _armed = _Armed()
@@ -192,7 +189,7 @@ def publish(function: Any, name: str, func: Any = None, operator: bool = False) 
     """Enter a function into the table, under the first name that comes."""
     if isinstance(function, FunctionType) and function not in public_functions:
         public = public_functions[function] = PublicFunction(function, name, func, operator)
-        if _armed.modes or (_armed.classes and not public.generated):
+        if _modes or (_armed.classes and not public.generated):
             public.arm()
 
 
@@ -218,8 +215,8 @@ def arm_for_classes() -> None:
 def arm_for_mode() -> None:
     """A mode begins."""
     with compile_lock:
-        _armed.modes += 1
-        if _armed.modes == 1:
+        _modes.append(None)
+        if len(_modes) == 1:
             for public in [*public_functions.values()]:
                 public.arm()
 
@@ -227,8 +224,8 @@ def arm_for_mode() -> None:
 def disarm_for_mode() -> None:
     """A mode ends."""
     with compile_lock:
-        _armed.modes -= 1
-        if _armed.modes == 0:
+        _modes.pop()
+        if not _modes:
             for public in public_functions.values():
                 if public.generated or not _armed.classes:
                     public.disarm()

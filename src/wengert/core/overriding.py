@@ -75,7 +75,13 @@ def answering(values: Iterable[Any]) -> list[Any]:
     asked: list[Any] = []
     for value in values:
         kind = type(value)
-        if kind in silent or not answers(kind) or any(type(other) is kind for other in asked):
+        if kind in silent:
+            continue
+        if not answers(kind):
+            if kind.__module__.partition(".")[0] == "wengert":  # dtypes, sizes, generators
+                silent.add(kind)
+            continue
+        if any(type(other) is kind for other in asked):
             continue
         bases = (k for k, other in enumerate(asked) if issubclass(kind, type(other)))
         asked.insert(next(bases, len(asked)), value)

@@ -12,9 +12,9 @@ from wengert.core.tensor import Tensor, unconverted
 # Functions of a process or of values that are no tensors.
 _SETTINGS = frozenset({
     "can_cast", "from_dlpack", "from_numpy", "get_default_device", "get_default_dtype",
-    "get_printoptions", "get_rng_state", "initial_seed", "is_storage", "is_tensor", "manual_seed", "promote_types",
-    "seed", "set_default_device", "set_default_dtype", "set_default_tensor_type",
-    "set_printoptions", "set_rng_state",
+    "get_printoptions", "get_rng_state", "initial_seed", "is_storage", "is_tensor", "manual_seed",
+    "promote_types", "seed", "set_default_device", "set_default_dtype",
+    "set_default_tensor_type", "set_printoptions", "set_rng_state",
 })  # fmt: skip
 
 # Methods that make a class out of another, or belong to Python.
