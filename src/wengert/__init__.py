@@ -90,6 +90,8 @@ _LAZY = frozenset(
     }
 )
 _LAZY_NAMES = {
+    "DisableTorchFunction": "wengert.overrides",
+    "DisableTorchFunctionSubclass": "wengert.overrides",
     "GradScaler": "wengert.amp",
     "adaptive_max_pool1d": "wengert.nn._forms",
     "alpha_dropout": "wengert.nn._forms",

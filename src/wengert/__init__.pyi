@@ -148,6 +148,8 @@ from wengert.core.layout import layout as layout
 from wengert.core.layout import memory_format as memory_format
 from wengert.core.layout import preserve_format as preserve_format
 from wengert.core.layout import strided as strided
+from wengert.core.overriding import DisableTorchFunction as DisableTorchFunction
+from wengert.core.overriding import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
 from wengert.core.size import Size as Size
 from wengert.core.tensor import Tensor as Tensor
 from wengert.core.tracebacks import load_ipython_extension as load_ipython_extension

@@ -26,7 +26,7 @@ from wengert.autograd.transforms.levels import transforming
 from wengert.core.dtypes import of_numpy
 from wengert.core.messages import message, more
 from wengert.core.size import Size
-from wengert.core.tensor import Leaf, Node, Tensor, Tracer, leaf_of, state_of, tensors, wrap
+from wengert.core.tensor import Leaf, Node, Tensor, Tracer, concrete, leaf_of, state_of, wrap
 from wengert.kernels import layout
 
 Place = Tensor | GradientEdge
@@ -239,7 +239,7 @@ def _start(
         elif g._array.dtype != dtype:
             g = in_dtype(i, g, dtype)
         nodes.append(node)
-        seeds.append(g._array if type(g) in tensors and not walk.create_graph else g)
+        seeds.append(g._array if type(g) in concrete and not walk.create_graph else g)
     return tuple(nodes), seeds
 
 

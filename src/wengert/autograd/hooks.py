@@ -10,7 +10,7 @@ from weakref import ref
 
 from wengert.core.messages import more
 from wengert.core.signals import call_despite_signals, without_entry_signals
-from wengert.core.tensor import Hooks, Node, NodeState, Tensor, state_of, tensors, wrap
+from wengert.core.tensor import Hooks, Node, NodeState, Tensor, concrete, state_of, wrap
 from wengert.kernels.layout import writable
 from wengert.ops.subscript import Slices
 from wengert.ops.variadic import Partial
@@ -135,7 +135,7 @@ def as_hook_argument(g: Any) -> Any:
 
 def _as_carried(value: Any, before: Any) -> Any:
     """A hook's Tensor as the walk carries gradients: arrays, unless they were Tensors before."""
-    if type(value) in tensors and not isinstance(before, Tensor):
+    if type(value) in concrete and not isinstance(before, Tensor):
         return value._array
     return value
 

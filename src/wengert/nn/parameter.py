@@ -16,6 +16,7 @@ from wengert.core.device import device as device_type
 from wengert.core.dtypes import canonical, defaults, inexact, of_numpy
 from wengert.core.dtypes import dtype as dtype_type
 from wengert.core.inference import check_may_require_grad, inherit, mark_inference
+from wengert.core.overriding import disabled_torch_function_impl
 from wengert.core.tensor import Tensor, cut_at, inferences, leaf_of, new
 from wengert.kernels import layout
 
@@ -32,6 +33,8 @@ class Parameter(Tensor):
     """
 
     __slots__ = ()
+
+    __torch_function__ = disabled_torch_function_impl  # type: ignore[assignment]
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
         self = new(cls)
@@ -82,6 +85,8 @@ class Buffer(Tensor):
     """
 
     __slots__ = ("persistent",)
+
+    __torch_function__ = disabled_torch_function_impl  # type: ignore[assignment]
 
     persistent: bool
 
@@ -144,6 +149,8 @@ class _Uninitialized(Tensor):
     """A dtype that waits for a shape."""
 
     __slots__ = ()
+
+    __torch_function__ = disabled_torch_function_impl  # type: ignore[assignment]
 
     cls_to_become: type[Tensor] = Tensor
 

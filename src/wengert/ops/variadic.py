@@ -24,12 +24,12 @@ from wengert.core.tensor import (
     Tensor,
     Tracer,
     caller,
+    concrete,
     cut_from,
     getframe,
     inferences,
     mode,
     new,
-    tensors,
     tick,
     wrap,
 )
@@ -133,7 +133,7 @@ def unwrapped(name: str, inputs: Any) -> tuple[list[Array], Edges | list[Any] | 
     if type(inputs) is not list and type(inputs) is not tuple:
         inputs = as_sequence(name, inputs)
     for k, x in enumerate(inputs):
-        if type(x) not in tensors and not isinstance(x, np.ndarray | np.generic):
+        if type(x) not in concrete and not isinstance(x, np.ndarray | np.generic):
             if isinstance(x, Tracer):
                 return [], _traced_list(inputs)
             raise TypeError(
@@ -263,7 +263,7 @@ def with_outputs(
 
         @wraps(forward)
         def apply(input: Any, *params: Any) -> tuple[Any, ...]:
-            if type(input) not in tensors:
+            if type(input) not in concrete:
                 if isinstance(input, Tracer):
                     several: tuple[Any, ...] = input.level.apply_several(op, input, params)
                     for output in several:

@@ -25,6 +25,7 @@ from wengert.tensor import (
     _methods,
     _new,
     _print,
+    _public,
     _random_inplace,
     _removed,
     _resizing,
@@ -46,6 +47,9 @@ from wengert.tensor.windows import *
 for _part in (_methods, _attributes, gradients, _convert, _indexing, _legacy, _new, _print,
               _random_inplace, _removed, _resizing, storages):  # fmt: skip
     _part.bind()
+
+_public.publish_functions({n: v for n, v in globals().items() if n[0] != "_"})
+_public.publish_methods()
 
 if not TYPE_CHECKING:  # what `wengert` takes from here; its own `random` is another module
     _own = {"ModuleType", "TYPE_CHECKING"}

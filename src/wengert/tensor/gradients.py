@@ -225,7 +225,7 @@ def detach_(self: Tensor) -> Tensor:
 def as_subclass(self: Tensor, cls: type[Tensor]) -> Tensor:
     """This tensor as an instance of a subclass of Tensor: the same memory, the same graph.
 
-    Operations on it return Tensors.
+    Operations on it return instances of the class, unless its `__torch_function__` says otherwise.
 
     >>> import wengert
     >>> class Weights(wengert.Tensor):
