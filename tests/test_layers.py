@@ -20,6 +20,7 @@ LAYERS = {
     "tensor": "random tensor types",
     # Operations under the names of a field.
     "fields": "fft linalg signal special",
+    "sparse": "sparse",
     "func": "func",
     "graph": "graph",
     "compile": "compile",

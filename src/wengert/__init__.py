@@ -10,6 +10,7 @@ from typing import Any as _Any
 
 from wengert import autograd as autograd
 from wengert import ops as ops
+from wengert import sparse as sparse
 from wengert._settings import *
 from wengert.autograd import enable_grad as enable_grad
 from wengert.autograd import inference_mode as inference_mode
@@ -90,6 +91,14 @@ _LAZY = frozenset(
     }
 )
 _LAZY_NAMES = {
+    "sparse_csr_tensor": "wengert.sparse._construct",
+    "sparse_csc_tensor": "wengert.sparse._construct",
+    "sparse_coo_tensor": "wengert.sparse._construct",
+    "sparse_compressed_tensor": "wengert.sparse._construct",
+    "sparse_bsr_tensor": "wengert.sparse._construct",
+    "sparse_bsc_tensor": "wengert.sparse._construct",
+    "smm": "wengert.sparse._products",
+    "hspmm": "wengert.sparse._products",
     "GradScaler": "wengert.amp",
     "adaptive_max_pool1d": "wengert.nn._forms",
     "alpha_dropout": "wengert.nn._forms",

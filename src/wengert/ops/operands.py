@@ -11,6 +11,7 @@ import numpy as np
 from wengert.core import dtypes
 from wengert.core.dtypes import inexact
 from wengert.core.inference import inherit
+from wengert.core.sparse import SparseTensor
 from wengert.core.storage import owner as _owner
 from wengert.core.tensor import Tensor, Tracer, inferences, memory_of, tensors, wrap
 from wengert.kernels.jit import TracedArray
@@ -41,6 +42,8 @@ def call_foreign(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any
     some = differ = False
     for x in inputs:
         if isinstance(x, Tensor):
+            if isinstance(x, SparseTensor):
+                return SparseTensor.dispatch(op, inputs, params)
             some = True
             if isinstance(x, Tracer) and (level is None or x.level.depth > level.depth):
                 level = x.level
