@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.references import ALONE
+from wengert.core.sparse import SparseTensor
 from wengert.core.tensor import Leaf, Node, Tensor, wrap
 from wengert.kernels.layout import repeats
 from wengert.ops.shape import clone
@@ -57,12 +58,12 @@ def commit(gradients: dict[Node, Any]) -> None:
                 into = tensor._array
                 first = clone(g) if isinstance(g, Tensor) else wrap(own_array(g, into.dtype, into))
                 new_gradients[id(tensor)] = tensor, first
-            elif isinstance(g, Tensor) or before._edge is not None:
+            elif isinstance(before, SparseTensor) or isinstance(g, Tensor) or before._edge is not None:
                 replaced.append(before)
-                new_gradients[id(tensor)] = (
-                    tensor,
-                    before + (g if isinstance(g, Tensor) else wrap(g)),
-                )
+                more = g if isinstance(g, Tensor) else wrap(g)
+                dense_first = isinstance(before, SparseTensor) and not isinstance(more, SparseTensor)
+                total = more + before if dense_first else before + more
+                new_gradients[id(tensor)] = tensor, total
             elif (into := before._array).shape == g.shape and _takes_sums(into):
                 adds.append((into, g if g.dtype == into.dtype else g.astype(into.dtype), into))
             else:

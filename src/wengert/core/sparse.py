@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.layout import layout, sparse_coo
-from wengert.core.tensor import Node, RawCut, Tensor, getframe, internal, new, wrap
+from wengert.core.tensor import Node, RawCut, Tensor, getframe, internal, new
 
 Shape = tuple[int, ...]
 
@@ -138,30 +138,7 @@ def _called() -> str:
     frame, name = getframe(2), "this operation"
     while frame is not None and frame.f_code.co_filename in internal:
         own = frame.f_code.co_name
-        if not own.startswith("<"):
+        if not own.startswith(("<", "_")):
             name = own
         frame = frame.f_back  # type: ignore[assignment]
     return name
-
-
-class RowGradient:
-    """The cotangent of a table of which rows were looked up: a gradient for each of them.
-
-    It becomes a sparse tensor where a leaf receives it, and an array anywhere else.
-    """
-
-    __slots__ = ("index", "rows", "shape")
-    __array_ufunc__ = None  # array + rows: NumPy leaves it to __radd__
-
-    def __init__(self, index: np.ndarray, rows: Any, shape: Shape) -> None:
-        self.index, self.rows, self.shape = index, rows, shape
-
-    @property
-    def dtype(self) -> Any:
-        """That of the rows."""
-        return self.rows.dtype
-
-    def sparse(self) -> CooTensor:
-        """The gradient as a sparse tensor, not coalesced."""
-        rows = self.rows if isinstance(self.rows, Tensor) else wrap(self.rows)
-        return coo(self.index[None], rows, self.shape)

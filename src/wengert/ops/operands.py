@@ -87,9 +87,9 @@ def _is_tensor(x: Any) -> bool:
 
 
 def traced(values: Iterable[Any]) -> bool:
-    """Whether a tracer is among the values."""
+    """Whether a tracer, or a sparse tensor, is among the values."""
     for x in values:  # noqa: SIM110 (an any() of a generator costs more than all of this)
-        if isinstance(x, Tracer):
+        if isinstance(x, Tracer | SparseTensor):
             return True
     return False
 

@@ -26,12 +26,33 @@ if TYPE_CHECKING:
 
 Shape = tuple[int, ...]
 
-# One entry for each `Slices` that there is (append and pop are atomic; a count's += is not):
+# One entry for each `Deferred` that there is (append and pop are atomic; a count's += is not):
 # walks look out for them, at some cost per node, only while there are any.
 alive: list[None] = []
 
 
-class Slices:
+class Deferred:
+    """A cotangent on its way to a node, which it will reach as an array or a sparse tensor."""
+
+    __slots__ = ()
+    __array_ufunc__ = None  # array + cotangent: NumPy leaves it to __radd__
+
+    def __init__(self) -> None:
+        alive.append(None)
+
+    def __del__(self) -> None:
+        alive.pop()
+
+    def dense(self) -> Any:
+        """All of it, as an array (as a Tensor where that is recorded)."""
+        raise NotImplementedError
+
+    def at_leaf(self) -> Any:
+        """What a leaf receives."""
+        return self.dense()
+
+
+class Slices(Deferred):
     """The cotangents of parts of one tensor, on their way to its node: zeros elsewhere.
 
     A loop over `x[:, t]` would otherwise make and add an array of the size of `x` per step.
@@ -40,15 +61,11 @@ class Slices:
     """
 
     __slots__ = ("_array", "_g", "_key", "_shape")
-    __array_ufunc__ = None  # array + slices: NumPy leaves it to __radd__
 
     def __init__(self, g: Any, shape: tuple[int, ...], key: Key) -> None:
         self._g, self._shape, self._key = g, shape, key
         self._array: np.ndarray | None = None
-        alive.append(None)
-
-    def __del__(self) -> None:
-        alive.pop()
+        super().__init__()
 
     def dense(self) -> np.ndarray:
         """The sum as an array."""
