@@ -91,12 +91,12 @@ _LAZY = frozenset(
     }
 )
 _LAZY_NAMES = {
-    "sparse_csr_tensor": "wengert.sparse._construct",
-    "sparse_csc_tensor": "wengert.sparse._construct",
-    "sparse_coo_tensor": "wengert.sparse._construct",
-    "sparse_compressed_tensor": "wengert.sparse._construct",
-    "sparse_bsr_tensor": "wengert.sparse._construct",
-    "sparse_bsc_tensor": "wengert.sparse._construct",
+    "sparse_csr_tensor": "wengert.sparse.construction",
+    "sparse_csc_tensor": "wengert.sparse.construction",
+    "sparse_coo_tensor": "wengert.sparse.construction",
+    "sparse_compressed_tensor": "wengert.sparse.construction",
+    "sparse_bsr_tensor": "wengert.sparse.construction",
+    "sparse_bsc_tensor": "wengert.sparse.construction",
     "smm": "wengert.sparse._products",
     "hspmm": "wengert.sparse._products",
     "GradScaler": "wengert.amp",

@@ -33,6 +33,9 @@ class SparseTensor(Tensor, unwrapped=False):
     dispatch: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
     dispatch_list: Callable[[str, Any, tuple[Any, ...]], Any]
     bind: Callable[[], None] | None = None
+    # Methods that it then has: a gradient of the values as that of the tensor, and the reverse.
+    gradient_like: Callable[[Tensor | None], Tensor | None]
+    gradient_of_values: Callable[[Tensor], Tensor]
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(unwrapped=False, **options)
@@ -138,7 +141,7 @@ def _called() -> str:
     frame, name = getframe(2), "this operation"
     while frame is not None and frame.f_code.co_filename in internal:
         own = frame.f_code.co_name
-        if not own.startswith(("<", "_")):
+        if own[0] not in "<_" and own != "method":
             name = own
         frame = frame.f_back  # type: ignore[assignment]
     return name

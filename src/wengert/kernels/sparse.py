@@ -158,7 +158,7 @@ def distinct_places(coordinates: np.ndarray, shape: Shape) -> tuple[np.ndarray, 
     if (keys[1:] > keys[:-1]).all():
         return None
     different, group = np.unique(keys, return_inverse=True)
-    return coordinates_of(different, shape), group.reshape(-1)
+    return coordinates_of(different, shape[: len(coordinates)]), group.reshape(-1)
 
 
 def add_at_places(values: np.ndarray, coordinates: np.ndarray, shape: Shape) -> np.ndarray:

@@ -92,6 +92,10 @@ def _table_gradient(
     sparse: bool,
 ) -> Value:  # fmt: skip
     """The gradient of a table of rows: with `sparse` those that were looked up, one by one."""
+    if sparse and by_frequency:
+        raise RuntimeError(
+            "embedding_backward: scale_grad_by_freq not supported with sparse gradients"
+        )
     if sparse and not isinstance(g, Tracer) and not isinstance(padding_idx, tuple):
         return RowGradient.of(g, input, shape, padding_idx)
     return add_rows(g, input, shape[0], padding_idx, by_frequency)
@@ -201,13 +205,7 @@ def embedding(
     _check_range(input, rows)
     if max_norm is not None:
         _limit_norms(weight, input, max_norm, norm_type)
-    _check_sparse("embedding_backward", sparse, scale_grad_by_freq)
     return _embedding(input, weight, padding, scale_grad_by_freq, sparse)
-
-
-def _check_sparse(name: str, sparse: bool, scale_grad_by_freq: bool) -> None:
-    if sparse and scale_grad_by_freq:
-        raise RuntimeError(f"{name}: scale_grad_by_freq not supported with sparse gradients")
 
 
 def _bags(input: Tensor, offsets: Tensor | None, include_last_offset: bool) -> tuple[Tensor, int]:
@@ -315,7 +313,8 @@ def embedding_bag(
     flat = input.reshape(-1)
     if padding is not None:  # in no bag
         bag = where(flat == padding, bags, bag)
-    _check_sparse("embedding_bag", sparse, scale_grad_by_freq)
+    if sparse and mode == "max":
+        raise ValueError("max mode does not support sparse weights")
     embedded = _embedding(flat, weight, padding if sparse else None, scale_grad_by_freq, sparse)
     if per_sample_weights is not None:
         embedded = embedded * per_sample_weights.reshape(-1, 1)

@@ -18,7 +18,7 @@ _MODULES = {
     "mm": "_products",
     "sampled_addmm": "_products",
     "softmax": "_reductions",
-    "spdiags": "_construct",
+    "spdiags": "construction",
     "sum": "_reductions",
 }
 __all__ = [  # noqa: F822 (they are loaded when they are named)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -152,7 +153,8 @@ def add_sparse(input: SparseTensor, other: SparseTensor) -> Tensor:
     places = np.concatenate([a._coordinates, b._coordinates], axis=1)
     total = coo(places, cat(values), a._extent)
     total._coalesced = False
-    if isinstance(input, CompressedTensor) or (a._coalesced and b._coalesced):
+    crowded = places.shape[1] > max(prod(a._extent), 1)  # sums of sums would grow without end
+    if isinstance(input, CompressedTensor) or (a._coalesced and b._coalesced) or crowded:
         total = coalesced(total)
     return _like(input, total)
 

@@ -451,7 +451,7 @@ _CONVERTERS = {
     "cfloat": dtypes.complex64, "cdouble": dtypes.complex128,
 }  # fmt: skip
 _METHODS = (size, stride, is_contiguous, data_ptr, untyped_storage, numpy, tolist, item,
-            requires_grad_, backward, register_hook, retain_grad, detach, detach_, to, type_as,
+            requires_grad_, gradient_like, gradient_of_values, backward, register_hook, retain_grad, detach, detach_, to, type_as,
             copy_, zero_, resize_, sparse_resize_, sparse_resize_and_clear_, coalesce)  # fmt: skip
 _SPECIAL: dict[str, Any] = {
     "__array__": _array_protocol, "__len__": _length, "__iter__": _iterate, "__bool__": _bool,
