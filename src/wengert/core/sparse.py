@@ -36,6 +36,7 @@ class SparseTensor(Tensor, unwrapped=False):
     # Methods that it then has: a gradient of the values as that of the tensor, and the reverse.
     gradient_like: Callable[[Tensor | None], Tensor | None]
     gradient_of_values: Callable[[Tensor], Tensor]
+    filled_like: Callable[[str, Any, dict[str, Any]], Tensor]  # what `zeros_like` makes of it
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(unwrapped=False, **options)
@@ -115,6 +116,12 @@ def compressed(
     result._layout, result._bounds, result._plain = kind, bounds, plain
     result._stored, result._extent, result._pattern = values, shape, None
     return result
+
+
+def numpy_dtype(tensor: Tensor) -> np.dtype[Any]:
+    """NumPy's dtype of the elements of a tensor, dense or sparse."""
+    values = tensor._stored if isinstance(tensor, SparseTensor) else tensor
+    return values._array.dtype
 
 
 def layout_of(tensor: SparseTensor) -> layout:

@@ -17,14 +17,14 @@ from wengert.ops.casting import convert
 from wengert.ops.expansion import expand
 from wengert.ops.joining import cat
 from wengert.sparse._operations import add_at, take_at
-from wengert.sparse._places import as_coo, coalesced, dense_of, in_layout, values_at
+from wengert.sparse._places import as_coo, block_size, coalesced, dense_of, in_layout, values_at
 from wengert.sparse._table import computes
 
 Operand = Any
 _NUMBERS = (bool, int, float, complex)
 
 
-@computes("neg", "deg2rad", "rad2deg", "_conj", "_cast", "_discrete")
+@computes("neg", "_conj", "_cast", "_discrete")
 def each_stored(op: Any, input: SparseTensor, **params: Any) -> SparseTensor:
     """A function that is linear: of every value by itself, wherever it stands."""
     return input.with_values(op((input._stored,), params))
@@ -32,7 +32,7 @@ def each_stored(op: Any, input: SparseTensor, **params: Any) -> SparseTensor:
 
 @computes(
     "abs", "asin", "asinh", "atan", "atanh", "ceil", "erf", "erfinv", "expm1", "floor", "frac",
-    "from_start", "log1p", "_relu", "round", "sign", "_complex_sgn", "sin", "sinh", "sqrt", "tan",
+    "trunc", "log1p", "deg2rad", "rad2deg", "_relu", "round", "sign", "_complex_sgn", "sin", "sinh", "sqrt", "tan",
     "tanh", "nan_to_num", "isnan", "isinf", "isposinf", "isneginf", "signbit", "_angle",
     "_angle_of_real", "_real",
 )  # fmt: skip
@@ -89,7 +89,9 @@ def _by_dense(sparse: SparseTensor, dense: Tensor) -> Tensor:
 
 def _like(source: SparseTensor, result: CooTensor) -> Tensor:
     """The result in the layout that an operand has."""
-    return result if isinstance(source, CooTensor) else in_layout(result, source.layout)
+    if isinstance(source, CooTensor):
+        return result
+    return in_layout(result, source.layout, block_size(source))
 
 
 def _check_same_shape(name: str, a: SparseTensor, b: SparseTensor) -> None:

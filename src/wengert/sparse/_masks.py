@@ -10,7 +10,7 @@ from wengert.kernels.sparse import keys_of
 from wengert.ops.arithmetic import mul
 from wengert.ops.shape import reshape
 from wengert.sparse._operations import take_at
-from wengert.sparse._places import as_coo, coalesced, in_layout, values_at
+from wengert.sparse._places import as_coo, block_size, coalesced, in_layout, values_at
 
 
 def sparse_mask_of(input: Tensor, mask: SparseTensor) -> SparseTensor:
@@ -28,7 +28,7 @@ def sparse_mask_of(input: Tensor, mask: SparseTensor) -> SparseTensor:
     )
     if isinstance(mask, CooTensor):
         return mask.with_values(values)
-    masked = in_layout(plain.with_values(values), mask.layout)
+    masked = in_layout(plain.with_values(values), mask.layout, block_size(mask))
     assert isinstance(masked, SparseTensor)
     return masked
 

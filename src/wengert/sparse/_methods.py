@@ -233,8 +233,11 @@ def to(self: SparseTensor, *args: Any, **options: Any) -> SparseTensor:
 def _in_dtype(self: SparseTensor, dtype: dtypes.dtype, copied: bool = False) -> SparseTensor:
     if dtype is self.dtype and not copied:
         return self
-    values = convert(self._stored, dtype)
-    return self.with_values(clone(values) if copied and values is self._stored else values)
+    converted = convert(self, dtype)
+    if copied and converted is self:
+        converted = clone(self)
+    assert isinstance(converted, SparseTensor)
+    return converted
 
 
 def type_as(self: SparseTensor, other: Tensor) -> SparseTensor:
@@ -396,6 +399,17 @@ def coalesced_flag(self: SparseTensor, coalesced: bool) -> SparseTensor:
     return self
 
 
+def filled_like(self: SparseTensor, name: str, fill: Any, options: dict[str, Any]) -> Tensor:
+    """What `zeros_like` and its kin make of a sparse tensor; only zeros are sparse."""
+    if fill:
+        raise unsupported(name, self)
+    check_cpu(options.get("device"))
+    zeros = _shapes.like_zeros(self)
+    if options.get("dtype") is not None:
+        zeros = convert(zeros, options["dtype"])
+    return zeros.requires_grad_(bool(options.get("requires_grad", False)))
+
+
 # Copies and pickles
 
 
@@ -451,12 +465,13 @@ _CONVERTERS = {
     "cfloat": dtypes.complex64, "cdouble": dtypes.complex128,
 }  # fmt: skip
 _METHODS = (size, stride, is_contiguous, data_ptr, untyped_storage, numpy, tolist, item,
-            requires_grad_, gradient_like, gradient_of_values, backward, register_hook, retain_grad, detach, detach_, to, type_as,
+            requires_grad_, gradient_like, gradient_of_values, filled_like, backward, register_hook, retain_grad, detach, detach_, to, type_as,
             copy_, zero_, resize_, sparse_resize_, sparse_resize_and_clear_, coalesce)  # fmt: skip
 _SPECIAL: dict[str, Any] = {
     "__array__": _array_protocol, "__len__": _length, "__iter__": _iterate, "__bool__": _bool,
     "__getitem__": _shapes.item_of, "__setitem__": _set_item, "__deepcopy__": _deepcopy,
     "__reduce_ex__": _reduce, "__repr__": text_of_sparse, "narrow": _shapes.narrowed_to,
+    "narrow_copy": _shapes.narrowed_to,
     "__format__": object.__format__, "__hash__": object.__hash__, "type": type_, "cpu": _itself,
     "contiguous": _itself, "_coalesced_": coalesced_flag, "storage": untyped_storage,
 }  # fmt: skip

@@ -12,11 +12,12 @@ from wengert.core.tensor import Tensor, wrap
 from wengert.kernels.axes import axis_of
 from wengert.kernels.sparse import keys_of
 from wengert.ops import exponential, reduction
-from wengert.ops import softmax as dense
 from wengert.ops.arithmetic import div, sub
 from wengert.ops.casting import convert
 from wengert.ops.expansion import expand
 from wengert.ops.shape import reshape
+from wengert.ops.softmax import log_softmax as dense_log_softmax
+from wengert.ops.softmax import softmax as dense_softmax
 from wengert.sparse._operations import add_groups
 from wengert.sparse._places import as_coo, coalesced, in_layout, values_at
 from wengert.sparse._table import computes
@@ -126,7 +127,7 @@ def _softmax_of(name: str, input: Tensor, dim: int, dtype: Any) -> Tensor:
         raise NotImplementedError(f"\"{name}\" not implemented for '{values.dtype.short}'")
     d, sparse_dim = axis_of(dim, input.ndim), len(plain._coordinates)
     if d >= sparse_dim:
-        function = dense.softmax if name == "softmax" else dense.log_softmax
+        function = dense_softmax if name == "softmax" else dense_log_softmax
         return plain.with_values(function(values, d - sparse_dim + 1))
     if not len(values):
         return plain.with_values(values)

@@ -16,7 +16,7 @@ from wengert.ops import splitting
 from wengert.ops.casting import convert
 from wengert.ops.joining import cat
 from wengert.sparse._operations import add_at
-from wengert.sparse._places import as_coo, coalesced, in_layout, values_at
+from wengert.sparse._places import as_coo, block_size, coalesced, in_layout, values_at
 from wengert.sparse._table import OF_LISTS, computes
 
 # The layout of the transpose.
@@ -314,5 +314,5 @@ def like_zeros(input: SparseTensor) -> Tensor:
     values = plain._stored.detach().new_zeros((0, *plain._extent[sparse_dim:]))
     empty = coo(np.zeros((sparse_dim, 0), np.int64), values, plain._extent, coalesced=True)
     if isinstance(input, CompressedTensor):
-        return in_layout(empty, input.layout)
+        return in_layout(empty, input.layout, block_size(input))
     return empty

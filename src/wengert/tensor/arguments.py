@@ -12,6 +12,7 @@ from wengert.autograd import errors
 from wengert.core import dtypes
 from wengert.core.device import check_cpu
 from wengert.core.device import device as device_type
+from wengert.core.layout import strided
 from wengert.core.tensor import Tensor, leaf_of, wrap
 from wengert.tensor._inplace import check_memory, touch
 
@@ -25,7 +26,7 @@ class Options(TypedDict, total=False):
         dtype: of the elements; what None means depends on the function.
         device: must be the CPU.
         requires_grad: whether the result is a leaf whose gradient is wanted.
-        layout: is always strided here.
+        layout: strided, the default.
         pin_memory: must be False, for lack of an accelerator.
     """
 
@@ -93,6 +94,11 @@ def finish(name: str, array: np.ndarray, options: Options, out: Tensor | None = 
         unknown = sorted(options.keys() - _KNOWN)
         raise TypeError(f"{name}() got an unexpected keyword argument '{unknown[0]}'")
     check_cpu(options.get("device"))
+    if options.get("layout") not in (None, strided):
+        raise NotImplementedError(
+            f"{name}(): argument 'layout' is {options['layout']}, expected torch.strided: make a"
+            " dense tensor and convert it with .to_sparse(), or call torch.sparse_coo_tensor()"
+        )
     if options.get("pin_memory"):
         raise RuntimeError(
             f"{name}(): pin_memory=True requires an accelerator, and this library computes on 'cpu'"
