@@ -178,7 +178,11 @@ def divided(op: Any, input: Operand, other: Operand) -> Any:
 @computes("clone")
 def cloned(op: Any, input: SparseTensor, memory_format: Any = None) -> SparseTensor:
     """A tensor with its own values, and indices."""
-    copied = input.with_values(op((input._stored,), {}))
+    return own_places(input.with_values(op((input._stored,), {})))
+
+
+def own_places(copied: SparseTensor) -> SparseTensor:
+    """The tensor, after its indices have been copied."""
     if isinstance(copied, CooTensor):
         copied._coordinates = copied._coordinates.copy()
     elif isinstance(copied, CompressedTensor):

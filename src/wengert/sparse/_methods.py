@@ -30,7 +30,8 @@ from wengert.core.sparse import (
 from wengert.core.tensor import Leaf, Tensor, mode
 from wengert.ops.casting import convert
 from wengert.ops.shape import clone
-from wengert.sparse import _arithmetic, _shapes
+from wengert.sparse import _shapes
+from wengert.sparse._arithmetic import own_places
 from wengert.sparse._places import coalesced, dense_of
 from wengert.sparse._print import text_of_sparse
 from wengert.tensor.arguments import dtype_and_device, size_of
@@ -233,11 +234,8 @@ def to(self: SparseTensor, *args: Any, **options: Any) -> SparseTensor:
 def _in_dtype(self: SparseTensor, dtype: dtypes.dtype, copied: bool = False) -> SparseTensor:
     if dtype is self.dtype and not copied:
         return self
-    converted = convert(self, dtype)
-    if copied and converted is self:
-        converted = clone(self)
-    assert isinstance(converted, SparseTensor)
-    return converted
+    values = convert(self._stored, dtype)
+    return self.with_values(clone(values) if copied and values is self._stored else values)
 
 
 def type_as(self: SparseTensor, other: Tensor) -> SparseTensor:
@@ -418,8 +416,7 @@ def _deepcopy(self: SparseTensor, memo: dict[int, Any]) -> SparseTensor:
     if copied is not None:
         existing: SparseTensor = copied
         return existing
-    result = _arithmetic.cloned(clone, self.with_values(copy.deepcopy(self._stored, memo)))
-    result._stored = copy.deepcopy(self._stored, memo)
+    result = own_places(self.with_values(copy.deepcopy(self._stored, memo)))
     memo[id(self)] = result
     return result
 
