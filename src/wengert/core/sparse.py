@@ -124,6 +124,12 @@ def numpy_dtype(tensor: Tensor) -> np.dtype[Any]:
     return values._array.dtype
 
 
+def shape_of(tensor: Tensor) -> Shape:
+    """The shape of a tensor, dense or sparse."""
+    shape: Shape = tensor._extent if isinstance(tensor, SparseTensor) else tensor._array.shape
+    return shape
+
+
 def layout_of(tensor: SparseTensor) -> layout:
     """How a sparse tensor stores its places."""
     return tensor._layout if isinstance(tensor, CompressedTensor) else sparse_coo

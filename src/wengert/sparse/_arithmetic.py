@@ -135,8 +135,9 @@ def _sum(op: Any, input: Operand, other: Operand, negated: bool) -> Any:
     if isinstance(input, SparseTensor):
         if isinstance(input, CompressedTensor) and isinstance(other, Tensor) and other.ndim:
             return op((dense_of(input), other), {})
-        raise RuntimeError(f"{op.called}(sparse, dense) is not supported. Use"
-                           f" {op.called}(dense, sparse) instead.")  # fmt: skip
+        raise RuntimeError(
+            "add(sparse, dense) is not supported. Use add(dense, sparse) instead."
+        )
     if isinstance(input, Tensor) and tuple(input.shape) != other._extent:
         raise RuntimeError(
             f"{op.called}: expected 'self' and 'other' to have same size, but self has size"
@@ -168,6 +169,8 @@ def divided(op: Any, input: Operand, other: Operand) -> Any:
         linear = op.name == "_div" or not isinstance(input, CooTensor)
         summed = input if linear else coalesced(input)  # type: ignore[arg-type]
         return summed.with_values(op((summed._stored, other), {}))
+    if not isinstance(input, Tensor):
+        return NotImplemented
     got = list(other.shape) if isinstance(other, Tensor) else type(other).__name__
     raise RuntimeError(
         "Sparse division requires a scalar or zero-dim dense tensor divisor (got shape"

@@ -109,6 +109,9 @@ def _iterate(self: SparseTensor) -> Iterator[Tensor]:
 
 
 def _bool(self: SparseTensor) -> bool:
+    if prod(self._extent) != 1:
+        many = "more than one value" if prod(self._extent) else "no values"
+        raise RuntimeError(f"Boolean value of Tensor with {many} is ambiguous")
     return bool(item(self))
 
 
@@ -259,6 +262,10 @@ def _converter(kind: dtypes.dtype) -> Method:
     return method
 
 
+def conj(self: SparseTensor) -> SparseTensor:
+    return self.with_values(self._stored.conj())
+
+
 # Changes in place: other components take the place of the tensor's own
 
 
@@ -277,13 +284,14 @@ def _check_not_leaf(self: SparseTensor) -> None:
         )
 
 
-def inplace_form(function: Method, name: str) -> Method:
-    """The in-place form of a method of sparse tensors."""
+def inplace_form(function: Method, name: str, reshapes: bool = False) -> Method:
+    """The in-place form of a method of sparse tensors; of some the result has another shape."""
 
     def method(self: SparseTensor, *args: Any, **options: Any) -> SparseTensor:
         _check_not_leaf(self)
         result = function(self, *args, **options)
-        if type(result) is not type(self) or result._extent != self._extent:
+        fits = type(result) is type(self) and (reshapes or result._extent == self._extent)
+        if not fits:
             raise RuntimeError(
                 f"{name}(): the result has shape {list(result.shape)} and layout {result.layout},"
                 f" and cannot take the place of a tensor of shape {list(self._extent)} and layout"
@@ -470,12 +478,12 @@ _SPECIAL: dict[str, Any] = {
     "__reduce_ex__": _reduce, "__repr__": text_of_sparse, "narrow": _shapes.narrowed_to,
     "narrow_copy": _shapes.narrowed_to,
     "__format__": object.__format__, "__hash__": object.__hash__, "type": type_, "cpu": _itself,
-    "contiguous": _itself, "_coalesced_": coalesced_flag, "storage": untyped_storage,
+    "contiguous": _itself, "positive": _itself, "__pos__": _itself, "conj": conj, "_coalesced_": coalesced_flag, "storage": untyped_storage,
 }  # fmt: skip
 _INPLACE = (
     "abs", "add", "sub", "mul", "div", "neg", "sqrt", "sin", "tan", "tanh", "sinh", "asin", "atan",
     "asinh", "atanh", "erf", "expm1", "log1p", "floor", "ceil", "round", "sign", "sgn", "trunc",
-    "relu", "pow", "nan_to_num", "deg2rad", "rad2deg", "t", "transpose", "unsqueeze",
+    "relu", "pow", "nan_to_num", "deg2rad", "rad2deg",
 )  # fmt: skip
 
 
@@ -490,6 +498,8 @@ def bind() -> None:
         setattr(define, name, _converter(kind))
     for name in _INPLACE:
         setattr(define, f"{name}_", inplace_form(getattr(Tensor, name), f"{name}_"))
+    for name in ("t", "transpose", "unsqueeze"):
+        setattr(define, f"{name}_", inplace_form(getattr(Tensor, name), f"{name}_", reshapes=True))
     for operator in ("add", "sub", "mul", "truediv"):
         method = inplace_form(getattr(Tensor, f"__{operator}__"), f"__i{operator}__")
         setattr(define, f"__i{operator}__", method)
@@ -505,6 +515,7 @@ def bind() -> None:
     define.is_floating_point = lambda self: self._stored.is_floating_point()
     define.is_complex = lambda self: self._stored.is_complex()
     define.is_same_size = lambda self, other: tuple(other.shape) == self._extent
+    define.H = property(lambda self: self.t().conj())
     define.is_sparse = property(lambda self: isinstance(self, CooTensor))
     define.is_sparse_csr = property(lambda self: layout_of(self) is sparse_csr)
     define.requires_grad = property(lambda self: self._edge is not None, _set_requires_grad)

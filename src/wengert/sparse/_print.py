@@ -11,10 +11,9 @@ from wengert.tensor.printing import body_of, is_default, joined
 def _named(name: str, tensor: Tensor, indent: int) -> str:
     array = tensor._array
     prefix = f"{name}=tensor("
-    text = prefix + body_of(array, indent + len(prefix))
     if not array.size:
-        text += f", size={tuple(array.shape)}"
-    return text + ")"
+        return f"{prefix}[], size={tuple(array.shape)})"
+    return prefix + body_of(array, indent + len(prefix)) + ")"
 
 
 def text_of_sparse(tensor: SparseTensor) -> str:

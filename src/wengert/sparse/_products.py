@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core import dtypes
 from wengert.core.layout import sparse_csr
 from wengert.core.sparse import CompressedTensor, SparseTensor, coo, layout_of
 from wengert.core.tensor import Tensor
 from wengert.kernels.sparse import Pattern, product_places
+from wengert.ops import matmul
 from wengert.ops.arithmetic import add, mul
 from wengert.ops.shape import reshape, transpose
 from wengert.sparse._operations import product_at, sampled_product, sparse_dense_product
@@ -126,6 +126,17 @@ def addmm_of(
     return add(term, mul(result, alpha) if alpha != 1 else result)
 
 
+@computes("linear")
+def linear_of(op: Any, input: Tensor, weight: Tensor, bias: Any = None) -> Any:
+    """`linear` with a sparse weight and dense inputs."""
+    if isinstance(input, SparseTensor) or not isinstance(weight, SparseTensor):
+        return NotImplemented
+    rows = reshape(input, (-1, input.shape[-1]))
+    result = product("linear", rows, transpose(weight, 0, 1))
+    result = reshape(result, (*input.shape[:-1], weight.shape[0]))
+    return result if bias is None else add(result, bias)
+
+
 def mm(mat1: Tensor, mat2: Tensor, reduce: str = "sum") -> Tensor:
     """The product of two matrices of which at least one is sparse; differentiable in both.
 
@@ -146,7 +157,7 @@ def mm(mat1: Tensor, mat2: Tensor, reduce: str = "sum") -> Tensor:
         if not isinstance(x, Tensor):
             raise TypeError(f"mm(): argument '{name}' must be Tensor, not {type(x).__name__}")
     if not isinstance(mat1, SparseTensor) and not isinstance(mat2, SparseTensor):
-        raise RuntimeError("sparse.mm(): expected a sparse tensor, but got two strided ones")
+        return matmul.mm(mat1, mat2)
     return product("mm", mat1, mat2)
 
 
@@ -220,9 +231,3 @@ def hspmm(mat1: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     dense = product("hspmm", mat1, mat2)
     rows = np.unique(coalesced(as_coo(mat1))._coordinates[0])
     return coo(rows[None], values_at(dense, rows), tuple(dense.shape), coalesced=True)
-
-
-def check_floating(name: str, tensor: Tensor) -> None:
-    """Raise for a dtype of which there are no fractions."""
-    if tensor.dtype.category < dtypes.FLOAT:
-        raise NotImplementedError(f"\"{name}\" not implemented for '{tensor.dtype.short}'")

@@ -364,7 +364,7 @@ def numel(input: Tensor) -> int:
     6
     """
     require_tensor("numel", "input", input)
-    return math.prod(input._array.shape)
+    return math.prod(input.shape)
 
 
 def is_tensor(obj: Any) -> bool:
