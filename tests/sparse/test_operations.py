@@ -111,12 +111,12 @@ COO: dict[str, Case] = {
     "clear": lambda t, x: x.clone().sparse_resize_and_clear_((3, 2), 1, 1),
     "bmm": lambda t, x: t.bmm(t.stack([x, x]), dense(t, x, 2, 5, 3)),
 }
+UNARY = (
+    "asin asinh atan atanh ceil erf erfinv expm1 floor frac log1p round sign sin sinh tan tanh"
+    " trunc deg2rad rad2deg relu nan_to_num signbit isposinf isneginf isinf"
+)
 FLOAT: dict[str, Case] = {
-    name: (lambda t, x, name=name: getattr(x * 0.1, name)())
-    for name in (
-        "asin asinh atan atanh ceil erf erfinv expm1 floor frac log1p round sign sin sinh tan tanh"
-        " trunc deg2rad rad2deg relu nan_to_num signbit isposinf isneginf isinf"
-    ).split()
+    name: (lambda t, x, name=name: getattr(x * 0.1, name)()) for name in UNARY.split()
 } | {
     "sqrt": lambda t, x: x.abs().sqrt(),
     "pow": lambda t, x: x**2,

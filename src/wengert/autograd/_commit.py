@@ -58,10 +58,16 @@ def commit(gradients: dict[Node, Any]) -> None:
                 into = tensor._array
                 first = clone(g) if isinstance(g, Tensor) else wrap(own_array(g, into.dtype, into))
                 new_gradients[id(tensor)] = tensor, first
-            elif isinstance(before, SparseTensor) or isinstance(g, Tensor) or before._edge is not None:
+            elif (
+                isinstance(before, SparseTensor)
+                or isinstance(g, Tensor)
+                or before._edge is not None
+            ):
                 replaced.append(before)
                 more = g if isinstance(g, Tensor) else wrap(g)
-                dense_first = isinstance(before, SparseTensor) and not isinstance(more, SparseTensor)
+                dense_first = isinstance(before, SparseTensor) and not isinstance(
+                    more, SparseTensor
+                )
                 total = more + before if dense_first else before + more
                 new_gradients[id(tensor)] = tensor, total
             elif (into := before._array).shape == g.shape and _takes_sums(into):
@@ -109,3 +115,8 @@ def own_array(g: Any, dtype: np.dtype[Any], like: np.ndarray | None = None) -> A
         out = np.empty(like.shape, dtype)
     np.copyto(out, g, casting="unsafe")
     return out
+
+
+def _sum_with_sparse(before: SparseTensor, more: Tensor) -> Tensor:
+    """The sum with a sparse gradient: dense if the other is, else the values of both in order."""
+    return before + more if isinstance(more, SparseTensor) else more + before

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from wengert import kernels
 from wengert.core.sparse import CooTensor, coo
 from wengert.core.tensor import Tensor, memory_of, wrap
-from wengert.kernels.scatter import sum_rows
 from wengert.ops.joining import cat
 from wengert.ops.shape import reshape
 from wengert.ops.subscript import Deferred, index
@@ -47,7 +47,7 @@ class RowGradient(Deferred):
         """The sums, as an array; as a Tensor where the rows are one."""
         if isinstance(self._rows, Tensor):
             return self.at_leaf().to_dense()
-        return sum_rows(self.shape[0], self._numbers, self._rows, None)
+        return kernels.scatter.sum_rows(self.shape[0], self._numbers, self._rows, None)
 
     def at_leaf(self) -> CooTensor:
         """The rows as a sparse tensor, which is not coalesced."""

@@ -12,7 +12,7 @@ from wengert.kernels.scatter import add_at
 Key = tuple[np.ndarray, ...]
 
 
-def rows_of(gradient: Any) -> tuple[Key, np.ndarray]:
+def summed_rows(gradient: Any) -> tuple[Key, np.ndarray]:
     """The rows of a sparse gradient, each once, and the values of each."""
     summed = gradient.coalesce()
     return tuple(summed._coordinates), summed._stored._array

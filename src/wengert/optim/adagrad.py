@@ -10,7 +10,7 @@ from wengert.core.sparse import CooTensor
 from wengert.core.tensor import Tensor, wrap
 from wengert.kernels import optim as formulas
 from wengert.kernels.jit.formulas import as_reals
-from wengert.optim._sparse_rows import rows_of
+from wengert.optim._sparse_rows import summed_rows
 from wengert.optim._stepping import (
     Elementwise,
     Numbers,
@@ -86,7 +86,7 @@ class Adagrad(Elementwise):
             raise RuntimeError("weight_decay option is not compatible with sparse gradients")
         state = self._begin(p)
         step = advance(state)
-        key, values = rows_of(-g if group["maximize"] else g)
+        key, values = summed_rows(-g if group["maximize"] else g)
         total = state["sum"]._array
         total[key] += values * values
         rate = number(group["lr"]) / (1 + (step - 1) * group["lr_decay"])

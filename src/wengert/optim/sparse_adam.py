@@ -8,7 +8,7 @@ import numpy as np
 
 from wengert.core.sparse import CooTensor
 from wengert.core.tensor import Tensor
-from wengert.optim._sparse_rows import rows_of
+from wengert.optim._sparse_rows import summed_rows
 from wengert.optim._stepping import Stepping, Update, number, valid_defaults, zero_state
 from wengert.optim.optimizer import Group
 
@@ -63,9 +63,13 @@ class SparseAdam(Stepping):
     def _update_sparse(self, group: Group, p: Tensor, g: CooTensor) -> None:
         state = self.state[p]
         if not state:
-            state |= {"step": 0, "exp_avg": zero_state(p._array), "exp_avg_sq": zero_state(p._array)}
+            state |= {
+                "step": 0,
+                "exp_avg": zero_state(p._array),
+                "exp_avg_sq": zero_state(p._array),
+            }
         state["step"] += 1
-        key, values = rows_of(-g if group["maximize"] else g)
+        key, values = summed_rows(-g if group["maximize"] else g)
         if not values.size:
             return
         beta1, beta2 = (number(beta) for beta in group["betas"])

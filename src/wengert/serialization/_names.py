@@ -219,7 +219,9 @@ def _get_layout(m: Any, name: Any) -> Any:
 
 def _rebuild_sparse_tensor(m: Any, kind: Any, components: Any) -> Tensor:
     if type(components) is not tuple or len(components) not in (3, 4):
-        raise UnpicklingError(f"a sparse tensor has 3 or 4 components, not {short_repr(components)}")
+        raise UnpicklingError(
+            f"a sparse tensor has 3 or 4 components, not {short_repr(components)}"
+        )
     m.spend(sum(_tensor(c).numel() for c in components[: 2 + (kind is not layout.sparse_coo)]))
     try:
         if kind is layout.sparse_coo:

@@ -21,7 +21,7 @@ _MODULES = {
     "spdiags": "construction",
     "sum": "_reductions",
 }
-__all__ = [  # noqa: F822 (they are loaded when they are named)
+__all__ = [
     "addmm", "check_sparse_tensor_invariants", "log_softmax", "mm", "sampled_addmm", "softmax",
     "spdiags", "sum",
 ]  # fmt: skip

@@ -135,9 +135,7 @@ def _sum(op: Any, input: Operand, other: Operand, negated: bool) -> Any:
     if isinstance(input, SparseTensor):
         if isinstance(input, CompressedTensor) and isinstance(other, Tensor) and other.ndim:
             return op((dense_of(input), other), {})
-        raise RuntimeError(
-            "add(sparse, dense) is not supported. Use add(dense, sparse) instead."
-        )
+        raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
     if isinstance(input, Tensor) and tuple(input.shape) != other._extent:
         raise RuntimeError(
             f"{op.called}: expected 'self' and 'other' to have same size, but self has size"
@@ -196,7 +194,5 @@ def own_places(copied: SparseTensor) -> SparseTensor:
 def add_to_dense(dense: Tensor, sparse: SparseTensor) -> Tensor:
     """A dense tensor plus a sparse one."""
     plain = as_coo(sparse)
-    total: Tensor = arithmetic.add(
-        dense, add_at(plain._stored, plain._coordinates, plain._extent)
-    )
+    total: Tensor = arithmetic.add(dense, add_at(plain._stored, plain._coordinates, plain._extent))
     return total

@@ -8,8 +8,8 @@ from wengert.core.layout import layout as layout_type
 from wengert.core.layout import sparse_coo
 from wengert.core.sparse import SparseTensor, layout_of
 from wengert.core.tensor import Tensor, memory_of
-from wengert.sparse.construction import COMPRESSED
 from wengert.sparse._places import BLOCKED, compressed_from, coo_of, in_layout
+from wengert.sparse.construction import COMPRESSED
 
 
 def to_layout(

@@ -14,8 +14,8 @@ import numpy as np
 
 from wengert.core import dtypes
 from wengert.core.device import check_cpu
-from wengert.core.layout import preserve_format, sparse_csr
 from wengert.core.layout import layout as layout_type
+from wengert.core.layout import preserve_format, sparse_csr
 from wengert.core.size import Size
 from wengert.core.sparse import (
     CompressedTensor,
@@ -32,7 +32,7 @@ from wengert.ops.casting import convert
 from wengert.ops.shape import clone
 from wengert.sparse import _shapes
 from wengert.sparse._arithmetic import own_places
-from wengert.sparse._places import coalesced, dense_of
+from wengert.sparse._places import dense_of
 from wengert.sparse._print import text_of_sparse
 from wengert.tensor.arguments import dtype_and_device, size_of
 
@@ -49,47 +49,45 @@ def _kind(self: SparseTensor) -> str:
 # Attributes
 
 
-def size(self: SparseTensor, dim: int | None = None) -> Any:
+def _size(self: SparseTensor, dim: int | None = None) -> Any:
     return Size(self._extent) if dim is None else self._extent[dim]
 
 
-def stride(self: SparseTensor, dim: int | None = None) -> Any:
+def _stride(self: SparseTensor, dim: int | None = None) -> Any:
     if isinstance(self, CompressedTensor):
         raise RuntimeError(f"Sparse {_kind(self)[6:].upper()} tensors do not have strides")
     return (0,) * len(self._extent) if dim is None else 0
 
 
-def is_contiguous(self: SparseTensor, memory_format: Any = None) -> bool:
+def _is_contiguous(self: SparseTensor, memory_format: Any = None) -> bool:
     if isinstance(self, CompressedTensor):
-        raise RuntimeError(
-            f"Sparse {_kind(self)[6:].upper()} tensors do not have is_contiguous"
-        )
+        raise RuntimeError(f"Sparse {_kind(self)[6:].upper()} tensors do not have is_contiguous")
     return False
 
 
-def data_ptr(self: SparseTensor) -> int:
+def _data_ptr(self: SparseTensor) -> int:
     raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
 
 
-def untyped_storage(self: SparseTensor) -> Any:
+def _untyped_storage(self: SparseTensor) -> Any:
     raise NotImplementedError("Cannot access storage of SparseTensorImpl")
 
 
-def numpy(self: SparseTensor, *, force: bool = False) -> np.ndarray:
+def _numpy(self: SparseTensor, *, force: bool = False) -> np.ndarray:
     raise TypeError(
         f"can't convert {_kind(self)} layout tensor to numpy. Use Tensor.to_dense() first."
     )
 
 
 def _array_protocol(self: SparseTensor, dtype: Any = None, copy: bool | None = None) -> Any:
-    return numpy(self)
+    return _numpy(self)
 
 
-def tolist(self: SparseTensor) -> Any:
+def _tolist(self: SparseTensor) -> Any:
     raise unsupported("tolist", self)
 
 
-def item(self: SparseTensor) -> Any:
+def _item(self: SparseTensor) -> Any:
     if prod(self._extent) != 1:
         raise RuntimeError(
             f"a Tensor with {prod(self._extent)} elements cannot be converted to Scalar: item()"
@@ -112,7 +110,7 @@ def _bool(self: SparseTensor) -> bool:
     if prod(self._extent) != 1:
         many = "more than one value" if prod(self._extent) else "no values"
         raise RuntimeError(f"Boolean value of Tensor with {many} is ambiguous")
-    return bool(item(self))
+    return bool(_item(self))
 
 
 def _set_item(self: SparseTensor, key: Any, value: Any) -> None:
@@ -122,7 +120,7 @@ def _set_item(self: SparseTensor, key: Any, value: Any) -> None:
 # Gradients
 
 
-def requires_grad_(self: SparseTensor, requires_grad: bool = True) -> SparseTensor:
+def _requires_grad_(self: SparseTensor, requires_grad: bool = True) -> SparseTensor:
     if requires_grad and self._edge is None:
         self._stored = self._stored.detach()  # a leaf of its own
     self._stored.requires_grad_(requires_grad)
@@ -132,10 +130,10 @@ def requires_grad_(self: SparseTensor, requires_grad: bool = True) -> SparseTens
 def _set_requires_grad(self: SparseTensor, value: bool) -> None:
     if value and not self.is_leaf:
         raise RuntimeError("you can only change requires_grad flags of leaf variables.")
-    requires_grad_(self, value)
+    _requires_grad_(self, value)
 
 
-def gradient_like(self: SparseTensor, gradient: Tensor | None) -> Tensor | None:
+def _gradient_like(self: SparseTensor, gradient: Tensor | None) -> Tensor | None:
     """The gradient of the values as that of the tensor: at each place once."""
     if gradient is None or not isinstance(self, CooTensor):
         return None if gradient is None else self.with_values(gradient)
@@ -154,17 +152,17 @@ def gradient_like(self: SparseTensor, gradient: Tensor | None) -> Tensor | None:
 
 
 def _get_grad(self: SparseTensor) -> Tensor | None:
-    return gradient_like(self, self._stored.grad)
+    return _gradient_like(self, self._stored.grad)
 
 
 def _set_grad(self: SparseTensor, value: Tensor | None) -> None:
     if value is None:
         self._stored.grad = None
         return
-    self._stored.grad = gradient_of_values(self, value)
+    self._stored.grad = _gradient_of_values(self, value)
 
 
-def gradient_of_values(self: SparseTensor, gradient: Tensor) -> Tensor:
+def _gradient_of_values(self: SparseTensor, gradient: Tensor) -> Tensor:
     """The elements of a gradient where the tensor has values."""
     from wengert.sparse._masks import sparse_mask_of
 
@@ -177,32 +175,32 @@ def gradient_of_values(self: SparseTensor, gradient: Tensor) -> Tensor:
     return sparse_mask_of(gradient, self)._stored
 
 
-def backward(
+def _backward(
     self: SparseTensor, gradient: Tensor | None = None, retain_graph: Any = None,
     create_graph: bool = False, inputs: Any = None,
 ) -> None:  # fmt: skip
     if gradient is not None:
-        gradient = gradient_of_values(self, gradient)
+        gradient = _gradient_of_values(self, gradient)
     self._stored.backward(gradient, retain_graph, create_graph, inputs)
 
 
-def register_hook(self: SparseTensor, hook: Method) -> Any:
+def _register_hook(self: SparseTensor, hook: Method) -> Any:
     def on_values(gradient: Tensor) -> Tensor | None:
-        answer = hook(gradient_like(self, gradient))
-        return None if answer is None else gradient_of_values(self, answer)
+        answer = hook(_gradient_like(self, gradient))
+        return None if answer is None else _gradient_of_values(self, answer)
 
     return self._stored.register_hook(on_values)
 
 
-def retain_grad(self: SparseTensor) -> None:
+def _retain_grad(self: SparseTensor) -> None:
     self._stored.retain_grad()
 
 
-def detach(self: SparseTensor) -> SparseTensor:
+def _detach(self: SparseTensor) -> SparseTensor:
     return self.with_values(self._stored.detach())
 
 
-def detach_(self: SparseTensor) -> SparseTensor:
+def _detach_(self: SparseTensor) -> SparseTensor:
     self._stored = self._stored.detach()
     return self
 
@@ -228,7 +226,7 @@ def _set_data(self: SparseTensor, value: Tensor) -> None:
 # Conversions
 
 
-def to(self: SparseTensor, *args: Any, **options: Any) -> SparseTensor:
+def _to(self: SparseTensor, *args: Any, **options: Any) -> SparseTensor:
     dtype, device, copied = dtype_and_device(args, options)
     check_cpu(device)
     return _in_dtype(self, dtype or self.dtype, copied)
@@ -241,11 +239,11 @@ def _in_dtype(self: SparseTensor, dtype: dtypes.dtype, copied: bool = False) -> 
     return self.with_values(clone(values) if copied and values is self._stored else values)
 
 
-def type_as(self: SparseTensor, other: Tensor) -> SparseTensor:
+def _type_as(self: SparseTensor, other: Tensor) -> SparseTensor:
     return _in_dtype(self, other.dtype)
 
 
-def type_(self: SparseTensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+def _type_(self: SparseTensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     if dtype is None:
         return f"torch.sparse.{self.dtype.short}Tensor"
     return self.with_values(self._stored.type(dtype))
@@ -262,7 +260,7 @@ def _converter(kind: dtypes.dtype) -> Method:
     return method
 
 
-def conj(self: SparseTensor) -> SparseTensor:
+def _conj(self: SparseTensor) -> SparseTensor:
     return self.with_values(self._stored.conj())
 
 
@@ -311,7 +309,7 @@ def inplace_form(function: Method, name: str, reshapes: bool = False) -> Method:
     return method
 
 
-def copy_(self: SparseTensor, src: Tensor, non_blocking: bool = False) -> SparseTensor:
+def _copy_(self: SparseTensor, src: Tensor, non_blocking: bool = False) -> SparseTensor:
     if type(src) is not type(self) or layout_of(src) is not layout_of(self):  # type: ignore[arg-type]
         raise RuntimeError(
             "copy_() between dense and sparse Tensors is not implemented! Found self type ="
@@ -322,7 +320,7 @@ def copy_(self: SparseTensor, src: Tensor, non_blocking: bool = False) -> Sparse
     return self
 
 
-def zero_(self: SparseTensor) -> SparseTensor:
+def _zero_(self: SparseTensor) -> SparseTensor:
     _check_not_leaf(self)
     if isinstance(self, CooTensor):
         _take_over(self, _shapes.like_zeros(self))  # type: ignore[arg-type]
@@ -331,18 +329,16 @@ def zero_(self: SparseTensor) -> SparseTensor:
     return self
 
 
-def resize_(self: SparseTensor, *sizes: Any, memory_format: Any = None) -> SparseTensor:
+def _resize_(self: SparseTensor, *sizes: Any, memory_format: Any = None) -> SparseTensor:
     shape = size_of("resize_", sizes)
     if not isinstance(self, CooTensor):
         raise unsupported("resize_", self)
     sparse_dim = len(self._coordinates)
-    return sparse_resize_(self, shape, len(shape) - (len(self._extent) - sparse_dim),
+    return _sparse_resize_(self, shape, len(shape) - (len(self._extent) - sparse_dim),
                           len(self._extent) - sparse_dim)  # fmt: skip
 
 
-def sparse_resize_(
-    self: SparseTensor, size: Any, sparse_dim: int, dense_dim: int
-) -> SparseTensor:
+def _sparse_resize_(self: SparseTensor, size: Any, sparse_dim: int, dense_dim: int) -> SparseTensor:
     """Give the tensor another shape, in which its values stay where they are."""
     shape = size_of("sparse_resize_", (tuple(size),))
     if not isinstance(self, CooTensor):
@@ -364,7 +360,7 @@ def sparse_resize_(
     return self
 
 
-def sparse_resize_and_clear_(
+def _sparse_resize_and_clear_(
     self: SparseTensor, size: Any, sparse_dim: int, dense_dim: int
 ) -> SparseTensor:
     """Give the tensor another shape, without values."""
@@ -405,7 +401,7 @@ def coalesced_flag(self: SparseTensor, coalesced: bool) -> SparseTensor:
     return self
 
 
-def filled_like(self: SparseTensor, name: str, fill: Any, options: dict[str, Any]) -> Tensor:
+def _filled_like(self: SparseTensor, name: str, fill: Any, options: dict[str, Any]) -> Tensor:
     """What `zeros_like` and its kin make of a sparse tensor; only zeros are sparse."""
     if fill:
         raise unsupported(name, self)
@@ -455,30 +451,24 @@ def _reduce(self: SparseTensor, protocol: Any) -> tuple[Any, ...]:
     return rebuild_compressed, (self._layout.name, *components)
 
 
-def coalesce(self: SparseTensor) -> Tensor:
-    if not isinstance(self, CooTensor):
-        raise RuntimeError(
-            f"coalesce expected sparse coordinate tensor layout but got {_kind(self)}"
-        )
-    return coalesced(self)
-
-
 _CONVERTERS = {
     "float": dtypes.float32, "double": dtypes.float64, "half": dtypes.float16,
     "bfloat16": dtypes.bfloat16, "int": dtypes.int32, "long": dtypes.int64,
     "short": dtypes.int16, "char": dtypes.int8, "byte": dtypes.uint8, "bool": dtypes.bool_,
     "cfloat": dtypes.complex64, "cdouble": dtypes.complex128,
 }  # fmt: skip
-_METHODS = (size, stride, is_contiguous, data_ptr, untyped_storage, numpy, tolist, item,
-            requires_grad_, gradient_like, gradient_of_values, filled_like, backward, register_hook, retain_grad, detach, detach_, to, type_as,
-            copy_, zero_, resize_, sparse_resize_, sparse_resize_and_clear_, coalesce)  # fmt: skip
+_METHODS = (_size, _stride, _is_contiguous, _data_ptr, _untyped_storage, _numpy, _tolist, _item,
+            _requires_grad_, _gradient_like, _gradient_of_values, _filled_like, _backward,
+            _register_hook, _retain_grad, _detach, _detach_, _to, _type_as,
+            _copy_, _zero_, _resize_, _sparse_resize_, _sparse_resize_and_clear_)  # fmt: skip
 _SPECIAL: dict[str, Any] = {
     "__array__": _array_protocol, "__len__": _length, "__iter__": _iterate, "__bool__": _bool,
     "__getitem__": _shapes.item_of, "__setitem__": _set_item, "__deepcopy__": _deepcopy,
     "__reduce_ex__": _reduce, "__repr__": text_of_sparse, "narrow": _shapes.narrowed_to,
     "narrow_copy": _shapes.narrowed_to,
-    "__format__": object.__format__, "__hash__": object.__hash__, "type": type_, "cpu": _itself,
-    "contiguous": _itself, "positive": _itself, "__pos__": _itself, "conj": conj, "_coalesced_": coalesced_flag, "storage": untyped_storage,
+    "__format__": object.__format__, "__hash__": object.__hash__, "type": _type_, "cpu": _itself,
+    "contiguous": _itself, "positive": _itself, "__pos__": _itself, "conj": _conj,
+    "_coalesced_": coalesced_flag, "storage": _untyped_storage,
 }  # fmt: skip
 _INPLACE = (
     "abs", "add", "sub", "mul", "div", "neg", "sqrt", "sin", "tan", "tanh", "sinh", "asin", "atan",
@@ -491,7 +481,7 @@ def bind() -> None:
     """Give SparseTensor its methods."""
     define: Any = SparseTensor
     for function in _METHODS:
-        setattr(define, function.__name__, function)
+        setattr(define, function.__name__.removeprefix("_"), function)
     for name, special in _SPECIAL.items():
         setattr(define, name, special)
     for name, kind in _CONVERTERS.items():
@@ -503,7 +493,7 @@ def bind() -> None:
     for operator in ("add", "sub", "mul", "truediv"):
         method = inplace_form(getattr(Tensor, f"__{operator}__"), f"__i{operator}__")
         setattr(define, f"__i{operator}__", method)
-    define.shape = property(size)
+    define.shape = property(_size)
     define.dtype = property(lambda self: self._stored.dtype)
     define.layout = property(layout_of)
     define.ndim = property(lambda self: len(self._extent))

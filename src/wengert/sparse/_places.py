@@ -89,9 +89,7 @@ def _coordinates(tensor: CompressedTensor) -> np.ndarray:
     count = plain.shape[-1]
     lines = bounds.reshape(prod(batch), bounds.shape[-1])
     line = (
-        np.concatenate([spelled_out(row) for row in lines])
-        if len(lines)
-        else np.zeros(0, np.int64)
+        np.concatenate([spelled_out(row) for row in lines]) if len(lines) else np.zeros(0, np.int64)
     )
     numbers = [line, plain.reshape(-1).astype(np.int64)]
     if tensor._layout not in BY_ROW:
@@ -180,9 +178,7 @@ def _in_blocks(
     return places, add_at(values, at, (places.shape[1], *blocks, *values.shape[1:]))
 
 
-def in_layout(
-    tensor: SparseTensor, kind: layout, blocks: tuple[int, int] | None = None
-) -> Tensor:
+def in_layout(tensor: SparseTensor, kind: layout, blocks: tuple[int, int] | None = None) -> Tensor:
     """The tensor in another layout; itself if it has it."""
     same_blocks = blocks is None or block_size(tensor) == blocks
     if layout_of(tensor) is kind and same_blocks:

@@ -157,7 +157,9 @@ def softmax_op(op: Any, input: Any, dim: Any, **params: Any) -> Any:
 
 
 @computes("vector_norm")
-def norm_of(op: Any, input: SparseTensor, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Any:
+def norm_of(
+    op: Any, input: SparseTensor, p: Any = 2, dim: Any = None, keepdim: bool = False
+) -> Any:
     """The norm of all elements."""
     if dim is not None or keepdim:
         raise RuntimeError("norm_sparse only supports full reductions, and dim and keepdim not")

@@ -182,9 +182,7 @@ def dense_dim(self: Tensor) -> int:
     return self.ndim
 
 
-def to_dense(
-    self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None
-) -> Tensor:
+def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
     """A sparse tensor with all its zeros; a dense one as it is. Differentiable.
 
     The gradient of a sparse tensor has its sparsity pattern, whatever `masked_grad` says.
@@ -293,7 +291,7 @@ def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
     return sparse_mask_of(self, mask)
 
 
-def smm(self: Tensor, mat: Tensor) -> Tensor:
+def _smm(self: Tensor, mat2: Tensor) -> Tensor:
     """As the function `smm`.
 
     >>> import wengert
@@ -303,16 +301,19 @@ def smm(self: Tensor, mat: Tensor) -> Tensor:
     """
     from wengert.sparse._products import smm
 
-    return smm(self, mat)
+    return smm(self, mat2)
 
 
 _METHODS = (is_coalesced, coalesce, _indices, _values, indices, values, crow_indices, col_indices,
             ccol_indices, row_indices, _nnz, sparse_dim, dense_dim, to_dense, to_sparse,
             to_sparse_coo, to_sparse_csr, to_sparse_csc, to_sparse_bsr, to_sparse_bsc,
-            sparse_mask, smm)  # fmt: skip
+            sparse_mask)  # fmt: skip
 
 
 def bind_to_tensor() -> None:
     """Give Tensor what this module is about."""
     for function in _METHODS:
         setattr(Tensor, function.__name__, function)
+    _smm.__name__ = _smm.__qualname__ = "smm"
+    define: Any = Tensor
+    define.smm = _smm

@@ -239,7 +239,7 @@ def _compressed_tensor(
     check = check_sparse_tensor_invariants.is_enabled() if check_invariants is None else (
         check_invariants
     )  # fmt: skip
-    check_compressed(result, names, check)
+    _check_compressed(result, names, check)
     return _as_leaf(result, requires_grad)
 
 
@@ -254,7 +254,7 @@ def _inferred(kind: layout, bounds: np.ndarray, plain: np.ndarray, values: Tenso
     return (*bounds.shape[:-1], rows * height, columns * width, *trailing)
 
 
-def check_compressed(tensor: CompressedTensor, names: tuple[str, str], thorough: bool) -> None:
+def _check_compressed(tensor: CompressedTensor, names: tuple[str, str], thorough: bool) -> None:
     """Raise RuntimeError unless indices, values and shape fit each other."""
     kind, bounds, plain = tensor._layout, tensor._bounds, tensor._plain
     extent, values = tensor._extent, tensor._stored

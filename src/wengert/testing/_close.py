@@ -95,9 +95,7 @@ def assert_close(
             "Both 'rtol' and 'atol' must be either specified or omitted, but got no"
             f" {absent}: rtol={rtol}, atol={atol}"
         )
-    rules = _Rules(
-        rtol, atol, equal_nan, allow_subclasses, check_dtype, check_stride, check_layout
-    )
+    rules = _Rules(rtol, atol, equal_nan, allow_subclasses, check_dtype, check_stride, check_layout)
     # Types first: values that cannot be compared are an error even after one that differs.
     for pair in list(_pairs(actual, expected, rules, ())):
         text = pair.compare(pair.actual, pair.expected, rules)
