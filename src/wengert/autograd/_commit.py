@@ -58,18 +58,16 @@ def commit(gradients: dict[Node, Any]) -> None:
                 into = tensor._array
                 first = clone(g) if isinstance(g, Tensor) else wrap(own_array(g, into.dtype, into))
                 new_gradients[id(tensor)] = tensor, first
-            elif (
-                isinstance(before, SparseTensor)
-                or isinstance(g, Tensor)
-                or before._edge is not None
-            ):
+            elif isinstance(before, SparseTensor):
                 replaced.append(before)
                 more = g if isinstance(g, Tensor) else wrap(g)
-                dense_first = isinstance(before, SparseTensor) and not isinstance(
-                    more, SparseTensor
+                new_gradients[id(tensor)] = tensor, _sum_with_sparse(before, more)
+            elif isinstance(g, Tensor) or before._edge is not None:
+                replaced.append(before)
+                new_gradients[id(tensor)] = (
+                    tensor,
+                    before + (g if isinstance(g, Tensor) else wrap(g)),
                 )
-                total = more + before if dense_first else before + more
-                new_gradients[id(tensor)] = tensor, total
             elif (into := before._array).shape == g.shape and _takes_sums(into):
                 adds.append((into, g if g.dtype == into.dtype else g.astype(into.dtype), into))
             else:

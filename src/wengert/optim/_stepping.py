@@ -187,7 +187,9 @@ def gradient_of(p: Tensor) -> CooTensor:
     """The sparse gradient of a parameter; RuntimeError for one that is not in coordinates."""
     g = p._grad
     if not isinstance(g, CooTensor):
-        raise RuntimeError(f"a sparse gradient has layout torch.sparse_coo, but got {g.layout}")
+        raise RuntimeError(
+            f"a sparse gradient has layout torch.sparse_coo, but got {getattr(g, 'layout', None)}"
+        )
     return g
 
 

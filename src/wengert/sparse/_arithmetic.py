@@ -32,7 +32,8 @@ def each_stored(op: Any, input: SparseTensor, **params: Any) -> SparseTensor:
 
 @computes(
     "abs", "asin", "asinh", "atan", "atanh", "ceil", "erf", "erfinv", "expm1", "floor", "frac",
-    "trunc", "log1p", "deg2rad", "rad2deg", "_relu", "round", "sign", "_complex_sgn", "sin", "sinh", "sqrt", "tan",
+    "trunc", "log1p", "deg2rad", "rad2deg", "_relu", "round", "sign", "_complex_sgn",
+    "sin", "sinh", "sqrt", "tan",
     "tanh", "nan_to_num", "isnan", "isinf", "isposinf", "isneginf", "signbit", "_angle",
     "_angle_of_real", "_real",
 )  # fmt: skip
@@ -111,8 +112,8 @@ def _check_same_shape(name: str, a: SparseTensor, b: SparseTensor) -> None:
 def _intersection(input: SparseTensor, other: SparseTensor) -> Tensor:
     _check_same_shape("mul operands have incompatible sizes", input, other)
     a, b = (coalesced(as_coo(x)) for x in (input, other))
-    keys = [keys_of(x._coordinates, x._extent) for x in (a, b)]
-    _, first, second = np.intersect1d(*keys, assume_unique=True, return_indices=True)
+    keys, others = (keys_of(x._coordinates, x._extent) for x in (a, b))
+    _, first, second = np.intersect1d(keys, others, assume_unique=True, return_indices=True)
     values = mul(values_at(a._stored, first), values_at(b._stored, second))
     return _like(input, coo(a._coordinates[:, first], values, a._extent, coalesced=True))
 
@@ -131,7 +132,7 @@ def subtracted(op: Any, input: Operand, other: Operand) -> Any:
 
 def _sum(op: Any, input: Operand, other: Operand, negated: bool) -> Any:
     if isinstance(input, SparseTensor) and isinstance(other, SparseTensor):
-        return add_sparse(input, -other if negated else other)
+        return add_sparse(input, other.with_values(-other._stored) if negated else other)
     if isinstance(input, SparseTensor):
         if isinstance(input, CompressedTensor) and isinstance(other, Tensor) and other.ndim:
             return op((dense_of(input), other), {})

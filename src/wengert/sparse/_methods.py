@@ -310,7 +310,7 @@ def inplace_form(function: Method, name: str, reshapes: bool = False) -> Method:
 
 
 def _copy_(self: SparseTensor, src: Tensor, non_blocking: bool = False) -> SparseTensor:
-    if type(src) is not type(self) or layout_of(src) is not layout_of(self):  # type: ignore[arg-type]
+    if type(src) is not type(self) or layout_of(src) is not layout_of(self):
         raise RuntimeError(
             "copy_() between dense and sparse Tensors is not implemented! Found self type ="
             f" torch.{_kind(self)} of shape {list(self._extent)} and src of layout {src.layout}"

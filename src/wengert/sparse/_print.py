@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from wengert.core.sparse import CompressedTensor, CooTensor, SparseTensor, layout_of
 from wengert.core.tensor import Leaf, Tensor, wrap
 from wengert.sparse._places import BY_ROW
@@ -29,6 +31,8 @@ def text_of_sparse(tensor: SparseTensor) -> str:
         suffixes.append("requires_grad=True" if type(edge) is Leaf else f"grad_fn=<{name}>")
     prefix = "tensor("
     indent = len(prefix)
+    names: tuple[str, ...]
+    arrays: tuple[np.ndarray, ...]
     if isinstance(tensor, CooTensor):
         names, arrays = ("indices",), (tensor._coordinates,)
     else:

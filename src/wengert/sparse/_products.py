@@ -10,8 +10,8 @@ from wengert.core.layout import sparse_csr
 from wengert.core.sparse import CompressedTensor, SparseTensor, coo, layout_of
 from wengert.core.tensor import Tensor
 from wengert.kernels.sparse import Pattern, product_places
-from wengert.ops import matmul
 from wengert.ops.arithmetic import add, mul
+from wengert.ops.matmul import mm as dense_mm
 from wengert.ops.shape import reshape, transpose
 from wengert.sparse._operations import product_at, sampled_product, sparse_dense_product
 from wengert.sparse._places import as_coo, coalesced, in_layout, matrix_of
@@ -157,7 +157,7 @@ def mm(mat1: Tensor, mat2: Tensor, reduce: str = "sum") -> Tensor:
         if not isinstance(x, Tensor):
             raise TypeError(f"mm(): argument '{name}' must be Tensor, not {type(x).__name__}")
     if not isinstance(mat1, SparseTensor) and not isinstance(mat2, SparseTensor):
-        return matmul.mm(mat1, mat2)
+        return dense_mm(mat1, mat2)
     return product("mm", mat1, mat2)
 
 

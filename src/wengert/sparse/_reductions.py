@@ -14,7 +14,6 @@ from wengert.kernels.sparse import keys_of
 from wengert.ops import exponential, reduction
 from wengert.ops.arithmetic import div, sub
 from wengert.ops.casting import convert
-from wengert.ops.expansion import expand
 from wengert.ops.shape import reshape
 from wengert.ops.softmax import log_softmax as dense_log_softmax
 from wengert.ops.softmax import softmax as dense_softmax
@@ -36,7 +35,8 @@ def sum_of(op: Any, input: SparseTensor, dim: Any = None, keepdim: bool = False)
             raise RuntimeError(
                 "reduction operations on CSR tensors with keepdim=False is unsupported"
             )
-        return in_layout(_sum_over(plain, dims, keepdim), input.layout)
+        total = _sum_over(plain, dims, keepdim)
+        return in_layout(total, input.layout) if isinstance(total, SparseTensor) else total
     return _sum_over(plain, dims, keepdim)
 
 
@@ -162,6 +162,9 @@ def norm_of(
 ) -> Any:
     """The norm of all elements."""
     if dim is not None or keepdim:
-        raise RuntimeError("norm_sparse only supports full reductions, and dim and keepdim not")
+        raise RuntimeError(
+            "norm_sparse currently only supports full reductions, so 'dim' must be empty and"
+            f" 'keepdim' False, but got dim={dim} and keepdim={keepdim}"
+        )
     summed = coalesced(input) if isinstance(input, CooTensor) else input
-    return op((expand(summed._stored, summed._stored.shape),), {"p": p})
+    return op((summed._stored,), {"p": p})
