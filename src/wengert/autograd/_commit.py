@@ -46,7 +46,7 @@ def commit(gradients: dict[Node, Any]) -> None:
     with _committing.lock:
         adds: list[tuple[np.ndarray, Any, np.ndarray]] = []
         new_gradients: dict[int, tuple[Tensor, Tensor]] = {}
-        replaced = []  # kept: what a finalizer does is not to come in between
+        replaced: list[Tensor] = []  # kept: what a finalizer does is not to come in between
         for node in list(gradients):
             g = gradients.pop(node)
             tensor = _holder(node)

@@ -77,7 +77,7 @@ def _values(self: Tensor) -> Tensor:
     return self._stored.detach()  # type: ignore[attr-defined]
 
 
-def indices(self: Tensor) -> Tensor:
+def _coalesced_indices(self: Tensor) -> Tensor:
     """The indices (sparse dimensions, values) of a coalesced tensor in COO.
 
     >>> import wengert
@@ -304,7 +304,7 @@ def _smm(self: Tensor, mat2: Tensor) -> Tensor:
     return smm(self, mat2)
 
 
-_METHODS = (is_coalesced, coalesce, _indices, _values, indices, values, crow_indices, col_indices,
+_METHODS = (is_coalesced, coalesce, _indices, _values, values, crow_indices, col_indices,
             ccol_indices, row_indices, _nnz, sparse_dim, dense_dim, to_dense, to_sparse,
             to_sparse_coo, to_sparse_csr, to_sparse_csc, to_sparse_bsr, to_sparse_bsc,
             sparse_mask)  # fmt: skip
@@ -314,6 +314,6 @@ def bind_to_tensor() -> None:
     """Give Tensor what this module is about."""
     for function in _METHODS:
         setattr(Tensor, function.__name__, function)
-    _smm.__name__ = _smm.__qualname__ = "smm"
-    define: Any = Tensor
-    define.smm = _smm
+    for name, function in (("indices", _coalesced_indices), ("smm", _smm)):
+        function.__name__ = function.__qualname__ = name
+        setattr(Tensor, name, function)
