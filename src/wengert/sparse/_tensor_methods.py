@@ -314,6 +314,7 @@ def bind_to_tensor() -> None:
     """Give Tensor what this module is about."""
     for function in _METHODS:
         setattr(Tensor, function.__name__, function)
-    for name, function in (("indices", _coalesced_indices), ("smm", _smm)):
-        function.__name__ = function.__qualname__ = name
-        setattr(Tensor, name, function)
+    named: dict[str, Any] = {"indices": _coalesced_indices, "smm": _smm}
+    for name, method in named.items():
+        method.__name__ = method.__qualname__ = name
+        setattr(Tensor, name, method)
