@@ -12,7 +12,7 @@ from wengert.core.messages import more
 from wengert.core.signals import call_despite_signals, without_entry_signals
 from wengert.core.tensor import Hooks, Node, NodeState, Tensor, concrete, state_of, wrap
 from wengert.kernels.layout import writable
-from wengert.ops.subscript import Slices
+from wengert.ops.subscript import Deferred
 from wengert.ops.variadic import Partial
 
 Grads = tuple[Any, ...]
@@ -128,7 +128,7 @@ Node.register_hook = register_hook
 
 def as_hook_argument(g: Any) -> Any:
     """A gradient as hooks see it: a Tensor, or None where nothing arrived."""
-    if type(g) is Slices:
+    if isinstance(g, Deferred):
         g = g.dense()
     return g if g is None or isinstance(g, Tensor) else wrap(writable(g))
 

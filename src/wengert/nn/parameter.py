@@ -17,6 +17,7 @@ from wengert.core.dtypes import canonical, defaults, inexact, of_numpy
 from wengert.core.dtypes import dtype as dtype_type
 from wengert.core.inference import check_may_require_grad, inherit, mark_inference
 from wengert.core.overriding import disabled_torch_function_impl
+from wengert.core.sparse import SparseTensor, unsupported
 from wengert.core.tensor import Tensor, cut_at, inferences, leaf_of, new
 from wengert.kernels import layout
 
@@ -113,6 +114,8 @@ def _array_of(data: Any, name: str) -> np.ndarray:
             f"{name}(): argument 'data' must be a Tensor, got {type(data).__name__}, an object"
             " that has no attribute 'detach'"
         )
+    if isinstance(data, SparseTensor):
+        raise unsupported(name, data)
     return data._array
 
 

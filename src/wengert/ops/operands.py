@@ -27,6 +27,7 @@ from wengert.core.overriding import (
     overriding,
     silent,
 )
+from wengert.core.sparse import SparseTensor
 from wengert.core.storage import owner as _owner
 from wengert.core.tensor import (
     Tensor,
@@ -66,20 +67,12 @@ def call_foreign(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any
     operations further out convert them. Params are by name. Classes that answer for their
     instances are asked.
     """
-    level = dtype = None
-    some = differ = False
     for x in inputs:
         if type(x) not in silent and answers(type(x)):
             return _overridden(op, inputs, params)
-        if isinstance(x, Tensor):
-            some = True
-            if isinstance(x, Tracer) and (level is None or x.level.depth > level.depth):
-                level = x.level
-            own_dtype = memory_of(x).dtype
-            differ = differ or (dtype is not None and own_dtype is not dtype)
-            dtype = own_dtype
-        elif x is not None and (type(x) not in Number or type(x) is complex):
-            differ = True  # a complex number may change the dtype of what is beside it
+        if isinstance(x, SparseTensor):
+            return SparseTensor.dispatch(op, inputs, params)
+    level, some, differ = _compared(inputs)
     if not some and any(isinstance(x, TracedArray) for x in inputs):
         return apply(op.scalar, op, inputs, params.values())
     if not some or (op.tensors and any(type(x) in Number for x in _of_tensors(op, inputs))):
@@ -89,6 +82,23 @@ def call_foreign(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any
     if op.mixed and differ and len(inputs) > 1:
         inputs = tuple(operands(op, *inputs))
     return _at_level(level, op, inputs, params)
+
+
+def _compared(inputs: tuple[Any, ...]) -> tuple[Any, bool, bool]:
+    """The innermost level of tracers; whether there are tensors; whether dtypes may differ."""
+    level = dtype = None
+    some = differ = False
+    for x in inputs:
+        if isinstance(x, Tensor):
+            some = True
+            if isinstance(x, Tracer) and (level is None or x.level.depth > level.depth):
+                level = x.level
+            own_dtype = memory_of(x).dtype
+            differ = differ or (dtype is not None and own_dtype is not dtype)
+            dtype = own_dtype
+        elif x is not None and (type(x) not in Number or type(x) is complex):
+            differ = True  # a complex number may change the dtype of what is beside it
+    return level, some, differ
 
 
 def _overridden(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
@@ -174,9 +184,9 @@ def _is_tensor(x: Any) -> bool:
 
 
 def traced(values: Iterable[Any]) -> bool:
-    """Whether a tracer is among the values."""
+    """Whether a tracer, or a sparse tensor, is among the values."""
     for x in values:  # noqa: SIM110 (an any() of a generator costs more than all of this)
-        if isinstance(x, Tracer):
+        if isinstance(x, Tracer | SparseTensor):
             return True
     return False
 

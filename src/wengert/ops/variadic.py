@@ -18,6 +18,7 @@ import numpy as np
 
 from wengert.core import dtypes
 from wengert.core.inference import inference_cut
+from wengert.core.sparse import SparseTensor
 from wengert.core.tensor import (
     Node,
     Site,
@@ -102,6 +103,8 @@ def of_list(
         @wraps(forward)
         def apply(inputs: Any, *params: Any) -> Any:
             arrays, edges = unwrapped(name, inputs)
+            if arrays is None:
+                return SparseTensor.dispatch_list(name, inputs, params)
             if isinstance(edges, list):
                 return innermost(edges).apply_list(op, edges, params)
             out, kept = forward(arrays, *params)
@@ -125,8 +128,10 @@ def of_list(
     return declare
 
 
-def unwrapped(name: str, inputs: Any) -> tuple[list[Array], Edges | list[Any] | None]:
+def unwrapped(name: str, inputs: Any) -> tuple[list[Array] | None, Edges | list[Any] | None]:
     """The arrays of a list's tensors in one dtype, and their edges; None where none is a Tensor.
+
+    Where one is sparse, there are no arrays.
 
     Where one is a tracer, a list of the inputs in one dtype takes the place of the edges.
     """
@@ -134,6 +139,8 @@ def unwrapped(name: str, inputs: Any) -> tuple[list[Array], Edges | list[Any] | 
         inputs = as_sequence(name, inputs)
     for k, x in enumerate(inputs):
         if type(x) not in concrete and not isinstance(x, np.ndarray | np.generic):
+            if isinstance(x, SparseTensor):
+                return None, None
             if isinstance(x, Tracer):
                 return [], _traced_list(inputs)
             raise TypeError(
