@@ -17,7 +17,10 @@ else:  # the import system looks at methods alone, and importlib.abc brings temp
 
 
 class Finder(MetaPathFinder):
-    """Answers for ``torch`` and everything below it, and never passes the question on."""
+    """Answers for ``torch`` and everything below it, and never passes the question on.
+
+    PyTorch brings ``functorch`` along.
+    """
 
     def find_spec(
         self,
@@ -27,7 +30,7 @@ class Finder(MetaPathFinder):
     ) -> ModuleSpec | None:
         if fullname in _spawn.PATCHES:
             return _spawn.find_spec(fullname, path)
-        if fullname.partition(".")[0] != "torch":
+        if fullname.partition(".")[0] not in ("torch", "functorch"):
             return None
         natives = natives_of(fullname)
         if not natives:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+from importlib import import_module
 from typing import Any
 
 from wengert import compiler
@@ -82,18 +83,48 @@ ELSEWHERE: dict[str, str] = {
     },
 }
 
+# What packages take from inside PyTorch, though it promises none of it: modules of `_private`
+# that stand for one of torch, alone or behind what wengert has for it. Their `__all__` counts.
+PRIVATE: dict[str, str] = {
+    path: f"wengert.compat._private.{module}"
+    for path, module in {
+        "functorch": "functorch",
+        "torch": "top",
+        "torch.__future__": "future_settings",
+        "torch._C": "c",
+        "torch._C._functorch": "c_functorch",
+        "torch._C._nn": "c_nn",
+        "torch._jit_internal": "jit_internal",
+        "torch._tensor": "tensor_module",
+        "torch._utils": "helpers",
+        "torch.autograd": "autograd_switches",
+        "torch.distributions.utils": "distribution_sums",
+        "torch.futures": "futures",
+        "torch.hub": "hub_folders",
+        "torch.jit": "jit_internal",
+        "torch.nn.init": "truncation",
+        "torch.nn.modules.module": "module_text",
+        "torch.serialization": "serialized_types",
+        "torch.utils._foreach_utils": "grouping",
+        "torch.utils._python_dispatch": "dispatch_queries",
+    }.items()
+}
+
 
 class TorchNames:
     """The names that a module of PyTorch has."""
 
-    def __init__(self, listed: str | None, inner: frozenset[str]) -> None:
+    def __init__(self, path: str, listed: str | None, inner: frozenset[str]) -> None:
         words = (listed or "").split()
-        self._modules = frozenset(word[:-1] for word in words if word.endswith("/"))
-        self._all = None if listed is None else {w.removesuffix("/") for w in words} | inner
+        below = {p.rpartition(".")[2] for p in PRIVATE if p.rpartition(".")[0] == path}
+        self._modules = frozenset(word[:-1] for word in words if word.endswith("/")) | below
+        self._inner = inner | below
+        self._all = None if listed is None else {w.removesuffix("/") for w in words}
 
     def __contains__(self, name: str) -> bool:
         """Whether the module has a name; of an unlisted one, any without an underscore."""
-        return not name.startswith("_") if self._all is None else name in self._all
+        listed = not name.startswith("_") if self._all is None else name in self._all
+        return listed or name in self._inner
 
     def is_module(self, name: str) -> bool:
         """Whether the name is that of a module."""
@@ -113,14 +144,20 @@ def _listed() -> dict[str, str]:
 
 def of_module(path: str) -> TorchNames:
     """The names that a module of PyTorch has."""
-    return TorchNames(_listed().get(path), INNER.get(path, frozenset()))
+    inner = INNER.get(path, frozenset())
+    if path in PRIVATE:
+        inner = inner.union(import_module(PRIVATE[path]).__all__)
+    return TorchNames(path, _listed().get(path), inner)
 
 
 def candidates(path: str) -> list[str]:
     """Paths under wengert that may stand for a module of torch, the best first."""
+    private = [PRIVATE[path]] if path in PRIVATE else []
     if path in ELSEWHERE:
-        return ELSEWHERE[path].split()
+        return ELSEWHERE[path].split() + private
     if path not in _listed():
-        return []
+        return private
     native = path.replace("torch", "wengert", 1)
-    return [native, "wengert.nn"] if path.startswith("torch.nn.modules") else [native]
+    if path.startswith("torch.nn.modules"):
+        return [native, "wengert.nn", *private]
+    return [native, *private]
