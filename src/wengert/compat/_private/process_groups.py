@@ -98,28 +98,12 @@ def _refusing(name: str) -> Any:
     return call
 
 
-_CALLS = [
-    "all_gather_into_tensor",
-    "all_gather_object",
-    "all_to_all",
-    "all_to_all_single",
-    "batch_isend_irecv",
-    "broadcast_object_list",
-    "gather",
-    "gather_object",
-    "get_global_rank",
-    "get_group_rank",
-    "get_process_group_ranks",
-    "irecv",
-    "isend",
-    "monitored_barrier",
-    "recv",
-    "reduce_scatter",
-    "reduce_scatter_tensor",
-    "scatter",
-    "scatter_object_list",
-    "send",
-]
+_CALLS = (
+    *("all_gather_into_tensor", "all_gather_object", "all_to_all", "all_to_all_single"),
+    *("batch_isend_irecv", "broadcast_object_list", "gather", "gather_object", "get_global_rank"),
+    *("get_group_rank", "get_process_group_ranks", "irecv", "isend", "monitored_barrier", "recv"),
+    *("reduce_scatter", "reduce_scatter_tensor", "scatter", "scatter_object_list", "send"),
+)
 globals().update({name: _refusing(name) for name in _CALLS})
 
 __all__ = [
