@@ -12,22 +12,22 @@ LAYERS = {
     "core": "core",
     "kernels": "kernels",
     # What scripts ask about the machine, and the few settings that they change.
-    "platform": (
-        "_config _settings accelerator amp backends compiler cpu cuda mps overrides version xpu"
-    ),
+    "platform": "accelerator amp backends compiler cpu cuda mps overrides platform version xpu",
     "ops": "ops",
     "autograd": "autograd",
-    "tensor": "random tensor types",
+    "tensor": "random return_types tensor types",
     # Operations under the names of a field.
     "fields": "fft linalg signal special",
     "func": "func",
     "graph": "graph",
     "compile": "compile",
     "nn": "nn",
+    "checkpointing": "checkpointing",
     "distributions": "distributions",
     "optim": "optim",
+    "data": "data",
     "serialization": "serialization",
-    "utils": "hub jit multiprocessing profiler return_types testing utils",
+    "utils": "hub jit multiprocessing profiler testing utils",
     "distributed": "distributed",
     # The torch alias and the commands use the package whole.
     "compat": "compat",

@@ -25,13 +25,13 @@ from wengert.amp import autocast_mode
 from wengert.autograd.engine import anomaly
 from wengert.autograd.saved.packing import saver_stack
 from wengert.autograd.transforms.levels import transform_stack
+from wengert.checkpointing import _api, _recompute
 from wengert.core.signals import contextmanager, heedless, surely
 from wengert.core.storage import guards
 from wengert.core.tensor import inference, mode
 from wengert.graph.memory import without_collecting
 from wengert.nn.utils import parametrize
 from wengert.utils import checkpoint
-from wengert.utils.checkpoint import _api, _recompute
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="no such signals"),

@@ -10,7 +10,6 @@ from typing import Any as _Any
 
 from wengert import autograd as autograd
 from wengert import ops as ops
-from wengert._settings import *
 from wengert.autograd import enable_grad as enable_grad
 from wengert.autograd import inference_mode as inference_mode
 from wengert.autograd import is_grad_enabled as is_grad_enabled
@@ -45,6 +44,7 @@ from wengert.core.dtypes import uint64 as uint64
 from wengert.core.size import Size as Size
 from wengert.core.tensor import Tensor as Tensor
 from wengert.ops import *
+from wengert.platform.settings import *
 from wengert.tensor import *
 
 __version__ = "0.1.0"

@@ -52,7 +52,7 @@ INNER: dict[str, frozenset[str]] = {
 
 # Modules that wengert keeps in one piece, under another name, or in several places.
 ELSEWHERE: dict[str, str] = {
-    "torch.__config__": "wengert._config",
+    "torch.__config__": "wengert.platform.config",
     "torch._dynamo": "wengert.compat._compilers",
     "torch._inductor": "wengert.compat._compilers",
     "torch.autograd.grad_mode": "wengert.autograd",
@@ -62,14 +62,14 @@ ELSEWHERE: dict[str, str] = {
     "torch.nn.parallel.distributed": "wengert.nn.parallel",
     "torch.storage": "wengert.tensor.storages",
     "torch.utils._pytree": "wengert.utils._pytree",
-    "torch.ops": "wengert.utils.checkpoint._aten",
+    "torch.ops": "wengert.checkpointing._aten",
     "torch.functional": "wengert",
     "torch.nn.parameter": "wengert.nn.parameter wengert.nn",
     "torch.torch_version": "wengert.compat._version",
     "torch.utils.tensorboard": "wengert.utils.tensorboard",
     "torch.utils.data._utils": "wengert.utils.data",
-    "torch.utils.data._utils.collate": "wengert.utils.data.collate",
-    "torch.utils.data._utils.worker": "wengert.utils.data.worker",
+    "torch.utils.data._utils.collate": "wengert.data.collate",
+    "torch.utils.data._utils.worker": "wengert.data.worker",
     **{
         f"torch.{package}.{name}": f"wengert.{package}.{name} wengert.{package}"
         for package, names in {
@@ -77,9 +77,12 @@ ELSEWHERE: dict[str, str] = {
                 "adadelta adagrad adam adamax adamw asgd lbfgs nadam radam rmsprop rprop sgd"
                 " sparse_adam"
             ),
-            "utils.data": "dataloader dataset sampler",
         }.items()
         for name in names.split()
+    },
+    **{
+        f"torch.utils.data.{name}": f"wengert.data.{name} wengert.data"
+        for name in ("dataloader", "dataset", "distributed", "sampler")
     },
 }
 

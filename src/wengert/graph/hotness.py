@@ -332,7 +332,7 @@ _PARTS: dict[str, Phase] = {
     os.path.join("autograd", "_backward.py"): "backward",
     os.path.join("autograd", "_commit.py"): "backward",
     os.path.join("optim", ""): "optimizer",
-    os.path.join("utils", "data", ""): "data",
+    os.path.join("data", ""): "data",
     os.path.join("graph", ""): "report",
     os.path.join("cli", ""): "report",
 }

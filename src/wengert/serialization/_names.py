@@ -311,6 +311,8 @@ def path_of(value: Any) -> tuple[str, str]:
     if not isinstance(value, type):
         return ("torch.nn.functional" if _functional(value) else "torch"), name
     module = module.removeprefix("wengert.")
+    if module.startswith("data."):
+        module = f"utils.{module}"
     return "torch." + _ELSEWHERE.get(f"{module}.{name}", module), name
 
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from wengert._settings import get_num_threads, set_num_threads
 from wengert.core.signals import contextmanager, surely
+from wengert.platform.settings import get_num_threads, set_num_threads
 
 timer = timeit.default_timer
 _UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}

@@ -23,6 +23,8 @@ _MOST_LINES = 40
 class CheckpointError(RuntimeError):
     """The recomputation of a checkpointed function differs from its forward."""
 
+    __module__ = "wengert.utils.checkpoint"  # as tracebacks show it, and where users find it
+
 
 # Shape and dtype of a saved array.
 Outline = tuple[tuple[int, ...], np.dtype[Any]]

@@ -7,7 +7,8 @@ import warnings
 
 import pytest
 
-from wengert import _settings, compiler, jit
+from wengert import compiler, jit
+from wengert.platform import settings
 
 ANSWERS = {
     "cuda": {
@@ -110,43 +111,43 @@ def test_version_has_no_device():
 
 
 def test_threads_are_set():
-    before = _settings.get_num_threads()
+    before = settings.get_num_threads()
     try:
-        _settings.set_num_threads(1)
-        assert _settings.get_num_threads() == 1
+        settings.set_num_threads(1)
+        assert settings.get_num_threads() == 1
     finally:
-        _settings.set_num_threads(before)
-    assert _settings.get_num_threads() == before
+        settings.set_num_threads(before)
+    assert settings.get_num_threads() == before
 
 
 @pytest.mark.parametrize("count", [0, -1, 1.5, "2", True])
 @pytest.mark.parametrize("name", ["set_num_threads", "set_num_interop_threads"])
 def test_thread_counts_are_checked(name, count):
     with pytest.raises(RuntimeError, match=f"{name} expects a"):
-        getattr(_settings, name)(count)
+        getattr(settings, name)(count)
 
 
 def test_determinism_is_kept():
     try:
-        _settings.use_deterministic_algorithms(True, warn_only=True)
-        assert _settings.are_deterministic_algorithms_enabled()
-        assert _settings.is_deterministic_algorithms_warn_only_enabled()
+        settings.use_deterministic_algorithms(True, warn_only=True)
+        assert settings.are_deterministic_algorithms_enabled()
+        assert settings.is_deterministic_algorithms_warn_only_enabled()
     finally:
-        _settings.use_deterministic_algorithms(False)
-    assert not _settings.are_deterministic_algorithms_enabled()
+        settings.use_deterministic_algorithms(False)
+    assert not settings.are_deterministic_algorithms_enabled()
     with pytest.raises(TypeError, match="'mode' must be bool, not int"):
-        _settings.use_deterministic_algorithms(1)
+        settings.use_deterministic_algorithms(1)
 
 
 def test_matmul_precision_is_kept():
     try:
-        _settings.set_float32_matmul_precision("high")
-        assert _settings.get_float32_matmul_precision() == "high"
+        settings.set_float32_matmul_precision("high")
+        assert settings.get_float32_matmul_precision() == "high"
         with pytest.warns(UserWarning, match="'low' is not one of"):
-            _settings.set_float32_matmul_precision("low")
-        assert _settings.get_float32_matmul_precision() == "high"
+            settings.set_float32_matmul_precision("low")
+        assert settings.get_float32_matmul_precision() == "high"
     finally:
-        _settings.set_float32_matmul_precision("highest")
+        settings.set_float32_matmul_precision("highest")
 
 
 @pytest.fixture

@@ -20,9 +20,9 @@ import numpy as np
 import pytest
 
 import wengert
+from tests.data import workers as w
 from tests.garbage import garbage_of
 from tests.source import ROOT
-from tests.utils import workers as w
 from wengert.utils import data
 
 
@@ -397,7 +397,7 @@ import sys, time
 import numpy as np
 import wengert
 from wengert.utils.data import DataLoader
-from tests.utils import workers as w
+from tests.data import workers as w
 import multiprocessing
 
 if __name__ == "__main__":

@@ -8,10 +8,10 @@ from time import monotonic
 from typing import Any
 
 from wengert.core.generators import default_generator
-from wengert.utils.data._fetch import DatasetReader
-from wengert.utils.data._loop import Failure, Job, NewEpoch, StreamEnded, Task
-from wengert.utils.data._workers import Crew, Worker
-from wengert.utils.data.sampler import _seed_from
+from wengert.data._fetch import DatasetReader
+from wengert.data._loop import Failure, Job, NewEpoch, StreamEnded, Task
+from wengert.data._workers import Crew, Worker
+from wengert.data.sampler import _seed_from
 
 
 class Epoch:

@@ -15,10 +15,10 @@ from wengert.autograd.custom.function import (
 )
 from wengert.autograd.engine import innermost
 from wengert.autograd.grad_mode import inference_mode, no_grad
+from wengert.checkpointing._states import random_state
 from wengert.core.generators import default_generator
 from wengert.core.messages import more
 from wengert.core.tensor import Tensor
-from wengert.utils.checkpoint._states import random_state
 
 
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:

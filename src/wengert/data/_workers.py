@@ -13,8 +13,8 @@ from pickle import PicklingError
 from time import monotonic
 from typing import Any, NoReturn
 
-from wengert.utils.data import _loop
-from wengert.utils.data._transport import Slot
+from wengert.data import _loop
+from wengert.data._transport import Slot
 
 _GRACE = 2.0  # seconds that workers have to end by themselves
 _LOOK = 5.0  # seconds between two looks at whether workers are alive

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert import _settings
 from wengert.core import generators
-from wengert.utils.data._fetch import DatasetReader, Fetch
-from wengert.utils.data._transport import Slot
-from wengert.utils.data.worker import WorkerInfo, current_worker
+from wengert.data._fetch import DatasetReader, Fetch
+from wengert.data._transport import Slot
+from wengert.data.worker import WorkerInfo, current_worker
+from wengert.platform import settings
 
 _WATCH = 1.0  # seconds between two looks at whether the parent is alive
 
@@ -85,7 +85,7 @@ def worker_loop(job: Job, link: Any) -> None:
     """Answer tasks from a connection until told to end, or until the parent is gone."""
     # Ctrl-C reaches every process of a terminal. It is the loader that ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _settings.set_num_threads(1)
+    settings.set_num_threads(1)
     seed = _seed(job.base_seed, job.id)
     current_worker.info = WorkerInfo(job.id, job.workers, seed, job.reader.dataset)
     with suppress(EOFError, ConnectionError):  # the loader is gone

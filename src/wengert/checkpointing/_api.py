@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
+from wengert.checkpointing._recompute import Arguments, Frame, first_run, group
+from wengert.checkpointing._reentrant import CheckpointFunction
 from wengert.core.generators import default_generator
 from wengert.core.signals import contextmanager, heedless
 from wengert.core.tensor import mode
 from wengert.nn.modules.container import Sequential
-from wengert.utils.checkpoint._recompute import Arguments, Frame, first_run, group
-from wengert.utils.checkpoint._reentrant import CheckpointFunction
 
 Contexts = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
 

@@ -32,6 +32,8 @@ from wengert.autograd.saved.packing import (
     tensor_of_saved,
     unpacking_class,
 )
+from wengert.checkpointing._mismatch import CheckpointError, MismatchReport, RecordedOp, agree
+from wengert.checkpointing._states import random_state
 from wengert.core import storage
 from wengert.core.messages import more
 from wengert.core.signals import contextmanager, surely
@@ -53,8 +55,6 @@ from wengert.core.tensor import (
 from wengert.ops.declare import Op
 from wengert.ops.publish import recorded
 from wengert.ops.variadic import record
-from wengert.utils.checkpoint._mismatch import CheckpointError, MismatchReport, RecordedOp, agree
-from wengert.utils.checkpoint._states import random_state
 
 # A value that a node saved: the name of its slot, and an index where the slot holds a list.
 SavedSlot = tuple[str, int | None]

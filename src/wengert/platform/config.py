@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert._settings import get_num_threads
+from wengert.platform.settings import get_num_threads
 
 
 def show() -> str:

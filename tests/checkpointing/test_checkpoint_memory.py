@@ -11,9 +11,9 @@ import pytest
 import wengert
 from tests.graph.test_memory import nodes_of
 from wengert import nn
+from wengert.checkpointing._recompute import Frame, Inputs
 from wengert.graph import Held, held_by
 from wengert.utils.checkpoint import checkpoint, checkpoint_sequential
-from wengert.utils.checkpoint._recompute import Frame, Inputs
 
 both = pytest.mark.parametrize("reentrant", [True, False], ids=["reentrant", "not reentrant"])
 KB = 1024

@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.autograd.saved.packing import enter_saver, leave_saver, saver_stack
+from wengert.checkpointing._aten import OpOverload, OpOverloadPacket, aten_function
+from wengert.checkpointing._recompute import uncomputed_node
 from wengert.core import storage
 from wengert.core.messages import more
 from wengert.core.signals import heedless, surely
 from wengert.core.tensor import Node, mode, tick, wrap
 from wengert.ops.declare import Op
-from wengert.utils.checkpoint._aten import OpOverload, OpOverloadPacket, aten_function
-from wengert.utils.checkpoint._recompute import uncomputed_node
 
 # Operations whose policy is not asked for (functions, as a policy would get them).
 SAC_IGNORED_OPS: set[Any] = set()
@@ -36,6 +36,8 @@ class CheckpointPolicy(enum.Enum):
     >>> CheckpointPolicy.MUST_SAVE
     <CheckpointPolicy.MUST_SAVE: 0>
     """
+
+    __module__ = "wengert.utils.checkpoint"  # the name of it in files, which PyTorch reads too
 
     MUST_SAVE = 0
     PREFER_SAVE = 1
