@@ -109,6 +109,9 @@ PRIVATE: dict[str, str] = {
         "torch.distributed._tensor": "sharding",
         "torch.distributed._tensor.experimental": "sharding",
         "torch.distributed.device_mesh": "sharding",
+        "torch.distributed.elastic": "launched",
+        "torch.distributed.elastic.multiprocessing": "launched",
+        "torch.distributed.elastic.multiprocessing.errors": "launched",
         "torch.distributed.fsdp": "sharding",
         "torch.distributed.optim": "sharding",
         "torch.distributed.rpc": "remote_calls",
@@ -116,6 +119,8 @@ PRIVATE: dict[str, str] = {
         "torch.distributed.tensor.experimental": "sharding",
         "torch.distributions.utils": "distribution_sums",
         "torch.futures": "futures",
+        "torch.fx.experimental": "proxy_modes",
+        "torch.fx.experimental.proxy_tensor": "proxy_modes",
         "torch.hub": "hub_folders",
         "torch.jit": "jit_internal",
         "torch.nn.init": "truncation",
@@ -126,6 +131,8 @@ PRIVATE: dict[str, str] = {
         "torch.serialization": "serialized_types",
         "torch.utils._foreach_utils": "grouping",
         "torch.utils._python_dispatch": "dispatch_queries",
+        "torch.utils.data._utils.worker": "worker_seeds",
+        "torch.utils.data.dataloader": "loaders",
     }.items()
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from wengert.autograd import is_grad_enabled
 from wengert.autograd.transforms.levels import transform_stack
+from wengert.compat._private.dispatch_keys import DispatchKey, DispatchKeySet
 from wengert.core.device import device
 from wengert.core.dtypes import dtype
 from wengert.core.generators import Generator
@@ -62,6 +63,8 @@ def _get_default_device() -> str:
 
 
 __all__ = [
+    "DispatchKey",
+    "DispatchKeySet",
     "Generator",
     "Graph",
     "Size",

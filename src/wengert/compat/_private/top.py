@@ -6,6 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 
+def __getattr__(name: str) -> Any:
+    if name == "Future":  # brings threads along
+        from wengert.compat._private.futures import Future
+
+        return Future
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 def _assert(condition: Any, message: str) -> None:
     """AssertionError, unless the condition holds."""
     if not condition:
