@@ -62,7 +62,8 @@ def test_all_names_are_pytorchs(found: dict[str, dict[str, bool]]) -> None:
         listed = {word.removesuffix("/"): word.endswith("/") for word in words.split()}
         wrong += [f"{path}.{n}" for n, is_module in found[path].items()
                   if listed.get(n) is not is_module]  # fmt: skip
-    assert wrong == ["torch.ops.aten"]  # an object
+    # A function of Python's that timm imports from there; an object.
+    assert wrong == ["torch.hub.urlparse", "torch.ops.aten"]
 
 
 @pytest.mark.torch

@@ -11,6 +11,5 @@ from wengert.core.device import device
 FILE_LIKE = str | os.PathLike[str] | IO[bytes]
 FileLike = FILE_LIKE
 MAP_LOCATION = Callable[[Any, str], Any] | device | str | dict[str, str] | None
-MapLocation = MAP_LOCATION
 
-__all__ = ["FILE_LIKE", "MAP_LOCATION", "FileLike", "MapLocation"]
+__all__ = ["FILE_LIKE", "MAP_LOCATION", "FileLike"]
