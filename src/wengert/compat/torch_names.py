@@ -46,6 +46,11 @@ INNER: dict[str, frozenset[str]] = {
             "_list_with_default _ntuple _pair _quadruple _reverse_repeat_tuple _single _triple"
         ),
         "torch.optim.lr_scheduler": "_LRScheduler",
+        "torch.jit": "Final",
+        "torch.utils._pytree": (
+            "_dict_flatten _dict_flatten_with_keys _dict_unflatten _get_node_type _list_flatten"
+            " _list_flatten_with_keys _list_unflatten _register_pytree_node"
+        ),
         "torch.types": "_TensorOrTensors _bool _device _dtype _float _int _size",
     }.items()
 }
@@ -97,8 +102,11 @@ PRIVATE: dict[str, str] = {
         "torch._C": "c",
         "torch._C._functorch": "c_functorch",
         "torch._C._nn": "c_nn",
+        "torch._dynamo": "compiled_modules",
+        "torch._dynamo.eval_frame": "compiled_modules",
         "torch._jit_internal": "jit_internal",
         "torch._tensor": "tensor_module",
+        "torch._tensor_str": "tensor_texts",
         "torch._utils": "helpers",
         "torch.autograd": "autograd_switches",
         "torch._subclasses": "fake_tensors",
@@ -108,6 +116,7 @@ PRIVATE: dict[str, str] = {
         "torch.distributed._composable.fsdp": "sharding",
         "torch.distributed._tensor": "sharding",
         "torch.distributed._tensor.experimental": "sharding",
+        "torch.distributed.autograd": "remote_gradients",
         "torch.distributed.device_mesh": "sharding",
         "torch.distributed.elastic": "launched",
         "torch.distributed.elastic.multiprocessing": "launched",
@@ -131,6 +140,8 @@ PRIVATE: dict[str, str] = {
         "torch.serialization": "serialized_types",
         "torch.utils._foreach_utils": "grouping",
         "torch.utils._python_dispatch": "dispatch_queries",
+        "torch.utils.weak": "weak_keys",
+        "torch.utils.model_zoo": "hub_folders",
         "torch.utils.data._utils.worker": "worker_seeds",
         "torch.utils.data.dataloader": "loaders",
     }.items()

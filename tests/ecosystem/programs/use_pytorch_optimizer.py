@@ -6,7 +6,7 @@ from torch import nn
 
 x = torch.randn(32, 4, generator=torch.Generator().manual_seed(0))
 y = x.sum(1, keepdim=True)
-for name in ["lion", "lamb", "adabelief", "ranger25", "adan", "sophiah", "came", "prodigy", "soap"]:
+for name in ["lion", "lamb", "adabelief", "adamp", "adan", "sophiah", "came", "prodigy", "soap"]:
     torch.manual_seed(0)
     net = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1))
     optimizer = pytorch_optimizer.load_optimizer(name)(net.parameters(), lr=1e-2)

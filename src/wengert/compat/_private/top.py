@@ -14,6 +14,13 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
+class PyTorchFileReader:
+    """The type of no reader, for annotations: `load` reads PyTorch's files."""
+
+    def __init__(self, *args: Any) -> None:
+        raise NotImplementedError("torch.PyTorchFileReader: use torch.load")
+
+
 def _assert(condition: Any, message: str) -> None:
     """AssertionError, unless the condition holds."""
     if not condition:
@@ -56,6 +63,7 @@ def _check_type(cond: Any, message: Callable[[], str] | None = None) -> None:
 
 
 __all__ = [
+    "PyTorchFileReader",
     "_assert",
     "_assert_async",
     "_check",
