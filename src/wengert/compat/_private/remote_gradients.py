@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from wengert.compat._private.process_groups import _refusing
 
+
+def is_available() -> bool:
+    """False."""
+    return False
+
+
 backward = _refusing("autograd.backward")
 context = _refusing("autograd.context")
 get_gradients = _refusing("autograd.get_gradients")
 
-__all__ = ["backward", "context", "get_gradients"]
+__all__ = ["backward", "context", "get_gradients", "is_available"]

@@ -5,6 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from wengert.compat._private.absent_types import (
+    Event,
+    PyTorchFileReader,
+    Stream,
+    SymBool,
+    SymFloat,
+    SymInt,
+)
+
 
 def __getattr__(name: str) -> Any:
     if name == "Future":  # brings threads along
@@ -12,13 +21,6 @@ def __getattr__(name: str) -> Any:
 
         return Future
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-class PyTorchFileReader:
-    """The type of no reader, for annotations: `load` reads PyTorch's files."""
-
-    def __init__(self, *args: Any) -> None:
-        raise NotImplementedError("torch.PyTorchFileReader: use torch.load")
 
 
 def _assert(condition: Any, message: str) -> None:
@@ -63,7 +65,12 @@ def _check_type(cond: Any, message: Callable[[], str] | None = None) -> None:
 
 
 __all__ = [
+    "Event",
     "PyTorchFileReader",
+    "Stream",
+    "SymBool",
+    "SymFloat",
+    "SymInt",
     "_assert",
     "_assert_async",
     "_check",
