@@ -99,7 +99,7 @@ def run(path: Path) -> Row:
     """Import the package of a program, and run the program."""
     name = path.stem.removeprefix("use_")
     imports = re.findall(r"^(?:import|from) (\w+)", path.read_text(), re.M)
-    package = next(p for p in imports if name == p or name.startswith(f"{p}_") and p != "torch")
+    package = next(p for p in imports if name == p or (name.startswith(f"{p}_") and p != "torch"))
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder, "script.py")
         script.write_text(f"import {package}\n")

@@ -103,7 +103,9 @@ PRIVATE: dict[str, str] = {
         "torch._C._functorch": "c_functorch",
         "torch._C._nn": "c_nn",
         "torch._dynamo": "compiled_modules",
+        "torch._dynamo._trace_wrapped_higher_order_op": "index_modes",
         "torch._dynamo.eval_frame": "compiled_modules",
+        "torch._dynamo.utils": "compiled_modules",
         "torch._jit_internal": "jit_internal",
         "torch._tensor": "tensor_module",
         "torch._tensor_str": "tensor_texts",
@@ -145,7 +147,7 @@ PRIVATE: dict[str, str] = {
         "torch.utils._foreach_utils": "grouping",
         "torch.utils._python_dispatch": "dispatch_queries",
         "torch.utils.weak": "weak_keys",
-        "torch.utils.model_zoo": "hub_folders",
+        "torch.utils.model_zoo": "progress",
         "torch.utils.data._utils.worker": "worker_seeds",
         "torch.utils.data.dataloader": "loaders",
     }.items()

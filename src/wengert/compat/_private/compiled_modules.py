@@ -22,8 +22,19 @@ def assume_constant_result(fn: Callable[..., Any]) -> Callable[..., Any]:
     return fn
 
 
+def is_compile_supported(device_type: Any) -> bool:
+    """False: nothing is compiled ahead."""
+    return False
+
+
 def mark_static_address(t: Any, guard: bool = True) -> None:
     """Nothing to mark: nothing is traced."""
 
 
-__all__ = ["OptimizedModule", "allow_in_graph", "assume_constant_result", "mark_static_address"]
+__all__ = [
+    "OptimizedModule",
+    "allow_in_graph",
+    "assume_constant_result",
+    "is_compile_supported",
+    "mark_static_address",
+]

@@ -64,10 +64,6 @@ class P2POp(_NoInstances):
     """The type of no message."""
 
 
-class Store(_NoInstances):
-    """The type of no store."""
-
-
 class group:  # noqa: N801 (PyTorch's name)
     """The group of all processes: there is none."""
 
@@ -112,7 +108,6 @@ __all__ = [
     "P2POp",
     "ProcessGroup",
     "ReduceOp",
-    "Store",
     "Work",
     "group",
 ]

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 from wengert.compat._private.process_groups import _refusing
-
-
-def is_available() -> bool:
-    """False."""
-    return False
-
+from wengert.compat._private.remote_calls import is_available
 
 backward = _refusing("autograd.backward")
 context = _refusing("autograd.context")
