@@ -135,6 +135,8 @@ PRIVATE: dict[str, str] = {
         "torch.fx.experimental.proxy_tensor": "proxy_modes",
         "torch.hub": "hub_folders",
         "torch.jit": "jit_internal",
+        "torch.jit.annotations": "broadcast_lists",
+        "torch.nn.attention.flex_attention": "block_masks",
         "torch.nn.init": "truncation",
         "torch.nn.modules.module": "module_text",
         "torch.nn.parallel.scatter_gather": "scattering",

@@ -8,8 +8,7 @@ from typing import IO, Any
 
 from wengert.core.device import device
 
-FILE_LIKE = str | os.PathLike[str] | IO[bytes]
-FileLike = FILE_LIKE
+FileLike = str | os.PathLike[str] | IO[bytes]
 MAP_LOCATION = Callable[[Any, str], Any] | device | str | dict[str, str] | None
 
-__all__ = ["FILE_LIKE", "MAP_LOCATION", "FileLike"]
+__all__ = ["MAP_LOCATION", "FileLike"]
