@@ -110,6 +110,8 @@ PRIVATE: dict[str, str] = {
         "torch._tensor": "tensor_module",
         "torch._tensor_str": "tensor_texts",
         "torch._utils": "helpers",
+        "torch.ao": "quantization_marks",
+        "torch.ao.quantization": "quantization_marks",
         "torch.autograd": "autograd_switches",
         "torch._subclasses": "fake_tensors",
         "torch._subclasses.fake_tensor": "fake_tensors",

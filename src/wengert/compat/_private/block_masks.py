@@ -11,7 +11,11 @@ class BlockMask:
     """The type of no mask."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        raise NotImplementedError("torch.nn.attention.flex_attention.BlockMask: wengert has none")
+        raise NotImplementedError(f"flex_attention.{type(self).__name__}: wengert has none")
+
+
+class AuxRequest(BlockMask):
+    """The type of no request for what a call computes besides."""
 
 
 def create_block_mask(*args: Any, **options: Any) -> NoReturn:
@@ -24,4 +28,10 @@ def flex_attention(*args: Any, **options: Any) -> NoReturn:
     raise NotImplementedError("flex_attention(): use scaled_dot_product_attention with a mask")
 
 
-__all__ = ["_DEFAULT_SPARSE_BLOCK_SIZE", "BlockMask", "create_block_mask", "flex_attention"]
+__all__ = [
+    "_DEFAULT_SPARSE_BLOCK_SIZE",
+    "AuxRequest",
+    "BlockMask",
+    "create_block_mask",
+    "flex_attention",
+]
