@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Dict, List, Optional, Tuple  # noqa: UP035 (names that PyTorch passes on)
 
 
 class _Broadcasting:
@@ -13,4 +13,12 @@ class _Broadcasting:
 
 BroadcastingList1 = BroadcastingList2 = BroadcastingList3 = _Broadcasting()
 
-__all__ = ["BroadcastingList1", "BroadcastingList2", "BroadcastingList3"]
+__all__ = [
+    "BroadcastingList1",
+    "BroadcastingList2",
+    "BroadcastingList3",
+    "Dict",
+    "List",
+    "Optional",
+    "Tuple",
+]
