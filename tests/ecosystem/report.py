@@ -116,6 +116,9 @@ def cause_of(code: int | None, output: str) -> str:
     if code < 0:
         return f"killed by signal {-code}"
     lines = [line for line in output.splitlines() if re.match(r"[\w.]+(Error|Exception)\b", line)]
+    # Packages that import lazily report a failure of their own; the first error is the cause.
+    missing = [line for line in lines if "wengert" in line]
+    lines = missing or lines
     text = lines[-1] if lines else (output.strip().splitlines() or ["no output"])[-1]
     text = re.sub(r" \(this process runs wengert in place of PyTorch\).*", "", text)
     return text[:160].replace("|", "\\|").replace("<", "&lt;")
