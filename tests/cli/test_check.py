@@ -22,36 +22,36 @@ PROGRAM = """
     from torch.optim.adam import Adam
     raise SystemExit("this must not run")
     try:
-        import torch.onnx
+        import torch.package
     except ImportError:
         pass
     x = torch.zeroz(2)
     y = torch.add(x, x, out=x)
     torch.sum(x, axis=0, keepdims=True)
-    z = x.to_sparse()
-    if hasattr(torch, "fx"):
-        torch.fx.symbolic_trace(1)
+    z = x.dequantize()
+    if hasattr(torch, "nested"):
+        torch.nested.nested_tensor([x])
     nn.Liner(2, 3)
     nn.Linear(2, 3, bias=True)
     torch.sort(x)
     torch.backends.cudnn.benchmark = True
     F.softmax(x, dim=0).to("cpu")
-    print(torch.__version__, torch.version.cuda, "to_sparse".upper())
+    print(torch.__version__, torch.version.cuda, "dequantize".upper())
     def f():
         torch.quantization.prepare(x)
 """
 # The line, the name and the kind of what is to be found.
 FOUND = {
     (5, "torch.lobpcg", "missing"),
-    (9, "torch.onnx", "missing"),
+    (9, "torch.package", "missing"),
     (12, "torch.zeroz", "unknown"),
     (13, "torch.add(out)", "keyword"),
-    (15, "torch.Tensor.to_sparse", "missing"),
-    (17, "torch.fx", "missing"),
+    (15, "torch.Tensor.dequantize", "missing"),
+    (17, "torch.nested", "missing"),
     (18, "torch.nn.Liner", "unknown"),
     (25, "torch.quantization", "missing"),
 }
-OPTIONAL = {"torch.onnx", "torch.fx"}
+OPTIONAL = {"torch.package", "torch.nested"}
 
 
 def test_findings_as_data(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_text(tmp_path: Path) -> None:
     assert "this must not run" not in text + result.stderr
     assert ":5: torch.lobpcg: wengert has no torch.lobpcg yet; instead: linalg.eigh" in text
     assert "torch.zeroz: no such name in PyTorch 2.13 either; did you mean torch.zeros" in text
-    assert ":9: torch.onnx: " in text
+    assert ":9: torch.package: " in text
     assert "(the program goes on without it)" in text
     assert "6 missing, 2 more that the program can do without" in text
 

@@ -56,7 +56,8 @@ class _GradMode:
 
     def _around(self, function: Callable[..., Any]) -> _GradMode:
         fresh = self._fresh()
-        fresh.what = f"{self.what} around {function.__name__}()"
+        name = getattr(function, "__name__", type(function).__name__)  # a partial has none
+        fresh.what = f"{self.what} around {name}()"
         return fresh
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -6,6 +6,7 @@ the overload that PyTorch would run, where that has a name here, and the functio
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -31,20 +32,22 @@ class OpOverload:
 class OpOverloadPacket:
     """What the overloads of one name have in common, such as ``aten.mm``."""
 
-    def __init__(self, namespace: str, name: str, overload: str) -> None:
+    def __init__(self, namespace: str, name: str, *overloads: str) -> None:
         self._path = f"{namespace}.{name}"
-        self._only = OpOverload(self, overload)
-        setattr(self, overload, self._only)
+        self._overloads = {overload: OpOverload(self, overload) for overload in overloads}
+        self._only = self._overloads[overloads[0]]  # in policies' packets
 
     def __getattr__(self, name: str) -> OpOverload:
+        if name in vars(self).get("_overloads", ()):
+            return self._overloads[name]
         raise AttributeError(
             f"The underlying op of '{self._path}' has no overload name '{name}': wengert knows"
-            f" {self._only}"
+            f" {', '.join(map(str, self._overloads.values()))}"
         )
 
     def overloads(self) -> list[str]:
         """The names of the overloads."""
-        return [self._only._overloadname]
+        return [*self._overloads]
 
     def __str__(self) -> str:
         return self._path
@@ -76,6 +79,25 @@ _RENAMED = {
     "softmax": "_softmax",
 }
 
+# Names alone, by which packages tell what a `__torch_dispatch__` of theirs does; no policy gets
+# them. Nothing calls `__torch_dispatch__` here.
+_NAMED = {
+    **dict.fromkeys(("add_", "sub_", "slice"), ("Tensor",)),
+    **dict.fromkeys(("select", "unbind"), ("int",)),
+    **dict.fromkeys(
+        ("_pin_memory", "_sparse_addmm", "_sparse_mm_reduce_impl", "_to_copy", "alias", "cat",
+         "clone", "detach", "flip", "index_select", "unsqueeze"), ("default",)
+    ),
+    "index": ("Tensor",),
+    "sort": ("default", "stable"),
+    "squeeze": ("default", "dim", "dims"),
+}  # fmt: skip
+
+
+@functools.cache
+def _named(name: str) -> OpOverloadPacket:
+    return OpOverloadPacket("aten", name, *_NAMED[name])
+
 
 class _Aten:
     """``torch.ops.aten``."""
@@ -87,6 +109,8 @@ class _Aten:
             setattr(self, name, OpOverloadPacket("aten", name, "default"))
 
     def __getattr__(self, name: str) -> OpOverloadPacket:
+        if name in _NAMED:
+            return _named(name)
         raise AttributeError(f"'_OpNamespace' 'aten' object has no attribute '{name}'")
 
 

@@ -66,6 +66,10 @@ class AliasModule(ModuleType):
         look_for_answers()
         if name == "__all__":  # for `from torch.nn import *`
             return self._exported()
+        if name == "__file__":
+            return self.__natives__[0].__file__
+        if name == "torch" == self.__name__:  # as PyTorch has it; some annotate torch.torch.Tensor
+            return self
         value = self._module(name) if self.__names__.is_module(name) else _MISSING
         if value is _MISSING:
             value = self._find(name)

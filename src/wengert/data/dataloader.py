@@ -8,7 +8,8 @@ from multiprocessing.context import BaseContext
 from typing import Any, Generic, TypeVar
 
 from wengert.core.generators import Generator
-from wengert.data._iterators import LocalEpoch, WorkerEpoch
+from wengert.data._iterators import LocalEpoch as LocalEpoch
+from wengert.data._iterators import WorkerEpoch as WorkerEpoch
 from wengert.data.collate import default_collate, default_convert
 from wengert.data.dataset import Dataset, IterableDataset
 from wengert.data.sampler import (
