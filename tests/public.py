@@ -42,10 +42,11 @@ INNER = (
 FOR_EACH_OTHER = {
     "autograd": "custom diagnosis edges engine errors gc_queries grad_mode history hooks naming"
     " profiling refusals relay saved transforms",
-    "compat": "torch_names",
+    "compat": "differences missing_names package resolution torch_names",
     "graph": "captures description drawing formatting hotness html_page memory nodes timelines"
     " unreached",
     "nn": "module",
+    "sparse": "construction invariants",
 }
 INNER += tuple(
     f"wengert.{p}.{name}" for p, names in FOR_EACH_OTHER.items() for name in names.split()

@@ -6,13 +6,14 @@ the overload that PyTorch would run, where that has a name here, and the functio
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from wengert import ops as _operations
 from wengert.autograd.engine import compatibility as _compatibility
 from wengert.nn import functional as _functional
-from wengert.ops.declare import Op as _Op
+from wengert.ops.op import Op as _Op
 
 
 class OpOverload:
@@ -31,20 +32,22 @@ class OpOverload:
 class OpOverloadPacket:
     """What the overloads of one name have in common, such as ``aten.mm``."""
 
-    def __init__(self, namespace: str, name: str, overload: str) -> None:
+    def __init__(self, namespace: str, name: str, *overloads: str) -> None:
         self._path = f"{namespace}.{name}"
-        self._only = OpOverload(self, overload)
-        setattr(self, overload, self._only)
+        self._overloads = {overload: OpOverload(self, overload) for overload in overloads}
+        self._only = self._overloads[overloads[0]]  # in policies' packets
 
     def __getattr__(self, name: str) -> OpOverload:
+        if name in vars(self).get("_overloads", ()):
+            return self._overloads[name]
         raise AttributeError(
             f"The underlying op of '{self._path}' has no overload name '{name}': wengert knows"
-            f" {self._only}"
+            f" {', '.join(map(str, self._overloads.values()))}"
         )
 
     def overloads(self) -> list[str]:
         """The names of the overloads."""
-        return [self._only._overloadname]
+        return [*self._overloads]
 
     def __str__(self) -> str:
         return self._path
@@ -76,6 +79,25 @@ _RENAMED = {
     "softmax": "_softmax",
 }
 
+# Names alone, by which packages tell what a `__torch_dispatch__` of theirs does; no policy gets
+# them. Nothing calls `__torch_dispatch__` here.
+_NAMED = {
+    **dict.fromkeys(("add_", "sub_", "slice"), ("Tensor",)),
+    **dict.fromkeys(("select", "unbind"), ("int",)),
+    **dict.fromkeys(
+        ("_pin_memory", "_sparse_addmm", "_sparse_mm_reduce_impl", "_to_copy", "alias", "cat",
+         "clone", "detach", "flip", "index_select", "unsqueeze"), ("default",)
+    ),
+    "index": ("Tensor",),
+    "sort": ("default", "stable"),
+    "squeeze": ("default", "dim", "dims"),
+}  # fmt: skip
+
+
+@functools.cache
+def _named(name: str) -> OpOverloadPacket:
+    return OpOverloadPacket("aten", name, *_NAMED[name])
+
 
 class _Aten:
     """``torch.ops.aten``."""
@@ -87,10 +109,20 @@ class _Aten:
             setattr(self, name, OpOverloadPacket("aten", name, "default"))
 
     def __getattr__(self, name: str) -> OpOverloadPacket:
+        if name in _NAMED:
+            return _named(name)
         raise AttributeError(f"'_OpNamespace' 'aten' object has no attribute '{name}'")
 
 
 aten = _Aten()
+
+
+def load_library(path: str) -> NoReturn:
+    """Raises OSError: libraries of operations are built against PyTorch's C++ library."""
+    raise OSError(
+        f"torch.ops.load_library({path!r}): this is compiled code for PyTorch's C++ library, which"
+        " wengert does not have; use the package's Python implementation, if it has one"
+    )
 
 
 def aten_function(op: _Op, inputs: Sequence[Any]) -> Any:
@@ -99,7 +131,7 @@ def aten_function(op: _Op, inputs: Sequence[Any]) -> Any:
         packet = vars(aten).get(_aten_name(op, inputs))
         if packet is not None:
             return packet._only
-    name = op.called
+    name = op.public_name
     if name in ("conv", "conv_transpose"):
         name += f"{inputs[0].ndim - 2}d"
     candidates = (getattr(home, name, None) for home in (_operations, _functional))
@@ -107,9 +139,9 @@ def aten_function(op: _Op, inputs: Sequence[Any]) -> Any:
 
 
 def _aten_name(op: _Op, inputs: Sequence[Any]) -> str:
-    if op.called == "linear":
+    if op.public_name == "linear":
         return "mm" if inputs[2] is None else "addmm"
-    if op.called == "matmul":
+    if op.public_name == "matmul":
         ranks = min(inputs[0].ndim, 3), min(inputs[1].ndim, 3)
         return {(1, 1): "dot", (2, 1): "mv", (2, 2): "mm", (3, 2): "mm"}.get(ranks, "bmm")
-    return _RENAMED.get(op.called, op.called)
+    return _RENAMED.get(op.public_name, op.public_name)

@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 
 from wengert.core import dtypes
+from wengert.core.sparse import numpy_dtype
 from wengert.core.tensor import Tensor
 from wengert.kernels.precision import in_float32
 from wengert.ops import operands
 from wengert.ops.checks import not_implemented, require_kind
-from wengert.ops.complexes import conj
+from wengert.ops.complexes import conj, real
 from wengert.ops.declare import Value, elementwise
 from wengert.ops.exponential import log
-from wengert.ops.masking import drop
-from wengert.ops.rounding import no_slope
 from wengert.ops.shape import contiguous
+from wengert.ops.zeros import drop, no_slope
 
 
 @elementwise(
@@ -64,8 +64,6 @@ def _pow_tensor(input: Value, exponent: Value) -> Value:
 
 
 def _not_negative(exponent: Value) -> Value:
-    from wengert.ops.complexes import real
-
     array = exponent._array if isinstance(exponent, Tensor) else exponent
     return (real(exponent) if array.dtype.kind == "c" else exponent) >= 0.0
 
@@ -82,7 +80,7 @@ def _integer_power(base: np.ndarray, exponent: np.ndarray) -> np.ndarray:
 def _pow(input: Any, exponent: Any) -> Tensor:
     """`pow`, the operator ``**``."""
     if isinstance(input, Tensor) and isinstance(exponent, int | float | complex):
-        dtype = input._array.dtype
+        dtype = numpy_dtype(input)
         if dtype.kind == "c" or (dtype in dtypes.inexact and not isinstance(exponent, complex)):
             return _pow_number(input, exponent)
         if isinstance(exponent, int) and exponent < 0:
