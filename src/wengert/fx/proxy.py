@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import wengert
+from wengert import overrides as overrides  # programs are recorded through __torch_function__
 from wengert.core.device import device
 from wengert.core.dtypes import dtype
 from wengert.core.size import Size

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from wengert.core.conditions import _assert as _assert
 from wengert.compat._private.absent_types import (
     Event,
     PyTorchFileReader,
@@ -21,12 +22,6 @@ def __getattr__(name: str) -> Any:
 
         return Future
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def _assert(condition: Any, message: str) -> None:
-    """AssertionError, unless the condition holds."""
-    if not condition:
-        raise AssertionError(message)
 
 
 def _assert_async(condition: Any, message: str | None = None) -> None:
