@@ -14,6 +14,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 import wengert
+from wengert.core.conditions import _assert
 from wengert.core.tensor import Tensor
 from wengert.fx.graph import Graph
 from wengert.fx.graph_module import GraphModule
@@ -301,7 +302,8 @@ class Tracer(TracerBase):
         default = () if parameter.default is parameter.empty else (parameter.default,)
         if name in concrete:
             return self._known_input(name, concrete.pop(name), note, default)
-        star = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+        stars: dict[Any, str] = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}
+        star = stars.get(parameter.kind, "")
         own_name = name if not star else f"_{name}"
         return self.create_proxy("placeholder", star + name, default, {}, own_name, note)
 
@@ -318,7 +320,7 @@ class Tracer(TracerBase):
             )
         condition = _recording(operator.is_)(proxy, None) if value is None else proxy == value
         message = f"{name} has been specialized to have value {value} but got another value"
-        self.create_proxy("call_function", wengert._assert, (condition, message), {})
+        self.create_proxy("call_function", _assert, (condition, message), {})
         return value
 
     def _patch(self, patches: _Patches, function: Callable[..., Any]) -> None:
@@ -438,3 +440,33 @@ def symbolic_trace(
     graph = tracer.trace(root, concrete_args)
     name = type(root).__name__ if isinstance(root, Module) else root.__name__
     return GraphModule(tracer.root, graph, name)
+
+
+class _Calls(Tracer):
+    """Follows no module."""
+
+    def is_leaf_module(self, m: Module, module_qualified_name: str) -> bool:
+        return True
+
+
+def restored(
+    state: dict[str, Any], src: str, names: dict[str, Any], class_name: str
+) -> GraphModule:
+    """A module from its state and its program, which is recorded again: what pickles hold.
+
+    >>> import pickle, wengert
+    >>> module = wengert.fx.symbolic_trace(lambda x: x + 1)
+    >>> pickle.loads(pickle.dumps(module))(wengert.ones(1))
+    tensor([2.])
+    """
+    names = {**names, "wengert": wengert, "torch": wengert}
+    exec(compile(src, "<fx program>", "exec", dont_inherit=True), names)
+    body: Any = type(class_name, (Module,), {"forward": names["forward"]})
+    root = body.__new__(body)
+    root.__dict__.update(state)
+    made = GraphModule(root, _Calls().trace(root), class_name)
+    made.__dict__.update({k: v for k, v in state.items() if k not in made.__dict__})
+    return made
+
+
+GraphModule.restore = staticmethod(restored)

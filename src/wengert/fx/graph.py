@@ -54,7 +54,14 @@ def _reserved(name: str) -> bool:
 
 
 class NodeList:
-    """The nodes of a graph in their order; also ``reversed``."""
+    """The nodes of a graph in their order; also ``reversed``.
+
+    >>> import wengert
+    >>> graph = wengert.fx.Graph()
+    >>> _ = graph.output(graph.placeholder("x"))
+    >>> [node.name for node in reversed(graph.nodes)]
+    ['output', 'x']
+    """
 
     def __init__(self, graph: Graph, backwards: bool = False) -> None:
         self.graph, self.backwards = graph, backwards
@@ -80,7 +87,16 @@ class NodeList:
 
 
 class InsertPoint:
-    """Where new nodes of a graph go, until the context ends."""
+    """Where new nodes of a graph go, until the context ends.
+
+    >>> import wengert
+    >>> graph = wengert.fx.Graph()
+    >>> x = graph.placeholder("x")
+    >>> with graph.inserting_before(x):
+    ...     _ = graph.placeholder("first")
+    >>> [node.name for node in graph.nodes]
+    ['first', 'x']
+    """
 
     def __init__(self, graph: Graph, insert: Callable[[Node], None]) -> None:
         self.graph, self.before = graph, graph._insert
@@ -383,7 +399,7 @@ class Graph:
     def print_tabular(self) -> None:
         """Print the nodes as a table; it is the package `tabulate` that draws it."""
         try:
-            from tabulate import tabulate
+            from tabulate import tabulate  # type: ignore[import-untyped]
         except ImportError:
             print(
                 "`print_tabular` relies on the library `tabulate`, which could not be found on"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import linecache
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,9 @@ class GraphModule(Module):
     >>> module(wengert.tensor([-1.0, 2.0]))
     tensor([0., 2.])
     """
+
+    # Makes a module again from its program, which it records: set where recording is defined.
+    restore: Callable[..., GraphModule]
 
     def __new__(cls, *args: Any, **kwargs: Any) -> GraphModule:
         # Each has a class of its own: special methods are looked up in classes.
@@ -119,7 +123,7 @@ class GraphModule(Module):
         lines = program.src.splitlines(keepends=True)
         linecache.cache[file] = (len(program.src), None, lines, file)
         function = names[self._graph._codegen._func_name]
-        type(self).forward = function
+        setattr(type(self), "forward", function)  # noqa: B010 (a method, to mypy)
         return program
 
     def add_submodule(self, target: str, m: Module) -> bool:
@@ -222,7 +226,7 @@ class GraphModule(Module):
         state = {k: v for k, v in vars(self).items() if k not in ("_graph", "_code")}
         library = library_name()
         names = {k: v for k, v in program.globals.items() if k != library}
-        return _restored, (state, program.src, names, type(self).__name__)
+        return type(self).restore, (state, program.src, names, type(self).__name__)
 
 
 def _constructed(module: Module, place: Path, name: str) -> str:
@@ -231,26 +235,3 @@ def _constructed(module: Module, place: Path, name: str) -> str:
         return f"{library_name()}.nn.{module!r}"
     wengert.save(module, place / f"{name}.pt")
     return f"{library_name()}.load({str(place / f'{name}.pt')!r}, weights_only=False)"
-
-
-def _restored(
-    state: dict[str, Any], src: str, names: dict[str, Any], class_name: str
-) -> GraphModule:
-    """A module from its state and its program, which is recorded again."""
-    from wengert.fx._symbolic_trace import Tracer
-
-    names = {**names, "wengert": wengert, "torch": wengert}
-    exec(compile(src, "<fx program>", "exec", dont_inherit=True), names)
-
-    class Calls(Tracer):
-        """Follows no module."""
-
-        def is_leaf_module(self, m: Module, module_qualified_name: str) -> bool:
-            return True
-
-    body = type(class_name, (Module,), {"forward": names["forward"]})
-    root = body.__new__(body)
-    root.__dict__.update(state)
-    made = GraphModule(root, Calls().trace(root), class_name)
-    made.__dict__.update({k: v for k, v in state.items() if k not in made.__dict__})
-    return made

@@ -21,7 +21,7 @@ class immutable_list(list[Any]):  # noqa: N801 (PyTorch's name)
     """
 
     append = extend = insert = pop = remove = reverse = sort = clear = _refuse
-    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse  # type: ignore[assignment]
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
 
     def __reduce__(self) -> Any:
         return immutable_list, (list(self),)
@@ -38,8 +38,11 @@ class immutable_dict(dict[Any, Any]):  # noqa: N801 (PyTorch's name)
     1
     """
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+
     clear = pop = popitem = setdefault = update = _refuse
-    __setitem__ = __delitem__ = __ior__ = _refuse  # type: ignore[assignment]
+    __setitem__ = __delitem__ = __ior__ = _refuse
 
     def __reduce__(self) -> Any:
         return immutable_dict, (dict(self),)

@@ -198,7 +198,7 @@ class Transformer(Interpreter):
 
     def get_attr(self, target: Target, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Proxy:
         """An attribute that the new program reads."""
-        return self.tracer.create_proxy("get_attr", target, args, kwargs)  # type: ignore[no-any-return]
+        return self.tracer.create_proxy("get_attr", target, args, kwargs)
 
     def call_module(self, target: Target, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call of a submodule in the new program."""

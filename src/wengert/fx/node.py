@@ -169,7 +169,7 @@ class Node:
     @property
     def args(self) -> tuple[Argument, ...]:
         """The positional arguments."""
-        return self._args  # type: ignore[no-any-return]
+        return self._args
 
     @args.setter
     def args(self, args: tuple[Argument, ...]) -> None:
@@ -178,7 +178,7 @@ class Node:
     @property
     def kwargs(self) -> dict[str, Argument]:
         """The keyword arguments."""
-        return self._kwargs  # type: ignore[no-any-return]
+        return self._kwargs
 
     @kwargs.setter
     def kwargs(self, kwargs: dict[str, Argument]) -> None:
@@ -361,7 +361,13 @@ def _arguments(arguments: Any) -> str:
 
 
 def type_name(annotation: Any) -> str:
-    """A type as an annotation names it."""
+    """A type as an annotation names it.
+
+    >>> import wengert
+    >>> from wengert.fx.node import type_name
+    >>> type_name(wengert.Tensor), type_name(list[int])
+    ('wengert.Tensor', 'list[int]')
+    """
     if isinstance(annotation, str):
         return annotation
     if isinstance(annotation, dtype):
@@ -374,7 +380,8 @@ def type_name(annotation: Any) -> str:
     if isinstance(annotation, type | FunctionType | BuiltinFunctionType):
         if annotation.__module__ == "builtins":
             return annotation.__qualname__
-        if getattr(wengert, annotation.__name__, None) is annotation:
-            return f"{library_name()}.{annotation.__name__}"
-        return f"{annotation.__module__}.{annotation.__qualname__}"
+        name = annotation.__qualname__
+        if getattr(wengert, name, None) is annotation:
+            return f"{library_name()}.{name}"
+        return f"{annotation.__module__}.{name}"
     return str(annotation)

@@ -40,7 +40,14 @@ class TraceError(ValueError):
 
 
 class TracerBase:
-    """Makes nodes of a graph, and the proxies that stand for their results."""
+    """Makes nodes of a graph, and the proxies that stand for their results.
+
+    >>> import wengert
+    >>> tracer = wengert.fx.proxy.TracerBase()
+    >>> tracer.graph = wengert.fx.Graph()
+    >>> tracer.create_proxy("placeholder", "x", (), {})
+    Proxy(x)
+    """
 
     graph: Graph
     record_stack_traces = False
@@ -117,7 +124,8 @@ class TracerBase:
                 " loop or as a *args or **kwargs function argument: how many elements there are"
                 " is known when the program runs"
             )
-        return iter([obj[i] for i in range(count)])
+        item = operator.getitem
+        return iter([self.create_proxy("call_function", item, (obj, i), {}) for i in range(count)])
 
     def keys(self, obj: Proxy) -> Any:
         """The keys of a recorded value, for ``**``."""
@@ -221,7 +229,14 @@ def _is_method(function: Any) -> bool:
 
 
 class Attribute(Proxy):
-    """An attribute of a recorded value: a call of it is a method's, anything else reads it."""
+    """An attribute of a recorded value: a call of it is a method's, anything else reads it.
+
+    >>> import wengert
+    >>> graph = wengert.fx.Graph()
+    >>> x = wengert.fx.Proxy(graph.placeholder("x"))
+    >>> x.relu().node.op, x.shape.node.op
+    ('call_method', 'call_function')
+    """
 
     def __init__(self, root: Proxy, attr: str) -> None:
         self.root, self.attr, self.tracer = root, attr, root.tracer
@@ -240,7 +255,14 @@ class Attribute(Proxy):
 
 
 class GraphAppendingTracer(TracerBase):
-    """The tracer of proxies that were made by hand: it appends to the graph of their node."""
+    """The tracer of proxies that were made by hand: it appends to the graph of their node.
+
+    >>> import wengert
+    >>> graph = wengert.fx.Graph()
+    >>> x = wengert.fx.Proxy(graph.placeholder("x"))
+    >>> x.tracer.graph is graph
+    True
+    """
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph

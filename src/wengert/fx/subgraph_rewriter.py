@@ -15,7 +15,13 @@ Pattern = Callable[..., Any] | GraphModule
 
 
 class Match(NamedTuple):
-    """Where a pattern was found: its last node, and the node of the graph for each of its own."""
+    """Where a pattern was found: its last node, and the node of the graph for each of its own.
+
+    >>> import wengert
+    >>> traced = wengert.fx.symbolic_trace(lambda x: x.relu())
+    >>> wengert.fx.replace_pattern(traced, lambda y: y.relu(), lambda y: y.tanh())
+    [Match(anchor=relu, nodes_map={relu: relu, y: x})]
+    """
 
     anchor: Node
     nodes_map: dict[Node, Node]
@@ -23,7 +29,15 @@ class Match(NamedTuple):
 
 @dataclass
 class ReplacedPatterns:
-    """A match, and the nodes that stand there now."""
+    """A match, and the nodes that stand there now.
+
+    >>> import wengert
+    >>> from wengert.fx.subgraph_rewriter import replace_pattern_with_filters
+    >>> traced = wengert.fx.symbolic_trace(lambda x: x.relu())
+    >>> matches = replace_pattern_with_filters(traced, lambda y: y.relu(), lambda y: y.tanh())
+    >>> matches[0].replacements
+    [tanh]
+    """
 
     anchor: Node
     nodes_map: dict[Node, Node]
@@ -55,11 +69,34 @@ def replace_pattern(gm: GraphModule, pattern: Pattern, replacement: Pattern) -> 
 def replace_pattern_with_filters(
     gm: GraphModule,
     pattern: Pattern,
-    replacement: Pattern,
+    replacement: Pattern | None = None,
     match_filters: list[Callable[[Any, Graph, Graph], bool]] | None = None,
+    ignore_literals: bool = False,
+    replacement_callback: Callable[[Any, Graph, Graph], Graph] | None = None,
+    node_name_match: str = "",
 ) -> list[ReplacedPatterns]:
-    """As `replace_pattern`, where ``filter(match, graph, pattern)`` is true for all filters."""
-    wanted, substitute = _graph_of(pattern), _graph_of(replacement)
+    """As `replace_pattern`, where ``filter(match, graph, pattern)`` is true for all filters.
+
+    Args:
+        ignore_literals: constants match whatever constants there are.
+        replacement_callback: ``callback(match, graph, pattern)`` gives the graph to put in place
+            of a match, instead of `replacement`.
+        node_name_match: must be empty.
+
+    >>> import wengert
+    >>> from wengert.fx.subgraph_rewriter import replace_pattern_with_filters
+    >>> traced = wengert.fx.symbolic_trace(lambda x: x * 3)
+    >>> matches = replace_pattern_with_filters(
+    ...     traced, lambda x: x * 0, lambda x: x.relu(), ignore_literals=True)
+    >>> len(matches)
+    1
+    """
+    if node_name_match:
+        raise NotImplementedError(
+            "replace_pattern_with_filters(): node_name_match is not supported"
+        )
+    wanted = _graph_of(pattern)
+    substitute = None if replacement is None else _graph_of(replacement)
     last = wanted.output_node().args[0]
     if not isinstance(last, Node):
         raise NotImplementedError("replace_pattern: the pattern must return one value")
@@ -67,13 +104,20 @@ def replace_pattern_with_filters(
     erased: set[Node] = set()
     for node in list(gm.graph.nodes):
         matched: dict[Node, Node] = {}
-        if not _matches(last, node, matched) or not _closed(last, matched):
+        if not _matches(last, node, matched, ignore_literals) or not _closed(last, matched):
             continue
         inner = {n for p, n in matched.items() if p.op != "placeholder"}
         match = Match(node, matched)
         if inner & erased or not all(f(match, gm.graph, wanted) for f in match_filters or ()):
             continue
-        replaced.append(_replace(gm, substitute, wanted, match, replaced))
+        own = substitute
+        if replacement_callback is not None:
+            own = replacement_callback(match, gm.graph, wanted)
+        if own is None:
+            raise AssertionError(
+                "replace_pattern: expected a replacement or a replacement_callback"
+            )
+        replaced.append(_replace(gm, own, wanted, match, replaced))
         erased |= inner
     gm.recompile()
     return replaced
@@ -83,7 +127,7 @@ def _graph_of(program: Pattern) -> Graph:
     return program.graph if isinstance(program, GraphModule) else symbolic_trace(program).graph
 
 
-def _matches(pattern: Node, node: Any, matched: dict[Node, Node]) -> bool:
+def _matches(pattern: Node, node: Any, matched: dict[Node, Node], literals: bool) -> bool:
     """Whether a node computes what a node of the pattern does, given what is matched already."""
     if not isinstance(node, Node):
         return False
@@ -99,16 +143,19 @@ def _matches(pattern: Node, node: Any, matched: dict[Node, Node]) -> bool:
     matched[pattern] = node
     pairs = [*zip(pattern.args, node.args, strict=True)]
     pairs += [(value, node.kwargs[name]) for name, value in pattern.kwargs.items()]
-    return all(_same(p, n, matched) for p, n in pairs)
+    return all(_same(p, n, matched, literals) for p, n in pairs)
 
 
-def _same(pattern: Any, argument: Any, matched: dict[Node, Node]) -> bool:
+def _same(pattern: Any, argument: Any, matched: dict[Node, Node], literals: bool) -> bool:
+    """Whether arguments match; with `literals`, constants match all constants."""
     if isinstance(pattern, Node):
-        return _matches(pattern, argument, matched)
+        return _matches(pattern, argument, matched, literals)
     if isinstance(pattern, list | tuple) and isinstance(argument, list | tuple):
         return len(pattern) == len(argument) and all(
-            _same(p, a, matched) for p, a in zip(pattern, argument, strict=True)
+            _same(p, a, matched, literals) for p, a in zip(pattern, argument, strict=True)
         )
+    if literals and not isinstance(argument, Node):
+        return True
     return type(pattern) is type(argument) and bool(pattern == argument)
 
 

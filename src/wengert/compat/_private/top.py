@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from wengert.core.conditions import _assert as _assert
 from wengert.compat._private.absent_types import (
     Event,
     PyTorchFileReader,
@@ -14,6 +13,7 @@ from wengert.compat._private.absent_types import (
     SymFloat,
     SymInt,
 )
+from wengert.core.conditions import _assert as _assert
 
 
 def __getattr__(name: str) -> Any:

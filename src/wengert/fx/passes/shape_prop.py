@@ -11,10 +11,19 @@ from wengert.core.size import Size
 from wengert.core.tensor import Tensor
 from wengert.fx.interpreter import Interpreter
 from wengert.fx.node import Node, map_aggregate
+from wengert.nn import Module
 
 
 class TensorMetadata(NamedTuple):
-    """What a node's ``meta["tensor_meta"]`` says of its result."""
+    """What a node's ``meta["tensor_meta"]`` says of its result.
+
+    >>> import wengert
+    >>> from wengert.fx.passes.shape_prop import ShapeProp
+    >>> traced = wengert.fx.symbolic_trace(lambda x: x + 1)
+    >>> _ = ShapeProp(traced).propagate(wengert.ones(2))
+    >>> [*traced.graph.nodes][1].meta["tensor_meta"].dtype
+    torch.float32
+    """
 
     shape: Size
     dtype: dtype
@@ -45,6 +54,13 @@ class ShapeProp(Interpreter):
     >>> [tuple(node.meta["tensor_meta"].shape) for node in traced.graph.nodes]
     [(2, 3), (3,), (3,)]
     """
+
+    def __init__(self, gm: Module, fake_mode: Any = None) -> None:
+        if fake_mode is not None:
+            raise NotImplementedError(
+                "ShapeProp(fake_mode=): run the program on tensors of the meta device instead"
+            )
+        super().__init__(gm)
 
     def run_node(self, n: Node) -> Any:
         """The result of a node, which is also described in its `meta`."""
