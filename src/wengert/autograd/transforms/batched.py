@@ -38,6 +38,12 @@ class Outline:
     """
 
     __slots__ = ("dtype", "shape", "strides", "writeable")
+    refusal = (
+        "vmap: the elements of a tensor are not known while a function is being vectorized:"
+        " they differ between samples. It looks like you're calling .item(), bool(), a print"
+        " or NumPy on a tensor inside of vmap; compute with operations instead"
+        " (torch.where for a condition)"
+    )
 
     def __init__(self, batch: np.ndarray, lead: int) -> None:
         self.shape, self.dtype = batch.shape[lead:], batch.dtype
@@ -74,12 +80,7 @@ class Outline:
         return self.shape[0]
 
     def _refuse(self, *args: Any, **options: Any) -> Any:
-        raise RuntimeError(
-            "vmap: the elements of a tensor are not known while a function is being vectorized:"
-            " they differ between samples. It looks like you're calling .item(), bool(), a print"
-            " or NumPy on a tensor inside of vmap; compute with operations instead"
-            " (torch.where for a condition)"
-        )
+        raise RuntimeError(self.refusal)
 
     __array__ = __array_ufunc__ = __array_function__ = __getitem__ = __iter__ = _refuse
     __bool__ = __int__ = __float__ = __index__ = __complex__ = _refuse
@@ -98,6 +99,15 @@ def _dense(lengths: Shape, steps: Shape, step: int) -> bool:
     return True
 
 
+def outline_of(tracer: Tracer, kind: type[Outline]) -> Outline:
+    """The outline of what a tracer stands for."""
+    lead, whole = 0, tracer
+    while isinstance(whole, Tracer):
+        lead += whole.lead
+        whole = whole.value  # type: ignore[assignment]
+    return kind(whole._array, lead)
+
+
 class Batched(Tracer):
     """One sample of a batch, any of them."""
 
@@ -106,11 +116,7 @@ class Batched(Tracer):
 
     @property
     def _array(self) -> Any:
-        lead, whole = 0, self
-        while isinstance(whole, Tracer):
-            lead += whole.lead
-            whole = whole.value  # type: ignore[assignment]
-        return Outline(whole._array, lead)
+        return outline_of(self, Outline)
 
     @_array.setter
     def _array(self, value: Any) -> None:

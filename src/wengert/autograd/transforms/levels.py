@@ -47,6 +47,7 @@ class Level:
     what = "transform"
     kind: type[Tracer]
     depth = 0  # 1 for the outermost; 0 when it has ended
+    composite = False  # whether it takes some functions as one call: see `ops.operands.as_one_call`
     eager = False  # whether it follows code as it stands: Functions need no `setup_context` then
 
     def __enter__(self) -> Any:

@@ -1,0 +1,1 @@
+"""Recording programs from runs on real tensors."""
