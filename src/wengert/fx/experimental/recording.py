@@ -144,6 +144,8 @@ class GraphRecorder:
         """The node that reads an attribute, which stands in front of all calls."""
         self.attributes[path] = value
         first = next((n for n in self.graph.nodes if n.op not in ("placeholder", "get_attr")), None)
+        if first is None:
+            return self._noted(self.graph.get_attr(path), value)
         with self.graph.inserting_before(first):
             node = self.graph.get_attr(path)
         return self._noted(node, value)
