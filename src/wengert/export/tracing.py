@@ -47,7 +47,7 @@ def trace_module(
     """
     arguments = _arguments(mod, args, kwargs or {})
     leaves, in_spec = flatten_tree((tuple(args), dict(kwargs or {})))
-    names = _unique([n for name, arg in arguments for n in _leaf_names(name, arg)])
+    names = input_names_of(mod, args, kwargs or {})
     specs = specs_of(dynamic_shapes, [a for _, a in arguments], [n for n, _ in arguments])
     symbols = symbols_of(specs, leaves)
     state = dict(mod.named_parameters()) | dict(mod.named_buffers())
@@ -67,6 +67,12 @@ def trace_module(
         recording = generalized(sampled(record_at, symbols))
     out_spec = flatten_tree(recording.output)[1]
     return TracedModule(recording, names, leaves, in_spec, out_spec, symbols)
+
+
+def input_names_of(mod: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
+    """The names of the leaves of the arguments of a call: those of parameters, and the way there."""
+    arguments = _arguments(mod, args, kwargs)
+    return _unique([n for name, arg in arguments for n in _leaf_names(name, arg)])
 
 
 def _merging(
@@ -146,8 +152,3 @@ def _unique(names: Sequence[str]) -> list[str]:
             candidate = f"{name}_{k}"
         result.append(candidate)
     return result
-
-
-def is_tensor(value: Any) -> bool:
-    """Whether a leaf is an input that the graph computes with."""
-    return isinstance(value, Tensor)

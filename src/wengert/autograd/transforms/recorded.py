@@ -12,8 +12,12 @@ from typing import Any, Protocol
 
 from wengert.autograd.transforms.batched import Outline, outline_of
 from wengert.autograd.transforms.levels import Level
+from wengert.core.dtypes import of_numpy
 from wengert.core.size import Size
-from wengert.core.tensor import Tensor, Tracer, shape_of, wrap
+from wengert.core.storage import owner
+from wengert.core.tensor import Tensor, Tracer, memory_of, shape_of, wrap
+from wengert.ops.casting import _cast, _discrete
+from wengert.ops.recurrent import gru_step, lstm_step
 from wengert.ops.strided import shown_window
 from wengert.ops.subscript import index, index_written
 
@@ -29,6 +33,9 @@ class Recorder(Protocol):
 
     def constant(self, value: Tensor) -> Any:
         """The node of a tensor that the program does not compute."""
+
+    def viewed(self, node: Any, source: Any) -> None:
+        """Note that what a node computes shows the memory of what another does."""
 
     def draw(self, draw: Callable[..., Any], shape: tuple[int, ...], result: Any) -> Any:
         """The node of random numbers."""
@@ -119,7 +126,15 @@ class RecordLevel(Level):
     def apply(self, op: Any, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
         """Compute further out, and write the operation down."""
         self.check_running()
+        if op.function in _IN_PARTS:
+            return op.reference(*inputs, **params)
         out = op([self.lower(x) for x in inputs], params)
+        result = self.recorded(out, self._node(op, inputs, params, out))
+        if op.view and owner(memory_of(out)) is owner(memory_of(inputs[0])):
+            self.recorder.viewed(result.node, self.node_of(inputs[0]))
+        return result
+
+    def _node(self, op: Any, inputs: Sequence[Any], params: dict[str, Any], out: Any) -> Any:
         if op.function in _SPELLED:
             function, args, kwargs = _SPELLED[op.function](*inputs, **params)
         elif op.in_order:
@@ -128,7 +143,7 @@ class RecordLevel(Level):
             kwargs = dict(zip(op.inputs, inputs, strict=True)) | params
             function, args = op.function, [kwargs.pop(n) for n in _leading(op)]
         kwargs = {k: v for k, v in kwargs.items() if not _is_default(op, k, v)}
-        return self.recorded(out, self._call(function, args, kwargs, out))
+        return self._call(function, args, kwargs, out)
 
     def apply_list(self, op: Any, inputs: Sequence[Any], params: tuple[Any, ...]) -> Any:
         """Compute further out, and write the operation down."""
@@ -140,7 +155,10 @@ class RecordLevel(Level):
         """Compute further out, and write the operation and its outputs down."""
         self.check_running()
         outs = op.function(self.lower(input), *params)
-        return tuple(self._outputs(self._call(op.function, [input, *params], {}, outs), outs))
+        results = self._outputs(self._call(op.function, [input, *params], {}, outs), outs)
+        for result in results:
+            self.recorder.viewed(result.node, input.node)
+        return tuple(results)
 
     def call(self, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
         """A function that is written down as one call (see `ops.operands.as_one_call`)."""
@@ -226,6 +244,10 @@ def _spelled_index_written(input: Any, values: Any, key: Any, accumulate: bool) 
     return put_at, [input, _tensor_key(key), values], {}
 
 
+def _spelled_cast(input: Any, to: Any, source: Any = None) -> Spelling:
+    return Tensor.to, [input, of_numpy[to]], {}
+
+
 def _tensor_key(key: Any) -> tuple[Any, ...]:
     """A key in whose place of arrays tensors stand."""
     return tuple([k if isinstance(k, slice) else wrap(k) for k in key])
@@ -242,4 +264,8 @@ def put_at(input: Any, key: tuple[Any, ...], values: Any) -> Any:
 _SPELLED: dict[Any, Callable[..., Spelling]] = {
     index: _spelled_index,
     index_written: _spelled_index_written,
+    _cast: _spelled_cast,
+    _discrete: _spelled_cast,
 }
+# Operations that are recorded as the ordinary ones that their derivatives are made of.
+_IN_PARTS = frozenset({lstm_step, gru_step})

@@ -123,6 +123,10 @@ class GraphRecorder:
         """The node of one of several results."""
         return self._noted(self.graph.call_function(operator.getitem, (node, index)), value)
 
+    def viewed(self, node: Node, source: Node) -> None:
+        """Note that a node shows the memory of another."""
+        node.meta["view_of"] = source
+
     def draw(self, draw: Callable[..., Any], shape: tuple[int, ...], result: Any) -> Node:
         """The node of random numbers."""
         return self.call(RandomDraw(draw), [tuple(shape)], {}, result)
