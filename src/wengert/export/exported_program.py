@@ -136,7 +136,11 @@ class _ProgramModule(GraphModule):
         self, program: ExportedProgram, root: dict[str, Any], graph: Graph, checked: bool
     ) -> None:
         super().__init__(root, graph)
-        self.in_spec, self.out_spec, self.symbols = program.in_spec, program.out_spec, program.symbols
+        self.in_spec, self.out_spec, self.symbols = (
+            program.in_spec,
+            program.out_spec,
+            program.symbols,
+        )
         self.inputs = [n for n in graph.nodes if n.op == "placeholder"]
         self.checked = checked
 
@@ -281,5 +285,3 @@ def _kind(path: str, state: dict[str, Any]) -> tuple[InputKind, str]:
     if isinstance(state[path], Parameter):
         return InputKind.PARAMETER, "p_"
     return InputKind.BUFFER, "b_"
-
-

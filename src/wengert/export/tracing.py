@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.autograd.transforms.tree import Spec, flatten_tree, unflatten_tree
-from wengert.core.tensor import Tensor, memory_of, wrap
+from wengert.core.tensor import memory_of, wrap
 from wengert.export.dims import specs_of, symbols_of
 from wengert.func import functional_call
 from wengert.fx.experimental.recording import Recording, record
-from wengert.fx.experimental.sizes import Sizes, SizeError, Symbol, generalized, sampled
+from wengert.fx.experimental.sizes import SizeError, Sizes, Symbol, generalized, sampled
 from wengert.nn import Module
 
 
@@ -115,7 +115,9 @@ def resized(leaves: Sequence[Any], symbols: Sequence[Symbol], sizes: Sizes) -> l
 def _arguments(mod: Module, args: Any, kwargs: dict[str, Any]) -> list[tuple[str, Any]]:
     """The arguments of a call by the names of the parameters of `forward`."""
     if not isinstance(args, tuple):
-        raise TypeError(f"Expecting `args` to be a tuple of example positional inputs, got {type(args)}")
+        raise TypeError(
+            f"Expecting `args` to be a tuple of example positional inputs, got {type(args)}"
+        )
     try:
         parameters = list(inspect.signature(mod.forward).parameters.values())
     except (TypeError, ValueError):

@@ -52,7 +52,8 @@ class Builder:
         out: what the operation that is being converted gives: its dtype and shape.
     """
 
-    def __init__(self, onnx: Any) -> None:
+    def __init__(self, onnx: Any, opset: int) -> None:
+        self.opset = opset
         self.helper, self.numpy_helper = onnx.helper, onnx.numpy_helper
         self.nodes: list[Any] = []
         self.initializers: dict[str, Any] = {}
@@ -104,7 +105,9 @@ class Builder:
 
             raise UnsupportedOperatorError(f"{self.where}: ONNX has no complex constants")
         self._names.add(name)
-        self.initializers[name] = self.numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape), name)
+        self.initializers[name] = self.numpy_helper.from_array(
+            np.ascontiguousarray(array).reshape(array.shape), name
+        )
         return name
 
     def type_of(self, dtype: Any) -> int:
@@ -126,14 +129,21 @@ class Builder:
             return self.constant([int(x) for x in items], np.int64)
         zero = self.constant([0], np.int64)
         parts = [
-            self("Unsqueeze", x, zero) if isinstance(x, Value) else self.constant([int(x)], np.int64)
+            self("Unsqueeze", x, zero)
+            if isinstance(x, Value)
+            else self.constant([int(x)], np.int64)
             for x in items
         ]
         return parts[0] if len(parts) == 1 else self("Concat", *parts, axis=0)
 
     def reshape(self, value: Any, shape: Sequence[Any]) -> str:
         """A tensor in another shape, whose entries may be sizes that the graph computes."""
-        return self("Reshape", value, self.ints(shape), allowzero=1 if 0 in [s for s in shape if isinstance(s, int)] else None)
+        return self(
+            "Reshape",
+            value,
+            self.ints(shape),
+            allowzero=1 if 0 in [s for s in shape if isinstance(s, int)] else None,
+        )
 
     def scalar(self, number: float, dtype: Any) -> str:
         """A number as a 0-dimensional constant."""

@@ -111,7 +111,9 @@ class GraphConversion:
                 " mode, and draw outside of it"
             )
         if name not in CONVERSIONS:
-            raise self.builder.refuse(f"the operation {name.strip('_')!r} has no conversion to ONNX")
+            raise self.builder.refuse(
+                f"the operation {name.strip('_')!r} has no conversion to ONNX"
+            )
         return CONVERSIONS[name]
 
     def _write(self, target: Node, source: Node) -> None:
@@ -147,4 +149,3 @@ class GraphConversion:
                 name = self._converted(view, place)
             source = view
         return name
-

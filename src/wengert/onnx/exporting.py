@@ -14,7 +14,7 @@ from wengert.export.tracing import TracedModule, input_names_of, trace_module
 from wengert.fx import Node
 from wengert.nn import Module
 from wengert.onnx import conversions as conversions
-from wengert.onnx.builder import Builder, Value
+from wengert.onnx.builder import Builder
 from wengert.onnx.constants import OperatorExportTypes, TrainingMode, state
 from wengert.onnx.conversion import GraphConversion
 from wengert.onnx.errors import OnnxExporterError, onnx_package
@@ -28,7 +28,8 @@ def export(
     kwargs: dict[str, Any] | None = None, verbose: bool | None = None,
     input_names: Sequence[str] | None = None, output_names: Sequence[str] | None = None,
     opset_version: int | None = None, dynamo: bool = True, external_data: bool = True,
-    dynamic_shapes: Any = None, custom_translation_table: dict[Any, Callable[..., Any]] | None = None,
+    dynamic_shapes: Any = None,
+    custom_translation_table: dict[Any, Callable[..., Any]] | None = None,
     report: bool = False, optimize: bool = True, verify: bool = False, profile: bool = False,
     dump_exported_program: bool = False, artifacts_dir: str | os.PathLike[str] = ".",
     export_params: bool = True, keep_initializers_as_inputs: bool = False,
@@ -77,8 +78,8 @@ def export(
             traced = trace_module(model, arguments, named, shapes, merge=True)
         else:
             traced = trace_module(model, arguments, named, dynamic_shapes)
-    writer = _Writer(onnx, model, traced, custom_translation_table or {})
-    proto = writer.model(opset, input_names, output_names, keep_initializers_as_inputs)
+    writer = _Writer(onnx, model, traced, custom_translation_table or {}, opset)
+    proto = writer.model(input_names, output_names, keep_initializers_as_inputs)
     program = ONNXProgram(proto, program_of(model, traced, (arguments, named)))
     if verify:
         program.verify(model, arguments, named)
@@ -92,7 +93,10 @@ def export(
 def _check_options(opset: int, export_params: bool, custom_opsets: Any, functions: Any) -> None:
     if opset < _OLDEST:
         raise ValueError(f"opset_version: expected {_OLDEST} or newer, got {opset}")
-    for name, value in (("custom_opsets", custom_opsets), ("export_modules_as_functions", functions)):
+    for name, value in (
+        ("custom_opsets", custom_opsets),
+        ("export_modules_as_functions", functions),
+    ):
         if value:
             raise NotImplementedError(f"export(): {name} is not supported")
     if not export_params:
@@ -160,17 +164,15 @@ class _Writer:
     """Writes a recorded module as a model."""
 
     def __init__(
-        self, onnx: Any, model: Module, traced: TracedModule, custom: dict[Any, Any]
+        self, onnx: Any, model: Module, traced: TracedModule, custom: dict[Any, Any], opset: int
     ) -> None:
         self.onnx, self.traced = onnx, traced
-        self.builder = Builder(onnx)
+        self.builder = Builder(onnx, opset)
         self.conversion = GraphConversion(self.builder, custom)
         self.state = dict(model.named_parameters()) | dict(model.named_buffers())
         self.state |= traced.recording.attributes
 
-    def model(
-        self, opset: int, input_names: Any, output_names: Any, initializers_as_inputs: bool
-    ) -> Any:
+    def model(self, input_names: Any, output_names: Any, initializers_as_inputs: bool) -> Any:
         """The model."""
         graph = self.traced.recording.graph
         inputs = self._inputs(list(input_names or ()))
@@ -194,7 +196,7 @@ class _Writer:
         body = helper.make_graph(
             self.builder.nodes, "main_graph", inputs, outputs, list(constants.values())
         )
-        opsets = [helper.make_opsetid("", opset)]
+        opsets = [helper.make_opsetid("", self.builder.opset)]
         return helper.make_model(
             body, opset_imports=opsets, ir_version=_IR_VERSION, producer_name="wengert"
         )
@@ -210,7 +212,9 @@ class _Writer:
     def _inputs(self, names: list[str]) -> list[Any]:
         infos = []
         nodes = [n for n in self.traced.recording.graph.nodes if n.op == "placeholder"]
-        tensors = [n for n, x in zip(nodes, self.traced.leaves, strict=True) if isinstance(x, Tensor)]
+        tensors = [
+            n for n, x in zip(nodes, self.traced.leaves, strict=True) if isinstance(x, Tensor)
+        ]
         if len(names) > len(tensors):
             raise OnnxExporterError(
                 f"input_names: {len(names)} names for {len(tensors)} inputs that are tensors"
@@ -241,4 +245,3 @@ class _Writer:
             self.builder.nodes.append(node)
             infos.append(self._info(name, leaf))
         return infos
-

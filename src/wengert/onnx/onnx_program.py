@@ -52,7 +52,10 @@ class ONNXProgram:
         """The outputs for these inputs, by ONNX Runtime."""
         leaves, _ = flatten_tree((args, kwargs))
         arrays = [memory_of(x) for x in leaves if isinstance(x, Tensor)]
-        return [wrap(y) for y in self._runtime().run(None, dict(zip(self._names(), arrays, strict=True)))]
+        return [
+            wrap(y)
+            for y in self._runtime().run(None, dict(zip(self._names(), arrays, strict=True)))
+        ]
 
     def _names(self) -> list[str]:
         constants = {x.name for x in self.model_proto.graph.initializer}

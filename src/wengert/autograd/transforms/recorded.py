@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
+import numpy as np
+
 from wengert.autograd.transforms.batched import Outline, outline_of
 from wengert.autograd.transforms.levels import Level
 from wengert.core.dtypes import of_numpy
@@ -126,6 +128,7 @@ class RecordLevel(Level):
     def apply(self, op: Any, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
         """Compute further out, and write the operation down."""
         self.check_running()
+        inputs = [wrap(x) if isinstance(x, np.ndarray) else x for x in inputs]
         if op.function in _IN_PARTS:
             return op.reference(*inputs, **params)
         out = op([self.lower(x) for x in inputs], params)

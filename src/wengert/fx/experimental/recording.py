@@ -117,7 +117,9 @@ class GraphRecorder:
                 f" tensor nor a number, text or dtype: {args}"
             )
         name = _node_name(function)
-        return self._noted(self.graph.create_node("call_function", function, args, kwargs, name), result)
+        return self._noted(
+            self.graph.create_node("call_function", function, args, kwargs, name), result
+        )
 
     def item(self, node: Node, index: int, value: Any) -> Node:
         """The node of one of several results."""

@@ -21,7 +21,7 @@ import numpy as np
 from wengert.core.tensor import Tensor, memory_of
 from wengert.fx.experimental.constants import rebuilt
 from wengert.fx.experimental.recording import BoundCall, RandomDraw, Recording, ValueInfo
-from wengert.fx.node import Node, map_arg
+from wengert.fx.node import Node
 
 Sizes = dict[str, int]  # by the name of a dynamic dimension
 
@@ -209,7 +209,9 @@ class _Generalization:
         """The arguments of a node for all sizes."""
         first = values[0]
         if isinstance(first, Node):
-            at = {self.positions[k][v] if isinstance(v, Node) else None for k, v in enumerate(values)}
+            at = {
+                self.positions[k][v] if isinstance(v, Node) else None for k, v in enumerate(values)
+            }
             if len(at) > 1:
                 raise SizeError(f"{_place(row[0])}: reads another value at other sizes")
             return first
@@ -255,7 +257,9 @@ class _Generalization:
             if all(isinstance(v, float) and v for v in column):
                 inverse = self._polynomial(tuple(1 / v for v in column))
                 if inverse is not None:
-                    return self.graph.call_function(operator.truediv, (1.0, self._built(inverse, True)))
+                    return self.graph.call_function(
+                        operator.truediv, (1.0, self._built(inverse, True))
+                    )
         raise SizeError(
             f"{_place(node)}: a number in its arguments is {column[0]} at the sizes"
             f" {self.samples.sizes[0]} and {column[1]} at {self.samples.sizes[1]}; how it follows"
@@ -374,7 +378,9 @@ class _Generalization:
         user = next(iter(node.users), node)
         arrays = [memory_of(v) for v in values]
         with self.graph.inserting_before(self.first):
-            made = rebuilt(self.graph, arrays, values[0].dtype, lambda c: self.number(self.first, c))
+            made = rebuilt(
+                self.graph, arrays, values[0].dtype, lambda c: self.number(self.first, c)
+            )
         if made is None:
             raise SizeError(
                 f"{_place(user)}: a constant of shape {list(values[0].shape)} changes with a dynamic"

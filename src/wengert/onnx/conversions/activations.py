@@ -83,9 +83,7 @@ def _leaky_relu(b: Builder, input: Value, negative_slope: float) -> str:
 
 
 @converts("_elu")
-def _elu(
-    b: Builder, input: Value, alpha: float, scale: float = 1.0, rate: float = 1.0
-) -> str:
+def _elu(b: Builder, input: Value, alpha: float, scale: float = 1.0, rate: float = 1.0) -> str:
     dtype = input.dtype
     if rate == 1:
         out = b("Elu", input, alpha=float(alpha))
@@ -130,7 +128,7 @@ def masked_softmax(b: Builder, input: Any, mask: Value | None) -> str:
     if mask is None:
         return b("Softmax", input, axis=-1)
     dtype = b.out.dtype
-    if mask.dtype == bool:
+    if mask.dtype.kind == "b":
         hidden = b.scalar(-math.inf, dtype)
         scores = b("Where", mask, input, hidden)
     else:

@@ -50,7 +50,7 @@ def _binary(op: str) -> Callable[..., str]:
     def convert(b: Builder, input: Any, other: Any = None, exponent: Any = None) -> str:
         other = exponent if other is None else other
         dtype = b.out.dtype
-        if op == "Mul" and dtype == bool:
+        if op == "Mul" and dtype.kind == "b":
             return b("And", input, b.cast(other, bool))
         return b(op, b.cast(input, dtype), b.cast(other, dtype))
 
@@ -60,7 +60,7 @@ def _binary(op: str) -> Callable[..., str]:
 def _comparison(op: str) -> Callable[..., str]:
     def convert(b: Builder, input: Any, other: Any) -> str:
         dtype = _common(input, other)
-        if dtype == bool and op != "Equal":
+        if dtype.kind == "b" and op != "Equal":
             dtype = np.dtype(np.int32)
         return b(op, b.cast(input, dtype), b.cast(other, dtype))
 
@@ -77,7 +77,7 @@ def _logical(op: str) -> Callable[..., str]:
 def _bitwise(op: str) -> Callable[..., str]:
     def convert(b: Builder, input: Any, other: Any) -> str:
         dtype = b.out.dtype
-        name = op if dtype == bool else f"Bitwise{op}"
+        name = op if dtype.kind == "b" else f"Bitwise{op}"
         return b(name, b.cast(input, dtype), b.cast(other, dtype))
 
     return convert
@@ -98,7 +98,7 @@ def _ne(b: Builder, input: Any, other: Any) -> str:
 
 @converts("bitwise_not")
 def _bitwise_not(b: Builder, input: Value) -> str:
-    return b("Not" if input.dtype == bool else "BitwiseNot", input)
+    return b("Not" if input.dtype.kind == "b" else "BitwiseNot", input)
 
 
 @converts("isfinite")

@@ -47,6 +47,21 @@ def _basic(b: Builder, input: Value, key: Any) -> str:
     return out if isinstance(out, str) else b("Identity", out)
 
 
+@converts("_window")
+def _window(b: Builder, input: Value, layout: Any, window: Any) -> str:
+    """Strides: the elements that they name, which the memory's own layout must have in order."""
+    size = input.dtype.itemsize
+    order = np.arange(int(np.prod(input.shape))).reshape(input.shape)
+    rows = tuple([s * size // 8 for s in order.strides])
+    if len(set(input.shapes)) > 1 or tuple(layout.strides) != rows or window.offset % size:
+        raise b.refuse("as_strided of memory that is not contiguous, or of a dynamic size")
+    places = np.full(window.shape, window.offset // size)
+    for d, (stride, n) in enumerate(zip(window.strides, window.shape, strict=True)):
+        steps = np.arange(n) * (stride // size)
+        places = places + steps.reshape(-1, *(1,) * (len(window.shape) - d - 1))
+    return b("Gather", b.reshape(input, (-1,)), b.constant(places, np.int64))
+
+
 @converts("select")
 def _select(b: Builder, input: Value, dim: int, index: Any) -> str:
     return b("Gather", input, b.cast(index, np.int64), axis=input.axis(dim))
@@ -60,7 +75,7 @@ def _getitem(b: Builder, input: Value, key: tuple[Any, ...]) -> str:
     if last - first + 1 != len(places):
         raise b.refuse("indexing with tensors on both sides of a slice")
     indices = [key[k] for k in places]
-    if any(x.dtype == bool for x in indices):
+    if any(x.dtype.kind == "b" for x in indices):
         raise b.refuse("indexing with a mask: how many elements it takes is not known")
     if len(indices) == 1:
         return b("Gather", input, indices[0], axis=first)

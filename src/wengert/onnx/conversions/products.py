@@ -70,7 +70,10 @@ def _equation(*labels: Any) -> str:
     """Labels as ONNX writes them: the inputs', and the output's."""
     letters = iter(string.ascii_letters)
     names: dict[Any, str] = {}
-    texts = ["".join(names.setdefault(x, next(letters)) if x not in names else names[x] for x in part) for part in labels]
+    texts = [
+        "".join(names.setdefault(x, next(letters)) if x not in names else names[x] for x in part)
+        for part in labels
+    ]
     return f"{','.join(texts[:-1])}->{texts[-1]}"
 
 

@@ -117,7 +117,7 @@ def _std(b: Builder, input: Value, dim: Any, correction: float, keepdim: bool) -
 
 
 def _place(b: Builder, op: str, input: Value, dim: Any, keepdim: bool) -> str:
-    x: Any = b.cast(input, np.int32) if input.dtype == bool else input
+    x: Any = b.cast(input, np.int32) if input.dtype.kind == "b" else input
     if dim is None:
         flat = b(op, b.reshape(x, (-1,)), axis=0, keepdims=0)
         return b.reshape(flat, (1,) * input.rank) if keepdim else flat

@@ -145,7 +145,7 @@ def _unbind(b: Builder, input: Value, dim: int) -> list[str]:
 def _triangle(upper: int) -> Any:
     def convert(b: Builder, input: Value, diagonal: int = 0) -> str:
         k = b.cast(diagonal, np.int64)
-        if input.dtype == bool:  # ONNX Runtime has no kernel for it
+        if input.dtype.kind == "b":  # ONNX Runtime has no kernel for it
             wide = b("Trilu", b.cast(input, np.int64), k, upper=upper)
             return b("Cast", wide, to=b.type_of(bool))
         return b("Trilu", input, k, upper=upper)

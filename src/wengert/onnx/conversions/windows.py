@@ -154,9 +154,7 @@ def _adaptive_avg_pool(n: int) -> Any:
     return convert
 
 
-def _averaged(
-    b: Builder, x: Any, rank: int, dim: int, size: int, out: int, dtype: Any
-) -> str:
+def _averaged(b: Builder, x: Any, rank: int, dim: int, size: int, out: int, dtype: Any) -> str:
     """The means over windows of one dimension, as a product with a matrix."""
     matrix = np.zeros((size, out))
     for k, (low, high) in enumerate(region_bounds(size, out)):
@@ -227,12 +225,27 @@ def _interpolate(
     return b("Resize", input, None, None, b("Concat", lead, space, axis=0), **options)
 
 
-@converts("_constant_pad")
-def _constant_pad(b: Builder, input: Value, pad: Any, value: Any) -> str:
+_PADS = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+
+
+@converts("pad")
+def _pad(b: Builder, input: Value, pad: Any, mode: str, value: Any = None) -> str:
+    if mode == "circular" and b.opset < 19:
+        raise b.refuse("circular padding needs opset_version=19 or newer")
+    return b("Pad", input, _amounts(b, input, pad), mode=_PADS[mode])
+
+
+def _amounts(b: Builder, input: Value, pad: Any) -> str:
+    """The padding in ONNX's order: in front of each dimension, then behind each."""
     n = input.rank - len(pad) // 2
     low, high = list(pad[0::2])[::-1], list(pad[1::2])[::-1]
-    amounts = b.ints([*[0] * n, *low, *[0] * n, *high])
-    if input.dtype == bool:
+    return b.ints([*[0] * n, *low, *[0] * n, *high])
+
+
+@converts("_constant_pad")
+def _constant_pad(b: Builder, input: Value, pad: Any, value: Any) -> str:
+    amounts = _amounts(b, input, pad)
+    if input.dtype.kind == "b":
         wide = b("Pad", b.cast(input, np.int32), amounts, b.scalar(int(value), np.int32))
         return b("Cast", wide, to=b.type_of(bool))
     return b("Pad", input, amounts, b.cast(value, input.dtype))
