@@ -73,7 +73,8 @@ def specs_of(dynamic_shapes: Any, args: Any, names: Sequence[str]) -> list[Any]:
         unknown = sorted(map(str, dynamic_shapes.keys() - set(names)))
         if unknown:
             raise ValueError(
-                f"dynamic_shapes: there is no argument {unknown[0]!r}; the arguments are {list(names)}"
+                f"dynamic_shapes: there is no argument {unknown[0]!r}; the arguments are"
+                f" {list(names)}"
             )
         given = [dynamic_shapes.get(name) for name in names]
     elif isinstance(dynamic_shapes, tuple | list):

@@ -70,7 +70,7 @@ def trace_module(
 
 
 def input_names_of(mod: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
-    """The names of the leaves of the arguments of a call: those of parameters, and the way there."""
+    """The names of the leaves of the arguments of a call: of parameters, and the way there."""
     arguments = _arguments(mod, args, kwargs)
     return _unique([n for name, arg in arguments for n in _leaf_names(name, arg)])
 

@@ -79,6 +79,14 @@ class Outline:
     def __len__(self) -> int:
         return self.shape[0]
 
+    def refuse_shape(self, name: str) -> None:
+        """Raise RuntimeError for a result whose shape depends on elements."""
+        raise RuntimeError(
+            "vmap: We do not support batching operators that can output dynamic shape. Attempted"
+            f" to vmap over {name}(): the shape of its result depends on elements that differ"
+            " between samples"
+        )
+
     def _refuse(self, *args: Any, **options: Any) -> Any:
         raise RuntimeError(self.refusal)
 

@@ -54,6 +54,13 @@ class UnreadOutline(Outline):
         " (torch.where for a condition)"
     )
 
+    def refuse_shape(self, name: str) -> None:
+        """Raise RuntimeError for a result whose shape depends on elements."""
+        raise RuntimeError(
+            f"{name}(): the shape of its result depends on the elements of a tensor, which change"
+            " with the inputs of a program that is being recorded"
+        )
+
 
 class Recorded(Tracer):
     """A value, and the node that computes it."""

@@ -30,7 +30,7 @@ class TreeCodeGen(CodeGen):
         leaves, spec = flatten_tree(args)
         if spec != self.spec:
             raise ValueError(
-                f"expected arguments of the structure {self.spec}, as they were recorded, got {spec}"
+                f"expected arguments of the recorded structure {self.spec}, got {spec}"
             )
         return leaves
 

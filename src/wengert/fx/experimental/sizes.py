@@ -235,7 +235,7 @@ class _Generalization:
         if isinstance(first, int | float) and not isinstance(first, bool):
             return self.number(row[0], tuple(values))
         raise SizeError(
-            f"{_place(row[0])}: the argument {first!r} changes with a dynamic size, and is no number"
+            f"{_place(row[0])}: the argument {first!r} changes with a dynamic size and is no number"
         )
 
     def number(self, node: Node, column: tuple[Any, ...]) -> Any:
@@ -316,7 +316,7 @@ class _Generalization:
         return total
 
     def _polynomial(self, column: tuple[Any, ...]) -> dict[frozenset[str], Fraction] | None:
-        """Coefficients by sets of dynamic sizes: a sum of their products, checked in all samples."""
+        """Coefficients by sets of dynamic sizes: a sum of products, checked in all samples."""
         values = [Fraction(v).limit_denominator(10**6) for v in column]
         by_sizes = {
             tuple(sizes.items()): value
@@ -383,9 +383,9 @@ class _Generalization:
             )
         if made is None:
             raise SizeError(
-                f"{_place(user)}: a constant of shape {list(values[0].shape)} changes with a dynamic"
-                " size, and is no range, triangle or single number. Compute it from an input,"
-                " or take a part of a buffer"
+                f"{_place(user)}: a constant of shape {list(values[0].shape)} changes with a"
+                " dynamic size, and is no range, triangle or single number. Compute it from an"
+                " input, or take a part of a buffer"
             )
         made.meta.update(node.meta)
         self.positions[0][made] = self.positions[0][node]
