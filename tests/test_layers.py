@@ -28,6 +28,9 @@ LAYERS = {
     "data": "data",
     "serialization": "serialization",
     "utils": "hub jit multiprocessing profiler testing utils",
+    "fx": "fx",
+    "export": "export",
+    "onnx": "onnx",
     "distributed": "distributed",
     # The torch alias and the commands use the package whole.
     "compat": "compat",
@@ -42,6 +45,7 @@ BELOW_KERNELS = {"wengert.core.dtypes", "wengert.core.forks", "wengert.core"}
 
 DEPENDENCIES = {"llvmlite", "numpy", "ml_dtypes", "safetensors", "scipy"}
 EXTRAS = {"igraph", "resvg_py", "rich"}  # of the extra `graph`
+EXTRAS |= {"onnx", "onnxruntime"}  # of the extra `onnx`
 
 
 def part_of(module: str) -> str:

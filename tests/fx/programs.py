@@ -46,7 +46,11 @@ def programs(torch: Any) -> dict[str, Any]:
         return z, [x == y, x < 1, x >= 2], {"k": x[0, ..., None], "s": slice(1, 2)}
 
     def methods(x):
-        return x.view(-1).float().T.shape, x.add(1).mul(x.size(0)).grad_fn, x.sum(dim=0, keepdim=True)
+        return (
+            x.view(-1).float().T.shape,
+            x.add(1).mul(x.size(0)).grad_fn,
+            x.sum(dim=0, keepdim=True),
+        )
 
     def unpacked(x):
         a, b = x.chunk(2)
@@ -54,7 +58,12 @@ def programs(torch: Any) -> dict[str, Any]:
 
     def functions(x, w):
         h = F.linear(x, w)
-        return torch.sigmoid(h), torch.stack([h, h], dim=1), h.to(torch.float64), (h, torch.Size([1]))
+        return (
+            torch.sigmoid(h),
+            torch.stack([h, h], dim=1),
+            h.to(torch.float64),
+            (h, torch.Size([1])),
+        )
 
     return {
         "layers": Layers(), "outer": Outer(), "rest": Rest(), "arithmetic": arithmetic,

@@ -10,12 +10,12 @@ import weakref
 from typing import Any
 
 import pytest
+
 import wengert
+from tests.fx.programs import programs
 from wengert import fx, nn
 from wengert.fx.passes.shape_prop import ShapeProp
 from wengert.fx.proxy import TraceError
-
-from tests.fx.programs import programs
 
 NAMES = list(programs(wengert))
 
@@ -102,7 +102,9 @@ def test_what_cannot_be_recorded(program: Any, error: type[Exception], text: str
 
 
 def test_known_inputs_choose_the_way_and_are_checked() -> None:
-    traced = fx.symbolic_trace(lambda x, flag=True: x if flag else -x, concrete_args={"flag": False})
+    traced = fx.symbolic_trace(
+        lambda x, flag=True: x if flag else -x, concrete_args={"flag": False}
+    )
     assert traced(wengert.ones(1), False).item() == -1
     with pytest.raises(AssertionError, match="flag has been specialized to have value False"):
         traced(wengert.ones(1), True)

@@ -176,7 +176,7 @@ class _Writer:
         """The model."""
         graph = self.traced.recording.graph
         inputs = self._inputs(list(input_names or ()))
-        outputs_wanted = self._reserved(list(output_names or ()))
+        results = self._output_names(list(output_names or ()))
         for node in graph.nodes:
             if node.op == "get_attr":
                 path = str(node.target)
@@ -184,7 +184,7 @@ class _Writer:
                 name = self.builder.initializer(self.builder.name(path), array)
                 self.conversion.results[node] = name
         self.conversion.run(graph)
-        outputs = self._outputs(graph.output_node(), outputs_wanted)
+        outputs = self._outputs(results)
         used = {x for n in self.builder.nodes for x in n.input}
         constants = {k: v for k, v in self.builder.initializers.items() if k in used}
         helper = self.onnx.helper
@@ -226,20 +226,26 @@ class _Writer:
             infos.append(self._info(name, node))
         return infos
 
-    def _reserved(self, names: list[str]) -> list[str]:
-        return [self.builder.name(n) for n in names]
-
-    def _outputs(self, output: Node, names: list[str]) -> list[Any]:
-        leaves = [x for x in flatten_tree(output.args[0])[0] if x is not None]
+    def _output_names(self, names: list[str]) -> list[str]:
+        """The names of the outputs, which nothing else in the graph takes."""
+        leaves = self._output_leaves()
         if len(names) > len(leaves):
             raise OnnxExporterError(f"output_names: {len(names)} names for {len(leaves)} outputs")
+        own = [x.name if isinstance(x, Node) else "output" for x in leaves]
+        return [self.builder.name(n) for n in names + own[len(names) :]]
+
+    def _output_leaves(self) -> list[Any]:
+        result = self.traced.recording.graph.output_node().args[0]
+        return [x for x in flatten_tree(result)[0] if x is not None]
+
+    def _outputs(self, names: list[str]) -> list[Any]:
         infos = []
-        for k, leaf in enumerate(leaves):
+        for k, leaf in enumerate(self._output_leaves()):
             if not isinstance(leaf, Node):
                 raise OnnxExporterError(
                     f"output {k} is no tensor, but the constant {leaf!r}: ONNX has only tensors"
                 )
-            name = names[k] if k < len(names) else self.builder.name(leaf.name)
+            name = names[k]
             source = self.conversion.name_of(leaf)
             node = self.onnx.helper.make_node("Identity", [source], [name])
             self.builder.nodes.append(node)

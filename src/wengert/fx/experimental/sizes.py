@@ -161,18 +161,18 @@ class _Generalization:
     def _check_aligned(self) -> None:
         for sizes, nodes in zip(self.samples.sizes, self.lists, strict=True):
             for a, b in zip(self.lists[0], nodes, strict=False):
-                if a.op != b.op or not _same_target(a.target, b.target):
+                if a.op == b.op and _same_target(a.target, b.target):
+                    continue
+                if "output" in (a.op, b.op):
                     raise SizeError(
-                        f"{_place(a)}: the program takes another way at the sizes {sizes}: there"
-                        f" {_described(b)} stands in the place of {_described(a)}"
+                        f"{_place(b if a.op == 'output' else a)}: the program has"
+                        f" {len(self.lists[0])} steps at the sizes {self.samples.sizes[0]}, and"
+                        f" {len(nodes)} at {sizes}: it depends on a dynamic size how often"
+                        " something is done"
                     )
-            if len(nodes) != len(self.lists[0]):
-                longer = max(nodes, self.lists[0], key=len)
-                extra = longer[min(len(nodes), len(self.lists[0])) - 1]
                 raise SizeError(
-                    f"{_place(extra)}: the program has {len(self.lists[0])} steps at the sizes"
-                    f" {self.samples.sizes[0]}, and {len(nodes)} at {sizes}: it depends on a"
-                    " dynamic size how often something is done"
+                    f"{_place(a)}: the program takes another way at the sizes {sizes}: there"
+                    f" {_described(b)} stands in the place of {_described(a)}"
                 )
 
     def _note_shapes(self, row: Sequence[Node]) -> None:
