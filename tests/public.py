@@ -43,9 +43,12 @@ FOR_EACH_OTHER = {
     "autograd": "custom diagnosis edges engine errors gc_queries grad_mode history hooks naming"
     " profiling refusals relay saved transforms",
     "compat": "torch_names",
+    "export": "dims exported_program graph_signature tracing",
+    "fx": "experimental.constants experimental.recording experimental.sizes",
     "graph": "captures description drawing formatting hotness html_page memory nodes timelines"
     " unreached",
     "nn": "module",
+    "onnx": "builder constants conversion conversions exporting onnx_program",
 }
 INNER += tuple(
     f"wengert.{p}.{name}" for p, names in FOR_EACH_OTHER.items() for name in names.split()

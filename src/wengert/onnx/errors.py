@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class OnnxExporterError(RuntimeError):
     """A model that cannot be exported."""
@@ -11,7 +13,7 @@ class UnsupportedOperatorError(OnnxExporterError):
     """An operation, or a use of one, that has no counterpart in ONNX here."""
 
 
-def onnx_package() -> object:
+def onnx_package() -> Any:
     """The `onnx` package; ImportError that says how to install it."""
     try:
         import onnx

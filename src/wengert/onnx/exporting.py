@@ -38,18 +38,13 @@ def export(
     do_constant_folding: bool = True, custom_opsets: Mapping[str, int] | None = None,
     export_modules_as_functions: Any = False, autograd_inlining: bool = True,
 ) -> ONNXProgram | None:  # fmt: skip
-    """Record a module and write it as an ONNX model.
-
-    The module runs with the example inputs, in evaluation mode unless `training` says otherwise;
-    several times where some of their sizes are dynamic (see `wengert.export.export`).
+    """Record a module, in evaluation mode by default, and write it as an ONNX model.
 
     Args:
         model: the module.
-        args: example inputs: a tuple, or a tensor.
+        args: example inputs: a tuple, or a tensor; `kwargs` has those that have names.
         f: the file to write; None to write none.
-        kwargs: example inputs by name.
-        input_names: names of the inputs that are tensors, in order.
-        output_names: names of the outputs, in order.
+        input_names: names of the inputs that are tensors, in order; so `output_names`.
         opset_version: of ONNX's operators; 18 or newer.
         dynamo: if False, nothing is returned.
         dynamic_shapes: which sizes are dynamic, as for `wengert.export.export`.
@@ -58,19 +53,22 @@ def export(
         export_params: must be True.
         keep_initializers_as_inputs: parameters are inputs with defaults, too.
         dynamic_axes: dynamic dimensions by the names of inputs: ``{"x": {0: "batch"}}``.
-        training: the mode in which the module is recorded.
         verify: compare the model with the module by ONNX Runtime.
+
+    >>> import wengert
+    >>> net = wengert.nn.Linear(2, 1)
+    >>> wengert.onnx.export(net, (wengert.ones(3, 2),), opset_version=11)
+    Traceback (most recent call last):
+    ValueError: opset_version: expected 18 or newer, got 11
 
     Raises:
         ImportError: if the package onnx is not installed.
         UnsupportedOperatorError: if an operation has no conversion; it names the line.
         SizeError: (a RuntimeError) if it is not clear how a number follows a dynamic size.
     """
-    onnx = onnx_package()
     opset = _OLDEST if opset_version is None else opset_version
-    _check_options(opset, export_params, custom_opsets, export_modules_as_functions)
-    if not isinstance(model, Module):
-        raise TypeError(f"export(): argument 'model' must be a Module, not {type(model).__name__}")
+    _check_options(model, opset, export_params, custom_opsets, export_modules_as_functions)
+    onnx = onnx_package()
     arguments, named = _arguments(args, kwargs)
     with _recording(model, training):
         if dynamic_shapes is None and dynamic_axes:
@@ -84,13 +82,17 @@ def export(
     if verify:
         program.verify(model, arguments, named)
     if verbose:
-        print(onnx.printer.to_text(proto))  # type: ignore[attr-defined]
+        print(onnx.printer.to_text(proto))
     if f is not None:
         program.save(f, external_data=None)
     return program if dynamo else None
 
 
-def _check_options(opset: int, export_params: bool, custom_opsets: Any, functions: Any) -> None:
+def _check_options(
+    model: Any, opset: int, export_params: bool, custom_opsets: Any, functions: Any
+) -> None:
+    if not isinstance(model, Module):
+        raise TypeError(f"export(): argument 'model' must be a Module, not {type(model).__name__}")
     if opset < _OLDEST:
         raise ValueError(f"opset_version: expected {_OLDEST} or newer, got {opset}")
     for name, value in (

@@ -21,10 +21,15 @@ class ONNXProgram:
     Attributes:
         model_proto: the model as a protocol buffer.
         exported_program: the program that it was written from.
+
+    >>> import wengert
+    >>> program = wengert.export.export(wengert.nn.ReLU(), (wengert.ones(2),))
+    >>> wengert.onnx.ONNXProgram(None, program).exported_program is program
+    True
     """
 
-    def __init__(self, model_proto: Any, exported_program: ExportedProgram) -> None:
-        self.model_proto, self.exported_program = model_proto, exported_program
+    def __init__(self, model: Any, exported_program: ExportedProgram) -> None:
+        self.model_proto, self.exported_program = model, exported_program
         self._session: Any = None
 
     @property
@@ -37,7 +42,7 @@ class ONNXProgram:
         keep_initializers_as_inputs: bool = False, external_data: bool | None = None,
     ) -> None:  # fmt: skip
         """Write the model to a file; parameters beside it if asked to, or if they are too large."""
-        onnx: Any = onnx_package()
+        onnx = onnx_package()
         if not include_initializers or keep_initializers_as_inputs:
             raise NotImplementedError("save(): a model without its parameters is not supported")
         path = os.fspath(destination)

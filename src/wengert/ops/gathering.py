@@ -97,7 +97,7 @@ def with_dims(array: np.ndarray) -> np.ndarray:
 
 def elements(name: str, tensor: Tensor) -> np.ndarray:
     """The array of a tensor whose elements decide about the shape of a result."""
-    array = tensor._array
+    array: Any = tensor._array
     if type(array) is not np.ndarray:
         array.refuse_shape(name)
     return array

@@ -112,6 +112,10 @@ class Level:
         """See `beside`, for a tracer of this level."""
         return beside(value.value, make, lead)
 
+    def drawn(self, draw: Callable[[Shape], Any], shape: Shape, numbers: Any) -> Any:
+        """Random numbers that ``draw(shape)`` gave, for a level that is `composite`."""
+        raise NotImplementedError
+
     def write(self, target: Any, result: Any, put: Callable[[Any, Any], None]) -> None:
         """Put `result` where `target` is; one of them at least is a tracer of this level.
 

@@ -87,7 +87,7 @@ def _triangle(graph: Graph, arrays: Arrays, kind: dtype, shape: Any) -> Node | N
     ones = graph.call_function(wengert.full, (shape, 1), {"dtype": wengert.int64})
     lower = graph.call_function(wengert.tril, (ones,), {"diagonal": diagonal})
     mask = graph.call_function(wengert.eq, (lower, 1))
-    if kind is wengert.bool:
+    if kind.np.kind == "b":
         return mask if low else graph.call_function(wengert.logical_not, (mask,))
     values = [
         graph.call_function(wengert.full, ((), v.item()), {"dtype": kind}) for v in (low, high)
@@ -96,5 +96,5 @@ def _triangle(graph: Graph, arrays: Arrays, kind: dtype, shape: Any) -> Node | N
 
 
 def _is_triangle(array: np.ndarray, low: Any, high: Any, diagonal: int) -> bool:
-    mask = np.tri(*array.shape[-2:], diagonal, dtype=bool)
+    mask = np.tri(array.shape[-2], array.shape[-1], diagonal, dtype=bool)
     return bool((array == np.where(mask, low, high)).all())

@@ -48,6 +48,14 @@ def make_fx(
     decomposition_table: Any = None,
     tracing_mode: str = "real",
     _allow_non_fake_inputs: bool = False,
+    *,
+    pre_dispatch: bool = False,
+    record_module_stack: bool = False,
+    _allow_fake_constant: bool = False,
+    _error_on_data_dependent_ops: bool = True,
+    record_stack_traces: bool = False,
+    proxy_module_inputs: bool = False,
+    _disable_torch_fn_metadata_mode: bool = False,
 ) -> Callable[..., GraphModule]:
     """A function that runs `f` on its arguments and returns what it computed, as a `GraphModule`.
 
@@ -59,6 +67,8 @@ def make_fx(
         f: takes tensors, also nested in tuples, lists and dictionaries.
         decomposition_table: must be empty: operations are recorded as they are.
         tracing_mode: "real", "fake" or "symbolic": all record a run on the real values.
+
+    The other options change nothing: modules and lines are noted in any case.
 
     Raises:
         RuntimeError: if `f` reads the elements of a tensor that depends on its inputs.

@@ -19,11 +19,12 @@ from wengert.core.storage import line_of, source_text
 from wengert.core.tensor import Tensor, caller, getframe, memory_of, mode, shape_of, wrap
 from wengert.fx.graph import Graph
 from wengert.fx.node import Node, has_side_effect, map_aggregate
-from wengert.ops.normalization import _batch_norm, _instance_norm
+from wengert.ops.declare import REGISTRY
 
 Path = str
-for _writer in (Tensor.copy_, _batch_norm, _instance_norm):  # of running statistics, too
-    has_side_effect(_writer)
+for _writer in ("_batch_norm", "_instance_norm", "_moved"):  # of running statistics
+    has_side_effect(REGISTRY[_writer].function)
+has_side_effect(Tensor.copy_)
 
 
 class ValueInfo(NamedTuple):
@@ -38,12 +39,12 @@ class ValueInfo(NamedTuple):
         return len(self.shape)
 
 
-def info_of(value: Any) -> Any:
+def described_value(value: Any) -> Any:
     """`ValueInfo` of a tensor; the same of each in nested results."""
     if isinstance(value, Tensor):
         return ValueInfo(Size(shape_of(value)), value.dtype)
     if isinstance(value, tuple | list):
-        return [info_of(x) for x in value]
+        return [described_value(x) for x in value]
     return value
 
 
@@ -157,7 +158,7 @@ class GraphRecorder:
         return self._noted(node, value)
 
     def _noted(self, node: Node, result: Any) -> Node:
-        node.meta["val"] = info_of(result)
+        node.meta["val"] = described_value(result)
         node.meta["where"] = mode.where.path()
         code, lasti = caller(getframe(1))
         node.stack_trace = _described(code, lasti)
@@ -235,7 +236,7 @@ def _input(level: RecordLevel, recorder: GraphRecorder, name: str, value: Any) -
     node = recorder.graph.placeholder(name)
     if not isinstance(value, Tensor):
         return value
-    node.meta["val"] = info_of(value)
+    node.meta["val"] = described_value(value)
     return level.recorded(_copied(value), node)
 
 

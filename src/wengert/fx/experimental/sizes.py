@@ -176,7 +176,7 @@ class _Generalization:
                 )
 
     def _note_shapes(self, row: Sequence[Node]) -> None:
-        values = [n.meta.get("val") for n in row]
+        values: list[Any] = [n.meta.get("val") for n in row]
         if isinstance(values[0], ValueInfo):
             shapes = [tuple(v.shape) for v in values]
             if len({len(s) for s in shapes}) > 1:
@@ -432,7 +432,7 @@ def _equal(a: Any, b: Any) -> bool:
         return a.keys() == b.keys() and all(_equal(a[k], b[k]) for k in a)
     if isinstance(a, float) and a != a:
         return b != b
-    if hasattr(a, "__dict__") and not callable(a) and type(a).__eq__ is object.__eq__:
+    if hasattr(a, "__dict__") and not callable(a) and type(a).__eq__ == object.__eq__:
         return _equal(vars(a), vars(b))
     return bool(a == b)
 

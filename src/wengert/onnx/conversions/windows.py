@@ -133,7 +133,7 @@ def _adaptive_sizes(b: Builder, n: int, input: Value, output_size: Any) -> list[
             raise b.refuse("adaptive pooling that keeps a dynamic size")
         if isinstance(out, Value) or (size is None and out != 1):
             raise b.refuse("adaptive pooling to more than one element of a dynamic size")
-        sizes.append((size, size if out is None else int(out)))
+        sizes.append((size, int(size if out is None else out)))  # type: ignore[arg-type]
     return sizes
 
 
