@@ -48,7 +48,7 @@ FOR_EACH_OTHER = {
     "graph": "captures description drawing formatting hotness html_page memory nodes timelines"
     " unreached",
     "nn": "module",
-    "onnx": "builder constants conversion conversions exporting onnx_program",
+    "onnx": "builder constants conversion conversions exporting onnx_program packages",
 }
 INNER += tuple(
     f"wengert.{p}.{name}" for p, names in FOR_EACH_OTHER.items() for name in names.split()

@@ -28,10 +28,10 @@ LAYERS = {
     "data": "data",
     "serialization": "serialization",
     "utils": "hub jit multiprocessing profiler testing utils",
+    "distributed": "distributed",
     "fx": "fx",
     "export": "export",
     "onnx": "onnx",
-    "distributed": "distributed",
     # The torch alias and the commands use the package whole.
     "compat": "compat",
     "cli": "cli __main__",

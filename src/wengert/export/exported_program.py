@@ -102,6 +102,8 @@ class ExportedProgram:
             target = specs[node.name].target if node.op == "placeholder" else None
             if target is None:
                 values[node] = graph.node_copy(node, lambda n: values[n])
+                if node.op == "placeholder":
+                    values[node].name = node.name
             else:
                 values[node] = graph.get_attr(target)
                 root[target] = self._tensor(target)
@@ -268,6 +270,7 @@ def _lifted(
         values[node] = graph.node_copy(node, lambda n: values[n])
         if node.op == "placeholder":
             leaf = next(leaves)
+            values[node].name = str(node.target)  # also where a builtin is called so
             specs.append(InputSpec(InputKind.USER_INPUT, _input(values[node], leaf), None))
     return graph, specs, constants
 

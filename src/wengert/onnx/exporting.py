@@ -17,8 +17,9 @@ from wengert.onnx import conversions as conversions
 from wengert.onnx.builder import Builder
 from wengert.onnx.constants import OperatorExportTypes, TrainingMode, state
 from wengert.onnx.conversion import GraphConversion
-from wengert.onnx.errors import OnnxExporterError, onnx_package
+from wengert.onnx.errors import OnnxExporterError
 from wengert.onnx.onnx_program import ONNXProgram
+from wengert.onnx.packages import onnx_package
 
 _OLDEST, _IR_VERSION = 18, 10
 
@@ -48,10 +49,7 @@ def export(
         opset_version: of ONNX's operators; 18 or newer.
         dynamo: if False, nothing is returned.
         dynamic_shapes: which sizes are dynamic, as for `wengert.export.export`.
-        custom_translation_table: conversions by function, as `wengert.onnx.builder.converts`
-            registers them.
-        export_params: must be True.
-        keep_initializers_as_inputs: parameters are inputs with defaults, too.
+        custom_translation_table: conversions by function, as of `wengert.onnx.builder`.
         dynamic_axes: dynamic dimensions by the names of inputs: ``{"x": {0: "batch"}}``.
         verify: compare the model with the module by ONNX Runtime.
 

@@ -10,7 +10,8 @@ import numpy as np
 from wengert.autograd.transforms.tree import flatten_tree
 from wengert.core.tensor import Tensor, memory_of, wrap
 from wengert.export import ExportedProgram
-from wengert.onnx.errors import OnnxExporterError, onnx_package
+from wengert.onnx.errors import OnnxExporterError
+from wengert.onnx.packages import onnx_package
 
 _MOST_IN_ONE_FILE = 2**31 - 2**20  # protocol buffers end at 2 GiB
 

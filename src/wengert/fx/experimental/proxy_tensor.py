@@ -13,7 +13,7 @@ from wengert.fx.experimental.recording import record
 from wengert.fx.graph_module import GraphModule
 
 
-class TreeCodeGen(CodeGen):
+class _TreeCodeGen(CodeGen):
     """Writes a program that takes its inputs in the structure in which they were recorded."""
 
     def __init__(self, spec: Spec) -> None:
@@ -95,7 +95,7 @@ def make_fx(
             lambda state, inputs: f(*unflatten_tree(inputs, spec)), leaves, _names(f, args), {}
         )
         if any(child.kind is not None for child in spec.children):
-            recording.graph.set_codegen(TreeCodeGen(spec))
+            recording.graph.set_codegen(_TreeCodeGen(spec))
         return GraphModule(dict(recording.attributes), recording.graph)
 
     return recorded

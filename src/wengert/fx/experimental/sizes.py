@@ -432,7 +432,7 @@ def _equal(a: Any, b: Any) -> bool:
         return a.keys() == b.keys() and all(_equal(a[k], b[k]) for k in a)
     if isinstance(a, float) and a != a:
         return b != b
-    if hasattr(a, "__dict__") and not callable(a) and type(a).__eq__ == object.__eq__:
+    if hasattr(a, "__dict__") and not callable(a) and "__eq__" not in vars(type(a)):
         return _equal(vars(a), vars(b))
     return bool(a == b)
 
