@@ -3,8 +3,8 @@
 >>> import wengert
 >>> program = wengert.export.export(wengert.nn.ReLU(), (wengert.ones(2),))
 >>> print(program.graph_module.code.strip())
-def forward(self, input_1):
-    relu = wengert_ops_rectifiers_relu(input_1);  input_1 = None
+def forward(self, input):
+    relu = wengert_ops_rectifiers_relu(input);  input = None
     return relu
 """
 

@@ -78,8 +78,8 @@ def make_fx(
     >>> print(make_fx(lambda x: wengert.exp(x).sum())(wengert.ones(3)).code.strip())
     def forward(self, x_1):
         exp = wengert.exp(x_1);  x_1 = None
-        sum_1 = wengert_ops_reduction_sum_over(exp);  exp = None
-        return sum_1
+        sum_over = wengert_ops_reduction_sum(exp);  exp = None
+        return sum_over
     """
     if tracing_mode not in ("real", "fake", "symbolic"):
         raise AssertionError(
