@@ -160,6 +160,18 @@ class Branch(nn.Module):
         return x.exp() if x.shape[0] % 2 else x.sin()
 
 
+class Threshold(nn.Module):
+    def forward(self, x: Any) -> Any:
+        return x.exp() if x.shape[0] > 100 else x.sin()
+
+
+def test_programs_are_recorded_at_their_bounds() -> None:
+    x = w.ones(3)
+    export(Threshold(), (x,), dynamic_shapes=({0: Dim("n", max=100)},))
+    with pytest.raises(SizeError, match=r"another way at the sizes .'n': 101."):
+        export(Threshold(), (x,), dynamic_shapes=({0: Dim("n", max=101)},))
+
+
 class Table(nn.Module):
     def forward(self, x: Any) -> Any:
         return x + w.arange(x.shape[0]).sin()

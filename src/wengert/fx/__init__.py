@@ -13,6 +13,7 @@ call_function mul
 output output
 """
 
+from wengert.fx import experimental as experimental
 from wengert.fx import immutable_collections as immutable_collections
 from wengert.fx._symbolic_trace import PH as PH
 from wengert.fx._symbolic_trace import Tracer as Tracer

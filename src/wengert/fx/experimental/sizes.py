@@ -90,6 +90,9 @@ def sampled(record_at: Callable[[Sizes], Recording], symbols: Sequence[Symbol]) 
     ]
     wanted.append(base | {n: others[n][1] for n in names})
     wanted.append(base | {n: others[n][k % 2] for k, n in enumerate(names)})
+    # A comparison with a bound goes the other way there, if the bound is where it should be.
+    bounds = [(s.name, b) for s in symbols for b in (s.least, s.most) if b]
+    wanted += [base | {name: bound} for name, bound in bounds]
     for sizes in wanted:
         key = tuple(sizes.items())
         if key not in recordings:
