@@ -44,7 +44,7 @@ FOR_EACH_OTHER = {
     " profiling refusals relay saved transforms",
     "compat": "torch_names",
     "export": "dims exported_program graph_signature tracing",
-    "fx": "experimental.constants experimental.recording experimental.sizes",
+    "fx": "experimental.constants experimental.recorder experimental.sizes",
     "graph": "captures description drawing formatting hotness html_page memory nodes timelines"
     " unreached",
     "nn": "module",

@@ -134,3 +134,28 @@ def test_without_the_package_the_error_says_so() -> None:
         "else: raise AssertionError\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_under_the_name_of_torch(tmp_path: Path) -> None:
+    """A program written for PyTorch exports and runs its model."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import torch, torch.onnx\n"
+        "from torch.export import Dim, export\n"
+        "from torch.fx.experimental.proxy_tensor import make_fx\n"
+        "model = torch.nn.Sequential(torch.nn.Linear(4, 2), torch.nn.ReLU())\n"
+        "axes = {'x': {0: 'batch'}, 'y': {0: 'batch'}}\n"
+        "torch.onnx.export(model, torch.randn(1, 4), 'model.onnx', export_params=True,\n"
+        "    input_names=['x'], output_names=['y'], dynamic_axes=axes)\n"
+        "import onnxruntime\n"
+        "session = onnxruntime.InferenceSession('model.onnx')\n"
+        "x = torch.randn(5, 4)\n"
+        "y, = session.run(None, {'x': x.numpy()})\n"
+        "torch.testing.assert_close(torch.from_numpy(y), model(x).detach())\n"
+        "assert 'torch.nn.functional.linear' in export(model, (x,)).graph_module.code\n"
+        "assert 'torch.sin(x_1)' in make_fx(lambda x: torch.sin(x))(x).code\n"
+        "print('exported')\n"
+    )
+    command = [sys.executable, "-m", "wengert", "run", str(program)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "exported" in done.stdout, done.stderr

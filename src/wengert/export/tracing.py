@@ -12,7 +12,7 @@ from wengert.autograd.transforms.tree import Spec, flatten_tree, unflatten_tree
 from wengert.core.tensor import memory_of, wrap
 from wengert.export.dims import specs_of, symbols_of
 from wengert.func import functional_call
-from wengert.fx.experimental.recording import Recording, record
+from wengert.fx.experimental.recorder import Recording, record
 from wengert.fx.experimental.sizes import SizeError, Sizes, Symbol, generalized, sampled
 from wengert.nn import Module
 

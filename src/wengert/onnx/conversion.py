@@ -10,7 +10,7 @@ import numpy as np
 
 from wengert.core.tensor import Tensor
 from wengert.fx import Graph, Node
-from wengert.fx.experimental.recording import BoundCall, RandomDraw, ValueInfo
+from wengert.fx.experimental.recorder import BoundCall, RandomDraw, ValueInfo
 from wengert.fx.node import map_aggregate
 from wengert.onnx.builder import CONVERSIONS, Builder, Value
 from wengert.onnx.conversions.elementwise import SIZES

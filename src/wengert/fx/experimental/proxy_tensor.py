@@ -9,7 +9,7 @@ from typing import Any
 
 from wengert.autograd.transforms.tree import Spec, flatten_tree, unflatten_tree
 from wengert.fx.codegen import CodeGen
-from wengert.fx.experimental.recording import record
+from wengert.fx.experimental.recorder import record
 from wengert.fx.graph_module import GraphModule
 
 

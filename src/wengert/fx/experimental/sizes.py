@@ -20,7 +20,7 @@ import numpy as np
 
 from wengert.core.tensor import Tensor, memory_of
 from wengert.fx.experimental.constants import rebuilt
-from wengert.fx.experimental.recording import BoundCall, RandomDraw, Recording, ValueInfo
+from wengert.fx.experimental.recorder import BoundCall, RandomDraw, Recording, ValueInfo
 from wengert.fx.node import Node
 
 Sizes = dict[str, int]  # by the name of a dynamic dimension
