@@ -116,9 +116,9 @@ MISSING = {
     "torch.zork": ("AttributeError", NEITHER, "torch.zork"),
     "torch.nn.functional.zork": ("AttributeError", NEITHER, "torch.nn.functional.zork"),
     "torch.lobpcg": ("AttributeError", YET, "torch.lobpcg"),
-    "torch.onnx": ("AttributeError", YET, "torch.onnx"),
+    "torch.sparse": ("AttributeError", YET, "torch.sparse"),
     # Insides of wengert are not names of torch, nor is what it has beyond PyTorch.
-    "import torch.onnx": ("ModuleNotFoundError", YET, "torch.onnx"),
+    "import torch.sparse": ("ModuleNotFoundError", YET, "torch.sparse"),
     "import torch._core": ("ModuleNotFoundError", YET, "torch._core"),
     "torch._core": ("AttributeError", YET, "torch._core"),
     "torch.nn.modules.conv._Conv": ("AttributeError", YET, "torch.nn.modules.conv._Conv"),
