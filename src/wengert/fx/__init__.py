@@ -13,6 +13,7 @@ call_function mul
 output output
 """
 
+from wengert.fx import experimental as experimental
 from wengert.fx import immutable_collections as immutable_collections
 from wengert.fx._symbolic_trace import PH as PH
 from wengert.fx._symbolic_trace import Tracer as Tracer
@@ -26,5 +27,6 @@ from wengert.fx.interpreter import Transformer as Transformer
 from wengert.fx.node import Node as Node
 from wengert.fx.node import has_side_effect as has_side_effect
 from wengert.fx.node import map_arg as map_arg
+from wengert.fx.passes import shape_prop as _shape_prop
 from wengert.fx.proxy import Proxy as Proxy
 from wengert.fx.subgraph_rewriter import replace_pattern as replace_pattern
