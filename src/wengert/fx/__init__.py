@@ -15,6 +15,7 @@ output output
 
 from wengert.fx import experimental as experimental
 from wengert.fx import immutable_collections as immutable_collections
+from wengert.fx import passes as passes
 from wengert.fx._symbolic_trace import PH as PH
 from wengert.fx._symbolic_trace import Tracer as Tracer
 from wengert.fx._symbolic_trace import symbolic_trace as symbolic_trace
@@ -27,6 +28,5 @@ from wengert.fx.interpreter import Transformer as Transformer
 from wengert.fx.node import Node as Node
 from wengert.fx.node import has_side_effect as has_side_effect
 from wengert.fx.node import map_arg as map_arg
-from wengert.fx.passes import shape_prop as _shape_prop
 from wengert.fx.proxy import Proxy as Proxy
 from wengert.fx.subgraph_rewriter import replace_pattern as replace_pattern
