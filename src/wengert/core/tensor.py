@@ -2,10 +2,10 @@
 
 A Tensor is an array and an edge into the graph; a Node is one recorded operation.
 Both are created here, and inline in the functions that `ops.publish` generates:
-at a microsecond per operation, a call counts.
+at a microsecond per operation, every call counts.
 
-Ownership runs one way only. A Tensor holds its node; a node holds the nodes of its
-inputs and the arrays that its rules need. No node holds a Tensor, so reference
+Ownership goes one way only. A Tensor holds its node; a node holds the nodes of its
+inputs and the arrays its rules need. No node holds a Tensor, so reference
 counting alone frees a graph with its last output.
 """
 
@@ -28,7 +28,7 @@ import numpy as np
 from wengert.core.references import ALONE
 
 if TYPE_CHECKING:
-    # Methods are bound when the package is imported: tools/stubs.py writes down which.
+    # Methods are bound when the package is imported; tools/stubs.py lists them.
     from wengert.core._tensor_methods import TensorMethods
 else:
     TensorMethods = object
@@ -36,7 +36,7 @@ else:
 new = object.__new__
 getframe = sys._getframe
 
-# One clock orders nodes and in-place writes alike: what has the larger number came later.
+# One clock orders both nodes and in-place writes: a larger number is later.
 tick = itertools.count(1).__next__
 
 # Types that ops unwrap. A subclass adds itself, so that `type(x) in tensors` stays a set look-up.
@@ -50,7 +50,7 @@ class Site:
 
     def __init__(self, parent: Site | None = None, module: Any = None) -> None:
         self.parent = parent
-        # Weak: a module that keeps its own loss would otherwise close a cycle.
+        # Weak: a module that stores its own loss would otherwise create a cycle.
         self.module = None if module is None else weakref.ref(module)
 
     def child(self, module: Any) -> Site:
@@ -72,7 +72,7 @@ class Site:
         return type(module).__name__
 
     def outermost(self) -> Any:
-        """The outermost module that runs here, or None."""
+        """The outermost module running here, or None."""
         outer = None if self.parent is None else self.parent.outermost()
         return self.module() if outer is None and self.module is not None else outer
 
@@ -83,7 +83,7 @@ ROOT = Site()
 class Cut(NamedTuple):
     """Where a tensor lost its graph: by which call, at which line, and at which node.
 
-    Tensors have it as a plain tuple: `detach()` is called once a step, and more often.
+    Tensors store it as a plain tuple, because `detach()` is called at least once per step.
     """
 
     what: str
@@ -92,7 +92,7 @@ class Cut(NamedTuple):
     node: weakref.ref[Node] | None = None
 
 
-# The states of a thread: a backward that goes on in another thread takes them along.
+# Per-thread states: a backward that continues in another thread takes them along.
 thread_states: list[threading.local] = []
 
 RawCut = tuple[str, CodeType, int, "weakref.ref[Node] | None"]
@@ -101,7 +101,7 @@ RawCut = tuple[str, CodeType, int, "weakref.ref[Node] | None"]
 class Mode(threading.local):
     """Whether this thread records operations, and where.
 
-    `site` is None where nothing is recorded; otherwise it is `where`, so that one look-up
+    `site` is None if nothing is recorded; otherwise it is `where`, so that one look-up
     tells an operation both.
     """
 
@@ -115,7 +115,7 @@ thread_states.append(mode)
 
 
 class Block:
-    """A stretch of inference mode: alive as long as it, or a tensor that was made in it."""
+    """A block of inference mode, alive as long as the block or a tensor made in it."""
 
     __slots__ = ("__weakref__", "cut")
 
@@ -125,8 +125,8 @@ class Block:
 class Inference(threading.local):
     """The inference mode of a thread."""
 
-    block: Block | None = None  # None outside of it
-    grad = False  # what `is_grad_enabled` says inside, where nothing is recorded in any case
+    block: Block | None = None  # None outside inference mode
+    grad = False  # the value of `is_grad_enabled` inside, where nothing is recorded anyway
 
 
 inference = Inference()
@@ -137,7 +137,7 @@ inferences: set[weakref.ref[Block]] = set()
 
 
 class Tensor(TensorMethods):
-    """An array that knows the operation which made it.
+    """A multi-dimensional array that records the operation it came from.
 
     >>> import wengert
     >>> x = wengert.tensor([1.0, 2.0], requires_grad=True)
@@ -150,14 +150,14 @@ class Tensor(TensorMethods):
     )  # fmt: skip
 
     _array: np.ndarray
-    _block: Block | None  # may be missing: the inference mode that the tensor was made in
+    _block: Block | None  # may be unset: the inference mode block the tensor was made in
     _edge: Node | None
     _cut: RawCut | None  # set on every tensor without an edge: where its values left a graph
     _grad: Tensor | None
-    _root: Tensor  # set on a view: the tensor whose memory it shows
-    _views: list[weakref.ref[Tensor]]  # set on a tensor that has views
+    _root: Tensor  # set on a view: its base, the tensor that owns the memory
+    _views: list[weakref.ref[Tensor]]  # set on a tensor with views
 
-    # NumPy's operators give way to the reflected ones here.
+    # Makes NumPy's operators defer to the reflected ones here.
     __array_priority__ = 1000
 
     def __dir__(self) -> list[str]:
@@ -176,16 +176,16 @@ tensors.add(Tensor)
 class Tracer(Tensor, unwrapped=False):
     """A tensor that a transform (vmap, forward mode, a derivative inside of them) follows.
 
-    Operations do not unwrap it: they hand it over to the level that made it. Subclasses have
+    Operations do not unwrap it but hand it to the level that made it. Subclasses have
     no slots, so that an in-place write can turn a Tensor into one.
     """
 
     __slots__ = ()
 
     _cut = None
-    lead = 0  # how many dimensions in front of `value` are no dimensions of the tracer
+    lead = 0  # the number of leading dimensions of `value` that are not the tracer's
     level: Any  # of the transform
-    value: Tensor  # what it stands for, one level further out
+    value: Tensor  # its value one level further out
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(unwrapped=False, **options)
@@ -221,9 +221,9 @@ def memory_of(tensor: Tensor) -> np.ndarray:
 
 
 class SavedSlot:
-    """`node._saved_other`, `node._raw_saved_other`: what a slot holds, for whoever asks.
+    """The descriptors `node._saved_other` and `node._raw_saved_other`: the value in a slot.
 
-    How it is read is autograd's to say: it sets `read`.
+    Autograd sets `read`, which decides how the value is read.
     """
 
     __slots__ = ("raw", "slot")
@@ -238,7 +238,7 @@ class SavedSlot:
 
 
 class Node:
-    """One recorded operation: its inputs' nodes, what its rules need, and its line of code.
+    """One recorded operation: its inputs' nodes, the values its rules need, its line of code.
 
     >>> import wengert
     >>> y = wengert.ones(2, requires_grad=True) * 2
@@ -257,15 +257,15 @@ class Node:
     state: NodeState | None
 
     op: Any  # set by each subclass
-    saved: tuple[tuple[str, int | None], ...] = ()  # slots of saved values, and whose they are
-    index: int | None = None  # where the node stands for one output of the operation below it
+    saved: tuple[tuple[str, int | None], ...] = ()  # slots of saved values, and the owner of each
+    index: int | None = None  # set if the node is one output of the operation below it
 
-    register_hook: Any  # these two by `autograd.hooks`
+    register_hook: Any  # these two are set by `autograd.hooks`
     register_prehook: Any
-    _derivative: Any  # by `autograd._node_calls`
+    _derivative: Any  # set by `autograd._node_calls`
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Name what an operation's nodes keep as PyTorch does: `node._saved_other`."""
+        """Name the saved values of an operation's nodes as PyTorch does: `node._saved_other`."""
         super().__init_subclass__(**options)
         if "op" not in cls.__dict__:
             return
@@ -278,10 +278,10 @@ class Node:
                     setattr(cls, f"_raw_saved_{name}", SavedSlot(slot, raw=True))
 
     def __call__(self, *grad_outputs: Any) -> Any:
-        """The gradients of the inputs from one for each output, apart from any walk.
+        """Return the gradients of the inputs given one for each output, outside any walk.
 
-        None for an input without one; not in a tuple if there is one input only. Recorded where
-        operations are; no hook runs, and saved values stay. `AccumulateGrad` adds to ``.grad``.
+        None for an input without one; no tuple if there is only one input. Recorded if operations
+        are; no hooks run, and saved values are kept. `AccumulateGrad` adds to ``.grad``.
 
         >>> import wengert
         >>> x = wengert.tensor([1.0, 2.0], requires_grad=True)
@@ -291,11 +291,11 @@ class Node:
         return self._derivative(*grad_outputs)
 
     def pullback(self, g: Any) -> tuple[Any, ...]:
-        """The gradients of the inputs that want one, None for the others."""
+        """Return the gradients of the inputs that need one, None for the others."""
         raise NotImplementedError
 
     def send(self, g: Any, pending: dict[Any, Any]) -> None:
-        """Add the gradients of the inputs to those on their way: `pullback`, where they arrive.
+        """Run `pullback` and add the gradients of the inputs to those in flight.
 
         An operation's nodes do both in one function, and have no `pullback`.
         """
@@ -309,10 +309,10 @@ class Node:
         raise NotImplementedError
 
     def clear(self) -> None:
-        """Let go of the saved values."""
+        """Release the saved values."""
 
     def release(self) -> None:
-        """Let go of the saved values and of what is below."""
+        """Release the saved values and the edges."""
         self.clear()
         self.edges = ()
 
@@ -322,18 +322,18 @@ class Node:
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        """The nodes of the inputs, each with the index of the output that was used."""
+        """The nodes of the inputs, each with the index of the output used."""
         return tuple([(None, 0) if e is None else e.output() for e in self.edges])
 
     def output(self) -> tuple[Node, int]:
-        """The operation that this node belongs to, and which of its outputs the node is."""
+        """The operation this node belongs to, and the index of the output it is."""
         if self.index is None or not self.edges or self.edges[0] is None:
             return self, 0
         return self.edges[0], self.index
 
     @property
     def metadata(self) -> dict[Any, Any]:
-        """A dictionary for whatever programs want to remember of this node."""
+        """A dictionary, free for programs to use."""
         state = state_of(self)
         if state.metadata is None:
             state.metadata = {}
@@ -350,7 +350,7 @@ by_seq = attrgetter("seq")
 
 
 def nodes_below(roots: Sequence[Node]) -> list[Node]:
-    """Nodes and all that are below them, each behind those of its inputs."""
+    """Nodes and everything below them, each after those of its inputs."""
     visited: dict[int, Node] = {}
     waiting = list(roots)
     while waiting:
@@ -358,15 +358,15 @@ def nodes_below(roots: Sequence[Node]) -> list[Node]:
         if id(node) not in visited:
             visited[id(node)] = node
             waiting += [edge for edge in node.edges if edge is not None]
-    # A leaf is made when it is first used, and nodes that only stand for one output of the
-    # operation below them are younger than it.
+    # A leaf is created on first use, and a node that is just one output of the operation below it
+    # is newer than that operation.
     return sorted(visited.values(), key=by_seq)
 
 
 def add_cotangents(total: Any, more: Any) -> Any:
-    """The sum of two cotangents: in the memory of the first, if nothing else refers to it.
+    """The sum of two cotangents, in the memory of the first if nothing else refers to it.
 
-    To be called with what `pending` holds, by whoever has looked it up.
+    Call it directly with the value looked up in `pending`: it counts references.
     """
     if (
         type(total) is np.ndarray
@@ -384,12 +384,12 @@ def add_cotangents(total: Any, more: Any) -> Any:
 
 
 _PENDING = ALONE + 1  # and the table of cotangents
-# Elements from which the memory of a sum is worth looking for.
+# Number of elements from which reusing memory for the sum pays off.
 _WORTH_MEMORY = 1 << 12
 
 
 def saved_name(inputs: list[str], slot: str) -> str:
-    """What PyTorch calls the value in a slot: the first input `self`, the output `result`."""
+    """PyTorch's name of the value in a slot: the first input is `self`, the output `result`."""
     name = slot.removeprefix("s_")
     owner = name.removesuffix("_shape")
     if owner in inputs:
@@ -398,13 +398,13 @@ def saved_name(inputs: list[str], slot: str) -> str:
     return "result" if name == "out" else name
 
 
-# By id, in the order in which they run. Ordered as in PyTorch, and because the handles of hooks
-# refer weakly to the table.
+# By id, in the order they run. An OrderedDict as in PyTorch, and because the handles of hooks
+# hold weak references to the table.
 Hooks = OrderedDict[int, Any]
 
 
 class Call(NamedTuple):
-    """A call of the user's: its name and its line."""
+    """A user's call: its name and line."""
 
     what: str
     code: CodeType
@@ -412,9 +412,9 @@ class Call(NamedTuple):
 
 
 class NodeState:
-    """State that few nodes need: hooks, `retain_grad()`, a release.
+    """Rarely needed state of a node: hooks, `retain_grad()`, a release.
 
-    All nodes that one walk released and that had no state of their own share one.
+    Nodes without their own state that are released by the same walk share one.
     """
 
     __slots__ = (
@@ -423,30 +423,30 @@ class NodeState:
     )  # fmt: skip
 
     def __init__(self, released: Call | None = None, shared: bool = False) -> None:
-        self.hooks: Hooks | None = None  # of the tensor, on the gradient that arrives
+        self.hooks: Hooks | None = None  # of the tensor, on the arriving gradient
         self.node_prehooks: Hooks | None = None  # of the node, before its rules run
         self.node_hooks: Hooks | None = None  # of the node, after its rules ran
         self.post_hooks: Hooks | None = None  # of a leaf, after its `.grad` is done
         self.metadata: dict[Any, Any] | None = None
         self.retain: weakref.ref[Tensor] | None = None
-        self.released = released  # by which backward call
-        self.below: set[Leaf] = set()  # the leaves of that call: the node has let go of its own
+        self.released = released  # the backward call that released it
+        self.below: set[Leaf] = set()  # the leaves of that call: the node has dropped its edges
         self.shared = shared
         self.user = False  # whether the node's derivative is user code, which may raise
-        self.refusal: Any = None  # makes the exception of a walk that would pass here
+        self.refusal: Any = None  # creates the exception for a walk that reaches this node
 
 
 class Leaf(Node):
-    """Where the gradient of a tensor that the user made arrives. The only node without edges."""
+    """The node where the gradient of a leaf tensor arrives. The only node without edges."""
 
     __slots__ = ("open", "tensor")
 
     tensor: weakref.ref[Tensor]
-    open: bool  # False for an input of a function transform that has run: nobody asks any more
+    open: bool  # False for an input of a finished function transform: it is no longer needed
 
     @property
     def variable(self) -> Tensor | None:
-        """The tensor whose gradient arrives here, unless it is gone."""
+        """The tensor whose gradient arrives here, or None if it is gone."""
         return self.tensor()
 
     def name(self) -> str:
@@ -479,17 +479,17 @@ def wrap(array: Any, edge: Node | None = None) -> Tensor:
 
 
 def made_in_inference_mode(tensor: Tensor) -> bool:
-    """Whether a tensor was made in inference mode, or shows the memory of one that was."""
+    """Whether a tensor was made in inference mode, or is a view of one that was."""
     return getattr(tensor, "_block", None) is not None
 
 
 def identity_lift(value: Any, edge: Node | None) -> Any:
-    """Saved values as they are: what `pullback_to` is given where nothing is recorded."""
+    """Return saved values unchanged: the `lift` of `pullback_to` when nothing is recorded."""
     return value
 
 
 def cut_at(what: str, source: Tensor) -> RawCut | None:
-    """The `_cut` of what a call makes of a tensor without recording it."""
+    """The `_cut` of the result of a call that does not record."""
     edge = source._edge
     if edge is None:
         return source._cut
@@ -501,7 +501,7 @@ def cut_at(what: str, source: Tensor) -> RawCut | None:
 
 
 def cut_from(inputs: Iterable[Any]) -> RawCut | None:
-    """The `_cut` of what an operation that recorded nothing made of its inputs."""
+    """The `_cut` of the result of an operation that recorded nothing."""
     for x in inputs:
         if isinstance(x, Tensor):
             cut = mode.off if x._edge is not None else x._cut
@@ -511,7 +511,7 @@ def cut_from(inputs: Iterable[Any]) -> RawCut | None:
 
 
 def state_of(node: Node) -> NodeState:
-    """The node's own state, made on first use."""
+    """The node's own state, created on first use."""
     state = node.state
     if state is None:
         state = node.state = NodeState()
@@ -530,7 +530,7 @@ def _sources(folder: str) -> Iterator[str]:
             yield from _sources(entry.path)
 
 
-# Files whose frames are not the user's. The generated op functions add themselves.
+# Files whose frames are not the user's. Generated op functions add theirs.
 internal: set[str] = {*_sources(os.path.dirname(os.path.dirname(__file__)))}
 
 
