@@ -39,13 +39,13 @@ if not TYPE_CHECKING:  # type checkers do not follow sums
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("common_types", "grad"):  # loaded when first named
+    if name in ("common_types", "grad"):  # loaded on first access
         return _import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
-    """The keyword arguments with which a module is to make its tensors.
+    """Return the keyword arguments with which a module should create its tensors.
 
     Args:
         kwargs: `device`, `dtype`, `memory_format`, and a dict of them under ``factory_kwargs``.

@@ -1,4 +1,4 @@
-"""What an operation's function does with inputs of several dtypes, and with Python numbers."""
+"""How an operation's function handles inputs of several dtypes, and Python numbers."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from inspect import Parameter
 
 from wengert.ops.op import Op
 
-# Two inputs: a Python number takes its neighbour's dtype from a cache of 0-d arrays, where
-# 1 and 1+0j are one key. What is no number says whether there is enough for a kernel.
+# Two inputs: a Python number becomes a cached 0-d array of the other input's dtype (1 and 1+0j
+# share a key). The operand that is not a number decides whether a kernel pays off.
 MIXED_PAIR = """\
     operand = v_{a}
     settled_ndim = 1
@@ -38,7 +38,7 @@ MIXED_MANY = """\
         return call_foreign(op, ({inputs},), {{{params}}})
 """
 
-# Inputs of several dtypes that stay as they are: only a tracer among Tensors is foreign.
+# Inputs of several dtypes that are not converted: only tracers among Tensors are foreign.
 UNMIXED = """\
     if ({foreign}) and traced(({inputs},)):
         return call_foreign(op, ({inputs},), {{{params}}})
@@ -51,13 +51,13 @@ TO_FLOAT = """\
 
 
 def required(op: Op) -> list[str]:
-    """Inputs without a default: those must be arrays when no Tensor came."""
+    """Inputs without a default: they must be arrays if there is no Tensor."""
     parameters = op.signature.parameters
     return [i for i in op.inputs if parameters[i].default is Parameter.empty]
 
 
 def is_pair(op: Op) -> bool:
-    """Whether an op has two inputs that come to one dtype."""
+    """Whether an op has two inputs that are promoted to one dtype."""
     return op.mixed and len(op.inputs) == 2 and len(required(op)) == 2
 
 
@@ -67,7 +67,7 @@ def parameters_of(op: Op) -> str:
 
 
 def mixed_source(op: Op) -> str:
-    """The lines that hand on a call whose inputs differ in dtype."""
+    """The lines that delegate a call whose inputs differ in dtype."""
     if len(op.inputs) < 2:
         return ""
     inputs = ", ".join(op.inputs)
@@ -92,7 +92,7 @@ def mixed_source(op: Op) -> str:
 
 
 def to_float_source(op: Op, no_edge: str) -> str:
-    """The lines that convert integers for an op of floating-point numbers."""
+    """The lines that convert integers for a floating-point op."""
     if not op.floats:
         return ""
     again, inputs = "".join(f", {p}={p}" for p in op.params), ", ".join(op.inputs)

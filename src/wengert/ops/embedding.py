@@ -19,12 +19,12 @@ from wengert.ops.masking import where
 from wengert.ops.shape import reshape
 from wengert.ops.variadic import require_tensor
 
-# A row without a gradient; one in each of several tables that stand one below the other.
+# A row without a gradient, or one in each of several stacked tables.
 Padding = int | tuple[int, ...] | None
 
 
 def _shares(index: np.ndarray, padding_idx: Padding, by_frequency: bool) -> np.ndarray | None:
-    """What each looked-up row counts for in the gradient, where that is not one for all."""
+    """The weight of each looked-up row in the gradient, if it is not 1 for all."""
     if padding_idx is None and not by_frequency:
         return None
     share = np.ones(index.shape)
@@ -41,7 +41,7 @@ def _shared(rows: np.ndarray, share: np.ndarray | None) -> np.ndarray:
 
 
 def _apart(b: Batch, rows: int) -> dict[str, Any]:
-    """The indices of samples as those of tables one below the other, and their padding rows."""
+    """The indices of samples into their stacked tables, and the padding rows of those."""
     index = b.whole("input")
     first = np.arange(b.size).reshape(-1, *(1,) * (len(index.shape) - 1)) * rows
     padding = b.params["padding_idx"]
@@ -57,7 +57,7 @@ def _one_below_the_other(b: Batch, name: str) -> Any:
 
 
 def _looked_up_in_batch(b: Batch) -> Any:
-    """Rows of a table for each sample, of which there is one, or one for each."""
+    """Rows for each sample, from a shared table or one per sample."""
     name = "weight" if "weight" in b.values else "grad"
     if name not in b.batched and not b.params["by_frequency"]:
         return b()
@@ -134,7 +134,7 @@ def _check_index(name: str, input: Any, weight: Any) -> None:
 
 
 def _check_range(input: Tensor, rows: int) -> None:
-    """Raise IndexError for an index, in any sample of a batch, that names no row."""
+    """Raise IndexError for an out-of-range index in any sample of a batch."""
     index = memory_of(input)
     if not kernels.scatter.native.within(index, rows):
         wrong = index[(index < 0) | (index >= rows)].flat[0]
@@ -152,7 +152,7 @@ def _padding_row(padding_idx: int | None, rows: int) -> int | None:
 
 
 def _limit_norms(weight: Tensor, input: Tensor, max_norm: float, norm_type: float) -> None:
-    """Shorten, in place, the rows of the table that will be looked up."""
+    """Rescale, in place, the rows of the table that will be looked up to `max_norm`."""
     if isinstance(weight, Tracer):
         raise RuntimeError(
             "embedding(): max_norm shortens rows of 'weight' in place, which a table that vmap,"
@@ -173,9 +173,9 @@ def embedding(
 ) -> Tensor:  # fmt: skip
     """The rows of `weight` (rows, width) at the indices in `input`, of any shape.
 
-    Row `padding_idx` gets no gradient; rows longer than `max_norm` are shortened in place
-    first. Gradients are dense, also with `sparse`. Raises IndexError for an index that names
-    no row.
+    Row `padding_idx` gets no gradient; rows with a norm above `max_norm` are rescaled in place
+    first. Gradients are dense, even with `sparse`. Raises IndexError for an out-of-range
+    index.
 
     >>> import wengert
     >>> table = wengert.tensor([[0., 0.], [1., 2.], [3., 4.]])
@@ -193,7 +193,7 @@ def embedding(
 
 
 def _bags(input: Tensor, offsets: Tensor | None, include_last_offset: bool) -> tuple[Tensor, int]:
-    """The number of the bag that each index is in (past the last for none), and how many."""
+    """The bag of each index (past the last for none), and the number of bags."""
     if input.ndim == 2:
         if offsets is not None:
             raise ValueError(
@@ -214,7 +214,7 @@ def _bags(input: Tensor, offsets: Tensor | None, include_last_offset: bool) -> t
 
 
 def _check_offsets(starts: np.ndarray, length: int) -> None:
-    """Raise RuntimeError unless offsets (..., bags) cut a list of this length."""
+    """Raise RuntimeError unless offsets (..., bags) split a list of this length."""
     if not starts.size:
         return
     if starts[..., 0].any():
@@ -233,7 +233,7 @@ def _check_offsets(starts: np.ndarray, length: int) -> None:
 
 @primitive(input=None, batch=leading, name="embedding_bag")
 def _bag_numbers(input: Value, length: int) -> Value:
-    """How many bags have begun at each position, less one."""
+    """The number of bags begun at each position, minus one."""
     started = np.zeros((*input.shape[:-1], length + 1), np.int64)
     coordinates = np.indices(input.shape, sparse=True)[:-1]
     np.add.at(started, (*coordinates, input), 1)
@@ -333,7 +333,7 @@ def _largest(input: Value, bag: Value, bags: int) -> Value:
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """A new last dimension of `num_classes` zeros with a one at each class.
 
-    By default there are as many classes as the largest asks for. Raises RuntimeError for a
+    By default the number of classes is inferred from the largest. Raises RuntimeError for a
     class out of range or a dtype other than int64.
 
     >>> import wengert

@@ -1,4 +1,4 @@
-"""What op functions call off their fast path: mixed dtypes, numbers, errors, views, sum_to."""
+"""The slow paths of op functions: mixed dtypes, numbers, errors, views, sum_to."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from wengert.ops.op import Op
 
 
 class RecordedOps:
-    """Operations that this module needs, and that need it: `casting` and `reduction` put them here.
+    """Operations in a mutual dependency with this module: set by `casting` and `reduction`.
 
     Attributes:
         convert: a tensor in another dtype.
@@ -35,10 +35,10 @@ recorded_ops = RecordedOps()
 
 
 def call_foreign(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
-    """A call that the op's own function hands on: mixed dtypes, tracers, or what is no operand.
+    """A call delegated by the op's function: mixed dtypes, tracers, or invalid operands.
 
-    Tracers go to the innermost level among them. Numbers beside them stay what they are: the
-    operations further out convert them. Params are by name.
+    Tracers go to their innermost level. Numbers next to them stay as they are: the operations
+    further out convert them. Params are passed by name.
     """
     level = dtype = None
     some = differ = False
@@ -51,7 +51,7 @@ def call_foreign(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any
             differ = differ or (dtype is not None and own_dtype is not dtype)
             dtype = own_dtype
         elif x is not None and (type(x) not in Number or type(x) is complex):
-            differ = True  # a complex number may change the dtype of what is beside it
+            differ = True  # a complex number may change the dtype of the other operand
     if not some and any(isinstance(x, TracedArray) for x in inputs):
         return apply(op.scalar, op, inputs, params.values())
     if not some or (op.tensors and any(type(x) in Number for x in _of_tensors(op, inputs))):
@@ -74,7 +74,7 @@ def _at_level(level: Any, op: Op, inputs: tuple[Any, ...], params: dict[str, Any
 
 
 def apply(function: Any, op: Op, inputs: Iterable[Any], params: Iterable[Any]) -> Any:
-    """Call a function that has the arguments of an op's forward."""
+    """Call a function with the signature of an op's forward."""
     arguments = dict(zip(op.inputs, inputs, strict=True)) | dict(
         zip(op.params, params, strict=True)
     )
@@ -95,7 +95,7 @@ def traced(values: Iterable[Any]) -> bool:
 
 
 def innermost(values: Iterable[Any]) -> Any:
-    """The level of the tracer that the most recent transform made."""
+    """The level of the tracer created by the most recent transform."""
     level = None
     for x in values:
         if isinstance(x, Tracer) and (level is None or x.level.depth > level.depth):
@@ -141,12 +141,12 @@ def _converted(x: Any, to: np.dtype[Any], table: Constants) -> Tensor:
 
 
 def cast(x: Tensor, to: np.dtype[Any]) -> Tensor:
-    """`x` in another dtype; recorded where both are floating point or complex."""
+    """`x` in another dtype; recorded if both are floating point or complex."""
     return recorded_ops.convert(x, dtypes.of_numpy[to])
 
 
 def mixed(values: tuple[Any, ...]) -> bool:
-    """Whether the values still have to be converted to one dtype."""
+    """Whether the values have different dtypes."""
     first = None
     for v in values:
         if v is None:
@@ -161,7 +161,7 @@ def mixed(values: tuple[Any, ...]) -> bool:
 
 
 def to_float(*inputs: Any) -> list[Any]:
-    """Integer inputs in the default dtype; numbers as they are."""
+    """Convert integer inputs to the default dtype; numbers are unchanged."""
     to = dtypes.defaults.dtype.np
     return [
         cast(x, to) if isinstance(x, Tensor) else x if isinstance(x, Number) else wrap(x.astype(to))
@@ -170,12 +170,12 @@ def to_float(*inputs: Any) -> list[Any]:
 
 
 def _of_tensors(op: Op, inputs: tuple[Any, ...]) -> list[Any]:
-    """Those of the inputs that have to be tensors."""
+    """The inputs that have to be tensors."""
     return [inputs[op.inputs.index(name)] for name in op.tensors]
 
 
 def _refusal(op: Op, inputs: tuple[Any, ...]) -> TypeError:
-    """The error of a call of an op with neither Tensors nor arrays, or a number out of place."""
+    """The error for calling an op with neither Tensors nor arrays, or with a misplaced number."""
     for x in _of_tensors(op, inputs):
         if type(x) in Number:
             return _wrong_type(op, inputs, x)
@@ -195,10 +195,10 @@ def _wrong_type(op: Op, inputs: tuple[Any, ...], x: Any) -> TypeError:
 
 
 def call_error(op: Op, error: Exception, inputs: tuple[Any, ...]) -> Exception:
-    """The exception that PyTorch's users expect in the place of NumPy's, which is its cause.
+    """The exception that PyTorch users expect instead of NumPy's, which becomes its cause.
 
-    Never its own cause: that would be a cycle, which keeps the frames of the call and all that
-    they hold.
+    Never its own cause: that would be a cycle, which keeps alive the frames of the call and
+    everything in them.
     """
     explained = _explained(op, error, inputs)
     if explained is not error:
@@ -220,7 +220,7 @@ def _explained(op: Op, error: Exception, inputs: tuple[Any, ...]) -> Exception:
         return RuntimeError(
             _broadcast_message(op.public_name, shapes) or f"{op.public_name}(): {error}"
         )
-    if isinstance(error, AttributeError):  # a forward met what is no array
+    if isinstance(error, AttributeError):  # a forward received a non-array
         for x in inputs:
             if x is not None and not isinstance(x, Tensor) and not isinstance(x, np.ndarray):
                 return _wrong_type(op, inputs, x)
@@ -247,7 +247,7 @@ def _broadcast_message(name: str, shapes: list[tuple[int, ...]]) -> str | None:
 
 
 def mark_view(view: Tensor, source: Any) -> None:
-    """Note that `view` may show the memory of `source`, so that in-place writes reach both."""
+    """Record that `view` may share the memory of `source`, so that in-place writes reach both."""
     root = getattr(source, "_root", source)
     if type(source) in tensors:
         base = root._array.base
@@ -269,7 +269,7 @@ def mark_view(view: Tensor, source: Any) -> None:
 
 
 def leave_memory(tensor: Tensor) -> None:
-    """Before a tensor shows other memory: what it showed is its root's and its views' alone."""
+    """Before a tensor gets new memory: leave the old memory to its root and its views."""
     root = getattr(tensor, "_root", None)
     if root is not None:
         root._views[:] = [v for v in root._views if v() is not None and v() is not tensor]
@@ -283,14 +283,14 @@ def leave_memory(tensor: Tensor) -> None:
 
 
 def _shown_by_tracer(view: Any, source: Any) -> bool:
-    """Whether both are tracers of one level, and show the same memory."""
+    """Whether both are tracers of one level that share memory."""
     if not (isinstance(view, Tracer) and isinstance(source, Tracer)) or view is source:
         return False
     return view.level is source.level and _owner(memory_of(view)) is _owner(memory_of(source))
 
 
 def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
-    """A cotangent summed down to the shape that was broadcast."""
+    """Sum a cotangent down to the shape that was broadcast."""
     if g.shape == shape:
         return g
     if isinstance(g, Tensor):

@@ -12,14 +12,14 @@ from wengert.optim.optimizer import Group
 
 
 class SparseAdam(Stepping):
-    """Adam for sparse gradients, of which there are none here: every step raises RuntimeError.
+    """Adam for sparse gradients, which do not exist here: every step raises RuntimeError.
 
-    It is there so that programs can name it; `Adam` is what dense gradients want.
+    It exists so that programs can name it; use `Adam` for dense gradients.
 
     Args:
         params: tensors, pairs of name and tensor, or dictionaries of groups.
         lr: the learning rate.
-        betas: how much the averages of gradients and of their squares keep.
+        betas: the decay rates of the averages of gradients and of their squares.
         eps: added to the denominator.
         maximize: ascend instead.
 
