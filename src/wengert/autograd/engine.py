@@ -411,6 +411,7 @@ class Walk:
         releasing = self.retain is False and not compatibility.lenient
         try:
             for node in reversed(self.order):
+                # The key stays, as part of the plan; the gradient is freed with its node's turn.
                 g = pending[node]
                 pending[node] = None
                 if g is None:
@@ -477,6 +478,7 @@ class Walk:
             g = g.dense()
         if state is not None and (state.hooks or state.retain is not None or self.accumulates):
             g = self._arrive(node, state, g)
+        # Results are the gradients of leaves or, with `inputs`, of the chosen targets.
         if g is not None and (not node.edges if self.targets is None else node in self.targets):
             self.final[node] = g
         if not node.edges or node in self.stops:

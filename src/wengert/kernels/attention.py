@@ -235,6 +235,8 @@ def _attend(
     factor: real, causal: i64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
     """Attention of blocks of queries, and the logarithms of the sums of their exponentials."""
+    # A task is (sample, head, block of queries). `turned` (width, query) and `found` (value width,
+    # query) are transposed, `s` is (key, query); `top`, `total` and `less` are per query.
     turned = local(real, _WIDEST * _BLOCK)
     found = local(real, _WIDEST * _BLOCK)
     some_k = local(real, _WIDEST * _BLOCK)

@@ -28,6 +28,9 @@ from wengert.ops._mixing import is_pair, mixed_source, parameters_of, required, 
 from wengert.ops.numbers import constants, thresholds
 from wengert.ops.op import NodeLayout, Op
 
+# Names in the generated text: for an input `i`, `v_i` is its array, `e_i` its edge and `g_i` its
+# gradient; for a saved value `n`, `s_n` is its slot on the node and `l_n` the value lifted.
+
 APPLY = """\
 def {name}({signature}):
 {guard}{unwrap}\

@@ -129,7 +129,7 @@ def set_default_tensor_type(t: Any) -> None:
 
 
 def set_default_device(device: Any) -> None:
-    """Nothing to do for the CPU; any other device is an error.
+    """Do nothing for the CPU; any other device is an error.
 
     >>> import wengert
     >>> wengert.set_default_device("cpu")
