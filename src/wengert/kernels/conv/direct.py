@@ -203,7 +203,7 @@ def _inner_products(
     planes: PlaneEntry, offsets: i64s, columns: i64, start: i64, stop: i64,
 ) -> None:  # fmt: skip
     """Weight sums over part of the blocks, for a share of the output channels."""
-    # task = (part, group, share); `partial` is (part, group, output channel, column), a column being
+    # task = (part, group, share); `partial` is (part, group, output channel, column), a column is
     # an input channel and a tap: the inner product of a gradient run and the input at an offset.
     panels = (plan.out_channels + plan.panel - 1) // plan.panel
     slot = take(busy, slots)
