@@ -20,8 +20,8 @@ from wengert.core.dtypes import (
     INT,
     bfloat16,
     bool_,
-    canonical,
     can_cast,
+    canonical,
     combine,
     complex64,
     complex128,
@@ -90,7 +90,8 @@ def test_a_result_is_above_both() -> None:
     """Promoting again with one of the two changes nothing."""
     for a, b in itertools.product(ORDINARY, ORDINARY):
         top = promote_types(a, b)
-        assert promote_types(top, a) is top and promote_types(top, b) is top, (a, b)
+        assert promote_types(top, a) is top, (a, b)
+        assert promote_types(top, b) is top, (a, b)
 
 
 def test_integers_do_not_lose_values() -> None:
@@ -98,7 +99,8 @@ def test_integers_do_not_lose_values() -> None:
     for a, b in itertools.product(whole, whole):
         top = np.iinfo(promote_types(a, b).np)
         for d in (a, b):
-            assert top.min <= np.iinfo(d.np).min and np.iinfo(d.np).max <= top.max, (a, b)
+            least, most = np.iinfo(d.np).min, np.iinfo(d.np).max
+            assert top.min <= least < most <= top.max, (a, b)
 
 
 def test_integers_never_widen_floats() -> None:
@@ -128,7 +130,9 @@ def test_pairs(a: dtype, b: dtype, top: dtype) -> None:
 
 @pytest.mark.parametrize("partner", [bool_, int8, uint8, int64, uint16, complex64])
 def test_wide_unsigned_integers_do_not_promote(partner: dtype) -> None:
-    with pytest.raises(RuntimeError, match="Promotion for uint16, uint32, uint64.*attempted to promote"):
+    with pytest.raises(
+        RuntimeError, match=r"Promotion for uint16, uint32, uint64.*attempted to promote"
+    ):
         promote_types(uint64, partner)
     with pytest.raises(RuntimeError, match="UInt64"):
         promote_types(partner, uint64)
@@ -153,9 +157,9 @@ def test_casts(torch: Any) -> None:
 
 
 def test_can_cast_says_which_argument_is_wrong() -> None:
-    with pytest.raises(TypeError, match="argument 'from_' must be torch.dtype, not int"):
+    with pytest.raises(TypeError, match=r"argument 'from_' must be torch.dtype, not int"):
         can_cast(1, float32)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="argument 'to' must be torch.dtype, not str"):
+    with pytest.raises(TypeError, match=r"argument 'to' must be torch.dtype, not str"):
         can_cast(float32, "float32")  # type: ignore[arg-type]
 
 
@@ -227,7 +231,7 @@ def test_numbers_follow_the_default() -> None:
 
 @pytest.mark.parametrize("bad", [int64, "float32", None, float, complex64])
 def test_only_floats_are_a_default(bad: Any) -> None:
-    with pytest.raises(TypeError, match="only floating-point types.*set_default_dtype"):
+    with pytest.raises(TypeError, match=r"only floating-point types.*set_default_dtype"):
         dtypes.set_default_dtype(bad)
     assert dtypes.get_default_dtype() is float32
 
@@ -291,7 +295,9 @@ def test_limits_of_integers(to: dtype) -> None:
     info = np.iinfo(to.np)
     for value in (int(info.max), int(info.min), 0):
         array = scalar_array(value, to, "full")
-        assert array.dtype == to.np and array.shape == () and int(array) == value
+        assert array.dtype == to.np
+        assert array.shape == ()
+        assert int(array) == value
     with pytest.raises(RuntimeError, match=rf"converted to type {to.name} without overflow: full"):
         scalar_array(int(info.max) + 1, to, "full")
 

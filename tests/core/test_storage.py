@@ -183,6 +183,15 @@ def test_a_region_written_again_is_the_newest() -> None:
     assert write_count(left) == 3
 
 
+def test_of_overlapping_regions_the_one_written_again_is_the_newest() -> None:
+    base, left, _ = halves()
+    before = tick()
+    write(left, "first")
+    write(base[2:6], "second")
+    write(left, "third")
+    assert _by(base[3:4], before) == "third"
+
+
 def test_a_write_to_all_replaces_the_regions() -> None:
     base, left, _ = halves()
     before = tick()
@@ -234,7 +243,8 @@ def test_writes_at_once_have_one_time() -> None:
     before = tick()
     stamp_all((a, b), "step", *here())
     first, second = write_after(a, before), write_after(b, before)
-    assert first is not None and second is not None
+    assert first is not None
+    assert second is not None
     assert first.clock == second.clock == storage.clock.newest
 
 
@@ -329,6 +339,7 @@ def test_lines_of_instructions() -> None:
     code = two_lines().__code__
     first = code.co_firstlineno
     lines = line_numbers(code)
+    assert {*lines} == {*range(0, len(code.co_code), 2)}
     assert {*lines.values()} <= {first, first + 1, first + 2}
     assert all(line_of(code, at) == line for at, line in lines.items())
     assert line_of(code, max(lines)) == first + 2
