@@ -120,7 +120,7 @@ def test_windows_in_the_padding_alone() -> None:
 
 
 @pytest.mark.parametrize("step", [2, 3, 4])
-@pytest.mark.parametrize("low", [0, 1, 2])
+@pytest.mark.parametrize("low", [0, 1, 2, 5])
 def test_which_windows_are_hollow(step: int, low: int) -> None:
     for n, k, stride in itertools.product((1, 2, 5), (2, 3), (1, 2)):
         case = ((n,), (k,), (stride,), ((low, low),), (step,))

@@ -97,6 +97,21 @@ def test_values_are_added_where_numpy_says(name: str) -> None:
         np.testing.assert_allclose(out, 1.0 + expected, rtol=1e-12)
 
 
+def test_indices_that_slices_part_come_first() -> None:
+    key = (ALL, ints(1, 0), ALL, ints(3, 3))
+    shape = (2, 3, 4, 5)
+    values = np.random.default_rng(0).standard_normal(np.zeros(shape)[key].shape)
+    assert values.shape == (2, 2, 4)
+    expected = np.zeros(shape)
+    np.add.at(expected, key, values)
+    np.testing.assert_array_equal(sum_at(shape, key, values), expected)
+
+
+def test_a_mask_stands_for_all_of_its_axes() -> None:
+    key = (np.ones((2, 3), bool), ints(0, 1, 2, 3, 0, 1))
+    assert integer_parts(key)[1] == [0, 1, 2]
+
+
 def test_keys_of_one_axis() -> None:
     assert _of_one_axis(KEYS["first"][0])
     assert _of_one_axis(KEYS["last"][0])
