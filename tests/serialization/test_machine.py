@@ -150,6 +150,7 @@ def test_strings_of_python_2() -> None:
         (b"h\x07", "Memo value not found at index 7"),
         (b"j" + u4(70000), "Memo value not found at index 70000"),
         (b"K\x01K\x02\x93", "STACK_GLOBAL requires str"),
+        (b"K\x01\x8c\x01f\x93", "STACK_GLOBAL requires str"),
         (b"cm\nf\nK\x01R", "arguments of a call are a tuple, but got <class 'int'>"),
         (b"cm\nC\n]\x81", "arguments of a call are a tuple"),
         (b"cother\nname\n", r"no other\.name"),
@@ -272,7 +273,7 @@ def test_errors_of_the_program_are_its_own() -> None:
         raise ValueError("the program's")
 
     own = Machine(io.BytesIO(b"K\x05Q."), 4, Names(), fail)
-    with pytest.raises(ValueError, match="^the program's$"):
+    with pytest.raises(ValueError, match=r"^the program's$"):
         own.load()
 
 
