@@ -158,8 +158,11 @@ def test_a_ragged_end_redoes_the_last_block() -> None:
 
 
 @pytest.mark.usefixtures("route")
-def test_what_a_sampler_does_not_use_comes_next() -> None:
+@pytest.mark.parametrize("before", [0, 100])  # with 100, what is taken back began a block earlier
+def test_what_a_sampler_does_not_use_comes_next(before: int) -> None:
     own, plain = seeded(), seeded()
+    for generator in (own, plain):
+        generator.random32(before)
     seen: list[np.ndarray] = []
     answers = iter([(3, 400), (400, 0)])
 
