@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -27,8 +28,8 @@ def test_a_size_is_a_tuple() -> None:
     [
         (Size((1, 2, 3))[1:], Size),
         (Size((1, 2, 3))[-1], int),
-        ((*Size((1,)), 2), Size),
-        ((1, *Size((2,))), Size),
+        (add(Size((1,)), (2,)), Size),
+        (add((1,), Size((2,))), Size),
         (Size((1,)) + Size((2,)), Size),
         (Size((1,)) * 2, Size),
         (2 * Size((1,)), Size),
