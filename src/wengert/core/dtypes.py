@@ -245,7 +245,8 @@ def combine(operands: list[tuple[dtype, int]]) -> dtype:
     """The result type of operands given as (dtype, rank).
 
     Rank 2 is a tensor with dimensions, 1 a 0-d tensor, 0 a Python number. A lower rank only
-    counts if its category is higher than that of every higher rank.
+    counts if its category is higher than that of every higher rank; if it makes real numbers
+    complex, their precision stays.
     """
     result: dtype | None = None
     for rank in (2, 1, 0):
@@ -258,6 +259,8 @@ def combine(operands: list[tuple[dtype, int]]) -> dtype:
         if result is None:
             result = top
         elif top.category > result.category:
-            result = promote_types(result, top) if top.category == COMPLEX else top
+            # A float stays as precise as it is, and so does what it becomes.
+            both = top.category == COMPLEX and result.category == FLOAT
+            result = result.to_complex() if both else top
     assert result is not None
     return result

@@ -193,7 +193,7 @@ def traced(values: Iterable[Any]) -> bool:
 
 def foreign(values: Iterable[Any]) -> bool:
     """Whether operations do not unwrap one of the values: a tracer, or what may answer."""
-    for x in values:  # noqa: SIM110 (see `traced`)
+    for x in values:
         if type(x) not in tensors and (isinstance(x, Tracer | SparseTensor) or overrides(x)):
             return True
     return False
