@@ -18,6 +18,7 @@ from wengert.core.dtypes import dtype as dtype_type
 from wengert.core.inference import check_may_require_grad, inherit, mark_inference
 from wengert.core.tensor import Tensor, cut_at, inferences, leaf_of, new
 from wengert.kernels import layout
+from wengert.meta.tensors import MetaTensor
 
 
 class Parameter(Tensor):
@@ -34,6 +35,9 @@ class Parameter(Tensor):
     __slots__ = ()
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
+        kind = _placed(cls, data)
+        if kind is not None:
+            return kind.__new__(kind, data, requires_grad)
         self = new(cls)
         self._array = np.empty(0, np.float32) if data is None else _array_of(data, "Parameter")
         self._edge = None
@@ -85,6 +89,9 @@ class Buffer(Tensor):
     persistent: bool
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Buffer:
+        kind = _placed(cls, data)
+        if kind is not None:
+            return kind.__new__(kind, data, persistent=persistent)
         self = new(cls)
         self._array = np.empty(0, np.float32) if data is None else _array_of(data, "Buffer")
         self._edge = None
@@ -98,6 +105,19 @@ class Buffer(Tensor):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         """All is done in `__new__`; Tensor's own constructor takes other arguments."""
+
+
+def _placed(cls: type[Tensor], data: Any) -> Any:
+    """The class for data on another device than the class is for; None if it is right."""
+    meta = isinstance(data, MetaTensor)
+    if meta is issubclass(cls, MetaTensor):
+        return None
+    if not meta:
+        return cls.__mro__[2]
+    for kind, on_meta in ((Parameter, MetaParameter), (Buffer, MetaBuffer)):
+        if cls is kind:
+            return on_meta
+    return type(cls.__name__, (MetaTensor, cls), {"__slots__": ()})
 
 
 def _array_of(data: Any, name: str) -> np.ndarray:
@@ -129,6 +149,21 @@ def _rebuild(cls: type[Parameter], array: np.ndarray, requires_grad: bool) -> Pa
     if inferences:
         mark_inference(self)
     return self
+
+
+class MetaParameter(MetaTensor, Parameter):
+    """A parameter on the meta device."""
+
+    __slots__ = ()
+
+    def __repr__(self, *, tensor_contents: str | None = None) -> str:
+        return "Parameter containing:\n" + MetaTensor.__repr__(self)
+
+
+class MetaBuffer(MetaTensor, Buffer):
+    """A buffer on the meta device."""
+
+    __slots__ = ()
 
 
 # Where a tensor keeps its array. Those without a shape hide the attribute, so that whatever

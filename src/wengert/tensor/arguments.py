@@ -10,8 +10,10 @@ import numpy as np
 
 from wengert.autograd import errors
 from wengert.core import dtypes
-from wengert.core.device import check_cpu
+from wengert.core.device import on_meta
+from wengert.core.outline import Outline
 from wengert.core.tensor import Tensor, leaf_of, wrap
+from wengert.meta.tensors import memoryless
 from wengert.tensor._inplace import check_memory, touch
 
 NOT_FLOATING = "Only Tensors of floating point and complex dtype can require gradients"
@@ -82,7 +84,16 @@ def allocate(make: Callable[..., np.ndarray], shape: Any, dtype: dtypes.dtype) -
         ) from error
 
 
-def finish(name: str, array: np.ndarray, options: Options, out: Tensor | None = None) -> Tensor:
+def outlined(make: Callable[..., Any], options: Options) -> Callable[..., Any]:
+    """``make(shape, dtype)``, or what gives the outline alone on the meta device."""
+    if not on_meta(options.get("device")):
+        return make
+    return lambda shape, dtype: memoryless(shape, np.dtype(dtype))._array
+
+
+def finish(
+    name: str, array: np.ndarray | Outline, options: Options, out: Tensor | None = None
+) -> Tensor:
     """The tensor around a new array, after the options that are not about its elements."""
     if out is not None:
         return into(name, out, array)
@@ -91,12 +102,13 @@ def finish(name: str, array: np.ndarray, options: Options, out: Tensor | None = 
     if not options.keys() <= _KNOWN:
         unknown = sorted(options.keys() - _KNOWN)
         raise TypeError(f"{name}() got an unexpected keyword argument '{unknown[0]}'")
-    check_cpu(options.get("device"))
+    meta = on_meta(options.get("device"))
     if options.get("pin_memory"):
         raise RuntimeError(
             f"{name}(): pin_memory=True requires an accelerator, and this library computes on 'cpu'"
         )
-    return leaf(name, wrap(array), options.get("requires_grad", False))
+    tensor = memoryless(array.shape, array.dtype, array.strides) if meta else wrap(array)
+    return leaf(name, tensor, options.get("requires_grad", False))
 
 
 def leaf(name: str, tensor: Tensor, requires_grad: Any) -> Tensor:

@@ -9,12 +9,14 @@ import numpy as np
 
 from wengert.autograd.transforms.levels import beside
 from wengert.core import dtypes
-from wengert.core.device import check_cpu
+from wengert.core.device import check_cpu, on_meta
 from wengert.core.dtypes import of_numpy
 from wengert.core.layout import contiguous_format, preserve_format
 from wengert.core.messages import warn
+from wengert.core.outline import Outline
 from wengert.core.tensor import Tensor, Tracer, wrap
 from wengert.kernels import layout
+from wengert.meta.tensors import META, MetaTensor, like, moved
 from wengert.ops import formats
 from wengert.ops.casting import convert
 from wengert.tensor import _data
@@ -24,6 +26,7 @@ from wengert.tensor.arguments import (
     dtype_of,
     finish,
     leaf,
+    outlined,
     require_int,
     require_tensor,
     size_of,
@@ -66,9 +69,11 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     >>> t
     tensor([1., 0.], dtype=torch.float64)
     """
-    check_cpu(device)
     array_dtype = None if dtype is None else dtypes.of_argument("as_tensor", dtype)
+    if on_meta(device):
+        return moved(as_tensor(data, dtype), device)
     if isinstance(data, Tensor):
+        data = data if device is None else moved(data, device)
         return data if array_dtype is None else convert(data, array_dtype)
     array = _shared(data)
     if array is None:
@@ -199,6 +204,7 @@ def _sized(name: str, make: Any, size: Any, out: Tensor | None, options: Any) ->
     elif not size:
         raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
     dtype = dtype_of(name, options)
+    make = outlined(make, options)
     return finish(name, allocate(make, size_of(name, size), dtype), options, out)
 
 
@@ -216,8 +222,9 @@ def full(size: Size, fill_value: Any, *, out: Tensor | None = None,
                         f" {type(size).__name__}")  # fmt: skip
     value = _fill_number("full", fill_value)
     dtype = dtype_of("full", options, dtypes.of_number(value))
-    array = allocate(np.empty, size_of("full", (size,)), dtype)
-    array[...] = dtypes.scalar_array(value, dtype, "full")
+    array = allocate(outlined(np.empty, options), size_of("full", (size,)), dtype)
+    if not isinstance(array, Outline):
+        array[...] = dtypes.scalar_array(value, dtype, "full")
     return finish("full", array, options, out)
 
 
@@ -240,6 +247,11 @@ def _like(name: str, input: Any, fill: Any, options: Any) -> Tensor:
         return wrap(np.zeros_like(input._array))
     format = formats.check_format(name, options.pop("memory_format", None))
     dtype = dtype_of(name, options, of_numpy[input._array.dtype])
+    if isinstance(input, MetaTensor):
+        options.setdefault("device", META)
+    if on_meta(options.get("device")):
+        order = None if format is preserve_format else formats.order_in(format, input.ndim)
+        return finish(name, like(input, dtype.np, order)._array, options)
     value = None if fill is None else dtypes.scalar_array(fill, dtype, name)
 
     def make(lead: tuple[int, ...]) -> Tensor:

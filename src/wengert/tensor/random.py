@@ -14,10 +14,12 @@ import numpy as np
 
 from wengert.autograd.transforms.randomness import vmaps
 from wengert.core import dtypes
+from wengert.core.device import on_meta
 from wengert.core.dtypes import of_numpy
 from wengert.core.generators import Draw, Generator, default_generator, draw_numbers
 from wengert.core.tensor import Tensor, Tracer, memory_of, wrap
 from wengert.kernels.layout import order_of
+from wengert.meta.tensors import memoryless
 from wengert.ops import formats
 from wengert.ops.casting import convert
 from wengert.ops.expansion import broadcast_shapes, expand
@@ -156,6 +158,8 @@ def _sized(name: str, sample: Any, size: Any, generator: Any, out: Any, options:
     def make(shape: Any, np_dtype: Any) -> np.ndarray:
         return sample(source, shape, np_dtype=np_dtype)
 
+    if on_meta(options.get("device")):
+        return finish(name, memoryless(size_of(name, size), dtype.np)._array, options)
     return _finished(
         name, lambda shape: allocate(make, shape, dtype), size_of(name, size), options, out
     )

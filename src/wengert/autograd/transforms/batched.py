@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from math import prod
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from wengert.autograd.transforms.levels import Level, Shape, beside
+from wengert.core.outline import Outline
 from wengert.core.size import Size
 from wengert.core.tensor import Tensor, Tracer, shape_of
 from wengert.ops.batching import Batch, one_by_one
@@ -23,79 +21,19 @@ from wengert.ops.joining import stack
 from wengert.ops.shape import padded
 
 
-class Flags(NamedTuple):
-    """What is known of the memory of one sample."""
+class SampleOutline(Outline):
+    """The outline of one sample of a batch: what its elements are differs between samples."""
 
-    c_contiguous: bool
-    f_contiguous: bool
-    writeable: bool
+    __slots__ = ()
 
-
-class Outline:
-    """The shape, dtype and strides of one sample, where an array is looked for: no elements.
-
-    No array: whatever NumPy is asked to do with it ends in `__array__`, which raises.
-    """
-
-    __slots__ = ("dtype", "shape", "strides", "writeable")
-
-    def __init__(self, batch: np.ndarray, lead: int) -> None:
-        self.shape, self.dtype = batch.shape[lead:], batch.dtype
-        self.strides, self.writeable = batch.strides[lead:], batch.flags.writeable
-
-    @property
-    def flags(self) -> Flags:
-        """Whether a sample's elements lie side by side, and may be written."""
-        lengths, steps = self.shape, self.strides
-        rows = _dense(lengths[::-1], steps[::-1], self.itemsize)
-        return Flags(rows, _dense(lengths, steps, self.itemsize), self.writeable)
-
-    @property
-    def ndim(self) -> int:
-        """The number of dimensions."""
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        """The number of elements."""
-        return prod(self.shape)
-
-    @property
-    def itemsize(self) -> int:
-        """The bytes of an element."""
-        return self.dtype.itemsize
-
-    @property
-    def nbytes(self) -> int:
-        """The bytes of all elements."""
-        return self.size * self.itemsize
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def _refuse(self, *args: Any, **options: Any) -> Any:
-        raise RuntimeError(
+    def refusal(self) -> Exception:
+        """What asking for elements raises."""
+        return RuntimeError(
             "vmap: the elements of a tensor are not known while a function is being vectorized:"
             " they differ between samples. It looks like you're calling .item(), bool(), a print"
             " or NumPy on a tensor inside of vmap; compute with operations instead"
             " (torch.where for a condition)"
         )
-
-    __array__ = __array_ufunc__ = __array_function__ = __getitem__ = __iter__ = _refuse
-    __bool__ = __int__ = __float__ = __index__ = __complex__ = _refuse
-
-    def __getattr__(self, name: str) -> Any:
-        self._refuse()
-
-
-def _dense(lengths: Shape, steps: Shape, step: int) -> bool:
-    """Whether each dimension's step is the extent of those before it."""
-    for length, actual in zip(lengths, steps, strict=True):
-        if length != 1:
-            if actual != step:
-                return False
-            step *= length
-    return True
 
 
 class Batched(Tracer):
@@ -110,7 +48,10 @@ class Batched(Tracer):
         while isinstance(whole, Tracer):
             lead += whole.lead
             whole = whole.value  # type: ignore[assignment]
-        return Outline(whole._array, lead)
+        batch = whole._array
+        return SampleOutline(
+            batch.shape[lead:], batch.dtype, batch.strides[lead:], batch.flags.writeable
+        )
 
     @_array.setter
     def _array(self, value: Any) -> None:

@@ -10,9 +10,10 @@ from wengert.core import dtypes
 from wengert.core.cut_log import note_drop
 from wengert.core.tensor import Tensor
 from wengert.nn.module.tree import Tree
-from wengert.nn.parameter import _convert_lazy, is_lazy
+from wengert.nn.parameter import Parameter, _convert_lazy, is_lazy
 from wengert.ops import formats
 from wengert.ops.casting import convert
+from wengert.tensor.creation import empty_like
 from wengert.tensor.gradients import clear_grad
 
 M = TypeVar("M", bound="Conversion")
@@ -26,22 +27,44 @@ class Conversion(Tree):
         if recurse:
             for module in self.children():
                 module._apply(fn)
-        for parameter in self._parameters.values():
+        for key, parameter in self._parameters.items():
             if parameter is None:
                 continue
             if is_lazy(parameter):
                 _convert_lazy(parameter, fn)
                 continue
-            with no_grad():
-                parameter.data = fn(parameter)
-                if parameter.grad is not None:
-                    parameter.grad.data = fn(parameter.grad)
+            self._replace(key, parameter, fn)
         for name, buffer in self._buffers.items():
             if is_lazy(buffer):
                 _convert_lazy(buffer, fn)
             elif buffer is not None:
                 self._buffers[name] = fn(buffer)
         return self
+
+    def _replace(self, key: str, parameter: Any, fn: Callable[[Tensor], Tensor]) -> None:
+        with no_grad():
+            data = fn(parameter)
+            grad = None if parameter.grad is None else fn(parameter.grad)
+            if data.is_meta is parameter.is_meta:
+                parameter.data = data
+            else:  # a tensor cannot change its device
+                parameter = Parameter(data, parameter.requires_grad)
+                self._parameters[key] = parameter
+        if grad is not None:
+            if parameter.grad is None:
+                parameter.grad = grad
+            else:
+                parameter.grad.data = grad
+
+    def to_empty(self: M, *, device: Any, recurse: bool = True) -> M:
+        """Move parameters and buffers to a device without their values, which are not set there.
+
+        >>> import wengert
+        >>> net = wengert.nn.Linear(2, 1, device="meta")
+        >>> net.to_empty(device="cpu").weight.shape
+        torch.Size([1, 2])
+        """
+        return self._apply(lambda t: empty_like(t, device=device), recurse=recurse)
 
     def apply(self: M, fn: Callable[[Any], None]) -> M:
         """Call `fn` on every module below and then on this one, as for initialisation.

@@ -1,0 +1,179 @@
+"""The shapes, dtypes and strides of what operations give, without computing it.
+
+Elementwise operations broadcast, and are asked for their dtype with tensors of one element;
+views are asked with zeros that take no memory; products and convolutions have a rule here.
+Whatever else there is computes on such zeros, and its result is thrown away.
+"""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.core.tensor import Tensor, memory_of, wrap
+
+Shape = tuple[int, ...]
+Described = tuple[Shape, "np.dtype[Any]", Shape]
+
+_NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000)
+
+
+class _Zeros:
+    """Memory that can be read and is never filled: the pages of zeros that the system shares."""
+
+    def __init__(self) -> None:
+        self._pages = mmap.mmap(-1, mmap.PAGESIZE, access=mmap.ACCESS_READ)
+        self._size = mmap.PAGESIZE
+
+    def of(self, nbytes: int) -> mmap.mmap:
+        """At least so many bytes."""
+        if nbytes > self._size:
+            self._size = max(nbytes, 2 * self._size)
+            if hasattr(mmap, "MAP_PRIVATE"):
+                kind = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE
+                self._pages = mmap.mmap(-1, self._size, flags=kind, prot=mmap.PROT_READ)
+            else:
+                self._pages = mmap.mmap(-1, self._size, access=mmap.ACCESS_READ)
+        return self._pages
+
+
+_zeros = _Zeros()
+
+
+def standing_in(tensor: Tensor) -> Tensor:
+    """Zeros with the shape and strides of a tensor, to be read only."""
+    outline = memory_of(tensor)
+    extent = outline.itemsize + sum(
+        stride * (length - 1)
+        for length, stride in zip(outline.shape, outline.strides, strict=True)
+        if length > 1
+    )
+    return wrap(
+        np.ndarray(outline.shape, outline.dtype, _zeros.of(extent), strides=outline.strides)
+    )
+
+
+def _single(tensor: Tensor) -> Tensor:
+    """One element, of the dtype and the rank of a tensor."""
+    array = memory_of(tensor)
+    return wrap(np.ones((1,) * array.ndim, array.dtype))
+
+
+def outline_of(op: Any, inputs: Sequence[Any], params: dict[str, Any]) -> Described:
+    """The shape, dtype and strides of what an operation gives."""
+    if op.kind == "elementwise":
+        return _elementwise(op, inputs, params)
+    rule = RULES.get(op.name)
+    if rule is not None:
+        described: Described = rule(*inputs, **params)
+        return described
+    if op.reference is not None:
+        return _described(op.reference(*inputs, **params))
+    return _described(op([_lowered(x) for x in inputs], params))
+
+
+def _lowered(x: Any) -> Any:
+    return standing_in(x) if isinstance(x, Tensor) else x
+
+
+def _described(tensor: Tensor) -> Described:
+    array = memory_of(tensor)
+    return array.shape, array.dtype, array.strides
+
+
+def _elementwise(op: Any, inputs: Sequence[Any], params: dict[str, Any]) -> Described:
+    tensors = [x for x in inputs if isinstance(x, Tensor)]
+    arrays = [memory_of(x) for x in tensors]
+    one = op([_single(x) if isinstance(x, Tensor) else x for x in inputs], params)
+    dtype = memory_of(one).dtype
+    try:
+        shape = np.broadcast_shapes(*[a.shape for a in arrays])
+    except ValueError:
+        op([_lowered(x) for x in inputs], params)  # which says what does not fit
+        raise
+    whole = next((a for a in arrays if a.shape == shape), None)
+    if whole is None or whole.flags.c_contiguous:
+        return shape, dtype, rows(shape, dtype)
+    order = sorted(range(len(shape)), key=lambda d: -whole.strides[d])
+    return shape, dtype, rows(shape, dtype, order)
+
+
+def rows(shape: Shape, dtype: np.dtype[Any], order: Sequence[int] | None = None) -> Shape:
+    """Strides without gaps; `order` names the dimensions from the outermost in memory."""
+    strides = [0] * len(shape)
+    step = dtype.itemsize
+    for d in reversed(range(len(shape)) if order is None else order):
+        strides[d] = step
+        step *= max(shape[d], 1)
+    return tuple(strides)
+
+
+def _plain(shape: Shape, like: Any) -> Described:
+    dtype = memory_of(like).dtype
+    return shape, dtype, rows(shape, dtype)
+
+
+def _matmul(input: Any, other: Any) -> Described:
+    a, b = memory_of(input).shape, memory_of(other).shape
+    lead = np.broadcast_shapes(a[:-2], b[:-2])
+    ends = (a[-2:-1] if len(a) > 1 else ()) + (b[-1:] if len(b) > 1 else ())
+    return _plain((*lead, *ends), input)
+
+
+def _summed_product(input: Any, other: Any, shape: Shape) -> Described:
+    return _plain(tuple(shape), input)
+
+
+def _contraction(input: Any, other: Any, la: Any, lb: Any, lo: Any) -> Described:
+    lengths = dict(zip(la, memory_of(input).shape, strict=True))
+    lengths |= dict(zip(lb, memory_of(other).shape, strict=True))
+    return _plain(tuple(lengths[label] for label in lo), input)
+
+
+def _convolution(input: Any, weight: Any, bias: Any, geometry: Any) -> Described:
+    x, w = memory_of(input), memory_of(weight)
+    size = geometry.out_size(x.shape[2:], w.shape[2:])
+    return _images((x.shape[0], w.shape[0], *size), x, w)
+
+
+def _transposed_convolution(
+    input: Any, weight: Any, bias: Any, size: Shape, geometry: Any
+) -> Described:
+    x, w = memory_of(input), memory_of(weight)
+    return _images((x.shape[0], w.shape[1] * geometry.groups, *size), x, w)
+
+
+def _images(shape: Shape, x: Any, weight: Any) -> Described:
+    """Channels last in memory if the input or the weight has them last."""
+    last = any(a.ndim == 4 and _channels_last(a) for a in (x, weight))
+    order = [0, *range(2, len(shape)), 1] if last else None
+    return shape, x.dtype, rows(shape, x.dtype, order)
+
+
+def _channels_last(a: Any) -> bool:
+    dense: bool = a.strides == rows(a.shape, a.dtype, [0, 2, 3, 1])
+    return dense and not a.flags.c_contiguous
+
+
+def _of_first(*inputs: Any, **params: Any) -> Described:
+    return _plain(memory_of(inputs[0]).shape, inputs[0])
+
+
+def _attention(query: Any, key: Any, value: Any, mask: Any, **params: Any) -> Described:
+    return _plain((*memory_of(query).shape[:-1], memory_of(value).shape[-1]), query)
+
+
+# By name of the operation; called with its inputs in order, and its parameters by name.
+RULES: dict[str, Callable[..., Described]] = {
+    "matmul": _matmul, "mm": _matmul, "bmm": _matmul,
+    "times": _summed_product, "times_transposed": _summed_product,
+    "transposed_times": _summed_product, "contract": _contraction,
+    "_convolution": _convolution, "_transposed_convolution": _transposed_convolution,
+    "_attention": _attention, "_softmax": _of_first, "_log_softmax": _of_first,
+    "_masked_softmax": _of_first, "_layer_norm": _of_first, "_rms_norm": _of_first,
+    "_group_norm": _of_first, "_instance_norm": _of_first,
+    "_batch_norm": _of_first, "_batch_norm_by_running": _of_first, "_moved": _of_first,
+}  # fmt: skip
