@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
-import wengert
 
+import wengert
 from tests.ops import calls
 from tests.ops.each import each
 from tests.ops.rows import Row, all_rows
@@ -26,8 +25,14 @@ def test_outlines(row: Row) -> None:
     args = row.make(calls.rng_of(row))
     expected, _ = calls.call(wengert, row, args, grad=False)
     tensors = calls.convert(args, wengert.from_numpy)
-    kwargs = {k: v if isinstance(v, np.dtype) else calls.convert(v, wengert.from_numpy) for k, v in row.kwargs.items()}
-    kwargs = {k: getattr(wengert, v[6:]) if isinstance(v, str) and v.startswith("torch.") else v for k, v in kwargs.items()}
+    kwargs = {
+        k: v if isinstance(v, np.dtype) else calls.convert(v, wengert.from_numpy)
+        for k, v in row.kwargs.items()
+    }
+    kwargs = {
+        k: getattr(wengert, v[6:]) if isinstance(v, str) and v.startswith("torch.") else v
+        for k, v in kwargs.items()
+    }
     function = calls.function_of(wengert, row)
     result = function(*on_meta(tensors), **{k: on_meta(v) for k, v in kwargs.items()})
     for a, b in zip(calls.outputs(result), calls.outputs(expected), strict=True):

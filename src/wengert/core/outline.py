@@ -65,6 +65,10 @@ class Outline:
         """What asking for elements raises."""
         return RuntimeError("there are no elements here")
 
+    def shape_refusal(self, name: str) -> Exception:
+        """What an operation raises whose result has a shape that depends on elements."""
+        return self.refusal()
+
     def _refuse(self, *args: Any, **options: Any) -> NoReturn:
         raise self.refusal()
 

@@ -45,7 +45,7 @@ _zeros = _Zeros()
 
 def standing_in(tensor: Tensor) -> Tensor:
     """Zeros with the shape and strides of a tensor, to be read only."""
-    outline = memory_of(tensor)
+    outline = tensor._array
     extent = outline.itemsize + sum(
         stride * (length - 1)
         for length, stride in zip(outline.shape, outline.strides, strict=True)
@@ -72,7 +72,20 @@ def outline_of(op: Any, inputs: Sequence[Any], params: dict[str, Any]) -> Descri
         return described
     if op.reference is not None:
         return _described(op.reference(*inputs, **params))
-    return _described(op([_lowered(x) for x in inputs], params))
+    zeros = _identities if op.name in _OF_REGULAR else _lowered
+    return _described(op([zeros(x) for x in inputs], params))
+
+
+# Operations that refuse zeros: they are no matrices to invert.
+_OF_REGULAR = frozenset({"_cholesky", "_lu", "_inv", "solve_matrices"})
+
+
+def _identities(x: Any) -> Any:
+    """Identity matrices with the shape of a tensor."""
+    if not isinstance(x, Tensor) or x.ndim < 2:
+        return _lowered(x)
+    array = memory_of(x)
+    return wrap(np.broadcast_to(np.eye(*array.shape[-2:], dtype=array.dtype), array.shape))
 
 
 def _lowered(x: Any) -> Any:

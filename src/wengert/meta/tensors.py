@@ -7,6 +7,7 @@ those of a transform, and it answers with another tensor without elements.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from wengert.autograd.transforms.levels import Level
 from wengert.core.device import device, on_meta
 from wengert.core.dtypes import of_numpy
 from wengert.core.outline import Outline
-from wengert.core.tensor import Tensor, Tracer, leaf_of, mode, new, shape_of
+from wengert.core.tensor import Tensor, Tracer, getframe, internal, leaf_of, mode, new, shape_of
 from wengert.meta.shapes import outline_of, rows, standing_in
 from wengert.ops.publish import recorded
 
@@ -38,6 +39,13 @@ class NoData(Outline):
         return NotImplementedError(
             f"{NO_DATA} A tensor on the meta device has a shape and a dtype, and no elements:"
             " make one on the CPU (torch.empty_like(x, device='cpu'), or Module.to_empty)"
+        )
+
+    def shape_refusal(self, name: str) -> Exception:
+        """What an operation raises whose result has a shape that depends on elements."""
+        return NotImplementedError(
+            f"{name}() of a tensor on the meta device: the shape of the result depends on its"
+            " elements, and it has none"
         )
 
 
@@ -62,8 +70,7 @@ class MetaLevel(Level):
 
     def apply(self, op: Any, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
         """The outline of what an operation gives, and a node of it if it is to be recorded."""
-        if not op.name.startswith("_"):  # others get masks and weights that functions make
-            _check_same_device(op.name, inputs)
+        _check_same_device(inputs)
         edges = {
             i: x._edge
             for i, x in zip(op.inputs, inputs, strict=True)
@@ -84,7 +91,6 @@ class MetaLevel(Level):
 
     def apply_list(self, op: Any, inputs: Sequence[Any], params: tuple[Any, ...]) -> Any:
         """As `apply`; nothing is recorded."""
-        _check_same_device(op.function.__name__.strip("_"), inputs)
         with no_grad():
             return self.tracer(op.function([self.lower(x) for x in inputs], *params))
 
@@ -133,10 +139,8 @@ class MetaTensor(Tracer):
 
     @property
     def value(self) -> Any:  # type: ignore[override]
-        """The outline, where a tracer has what it stands for."""
-        outline = new(Tensor)
-        outline._array, outline._edge, outline._cut = self._array, None, None
-        return outline
+        """Zeros: indices among them are valid, and whoever asks for the elements is refused."""
+        return standing_in(self)
 
     @property
     def data(self) -> Tensor:  # type: ignore[override]
@@ -179,7 +183,9 @@ def memoryless(shape: Any, dtype: np.dtype[Any], strides: Any = None) -> MetaTen
     """A meta tensor; its rows lie one behind the other if no strides are given."""
     made: MetaTensor = new(MetaTensor)
     shape = tuple(shape)
-    made._array = NoData(shape, dtype, rows(shape, dtype) if strides is None else strides)  # type: ignore[assignment]
+    if strides is None or 0 in shape:
+        strides = rows(shape, dtype)
+    made._array = NoData(shape, dtype, strides)  # type: ignore[assignment]
     made._edge = None
     return made
 
@@ -217,10 +223,33 @@ def _rebuilt(
     return made  # type: ignore[no-any-return]
 
 
-def _check_same_device(name: str, inputs: Sequence[Any]) -> None:
+# What a user must not call with tensors of both devices. Other functions get no more than one
+# tensor, or put tensors of their own (indices, weights, masks) beside it.
+_OF_SEVERAL = frozenset({
+    "add", "sub", "mul", "div", "pow", "matmul", "mm", "bmm", "linear", "where", "maximum",
+    "minimum", "eq", "ne", "lt", "le", "gt", "ge",
+})  # fmt: skip
+
+
+def _called_by_user(frame: FrameType | None) -> str:
+    """The function of this package that the code outside of it called last."""
+    name = ""
+    while frame is not None and _is_own(frame.f_code):
+        name, frame = frame.f_code.co_name, frame.f_back
+    return name.strip("_")
+
+
+def _is_own(code: CodeType) -> bool:
+    return code.co_filename in internal
+
+
+def _check_same_device(inputs: Sequence[Any]) -> None:
     """Raise if a tensor with elements that is no single number stands beside a meta tensor."""
     for x in inputs:
         if isinstance(x, Tensor) and not isinstance(x, Tracer) and shape_of(x) != ():
+            name = _called_by_user(getframe(1))
+            if name not in _OF_SEVERAL:
+                return
             raise RuntimeError(
                 "Expected all tensors to be on the same device, but found at least two devices,"
                 f" cpu and meta! (when checking the arguments of {name}(): one of them is a CPU"

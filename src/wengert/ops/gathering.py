@@ -10,6 +10,7 @@ import numpy as np
 
 from wengert import kernels
 from wengert.core.dtypes import of_numpy
+from wengert.core.outline import Outline
 from wengert.core.tensor import Tensor, memory_of, wrap
 from wengert.kernels.axes import axis_of
 from wengert.ops._row_indices import (
@@ -98,12 +99,8 @@ def with_dims(array: np.ndarray) -> np.ndarray:
 def elements(name: str, tensor: Tensor) -> np.ndarray:
     """The array of a tensor whose elements decide about the shape of a result."""
     array = tensor._array
-    if type(array) is not np.ndarray:
-        raise RuntimeError(
-            "vmap: We do not support batching operators that can output dynamic shape. Attempted"
-            f" to vmap over {name}(): the shape of its result depends on elements that differ"
-            " between samples"
-        )
+    if isinstance(array, Outline):
+        raise array.shape_refusal(name)
     return array
 
 

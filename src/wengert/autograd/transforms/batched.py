@@ -35,6 +35,14 @@ class SampleOutline(Outline):
             " (torch.where for a condition)"
         )
 
+    def shape_refusal(self, name: str) -> Exception:
+        """What an operation raises whose result has a shape that depends on elements."""
+        return RuntimeError(
+            "vmap: We do not support batching operators that can output dynamic shape. Attempted"
+            f" to vmap over {name}(): the shape of its result depends on elements that differ"
+            " between samples"
+        )
+
 
 class Batched(Tracer):
     """One sample of a batch, any of them."""
