@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from operator import index
 from typing import Any, Unpack
@@ -12,7 +11,6 @@ import numpy as np
 from wengert.core import dtypes
 from wengert.core.tensor import Tensor
 from wengert.kernels.axes import axis_of
-from wengert.ops import numpy_names
 from wengert.ops.complexes import conj
 from wengert.ops.expansion import roll
 from wengert.ops.fourier import (
@@ -27,6 +25,7 @@ from wengert.ops.fourier import (
     resized,
     transform,
 )
+from wengert.ops.numpy_names import either
 from wengert.tensor.arguments import (
     Options,
     allocate,
@@ -39,7 +38,14 @@ from wengert.tensor.arguments import (
 Sizes = int | tuple[int, ...] | list[int] | None
 
 
-def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+def fft(
+    input: Tensor,
+    n: int | None = None,
+    dim: int = -1,
+    norm: str | None = None,
+    *,
+    axis: int | None = None,
+) -> Tensor:
     """Discrete Fourier transform along one dimension, cut or zero-padded to length `n`.
 
     `norm` says where the factor 1/n is: "backward" (in the inverse), "forward", or "ortho" (half
@@ -49,60 +55,102 @@ def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = N
     >>> wengert.fft.fft(wengert.tensor([1.0, 2.0, 3.0, 4.0]))
     tensor([10.+0.j, -2.+2.j, -2.+0.j, -2.-2.j])
     """
-    return _along_one("fft", _whole(False), input, n, dim, norm)
+    return _along_one("fft", _whole(False), input, n, dim, axis, norm)
 
 
-def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+def ifft(
+    input: Tensor,
+    n: int | None = None,
+    dim: int = -1,
+    norm: str | None = None,
+    *,
+    axis: int | None = None,
+) -> Tensor:
     """The inverse of `fft`.
 
     >>> import wengert
     >>> wengert.fft.ifft(wengert.tensor([4.0, 0.0, 0.0, 0.0])).real
     tensor([1., 1., 1., 1.])
     """
-    return _along_one("ifft", _whole(True), input, n, dim, norm)
+    return _along_one("ifft", _whole(True), input, n, dim, axis, norm)
 
 
-def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+def rfft(
+    input: Tensor,
+    n: int | None = None,
+    dim: int = -1,
+    norm: str | None = None,
+    *,
+    axis: int | None = None,
+) -> Tensor:
     """`fft` of a real tensor, without the half that repeats the other: n // 2 + 1 elements.
 
     >>> import wengert
     >>> wengert.fft.rfft(wengert.tensor([1.0, 2.0, 3.0, 4.0]))
     tensor([10.+0.j, -2.+2.j, -2.+0.j])
     """
-    return _along_one("rfft", _to_half, input, n, dim, norm)
+    return _along_one("rfft", _to_half, input, n, dim, axis, norm)
 
 
-def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+def irfft(
+    input: Tensor,
+    n: int | None = None,
+    dim: int = -1,
+    norm: str | None = None,
+    *,
+    axis: int | None = None,
+) -> Tensor:
     """The inverse of `rfft`; without `n` the result has an even length.
 
     >>> import wengert
     >>> wengert.fft.irfft(wengert.tensor([10 + 0j, -2 + 2j, -2 + 0j]))
     tensor([1., 2., 3., 4.])
     """
-    return _along_one("irfft", _to_real, input, n, dim, norm)
+    return _along_one("irfft", _to_real, input, n, dim, axis, norm)
 
 
-def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+def hfft(
+    input: Tensor,
+    n: int | None = None,
+    dim: int = -1,
+    norm: str | None = None,
+    *,
+    axis: int | None = None,
+) -> Tensor:
     """`fft` of a signal that is Hermitian in time, of which `input` is the first half: real.
 
     >>> import wengert
     >>> wengert.fft.hfft(wengert.tensor([1.0, 2.0, 3.0]))
     tensor([ 8., -2.,  0., -2.])
     """
-    return _along_one("hfft", _hermitian_to_real, input, n, dim, norm)
+    return _along_one("hfft", _hermitian_to_real, input, n, dim, axis, norm)
 
 
-def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+def ihfft(
+    input: Tensor,
+    n: int | None = None,
+    dim: int = -1,
+    norm: str | None = None,
+    *,
+    axis: int | None = None,
+) -> Tensor:
     """The inverse of `hfft`: the first half of the inverse transform of a real signal.
 
     >>> import wengert
     >>> wengert.fft.ihfft(wengert.tensor([8.0, -2.0, 0.0, -2.0]))
     tensor([1.-0.j, 2.-0.j, 3.-0.j])
     """
-    return _along_one("ihfft", _to_hermitian, input, n, dim, norm)
+    return _along_one("ihfft", _to_hermitian, input, n, dim, axis, norm)
 
 
-def fftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = None) -> Tensor:
+def fftn(
+    input: Tensor,
+    s: Sizes = None,
+    dim: Sizes = None,
+    norm: str | None = None,
+    *,
+    axis: Sizes = None,
+) -> Tensor:
     """`fft` along several dimensions, cut or padded to lengths `s` (-1 leaves one as it is).
 
     Without `dim` along the last ones, as many as `s` has, or along all.
@@ -112,10 +160,17 @@ def fftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = N
     tensor([[4.+0.j, 0.+0.j],
             [0.+0.j, 0.+0.j]])
     """
-    return _along_several("fftn", _whole(False), input, s, dim, norm)
+    return _along_several("fftn", _whole(False), input, s, dim, axis, norm)
 
 
-def ifftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = None) -> Tensor:
+def ifftn(
+    input: Tensor,
+    s: Sizes = None,
+    dim: Sizes = None,
+    norm: str | None = None,
+    *,
+    axis: Sizes = None,
+) -> Tensor:
     """The inverse of `fftn`.
 
     >>> import wengert
@@ -123,10 +178,17 @@ def ifftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = 
     tensor([[1.+0.j, 0.+0.j],
             [0.+0.j, 0.+0.j]])
     """
-    return _along_several("ifftn", _whole(True), input, s, dim, norm)
+    return _along_several("ifftn", _whole(True), input, s, dim, axis, norm)
 
 
-def rfftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = None) -> Tensor:
+def rfftn(
+    input: Tensor,
+    s: Sizes = None,
+    dim: Sizes = None,
+    norm: str | None = None,
+    *,
+    axis: Sizes = None,
+) -> Tensor:
     """`fftn` of a real tensor, without the half that repeats along the last of `dim`.
 
     >>> import wengert
@@ -134,10 +196,17 @@ def rfftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = 
     tensor([[6.+0.j, 0.+0.j],
             [0.+0.j, 0.+0.j]])
     """
-    return _along_several("rfftn", _to_half, input, s, dim, norm)
+    return _along_several("rfftn", _to_half, input, s, dim, axis, norm)
 
 
-def irfftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = None) -> Tensor:
+def irfftn(
+    input: Tensor,
+    s: Sizes = None,
+    dim: Sizes = None,
+    norm: str | None = None,
+    *,
+    axis: Sizes = None,
+) -> Tensor:
     """The inverse of `rfftn`; `s` has the lengths of the result.
 
     >>> import wengert
@@ -145,10 +214,17 @@ def irfftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None =
     tensor([[1., 0.],
             [0., 0.]])
     """
-    return _along_several("irfftn", _to_real, input, s, dim, norm)
+    return _along_several("irfftn", _to_real, input, s, dim, axis, norm)
 
 
-def hfftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = None) -> Tensor:
+def hfftn(
+    input: Tensor,
+    s: Sizes = None,
+    dim: Sizes = None,
+    norm: str | None = None,
+    *,
+    axis: Sizes = None,
+) -> Tensor:
     """`hfft` along the last of `dim` and `fft` along the others.
 
     >>> import wengert
@@ -156,10 +232,17 @@ def hfftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = 
     tensor([[4., 0.],
             [0., 0.]])
     """
-    return _along_several("hfftn", _hermitian_to_real, input, s, dim, norm)
+    return _along_several("hfftn", _hermitian_to_real, input, s, dim, axis, norm)
 
 
-def ihfftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = None) -> Tensor:
+def ihfftn(
+    input: Tensor,
+    s: Sizes = None,
+    dim: Sizes = None,
+    norm: str | None = None,
+    *,
+    axis: Sizes = None,
+) -> Tensor:
     """The inverse of `hfftn`.
 
     >>> import wengert
@@ -167,10 +250,17 @@ def ihfftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None =
     tensor([[1., 0.],
             [0., 0.]])
     """
-    return _along_several("ihfftn", _to_hermitian, input, s, dim, norm)
+    return _along_several("ihfftn", _to_hermitian, input, s, dim, axis, norm)
 
 
-def fft2(input: Tensor, s: Sizes = None, dim: Sizes = (-2, -1), norm: str | None = None) -> Tensor:
+def fft2(
+    input: Tensor,
+    s: Sizes = None,
+    dim: Sizes = (-2, -1),
+    norm: str | None = None,
+    *,
+    axis: Sizes = None,
+) -> Tensor:
     """`fftn` along two dimensions.
 
     >>> import wengert
@@ -178,10 +268,17 @@ def fft2(input: Tensor, s: Sizes = None, dim: Sizes = (-2, -1), norm: str | None
     tensor([[4.+0.j, 0.+0.j],
             [0.+0.j, 0.+0.j]])
     """
-    return _along_several("fft2", _whole(False), input, s, dim, norm)
+    return _along_two("fft2", _whole(False), input, s, dim, axis, norm)
 
 
-def ifft2(input: Tensor, s: Sizes = None, dim: Sizes = (-2, -1), norm: str | None = None) -> Tensor:
+def ifft2(
+    input: Tensor,
+    s: Sizes = None,
+    dim: Sizes = (-2, -1),
+    norm: str | None = None,
+    *,
+    axis: Sizes = None,
+) -> Tensor:
     """The inverse of `fft2`.
 
     >>> import wengert
@@ -189,10 +286,17 @@ def ifft2(input: Tensor, s: Sizes = None, dim: Sizes = (-2, -1), norm: str | Non
     tensor([[1.+0.j, 0.+0.j],
             [0.+0.j, 0.+0.j]])
     """
-    return _along_several("ifft2", _whole(True), input, s, dim, norm)
+    return _along_two("ifft2", _whole(True), input, s, dim, axis, norm)
 
 
-def rfft2(input: Tensor, s: Sizes = None, dim: Sizes = (-2, -1), norm: str | None = None) -> Tensor:
+def rfft2(
+    input: Tensor,
+    s: Sizes = None,
+    dim: Sizes = (-2, -1),
+    norm: str | None = None,
+    *,
+    axis: Sizes = None,
+) -> Tensor:
     """`rfftn` along two dimensions.
 
     >>> import wengert
@@ -200,11 +304,16 @@ def rfft2(input: Tensor, s: Sizes = None, dim: Sizes = (-2, -1), norm: str | Non
     tensor([[6.+0.j, 0.+0.j],
             [0.+0.j, 0.+0.j]])
     """
-    return _along_several("rfft2", _to_half, input, s, dim, norm)
+    return _along_two("rfft2", _to_half, input, s, dim, axis, norm)
 
 
 def irfft2(
-    input: Tensor, s: Sizes = None, dim: Sizes = (-2, -1), norm: str | None = None
+    input: Tensor,
+    s: Sizes = None,
+    dim: Sizes = (-2, -1),
+    norm: str | None = None,
+    *,
+    axis: Sizes = None,
 ) -> Tensor:
     """The inverse of `rfft2`.
 
@@ -213,10 +322,17 @@ def irfft2(
     tensor([[1., 0.],
             [0., 0.]])
     """
-    return _along_several("irfft2", _to_real, input, s, dim, norm)
+    return _along_two("irfft2", _to_real, input, s, dim, axis, norm)
 
 
-def hfft2(input: Tensor, s: Sizes = None, dim: Sizes = (-2, -1), norm: str | None = None) -> Tensor:
+def hfft2(
+    input: Tensor,
+    s: Sizes = None,
+    dim: Sizes = (-2, -1),
+    norm: str | None = None,
+    *,
+    axis: Sizes = None,
+) -> Tensor:
     """`hfftn` along two dimensions.
 
     >>> import wengert
@@ -224,11 +340,16 @@ def hfft2(input: Tensor, s: Sizes = None, dim: Sizes = (-2, -1), norm: str | Non
     tensor([[4., 0.],
             [0., 0.]])
     """
-    return _along_several("hfft2", _hermitian_to_real, input, s, dim, norm)
+    return _along_two("hfft2", _hermitian_to_real, input, s, dim, axis, norm)
 
 
 def ihfft2(
-    input: Tensor, s: Sizes = None, dim: Sizes = (-2, -1), norm: str | None = None
+    input: Tensor,
+    s: Sizes = None,
+    dim: Sizes = (-2, -1),
+    norm: str | None = None,
+    *,
+    axis: Sizes = None,
 ) -> Tensor:
     """The inverse of `hfft2`.
 
@@ -237,7 +358,7 @@ def ihfft2(
     tensor([[1., 0.],
             [0., 0.]])
     """
-    return _along_several("ihfft2", _to_hermitian, input, s, dim, norm)
+    return _along_two("ihfft2", _to_hermitian, input, s, dim, axis, norm)
 
 
 # A transform of a checked tensor: name, dimensions from the last, lengths (None: as they are),
@@ -292,8 +413,15 @@ def _resize_to(name: str, x: Tensor, dim: Axes, sizes: list[int | None]) -> Tens
 
 
 def _along_one(
-    name: str, run: Transform, input: Tensor, n: int | None, dim: int, norm: str | None
+    name: str,
+    run: Transform,
+    input: Tensor,
+    n: int | None,
+    dim: int,
+    axis: int | None,
+    norm: str | None,
 ) -> Tensor:
+    dim = either(name, "dim", dim, axis, -1)
     name = f"fft_{name}"
     require_tensor(name, "input", input)
     if not input.ndim:
@@ -303,9 +431,17 @@ def _along_one(
     return run(name, in_floats(input), (last,), [size], check_norm(norm, name))
 
 
-def _along_several(
-    name: str, run: Transform, input: Tensor, s: Sizes, dim: Sizes, norm: str | None
+def _along_two(
+    name: str, run: Transform, input: Tensor, s: Sizes, dim: Sizes, axis: Sizes, norm: str | None
 ) -> Tensor:
+    dim = either(name, "dim", dim, axis, (-2, -1))
+    return _along_several(name, run, input, s, dim, None, norm)
+
+
+def _along_several(
+    name: str, run: Transform, input: Tensor, s: Sizes, dim: Sizes, axis: Sizes, norm: str | None
+) -> Tensor:
+    dim = either(name, "dim", dim, axis, None)
     name = f"fft_{name}"
     require_tensor(name, "input", input)
     rank = input.ndim
@@ -393,23 +529,27 @@ def _frequencies(
     return finish(name, allocate(make, (count,), dtype), options, out)
 
 
-def fftshift(input: Tensor, dim: Sizes = None) -> Tensor:
+def fftshift(input: Tensor, dim: Sizes = None, *, axis: Sizes = None) -> Tensor:
     """Move the zero frequency to the middle, along `dim` or all dimensions.
 
     >>> import wengert
     >>> wengert.fft.fftshift(wengert.fft.fftfreq(4))
     tensor([-0.5000, -0.2500,  0.0000,  0.2500])
     """
+    if axis is not None:
+        dim = either("fftshift", "dim", dim, axis, None)
     return _roll_dims("fft_fftshift", input, dim, 0)
 
 
-def ifftshift(input: Tensor, dim: Sizes = None) -> Tensor:
+def ifftshift(input: Tensor, dim: Sizes = None, *, axis: Sizes = None) -> Tensor:
     """The inverse of `fftshift`.
 
     >>> import wengert
     >>> wengert.fft.ifftshift(wengert.tensor([-1, 0, 1]))
     tensor([ 0,  1, -1])
     """
+    if axis is not None:
+        dim = either("ifftshift", "dim", dim, axis, None)
     return _roll_dims("fft_ifftshift", input, dim, 1)
 
 
@@ -425,5 +565,3 @@ __all__ = [
     "ifftn", "ifftshift", "ihfft", "ihfft2", "ihfftn", "irfft", "irfft2", "irfftn", "rfft", "rfft2",
     "rfftfreq", "rfftn",
 ]  # fmt: skip
-
-numpy_names.rename([sys.modules[__name__]])

@@ -6,7 +6,6 @@ complex, in single or double precision.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from math import prod
 from typing import Any
@@ -17,7 +16,6 @@ from wengert import ops
 from wengert.core.dtypes import dtype as DType
 from wengert.core.tensor import Tensor
 from wengert.kernels.axes import Dims
-from wengert.ops import numpy_names
 from wengert.ops.decompositions import (
     cholesky_ex,
     cholesky_factor,
@@ -40,6 +38,7 @@ from wengert.ops.matrices import (
     mH,
 )
 from wengert.ops.matrix_functions import chain, checked_exp, matrix_norm, power
+from wengert.ops.numpy_names import either, either_dims
 from wengert.ops.pseudoinverse import Tolerance, least_squares, pseudoinverse, rank_of
 from wengert.ops.results import result_of
 from wengert.ops.shape import dtype_of
@@ -314,6 +313,8 @@ def vector_norm(
     keepdim: bool = False,
     *,
     dtype: DType | None = None,
+    axis: Dims = None,
+    keepdims: bool | None = None,
 ) -> Tensor:
     """The norm of order `ord` of the elements over `dim`, or over everything.
 
@@ -323,6 +324,8 @@ def vector_norm(
     >>> wengert.linalg.vector_norm(wengert.tensor([3.0, 4.0]))
     tensor(5.)
     """
+    if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
+        dim, keepdim = either_dims("vector_norm", dim, axis, keepdim, keepdims)
     if not isinstance(ord, int | float):
         raise RuntimeError(f"linalg.vector_norm: ord must be a number, but got {ord!r}")
     return ops.norm(x, float(ord), dim, keepdim, dtype)
@@ -335,6 +338,8 @@ def norm(
     keepdim: bool = False,
     *,
     dtype: DType | None = None,
+    axis: Dims = None,
+    keepdims: bool | None = None,
 ) -> Tensor:
     """`vector_norm` or `matrix_norm`, as `dim` names one dimension or two.
 
@@ -345,6 +350,8 @@ def norm(
     >>> wengert.linalg.norm(wengert.tensor([[3.0, 0.0], [0.0, 4.0]]), 2)
     tensor(4.)
     """
+    if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
+        dim, keepdim = either_dims("norm", dim, axis, keepdim, keepdims)
     require_tensor("linalg.norm", "A", A)
     if ord is None:
         return vector_norm(A, 2, dim, keepdim, dtype=dtype)
@@ -429,7 +436,7 @@ def matrix_exp(A: Tensor) -> Tensor:
     return checked_exp(A)
 
 
-def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
+def cross(input: Tensor, other: Tensor, *, dim: int = -1, axis: int | None = None) -> Tensor:
     """Vector product along `dim`, of length 3; the others broadcast.
 
     >>> import wengert
@@ -437,16 +444,20 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     >>> wengert.linalg.cross(x, wengert.tensor([0.0, 1.0, 0.0]))
     tensor([0., 0., 1.])
     """
+    if axis is not None:
+        dim = either("cross", "dim", dim, axis, -1)
     return ops.cross(input, other, dim)
 
 
-def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
+def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, axis: int | None = None) -> Tensor:
     """The sum of products of the conjugate of `x` with `y`, along `dim`.
 
     >>> import wengert
     >>> wengert.linalg.vecdot(wengert.tensor([1.0, 2.0]), wengert.tensor([3.0, 4.0]))
     tensor(11.)
     """
+    if axis is not None:
+        dim = either("vecdot", "dim", dim, axis, -1)
     require_tensor("linalg.vecdot", "x", x)
     require_tensor("linalg.vecdot", "y", y, 2)
     for name, t in (("x", x), ("y", y)):
@@ -495,5 +506,3 @@ __all__ = [
     "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot",
     "vector_norm",
 ]  # fmt: skip
-
-numpy_names.rename([sys.modules[__name__]])

@@ -8,7 +8,7 @@ import pytest
 
 import wengert
 from wengert.backends import conv
-from wengert.kernels.conv import winograd
+from wengert.kernels.conv.route import WINOGRAD_CHOICES, WinogradSetting
 
 
 @pytest.fixture(autouse=True)
@@ -20,9 +20,9 @@ def unchanged() -> Iterator[None]:
 
 def test_what_is_set_is_what_kernels_look_at() -> None:
     assert wengert.backends.conv.winograd == "auto"
-    for choice in winograd.CHOICES:
+    for choice in WINOGRAD_CHOICES:
         conv.winograd = choice
-        assert conv.winograd == winograd.Setting.choice == choice
+        assert conv.winograd == WinogradSetting.choice == choice
 
 
 @pytest.mark.parametrize("wrong", ["f3", "", None, 2])

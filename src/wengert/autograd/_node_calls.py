@@ -9,7 +9,7 @@ from wengert.autograd.edges import GradientEdge, in_dtype, kind_of_outputs, node
 from wengert.autograd.engine import Walk, lift_to_tensor
 from wengert.autograd.hooks import as_hook_argument
 from wengert.core.tensor import Leaf, Node, Tensor, identity_lift, mode, tensors
-from wengert.ops.expansion import expand
+from wengert.ops.broadcasting import expand
 from wengert.ops.variadic import Partial
 
 

@@ -14,7 +14,7 @@ from wengert.autograd import errors, naming
 from wengert.autograd.engine import Grads, Walk, anomaly
 from wengert.autograd.saved.writes import watch
 from wengert.core.messages import message
-from wengert.core.signals import heedless, surely
+from wengert.core.signals import call_despite_signals, without_entry_signals
 from wengert.core.tensor import Leaf, Node, Tensor, memory_of
 from wengert.ops.subscript import Slices
 from wengert.ops.variadic import Partial
@@ -75,9 +75,9 @@ class set_detect_anomaly:  # noqa: N801 (PyTorch's name)
     def __enter__(self) -> None:
         pass
 
-    @heedless
+    @without_entry_signals
     def __exit__(self, *exception: object) -> None:
-        surely(set_anomaly_enabled, *self._before)
+        call_despite_signals(set_anomaly_enabled, *self._before)
 
 
 class detect_anomaly:  # noqa: N801
@@ -114,9 +114,9 @@ class detect_anomaly:  # noqa: N801
             set_anomaly_enabled(*self._before)
             raise
 
-    @heedless
+    @without_entry_signals
     def __exit__(self, *exception: object) -> None:
-        surely(set_anomaly_enabled, *self._before)
+        call_despite_signals(set_anomaly_enabled, *self._before)
 
 
 def _check(walk: Walk, node: Node, g: Any, grads: Grads) -> None:

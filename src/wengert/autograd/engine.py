@@ -46,7 +46,7 @@ from wengert.core.tensor import (
     wrap,
 )
 from wengert.kernels import buffers
-from wengert.ops.subscript import Slices, alive
+from wengert.ops.subscript import Slices
 
 Lift = Callable[[Any, "Node | None"], Any]
 Grads = tuple[Any, ...]
@@ -417,7 +417,7 @@ class Walk:
                 pending[node] = None
                 if g is None:
                     continue
-                if alive and type(g) is Slices:
+                if type(g) is Slices:
                     g = g.dense()
                 if node.state is not None:
                     self._retain(node.state, node, g)
@@ -475,7 +475,7 @@ class Walk:
     def _pass(self, node: Node, g: Any, lift: Lift) -> bool:
         """Take what arrived at a node and send it on; False where the walk ends."""
         state = node.state
-        if alive and type(g) is Slices:
+        if type(g) is Slices:
             g = g.dense()
         if state is not None and (state.hooks or state.retain is not None or self.accumulates):
             g = self._arrive(node, state, g)

@@ -9,7 +9,7 @@ from typing import Any
 from weakref import ref
 
 from wengert.core.messages import more
-from wengert.core.signals import heedless, surely
+from wengert.core.signals import call_despite_signals, without_entry_signals
 from wengert.core.tensor import Hooks, Node, NodeState, Tensor, state_of, tensors, wrap
 from wengert.kernels.layout import writable
 from wengert.ops.subscript import Slices
@@ -60,9 +60,9 @@ class RemovableHandle:
     def __enter__(self) -> RemovableHandle:
         return self
 
-    @heedless
+    @without_entry_signals
     def __exit__(self, *exception: object) -> None:
-        surely(self.remove)
+        call_despite_signals(self.remove)
 
 
 def add_hook(

@@ -11,7 +11,7 @@ from typing import Any
 from wengert.checkpointing._recompute import Arguments, Frame, first_run, group
 from wengert.checkpointing._reentrant import CheckpointFunction
 from wengert.core.generators import default_generator
-from wengert.core.signals import contextmanager, heedless
+from wengert.core.signals import contextmanager, without_entry_signals
 from wengert.core.tensor import mode
 from wengert.nn.modules.container import Sequential
 
@@ -91,7 +91,7 @@ class GraphExecGroup:
         group.current = self
         return self
 
-    @heedless
+    @without_entry_signals
     def __exit__(self, *exception: object) -> None:
         group.current = None
 

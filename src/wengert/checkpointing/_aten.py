@@ -12,7 +12,7 @@ from typing import Any
 from wengert import ops as _operations
 from wengert.autograd.engine import compatibility as _compatibility
 from wengert.nn import functional as _functional
-from wengert.ops.declare import Op as _Op
+from wengert.ops.op import Op as _Op
 
 
 class OpOverload:
@@ -99,7 +99,7 @@ def aten_function(op: _Op, inputs: Sequence[Any]) -> Any:
         packet = vars(aten).get(_aten_name(op, inputs))
         if packet is not None:
             return packet._only
-    name = op.called
+    name = op.public_name
     if name in ("conv", "conv_transpose"):
         name += f"{inputs[0].ndim - 2}d"
     candidates = (getattr(home, name, None) for home in (_operations, _functional))
@@ -107,9 +107,9 @@ def aten_function(op: _Op, inputs: Sequence[Any]) -> Any:
 
 
 def _aten_name(op: _Op, inputs: Sequence[Any]) -> str:
-    if op.called == "linear":
+    if op.public_name == "linear":
         return "mm" if inputs[2] is None else "addmm"
-    if op.called == "matmul":
+    if op.public_name == "matmul":
         ranks = min(inputs[0].ndim, 3), min(inputs[1].ndim, 3)
         return {(1, 1): "dot", (2, 1): "mv", (2, 2): "mm", (3, 2): "mm"}.get(ranks, "bmm")
-    return _RENAMED.get(op.called, op.called)
+    return _RENAMED.get(op.public_name, op.public_name)

@@ -36,7 +36,7 @@ from wengert.checkpointing._mismatch import CheckpointError, MismatchReport, Rec
 from wengert.checkpointing._states import random_state
 from wengert.core import storage
 from wengert.core.messages import more
-from wengert.core.signals import contextmanager, surely
+from wengert.core.signals import call_despite_signals, contextmanager
 from wengert.core.storage import Write
 from wengert.core.tensor import (
     Call,
@@ -52,7 +52,7 @@ from wengert.core.tensor import (
     thread_states,
     wrap,
 )
-from wengert.ops.declare import Op
+from wengert.ops.op import Op
 from wengert.ops.publish import recorded
 from wengert.ops.variadic import record
 
@@ -126,7 +126,7 @@ class Inputs(Node):
 
     __slots__ = ("inner", "s_tensors")
 
-    called = "checkpoint"
+    public_name = "checkpoint"
     saved = (("s_tensors", None),)
     inner: list[Node | None]
     s_tensors: list[Any]
@@ -396,7 +396,7 @@ def _saver(saver: Frame | SecondRun) -> Iterator[None]:
     try:
         yield
     finally:
-        surely(leave_saver, saver)
+        call_despite_signals(leave_saver, saver)
 
 
 def first_run(

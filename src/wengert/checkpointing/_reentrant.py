@@ -115,7 +115,7 @@ class _OfWholeWalks(FunctionNode):
 
     __slots__ = ()
 
-    def pullback_to(self, g: Any, wanted: Any, lift: Any) -> tuple[Any, ...]:
+    def pullback_to(self, g: Any, needed: Any, lift: Any) -> tuple[Any, ...]:
         if innermost.walk is not None and innermost.walk.targets is not None:
             raise RuntimeError(
                 "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or"
@@ -123,10 +123,10 @@ class _OfWholeWalks(FunctionNode):
                 " either set use_reentrant=False, or call .backward() without passing the `inputs`"
                 f" argument.\n{more('checkpoint-reentrant-inputs')}"
             )
-        return super().pullback_to(g, wanted, lift)
+        return super().pullback_to(g, needed, lift)
 
 
 _node = CheckpointFunction._backward_cls
 CheckpointFunction._backward_cls = type(
-    _node.__name__, (_OfWholeWalks, _node), {"__slots__": (), "called": "checkpoint"}
+    _node.__name__, (_OfWholeWalks, _node), {"__slots__": (), "public_name": "checkpoint"}
 )

@@ -19,9 +19,9 @@ from wengert.checkpointing._aten import OpOverload, OpOverloadPacket, aten_funct
 from wengert.checkpointing._recompute import uncomputed_node
 from wengert.core import storage
 from wengert.core.messages import more
-from wengert.core.signals import heedless, surely
+from wengert.core.signals import call_despite_signals, without_entry_signals
 from wengert.core.tensor import Node, mode, tick, wrap
-from wengert.ops.declare import Op
+from wengert.ops.op import Op
 
 # Operations whose policy is not asked for (functions, as a policy would get them).
 SAC_IGNORED_OPS: set[Any] = set()
@@ -90,9 +90,9 @@ class _Selecting:
         self.around = saver_stack.entries[-1][0] if saver_stack.entries else None
         enter_saver(self)
 
-    @heedless
+    @without_entry_signals
     def __exit__(self, *exception: object) -> None:
-        surely(leave_saver, self)
+        call_despite_signals(leave_saver, self)
         self.around = None
 
     def recorded(self, node: Node) -> Node:
@@ -192,10 +192,10 @@ def _check_unwritten(entry: _Entry, op: Op) -> None:
     if write is not None:
         raise RuntimeError(
             "Tensor cached during selective activation checkpoint has been mutated: the result of"
-            f" {op.called}, {entry.array.dtype.name} {list(entry.array.shape)}, by {write.by} at"
-            f" {storage.quoted_location(write.code, write.lasti)}; use the out-of-place form there,"
-            " or let the policy recompute it (allow_cache_entry_mutation=True takes it as it is)\n"
-            + more("saved-tensor-overwritten")
+            f" {op.public_name}, {entry.array.dtype.name} {list(entry.array.shape)}, by {write.by}"
+            f" at {storage.quoted_location(write.code, write.lasti)}; use the out-of-place form"
+            " there, or let the policy recompute it (allow_cache_entry_mutation=True takes it as it"
+            " is)\n" + more("saved-tensor-overwritten")
         )
 
 

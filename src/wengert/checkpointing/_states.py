@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from wengert.core.generators import default_generator
-from wengert.core.signals import contextmanager, surely
+from wengert.core.signals import call_despite_signals, contextmanager
 from wengert.core.tensor import Tensor
 from wengert.cuda import set_rng_state
 
@@ -66,4 +66,4 @@ def random_state(state: Tensor | None) -> Iterator[None]:
         default_generator.set_state(state)
         yield
     finally:
-        surely(default_generator.set_state, surrounding)
+        call_despite_signals(default_generator.set_state, surrounding)

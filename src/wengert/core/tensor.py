@@ -304,8 +304,8 @@ class Node:
                 earlier = pending[e]
                 pending[e] = ge if earlier is None else add_cotangents(earlier, ge)
 
-    def pullback_to(self, g: Any, wanted: Any, lift: Any) -> tuple[Any, ...]:
-        """As `pullback`, for inputs in `wanted` only, with saved values passed through `lift`."""
+    def pullback_to(self, g: Any, needed: Any, lift: Any) -> tuple[Any, ...]:
+        """As `pullback`, for the edges in `needed` only; saved values go through `lift`."""
         raise NotImplementedError
 
     def clear(self) -> None:

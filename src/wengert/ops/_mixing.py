@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from inspect import Parameter
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from wengert.ops.declare import Op
+from wengert.ops.op import Op
 
 # Two inputs: a Python number takes its neighbour's dtype from a cache of 0-d arrays, where
 # 1 and 1+0j are one key. What is no number says whether there is enough for a kernel.

@@ -8,12 +8,10 @@ is `older`; nothing else is paid by calls of today.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from wengert.ops.operands import Number
-
-if TYPE_CHECKING:
-    from wengert.ops.declare import Op
+from wengert.ops.numbers import Number
+from wengert.ops.op import Op
 
 
 def older_guard(op: Op) -> str:

@@ -12,8 +12,9 @@ from wengert.ops._older import reordered
 from wengert.ops.checks import not_implemented, require_kind
 from wengert.ops.complexes import conj
 from wengert.ops.declare import Value, elementwise
-from wengert.ops.operands import number_as_array
-from wengert.ops.rounding import no_slope, sgn
+from wengert.ops.numbers import number_as_array
+from wengert.ops.rounding import sgn
+from wengert.ops.zeros import no_slope
 
 
 @elementwise(np.add, input=lambda g: g, other=lambda g: g)

@@ -8,7 +8,9 @@ from wengert.core import dtypes
 from wengert.core.tensor import Tensor
 from wengert.kernels.precision import HALF, converted
 from wengert.ops.batching import leading
+from wengert.ops.complexes import real
 from wengert.ops.declare import Value, elementwise, multilinear
+from wengert.ops.operands import recorded_ops
 
 
 @multilinear(
@@ -41,8 +43,6 @@ def _back(g: Value, source: np.dtype) -> Value:
     if g_dtype == source:
         return g
     if g_dtype.kind == "c" and source.kind != "c":
-        from wengert.ops.complexes import real
-
         return _back(real(g), source)
     return _cast(g, source, g_dtype)
 
@@ -64,12 +64,12 @@ def convert(input: Tensor, dtype: dtypes.dtype, called: str = "to") -> Tensor:
     if dtype.category < dtypes.FLOAT:
         return _discrete(input, dtype.np)
     if source.kind == "c" and dtype.category == dtypes.FLOAT:
-        from wengert.ops.complexes import real
-
         real_values = real(input)
         return _cast(real_values, dtype.np, real_values._array.dtype)
     return _cast(input, dtype.np, source)
 
+
+recorded_ops.convert = convert
 
 __all__: list[str] = []
 FUNCTIONAL: tuple[str, ...] = ()

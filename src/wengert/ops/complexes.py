@@ -15,8 +15,9 @@ from wengert.core.dtypes import of_numpy
 from wengert.core.tensor import Tensor, memory_of
 from wengert.ops.batching import leading
 from wengert.ops.declare import Value, elementwise, multilinear
-from wengert.ops.shape import contiguous
+from wengert.ops.shape import contiguous, matrix_transpose, t
 from wengert.ops.variadic import require_tensor
+from wengert.ops.zeros import drop, no_slope
 
 _COMPLEX: dict[np.dtype, np.dtype] = {
     np.dtype("float32"): np.dtype("complex64"),
@@ -115,14 +116,14 @@ def imag(input: Tensor) -> Tensor:
 
 
 @elementwise(
-    input=lambda g, input: _where_nonzero(g * (input * 1j / _abs_squared(input)), input),
+    input=lambda g, input: drop(g * (input * 1j / _abs_squared(input)), input == 0),
     label="AngleBackward0",
 )
 def _angle(input: Value) -> Value:
     return np.arctan2(input.imag, input.real)
 
 
-@elementwise(floats=True, input=lambda g: _no_slope(g), label="AngleBackward0", name="angle")
+@elementwise(floats=True, input=lambda g: no_slope(g), label="AngleBackward0", name="angle")
 def _angle_of_real(input: Value) -> Value:
     # NaN stays NaN, and -0.0 counts as positive.
     zero_or_nan = np.where(np.isnan(input), input, input.dtype.type(0))
@@ -145,18 +146,6 @@ def _abs_squared(z: Value) -> Value:
     return x * x + y * y
 
 
-def _where_nonzero(value: Value, z: Value) -> Value:
-    from wengert.ops.masking import drop
-
-    return drop(value, z == 0)
-
-
-def _no_slope(g: Value) -> Value:
-    from wengert.ops.rounding import no_slope
-
-    return no_slope(g)
-
-
 @elementwise(
     real=lambda g: _real(g),
     imag=lambda g: _imag(g),
@@ -175,24 +164,12 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
     >>> wengert.complex(wengert.tensor([1.0]), wengert.tensor([2.0]))
     tensor([1.+2.j])
     """
-    _check_parts("complex", real, imag)
+    check_parts("complex", real, imag)
     return _complex(real, imag)
 
 
-def polar(abs: Tensor, angle: Tensor) -> Tensor:
-    """Complex tensor of absolute values and angles, both float32 or both float64.
-
-    >>> import wengert
-    >>> wengert.polar(wengert.tensor([2.0]), wengert.tensor([0.0]))
-    tensor([2.+0.j])
-    """
-    from wengert.ops.trigonometry import cos, sin
-
-    _check_parts("polar", abs, angle)
-    return _complex(abs * cos(angle), abs * sin(angle))
-
-
-def _check_parts(name: str, first: Tensor, second: Tensor) -> None:
+def check_parts(name: str, first: Tensor, second: Tensor) -> None:
+    """Raise unless two tensors can be the parts, or polar coordinates, of complex numbers."""
     for position, x in enumerate((first, second), 1):
         if not isinstance(x, Tensor):
             raise TypeError(
@@ -311,7 +288,34 @@ def _checked(input: Tensor, name: str) -> np.dtype:
     return input._array.dtype
 
 
+def adjoint(input: Tensor) -> Tensor:
+    """The conjugate transpose of a matrix or of each matrix in a batch.
+
+    >>> import wengert
+    >>> wengert.adjoint(wengert.tensor([[1, 2], [3, 4]]))
+    tensor([[1, 3],
+            [2, 4]])
+    """
+    require_tensor("adjoint", "input", input)
+    return _conjugate(matrix_transpose(input, "adjoint()"))
+
+
+def _conjugate(input: Tensor) -> Tensor:
+    return conj(input) if input._array.dtype.kind == "c" else input
+
+
+def hermitian(input: Tensor) -> Tensor:
+    """`x.H`: the conjugate transpose of a matrix."""
+    if input.ndim not in (0, 2):
+        raise RuntimeError(
+            f"tensor.H is only supported on matrices (2-D tensors). Got {input.ndim}-D tensor."
+            " For batches of matrices, consider using tensor.mH"
+        )
+    return _conjugate(t(input))
+
+
 __all__ = [
+    "adjoint",
     "angle",
     "complex",
     "conj",
@@ -319,7 +323,6 @@ __all__ = [
     "imag",
     "is_complex",
     "is_floating_point",
-    "polar",
     "real",
     "resolve_conj",
     "view_as_complex",
@@ -327,6 +330,6 @@ __all__ = [
 ]
 FUNCTIONAL: tuple[str, ...] = ()
 METHODS = (
-    "angle", "conj", "conj_physical", "is_complex", "is_floating_point", "resolve_conj",
+    "adjoint", "angle", "conj", "conj_physical", "is_complex", "is_floating_point", "resolve_conj",
 )  # fmt: skip
 INPLACE = ("conj_physical",)

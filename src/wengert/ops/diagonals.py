@@ -124,7 +124,7 @@ def _check_matrix(name: str, rank: int) -> None:
 
 
 def _matrices(b: Batch) -> Value:
-    _check_matrix(b.op.called, b.rank("input"))
+    _check_matrix(b.op.public_name, b.rank("input"))
     return leading(b)
 
 

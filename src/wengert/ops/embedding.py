@@ -12,9 +12,9 @@ from wengert.core.dtypes import inexact, of_numpy
 from wengert.core.messages import warn
 from wengert.core.tensor import Tensor, Tracer, caller, getframe, memory_of, wrap
 from wengert.kernels.precision import narrowed, widened
+from wengert.ops._picking import take_along
 from wengert.ops.batching import Batch, leading
 from wengert.ops.declare import Value, multilinear, primitive
-from wengert.ops.extrema import take_along
 from wengert.ops.masking import where
 from wengert.ops.shape import reshape
 from wengert.ops.variadic import require_tensor

@@ -11,10 +11,9 @@ from wengert.kernels.precision import narrowed, widened
 from wengert.ops.checks import require_kind
 from wengert.ops.declare import Value, elementwise
 from wengert.ops.exponential import exp2
-from wengert.ops.masking import keep
 from wengert.ops.results import result_of
-from wengert.ops.rounding import no_slope
 from wengert.ops.variadic import require_tensor
+from wengert.ops.zeros import keep, no_slope
 
 
 @elementwise(

@@ -23,9 +23,12 @@ from wengert.ops._row_indices import (
     vectors,
 )
 from wengert.ops.batching import Batch, leading
+from wengert.ops.broadcasting import broadcast_shapes, broadcast_tensors, expand
 from wengert.ops.declare import Value, multilinear, primitive
 from wengert.ops.joining import stack
+from wengert.ops.numpy_names import either
 from wengert.ops.shape import movedim, reshape
+from wengert.ops.splitting import unbind
 from wengert.ops.subscript import index as _index
 from wengert.ops.variadic import require_tensor
 
@@ -273,7 +276,9 @@ def flat_places(name: str, input: Tensor, index: Tensor) -> Tensor:
     return from_start(flat, -n, n, refuse) if n else flat
 
 
-def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+def take_along_dim(
+    input: Tensor, indices: Tensor, dim: int | None = None, *, axis: int | None = None
+) -> Tensor:
     """As `gather`, with input and indices broadcast and negative indices; flat without `dim`.
 
     >>> import wengert
@@ -282,8 +287,8 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     tensor([[1],
             [2]])
     """
-    from wengert.ops.expansion import broadcast_shapes, expand
-
+    if axis is not None:
+        dim = either("take_along_dim", "dim", dim, axis, None)
     require_tensor("take_along_dim", "input", input)
     require_tensor("take_along_dim", "indices", indices, 2)
     index_array = indices._array
@@ -316,8 +321,6 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     >>> wengert.masked_select(wengert.tensor([1, 2, 3]), wengert.tensor([True, False, True]))
     tensor([1, 3])
     """
-    from wengert.ops.expansion import broadcast_tensors
-
     require_tensor("masked_select", "input", input)
     require_tensor("masked_select", "mask", mask, 2)
     if mask._array.dtype != bool:
@@ -387,8 +390,6 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
     >>> wengert.unravel_index(wengert.tensor([3, 7]), (2, 5))
     (tensor([0, 1]), tensor([3, 2]))
     """
-    from wengert.ops.splitting import unbind  # which needs indexing
-
     require_tensor("unravel_index", "indices", indices)
     if memory_of(indices).dtype.kind not in "iu":
         raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from wengert import kernels
-from wengert.core.tensor import Tensor
+from wengert.core.dtypes import defaults
+from wengert.core.tensor import Tensor, wrap
 from wengert.kernels.axes import axis_of
 from wengert.kernels.layout import as_images, is_channels_last
+from wengert.ops.numpy_names import either
 from wengert.ops.shape import atleast_1d, atleast_2d, atleast_3d, reshape
 from wengert.ops.subscript import basic
 from wengert.ops.variadic import as_sequence, of_list
@@ -77,7 +79,7 @@ def _check_cat(arrays: list[Array], expected: tuple[int, ...], dim: int, lead: i
     return axis
 
 
-def cat(tensors: Several, dim: int = 0) -> Tensor:
+def cat(tensors: Several, dim: int = 0, *, axis: int | None = None) -> Tensor:
     """The tensors one after another along a dimension.
 
     All other dimensions must agree; dtypes promote. Vectors without elements are skipped.
@@ -86,17 +88,21 @@ def cat(tensors: Several, dim: int = 0) -> Tensor:
     >>> wengert.cat([wengert.tensor([1, 2]), wengert.tensor([3])])
     tensor([1, 2, 3])
     """
+    if axis is not None:
+        dim = either("cat", "dim", dim, axis, 0)
     joined: Tensor = _cat(tensors, dim, 0)
     return joined
 
 
-def concat(tensors: Several, dim: int = 0) -> Tensor:
+def concat(tensors: Several, dim: int = 0, *, axis: int | None = None) -> Tensor:
     """As `cat`.
 
     >>> import wengert
     >>> wengert.concat([wengert.tensor([1, 2]), wengert.tensor([3])])
     tensor([1, 2, 3])
     """
+    if axis is not None:
+        dim = either("concat", "dim", dim, axis, 0)
     return cat(tensors, dim)
 
 
@@ -133,7 +139,7 @@ def _stack(arrays: list[Array], dim: int) -> tuple[Array, Any]:
     return joined.reshape((*shape[:axis], len(arrays), *shape[axis:])), axis
 
 
-def stack(tensors: Several, dim: int = 0) -> Tensor:
+def stack(tensors: Several, dim: int = 0, *, axis: int | None = None) -> Tensor:
     """The tensors, all of one shape, along a new dimension.
 
     >>> import wengert
@@ -141,6 +147,8 @@ def stack(tensors: Several, dim: int = 0) -> Tensor:
     tensor([[1, 3],
             [2, 4]])
     """
+    if axis is not None:
+        dim = either("stack", "dim", dim, axis, 0)
     joined: Tensor = _stack(tensors, dim)
     return joined
 
@@ -250,9 +258,6 @@ def block_diag(*tensors: Tensor) -> Tensor:
             [0, 0, 3]])
     """
     if not tensors:
-        from wengert.core.dtypes import defaults
-        from wengert.core.tensor import wrap
-
         return wrap(np.empty((1, 0), defaults.dtype.np))
     joined: Tensor = _block_diag(tensors, 0)
     return joined

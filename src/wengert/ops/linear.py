@@ -12,10 +12,10 @@ from wengert.kernels.precision import narrowed, widened
 from wengert.kernels.products.blas import dot
 from wengert.ops._products import samples
 from wengert.ops.batching import Batch
+from wengert.ops.broadcasting import expand
 from wengert.ops.complexes import conj
 from wengert.ops.declare import Value, multilinear, primitive
 from wengert.ops.einsum import contracted
-from wengert.ops.expansion import expand
 from wengert.ops.reduction import sum_to_shape
 from wengert.ops.shape import reshape
 from wengert.ops.variadic import require_tensor

@@ -11,65 +11,25 @@ import numpy as np
 from wengert.core import dtypes
 from wengert.core.tensor import Tensor, wrap
 from wengert.kernels.jit import ARRAYS
-from wengert.kernels.masking import kept
 from wengert.ops import operands
-from wengert.ops._products import fitted
-from wengert.ops.batching import Batch
 from wengert.ops.comparison import isnan, ne
-from wengert.ops.declare import Value, elementwise, multilinear, primitive
-from wengert.ops.rounding import or_zeros
-from wengert.ops.shape import padded
+from wengert.ops.declare import Value, elementwise, primitive
+from wengert.ops.gathering import nonzero
+from wengert.ops.numbers import Number
 from wengert.ops.variadic import require_tensor
+from wengert.ops.zeros import aligned, drop, keep, or_zeros
 
 # Of `clamp`: dtypes and bounds that need no conversion.
 _REAL = frozenset(d for d in dtypes.inexact if d.kind != "c")
 _LIMITS = frozenset({int, float, type(None)})
-Number = (bool, int, float, complex)
-
-
-def _aligned(b: Batch) -> Value:
-    """Dimensions of samples aligned from the last; the first input has those of the result."""
-    rank = max(b.rank(i) for i in b.op.inputs)
-    values = {i: padded(b.values[i], rank) for i in b.batched}
-    first = b.op.inputs[0]
-    return b(**{first: padded(b.whole(first), rank), **values})
-
-
-@multilinear(
-    mixed=False,
-    input=lambda g, mask: keep(g, mask),
-    mask=None,
-    batch=_aligned,
-    name="where_backward",
-    scalar=lambda input, mask: np.where(mask, input, 0.0),
-)
-def keep(input: Value, mask: Value) -> Value:
-    """`input` where the mask, which broadcasts to its shape, is true; zero elsewhere.
-
-    Unlike a product with the mask, NaN and infinity do not get through.
-    """
-    return kept(input, mask, where=True)
-
-
-@multilinear(
-    mixed=False,
-    input=lambda g, mask: drop(g, mask),
-    mask=None,
-    batch=_aligned,
-    name="masked_fill",
-    scalar=lambda input, mask: np.where(mask, 0.0, input),
-)
-def drop(input: Value, mask: Value) -> Value:
-    """`input` where the mask, which broadcasts to its shape, is false; zero elsewhere."""
-    return kept(input, mask, where=False)
 
 
 @primitive(
     mixed=False,
-    input=lambda g, condition, input_shape: fitted(keep(g, condition), input_shape),
-    other=lambda g, condition, other_shape: fitted(drop(g, condition), other_shape),
+    input=lambda g, condition, input_shape: operands.sum_to(keep(g, condition), input_shape),
+    other=lambda g, condition, other_shape: operands.sum_to(drop(g, condition), other_shape),
     condition=None,
-    batch=_aligned,
+    batch=aligned,
     jvp=lambda d_input, d_other, input, other, condition: _where(
         or_zeros(d_input, input), or_zeros(d_other, other), condition
     ),
@@ -113,8 +73,6 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
             )
         condition = wrap(condition)
     if input is None and other is None:
-        from wengert.ops.gathering import nonzero
-
         return nonzero(condition, as_tuple=True)
     if condition._array.dtype != np.bool_:
         condition = _as_mask(condition)
@@ -141,10 +99,10 @@ def _as_mask(condition: Tensor) -> Tensor:
 
 @primitive(
     mixed=False,
-    input=lambda g, mask, input_shape: fitted(drop(g, mask), input_shape),
+    input=lambda g, mask, input_shape: operands.sum_to(drop(g, mask), input_shape),
     mask=None,
-    value=lambda g, mask, value_shape: fitted(keep(g, mask), value_shape),
-    batch=_aligned,
+    value=lambda g, mask, value_shape: operands.sum_to(keep(g, mask), value_shape),
+    batch=aligned,
     jvp=lambda d_input, d_value, input, mask, value: _masked_fill(
         or_zeros(d_input, input), mask, or_zeros(d_value, value)
     ),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core import dtypes
-from wengert.core.forks import uncut
+from wengert.core.forks import hold_forks
 from wengert.core.tensor import Tensor
 from wengert.kernels.precision import widened
 from wengert.kernels.products import matmul as kernel
@@ -19,17 +19,17 @@ from wengert.ops._products import (
     check_expands,
     check_matrices,
     check_tensors,
-    fitted,
     in_batches,
     left_vjp,
     right_vjp,
     samples,
 )
 from wengert.ops.batching import Batch
+from wengert.ops.broadcasting import expand
 from wengert.ops.complexes import conj
 from wengert.ops.declare import Value, multilinear, primitive
 from wengert.ops.einsum import contracted, rearrange
-from wengert.ops.expansion import expand
+from wengert.ops.operands import sum_to
 from wengert.ops.shape import reshape
 from wengert.ops.variadic import require_tensor
 
@@ -277,7 +277,7 @@ def dot(input: Value, tensor: Value) -> Value:
     tensor(11.)
     """
     _check_dot("dot", input, tensor)
-    with uncut():
+    with hold_forks():
         return widened(input).dot(widened(tensor)).astype(input.dtype)
 
 
@@ -381,7 +381,7 @@ def _addmm_in_batch(b: Batch) -> Any:
     jvp=lambda t, t1, t2, mat1, mat2, out, alpha, beta: _sum_jvp(
         mm, t, (t1, t2), (mat1, mat2), out, beta, alpha
     ),
-    input=lambda g, input_shape, beta: fitted(_scaled(g, beta.conjugate()), input_shape),
+    input=lambda g, input_shape, beta: sum_to(_scaled(g, beta.conjugate()), input_shape),
     mat1=lambda g, mat2, mat1_shape, alpha: _scaled(
         left_vjp(g, mat2, mat1_shape), alpha.conjugate()
     ),
@@ -440,7 +440,7 @@ def _baddbmm_in_batch(b: Batch) -> Any:
     jvp=lambda t, t1, t2, batch1, batch2, out, alpha, beta: _sum_jvp(
         bmm, t, (t1, t2), (batch1, batch2), out, beta, alpha
     ),
-    input=lambda g, input_shape, beta: fitted(_scaled(g, beta.conjugate()), input_shape),
+    input=lambda g, input_shape, beta: sum_to(_scaled(g, beta.conjugate()), input_shape),
     batch1=lambda g, batch2, batch1_shape, alpha: _scaled(
         left_vjp(g, batch2, batch1_shape), alpha.conjugate()
     ),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 
@@ -15,20 +15,23 @@ from wengert.core.storage import owner as _owner
 from wengert.core.tensor import Tensor, Tracer, inferences, memory_of, tensors, wrap
 from wengert.kernels.jit import TracedArray
 from wengert.kernels.shapes import unbroadcast
+from wengert.ops.numbers import Constants, Number, constants, number_as_array, thresholds
+from wengert.ops.op import Op
 
-if TYPE_CHECKING:
-    from wengert.ops.declare import Op
 
-Number = (bool, int, float, complex)
+class RecordedOps:
+    """Operations that this module needs, and that need it: `casting` and `reduction` put them here.
 
-# Python numbers as 0-d arrays, by (value, dtype): NumPy takes twice as long to convert them.
-# Only inexact dtypes: 2 and 2.0 are one key, and mean different things beside integers.
-# No zeros in the first: 0.0 and -0.0 are one key as well. Operations without a derivative
-# (comparisons) do not tell them apart and have the second.
-Constants = dict[tuple[Any, "np.dtype[Any]"], np.ndarray]
-constants: Constants = {}
-thresholds: Constants = {}
-_MOST_CONSTANTS = 4096
+    Attributes:
+        convert: a tensor in another dtype.
+        sum_to_shape: a tensor summed down to a shape that broadcasts to its own.
+    """
+
+    convert: Callable[[Tensor, dtypes.dtype], Tensor]
+    sum_to_shape: Callable[[Tensor, tuple[int, ...]], Tensor]
+
+
+recorded_ops = RecordedOps()
 
 
 def call_foreign(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
@@ -137,27 +140,9 @@ def _converted(x: Any, to: np.dtype[Any], table: Constants) -> Tensor:
     return wrap(np.asarray(x, to))
 
 
-def number_as_array(value: complex, to: np.dtype[Any], table: Constants = constants) -> np.ndarray:
-    """A Python number as a 0-d array of a dtype, from the table if it is there."""
-    try:
-        array = np.asarray(value, to)
-    except OverflowError:
-        if to.kind not in "iu":
-            raise
-        # torch's integers wrap around
-        array = np.asarray(value % 2 ** (8 * to.itemsize), f"u{to.itemsize}").astype(to)
-    if to in dtypes.inexact and value == value and (value or table is thresholds):
-        if len(table) >= _MOST_CONSTANTS:
-            table.clear()
-        table[value, to] = array
-    return array
-
-
 def cast(x: Tensor, to: np.dtype[Any]) -> Tensor:
     """`x` in another dtype; recorded where both are floating point or complex."""
-    from wengert.ops.casting import convert
-
-    return convert(x, dtypes.of_numpy[to])
+    return recorded_ops.convert(x, dtypes.of_numpy[to])
 
 
 def mixed(values: tuple[Any, ...]) -> bool:
@@ -204,7 +189,7 @@ def _refusal(op: Op, inputs: tuple[Any, ...]) -> TypeError:
 def _wrong_type(op: Op, inputs: tuple[Any, ...], x: Any) -> TypeError:
     position = next(i for i, y in enumerate(inputs) if y is x)
     return TypeError(
-        f"{op.called}(): argument '{op.inputs[position]}' (position {position + 1}) must be"
+        f"{op.public_name}(): argument '{op.inputs[position]}' (position {position + 1}) must be"
         f" Tensor, not {type(x).__name__}"
     )
 
@@ -229,17 +214,19 @@ def _explained(op: Op, error: Exception, inputs: tuple[Any, ...]) -> Exception:
         low, high = -max(n, 1), max(n, 1) - 1
         return IndexError(
             f"Dimension out of range (expected to be in range of [{low}, {high}],"
-            f" but got {error.axis}) in {op.called}()"
+            f" but got {error.axis}) in {op.public_name}()"
         )
     if type(error) is ValueError and op.kind == "elementwise":
-        return RuntimeError(_broadcast_message(op.called, shapes) or f"{op.called}(): {error}")
+        return RuntimeError(
+            _broadcast_message(op.public_name, shapes) or f"{op.public_name}(): {error}"
+        )
     if isinstance(error, AttributeError):  # a forward met what is no array
         for x in inputs:
             if x is not None and not isinstance(x, Tensor) and not isinstance(x, np.ndarray):
                 return _wrong_type(op, inputs, x)
     if type(error).__name__.startswith("_UFunc"):
         kinds = [dtypes.of_numpy[v.dtype].short for v in values if isinstance(v, np.ndarray)]
-        return NotImplementedError(f"\"{op.called}\" not implemented for '{', '.join(kinds)}'")
+        return NotImplementedError(f"\"{op.public_name}\" not implemented for '{', '.join(kinds)}'")
     return error
 
 
@@ -304,8 +291,8 @@ def _shown_by_tracer(view: Any, source: Any) -> bool:
 
 def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
     """A cotangent summed down to the shape that was broadcast."""
+    if g.shape == shape:
+        return g
     if isinstance(g, Tensor):
-        from wengert.ops.reduction import sum_to_shape
-
-        return sum_to_shape(g, shape)
+        return recorded_ops.sum_to_shape(g, shape)
     return unbroadcast(g, shape)

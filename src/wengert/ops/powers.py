@@ -11,12 +11,11 @@ from wengert.core.tensor import Tensor
 from wengert.kernels.precision import in_float32
 from wengert.ops import operands
 from wengert.ops.checks import not_implemented, require_kind
-from wengert.ops.complexes import conj
+from wengert.ops.complexes import conj, real
 from wengert.ops.declare import Value, elementwise
 from wengert.ops.exponential import log
-from wengert.ops.masking import drop
-from wengert.ops.rounding import no_slope
 from wengert.ops.shape import contiguous
+from wengert.ops.zeros import drop, no_slope
 
 
 @elementwise(
@@ -64,8 +63,6 @@ def _pow_tensor(input: Value, exponent: Value) -> Value:
 
 
 def _not_negative(exponent: Value) -> Value:
-    from wengert.ops.complexes import real
-
     array = exponent._array if isinstance(exponent, Tensor) else exponent
     return (real(exponent) if array.dtype.kind == "c" else exponent) >= 0.0
 

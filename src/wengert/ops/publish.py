@@ -15,7 +15,7 @@ from functools import partial
 from inspect import Parameter
 from textwrap import indent
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,9 +25,8 @@ from wengert.core.forks import compile_lock
 from wengert.kernels.layout import arranged, by_columns
 from wengert.ops import _fuse, _older, _snippets, numpy_names, operands
 from wengert.ops._mixing import is_pair, mixed_source, parameters_of, required, to_float_source
-
-if TYPE_CHECKING:
-    from wengert.ops.declare import Op
+from wengert.ops.numbers import constants, thresholds
+from wengert.ops.op import NodeLayout, Op
 
 APPLY = """\
 def {name}({signature}):
@@ -69,7 +68,7 @@ RECORD = """\
         result._edge = None
         result._cut = cut
         if inferences:
-            mark(result)
+            mark_inference(result)
         return result
     frame = getframe(1)
     code = frame.f_code
@@ -92,14 +91,14 @@ NO_RECORD = """\
     result._edge = None
     result._cut = cut
     if inferences:
-        mark(result)
+        mark_inference(result)
     return result
 """
 
 # What is computed from tensors of inference mode alone is not recorded; they are not saved.
 INFERENCE = """\
     if inferences:
-        cut = unrecorded({called!r}, ({inputs},), ({saved}), ({slots}))
+        cut = inference_cut({public_name!r}, ({inputs},), ({saved}), ({slots}))
         if cut is not None:
             result._edge, result._cut = None, cut
             return result
@@ -129,7 +128,7 @@ def {name}_send(node, g, pending):
 {own_edges}{gradients}{sent}\
 
 
-def {name}_pullback_to(node, g, wanted, lift):
+def {name}_pullback_to(node, g, needed, lift):
 {own_edges}{lifts}{gradients_to}\
     return {results},
 
@@ -174,38 +173,6 @@ FITTED = """\
 """
 
 
-class NodeLayout:
-    """Which values a node of an op keeps, and under which slot."""
-
-    def __init__(self, op: Op) -> None:
-        self.op = op
-        self.differentiable = op.differentiable
-        # Slot -> the inputs whose rules read the value.
-        self.readers: dict[str, list[str]] = {}
-        for i in self.differentiable:
-            for name in op.wants[i]:
-                if name != f"{i}_shape":
-                    self.readers.setdefault(name, []).append(i)
-        self.arrays = [n for n in self.readers if n in op.inputs or n == "out" or n in op.aux]
-
-    def value(self, name: str) -> str:
-        """Where `apply` finds a value."""
-        if name in self.op.inputs:
-            return f"v_{name}"
-        if name == "out" or name in self.op.params or name in self.op.aux:
-            return name
-        source = name.removesuffix("_shape")
-        if name.endswith("_shape") and source in self.op.inputs:
-            return f"v_{source}.shape"
-        raise TypeError(f"{self.op.name}: a rule reads {name!r}, which is nothing this op has")
-
-    def owner(self, name: str) -> int | None:
-        """Whose value a saved array is: an input's index, -1 for the output, None for aux."""
-        if name in self.op.inputs:
-            return self.differentiable.index(name) if name in self.differentiable else None
-        return -1 if name == "out" else None
-
-
 def apply_source(op: Op, layout: NodeLayout) -> str:
     diff = layout.differentiable
     no_edge = " and ".join(f"e_{i} is None" for i in diff)
@@ -214,7 +181,7 @@ def apply_source(op: Op, layout: NodeLayout) -> str:
         signature=_signature(op),
         guard=_older.older_guard(op)
         + (
-            indent(numpy_names.alias_guard(op.called, _defaults(op)), "    ")
+            indent(numpy_names.alias_guard(op.public_name, _defaults(op)), "    ")
             if op.numpy_names
             else ""
         ),
@@ -299,7 +266,7 @@ def _kept(layout: NodeLayout, name: str) -> str:
 def _inference_source(layout: NodeLayout) -> str:
     saved = [name for name in layout.readers if name in layout.op.inputs]
     return INFERENCE.format(
-        called=layout.op.called,
+        public_name=layout.op.public_name,
         inputs=", ".join(layout.op.inputs),
         saved="".join(f"{name}, " for name in saved),
         slots="".join(f"node.s_{name}, " for name in saved),
@@ -347,8 +314,8 @@ def pullback_source(op: Op, layout: NodeLayout) -> str:
         gradients=gradients("e_{i}", "e_{i} is not None", "node.s_{w}", small),
         sent="".join(SENT.format(i=i, fitted=fitted.format(i=i)) for i in diff),
         gradients_to=gradients(
-            "e_{i} if e_{i} in wanted else None",
-            "e_{i} in wanted",
+            "e_{i} if e_{i} in needed else None",
+            "e_{i} in needed",
             "l_{w}",
             f"lift is not identity_lift or type(g) is not ndarray or {small}",
         )
@@ -390,21 +357,6 @@ def source_of(op: Op) -> str:
     return text + pullback_source(op, layout) if layout.differentiable else text
 
 
-def node_class(op: Op) -> type[tensor.Node]:
-    """The class of the op's nodes: a slot for each edge, and each value that a rule may need.
-
-    Not a tuple of edges: the garbage collector visits every container of a graph that lives.
-    """
-    layout = NodeLayout(op)
-    edges = [f"e_{i}" for i in op.differentiable]
-    namespace = {
-        "__slots__": [*edges, *(f"s_{name}" for name in layout.readers)],
-        "op": op,
-        "saved": tuple((f"s_{name}", layout.owner(name)) for name in layout.arrays),
-    }
-    return type(op.label, (tensor.Node,), namespace)
-
-
 def recorded(op: Op, site: tensor.Site, edges: Any, values: Any, shape: tuple[int, ...]) -> Any:
     """A fresh node of the caller's line, from the edges and what its rules read.
 
@@ -441,7 +393,7 @@ def publish(op: Op) -> Any:
     scope: dict[str, Any] = {"__name__": op.declared.__module__, "__builtins__": builtins}
     scope["first_call"] = partial(_first_call, op, scope)
     function: Any = FunctionType(_STUB, scope, op.name)
-    function.op, function.__wrapped__, function.__qualname__ = op, op.declared, op.called
+    function.op, function.__wrapped__, function.__qualname__ = op, op.declared, op.public_name
     function.__doc__, function.__module__ = op.declared.__doc__, op.declared.__module__
     scope["published"] = op.function = function
     return function
@@ -471,7 +423,7 @@ def _write(op: Op, scope: dict[str, Any], function: Any) -> None:
         "fused": _fuse.forward_of(op),
         "pull": _fuse.pullback_of(op, NodeLayout(op).arrays),
         "defaults": {n: p.default for n, p in op.signature.parameters.items()},
-        "constants": operands.constants if op.differentiable else operands.thresholds,
+        "constants": constants if op.differentiable else thresholds,
         "Recorded": op.node,
         **{f"vjp_{i}": op.rules[i] for i in op.differentiable},
         "vjp_shared": op.shared,
@@ -506,8 +458,11 @@ _SCOPE: dict[str, Any] = {
     "asarray": np.asarray,
     "inexact": inexact,
     "reordered": _older.reordered,
-    "unrecorded": inference.inference_cut,
-    "mark": inference.mark_inference,
+    "either": numpy_names.either,
+    "either_keepdim": numpy_names.either_keepdim,
+    "require_arguments": numpy_names.require_arguments,
+    "inference_cut": inference.inference_cut,
+    "mark_inference": inference.mark_inference,
     "watched": watched,
     **{n: getattr(tensor, n) for n in _CORE_NAMES},
     **{n: getattr(operands, n) for n in _OPERAND_NAMES},

@@ -15,8 +15,9 @@ from wengert.kernels.precision import in_float32
 from wengert.ops.checks import require_kind
 from wengert.ops.declare import Value, elementwise
 from wengert.ops.exponential import exp
-from wengert.ops.masking import drop, number_of, where
+from wengert.ops.masking import number_of, where
 from wengert.ops.shape import contiguous, reshape
+from wengert.ops.zeros import drop
 
 # The constants of SELU (Klambauer et al., 2017).
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805

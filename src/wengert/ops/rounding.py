@@ -7,23 +7,11 @@ import numpy as np
 from wengert.core.tensor import Tensor
 from wengert.kernels import layout
 from wengert.kernels.precision import in_float32
-from wengert.ops.batching import leading
 from wengert.ops.checks import not_implemented, require_kind
-from wengert.ops.declare import Value, elementwise, multilinear
+from wengert.ops.complexes import conj, real
+from wengert.ops.declare import Value, elementwise
 from wengert.ops.variadic import require_tensor
-
-
-@multilinear(
-    g=lambda g: no_slope(g), batch=leading, name="zeros_like", scalar=lambda g: g.dtype.type(0)
-)
-def no_slope(g: Value) -> Value:
-    """The gradient of what is constant in pieces: zeros."""
-    return np.zeros_like(g)
-
-
-def or_zeros(tangent: Value | None, like: Value) -> Value:
-    """A tangent; zeros for that of an input which has none."""
-    return no_slope(like) if tangent is None else tangent
+from wengert.ops.zeros import drop, no_slope
 
 
 def _require_real_number(name: str, array: np.ndarray) -> None:
@@ -146,9 +134,6 @@ def _complex_sgn(input: Value) -> Value:
 
 def _across(g: Value, z: Value, sgn: Value) -> Value:
     """The part of `g` across z, over |z|: z / |z| does not change along z."""
-    from wengert.ops.complexes import conj, real
-    from wengert.ops.masking import drop
-
     along = real(conj(sgn) * g) * sgn
     return drop((g - along) / abs(z), z == 0)
 

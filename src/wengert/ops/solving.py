@@ -9,10 +9,10 @@ import numpy as np
 from wengert import kernels
 from wengert.core.tensor import Tensor
 from wengert.ops.batching import leading
+from wengert.ops.broadcasting import expand
 from wengert.ops.complexes import conj, imag, real
 from wengert.ops.declare import Value, primitive
 from wengert.ops.decompositions import lu_parts, permutation_matrix, svd_factors, triangles
-from wengert.ops.expansion import expand
 from wengert.ops.masking import where
 from wengert.ops.matmul import matmul
 from wengert.ops.matrices import (

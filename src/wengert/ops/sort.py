@@ -15,12 +15,13 @@ from wengert.core import dtypes
 from wengert.core.tensor import Tensor, memory_of, wrap
 from wengert.kernels.axes import axis_of, length_of
 from wengert.kernels.precision import widened
+from wengert.ops._picking import picked, take_along
 from wengert.ops._reducing import as_rows
 from wengert.ops.batching import Batch, batch_along, leading
 from wengert.ops.comparison import eq
 from wengert.ops.declare import Value, primitive
-from wengert.ops.extrema import picked, take_along
 from wengert.ops.gathering import elements
+from wengert.ops.numpy_names import either, either_dims
 from wengert.ops.results import ValuesIndices, result_of
 from wengert.ops.shape import reshape
 
@@ -62,7 +63,12 @@ def _check_ordered(name: str, array: np.ndarray) -> None:
 
 
 def sort(
-    input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False
+    input: Tensor,
+    dim: int = -1,
+    descending: bool = False,
+    stable: bool = False,
+    *,
+    axis: int | None = None,
 ) -> ValuesIndices:
     """The elements sorted along `dim`, and where they were. Always stable.
 
@@ -71,6 +77,8 @@ def sort(
     >>> values
     tensor([1., 2., 3.])
     """
+    if axis is not None:
+        dim = either("sort", "dim", dim, axis, -1)
     indices = _sorted_places(input, dim, descending)
     result: ValuesIndices = result_of("sort", take_along(input, indices, dim, True), indices)
     return result
@@ -99,7 +107,13 @@ def _top_places(input: Value, k: int, dim: int, largest: bool) -> Value:
 
 
 def topk(
-    input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+    input: Tensor,
+    k: int,
+    dim: int = -1,
+    largest: bool = True,
+    sorted: bool = True,
+    *,
+    axis: int | None = None,
 ) -> ValuesIndices:
     """The k largest (or smallest) elements along `dim` and their indices, best first.
 
@@ -107,6 +121,8 @@ def topk(
     >>> wengert.topk(wengert.tensor([3.0, 1.0, 2.0]), 2).values
     tensor([3., 2.])
     """
+    if axis is not None:
+        dim = either("topk", "dim", dim, axis, -1)
     indices = _top_places(input, k, dim, largest)
     result: ValuesIndices = result_of("topk", take_along(input, indices, dim, True), indices)
     return result
@@ -124,13 +140,23 @@ def _kth_place(input: Value, k: int, dim: int, keepdim: bool) -> Value:
     return kernels.selection.drop_axis(kernels.ranking.kth(input, k - 1, axis), axis, keepdim)
 
 
-def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> ValuesIndices:
+def kthvalue(
+    input: Tensor,
+    k: int,
+    dim: int = -1,
+    keepdim: bool = False,
+    *,
+    axis: int | None = None,
+    keepdims: bool | None = None,
+) -> ValuesIndices:
     """The k-th smallest element along `dim` (k counts from 1) and its index.
 
     >>> import wengert
     >>> wengert.kthvalue(wengert.tensor([3.0, 1.0, 2.0]), 2).values
     tensor(2.)
     """
+    if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
+        dim, keepdim = either_dims("kthvalue", dim, axis, keepdim, keepdims, -1)
     return picked("kthvalue", input, _kth_place(input, k, dim, keepdim), dim, keepdim)
 
 

@@ -18,17 +18,13 @@ from wengert.kernels import layout
 from wengert.ops.batching import Batch
 from wengert.ops.declare import Value, multilinear, primitive
 from wengert.ops.operands import sum_to
-from wengert.ops.rounding import or_zeros
 from wengert.ops.shape import movedim, padded
+from wengert.ops.zeros import or_zeros
 
 if TYPE_CHECKING:
     from wengert.kernels.scatter import Key
 
 Shape = tuple[int, ...]
-
-# One entry for each `Slices` that there is (append and pop are atomic; a count's += is not):
-# walks look out for them, at some cost per node, only while there are any.
-alive: list[None] = []
 
 
 class Slices:
@@ -45,10 +41,6 @@ class Slices:
     def __init__(self, g: Any, shape: tuple[int, ...], key: Key) -> None:
         self._g, self._shape, self._key = g, shape, key
         self._array: np.ndarray | None = None
-        alive.append(None)
-
-    def __del__(self) -> None:
-        alive.pop()
 
     def dense(self) -> np.ndarray:
         """The sum as an array."""

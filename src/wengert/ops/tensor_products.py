@@ -11,11 +11,12 @@ from wengert.core import dtypes
 from wengert.core.tensor import Tensor, wrap
 from wengert.kernels.axes import axis_of
 from wengert.ops import operands
-from wengert.ops._products import fitted
 from wengert.ops.batching import batch_along
 from wengert.ops.complexes import conj
 from wengert.ops.declare import Value, multilinear
 from wengert.ops.einsum import contract, rearrange
+from wengert.ops.numpy_names import either
+from wengert.ops.operands import sum_to
 from wengert.ops.variadic import require_tensor
 
 
@@ -129,8 +130,8 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 
 
 @multilinear(
-    input=lambda g, other, input_shape, dim: fitted(_cross(conj(other), g, dim), input_shape),
-    other=lambda g, input, other_shape, dim: fitted(_cross(g, conj(input), dim), other_shape),
+    input=lambda g, other, input_shape, dim: sum_to(_cross(conj(other), g, dim), input_shape),
+    other=lambda g, input, other_shape, dim: sum_to(_cross(g, conj(input), dim), other_shape),
     batch=batch_along("dim"),
     label="LinalgCrossBackward0",
     layout="contiguous",
@@ -141,7 +142,9 @@ def _cross(input: Value, other: Value, dim: int) -> Value:
     return np.stack(components, dim)
 
 
-def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
+def cross(
+    input: Tensor, other: Tensor, dim: int | None = None, *, axis: int | None = None
+) -> Tensor:
     """Vector product along `dim`, of length 3; the others broadcast.
 
     Without `dim` it is the first of length 3, which is deprecated.
@@ -151,6 +154,8 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     >>> wengert.cross(x, wengert.tensor([0.0, 1.0, 0.0]), dim=0)
     tensor([0., 0., 1.])
     """
+    if axis is not None:
+        dim = either("cross", "dim", dim, axis, None)
     require_tensor("cross", "input", input)
     require_tensor("cross", "other", other, 2)
     a, b = input._array.shape, other._array.shape

@@ -62,10 +62,10 @@ class ListNode(Node):
         rule, kept = self.rule, self.kept
         return tuple([None if e is None else rule(g, k, kept) for k, e in enumerate(self.edges)])
 
-    def pullback_to(self, g: Any, wanted: Any, lift: Any) -> tuple[Any, ...]:
-        """As `pullback`, for inputs in `wanted` only."""
+    def pullback_to(self, g: Any, needed: Any, lift: Any) -> tuple[Any, ...]:
+        """As `pullback`, for the edges in `needed` only."""
         rule, kept = self.rule, self.kept
-        return tuple([rule(g, k, kept) if e in wanted else None for k, e in enumerate(self.edges)])
+        return tuple([rule(g, k, kept) if e in needed else None for k, e in enumerate(self.edges)])
 
 
 class ListOp:
@@ -95,7 +95,7 @@ def of_list(
     def declare(forward: Callable[..., tuple[Array, Any]]) -> Callable[..., Any]:
         name = forward.__name__.strip("_")
         kind = type(
-            label, (ListNode,), {"__slots__": (), "rule": staticmethod(rule), "called": name}
+            label, (ListNode,), {"__slots__": (), "rule": staticmethod(rule), "public_name": name}
         )
         op = ListOp(forward, kind, batch)
 
@@ -200,7 +200,7 @@ class Output(Node):
         """The whole operation's part of the cotangent."""
         return (Partial(self.index, g),)
 
-    def pullback_to(self, g: Any, wanted: Any, lift: Any) -> tuple[Any, ...]:
+    def pullback_to(self, g: Any, needed: Any, lift: Any) -> tuple[Any, ...]:
         """As `pullback`."""
         return (Partial(self.index, g),)
 
@@ -226,9 +226,9 @@ class SeveralNode(Node):
         ]
         return (self.rule(gs, self.kept),)
 
-    def pullback_to(self, g: Partial, wanted: Any, lift: Any) -> tuple[Any, ...]:
+    def pullback_to(self, g: Partial, needed: Any, lift: Any) -> tuple[Any, ...]:
         """As `pullback`."""
-        return self.pullback(g) if self.edges[0] in wanted else (None,)
+        return self.pullback(g) if self.edges[0] in needed else (None,)
 
 
 class SeveralOp:
@@ -256,7 +256,7 @@ def with_outputs(
     """
 
     def declare(forward: Callable[..., tuple[list[Array], Any]]) -> Callable[..., Any]:
-        body = {"__slots__": (), "called": forward.__name__.strip("_")}
+        body = {"__slots__": (), "public_name": forward.__name__.strip("_")}
         whole: type[Any] = type(label, (SeveralNode,), body | {"rule": staticmethod(rule)})
         whole.part = part = type(label, (Output,), body)
         op = SeveralOp(forward, whole, part, batch)

@@ -10,9 +10,9 @@ from wengert.ops.bessel import bessel
 from wengert.ops.checks import require_kind
 from wengert.ops.comparison import isinf
 from wengert.ops.declare import Value, elementwise
-from wengert.ops.masking import drop
 from wengert.ops.trigonometry import sinc
 from wengert.ops.variadic import require_tensor
+from wengert.ops.zeros import drop
 
 
 def bessel_j0(input: Tensor) -> Tensor:

@@ -37,10 +37,11 @@ from wengert.core.tensor import (
     wrap,
 )
 from wengert.kernels.layout import copy, repeats
+from wengert.ops.broadcasting import check_expandable, expand
 from wengert.ops.casting import convert
 from wengert.ops.declare import Value, multilinear, primitive
-from wengert.ops.expansion import check_expandable, expand
-from wengert.ops.operands import Number, innermost, sum_to
+from wengert.ops.numbers import Number
+from wengert.ops.operands import innermost, sum_to
 from wengert.ops.shape import clone
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from wengert import ops
 from wengert.core.tensor import Tensor
-from wengert.ops.expansion import check_expandable
+from wengert.ops.broadcasting import check_expandable
 from wengert.ops.operands import sum_to
 from wengert.tensor._inplace import copy_, inplace
 from wengert.tensor.arguments import size_of

@@ -7,10 +7,10 @@ from typing import Any
 
 from wengert.core.dtypes import dtype as DType
 from wengert.core.tensor import Tensor
-from wengert.ops.expansion import expand, flip, repeat, tile
+from wengert.ops.broadcasting import expand
+from wengert.ops.complexes import adjoint, hermitian
+from wengert.ops.expansion import flip, repeat, tile
 from wengert.ops.shape import (
-    adjoint,
-    hermitian,
     matrix_transpose,
     permute,
     reinterpreted,

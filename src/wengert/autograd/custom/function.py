@@ -234,9 +234,7 @@ def call_with_context(
             array = a._array
             targets.append((array.shape, array.dtype))
         elif isinstance(a, Tracer):
-            from wengert.autograd.custom.transforms import apply_at_level
-
-            return apply_at_level(innermost(args), function, args), _NOBODYS
+            return innermost(args).apply_function(function, args), _NOBODYS
         else:
             targets.append(False)
     ctx = FunctionCtx(tuple(map(bool, targets)), function)

@@ -253,15 +253,15 @@ class FunctionNode(Node):
         """The user's backward, nothing recorded."""
         return self._run(g, False)
 
-    def pullback_to(self, g: Any, targets: Any, lift: Any) -> tuple[Any, ...]:
+    def pullback_to(self, g: Any, needed: Any, lift: Any) -> tuple[Any, ...]:
         """The user's backward, recorded if `lift` makes Tensors."""
         grads = self._run(g, lift is lift_to_tensor)
         for e in self.edges:
-            if e not in targets:
+            if e not in needed:
                 break
         else:
             return grads
-        return tuple([x if e in targets else None for x, e in zip(grads, self.edges, strict=True)])
+        return tuple([x if e in needed else None for x, e in zip(grads, self.edges, strict=True)])
 
     def _run(self, g: Any, recorded: bool) -> tuple[Any, ...]:
         ctx, function = self.ctx, self._forward_cls

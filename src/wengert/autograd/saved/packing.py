@@ -33,7 +33,7 @@ from wengert.core.tensor import (
     tensors,
     thread_states,
 )
-from wengert.ops.operands import constants
+from wengert.ops.numbers import constants
 
 Pack = Callable[[Tensor], Any]
 Unpack = Callable[[Any], Tensor]
@@ -310,7 +310,7 @@ class Unpacking(Node):
             mode.site = site
         node.send(g, pending)
 
-    def pullback_to(self, g: Any, wanted: Any, lift: Any) -> tuple[Any, ...]:
+    def pullback_to(self, g: Any, needed: Any, lift: Any) -> tuple[Any, ...]:
         """As `send`; what the hooks do is recorded where the derivative is."""
         site = mode.site
         if lift is identity_lift:
@@ -319,7 +319,7 @@ class Unpacking(Node):
             node = _unpacked(self)
         finally:
             mode.site = site
-        return node.pullback_to(g, wanted, lambda v, e: lift(v, self if e is node else e))
+        return node.pullback_to(g, needed, lambda v, e: lift(v, self if e is node else e))
 
 
 def _unpacked(node: Unpacking) -> Node:

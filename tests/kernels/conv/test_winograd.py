@@ -16,13 +16,8 @@ from hypothesis import strategies as st
 
 from wengert.kernels import conv
 from wengert.kernels.conv import winograd, winograd_transforms
-from wengert.kernels.conv.winograd import (
-    Padding,
-    Setting,
-    tile_size,
-    tiled_convolution,
-    tiled_correlation,
-)
+from wengert.kernels.conv.route import Problem, WinogradSetting
+from wengert.kernels.conv.winograd import tile_size
 from wengert.kernels.geometry import Geometry
 from wengert.kernels.jit import available, get_threads, set_threads
 
@@ -31,6 +26,7 @@ needs_jit = pytest.mark.skipif(not available(), reason="needs llvmlite")
 # The largest errors, as parts of the largest output.
 BOUND = {2: 1e-6, 4: 6e-6}
 BOUND_OF_WEIGHTS = {2: 1e-6, 4: 2.5e-6}
+Padding = tuple[tuple[int, int], ...]
 EVEN: Padding = ((1, 1), (1, 1))
 
 
@@ -40,6 +36,24 @@ def floats(*shape: int) -> np.ndarray:
 
 def geometry(padding: Padding) -> Geometry:
     return Geometry((1, 1), padding, (1, 1))
+
+
+def problem_of(x: np.ndarray, outputs: int, padding: Padding) -> Problem:
+    where, weight = geometry(padding), (outputs, x.shape[1], 3, 3)
+    out = where.out_size(x.shape[2:], (3, 3))
+    return Problem(x.shape, weight, out, where, True, get_threads(), "auto")
+
+
+def tiled_convolution(
+    x: np.ndarray, weight: np.ndarray, padding: Padding, m: int, bias: np.ndarray | None = None,
+    mirrored: bool = False,
+) -> np.ndarray:  # fmt: skip
+    problem = problem_of(x, weight.shape[1 if mirrored else 0], padding)
+    return winograd.tiled_outputs(x, weight, bias, winograd.output_plan(problem, m, mirrored))
+
+
+def tiled_correlation(g: np.ndarray, x: np.ndarray, padding: Padding, m: int) -> np.ndarray:
+    return winograd.tiled_weights(g, x, winograd.weight_plan(problem_of(x, g.shape[1], padding), m))
 
 
 def error(found: np.ndarray, expected: np.ndarray) -> float:
@@ -54,14 +68,14 @@ def check(sizes: tuple[int, int, int, int, int], padding: Padding, m: int) -> No
     x, weight = floats(samples, channels, high, wide), floats(outputs, channels, 3, 3)
     x64, weight64 = x.astype(np.float64), weight.astype(np.float64)
     where = geometry(padding)
-    expected = conv.convolve(x64, weight64, where)
+    expected = conv.forward(x64, weight64, where)
     assert error(tiled_convolution(x, weight, padding, m), expected) < BOUND[m]
     g = floats(*expected.shape)
-    expected = conv.correlate(g.astype(np.float64), x64, (3, 3), where)
+    expected = conv.grad_weight(g.astype(np.float64), x64, (3, 3), where)
     assert error(tiled_correlation(g, x, padding, m), expected) < BOUND_OF_WEIGHTS[m]
     ((top, bottom), (left, right)) = padding
     adjoint: Padding = ((2 - top, 2 - bottom), (2 - left, 2 - right))
-    expected = conv.spread(g.astype(np.float64), weight64, (high, wide), where)
+    expected = conv.grad_input(g.astype(np.float64), weight64, (high, wide), where)
     assert error(tiled_convolution(g, weight, adjoint, m, mirrored=True), expected) < BOUND[m]
 
 
@@ -162,7 +176,7 @@ def test_nan_stays_in_the_tiles_that_read_it(m: int) -> None:
         near[sample, rows, columns] = True
     seen = np.broadcast_to(near[:, None], found.shape)
     np.testing.assert_array_equal(found[~seen], whole[~seen])
-    plain = conv.convolve(x, weight, geometry(EVEN))
+    plain = conv.forward(x, weight, geometry(EVEN))
     assert not np.isfinite(found[~np.isfinite(plain)]).any()
 
 
@@ -184,6 +198,7 @@ def test_within_bounds_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
 
 GUARDED = """
 import numpy as np
+from tests.kernels.conv.test_winograd import tiled_convolution, tiled_correlation
 from tests.kernels.guarded import copied, guarded
 from wengert.kernels.conv import winograd
 
@@ -202,10 +217,10 @@ for at_end in (True, False):
                 padding = ((low, 2), (low, 2))
                 x = copied(np.ones((samples, channels, high, wide), np.float32), at_end)
                 weight = copied(np.ones((outputs, channels, 3, 3), np.float32), at_end)
-                g = winograd.tiled_convolution(x, weight, padding, m)
-                winograd.tiled_correlation(g, x, padding, m)
+                g = tiled_convolution(x, weight, padding, m)
+                tiled_correlation(g, x, padding, m)
                 padding = ((2 - low, 0), (2 - low, 0))
-                winograd.tiled_convolution(g, weight, padding, m, mirrored=True)
+                tiled_convolution(g, weight, padding, m, mirrored=True)
 print("done")
 """
 
@@ -243,9 +258,9 @@ def test_tiles_are_for_many_channels() -> None:
 
 @pytest.fixture
 def setting() -> Any:
-    before = Setting.choice
-    yield Setting
-    Setting.choice = before
+    before = WinogradSetting.choice
+    yield WinogradSetting
+    WinogradSetting.choice = before
 
 
 @needs_jit
@@ -255,15 +270,15 @@ def test_convolutions_take_what_is_asked_for(m: int, setting: Any) -> None:
     g, where = floats(4, 80, 24, 24), geometry(EVEN)
     setting.choice = "off"
     plain = [
-        conv.convolve(x, weight, where, bias),
-        conv.spread(g, weight, (24, 24), where),
-        conv.correlate(g, x, (3, 3), where),
+        conv.forward(x, weight, where, bias),
+        conv.grad_input(g, weight, (24, 24), where),
+        conv.grad_weight(g, x, (3, 3), where),
     ]
     setting.choice = f"f{m}"
     tiled = [
-        conv.convolve(x[:, :, ::-1, ::-1][:, :, ::-1, ::-1], weight, where, bias),
-        conv.spread(g, weight, (24, 24), where),
-        conv.correlate(g, x, (3, 3), where),
+        conv.forward(x[:, :, ::-1, ::-1][:, :, ::-1, ::-1], weight, where, bias),
+        conv.grad_input(g, weight, (24, 24), where),
+        conv.grad_weight(g, x, (3, 3), where),
     ]
     expected = [
         tiled_convolution(x, weight, EVEN, m, bias),

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from wengert.kernels import conv
 from wengert.kernels.conv import depthwise
-from wengert.kernels.conv.depthwise import convolve, correlate, spread
+from wengert.kernels.conv.depthwise import Depthwise
+from wengert.kernels.conv.route import Direction, Problem
 from wengert.kernels.geometry import Geometry
 from wengert.kernels.jit import available, get_threads, set_threads
 
@@ -31,8 +32,12 @@ def geometry(stride: int, padding: Any, channels: int) -> Geometry:
     return Geometry((stride, stride), padding, (1, 1), channels)
 
 
-def close(found: np.ndarray | None, expected: np.ndarray, bound: float) -> None:
-    assert found is not None
+def problem_of(x: tuple[int, ...], weight: tuple[int, ...], where: Geometry) -> Problem:
+    out = where.out_size(x[2:], weight[2:])
+    return Problem(x, weight, out, where, True, get_threads(), "off")
+
+
+def close(found: np.ndarray, expected: np.ndarray, bound: float) -> None:
     assert found.dtype == np.float32
     assert found.shape == expected.shape
     assert np.abs(found - expected).max(initial=0) <= bound * np.abs(expected).max(initial=1)
@@ -43,19 +48,19 @@ def check(shape: tuple[int, int, int, int], k: int, stride: int, padding: Any) -
     channels, where = shape[1], geometry(stride, padding, shape[1])
     x, weight, bias = floats(*shape), floats(channels, 1, k, k), floats(2 * channels)[::2]
     x64, weight64 = x.astype(np.float64), weight.astype(np.float64)
-    size, more = where.out_size(shape[2:], (k, k)), bias[:, None, None].astype(np.float64)
-    expected = conv.convolve(x64, weight64, where)
-    close(convolve(x, weight, size, where), expected, BOUND)
-    close(convolve(x, weight, size, where, bias), expected + more, BOUND)
+    more = bias[:, None, None].astype(np.float64)
+    problem = problem_of(shape, weight.shape, where)
+    route, expected = Depthwise(problem), conv.forward(x64, weight64, where)
+    close(route.forward(x, weight), expected, BOUND)
+    close(route.forward(x, weight, bias), expected + more, BOUND)
     g = floats(*expected.shape)
     g64 = g.astype(np.float64)
-    found = correlate(g, x, (k, k), where)
-    close(found, conv.correlate(g64, x64, (k, k), where), BOUND_OF_WEIGHTS)
-    back = spread(g, weight, shape[2:], where, bias)
-    if stride == 1 and max(map(max, padding)) >= k:
-        assert back is None
-    else:
-        close(back, conv.spread(g64, weight64, shape[2:], where) + more, BOUND)
+    close(route.grad_weight(g, x), conv.grad_weight(g64, x64, (k, k), where), BOUND_OF_WEIGHTS)
+    fits = Depthwise.fits(problem, "grad_input")
+    assert fits == (stride == 2 or max(map(max, padding)) < k)
+    if fits:
+        back = route.grad_input(g, weight, bias)
+        close(back, conv.grad_input(g64, weight64, shape[2:], where) + more, BOUND)
 
 
 SHAPES = [(1, 1, 7, 7), (2, 3, 8, 5), (3, 5, 30, 33), (1, 2, 9, 130), (2, 2, 101, 12)]
@@ -91,8 +96,8 @@ def test_any_size(shape: Any, k: int, stride: int, padding: Any) -> None:
 
 def test_rows_behind_the_last_window_get_nothing() -> None:
     where = geometry(2, ((0, 0), (0, 0)), 2)
-    back = spread(floats(1, 2, 3, 3), floats(2, 1, 3, 3), (8, 9), where)
-    assert back is not None
+    route = Depthwise(problem_of((1, 2, 8, 9), (2, 1, 3, 3), where)._replace(out=(3, 3)))
+    back = route.grad_input(floats(1, 2, 3, 3), floats(2, 1, 3, 3))
     assert not back[:, :, 7:].any()
     assert not back[:, :, :, 7:].any()
 
@@ -111,14 +116,11 @@ def test_what_it_is_not_for(change: str) -> None:
     else:
         x, weight = floats(1, 4, 9), floats(4, 1, 3)
         where = Geometry((1,), ((0, 0),), (1,), 4)
-    kernel = weight.shape[2:]
-    size = where.out_size(x.shape[2:], kernel)
-    g = floats(1, 4, *size)
-    assert convolve(x, weight, size, where) is None
-    assert spread(g, weight, x.shape[2:], where) is None
-    assert correlate(g, x, kernel, where) is None
-    found = conv.convolve(x, weight, where)
-    expected = conv.convolve(x.astype(np.float64), weight.astype(np.float64), where)
+    problem = problem_of(x.shape, weight.shape, where)
+    directions: tuple[Direction, ...] = ("forward", "grad_input", "grad_weight")
+    assert not any(Depthwise.fits(problem, direction) for direction in directions)
+    found = conv.forward(x, weight, where)
+    expected = conv.forward(x.astype(np.float64), weight.astype(np.float64), where)
     close(found, expected, BOUND)
 
 
@@ -131,11 +133,10 @@ def test_results_do_not_depend_on_the_number_of_threads(stride: int) -> None:
     try:
         for threads in (1, 3):
             set_threads(threads)
-            found.append((
-                convolve(x, weight, g.shape[2:], where),
-                spread(g, weight, (40, 40), where),
-                correlate(g, x, (3, 3), where),
-            ))  # fmt: skip
+            route = Depthwise(problem_of(x.shape, weight.shape, where))
+            found.append(
+                (route.forward(x, weight), route.grad_input(g, weight), route.grad_weight(g, x))
+            )
     finally:
         set_threads(before)
     for one, several in zip(*found, strict=True):
@@ -147,14 +148,14 @@ def test_nan_and_infinity_stay_in_their_windows(stride: int) -> None:
     where = geometry(stride, ((1, 1), (1, 1)), 3)
     x, weight = floats(2, 3, 20, 21), floats(3, 1, 3, 3)
     x[0, 1, 9, 10], x[1, 2, 0, 20], x[1, 0, 19, 0] = np.nan, np.inf, -np.inf
-    size = where.out_size((20, 21), (3, 3))
-    found = convolve(x, weight, size, where)
-    expected = conv.convolve(x.astype(np.float64), weight.astype(np.float64), where)
+    route = Depthwise(problem_of(x.shape, weight.shape, where))
+    found = route.forward(x, weight)
+    expected = conv.forward(x.astype(np.float64), weight.astype(np.float64), where)
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
-    g = floats(2, 3, *size)
+    g = floats(2, 3, *route.problem.out)
     g[0, 0, 3, 4] = np.nan
-    found = spread(g, weight, (20, 21), where)
-    expected = conv.spread(g.astype(np.float64), weight.astype(np.float64), (20, 21), where)
+    found = route.grad_input(g, weight)
+    expected = conv.grad_input(g.astype(np.float64), weight.astype(np.float64), (20, 21), where)
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
 
 
@@ -174,6 +175,7 @@ GUARDED = """
 import numpy as np
 from tests.kernels.guarded import copied, guarded
 from wengert.kernels.conv import depthwise
+from wengert.kernels.conv.route import Problem
 from wengert.kernels.geometry import Geometry
 
 class Guarded:
@@ -189,10 +191,11 @@ for at_end in (True, False):
             where = Geometry((stride, stride), ((low, 2), (low, 2)), (1, 1), 3)
             x = copied(np.ones((2, 3, high, wide), np.float32), at_end)
             weight = copied(np.ones((3, 1, k, k), np.float32), at_end)
-            size = where.out_size((high, wide), (k, k))
-            g = depthwise.convolve(x, weight, size, where)
-            depthwise.correlate(g, x, (k, k), where)
-            depthwise.spread(g, weight, (high, wide), where)
+            out = where.out_size((high, wide), (k, k))
+            route = depthwise.Depthwise(Problem(x.shape, weight.shape, out, where, True, 2, "off"))
+            g = route.forward(x, weight)
+            route.grad_weight(g, x)
+            route.grad_input(g, weight)
 print("done")
 """
 
