@@ -66,6 +66,8 @@ def outline_of(op: Any, inputs: Sequence[Any], params: dict[str, Any]) -> Descri
     """The shape, dtype and strides of what an operation gives."""
     if op.kind == "elementwise":
         return _elementwise(op, inputs, params)
+    if op.name in _REDUCTIONS:
+        return _reduction(op, inputs, params)
     rule = RULES.get(op.name)
     if rule is not None:
         described: Described = rule(*inputs, **params)
@@ -122,6 +124,29 @@ def rows(shape: Shape, dtype: np.dtype[Any], order: Sequence[int] | None = None)
         strides[d] = step
         step *= max(shape[d], 1)
     return tuple(strides)
+
+
+def _reduction(op: Any, inputs: Sequence[Any], params: dict[str, Any]) -> Described:
+    array = memory_of(inputs[0])
+    dim = params.get("dim")
+    if dim is None or dim == ():
+        dims = set(range(array.ndim))
+    else:
+        dims = {d % max(array.ndim, 1) for d in ((dim,) if isinstance(dim, int) else dim)}
+    # One element where nothing is reduced, two where something is: rules and dtypes are as ever.
+    small = tuple(min(n, 2 if d in dims else 1) for d, n in enumerate(array.shape))
+    dtype = memory_of(op([wrap(np.zeros(small, array.dtype))], params)).dtype
+    if params.get("keepdim"):
+        shape = tuple(1 if d in dims else n for d, n in enumerate(array.shape))
+    else:
+        shape = tuple(n for d, n in enumerate(array.shape) if d not in dims)
+    return shape, dtype, rows(shape, dtype)
+
+
+_REDUCTIONS = frozenset({
+    "sum_over", "mean_over", "_nansum", "_prod", "vector_norm", "all", "any", "count_nonzero",
+    "amax", "amin", "argmax", "argmin", "logsumexp", "_var", "_std",
+})  # fmt: skip
 
 
 def _plain(shape: Shape, like: Any) -> Described:
