@@ -42,7 +42,7 @@ INNER = (
 FOR_EACH_OTHER = {
     "autograd": "custom diagnosis edges engine errors gc_queries grad_mode history hooks naming"
     " profiling refusals relay saved transforms",
-    "compat": "torch_names",
+    "compat": "differences missing_names package resolution torch_names",
     "graph": "captures description drawing formatting hotness html_page memory nodes timelines"
     " unreached",
     "nn": "module",

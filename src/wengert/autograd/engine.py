@@ -248,9 +248,9 @@ class Walk:
         if any(type(n) is Leaf for n in self.stateful_nodes):
             ready: dict[Node, tuple[float, int]] = {}
             for node in reversed(self.order):
-                for k, e in enumerate(node.edges):
+                for k, e in enumerate(_by_rule(node)):
                     if type(e) is Leaf and e.state is not None:
-                        ready[e] = (node.seq - 0.5, -k)  # of several, that of the first input
+                        ready[e] = (node.seq - 0.5, -k)  # of several, that of the first rule
             self.order.sort(key=lambda node: ready.get(node, (node.seq, 0)))
 
     def restrict(self, targets: set[Node]) -> None:
@@ -542,6 +542,15 @@ class Walk:
             node.release()
         else:
             node.clear()
+
+
+def _by_rule(node: Node) -> Sequence[Node | None]:
+    """The edges of a node in the order in which its rules are declared: that of their hooks."""
+    op = getattr(node, "op", None)  # none of leaves, lists and functions of users
+    if op is None or len(op.rules) != len(node.edges):
+        return node.edges
+    edges = dict(zip(op.inputs, node.edges, strict=True))
+    return [edges[name] for name in op.rules]
 
 
 def _is_severed(node: Node) -> bool:

@@ -7,7 +7,7 @@ the overload that PyTorch would run, where that has a name here, and the functio
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from wengert import ops as _operations
 from wengert.autograd.engine import compatibility as _compatibility
@@ -91,6 +91,14 @@ class _Aten:
 
 
 aten = _Aten()
+
+
+def load_library(path: str) -> NoReturn:
+    """Raises OSError: libraries of operations are built against PyTorch's C++ library."""
+    raise OSError(
+        f"torch.ops.load_library({path!r}): this is compiled code for PyTorch's C++ library, which"
+        " wengert does not have; use the package's Python implementation, if it has one"
+    )
 
 
 def aten_function(op: _Op, inputs: Sequence[Any]) -> Any:

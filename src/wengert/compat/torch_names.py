@@ -11,6 +11,9 @@ from wengert.compat._version import TorchVersion
 
 VERSION = TorchVersion("2.13.0+wengert")
 
+# The packages that the alias stands for; functorch is where PyTorch had `torch.func` before.
+ROOTS = ("torch", "functorch")
+
 # Names that the alias adds to those of wengert.
 EXTRA: dict[str, Any] = {
     "torch.__version__": VERSION,
@@ -51,6 +54,7 @@ INNER: dict[str, frozenset[str]] = {
 
 # Modules that wengert keeps in one piece, under another name, or in several places.
 ELSEWHERE: dict[str, str] = {
+    "functorch": "wengert.func",
     "torch.__config__": "wengert.platform.config",
     "torch._dynamo": "wengert.compat._compilers",
     "torch._inductor": "wengert.compat._compilers",
@@ -98,6 +102,10 @@ class TorchNames:
         """Whether the module has a name; of an unlisted one, any without an underscore."""
         return not name.startswith("_") if self._all is None else name in self._all
 
+    def words(self) -> list[str]:
+        """The names that are listed."""
+        return sorted(self._all or ())
+
     def is_module(self, name: str) -> bool:
         """Whether the name is that of a module."""
         return name in self._modules
@@ -112,6 +120,11 @@ def _listed() -> dict[str, str]:
     with open(os.path.join(os.path.dirname(__file__), "names.txt"), encoding="utf-8") as file:
         pairs = [line.split(": ", 1) for line in file if line[0] != "#"]
     return {module: names for module, names in pairs}
+
+
+def listed_modules() -> list[str]:
+    """The modules of PyTorch that wengert stands for, as far as their names are listed."""
+    return list(_listed())
 
 
 def of_module(path: str) -> TorchNames:

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from wengert.core.generators import Generator
 from wengert.data._iterators import LocalEpoch, WorkerEpoch
 from wengert.data.collate import default_collate, default_convert
-from wengert.data.dataset import IterableDataset
+from wengert.data.dataset import Dataset, IterableDataset
 from wengert.data.sampler import (
     BatchSampler,
     RandomSampler,
@@ -65,7 +65,7 @@ class DataLoader(Generic[T_co]):
 
     def __init__(
         self,
-        dataset: Any,
+        dataset: Dataset[T_co],
         batch_size: int | None = 1,
         shuffle: bool | None = None,
         sampler: Iterable[Any] | None = None,
@@ -85,7 +85,8 @@ class DataLoader(Generic[T_co]):
         in_order: bool = True,
     ) -> None:
         _check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
-        self.dataset, self.num_workers, self.pin_memory = dataset, num_workers, pin_memory
+        self.dataset: Any = dataset  # of any class that has the methods
+        self.num_workers, self.pin_memory = num_workers, pin_memory
         self.timeout, self.worker_init_fn, self.generator = timeout, worker_init_fn, generator
         if num_workers and prefetch_factor is None:
             prefetch_factor = 2

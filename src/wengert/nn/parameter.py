@@ -67,7 +67,8 @@ class Parameter(Tensor):
         return copy
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        return _rebuild, (type(self), self._array, self.requires_grad)
+        kind = None if type(self) is Parameter else type(self)
+        return _rebuild, (kind, self._array, self.requires_grad)
 
 
 class Buffer(Tensor):
@@ -140,9 +141,12 @@ def _take_mode(self: Tensor, data: Tensor | None, requires_grad: bool) -> None:
         check_may_require_grad(self)
 
 
-def _rebuild(cls: type[Parameter], array: np.ndarray, requires_grad: bool) -> Parameter:
-    """A parameter around an array: what copies and pickles are made by."""
-    self = new(cls)
+def _rebuild(cls: type[Parameter] | None, array: np.ndarray, requires_grad: bool) -> Parameter:
+    """A parameter around an array: what copies and pickles are made by.
+
+    Pickles name subclasses alone (None: Parameter), as its own name depends on the torch alias.
+    """
+    self = new(cls or Parameter)
     self._array = canonical(array)
     self._edge = leaf_of(self) if requires_grad else None
     self._cut = None

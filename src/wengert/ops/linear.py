@@ -71,9 +71,9 @@ def _linear_jvp(
     label="AddmmBackward0",
     batch=_linear_in_batch,
     jvp=_linear_jvp,
+    bias=lambda g, bias_shape: sum_to_shape(g, bias_shape),
     input=_input_vjp,
     weight=_weight_vjp,
-    bias=lambda g, bias_shape: sum_to_shape(g, bias_shape),
 )
 def linear(input: Value, weight: Value, bias: Value = None) -> Value:
     """``input @ weight.T + bias``: `input` (..., in), `weight` (out, in), `bias` (out).

@@ -23,6 +23,7 @@ from wengert.meta.tensors import MetaTensor, moved
 from wengert.ops.casting import convert
 from wengert.ops.formats import check_format, lies_in, suggested
 from wengert.ops.shape import clone
+from wengert.tensor._data import checked
 from wengert.tensor._inplace import check_memory, check_writable, overwrite, touch
 from wengert.tensor._legacy import dtype_of_type, tensortype
 from wengert.tensor.arguments import require_tensor
@@ -49,6 +50,16 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
 
 def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
     return np.array(numpy(self), dtype, copy=copy)
+
+
+def _array_wrap(
+    self: Tensor, array: np.ndarray, context: Any = None, return_scalar: bool = False
+) -> Tensor:
+    """What a function of NumPy computed from a tensor, as a tensor; truth values are bytes then."""
+    array = np.asarray(array)
+    if array.dtype == np.bool_:
+        array = array.view(np.uint8)
+    return wrap(checked(array))
 
 
 def item(self: Tensor) -> Any:
@@ -456,10 +467,13 @@ def _copied(array: np.ndarray, memo: dict[int, Any]) -> np.ndarray:
     return np.ndarray(array.shape, array.dtype, flat, start, array.strides)
 
 
-def _rebuild(cls: type[Tensor], array: np.ndarray, requires_grad: bool,
+def _rebuild(cls: type[Tensor] | None, array: np.ndarray, requires_grad: bool,
              attributes: dict[str, Any] | None = None) -> Tensor:  # fmt: skip
-    """A leaf around an array: what copies and pickles are made by."""
-    result = new(cls)
+    """A leaf around an array: what copies and pickles are made by.
+
+    Pickles name subclasses alone (None: Tensor), as its own name depends on the torch alias.
+    """
+    result = new(cls or Tensor)
     result._array = dtypes.canonical(array)
     result._edge = leaf_of(result) if requires_grad else None
     result._cut = None
@@ -470,17 +484,20 @@ def _rebuild(cls: type[Tensor], array: np.ndarray, requires_grad: bool,
     return result
 
 
-def _rebuild_bits(cls: type[Tensor], bits: np.ndarray, dtype: dtypes.dtype, *state: Any) -> Tensor:
+def _rebuild_bits(
+    cls: type[Tensor] | None, bits: np.ndarray, dtype: dtypes.dtype, *state: Any
+) -> Tensor:
     """As `_rebuild`, of a dtype that NumPy does not know by name."""
     return _rebuild(cls, bits.view(dtype.np), *state)
 
 
 def _reduce(self: Tensor, protocol: Any) -> tuple[Any, ...]:
+    kind = None if type(self) is Tensor else type(self)
     state = (self._edge is not None, self.__dict__ or None)
     dtype = of_numpy[self._array.dtype]
     if dtype is dtypes.bfloat16:
-        return _rebuild_bits, (type(self), self._array.view(np.uint16), dtype, *state)
-    return _rebuild, (type(self), self._array, *state)
+        return _rebuild_bits, (kind, self._array.view(np.uint16), dtype, *state)
+    return _rebuild, (kind, self._array, *state)
 
 
 _CONVERTERS = {
@@ -492,7 +509,8 @@ _CONVERTERS = {
 _METHODS = (numpy, item, tolist, to, type_as, cpu, cuda, pin_memory, share_memory_, is_shared,
             fill_, zero_, apply_, map_)  # fmt: skip
 _SPECIAL = {
-    "__array__": _array, "__float__": _float, "__int__": _int, "__complex__": _complex,
+    "__array__": _array, "__array_wrap__": _array_wrap,
+    "__float__": _float, "__int__": _int, "__complex__": _complex,
     "__bool__": _bool, "__index__": _index, "__format__": _format, "__dlpack__": _dlpack,
     "__dlpack_device__": lambda self: (1, 0), "__deepcopy__": _deepcopy,
     "__reduce_ex__": _reduce, "__hash__": object.__hash__,
