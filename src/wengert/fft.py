@@ -526,7 +526,7 @@ def _frequencies(
     def make(shape: tuple[int, ...], to: np.dtype) -> np.ndarray:
         return (numbers(*shape) * np.divide(1.0, count * d)).astype(to)
 
-    return finish(name, allocate(make, (count,), dtype), options, out)
+    return finish(name, allocate(make, (count,), dtype, options), options, out)
 
 
 def fftshift(input: Tensor, dim: Sizes = None, *, axis: Sizes = None) -> Tensor:

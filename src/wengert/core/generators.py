@@ -397,7 +397,11 @@ default_generator.seed()
 
 
 def _once(
-    draw: Draw, shape: tuple[int, ...], dependencies: Sequence[Any], target: Tensor | None
+    draw: Draw,
+    shape: tuple[int, ...],
+    dependencies: Sequence[Any],
+    target: Tensor | None,
+    partner: Tensor | None,
 ) -> Tensor:
     return wrap(draw(shape))
 
@@ -407,12 +411,17 @@ by_level = _once
 
 
 def draw_numbers(
-    draw: Draw, shape: tuple[int, ...], given: Sequence[Any] = (), target: Tensor | None = None
+    draw: Draw,
+    shape: tuple[int, ...],
+    given: Sequence[Any] = (),
+    target: Tensor | None = None,
+    partner: Tensor | None = None,
 ) -> Tensor:
     """The numbers of a random function of tensors: ``draw(shape)``.
 
     Inside `vmap` they are drawn once for all samples, or in a larger shape for each its own,
     as its `randomness` says. `given` are tensors that the numbers depend on, `target` is a
-    tensor that they are written to.
+    tensor that they are written to, `partner` one that they are combined with. Where one of these
+    has no memory, the numbers have none, and none is drawn.
     """
-    return by_level(draw, shape, given, target)
+    return by_level(draw, shape, given, target, partner)

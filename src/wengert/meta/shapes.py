@@ -186,18 +186,30 @@ def _transposed_convolution(
 
 def _images(shape: Shape, x: Any, weight: Any) -> Described:
     """Channels last in memory if the input or the weight has them last."""
-    last = any(a.ndim == 4 and _channels_last(a) for a in (x, weight))
+    last = any(a.ndim == 4 and lies_channels_last(a) for a in (x, weight))
     order = [0, *range(2, len(shape)), 1] if last else None
     return shape, x.dtype, rows(shape, x.dtype, order)
 
 
-def _channels_last(a: Any) -> bool:
+def lies_channels_last(a: Any) -> bool:
+    """Whether images are dense, with their channels innermost."""
     dense: bool = a.strides == rows(a.shape, a.dtype, [0, 2, 3, 1])
     return dense and not a.flags.c_contiguous
 
 
 def _of_first(*inputs: Any, **params: Any) -> Described:
     return _plain(memory_of(inputs[0]).shape, inputs[0])
+
+
+def _unchanged(input: Any) -> Described:
+    return _described(input)
+
+
+def _drawn(input: Any, draws: Any, n: int | None = None) -> Described:
+    """The outline of indices: as many in each row as numbers were drawn, or n."""
+    array = memory_of(input if n is not None else draws)
+    shape = array.shape if n is None else (*array.shape[:-1], n)
+    return shape, np.dtype(np.int64), rows(shape, np.dtype(np.int64))
 
 
 def _attention(query: Any, key: Any, value: Any, mask: Any, **params: Any) -> Described:
@@ -213,5 +225,9 @@ RULES: dict[str, Callable[..., Described]] = {
     "_attention": _attention, "_softmax": _of_first, "_log_softmax": _of_first,
     "_masked_softmax": _of_first, "_layer_norm": _of_first, "_rms_norm": _of_first,
     "_group_norm": _of_first, "_instance_norm": _of_first,
+    "check_probabilities": _unchanged, "check_deviations": _unchanged,
+    "check_weights": _unchanged, "check_rates": _unchanged, "successes": _of_first,
+    "normals": _of_first, "counts": _of_first, "binomials": _of_first, "gammas": _of_first,
+    "dirichlets": _of_first, "with_replacement": _drawn, "without_replacement": _drawn,
     "_batch_norm": _of_first, "_batch_norm_by_running": _of_first, "_moved": _of_first,
 }  # fmt: skip

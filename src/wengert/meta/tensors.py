@@ -16,15 +16,33 @@ from wengert.autograd.grad_mode import no_grad
 from wengert.autograd.transforms.levels import Level
 from wengert.core.device import device, on_meta
 from wengert.core.dtypes import of_numpy
+from wengert.core.layout import contiguous_format
 from wengert.core.outline import Outline
-from wengert.core.tensor import Tensor, Tracer, getframe, internal, leaf_of, mode, new, shape_of
+from wengert.core.tensor import (
+    Tensor,
+    Tracer,
+    getframe,
+    internal,
+    leaf_of,
+    memory_of,
+    mode,
+    new,
+    shape_of,
+)
+from wengert.meta.lists import outline_of_list
 from wengert.meta.shapes import outline_of, rows, standing_in
+from wengert.ops.formats import check_format, order_in
 from wengert.ops.publish import recorded
+from wengert.ops.variadic import output_of, record
 
 Shape = tuple[int, ...]
 
 META = device("meta")
 NO_DATA = "Cannot copy out of meta tensor; no data!"
+_REMEDY = (
+    "a tensor on the meta device has a shape and a dtype, and no elements; make one on the CPU"
+    " (torch.empty_like(x, device='cpu'), or Module.to_empty)"
+)
 
 
 class NoData(Outline):
@@ -36,10 +54,7 @@ class NoData(Outline):
 
     def refusal(self) -> Exception:
         """What asking for elements raises."""
-        return NotImplementedError(
-            f"{NO_DATA} A tensor on the meta device has a shape and a dtype, and no elements:"
-            " make one on the CPU (torch.empty_like(x, device='cpu'), or Module.to_empty)"
-        )
+        return NotImplementedError(f"{NO_DATA} {_REMEDY.capitalize()}")
 
     def shape_refusal(self, name: str) -> Exception:
         """What an operation raises whose result has a shape that depends on elements."""
@@ -54,7 +69,7 @@ class MetaLevel(Level):
 
     what = "meta device"
     depth = 0
-    eager = True
+    eager = memoryless = True
 
     def check_running(self) -> None:
         """It always is."""
@@ -62,7 +77,7 @@ class MetaLevel(Level):
     def tracer(self, value: Any) -> MetaTensor:
         """A meta tensor with the outline of `value`, a tensor."""
         array = value._array
-        return memoryless(array.shape, array.dtype, array.strides)
+        return without_memory(array.shape, array.dtype, array.strides)
 
     def lower(self, value: Any) -> Any:
         """A tensor of zeros in place of a meta tensor: what operations learn shapes by."""
@@ -81,7 +96,7 @@ class MetaLevel(Level):
             return op.reference(*inputs, **params)
         with no_grad():
             outline = outline_of(op, inputs, params)
-        result = memoryless(*outline)
+        result = without_memory(*outline)
         if recording:
             needed = {name for i in edges for name in op.wants[i]}
             saves = [op.read(n, inputs, params, result) if n in needed else None for n in op.keeps]
@@ -90,15 +105,28 @@ class MetaLevel(Level):
         return result
 
     def apply_list(self, op: Any, inputs: Sequence[Any], params: tuple[Any, ...]) -> Any:
-        """As `apply`; nothing is recorded."""
-        with no_grad():
-            return self.tracer(op.function([self.lower(x) for x in inputs], *params))
+        """As `apply`, for an operation on a list of tensors."""
+        _check_same_device(inputs)
+        outline, kept = outline_of_list(op, [memory_of(x) for x in inputs], params)
+        result = without_memory(*outline)
+        edges = tuple([x._edge for x in inputs])
+        if mode.site is not None and any(edges):
+            node = record(op.kind, edges, result._array.shape, mode.where)
+            node.kept = kept
+            result._edge = node
+        return result
 
     def apply_several(self, op: Any, input: Any, params: tuple[Any, ...]) -> tuple[Any, ...]:
-        """As `apply`; nothing is recorded."""
+        """As `apply`, for an operation with several outputs."""
         with no_grad():
-            outs = op.function(self.lower(input), *params)
-        return tuple([self.tracer(out) for out in outs])
+            outs = [self.tracer(out) for out in op.function(self.lower(input), *params)]
+        if mode.site is not None and input._edge is not None:
+            node = record(op.whole, (input._edge,), tuple(input.shape), mode.where)
+            _, node.kept = op.forward(memory_of(input), *params)
+            node.shapes = [tuple(out.shape) for out in outs]
+            for k, (out, shape) in enumerate(zip(outs, node.shapes, strict=True)):
+                out._edge = output_of(op.part, node, k, shape)
+        return tuple(outs)
 
     def detach(self, value: Any) -> Any:
         """The same without its place in a graph."""
@@ -107,6 +135,10 @@ class MetaLevel(Level):
     def cut(self, target: Any) -> None:
         """Take a tensor out of its graph, in place."""
         target._edge = None
+
+    def empty(self, shape: Shape, dtype: np.dtype[Any]) -> MetaTensor:
+        """A meta tensor of that shape."""
+        return without_memory(shape, dtype)
 
     def beside(self, value: Any, make: Callable[[Shape], Any], lead: Shape) -> Any:
         """What `make` gives, as a meta tensor."""
@@ -136,6 +168,7 @@ class MetaTensor(Tracer):
     level = MetaLevel()
     device = META
     is_meta = True
+    is_cpu = False
 
     @property
     def value(self) -> Any:  # type: ignore[override]
@@ -155,6 +188,76 @@ class MetaTensor(Tracer):
                 f" as well, got one on '{other.device}'"
             )
         self._array = other._array
+
+    def numpy(self, *, force: bool = False) -> Any:
+        """TypeError: there are no elements. NotImplementedError with `force`, as in PyTorch."""
+        if force:
+            raise self._array.refusal()
+        raise TypeError(
+            "can't convert meta device type tensor to numpy. Use Tensor.cpu() to copy the tensor to"
+            f" host memory first. (It has no elements to copy, either: {_REMEDY})"
+        )
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return self.numpy()
+
+    def item(self) -> Any:
+        """RuntimeError: there is no element."""
+        count = self._array.size
+        if count != 1:
+            raise RuntimeError(
+                f"a Tensor with {count} elements cannot be converted to Scalar: item() got one of"
+                f" shape {list(self._array.shape)}"
+            )
+        raise RuntimeError(f"Tensor.item() cannot be called on meta tensors: {_REMEDY}")
+
+    def _number(self) -> Any:
+        """As `item`, for bool() and its like."""
+        count = self._array.size
+        if count != 1:
+            many = "more than one value" if count else "no values"
+            raise RuntimeError(f"Boolean value of Tensor with {many} is ambiguous")
+        return self.item()
+
+    __bool__ = _number
+    __float__ = __int__ = __complex__ = item
+
+    def __contains__(self, element: Any) -> bool:
+        return bool(self.item())
+
+    def __format__(self, spec: str) -> str:
+        return object.__format__(self, spec)
+
+    def data_ptr(self) -> int:
+        """0: there is no memory."""
+        return 0
+
+    def type(self, dtype: Any = None, *args: Any, **options: Any) -> Any:
+        """The name of the old type, or the tensor in another dtype."""
+        if dtype is None:
+            return f"torch.meta.{of_numpy[self._array.dtype].short}Tensor"
+        return Tensor.type(self, dtype, *args, **options)
+
+    def resize_(self, *size: Any, memory_format: Any = None) -> Any:
+        """Give the tensor another shape."""
+        if self._edge is not None:
+            raise RuntimeError("cannot resize variables that require grad: resize_()")
+        sizes = size[0] if len(size) == 1 and isinstance(size[0], tuple | list) else size
+        shape = tuple(map(int, sizes))
+        order = order_in(check_format("resize_", memory_format, contiguous_format), len(shape))
+        kind = self._array.dtype
+        self._array = without_memory(shape, kind, rows(shape, kind, order))._array
+        return self
+
+    def share_memory_(self) -> Any:
+        """RuntimeError: there is no memory to share."""
+        raise RuntimeError("_share_fd_: only available on CPU: a meta tensor has no memory")
+
+    def __dlpack__(self, **options: Any) -> Any:
+        raise BufferError(f"Cannot pack tensors on meta: {_REMEDY}")
+
+    def __dlpack_device__(self) -> Any:
+        raise ValueError("Unknown device type meta for Dlpack")
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         copy = memo.get(id(self))
@@ -179,7 +282,7 @@ class MetaTensor(Tracer):
         return text + ")"
 
 
-def memoryless(shape: Any, dtype: np.dtype[Any], strides: Any = None) -> MetaTensor:
+def without_memory(shape: Any, dtype: np.dtype[Any], strides: Any = None) -> MetaTensor:
     """A meta tensor; its rows lie one behind the other if no strides are given."""
     made: MetaTensor = new(MetaTensor)
     shape = tuple(shape)
@@ -195,7 +298,7 @@ def like(tensor: Tensor, dtype: np.dtype[Any], order: Sequence[int] | None = Non
     array = tensor._array
     if order is None:
         order = sorted(range(array.ndim), key=lambda d: -array.strides[d])
-    return memoryless(array.shape, dtype, rows(array.shape, dtype, order))
+    return without_memory(array.shape, dtype, rows(array.shape, dtype, order))
 
 
 def moved(tensor: Tensor, where: Any) -> Tensor:
@@ -204,7 +307,7 @@ def moved(tensor: Tensor, where: Any) -> Tensor:
         if isinstance(tensor, MetaTensor):
             return tensor
         array = tensor._array
-        outline = memoryless(array.shape, array.dtype, array.strides)
+        outline = without_memory(array.shape, array.dtype, array.strides)
         if tensor._edge is not None and mode.site is not None:
             outline._edge = tensor._edge
         return outline
@@ -216,7 +319,7 @@ def moved(tensor: Tensor, where: Any) -> Tensor:
 def _rebuilt(
     kind: type[MetaTensor], shape: Shape, dtype: str, strides: Shape, requires_grad: bool
 ) -> MetaTensor:
-    made: Any = memoryless(shape, np.dtype(dtype), strides)
+    made: Any = without_memory(shape, np.dtype(dtype), strides)
     made.__class__ = kind
     if requires_grad:
         made._edge = leaf_of(made)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import index
 from typing import Any, TypedDict
 
@@ -13,7 +13,8 @@ from wengert.core import dtypes
 from wengert.core.device import on_meta
 from wengert.core.outline import Outline
 from wengert.core.tensor import Tensor, leaf_of, wrap
-from wengert.meta.tensors import memoryless
+from wengert.meta.shapes import rows
+from wengert.meta.tensors import MetaTensor, without_memory
 from wengert.tensor._inplace import check_memory, touch
 
 NOT_FLOATING = "Only Tensors of floating point and complex dtype can require gradients"
@@ -24,7 +25,7 @@ class Options(TypedDict, total=False):
 
     Attributes:
         dtype: of the elements; what None means depends on the function.
-        device: must be the CPU.
+        device: the CPU, or the meta device.
         requires_grad: whether the result is a leaf whose gradient is wanted.
         layout: is always strided here.
         pin_memory: must be False, for lack of an accelerator.
@@ -73,8 +74,19 @@ def dtype_of(name: str, options: Options, otherwise: Any = None) -> dtypes.dtype
     return dtypes.of_argument(name, requested)
 
 
-def allocate(make: Callable[..., np.ndarray], shape: Any, dtype: dtypes.dtype) -> np.ndarray:
-    """``make(shape, dtype)``; RuntimeError where there is no such amount of memory."""
+def allocate(
+    make: Callable[..., np.ndarray],
+    shape: Any,
+    dtype: dtypes.dtype,
+    options: Options | None = None,
+    order: Sequence[int] | None = None,
+) -> Any:
+    """``make(shape, dtype)``; RuntimeError where there is no such amount of memory.
+
+    An outline if the options ask for the meta device; in that order of dimensions in memory.
+    """
+    if options and on_meta(options.get("device")):
+        return without_memory(shape, dtype.np, rows(shape, dtype.np, order))._array
     try:
         return make(shape, dtype.np)
     except (MemoryError, ValueError) as error:
@@ -82,13 +94,6 @@ def allocate(make: Callable[..., np.ndarray], shape: Any, dtype: dtypes.dtype) -
             f"DefaultCPUAllocator: can't allocate memory for a tensor of shape {list(shape)} and"
             f" dtype {dtype}: {error}"
         ) from error
-
-
-def outlined(make: Callable[..., Any], options: Options) -> Callable[..., Any]:
-    """``make(shape, dtype)``, or what gives the outline alone on the meta device."""
-    if not on_meta(options.get("device")):
-        return make
-    return lambda shape, dtype: memoryless(shape, np.dtype(dtype))._array
 
 
 def finish(
@@ -107,7 +112,7 @@ def finish(
         raise RuntimeError(
             f"{name}(): pin_memory=True requires an accelerator, and this library computes on 'cpu'"
         )
-    tensor = memoryless(array.shape, array.dtype, array.strides) if meta else wrap(array)
+    tensor = without_memory(array.shape, array.dtype, array.strides) if meta else wrap(array)
     return leaf(name, tensor, options.get("requires_grad", False))
 
 
@@ -128,7 +133,7 @@ def leaf(name: str, tensor: Tensor, requires_grad: Any) -> Tensor:
     return tensor
 
 
-def into(name: str, out: Tensor, array: np.ndarray) -> Tensor:
+def into(name: str, out: Tensor, array: np.ndarray | Outline) -> Tensor:
     """Put an array into the tensor given as `out`, which takes its shape."""
     require_tensor(name, "out", out)
     if out._edge is not None:
@@ -136,6 +141,10 @@ def into(name: str, out: Tensor, array: np.ndarray) -> Tensor:
                            " differentiation, but one of the arguments requires grad.")  # fmt: skip
     if out._array.shape != array.shape:
         out.resize_(array.shape)
+    if isinstance(out, MetaTensor):
+        return out
+    if isinstance(array, Outline):
+        raise array.refusal()
     check_memory(out._array, name)
     np.copyto(out._array, array, casting="unsafe")
     touch(out, name)

@@ -47,6 +47,7 @@ class Level:
     what = "transform"
     kind: type[Tracer]
     depth = 0  # 1 for the outermost; 0 when it has ended
+    memoryless = False  # whether its tensors have no elements, not even further out
     eager = False  # whether it follows code as it stands: Functions need no `setup_context` then
 
     def __enter__(self) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from wengert.core import dtypes
 from wengert.core.device import on_meta
 from wengert.core.tensor import Tensor, wrap
-from wengert.meta.tensors import memoryless
+from wengert.meta.tensors import without_memory
 from wengert.nn.parameter import Parameter
 
 
@@ -28,7 +28,7 @@ def empty_tensor(*size: int, device: Any = None, dtype: Any = None) -> Tensor:
             f"Trying to create tensor with negative dimension {min(size)}: {list(size)}"
         )
     kind = (dtype or dtypes.defaults.dtype).np
-    return memoryless(size, kind) if on_meta(device) else wrap(np.empty(size, kind))
+    return without_memory(size, kind) if on_meta(device) else wrap(np.empty(size, kind))
 
 
 def parameter(*size: int, device: Any = None, dtype: Any = None) -> Parameter:
@@ -39,4 +39,4 @@ def parameter(*size: int, device: Any = None, dtype: Any = None) -> Parameter:
 def full_tensor(value: float, *size: int, device: Any = None, dtype: Any = None) -> Tensor:
     """A tensor of one value."""
     kind = (dtype or dtypes.defaults.dtype).np
-    return memoryless(size, kind) if on_meta(device) else wrap(np.full(size, value, kind))
+    return without_memory(size, kind) if on_meta(device) else wrap(np.full(size, value, kind))
