@@ -48,9 +48,14 @@ _REMEDY = (
 class NoData(Outline):
     """The outline of a meta tensor."""
 
-    __slots__ = ()
+    __slots__ = ("base", "offset")
 
-    base = None  # whose memory it shows: nobody's
+    base: NoData | None  # the outline of all of the memory that it would show a part of
+    offset: int  # how many bytes of that lie before its first one
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.base, self.offset = None, 0
 
     def refusal(self) -> Exception:
         """What asking for elements raises."""
@@ -85,7 +90,7 @@ class MetaLevel(Level):
 
     def apply(self, op: Any, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
         """The outline of what an operation gives, and a node of it if it is to be recorded."""
-        _check_same_device(inputs)
+        _check_same_device(inputs, op.public_name)
         edges = {
             i: x._edge
             for i, x in zip(op.inputs, inputs, strict=True)
@@ -97,6 +102,8 @@ class MetaLevel(Level):
         with no_grad():
             outline = outline_of(op, inputs, params)
         result = without_memory(*outline)
+        if op.view:
+            _show(inputs[0]._array, result._array)
         if recording:
             needed = {name for i in edges for name in op.wants[i]}
             saves = [op.read(n, inputs, params, result) if n in needed else None for n in op.keeps]
@@ -148,6 +155,8 @@ class MetaLevel(Level):
         """Nothing has to be written; NotImplementedError if elements are wanted elsewhere."""
         if not isinstance(target, MetaTensor):
             raise NoData((), np.dtype(np.float32), ()).refusal()
+        if mode.site is not None and result._edge is not None:
+            target._edge = result._edge
 
     def adopt(self, target: Any, result: Any) -> None:
         """Give a tensor the outline and the history of another."""
@@ -330,15 +339,22 @@ def _rebuilt(
 # tensor, or put tensors of their own (indices, weights, masks) beside it.
 _OF_SEVERAL = frozenset({
     "add", "sub", "mul", "div", "pow", "matmul", "mm", "bmm", "linear", "where", "maximum",
-    "minimum", "eq", "ne", "lt", "le", "gt", "ge",
+    "minimum", "eq", "ne", "lt", "le", "gt", "ge", "cat", "stack", "hstack", "vstack", "concat",
+    "addmm", "baddbmm", "mse_loss", "l1_loss", "cross_entropy", "dot", "outer",
+    "lerp", "atan2", "remainder", "fmod", "addcmul", "addcdiv",
 })  # fmt: skip
+# What gets the parameters of a module and what a user calls it with.
+_OF_MODULES = frozenset({"linear", "conv1d", "conv2d", "conv3d", "layer_norm", "batch_norm"})
+_FIRST_CALL = frozenset({"_stub", "_first_call"})
 
 
 def _called_by_user(frame: FrameType | None) -> str:
     """The function of this package that the code outside of it called last."""
     name = ""
     while frame is not None and _is_own(frame.f_code):
-        name, frame = frame.f_code.co_name, frame.f_back
+        if frame.f_code.co_name not in _FIRST_CALL:
+            name = frame.f_code.co_name
+        frame = frame.f_back
     return name.strip("_")
 
 
@@ -346,13 +362,14 @@ def _is_own(code: CodeType) -> bool:
     return code.co_filename in internal
 
 
-def _check_same_device(inputs: Sequence[Any]) -> None:
+def _check_same_device(inputs: Sequence[Any], name: str = "") -> None:
     """Raise if a tensor with elements that is no single number stands beside a meta tensor."""
     for x in inputs:
         if isinstance(x, Tensor) and not isinstance(x, Tracer) and shape_of(x) != ():
-            name = _called_by_user(getframe(1))
-            if name not in _OF_SEVERAL:
-                return
+            if name not in _OF_MODULES:
+                name = _called_by_user(getframe(1))
+                if name not in _OF_SEVERAL:
+                    return
             raise RuntimeError(
                 "Expected all tensors to be on the same device, but found at least two devices,"
                 f" cpu and meta! (when checking the arguments of {name}(): one of them is a CPU"

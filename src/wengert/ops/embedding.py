@@ -353,10 +353,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     indices = memory_of(tensor)
     if num_classes == -1:
         if type(classes) is not np.ndarray:
-            raise RuntimeError(
-                "vmap: When vmap-ing torch.nn.functional.one_hot, please provide an explicit"
-                " positive num_classes argument."
-            )
+            raise classes.shape_refusal("one_hot without an explicit positive num_classes")
         num_classes = int(indices.max()) + 1
     least, most = (int(indices.min()), int(indices.max())) if indices.size else (0, -1)
     if least < 0:

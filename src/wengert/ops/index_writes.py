@@ -316,10 +316,7 @@ def index_item(index: Tensor) -> Any:
     if type(array) is np.ndarray:
         return index_array(array)
     if array.dtype in (np.bool_, np.uint8):
-        raise RuntimeError(
-            "vmap: We do not support batching operators that can support dynamic shape. Attempting"
-            " to batch over indexing with a boolean mask: use torch.where(mask, new, old)"
-        )
+        raise array.shape_refusal("indexing with a boolean mask: use torch.where(mask, new, old)")
     _check_index_dtype(array.dtype)
     return index
 

@@ -205,7 +205,7 @@ def _target(args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, Any, b
         )
     if other is not None:
         require_tensor("to", "other", other)
-        dtype = of_numpy[other._array.dtype]
+        dtype, device = of_numpy[other._array.dtype], other.device
     copied = bool(options.get("copy") or (len(remaining) > 1 and remaining[1]))
     return None if dtype is None else dtypes.of_argument("to", dtype), device, copied
 

@@ -33,6 +33,7 @@ from wengert.core.tensor import (
     made_in_inference_mode,
     new,
     state_of,
+    tensors,
     wrap,
 )
 from wengert.ops.operands import leave_memory, mark_view
@@ -156,6 +157,11 @@ def _get_data(self: Tensor) -> Tensor:
 def _set_data(self: Tensor, value: Tensor) -> None:
     if not isinstance(value, Tensor):
         raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+    if type(value) not in tensors and value.is_meta:
+        raise RuntimeError(
+            "incompatible tensor type: .data of a tensor on the CPU must be one on it as well, got"
+            " one on 'meta'"
+        )
     if self._edge is not None and value._array.dtype not in inexact:
         raise RuntimeError(errors.integer_requires_grad(
             "data set to a tensor that requires gradients must be floating point or complex dtype,"
