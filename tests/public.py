@@ -46,6 +46,7 @@ FOR_EACH_OTHER = {
     "graph": "captures description drawing formatting hotness html_page memory nodes timelines"
     " unreached",
     "nn": "module",
+    "sparse": "construction invariants",
 }
 INNER += tuple(
     f"wengert.{p}.{name}" for p, names in FOR_EACH_OTHER.items() for name in names.split()

@@ -18,6 +18,7 @@ LAYERS = {
     "tensor": "random return_types tensor types",
     # Operations under the names of a field.
     "fields": "fft linalg signal special",
+    "sparse": "sparse",
     "func": "func",
     "graph": "graph",
     "compile": "compile",

@@ -70,6 +70,7 @@ from wengert import random as random
 from wengert import return_types as return_types
 from wengert import serialization as serialization
 from wengert import signal as signal
+from wengert import sparse as sparse
 from wengert import special as special
 from wengert import testing as testing
 from wengert import types as types
@@ -147,7 +148,14 @@ from wengert.core.layout import contiguous_format as contiguous_format
 from wengert.core.layout import layout as layout
 from wengert.core.layout import memory_format as memory_format
 from wengert.core.layout import preserve_format as preserve_format
+from wengert.core.layout import sparse_bsc as sparse_bsc
+from wengert.core.layout import sparse_bsr as sparse_bsr
+from wengert.core.layout import sparse_coo as sparse_coo
+from wengert.core.layout import sparse_csc as sparse_csc
+from wengert.core.layout import sparse_csr as sparse_csr
 from wengert.core.layout import strided as strided
+from wengert.core.overriding import DisableTorchFunction as DisableTorchFunction
+from wengert.core.overriding import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
 from wengert.core.size import Size as Size
 from wengert.core.tensor import Tensor as Tensor
 from wengert.core.tracebacks import load_ipython_extension as load_ipython_extension
@@ -562,6 +570,14 @@ from wengert.platform.settings import set_warn_always as set_warn_always
 from wengert.platform.settings import use_deterministic_algorithms as use_deterministic_algorithms
 from wengert.serialization._loading import load as load
 from wengert.serialization._saving import save as save
+from wengert.sparse._products import hspmm as hspmm
+from wengert.sparse._products import smm as smm
+from wengert.sparse.construction import sparse_bsc_tensor as sparse_bsc_tensor
+from wengert.sparse.construction import sparse_bsr_tensor as sparse_bsr_tensor
+from wengert.sparse.construction import sparse_compressed_tensor as sparse_compressed_tensor
+from wengert.sparse.construction import sparse_coo_tensor as sparse_coo_tensor
+from wengert.sparse.construction import sparse_csc_tensor as sparse_csc_tensor
+from wengert.sparse.construction import sparse_csr_tensor as sparse_csr_tensor
 from wengert.tensor._attributes import get_device as get_device
 from wengert.tensor._attributes import is_conj as is_conj
 from wengert.tensor._attributes import is_inference as is_inference
@@ -587,8 +603,6 @@ from wengert.tensor._legacy import get_default_device as get_default_device
 from wengert.tensor._legacy import set_default_device as set_default_device
 from wengert.tensor._legacy import set_default_tensor_type as set_default_tensor_type
 from wengert.tensor._methods import resolve_neg as resolve_neg
-from wengert.tensor._print import get_printoptions as get_printoptions
-from wengert.tensor._print import set_printoptions as set_printoptions
 from wengert.tensor._removed import eig as eig
 from wengert.tensor._removed import lstsq as lstsq
 from wengert.tensor._removed import matrix_rank as matrix_rank
@@ -615,6 +629,8 @@ from wengert.tensor.creation import zeros as zeros
 from wengert.tensor.creation import zeros_like as zeros_like
 from wengert.tensor.gradients import detach as detach
 from wengert.tensor.gradients import detach_ as detach_
+from wengert.tensor.printing import get_printoptions as get_printoptions
+from wengert.tensor.printing import set_printoptions as set_printoptions
 from wengert.tensor.random import bernoulli as bernoulli
 from wengert.tensor.random import get_rng_state as get_rng_state
 from wengert.tensor.random import initial_seed as initial_seed

@@ -9,6 +9,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from wengert.core import dtypes
+from wengert.core.fronts import publish_module
 from wengert.core.tensor import Tensor
 from wengert.kernels.axes import axis_of
 from wengert.ops.complexes import conj
@@ -565,3 +566,5 @@ __all__ = [
     "ifftn", "ifftshift", "ihfft", "ihfft2", "ihfftn", "irfft", "irfft2", "irfftn", "rfft", "rfft2",
     "rfftfreq", "rfftn",
 ]  # fmt: skip
+
+publish_module("torch.fft", __all__, globals())

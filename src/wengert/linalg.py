@@ -14,6 +14,7 @@ import numpy as np
 
 from wengert import ops
 from wengert.core.dtypes import dtype as DType
+from wengert.core.fronts import publish_module
 from wengert.core.tensor import Tensor
 from wengert.kernels.axes import Dims
 from wengert.ops.decompositions import (
@@ -506,3 +507,5 @@ __all__ = [
     "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot",
     "vector_norm",
 ]  # fmt: skip
+
+publish_module("torch.linalg", __all__, globals())

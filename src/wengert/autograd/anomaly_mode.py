@@ -15,8 +15,9 @@ from wengert.autograd.engine import Grads, Walk, anomaly
 from wengert.autograd.saved.writes import watch
 from wengert.core.messages import message
 from wengert.core.signals import call_despite_signals, without_entry_signals
+from wengert.core.sparse import SparseTensor
 from wengert.core.tensor import Leaf, Node, Tensor, memory_of
-from wengert.ops.subscript import Slices
+from wengert.ops.subscript import Deferred
 from wengert.ops.variadic import Partial
 
 
@@ -148,9 +149,11 @@ def _has_nan(g: Any) -> bool:
 
 
 def _array(g: Any) -> Any:
+    if isinstance(g, SparseTensor):
+        g = g._stored
     if isinstance(g, Tensor):
         return memory_of(g)
-    if type(g) is Slices:
+    if isinstance(g, Deferred):
         return g.dense()
     # What is on its way to an operation of several outputs has been looked at.
     return None if type(g) is Partial else np.asarray(g)

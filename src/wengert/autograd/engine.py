@@ -46,7 +46,7 @@ from wengert.core.tensor import (
     wrap,
 )
 from wengert.kernels import buffers
-from wengert.ops.subscript import Slices
+from wengert.ops.subscript import deferred
 
 Lift = Callable[[Any, "Node | None"], Any]
 Grads = tuple[Any, ...]
@@ -420,8 +420,8 @@ class Walk:
                 pending[node] = None
                 if g is None:
                     continue
-                if type(g) is Slices:
-                    g = g.dense()
+                if type(g) in deferred:
+                    g = g.at_leaf() if type(node) is Leaf else g.dense()
                 if node.state is not None:
                     self._retain(node.state, node, g)
                 if type(node) is Leaf:
@@ -478,8 +478,8 @@ class Walk:
     def _pass(self, node: Node, g: Any, lift: Lift) -> bool:
         """Take what arrived at a node and send it on; False where the walk ends."""
         state = node.state
-        if type(g) is Slices:
-            g = g.dense()
+        if type(g) in deferred:
+            g = g.at_leaf() if type(node) is Leaf else g.dense()
         if state is not None and (state.hooks or state.retain is not None or self.accumulates):
             g = self._arrive(node, state, g)
         if g is not None and (not node.edges if self.targets is None else node in self.targets):

@@ -45,10 +45,10 @@ from wengert.core.tensor import (
     Site,
     Tensor,
     caller,
+    concrete,
     getframe,
     mode,
     new,
-    tensors,
     thread_states,
     wrap,
 )
@@ -157,7 +157,7 @@ class Arguments:
     def __init__(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         self.count, self.names = len(args), list(kwargs)
         self.values: list[Any] = [*args, *kwargs.values()]
-        self.at = [i for i, v in enumerate(self.values) if type(v) in tensors]
+        self.at = [i for i, v in enumerate(self.values) if type(v) in concrete]
         arguments = [self.values[i] for i in self.at]
         for i in self.at:
             self.values[i] = None
@@ -325,7 +325,7 @@ def uncomputed_node(
     """The node of an operation that is not computed: its result is known, or not wanted."""
     edges = {
         i: x._edge for i, x in zip(op.inputs, inputs, strict=True)
-        if type(x) in tensors and op.rules[i] is not None and x._edge is not None
+        if type(x) in concrete and op.rules[i] is not None and x._edge is not None
     }  # fmt: skip
     read = {name for i in edges for name in op.wants[i]}
     saves = []
@@ -333,7 +333,7 @@ def uncomputed_node(
         value: Any = None
         if name in read:
             value = aux[name] if name in aux else op.read(name, inputs, params, out)
-        saves.append(value._array if type(value) in tensors else value)
+        saves.append(value._array if type(value) in concrete else value)
     return recorded(op, mode.where, [edges.get(i) for i in op.differentiable], saves, shape)
 
 
@@ -359,7 +359,7 @@ class SecondRun:
         last = self.last
         if last is None or len(self.steps) != self.before or op.node is not last.kind:
             return None
-        tensors_only = all(x is None or type(x) in tensors for x in inputs)
+        tensors_only = all(x is None or type(x) in concrete for x in inputs)
         if tensors_only and not {"out", *op.aux}.intersection(op.keeps):
             self.recorded(uncomputed_node(op, inputs, params, None, {}, last.shape))
         return None

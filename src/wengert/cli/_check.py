@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from wengert.cli._usage import Use, uses_of
-from wengert.compat import missing_names, resolution
+from wengert.compat import missing_names, resolution, torch_names
 from wengert.compat.differences import differing_names
 from wengert.core.tensor import Tensor
 
@@ -145,7 +145,7 @@ def _findings(file: str, use: Use) -> Iterator[Finding]:
         return
     value, path = _look_up(use.path)
     if value is None:
-        kind = "missing" if resolution.is_pytorchs(path) else "unknown"
+        kind = "missing" if torch_names.is_pytorchs(path) else "unknown"
         yield Finding(file, use.line, path, kind, missing_names.describe(path), use.optional)
         return
     for keyword in use.keywords or ():

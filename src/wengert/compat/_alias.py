@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from wengert.compat import torch_names
+from wengert.compat._answers import look_for_answers
 from wengert.compat._homes import move
 
 _MISSING: Any = object()
@@ -62,6 +63,7 @@ class AliasModule(ModuleType):
                     move(value)
 
     def __getattr__(self, name: str) -> Any:
+        look_for_answers()
         if name == "__all__":  # for `from torch.nn import *`
             return self._exported()
         value = self._module(name) if self.__names__.is_module(name) else _MISSING

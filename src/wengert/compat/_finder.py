@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from wengert.compat import _spawn, torch_names
 from wengert.compat._alias import AliasModule, natives_of, why_missing
+from wengert.compat._answers import look_for_answers
 
 if TYPE_CHECKING:
     from importlib.abc import Loader
@@ -26,6 +27,7 @@ class Finder(DistributionFinder):
         path: Sequence[str] | None = None,
         target: ModuleType | None = None,
     ) -> ModuleSpec | None:
+        look_for_answers()
         if fullname in _spawn.PATCHES:
             return _spawn.find_spec(fullname, path)
         if fullname.partition(".")[0] not in torch_names.ROOTS:

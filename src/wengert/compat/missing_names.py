@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import sys
 
-from wengert.compat import differences, resolution, torch_names
+from wengert.compat import differences, torch_names
 
 _HERE = "(this process runs wengert in place of PyTorch)"
 
@@ -31,8 +32,8 @@ def describe(path: str) -> str:
     >>> describe("torch.lobpcg")
     'wengert has no torch.lobpcg yet; instead: linalg.eigh'
     """
-    if not resolution.is_pytorchs(path):
-        close = resolution.nearest(path)
+    if not torch_names.is_pytorchs(path):
+        close = nearest(path)
         hint = f"; did you mean {' or '.join(close)}?" if close else ""
         return f"no such name in PyTorch {_release()} either{hint}"
     instead = _instead(path)
@@ -81,3 +82,15 @@ def _instead(path: str) -> str:
 
 def _release() -> str:
     return ".".join(torch_names.VERSION.split(".")[:2])
+
+
+def nearest(path: str) -> list[str]:
+    """The names of PyTorch that look most like one that it does not have.
+
+    >>> from wengert.compat.missing_names import nearest
+    >>> nearest("torch.nn.Liner")
+    ['torch.nn.Linear']
+    """
+    module, _, name = path.rpartition(".")
+    close = difflib.get_close_matches(name, torch_names.of_module(module).words(), n=3, cutoff=0.8)
+    return [f"{module}.{word}" for word in close]

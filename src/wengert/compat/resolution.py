@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import Any, NamedTuple
 
 from wengert.compat import torch_names
@@ -46,7 +45,7 @@ def resolve(path: str) -> Resolution:
                 return Resolution(walked, value, True, True)
         following = _following(value, below, name)
         if following is None:
-            return Resolution(below, None, False, is_pytorchs(below))
+            return Resolution(below, None, False, torch_names.is_pytorchs(below))
         (value,) = following
         walked = below
     return Resolution(walked, value, True, True)
@@ -67,30 +66,3 @@ def _following(value: Any, below: str, name: str) -> tuple[Any] | None:
             return own
     natives = natives_of(below)
     return (AliasModule(below, natives),) if natives else None
-
-
-def is_pytorchs(path: str) -> bool:
-    """Whether PyTorch has a name; True as well where its names are not listed.
-
-    >>> from wengert.compat.resolution import is_pytorchs
-    >>> is_pytorchs("torch.lobpcg"), is_pytorchs("torch.zork")
-    (True, False)
-    """
-    module, _, name = path.rpartition(".")
-    return name.startswith("_") or name in torch_names.of_module(module) or not _is_listed(module)
-
-
-def _is_listed(module: str) -> bool:
-    return module in torch_names.listed_modules()
-
-
-def nearest(path: str) -> list[str]:
-    """The names of PyTorch that look most like one that it does not have.
-
-    >>> from wengert.compat.resolution import nearest
-    >>> nearest("torch.nn.Liner")
-    ['torch.nn.Linear']
-    """
-    module, _, name = path.rpartition(".")
-    close = difflib.get_close_matches(name, torch_names.of_module(module).words(), n=3, cutoff=0.8)
-    return [f"{module}.{word}" for word in close]

@@ -25,6 +25,10 @@ EXTRA: dict[str, Any] = {
 INNER: dict[str, frozenset[str]] = {
     module: frozenset(names.split())
     for module, names in {
+        "torch._C": (
+            "DisableTorchFunction DisableTorchFunctionSubclass _disabled_torch_function_impl"
+        ),
+        "torch.overrides": "_get_current_function_mode _get_current_function_mode_stack",
         "torch.nn.common_types": (
             "_maybe_indices_t _ratio_2_t _ratio_3_t _ratio_any_t _size_1_t _size_2_opt_t _size_2_t"
             " _size_3_opt_t _size_3_t _size_4_t _size_5_t _size_6_t _size_any_opt_t _size_any_t"
@@ -56,6 +60,7 @@ INNER: dict[str, frozenset[str]] = {
 ELSEWHERE: dict[str, str] = {
     "functorch": "wengert.func",
     "torch.__config__": "wengert.platform.config",
+    "torch._C": "wengert.overrides",
     "torch._dynamo": "wengert.compat._compilers",
     "torch._inductor": "wengert.compat._compilers",
     "torch.autograd.grad_mode": "wengert.autograd",
@@ -94,13 +99,14 @@ class TorchNames:
     """The names that a module of PyTorch has."""
 
     def __init__(self, listed: str | None, inner: frozenset[str]) -> None:
-        words = (listed or "").split()
+        words = [*(listed or "").split(), *inner]
         self._modules = frozenset(word[:-1] for word in words if word.endswith("/"))
-        self._all = None if listed is None else {w.removesuffix("/") for w in words} | inner
+        self._all = {w.removesuffix("/") for w in words}
+        self._listed = listed is not None
 
     def __contains__(self, name: str) -> bool:
         """Whether the module has a name; of an unlisted one, any without an underscore."""
-        return not name.startswith("_") if self._all is None else name in self._all
+        return name in self._all or not (self._listed or name.startswith("_"))
 
     def words(self) -> list[str]:
         """The names that are listed."""
@@ -140,3 +146,18 @@ def candidates(path: str) -> list[str]:
         return []
     native = path.replace("torch", "wengert", 1)
     return [native, "wengert.nn"] if path.startswith("torch.nn.modules") else [native]
+
+
+def is_pytorchs(path: str) -> bool:
+    """Whether PyTorch has a name; True as well where its names are not listed.
+
+    >>> from wengert.compat.torch_names import is_pytorchs
+    >>> is_pytorchs("torch.lobpcg"), is_pytorchs("torch.zork")
+    (True, False)
+    """
+    module, _, name = path.rpartition(".")
+    return name.startswith("_") or name in of_module(module) or not _is_listed(module)
+
+
+def _is_listed(module: str) -> bool:
+    return module in listed_modules()

@@ -108,13 +108,16 @@ class TensorMethods:
     def _hardsigmoid_(self) -> Tensor: ...
     def _hardswish_(self) -> Tensor: ...
     def _hardtanh_(self, min_val: _float, max_val: _float) -> Tensor: ...
+    def _indices(self) -> Tensor: ...
     def _is_view(self) -> Any: ...
     def _leaky_relu_(self, negative_slope: _float) -> Tensor: ...
     def _masked_(self, mask: Operand, scale: _float) -> Tensor: ...
     def _mish_(self) -> Tensor: ...
+    def _nnz(self) -> _int: ...
     def _prelu_(self, weight: Operand) -> Tensor: ...
     def _silu_(self) -> Tensor: ...
     def _threshold_(self, threshold: _float, value: _float) -> Tensor: ...
+    def _values(self) -> Tensor: ...
     @property
     def _version(self) -> _int: ...
     def abs(self) -> Tensor:
@@ -289,6 +292,8 @@ class TensorMethods:
         """This tensor as torch.uint8; itself where it already is."""
     def cauchy_(self, median: _float = 0.0, sigma: _float = 1.0, *, generator: Generator | None = None) -> Tensor:
         """Fill with numbers of the Cauchy distribution."""
+    def ccol_indices(self) -> Tensor:
+        """Where each column (of blocks) of a tensor in CSC or BSC begins among the row indices."""
     def cdouble(self, memory_format: Any = ...) -> Tensor:
         """This tensor as torch.complex128; itself where it already is."""
     def ceil(self) -> Tensor:
@@ -325,6 +330,10 @@ class TensorMethods:
         """In-place form of `clip`."""
     def clone(self, *, memory_format: Any = None) -> Tensor:
         """A copy of the input; gradients pass through it."""
+    def coalesce(self) -> Tensor:
+        """The tensor with sorted indices, and the values at the same place added up."""
+    def col_indices(self) -> Tensor:
+        """The column of each value (or block) of a tensor in CSR or BSR."""
     def conj(self) -> Tensor:
         """Complex conjugate of each element; a real tensor is returned as it is."""
     def conj_physical(self) -> Tensor:
@@ -357,6 +366,8 @@ class TensorMethods:
         """The tensor itself: all are on the CPU. With `memory_format` a copy, if it lies otherwise."""
     def cross(self, other: Tensor, dim: _int | None = None, *, axis: _int | None = None) -> Tensor:
         """Vector product along `dim`, of length 3; the others broadcast."""
+    def crow_indices(self) -> Tensor:
+        """Where each row (of blocks) of a tensor in CSR or BSR begins among the column indices."""
     def cuda(self, device: Any = None, non_blocking: _bool = False, memory_format: Any = None) -> Tensor:
         """AssertionError, as in a PyTorch without CUDA."""
     def cummax(self, dim: _int = ..., *, axis: _int | None = None) -> ValuesIndices:
@@ -381,6 +392,8 @@ class TensorMethods:
         """Degrees to radians."""
     def deg2rad_(self) -> Tensor:
         """In-place form of `deg2rad`."""
+    def dense_dim(self) -> _int:
+        """How many dimensions, the last ones, are dense."""
     def det(self) -> Tensor:
         """The determinant of each square matrix. Its gradient is right where it is zero as well."""
     def detach(self) -> Tensor:
@@ -603,12 +616,16 @@ class TensorMethods:
         """In-place form of `index_reduce`."""
     def index_select(self, dim: _int, index: Operand) -> Tensor:
         """The slices of a dimension at the places of an index vector (int64 or int32)."""
+    def indices(self) -> Tensor:
+        """The indices (sparse dimensions, values) of a coalesced tensor in COO."""
     def inner(self, other: Tensor) -> Tensor:
         """Sums of products over the last dimension of both tensors; a 0-d tensor scales the other."""
     def int(self, memory_format: Any = ...) -> Tensor:
         """This tensor as torch.int32; itself where it already is."""
     def inverse(self) -> Tensor:
         """The inverse of each square matrix; raises `linalg.LinAlgError` for singular ones."""
+    def is_coalesced(self) -> _bool:
+        """Whether the indices of a tensor in COO are sorted, and each of them is there once."""
     def is_complex(self) -> builtins.bool:
         """Whether the dtype is complex."""
     def is_conj(self) -> _bool:
@@ -618,7 +635,7 @@ class TensorMethods:
     @property
     def is_cpu(self) -> Any: ...
     @property
-    def is_cuda(self) -> _bool: ...
+    def is_cuda(self) -> Any: ...
     def is_floating_point(self) -> builtins.bool:
         """Whether the dtype is a real floating-point one."""
     def is_inference(self) -> _bool:
@@ -626,21 +643,21 @@ class TensorMethods:
     @property
     def is_leaf(self) -> _bool: ...
     @property
-    def is_meta(self) -> _bool: ...
+    def is_meta(self) -> Any: ...
     @property
-    def is_mkldnn(self) -> _bool: ...
+    def is_mkldnn(self) -> Any: ...
     @property
-    def is_mps(self) -> _bool: ...
+    def is_mps(self) -> Any: ...
     def is_neg(self) -> _bool:
         """False: negation is carried out, never put off."""
     @property
-    def is_nested(self) -> _bool: ...
+    def is_nested(self) -> Any: ...
     def is_nonzero(self) -> _bool:
         """Whether the one element is not zero; RuntimeError unless there is exactly one."""
     def is_pinned(self, device: Any = None) -> _bool:
         """False: there is no accelerator to pin memory for."""
     @property
-    def is_quantized(self) -> _bool: ...
+    def is_quantized(self) -> Any: ...
     def is_same_size(self, other: Tensor) -> _bool:
         """Whether another tensor has the same shape."""
     def is_set_to(self, tensor: Tensor) -> _bool:
@@ -650,11 +667,11 @@ class TensorMethods:
     def is_signed(self) -> _bool:
         """Whether the dtype has negative values."""
     @property
-    def is_sparse(self) -> _bool: ...
+    def is_sparse(self) -> Any: ...
     @property
-    def is_sparse_csr(self) -> _bool: ...
+    def is_sparse_csr(self) -> Any: ...
     @property
-    def is_xpu(self) -> _bool: ...
+    def is_xpu(self) -> Any: ...
     def isclose(self, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: builtins.bool = False) -> Tensor:
         """Whether ``|input - other| <= atol + rtol * |other|``; the dtypes must be equal."""
     def isfinite(self) -> Tensor:
@@ -674,7 +691,7 @@ class TensorMethods:
     def item(self) -> Any:
         """The one element as a Python number; RuntimeError unless there is exactly one."""
     @property
-    def itemsize(self) -> _int: ...
+    def itemsize(self) -> Any: ...
     def kron(self, other: Tensor) -> Tensor:
         """Kronecker product: `other`, scaled by each element of `input` and laid out in its place."""
     def kthvalue(self, k: _int, dim: _int = -1, keepdim: _bool = False, *, axis: _int | None = None, keepdims: _bool | None = None) -> ValuesIndices:
@@ -850,7 +867,7 @@ class TensorMethods:
     @property
     def nbytes(self) -> Any: ...
     @property
-    def ndim(self) -> _int: ...
+    def ndim(self) -> Any: ...
     def ndimension(self) -> _int:
         """The number of dimensions."""
     def ne(self, other: Operand) -> Tensor:
@@ -1005,6 +1022,8 @@ class TensorMethods:
         """The nearest integer, or multiple of ``10 ** -decimals``; halves go to the even neighbour."""
     def round_(self, *, decimals: _int = 0) -> Tensor:
         """In-place form of `round`."""
+    def row_indices(self) -> Tensor:
+        """The row of each value (or block) of a tensor in CSC or BSC."""
     def rsqrt(self) -> Tensor:
         """1 over the square root of each element."""
     def rsqrt_(self) -> Tensor:
@@ -1065,12 +1084,18 @@ class TensorMethods:
         """A copy of the input with `src` in the place of a slice of a dimension."""
     def slogdet(self) -> Any:
         """The sign of the determinant and the logarithm of its magnitude."""
+    def smm(self, mat2: Tensor) -> Tensor:
+        """As the function `smm`."""
     def softmax(self, dim: _int = ..., dtype: DType | None = None, *, axis: _int | None = None) -> Tensor:
         """exp(x) / sum(exp(x)) along `dim`; `dtype` converts the input first."""
     def solve(self, **kwargs: Any) -> Any:
         """RuntimeError: linear equations are found otherwise, see the error."""
     def sort(self, dim: _int = -1, descending: _bool = False, stable: _bool = False, *, axis: _int | None = None) -> ValuesIndices:
         """The elements sorted along `dim`, and where they were. Always stable."""
+    def sparse_dim(self) -> _int:
+        """How many dimensions are sparse; 0 of a dense tensor."""
+    def sparse_mask(self, mask: Tensor) -> Tensor:
+        """The elements at the places where the sparse tensor `mask` has values."""
     def split(self, split_size: Any, dim: _int = 0) -> tuple[Tensor, ...]:
         """Views of `split_size` elements along a dimension, or of a list of sizes."""
     def split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = 0, *, axis: _int | None = None) -> tuple[Tensor, ...]:
@@ -1143,6 +1168,20 @@ class TensorMethods:
         """Copies side by side; the numbers count from the last dimension."""
     def to(self, *args: Any, **options: Any) -> Tensor:
         """``to(dtype)``, ``to(device)``, ``to(device, dtype)``, ``to(other)``."""
+    def to_dense(self, dtype: Any = None, *, masked_grad: _bool | None = None) -> Tensor:
+        """A sparse tensor with all its zeros; a dense one as it is. Differentiable."""
+    def to_sparse(self, sparse_dim: Any = None, *, layout: Any = None, blocksize: Any = None, dense_dim: _int | None = None) -> Tensor:
+        """The tensor in a sparse layout, COO by default: what is not zero. Differentiable."""
+    def to_sparse_bsc(self, blocksize: Any, dense_dim: _int | None = None) -> Tensor:
+        """The tensor in compressed columns of blocks."""
+    def to_sparse_bsr(self, blocksize: Any, dense_dim: _int | None = None) -> Tensor:
+        """The tensor in compressed rows of blocks."""
+    def to_sparse_coo(self) -> Tensor:
+        """The tensor in coordinates."""
+    def to_sparse_csc(self, dense_dim: _int | None = None) -> Tensor:
+        """The tensor in compressed columns."""
+    def to_sparse_csr(self, dense_dim: _int | None = None) -> Tensor:
+        """The tensor in compressed rows."""
     def tolist(self) -> Any:
         """Nested lists of Python numbers; of a 0-d tensor, the number."""
     def topk(self, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True, *, axis: _int | None = None) -> ValuesIndices:
@@ -1199,6 +1238,8 @@ class TensorMethods:
         """In-place form of `unsqueeze`; no element is written."""
     def untyped_storage(self) -> UntypedStorage:
         """The memory that this tensor shows, perhaps together with others."""
+    def values(self) -> Tensor:
+        """The stored values of a sparse tensor, which is coalesced if it is in COO. Differentiable."""
     def var(self, dim: Dims | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None, axis: Dims | None = None, keepdims: _bool | None = None) -> Tensor:
         """Variance over `dim`, or over everything, with `correction` (1) subtracted from the count."""
     def vdot(self, other: Tensor) -> Tensor:

@@ -14,6 +14,7 @@ import numpy as np
 from wengert.autograd.grad_mode import no_grad
 from wengert.core import storage
 from wengert.core.forks import hold_forks
+from wengert.core.fronts import publish_module
 from wengert.core.generators import default_generator
 from wengert.core.inference import check_written
 from wengert.core.tensor import Tensor, caller, getframe, inferences, wrap
@@ -368,3 +369,5 @@ kaiming_uniform = _deprecated(kaiming_uniform_)
 kaiming_normal = _deprecated(kaiming_normal_)
 orthogonal = _deprecated(orthogonal_)
 sparse = _deprecated(sparse_)
+
+publish_module("torch.nn.init", [n for n in globals() if n[-1] == "_" != n[0]], globals())

@@ -16,6 +16,8 @@ from wengert.core.device import device as device_type
 from wengert.core.dtypes import canonical, defaults, inexact, of_numpy
 from wengert.core.dtypes import dtype as dtype_type
 from wengert.core.inference import check_may_require_grad, inherit, mark_inference
+from wengert.core.overriding import disabled_torch_function_impl
+from wengert.core.sparse import SparseTensor, unsupported
 from wengert.core.tensor import Tensor, cut_at, inferences, leaf_of, new
 from wengert.kernels import layout
 from wengert.meta.tensors import MetaTensor
@@ -33,6 +35,8 @@ class Parameter(Tensor):
     """
 
     __slots__ = ()
+
+    __torch_function__ = disabled_torch_function_impl  # type: ignore[assignment]
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
         kind = _placed(cls, data)
@@ -87,6 +91,8 @@ class Buffer(Tensor):
 
     __slots__ = ("persistent",)
 
+    __torch_function__ = disabled_torch_function_impl  # type: ignore[assignment]
+
     persistent: bool
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Buffer:
@@ -128,6 +134,8 @@ def _array_of(data: Any, name: str) -> np.ndarray:
             f"{name}(): argument 'data' must be a Tensor, got {type(data).__name__}, an object"
             " that has no attribute 'detach'"
         )
+    if isinstance(data, SparseTensor):
+        raise unsupported(name, data)
     return data._array
 
 
@@ -179,6 +187,8 @@ class _Uninitialized(Tensor):
     """A dtype that waits for a shape."""
 
     __slots__ = ()
+
+    __torch_function__ = disabled_torch_function_impl  # type: ignore[assignment]
 
     cls_to_become: type[Tensor] = Tensor
 

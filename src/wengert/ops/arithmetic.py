@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core import dtypes
+from wengert.core.sparse import numpy_dtype
 from wengert.core.tensor import Tensor, wrap
 from wengert.ops._older import reordered
 from wengert.ops.checks import not_implemented, require_kind
@@ -58,7 +59,7 @@ def _scaled(input: Any, other: Any, alpha: complex) -> Any:
 
 def _category(x: Any) -> int:
     if isinstance(x, Tensor):
-        return dtypes.of_numpy[x._array.dtype].category
+        return dtypes.of_numpy[numpy_dtype(x)].category
     return dtypes.of_number(x).category if isinstance(x, bool | int | float | complex) else 0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from wengert.core import dtypes
+from wengert.core.sparse import numpy_dtype
 from wengert.core.tensor import Tensor
 from wengert.kernels.precision import HALF, converted
 from wengert.ops.batching import leading
@@ -58,14 +59,14 @@ def convert(input: Tensor, dtype: dtypes.dtype, called: str = "to") -> Tensor:
         raise TypeError(
             f"{called}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
         )
-    source = input._array.dtype
+    source = numpy_dtype(input)
     if source == dtype.np:
         return input
     if dtype.category < dtypes.FLOAT:
         return _discrete(input, dtype.np)
     if source.kind == "c" and dtype.category == dtypes.FLOAT:
         real_values = real(input)
-        return _cast(real_values, dtype.np, real_values._array.dtype)
+        return _cast(real_values, dtype.np, numpy_dtype(real_values))
     return _cast(input, dtype.np, source)
 
 

@@ -10,9 +10,35 @@ import numpy as np
 
 from wengert.core import dtypes
 from wengert.core.dtypes import inexact
+from wengert.core.fronts import (
+    PublicFunction,
+    arm_for_classes,
+    armed_for_classes,
+    called_from_a_function,
+    public_functions,
+)
 from wengert.core.inference import inherit
+from wengert.core.overriding import (
+    NoImplementationError,
+    answering,
+    answers,
+    ask,
+    overrides,
+    overriding,
+    silent,
+)
+from wengert.core.sparse import SparseTensor
 from wengert.core.storage import owner as _owner
-from wengert.core.tensor import Tensor, Tracer, inferences, memory_of, tensors, wrap
+from wengert.core.tensor import (
+    Tensor,
+    Tracer,
+    concrete,
+    inferences,
+    memory_of,
+    new,
+    tensors,
+    wrap,
+)
 from wengert.kernels.jit import TracedArray
 from wengert.kernels.shapes import unbroadcast
 from wengert.ops.numbers import Constants, Number, constants, number_as_array, thresholds
@@ -38,8 +64,28 @@ def call_foreign(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any
     """A call that the op's own function hands on: mixed dtypes, tracers, or what is no operand.
 
     Tracers go to the innermost level among them. Numbers beside them stay what they are: the
-    operations further out convert them. Params are by name.
+    operations further out convert them. Params are by name. Classes that answer for their
+    instances are asked.
     """
+    for x in inputs:
+        if type(x) not in silent and answers(type(x)):
+            return _overridden(op, inputs, params)
+        if isinstance(x, SparseTensor):
+            return SparseTensor.dispatch(op, inputs, params)
+    level, some, differ = _compared(inputs)
+    if not some and any(isinstance(x, TracedArray) for x in inputs):
+        return apply(op.scalar, op, inputs, params.values())
+    if not some or (op.tensors and any(type(x) in Number for x in _of_tensors(op, inputs))):
+        raise _refusal(op, inputs)
+    if level is None:
+        return op(operands(op, *inputs) if op.mixed and len(inputs) > 1 else inputs, params)
+    if op.mixed and differ and len(inputs) > 1:
+        inputs = tuple(operands(op, *inputs))
+    return _at_level(level, op, inputs, params)
+
+
+def _compared(inputs: tuple[Any, ...]) -> tuple[Any, bool, bool]:
+    """The innermost level of tracers; whether there are tensors; whether dtypes may differ."""
     level = dtype = None
     some = differ = False
     for x in inputs:
@@ -52,15 +98,66 @@ def call_foreign(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any
             dtype = own_dtype
         elif x is not None and (type(x) not in Number or type(x) is complex):
             differ = True  # a complex number may change the dtype of what is beside it
-    if not some and any(isinstance(x, TracedArray) for x in inputs):
-        return apply(op.scalar, op, inputs, params.values())
-    if not some or (op.tensors and any(type(x) in Number for x in _of_tensors(op, inputs))):
-        raise _refusal(op, inputs)
-    if level is None:
-        return op(operands(op, *inputs) if op.mixed and len(inputs) > 1 else inputs, params)
-    if op.mixed and differ and len(inputs) > 1:
-        inputs = tuple(operands(op, *inputs))
-    return _at_level(level, op, inputs, params)
+    return level, some, differ
+
+
+def _overridden(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """What classes answer in an operation's place, or what it makes of their plain values."""
+    asked = answering(inputs)
+    if overriding.off or overriding.subclasses_off:
+        if not all(isinstance(x, Tensor) for x in asked):
+            raise _refusal(op, tuple([plain(x) for x in inputs]))
+        values = [plain(x) for x in inputs]
+        result = op(values, params)
+        if op.view and getattr(result, "_root", None) is values[0]:
+            mark_view(result, inputs[0])
+        return result
+    public = public_functions.get(op.function)
+    if not armed_for_classes():
+        arm_for_classes()
+        if called_from_a_function(public):
+            raise RuntimeError(
+                f"{op.public_name}() met the first argument of a class that defines"
+                f" __torch_function__, {type(asked[0]).__name__}, when it had already begun. Call"
+                " it again, or import wengert.overrides first: then every function looks for such"
+                " classes"
+            )
+    args, kwargs = _as_called(op, inputs, params)
+    if public is None:
+        public = PublicFunction(op.function, f"torch.{op.public_name}", None, False)
+    try:
+        return ask(public.func, public.name, asked, args, kwargs)
+    except NoImplementationError:
+        if public.operator:
+            return NotImplemented
+        raise
+
+
+def plain(x: Any) -> Any:
+    """An instance of a subclass that answers, as a Tensor of the same memory and graph."""
+    if not isinstance(x, Tensor) or type(x) not in concrete or type(x) in tensors:
+        return x
+    tensor = new(Tensor)
+    tensor._array, tensor._edge = x._array, x._edge
+    tensor._cut = x._cut if x._edge is None else None
+    if hasattr(x, "_root"):
+        tensor._root = x._root
+    if inferences:
+        tensor._block = getattr(x, "_block", None)
+    return tensor
+
+
+def _as_called(
+    op: Op, inputs: tuple[Any, ...], params: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a call, without those that have their defaults."""
+    values = dict(zip(op.inputs, inputs, strict=True)) | params
+    parameters = op.signature.parameters
+    named = {n for n in op.keyword_only if values[n] is not parameters[n].default}
+    ordered = [n for n in parameters if n in values and n not in op.keyword_only]
+    while ordered and values[ordered[-1]] is parameters[ordered[-1]].default:
+        ordered.pop()
+    return tuple([values[n] for n in ordered]), {n: values[n] for n in named}
 
 
 def _at_level(level: Any, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
@@ -87,11 +184,16 @@ def _is_tensor(x: Any) -> bool:
 
 
 def traced(values: Iterable[Any]) -> bool:
-    """Whether a tracer is among the values."""
+    """Whether a tracer, or a sparse tensor, is among the values."""
     for x in values:  # noqa: SIM110 (an any() of a generator costs more than all of this)
-        if isinstance(x, Tracer):
+        if isinstance(x, Tracer | SparseTensor):
             return True
     return False
+
+
+def foreign(values: Iterable[Any]) -> bool:
+    """Whether operations do not unwrap one of the values: a tracer, or what may answer."""
+    return traced(values) or any(overrides(x) for x in values)
 
 
 def innermost(values: Iterable[Any]) -> Any:
@@ -249,7 +351,7 @@ def _broadcast_message(name: str, shapes: list[tuple[int, ...]]) -> str | None:
 def mark_view(view: Tensor, source: Any) -> None:
     """Note that `view` may show the memory of `source`, so that in-place writes reach both."""
     root = getattr(source, "_root", source)
-    if type(source) in tensors:
+    if type(source) in concrete:
         base = root._array.base
         owner = base if isinstance(base, np.ndarray) else root._array
         if view._array.base is not owner and view._array is not root._array:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core import dtypes
+from wengert.core.sparse import numpy_dtype
 from wengert.core.tensor import Tensor
 from wengert.kernels.precision import in_float32
 from wengert.ops import operands
@@ -79,7 +80,7 @@ def _integer_power(base: np.ndarray, exponent: np.ndarray) -> np.ndarray:
 def _pow(input: Any, exponent: Any) -> Tensor:
     """`pow`, the operator ``**``."""
     if isinstance(input, Tensor) and isinstance(exponent, int | float | complex):
-        dtype = input._array.dtype
+        dtype = numpy_dtype(input)
         if dtype.kind == "c" or (dtype in dtypes.inexact and not isinstance(exponent, complex)):
             return _pow_number(input, exponent)
         if isinstance(exponent, int) and exponent < 0:

@@ -446,7 +446,7 @@ _CORE_NAMES = (
     "cut_at", "identity_lift", "add_cotangents", "inferences",
 )  # fmt: skip
 _OPERAND_NAMES = (
-    "call_foreign", "mixed", "traced", "to_float", "call_error", "mark_view", "sum_to",
+    "call_foreign", "mixed", "foreign", "to_float", "call_error", "mark_view", "sum_to",
 )  # fmt: skip
 
 # What the text of every op refers to.

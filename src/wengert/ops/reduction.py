@@ -15,6 +15,7 @@ import numpy as np
 from wengert.core import dtypes
 from wengert.core.dtypes import dtype as DType
 from wengert.core.dtypes import promote_types
+from wengert.core.sparse import numpy_dtype
 from wengert.core.tensor import Tensor
 from wengert.kernels import reduction as kernel
 from wengert.kernels.axes import Dims, axes_of, count_of, kept_shape
@@ -364,7 +365,7 @@ def p_norm(
                 f" without narrowing to the specified dtype ({dtype.short})"
             )
         input = convert(input, dtype)
-    if input._array.dtype.kind == "c" and p != 2:
+    if numpy_dtype(input).kind == "c" and p != 2:
         input = input.abs()
     if p == 0:
         return _nonzero_norm(input, dim, keepdim)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from wengert.core.sparse import numpy_dtype
 from wengert.core.tensor import Tensor
 from wengert.kernels import layout
 from wengert.kernels.precision import in_float32
@@ -146,7 +147,7 @@ def sgn(input: Tensor) -> Tensor:
     tensor([0.6000+0.8000j])
     """
     require_tensor("sgn", "input", input)
-    dtype = input._array.dtype if isinstance(input, Tensor) else input.dtype
+    dtype = numpy_dtype(input) if isinstance(input, Tensor) else input.dtype
     return _complex_sgn(input) if dtype.kind == "c" else sign(input)
 
 

@@ -274,7 +274,7 @@ def as_strided(
     if array.ndim < memory_of(input).ndim:
         _check_within_sample(array, window)
     root = getattr(input, "_root", input)
-    if root is not input and input._edge is not None:
+    if root is not input and input._edge is not None and root._edge is not None:
         window = window._replace(offset=window.offset + window_in(root, input).offset)
         return _window(root, layout_of(root), window)
     return _window(input, layout_of(input), window)

@@ -18,18 +18,19 @@ import numpy as np
 
 from wengert.core import dtypes
 from wengert.core.inference import inference_cut
+from wengert.core.sparse import SparseTensor
 from wengert.core.tensor import (
     Node,
     Site,
     Tensor,
     Tracer,
     caller,
+    concrete,
     cut_from,
     getframe,
     inferences,
     mode,
     new,
-    tensors,
     tick,
     wrap,
 )
@@ -102,6 +103,8 @@ def of_list(
         @wraps(forward)
         def apply(inputs: Any, *params: Any) -> Any:
             arrays, edges = unwrapped(name, inputs)
+            if arrays is None:
+                return SparseTensor.dispatch_list(name, inputs, params)
             if isinstance(edges, list):
                 return innermost(edges).apply_list(op, edges, params)
             out, kept = forward(arrays, *params)
@@ -125,15 +128,19 @@ def of_list(
     return declare
 
 
-def unwrapped(name: str, inputs: Any) -> tuple[list[Array], Edges | list[Any] | None]:
+def unwrapped(name: str, inputs: Any) -> tuple[list[Array] | None, Edges | list[Any] | None]:
     """The arrays of a list's tensors in one dtype, and their edges; None where none is a Tensor.
+
+    Where one is sparse, there are no arrays.
 
     Where one is a tracer, a list of the inputs in one dtype takes the place of the edges.
     """
     if type(inputs) is not list and type(inputs) is not tuple:
         inputs = as_sequence(name, inputs)
     for k, x in enumerate(inputs):
-        if type(x) not in tensors and not isinstance(x, np.ndarray | np.generic):
+        if type(x) not in concrete and not isinstance(x, np.ndarray | np.generic):
+            if isinstance(x, SparseTensor):
+                return None, None
             if isinstance(x, Tracer):
                 return [], _traced_list(inputs)
             raise TypeError(
@@ -263,7 +270,7 @@ def with_outputs(
 
         @wraps(forward)
         def apply(input: Any, *params: Any) -> tuple[Any, ...]:
-            if type(input) not in tensors:
+            if type(input) not in concrete:
                 if isinstance(input, Tracer):
                     several: tuple[Any, ...] = input.level.apply_several(op, input, params)
                     for output in several:

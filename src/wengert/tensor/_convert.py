@@ -12,7 +12,6 @@ from wengert.autograd import errors, naming
 from wengert.core import dtypes, storage
 from wengert.core.cut_log import note_escape
 from wengert.core.device import check_cpu
-from wengert.core.device import device as device_type
 from wengert.core.dtypes import of_numpy
 from wengert.core.inference import mark_inference
 from wengert.core.layout import memory_format, preserve_format
@@ -26,7 +25,7 @@ from wengert.ops.shape import clone
 from wengert.tensor._data import checked
 from wengert.tensor._inplace import check_memory, check_writable, overwrite, touch
 from wengert.tensor._legacy import dtype_of_type, tensortype
-from wengert.tensor.arguments import require_tensor
+from wengert.tensor.arguments import dtype_and_device, require_tensor
 
 
 def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
@@ -152,7 +151,7 @@ def to(self: Tensor, *args: Any, **options: Any) -> Tensor:
     >>> wengert.tensor([1.5, 2.5]).to(wengert.int64)
     tensor([1, 2])
     """
-    dtype, device, copied = _target(args, options)
+    dtype, device, copied = dtype_and_device(args, options)
     if device is not None:
         self = moved(self, device)
     format = check_format("to", options.get("memory_format"))
@@ -171,43 +170,6 @@ def _converted(
     if not copied and suggested(self._array) is format:
         return self
     return clone(self, memory_format=format)
-
-
-_TO = frozenset({"dtype", "device", "other", "non_blocking", "copy", "memory_format"})
-
-
-def _target(args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, Any, bool]:
-    """dtype, device and `copy` of a call of `to`."""
-    if not options.keys() <= _TO:
-        unknown = sorted(options.keys() - _TO)[0]
-        raise TypeError(f"to() got an unexpected keyword argument '{unknown}'")
-    dtype, device, other = (options.get(k) for k in ("dtype", "device", "other"))
-    remaining = list(args)
-    if remaining:
-        first = remaining.pop(0)
-        if isinstance(first, Tensor):
-            other = first
-        elif isinstance(first, dtypes.dtype | type):
-            dtype = first
-        elif first is None or isinstance(first, str | int | device_type):
-            device = first
-            if remaining and not isinstance(remaining[0], bool):
-                dtype = remaining.pop(0)
-        else:
-            raise TypeError(
-                "to() received an invalid combination of arguments - got"
-                f" ({type(first).__name__}), expected a dtype, a device or a Tensor"
-            )
-    if remaining and not all(isinstance(flag, bool) for flag in remaining[:2]):
-        raise TypeError(
-            f"to() received an invalid combination of arguments - got {type(remaining[0]).__name__}"
-            f" after {type(args[0]).__name__}"
-        )
-    if other is not None:
-        require_tensor("to", "other", other)
-        dtype, device = of_numpy[other._array.dtype], other.device
-    copied = bool(options.get("copy") or (len(remaining) > 1 and remaining[1]))
-    return None if dtype is None else dtypes.of_argument("to", dtype), device, copied
 
 
 def type_(

@@ -27,12 +27,12 @@ from wengert.core.tensor import (
     Tensor,
     Tracer,
     caller,
+    concrete,
     cut_from,
     getframe,
     inferences,
     memory_of,
     mode,
-    tensors,
     tick,
     wrap,
 )
@@ -70,7 +70,7 @@ def inplace(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 def _original(target: Tensor) -> Tensor:
     """What an operation reads of its target: a copy, if a saver may keep what it reads."""
     site = mode.site
-    if type(site) is Site or site is None or type(target) not in tensors:
+    if type(site) is Site or site is None or type(target) not in concrete:
         return target
     return wrap(copy(target._array), target._edge)
 

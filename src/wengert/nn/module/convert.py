@@ -8,11 +8,12 @@ from typing import Any, TypeVar
 from wengert.autograd.grad_mode import no_grad
 from wengert.core import dtypes
 from wengert.core.cut_log import note_drop
+from wengert.core.device import on_meta
 from wengert.core.tensor import Tensor
+from wengert.meta.tensors import NO_DATA
 from wengert.nn.module.tree import Tree
 from wengert.nn.parameter import Parameter, _convert_lazy, is_lazy
 from wengert.ops import formats
-from wengert.ops.casting import convert
 from wengert.tensor.creation import empty_like
 from wengert.tensor.gradients import clear_grad
 
@@ -102,17 +103,16 @@ class Conversion(Tree):
 
         def moved(t: Tensor) -> Tensor:
             if device is not None:
-                t = t.to(device)
-            if dtype is not None and t._array.dtype in dtypes.inexact:
-                t = convert(t, dtype)
+                t = _placed_on(t, device)
+            if dtype is not None and t.dtype.category >= dtypes.FLOAT:
+                t = t.to(dtype)
             return t.to(memory_format=memory_format) if t.ndim in (4, 5) else t
 
         return self._apply(moved)
 
     def _floating_to(self: M, dtype: dtypes.dtype) -> M:
         def converted(t: Tensor) -> Tensor:
-            floating = dtypes.of_numpy[t._array.dtype].is_floating_point
-            return convert(t, dtype) if floating else t
+            return t.to(dtype) if t.dtype.is_floating_point else t
 
         return self._apply(converted)
 
@@ -134,11 +134,11 @@ class Conversion(Tree):
 
     def type(self: M, dst_type: dtypes.dtype) -> M:
         """Convert all parameters and buffers to a dtype, in place."""
-        return self._apply(lambda t: convert(t, dst_type))
+        return self._apply(lambda t: t.to(dst_type))
 
     def cpu(self: M) -> M:
-        """This module: everything is on the CPU."""
-        return self
+        """This module; NotImplementedError if there is something on the meta device."""
+        return self._apply(lambda t: t.cpu())
 
     def cuda(self: M, device: Any = None) -> M:
         """AssertionError if there are parameters or buffers, as in a PyTorch without CUDA."""
@@ -172,6 +172,15 @@ class Conversion(Tree):
             clear_grad(parameter, set_to_none)
 
 
+def _placed_on(tensor: Tensor, device: Any) -> Tensor:
+    if tensor.is_meta and not on_meta(device):
+        raise NotImplementedError(
+            f"{NO_DATA} Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() when"
+            " moving module from meta to a different device."
+        )
+    return tensor.to(device)
+
+
 def _target_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
     """dtype and device of a call of `to`."""
     dtype, device = kwargs.get("dtype"), kwargs.get("device")
@@ -182,7 +191,7 @@ def _target_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]
         if isinstance(value, dtypes.dtype):
             dtype = value
         elif isinstance(value, Tensor):
-            dtype = dtypes.of_numpy[value._array.dtype]
+            dtype, device = value.dtype, value.device
         elif value is not None and not isinstance(value, bool):
             device = value
     return dtype, device

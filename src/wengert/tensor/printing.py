@@ -11,6 +11,7 @@ import numpy as np
 from wengert.core import dtypes
 from wengert.core.dtypes import of_numpy
 from wengert.core.tensor import Leaf, Tensor
+from wengert.kernels.precision import HALF
 
 
 class PrintOptions:
@@ -143,8 +144,10 @@ def _shown(array: np.ndarray) -> np.ndarray:
     return array
 
 
-def _body(array: np.ndarray, indent: int) -> str:
-    """The elements, in brackets, of an array of a dtype that NumPy itself knows."""
+def body_of(array: np.ndarray, indent: int) -> str:
+    """The elements, in brackets."""
+    if array.dtype in HALF:
+        array = array.astype(np.float32)
     shortened = array.size > options.threshold
     visible = _shown(array) if shortened else array
     width, text = (_complex_formatter if array.dtype.kind == "c" else _formatter)(visible)
@@ -182,7 +185,8 @@ def _row(array: np.ndarray, indent: int, shortened: bool, width: int, text: Form
     return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
 
 
-def _is_default(dtype: dtypes.dtype) -> bool:
+def is_default(dtype: dtypes.dtype) -> bool:
+    """Whether a dtype follows from how numbers look, and is not printed."""
     default = dtypes.defaults.dtype
     return dtype in (default, default.to_complex(), dtypes.int64, dtypes.bool_)
 
@@ -199,22 +203,25 @@ def text_of(tensor: Tensor, contents: str | None = None) -> str:
             suffixes.append(f"dtype={dtype}")
         body = "[]"
     else:
-        if not _is_default(dtype):
+        if not is_default(dtype):
             suffixes.append(f"dtype={dtype}")
-        half = dtype in (dtypes.float16, dtypes.bfloat16)
-        body = _body(array.astype(np.float32) if half else array, len(prefix))
+        body = body_of(array, len(prefix))
     edge = tensor._edge
     if edge is not None:
         name = type(edge).__name__
         suffixes.append("requires_grad=True" if type(edge) is Leaf else f"grad_fn=<{name}>")
-    return _joined(prefix + (body if contents is None else contents), suffixes, len(prefix))
+    return joined(prefix + (body if contents is None else contents), suffixes, len(prefix))
 
 
-def _joined(text: str, suffixes: list[str], indent: int) -> str:
-    """The text, closed by the suffixes; they begin a new line where one would be too long."""
+def joined(text: str, suffixes: list[str], indent: int, new_line: bool = False) -> str:
+    """The text, closed by the suffixes; they begin a new line where one would be too long.
+
+    With `new_line` they do so in any case.
+    """
     length = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
-        if length + len(suffix) + 2 > options.linewidth:
+        if new_line or length + len(suffix) + 2 > options.linewidth:
+            new_line = False
             text += ",\n" + " " * indent + suffix
             length = indent + len(suffix)
         else:
