@@ -78,6 +78,21 @@ def outline_of(op: Any, inputs: Sequence[Any], params: dict[str, Any]) -> Descri
     return _described(op([zeros(x) for x in inputs], params))
 
 
+def view_of(op: Any, inputs: Sequence[Any], params: dict[str, Any]) -> tuple[Described, int | None]:
+    """As `outline_of`, of a view; and how many bytes behind its input it begins.
+
+    None in place of a number where it is a copy after all.
+    """
+    if op.name in RULES:
+        return outline_of(op, inputs, params), None
+    zeros = standing_in(inputs[0])
+    view = memory_of(op([zeros, *map(_lowered, inputs[1:])], params))
+    offset = None
+    if np.may_share_memory(view, memory_of(zeros)):
+        offset = view.ctypes.data - memory_of(zeros).ctypes.data
+    return (view.shape, view.dtype, view.strides), offset
+
+
 # Operations that refuse zeros: they are no matrices to invert.
 _OF_REGULAR = frozenset({"_cholesky", "_lu", "_inv", "solve_matrices"})
 

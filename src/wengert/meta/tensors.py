@@ -15,7 +15,7 @@ import numpy as np
 from wengert.autograd.grad_mode import no_grad
 from wengert.autograd.transforms.levels import Level
 from wengert.core.device import device, on_meta
-from wengert.core.dtypes import of_numpy
+from wengert.core.dtypes import defaults, of_numpy
 from wengert.core.layout import contiguous_format
 from wengert.core.outline import Outline
 from wengert.core.tensor import (
@@ -30,7 +30,7 @@ from wengert.core.tensor import (
     shape_of,
 )
 from wengert.meta.lists import outline_of_list
-from wengert.meta.shapes import outline_of, rows, standing_in
+from wengert.meta.shapes import outline_of, rows, standing_in, view_of
 from wengert.ops.formats import check_format, order_in
 from wengert.ops.publish import recorded
 from wengert.ops.variadic import output_of, record
@@ -57,6 +57,16 @@ class NoData(Outline):
         super().__init__(*args)
         self.base, self.offset = None, 0
 
+    def show(self, outline: NoData, offset: int) -> None:
+        """Be a view that begins so many bytes behind another outline."""
+        self.base = outline.owner
+        self.offset = outline.offset + offset
+
+    @property
+    def owner(self) -> NoData:
+        """The outline of the whole memory."""
+        return self if self.base is None else self.base
+
     def refusal(self) -> Exception:
         """What asking for elements raises."""
         return NotImplementedError(f"{NO_DATA} {_REMEDY.capitalize()}")
@@ -64,7 +74,7 @@ class NoData(Outline):
     def shape_refusal(self, name: str) -> Exception:
         """What an operation raises whose result has a shape that depends on elements."""
         return NotImplementedError(
-            f"{name}() of a tensor on the meta device: the shape of the result depends on its"
+            f"{name} of a tensor on the meta device: the shape of the result depends on its"
             " elements, and it has none"
         )
 
@@ -100,10 +110,13 @@ class MetaLevel(Level):
         if recording and op.reference is not None:
             return op.reference(*inputs, **params)
         with no_grad():
-            outline = outline_of(op, inputs, params)
+            if op.view:
+                outline, offset = view_of(op, inputs, params)
+            else:
+                outline, offset = outline_of(op, inputs, params), None
         result = without_memory(*outline)
-        if op.view:
-            _show(inputs[0]._array, result._array)
+        if offset is not None:
+            result._array.show(inputs[0]._array, offset)  # type: ignore[attr-defined]
         if recording:
             needed = {name for i in edges for name in op.wants[i]}
             saves = [op.read(n, inputs, params, result) if n in needed else None for n in op.keeps]
@@ -241,6 +254,17 @@ class MetaTensor(Tracer):
         """0: there is no memory."""
         return 0
 
+    def storage_offset(self) -> int:
+        """How many elements would lie before the first one."""
+        return self._array.offset // self._array.itemsize  # type: ignore[attr-defined, no-any-return]
+
+    def _without_elements(self, *args: Any, **options: Any) -> Any:
+        """NotImplementedError: what it makes depends on the elements."""
+        raise self._array.refusal()
+
+    to_sparse = to_sparse_coo = to_sparse_csr = to_sparse_csc = _without_elements
+    to_sparse_bsr = to_sparse_bsc = sparse_mask = _without_elements
+
     def type(self, dtype: Any = None, *args: Any, **options: Any) -> Any:
         """The name of the old type, or the tensor in another dtype."""
         if dtype is None:
@@ -283,7 +307,7 @@ class MetaTensor(Tracer):
     def __repr__(self, *, tensor_contents: str | None = None) -> str:  # type: ignore[override]
         dtype = of_numpy[self._array.dtype]
         text = f"tensor(..., device='meta', size={tuple(self._array.shape)}"
-        if dtype.short not in ("Float", "Long", "Bool"):
+        if dtype is not defaults.dtype:
             text += f", dtype={dtype}"
         if self._edge is not None:
             name = self.grad_fn

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert.autograd.errors import integer_requires_grad
-from wengert.core.device import check_cpu
+from wengert.core.device import cpu, on_meta
 from wengert.core.device import device as device_type
 from wengert.core.dtypes import canonical, defaults, inexact, of_numpy
 from wengert.core.dtypes import dtype as dtype_type
@@ -20,7 +20,7 @@ from wengert.core.overriding import disabled_torch_function_impl
 from wengert.core.sparse import SparseTensor, unsupported
 from wengert.core.tensor import Tensor, cut_at, inferences, leaf_of, new
 from wengert.kernels import layout
-from wengert.meta.tensors import MetaTensor
+from wengert.meta.tensors import META, MetaTensor, NoData, without_memory
 
 
 class Parameter(Tensor):
@@ -121,9 +121,9 @@ def _placed(cls: type[Tensor], data: Any) -> Any:
         return None
     if not meta:
         return cls.__mro__[2]
-    for kind, on_meta in ((Parameter, MetaParameter), (Buffer, MetaBuffer)):
+    for kind, memoryless in ((Parameter, MetaParameter), (Buffer, MetaBuffer)):
         if cls is kind:
-            return on_meta
+            return memoryless
     return type(cls.__name__, (MetaTensor, cls), {"__slots__": ()})
 
 
@@ -197,10 +197,12 @@ class _Uninitialized(Tensor):
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Become an ordinary parameter or buffer of that shape, with values still to be set."""
-        check_cpu(device)
         kind = self.dtype if dtype is None else dtype
-        self.__class__ = self.cls_to_become  # type: ignore[assignment]
-        self._array = np.empty(tuple(shape), kind.np)
+        meta = on_meta(self.device if device is None else device)
+        kinds: dict[Any, Any] = {Parameter: MetaParameter, Buffer: MetaBuffer}
+        self.__class__ = kinds[self.cls_to_become] if meta else self.cls_to_become  # type: ignore[assignment]
+        outline = without_memory(shape, kind.np)._array if meta else np.empty(tuple(shape), kind.np)
+        self._array = outline  # type: ignore[assignment]
         if self._edge is not None:
             self._edge = leaf_of(self)  # a leaf knows its shape
 
@@ -223,7 +225,7 @@ class _Uninitialized(Tensor):
 
     @property
     def device(self) -> device_type:
-        return device_type("cpu")
+        return META if isinstance(_memory.__get__(self), NoData) else cpu
 
     @property
     def shape(self) -> Any:
@@ -253,9 +255,9 @@ class _Uninitialized(Tensor):
 
 
 def _make(cls: Any, requires_grad: bool, device: Any, dtype: Any) -> Any:
-    check_cpu(device)
+    kind = (dtype or defaults.dtype).np
     self = new(cls.cls_to_become)
-    self._array = np.empty(0, (dtype or defaults.dtype).np)
+    self._array = without_memory((0,), kind)._array if on_meta(device) else np.empty(0, kind)
     self._edge = leaf_of(self) if requires_grad else None
     self._cut = None
     self.__class__ = cls
