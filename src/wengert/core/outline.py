@@ -73,6 +73,10 @@ class Outline:
         raise self.refusal()
 
     __array__ = __array_ufunc__ = __array_function__ = __getitem__ = __iter__ = _refuse
+    __setitem__ = __add__ = __radd__ = __iadd__ = __sub__ = __rsub__ = __isub__ = _refuse
+    __mul__ = __rmul__ = __imul__ = __truediv__ = __rtruediv__ = __itruediv__ = _refuse
+    __pow__ = __rpow__ = __neg__ = __abs__ = __matmul__ = __rmatmul__ = _refuse
+    __lt__ = __le__ = __gt__ = __ge__ = _refuse
     __bool__ = __int__ = __float__ = __index__ = __complex__ = _refuse
 
     def __getattr__(self, name: str) -> NoReturn:

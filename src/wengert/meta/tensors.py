@@ -12,13 +12,16 @@ from typing import Any
 
 import numpy as np
 
+from wengert.autograd.custom.transforms import apply_and_record
 from wengert.autograd.grad_mode import no_grad
+from wengert.autograd.refusals import refusal_node
 from wengert.autograd.transforms.levels import Level
 from wengert.core.device import device, on_meta
 from wengert.core.dtypes import defaults, of_numpy
 from wengert.core.layout import contiguous_format
 from wengert.core.outline import Outline
 from wengert.core.tensor import (
+    Leaf,
     Tensor,
     Tracer,
     getframe,
@@ -147,6 +150,10 @@ class MetaLevel(Level):
             for k, (out, shape) in enumerate(zip(outs, node.shapes, strict=True)):
                 out._edge = output_of(op.part, node, k, shape)
         return tuple(outs)
+
+    def apply_function(self, function: Any, args: tuple[Any, ...]) -> Any:
+        """The user's `forward` on meta tensors, with `backward` recorded."""
+        return apply_and_record(self, function, args)
 
     def detach(self, value: Any) -> Any:
         """The same without its place in a graph."""
@@ -293,6 +300,11 @@ class MetaTensor(Tracer):
         raise ValueError("Unknown device type meta for Dlpack")
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if self._edge is not None and not isinstance(self._edge, Leaf):
+            raise RuntimeError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy"
+                f" protocol at the moment: this one was made by {self._edge.name()}; detach() it"
+            )
         copy = memo.get(id(self))
         if copy is None:
             copy = memo[id(self)] = _rebuilt(*self.__reduce_ex__(2)[1])
@@ -341,8 +353,9 @@ def moved(tensor: Tensor, where: Any) -> Tensor:
             return tensor
         array = tensor._array
         outline = without_memory(array.shape, array.dtype, array.strides)
-        if tensor._edge is not None and mode.site is not None:
-            outline._edge = tensor._edge
+        edge = tensor._edge
+        if edge is not None and mode.site is not None:
+            outline._edge = refusal_node(edge, (edge,), outline._array.refusal)  # type: ignore[attr-defined]
         return outline
     if isinstance(tensor, MetaTensor):
         raise tensor._array.refusal()

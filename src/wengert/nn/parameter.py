@@ -18,7 +18,7 @@ from wengert.core.dtypes import dtype as dtype_type
 from wengert.core.inference import check_may_require_grad, inherit, mark_inference
 from wengert.core.overriding import disabled_torch_function_impl
 from wengert.core.sparse import SparseTensor, unsupported
-from wengert.core.tensor import Tensor, cut_at, inferences, leaf_of, new
+from wengert.core.tensor import Tensor, Tracer, cut_at, inferences, leaf_of, new
 from wengert.kernels import layout
 from wengert.meta.tensors import META, MetaTensor, NoData, without_memory
 
@@ -120,7 +120,7 @@ def _placed(cls: type[Tensor], data: Any) -> Any:
     if meta is issubclass(cls, MetaTensor):
         return None
     if not meta:
-        return cls.__mro__[2]
+        return next(k for k in cls.__mro__ if not issubclass(k, Tracer))
     for kind, memoryless in ((Parameter, MetaParameter), (Buffer, MetaBuffer)):
         if cls is kind:
             return memoryless

@@ -128,6 +128,12 @@ def _set_grad(self: Tensor, value: Tensor | None) -> None:
                 f" tensor with dtype '{of_numpy[self._array.dtype]}'. Please ensure that the"
                 f" gradient and the tensor have the same dtype\n{more('grad-assignment')}"
             )
+        if value.device != self.device:
+            raise RuntimeError(
+                f"attempting to assign a gradient with device type '{value.device}' to a tensor"
+                f" with device type '{self.device}'. Please ensure that the gradient and the"
+                f" tensor are on the same device\n{more('grad-assignment')}"
+            )
         if value is self:
             raise RuntimeError(f"can't assign Variable as its own grad\n{more('grad-assignment')}")
     else:
