@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.meta.shapes import Described, lies_channels_last, rows
+from wengert.meta.dense import Described, rows
+from wengert.meta.shapes import lies_channels_last
 
 Arrays = Sequence[Any]
 

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from wengert.core.tensor import Tensor, memory_of, wrap
-
-Shape = tuple[int, ...]
-Described = tuple[Shape, "np.dtype[Any]", Shape]
+from wengert.meta.dense import Described, Shape, rows
+from wengert.meta.probing import LARGE, probed
 
 _NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000)
 
@@ -74,8 +73,33 @@ def outline_of(op: Any, inputs: Sequence[Any], params: dict[str, Any]) -> Descri
         return described
     if op.reference is not None:
         return _described(op.reference(*inputs, **params))
-    zeros = _identities if op.name in _OF_REGULAR else _lowered
-    return _described(op([zeros(x) for x in inputs], params))
+    return outline_of_call(lambda values: op(values, params), inputs, op.name in _OF_REGULAR)
+
+
+def outline_of_call(
+    compute: Callable[[list[Any]], Any], inputs: Sequence[Any], regular: bool = False
+) -> Described:
+    """The outline of what a function of tensors computes, from small ones if these are large.
+
+    With `regular` it computes on matrices that can be inverted.
+    """
+    if any(memory_of(x).size > LARGE for x in inputs if isinstance(x, Tensor)):
+        fill = _regular if regular else np.zeros
+        try:
+            outline = probed(compute, inputs, fill)
+        except (RuntimeError, ValueError, IndexError):
+            outline = None  # the sizes themselves may be what is wrong: let the call say so
+        if outline is not None:
+            return outline
+    zeros = _identities if regular else _lowered
+    return _described(compute([zeros(x) for x in inputs]))
+
+
+def _regular(shape: Shape, dtype: np.dtype[Any]) -> Any:
+    """Matrices that can be inverted."""
+    if len(shape) < 2:
+        return np.zeros(shape, dtype)
+    return np.broadcast_to(np.eye(*shape[-2:], dtype=dtype), shape).copy()
 
 
 def view_of(op: Any, inputs: Sequence[Any], params: dict[str, Any]) -> tuple[Described, int | None]:
@@ -86,11 +110,25 @@ def view_of(op: Any, inputs: Sequence[Any], params: dict[str, Any]) -> tuple[Des
     if op.name in RULES:
         return outline_of(op, inputs, params), None
     zeros = standing_in(inputs[0])
+    if op.name in _COPYING:
+        return _reshaped(op, memory_of(zeros), [*map(_lowered, inputs[1:])], params)
     view = memory_of(op([zeros, *map(_lowered, inputs[1:])], params))
     offset = None
     if np.may_share_memory(view, memory_of(zeros)):
         offset = view.ctypes.data - memory_of(zeros).ctypes.data
     return (view.shape, view.dtype, view.strides), offset
+
+
+_COPYING = frozenset({"reshape", "flatten"})  # where the memory allows no view
+
+
+def _reshaped(op: Any, array: Any, others: Any, params: Any) -> tuple[Described, int | None]:
+    dense = np.ndarray(array.shape, array.dtype, _zeros.of(array.nbytes))
+    shape, dtype, strides = _described(op([wrap(dense), *others], params))
+    try:
+        return (shape, dtype, np.reshape(array, shape, copy=False).strides), 0
+    except ValueError:
+        return (shape, dtype, strides), None
 
 
 # Operations that refuse zeros: they are no matrices to invert.
@@ -129,16 +167,6 @@ def _elementwise(op: Any, inputs: Sequence[Any], params: dict[str, Any]) -> Desc
         return shape, dtype, rows(shape, dtype)
     order = sorted(range(len(shape)), key=lambda d: -whole.strides[d])
     return shape, dtype, rows(shape, dtype, order)
-
-
-def rows(shape: Shape, dtype: np.dtype[Any], order: Sequence[int] | None = None) -> Shape:
-    """Strides without gaps; `order` names the dimensions from the outermost in memory."""
-    strides = [0] * len(shape)
-    step = dtype.itemsize
-    for d in reversed(range(len(shape)) if order is None else order):
-        strides[d] = step
-        step *= max(shape[d], 1)
-    return tuple(strides)
 
 
 def _reduction(op: Any, inputs: Sequence[Any], params: dict[str, Any]) -> Described:

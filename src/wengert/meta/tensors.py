@@ -32,8 +32,9 @@ from wengert.core.tensor import (
     new,
     shape_of,
 )
+from wengert.meta.dense import rows
 from wengert.meta.lists import outline_of_list
-from wengert.meta.shapes import outline_of, rows, standing_in, view_of
+from wengert.meta.shapes import outline_of, standing_in, view_of
 from wengert.ops.formats import check_format, order_in
 from wengert.ops.publish import recorded
 from wengert.ops.variadic import output_of, record

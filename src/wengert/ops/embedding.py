@@ -373,6 +373,8 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         if type(classes) is not np.ndarray:
             raise classes.shape_refusal("one_hot without an explicit positive num_classes")
         num_classes = int(indices.max()) + 1
+    if tensor.is_meta:
+        return _one_hot(tensor, num_classes)
     least, most = (int(indices.min()), int(indices.max())) if indices.size else (0, -1)
     if least < 0:
         raise RuntimeError(f"Class values must be non-negative, got {least}")

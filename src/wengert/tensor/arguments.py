@@ -15,7 +15,7 @@ from wengert.core.device import on_meta
 from wengert.core.layout import strided
 from wengert.core.outline import Outline
 from wengert.core.tensor import Tensor, leaf_of, wrap
-from wengert.meta.shapes import rows
+from wengert.meta.dense import rows
 from wengert.meta.tensors import MetaTensor, without_memory
 from wengert.tensor._inplace import check_memory, touch
 
