@@ -16,7 +16,7 @@ import numpy as np
 from wengert.core.tensor import Tensor, memory_of, wrap
 from wengert.meta.dense import Described, rows
 
-LARGE = 1 << 16  # elements from which an operation is probed
+LARGE = 1 << 16  # from which product of the numbers of elements an operation is probed
 _LONG = 96  # dimensions that are replaced
 _MODULUS = (
     24  # short lengths leave the same remainder: what divides by 2, 3 or 4 sees no difference

@@ -7,6 +7,7 @@ Whatever else there is computes on such zeros, and its result is thrown away.
 
 from __future__ import annotations
 
+import math
 import mmap
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -83,7 +84,7 @@ def outline_of_call(
 
     With `regular` it computes on matrices that can be inverted.
     """
-    if any(memory_of(x).size > LARGE for x in inputs if isinstance(x, Tensor)):
+    if math.prod(memory_of(x).size for x in inputs if isinstance(x, Tensor)) > LARGE:
         fill = _regular if regular else np.zeros
         try:
             outline = probed(compute, inputs, fill)
