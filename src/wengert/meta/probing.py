@@ -22,13 +22,14 @@ _MODULUS = (
     24  # short lengths leave the same remainder: what divides by 2, 3 or 4 sees no difference
 )
 
-Compute = Callable[[list[Any]], Tensor]
 
+def probed(
+    op: Any, inputs: Sequence[Any], params: dict[str, Any], fill: Callable[..., Any]
+) -> Described | None:
+    """What an operation would give for these inputs; None where no simple relation holds.
 
-def probed(compute: Compute, inputs: Sequence[Any], fill: Callable[..., Any]) -> Described | None:
-    """What `compute` would give for these inputs; None where no simple relation holds.
-
-    `fill(shape, dtype)` makes the arrays to compute with.
+    Parameters that are a long length are that length. `fill(shape, dtype)` makes the arrays to
+    compute with.
     """
     lengths = sorted({
         n for x in inputs if isinstance(x, Tensor) for n in memory_of(x).shape if n > _LONG
@@ -40,7 +41,8 @@ def probed(compute: Compute, inputs: Sequence[Any], fill: Callable[..., Any]) ->
     for k in range(1, 4):
         short = {n: n % _MODULUS + _MODULUS * k * (2 + j * j) for j, n in enumerate(lengths)}
         shorts.append(short)
-        result = compute([_shortened(x, short, fill) for x in inputs])
+        values = [_shortened(x, short, fill) for x in inputs]
+        result = op(values, {name: _renumbered(p, short) for name, p in params.items()})
         results.append(memory_of(result))
     first = results[0]
     if len({r.ndim for r in results}) > 1:
@@ -55,6 +57,13 @@ def probed(compute: Compute, inputs: Sequence[Any], fill: Callable[..., Any]) ->
     if not _dense(first, order):
         return None
     return tuple(shape), first.dtype, rows(tuple(shape), first.dtype, order)
+
+
+def _renumbered(param: Any, short: dict[int, int]) -> Any:
+    """A parameter with short lengths in place of long ones."""
+    if type(param) is int:
+        return short.get(param, param)
+    return tuple([_renumbered(p, short) for p in param]) if type(param) is tuple else param
 
 
 def _shortened(x: Any, short: dict[int, int], fill: Callable[..., Any]) -> Any:

@@ -74,26 +74,21 @@ def outline_of(op: Any, inputs: Sequence[Any], params: dict[str, Any]) -> Descri
         return described
     if op.reference is not None:
         return _described(op.reference(*inputs, **params))
-    return outline_of_call(lambda values: op(values, params), inputs, op.name in _OF_REGULAR)
+    return _computed(op, inputs, params)
 
 
-def outline_of_call(
-    compute: Callable[[list[Any]], Any], inputs: Sequence[Any], regular: bool = False
-) -> Described:
-    """The outline of what a function of tensors computes, from small ones if these are large.
-
-    With `regular` it computes on matrices that can be inverted.
-    """
+def _computed(op: Any, inputs: Sequence[Any], params: dict[str, Any]) -> Described:
+    """The outline of what an operation computes, from small tensors if these are large."""
+    regular = op.name in _OF_REGULAR
     if math.prod(memory_of(x).size for x in inputs if isinstance(x, Tensor)) > LARGE:
-        fill = _regular if regular else np.zeros
         try:
-            outline = probed(compute, inputs, fill)
+            outline = probed(op, inputs, params, _regular if regular else np.zeros)
         except (RuntimeError, ValueError, IndexError):
             outline = None  # the sizes themselves may be what is wrong: let the call say so
         if outline is not None:
             return outline
     zeros = _identities if regular else _lowered
-    return _described(compute([zeros(x) for x in inputs]))
+    return _described(op([zeros(x) for x in inputs], params))
 
 
 def _regular(shape: Shape, dtype: np.dtype[Any]) -> Any:

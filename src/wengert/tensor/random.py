@@ -383,7 +383,8 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
         expand(convert(x, dtype) if isinstance(x, Tensor) else wrap(np.asarray(x, dtype.np)), shape)
         for x in (mean, std)
     )
-    check_deviations(spread)
+    if not any(x.is_meta for x in tensors):
+        check_deviations(spread)
     _refuse_out(out)
     draws = draw_numbers(lambda s: source.normal(s, np_dtype=dtype.np), shape, tensors)
     return _placed("normal", normals(center, spread, draws), options, out)
