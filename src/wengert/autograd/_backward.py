@@ -301,7 +301,7 @@ def _one(shape: tuple[int, ...], dtype: np.dtype[Any], root: Any) -> Tensor:
             ],
         ))  # fmt: skip
     one = wrap(np.ones(shape, dtype))
-    return root.level.tracer(one) if _is_memoryless(root) else one  # type: ignore[no-any-return]
+    return root.level.tracer(one) if _is_memoryless(root) else one
 
 
 def _unfit(walk: Walk, i: int, g: Any, shape: tuple[int, ...], node: Node) -> Exception:

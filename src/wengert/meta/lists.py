@@ -72,7 +72,7 @@ def _dense(shape: tuple[int, ...], arrays: Arrays, new_dim: int | None = None) -
 def _narrow(array: Any, dim: int | None) -> np.ndarray:
     """An array of that shape without any length in a dimension."""
     shape = tuple(0 if d == dim else n for d, n in enumerate(array.shape))
-    return array if dim is None else _empty(shape, array)  # type: ignore[no-any-return]
+    return array if dim is None else _empty(shape, array)
 
 
 def _empty(shape: tuple[int, ...], like: Any) -> np.ndarray:

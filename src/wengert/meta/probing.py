@@ -70,8 +70,8 @@ def _shortened(x: Any, short: dict[int, int], fill: Callable[..., Any]) -> Any:
     """A tensor with short dimensions, which lie in memory in the same order."""
     if not isinstance(x, Tensor):
         return x
-    array = memory_of(x)
-    shape = tuple(short.get(n, n) for n in array.shape)
+    array: Any = memory_of(x)
+    shape: tuple[int, ...] = tuple([short.get(n, n) for n in array.shape])
     order = sorted(range(array.ndim), key=lambda d: (-array.strides[d], d))
     strides = rows(shape, array.dtype, order)
     flat = fill(shape, array.dtype)

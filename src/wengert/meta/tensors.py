@@ -120,7 +120,7 @@ class MetaLevel(Level):
                 outline, offset = outline_of(op, inputs, params), None
         result = without_memory(*outline)
         if offset is not None:
-            result._array.show(inputs[0]._array, offset)  # type: ignore[attr-defined]
+            result._array.show(inputs[0]._array, offset)
         if recording:
             needed = {name for i in edges for name in op.wants[i]}
             saves = [op.read(n, inputs, params, result) if n in needed else None for n in op.keeps]
@@ -195,6 +195,7 @@ class MetaTensor(Tracer):
 
     __slots__ = ()
 
+    _array: Any  # NoData
     level = MetaLevel()
     device = META
     is_meta = True
@@ -206,7 +207,7 @@ class MetaTensor(Tracer):
         return standing_in(self)
 
     @property
-    def data(self) -> Tensor:  # type: ignore[override]
+    def data(self) -> Tensor:
         """The same tensor without a graph."""
         return self.detach()
 
@@ -264,7 +265,7 @@ class MetaTensor(Tracer):
 
     def storage_offset(self) -> int:
         """How many elements would lie before the first one."""
-        return self._array.offset // self._array.itemsize  # type: ignore[attr-defined, no-any-return]
+        return self._array.offset // self._array.itemsize
 
     def _without_elements(self, *args: Any, **options: Any) -> Any:
         """NotImplementedError: what it makes depends on the elements."""
@@ -334,7 +335,7 @@ def without_memory(shape: Any, dtype: np.dtype[Any], strides: Any = None) -> Met
     shape = tuple(shape)
     if strides is None or 0 in shape:
         strides = rows(shape, dtype)
-    made._array = NoData(shape, dtype, strides)  # type: ignore[assignment]
+    made._array = NoData(shape, dtype, strides)
     made._edge = None
     return made
 
@@ -356,7 +357,7 @@ def moved(tensor: Tensor, where: Any) -> Tensor:
         outline = without_memory(array.shape, array.dtype, array.strides)
         edge = tensor._edge
         if edge is not None and mode.site is not None:
-            outline._edge = refusal_node(edge, (edge,), outline._array.refusal)  # type: ignore[attr-defined]
+            outline._edge = refusal_node(edge, (edge,), outline._array.refusal)
         return outline
     if isinstance(tensor, MetaTensor):
         raise tensor._array.refusal()
@@ -370,7 +371,7 @@ def _rebuilt(
     made.__class__ = kind
     if requires_grad:
         made._edge = leaf_of(made)
-    return made  # type: ignore[no-any-return]
+    return made
 
 
 # What a user must not call with tensors of both devices. Other functions get no more than one

@@ -168,7 +168,7 @@ class MetaParameter(MetaTensor, Parameter):
 
     __slots__ = ()
 
-    def __repr__(self, *, tensor_contents: str | None = None) -> str:
+    def __repr__(self, *, tensor_contents: str | None = None) -> str:  # type: ignore[override]
         return "Parameter containing:\n" + MetaTensor.__repr__(self)
 
 
@@ -202,7 +202,7 @@ class _Uninitialized(Tensor):
         kinds: dict[Any, Any] = {Parameter: MetaParameter, Buffer: MetaBuffer}
         self.__class__ = kinds[self.cls_to_become] if meta else self.cls_to_become  # type: ignore[assignment]
         outline = without_memory(shape, kind.np)._array if meta else np.empty(tuple(shape), kind.np)
-        self._array = outline  # type: ignore[assignment]
+        self._array = outline
         if self._edge is not None:
             self._edge = leaf_of(self)  # a leaf knows its shape
 

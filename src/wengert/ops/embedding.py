@@ -362,7 +362,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
             [0, 0, 1]])
     """
     require_tensor("one_hot", "tensor", tensor)
-    classes = tensor._array
+    classes: Any = tensor._array
     if classes.dtype != np.int64:
         raise RuntimeError(
             "one_hot is only applicable to index tensor of type LongTensor, got"

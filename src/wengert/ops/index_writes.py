@@ -312,7 +312,7 @@ def index_put(
 
 def index_item(index: Tensor) -> Any:
     """An index of a key: a private array, or the tensor itself where it differs between samples."""
-    array = index._array
+    array: Any = index._array
     if type(array) is np.ndarray:
         return index_array(array)
     if array.dtype in (np.bool_, np.uint8):

@@ -158,7 +158,7 @@ def _shown(
     if not isinstance(memory, NoData):
         return wrap(_view(memory, dtype, begin, shape, steps))
     tensor = without_memory(shape, dtype, tuple([step * dtype.itemsize for step in steps]))
-    tensor._array.show(memory, begin * dtype.itemsize)  # type: ignore[attr-defined]
+    tensor._array.show(memory, begin * dtype.itemsize)
     return tensor
 
 

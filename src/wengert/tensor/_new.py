@@ -60,7 +60,7 @@ def _sized(
     """What `make` makes of a size; of a batch where `self` is one."""
     options, shape = _as(self, options), size_of(name, size)
     if isinstance(self, MetaTensor):
-        return make(shape, *values, **options)  # type: ignore[no-any-return]
+        return make(shape, *values, **options)
     tensor: Tensor = beside(self, lambda lead: make((*lead, *shape), *values, **options))
     return tensor
 
