@@ -121,7 +121,7 @@ def _placed(cls: type[Tensor], data: Any) -> Any:
         return None
     if not meta:
         return next(k for k in cls.__mro__ if not issubclass(k, Tracer))
-    for kind, memoryless in ((Parameter, MetaParameter), (Buffer, MetaBuffer)):
+    for kind, memoryless in ((Parameter, _MetaParameter), (Buffer, _MetaBuffer)):
         if cls is kind:
             return memoryless
     return type(cls.__name__, (MetaTensor, cls), {"__slots__": ()})
@@ -163,7 +163,7 @@ def _rebuild(cls: type[Parameter] | None, array: np.ndarray, requires_grad: bool
     return self
 
 
-class MetaParameter(MetaTensor, Parameter):
+class _MetaParameter(MetaTensor, Parameter):
     """A parameter on the meta device."""
 
     __slots__ = ()
@@ -172,7 +172,7 @@ class MetaParameter(MetaTensor, Parameter):
         return "Parameter containing:\n" + MetaTensor.__repr__(self)
 
 
-class MetaBuffer(MetaTensor, Buffer):
+class _MetaBuffer(MetaTensor, Buffer):
     """A buffer on the meta device."""
 
     __slots__ = ()
@@ -199,7 +199,7 @@ class _Uninitialized(Tensor):
         """Become an ordinary parameter or buffer of that shape, with values still to be set."""
         kind = self.dtype if dtype is None else dtype
         meta = on_meta(self.device if device is None else device)
-        kinds: dict[Any, Any] = {Parameter: MetaParameter, Buffer: MetaBuffer}
+        kinds: dict[Any, Any] = {Parameter: _MetaParameter, Buffer: _MetaBuffer}
         self.__class__ = kinds[self.cls_to_become] if meta else self.cls_to_become  # type: ignore[assignment]
         outline = without_memory(shape, kind.np)._array if meta else np.empty(tuple(shape), kind.np)
         self._array = outline
