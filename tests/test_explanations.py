@@ -51,7 +51,7 @@ def raised() -> set[str]:
         if module != "wengert.core.messages"
         for node in ast.walk(tree_of(path))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-        if node.func.id in ("message", "more")
+        if node.func.id in ("message", "more") and node.args
         for id in constants(node.args[0])
     }
 

@@ -86,7 +86,7 @@ def test_ci_runs_lint_and_test_and_nothing_else() -> None:
 def test_extras_exist_for_every_target() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    assert extras.keys() == {"demo", "graph", "test", "docs", "bench"}
+    assert extras.keys() == {"demo", "fx", "graph", "onnx", "test", "docs", "bench"}
     everything = [*project["dependencies"], *(d for group in extras.values() for d in group)]
     names = {re.split(r"[<>=;\[ ]", requirement)[0] for requirement in everything}
     assert "torch" not in names

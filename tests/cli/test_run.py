@@ -179,7 +179,7 @@ def test_line_of_a_missing_name_comes_last(tmp_path):
     result = wengert("run", "--quiet", str(file))
     assert result.returncode == 1
     assert f'File "{file}", line 2, in <module>' in result.stderr
-    assert "AttributeError: torch.zork: neither PyTorch 2.13 nor wengert has a" in result.stderr
+    assert "AttributeError: torch.zork: no such name in PyTorch 2.13 either" in result.stderr
 
 
 def test_console_command_exists():

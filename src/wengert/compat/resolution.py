@@ -14,8 +14,8 @@ class Resolution(NamedTuple):
     """A name as far as it leads: `path` is what is there, or the part that is not.
 
     >>> from wengert.compat.resolution import resolve
-    >>> resolve("torch.onnx.export").path
-    'torch.onnx'
+    >>> resolve("torch.package.importer").path
+    'torch.package'
     """
 
     path: str

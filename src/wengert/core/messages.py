@@ -9,8 +9,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 
-from wengert.core.storage import line_of, quoted_location
-from wengert.core.tensor import caller, getframe
+from wengert.core.storage import quoted_location
+from wengert.core.tensor import caller, getframe, internal
 
 
 def message(
@@ -63,6 +63,13 @@ def current_call(what: str, beyond: str = "") -> str:
 
 
 def warn(text: str, category: type[Warning] = UserWarning) -> None:
-    """Warn, pointing to the user's line."""
-    code, lasti = caller(getframe(1))
-    warnings.warn_explicit(text, category, code.co_filename, line_of(code, lasti))
+    """Warn, pointing to the user's line; by default once for each line, as `warnings.warn` does."""
+    frame = inner = getframe(1)
+    while frame.f_code.co_filename in internal and frame.f_back is not None:
+        frame = frame.f_back
+    frame = inner if frame.f_code.co_filename in internal else frame
+    scope = frame.f_globals
+    warnings.warn_explicit(
+        text, category, frame.f_code.co_filename, frame.f_lineno, scope.get("__name__"),
+        scope.setdefault("__warningregistry__", {}),
+    )  # fmt: skip

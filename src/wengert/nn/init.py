@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import functools
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +16,7 @@ from wengert.core.forks import hold_forks
 from wengert.core.fronts import publish_module
 from wengert.core.generators import default_generator
 from wengert.core.inference import check_written
+from wengert.core.messages import warn
 from wengert.core.tensor import Tensor, caller, getframe, inferences, wrap
 
 _GAINS = {
@@ -82,11 +82,9 @@ def trunc_normal_(
     >>> w = wengert.nn.init.trunc_normal_(wengert.zeros(3, 5), std=0.02)
     """
     if mean < a - 2 * std or mean > b + 2 * std:
-        warnings.warn(
+        warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of"
-            " values may be incorrect.",
-            UserWarning,
-            stacklevel=2,
+            " values may be incorrect."
         )
     if tensor.is_meta:
         return tensor
@@ -303,7 +301,7 @@ def kaiming_normal_(
 def _is_empty(tensor: Tensor) -> bool:
     if 0 not in tensor._array.shape:
         return False
-    warnings.warn("Initializing zero-element tensors is a no-op", UserWarning, stacklevel=3)
+    warn("Initializing zero-element tensors is a no-op")
     return True
 
 
@@ -355,11 +353,7 @@ def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
     @functools.wraps(function)
     def deprecated(*args: Any, **kwargs: Any) -> Tensor:
-        warnings.warn(
-            f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.",
-            FutureWarning,
-            stacklevel=2,
-        )
+        warn(f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.", FutureWarning)
         return function(*args, **kwargs)
 
     deprecated.__name__ = deprecated.__qualname__ = old

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -50,11 +49,10 @@ def reduced(loss: Tensor, reduction: str) -> Tensor:
 
 def _warn_of_broadcast(input: Tensor, target: Tensor) -> None:
     if input._array.shape != target._array.shape:
-        warnings.warn(
+        warn(
             f"Using a target size ({target.shape}) that is different to the input size"
             f" ({input.shape}). This will likely lead to incorrect results due to broadcasting."
-            " Please ensure they have the same size.",
-            stacklevel=3,
+            " Please ensure they have the same size."
         )
 
 
@@ -309,12 +307,11 @@ def kl_div(
     require_tensor("kl_div", "input", input)
     require_tensor("kl_div", "target", target, 2)
     if reduction == "mean":
-        warnings.warn(
+        warn(
             "reduction: 'mean' divides the total loss by both the batch size and the support size."
             "'batchmean' divides only by the batch size, and aligns with the KL div math"
             " definition.'mean' will be changed to behave the same as 'batchmean' in the next"
-            " major release.",
-            stacklevel=2,
+            " major release."
         )
     loss = (
         target.exp() * (target - input) if log_target else (xlogy(target, target) - target * input)

@@ -7,12 +7,12 @@ width) without a copy, and matrix products read it in place.
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
 
 from wengert.core import dtypes
+from wengert.core.messages import warn
 from wengert.core.tensor import Tensor, memory_of, shape_of
 from wengert.ops.attention import additive, scaled_dot_product_attention
 from wengert.ops.dropout import dropout
@@ -41,11 +41,9 @@ def canonical_mask(
             f"only bool and floating types of {name} are supported, got {mask.dtype}"
         )
     if other is not None and memory_of(other).dtype != mask_dtype:
-        warnings.warn(
+        warn(
             f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both"
-            f" instead; got {mask.dtype} and {other.dtype}.",
-            UserWarning,
-            stacklevel=4,
+            f" instead; got {mask.dtype} and {other.dtype}."
         )
     return additive(mask, memory_of(like).dtype, visible=False)
 

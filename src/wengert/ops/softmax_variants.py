@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
 
 from wengert.core.dtypes import dtype as DType
 from wengert.core.generators import default_generator, draw_numbers
+from wengert.core.messages import warn
 from wengert.core.tensor import Tensor, wrap
 from wengert.kernels.axes import axis_of
 from wengert.ops.extrema import argmax
@@ -22,10 +22,9 @@ def _implied_dim(name: str, input: Any) -> int:
         raise TypeError(
             f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
         )
-    warnings.warn(
+    warn(
         f"Implicit dimension choice for {name} has been deprecated. Change the call to include"
-        " dim=X as an argument.",
-        stacklevel=3,
+        " dim=X as an argument."
     )
     return 0 if input._array.ndim in (0, 1, 3) else 1
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from wengert.core.dtypes import of_numpy
+from wengert.core.messages import warn
 from wengert.core.tensor import Tensor, memory_of
 from wengert.ops.complexes import real, view_as_real
 from wengert.ops.fourier import half_to_real, real_to_half, transform
@@ -67,10 +67,9 @@ def stft(
     out = transpose(spectra, -1, -2)
     if complex_result:
         return out
-    warnings.warn(
+    warn(
         "stft with return_complex=False is deprecated in PyTorch; use view_as_real() of the complex"
-        " result",
-        stacklevel=2,
+        " result"
     )
     return view_as_real(out)
 
@@ -129,10 +128,9 @@ def _around(n_fft: int, win: int) -> tuple[int, int]:
 def _window(name: str, window: Tensor | None, n_fft: int, win: int, like: Tensor) -> Tensor | None:
     """The weights of a frame; None if all are one."""
     if window is None:
-        warnings.warn(
+        warn(
             "A window was not provided. A rectangular window will be applied, which is known to"
-            " cause spectral leakage; hann_window() makes a common one",
-            stacklevel=3,
+            " cause spectral leakage; hann_window() makes a common one"
         )
         if win == n_fft:
             return None
@@ -191,10 +189,9 @@ def istft(
     out = _overlapped(frames, weights, hop, total, first, last)
     if length is None or length <= last - first:
         return out
-    warnings.warn(
+    warn(
         f"The length of signal is shorter than the length parameter: {last - first} samples are"
-        f" continued by zeros to {length}",
-        stacklevel=2,
+        f" continued by zeros to {length}"
     )
     return pad(out, (0, length - (last - first)))
 

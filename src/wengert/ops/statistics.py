@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
 
 from wengert import kernels
 from wengert.core import dtypes
+from wengert.core.messages import warn
 from wengert.core.tensor import Tensor, memory_of, wrap
 from wengert.kernels import reduction as kernel
 from wengert.kernels.axes import Dims, axis_of, count_of, kept_shape
@@ -43,10 +43,9 @@ def _variance(name: str, input: np.ndarray, dim: Dims, correction: float, keepdi
             f" {dtypes.of_numpy[input.dtype]}"
         )
     if input.size and _degrees(input.shape, dim, correction) <= 0:
-        warnings.warn(
+        warn(
             f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the"
-            " reduction factor (input numel divided by output numel).",
-            stacklevel=4,
+            " reduction factor (input numel divided by output numel)."
         )
     return kernel.variance(input, dim, correction, keepdim)
 
@@ -499,8 +498,8 @@ def _at_least_none(degrees: Any) -> Any:
     values = memory_of(degrees) if isinstance(degrees, Tensor) else np.asarray(degrees)
     bare = isinstance(degrees, Tensor) and degrees.is_meta
     if not (bare or (values > 0).all()):
-        warnings.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than"
-                      " the number of observations.", stacklevel=3)  # fmt: skip
+        warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than"
+                      " the number of observations.")  # fmt: skip
     return degrees.clamp_min(0) if isinstance(degrees, Tensor) else max(degrees, 0)
 
 

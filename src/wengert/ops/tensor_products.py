@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from wengert.core import dtypes
+from wengert.core.messages import warn
 from wengert.core.tensor import Tensor, wrap
 from wengert.kernels.axes import axis_of
 from wengert.ops import operands
@@ -168,10 +168,9 @@ def cross(
         if 3 not in a:
             raise RuntimeError(f"no dimension of size 3 in input of shape {list(a)}")
         dim = a.index(3)
-        warnings.warn(
+        warn(
             "Using torch.cross without specifying the dim arg is deprecated: pass dim, or use"
-            " linalg.cross.",
-            stacklevel=2,
+            " linalg.cross."
         )
     axis = axis_of(dim, len(a))
     if not a or a[axis] != 3 or b[axis] != 3:

@@ -7,7 +7,6 @@ next to an array as an array, which changes the order of the result's dimensions
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from types import EllipsisType
 from typing import Any
@@ -17,6 +16,7 @@ import numpy as np
 from wengert.core import storage
 from wengert.core.dtypes import of_numpy, scalar_array
 from wengert.core.inference import check_written
+from wengert.core.messages import warn
 from wengert.core.tensor import Tensor, Tracer, caller, cut_from, getframe, inferences, mode, wrap
 from wengert.meta.tensors import MetaTensor
 from wengert.ops.batched_keys import picked
@@ -199,11 +199,9 @@ def _items(key: Any) -> Items:
     if type(key) is tuple:
         return key
     if isinstance(key, list) and len(key) < 32 and any(_nested(k) for k in key):
-        warnings.warn(
+        warn(
             "Using a non-tuple sequence for multidimensional indexing is deprecated: x[[a, b]] is"
-            " taken as x[a, b]; write x[tuple(seq)], or x[torch.tensor(seq)] for one index",
-            UserWarning,
-            stacklevel=5,
+            " taken as x[a, b]; write x[tuple(seq)], or x[torch.tensor(seq)] for one index"
         )
         return tuple(key)
     return (key,)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
@@ -21,7 +20,7 @@ from wengert.core import storage
 from wengert.core.cut_log import note_drop
 from wengert.core.dtypes import inexact, of_numpy
 from wengert.core.inference import check_may_require_grad, inherit, no_version
-from wengert.core.messages import current_call, message, more
+from wengert.core.messages import current_call, message, more, warn
 from wengert.core.sparse import numpy_dtype, shape_of
 from wengert.core.tensor import (
     Leaf,
@@ -106,7 +105,7 @@ def _get_grad(self: Tensor) -> Tensor | None:
     if g is None and self._edge is not None and type(self._edge) is not Leaf:
         state = self._edge.state
         if state is None or state.retain is None:
-            warnings.warn(errors.grad_of_non_leaf(self._edge), UserWarning, stacklevel=2)
+            warn(errors.grad_of_non_leaf(self._edge))
     return g
 
 
@@ -387,11 +386,7 @@ def backward(
     tensor([2., 4.])
     """
     if retain_variables is not None:
-        warnings.warn(
-            "retain_variables= is the old name of retain_graph=; use that",
-            DeprecationWarning,
-            stacklevel=2,
-        )
+        warn("retain_variables= is the old name of retain_graph=; use that", DeprecationWarning)
         retain_graph = retain_variables if retain_graph is None else retain_graph
     if gradient is not None and not isinstance(gradient, Tensor):
         gradient = wrap(np.asarray(gradient, self._array.dtype))
