@@ -12,7 +12,7 @@ import numpy as np
 from wengert.core import dtypes
 from wengert.core.tensor import Tensor
 from wengert.kernels.axes import axis_of
-from wengert.ops import numpy_names
+from wengert.ops import keywords
 from wengert.ops.complexes import conj
 from wengert.ops.expansion import roll
 from wengert.ops.fourier import (
@@ -426,4 +426,4 @@ __all__ = [
     "rfftfreq", "rfftn",
 ]  # fmt: skip
 
-numpy_names.rename([sys.modules[__name__]])
+keywords.extend([sys.modules[__name__]])

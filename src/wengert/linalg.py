@@ -17,7 +17,7 @@ from wengert import ops
 from wengert.core.dtypes import dtype as DType
 from wengert.core.tensor import Tensor
 from wengert.kernels.axes import Dims
-from wengert.ops import numpy_names
+from wengert.ops import keywords
 from wengert.ops.decompositions import (
     cholesky_ex,
     cholesky_factor,
@@ -496,4 +496,4 @@ __all__ = [
     "vector_norm",
 ]  # fmt: skip
 
-numpy_names.rename([sys.modules[__name__]])
+keywords.extend([sys.modules[__name__]])

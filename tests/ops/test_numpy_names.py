@@ -12,7 +12,8 @@ import pytest
 import wengert
 from tests.ops import calls
 from tests.ops.rows import Row, all_rows
-from wengert.ops.numpy_names import ALIASES, _defer
+from wengert.ops.keywords import _defer
+from wengert.ops.numpy_names import ALIASES
 
 ROWS = {str(row): row for row in all_rows() if row.grad or row.dtypes}
 
@@ -132,7 +133,7 @@ def test_without_the_source_it_runs_as_it_is() -> None:
     scope: dict[str, Any] = {"__name__": __name__}
     exec("def total(input, dim=0, *, scale=2): return input.sum(dim) * scale", scope)
     function = scope["total"]
-    _defer(function)
+    _defer(function, True, False)
     assert inspect.signature(function).parameters.keys() == {"input", "dim", "scale"}
     assert function(wengert.ones(2, 3), dim=1, scale=1).tolist() == [3.0, 3.0]
     with pytest.raises(TypeError, match="unexpected keyword argument 'axis'"):

@@ -18,7 +18,10 @@ from wengert.ops.declare import REGISTRY
 from wengert.ops.publish import TAKEN, NodeLayout, apply_source, source_of
 
 MUL = """\
-def mul(input, other):
+def mul(input, other, *, out=None):
+    if out is not None:
+        import wengert.ops.outputs as _outputs
+        return _outputs.write_out(mul, out, (input, other,), {})
     if type(input) is Tensor or type(input) in tensors:
         v_input = input._array
         e_input = input._edge
@@ -141,7 +144,7 @@ def test_all_names_that_written_functions_use_are_taken() -> None:
         code = scope[op.name].__code__
         own = {*op.signature.parameters, *op.aux, *numpy_names.ALIASES.values(), op.name}
         own |= {f"{kind}_{i}" for kind in "ve" for i in op.inputs}
-        assert {*code.co_varnames, *_globals(code)} - own - {"_names"} <= TAKEN, op.name
+        assert {*code.co_varnames, *_globals(code)} - own - {"_names", "_outputs"} <= TAKEN, op.name
 
 
 def _globals(code: Any) -> set[str]:

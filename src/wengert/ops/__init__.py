@@ -13,7 +13,7 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from wengert.ops import numpy_names
+from wengert.ops import keywords
 from wengert.ops.activation import *
 from wengert.ops.adaptive import *
 from wengert.ops.arithmetic import *
@@ -87,7 +87,7 @@ FAMILIES: tuple[ModuleType, ...] = tuple(
     if name.startswith(f"{__name__}.") and hasattr(module, "FUNCTIONAL")
 )
 
-numpy_names.rename(FAMILIES)
+keywords.extend(FAMILIES)
 
 if not TYPE_CHECKING:  # type checkers know the names from the lines above
     __all__ = [name for family in FAMILIES for name in family.__all__]

@@ -109,6 +109,7 @@ class Op:
 
     function: Callable[..., Any]
     numpy_names = False  # whether its function takes `axis` for `dim` as well
+    takes_out = False  # and `out`
 
     # What follows is worked out when the op is first called: an import has 300 of them.
 

@@ -23,7 +23,7 @@ from wengert.core import inference, tensor
 from wengert.core.dtypes import inexact
 from wengert.core.forks import compile_lock
 from wengert.kernels.layout import arranged, by_columns
-from wengert.ops import _fuse, _older, _snippets, numpy_names, operands
+from wengert.ops import _fuse, _older, _snippets, numpy_names, operands, outputs
 from wengert.ops._mixing import is_pair, mixed_source, parameters_of, required, to_float_source
 
 if TYPE_CHECKING:
@@ -212,7 +212,8 @@ def apply_source(op: Op, layout: NodeLayout) -> str:
     return APPLY.format(
         name=op.name,
         signature=_signature(op),
-        guard=_older.older_guard(op)
+        guard=_out_guard(op)
+        + _older.older_guard(op)
         + (
             indent(numpy_names.alias_guard(op.called, _defaults(op)), "    ")
             if op.numpy_names
@@ -261,7 +262,22 @@ def _signature(op: Op) -> str:
             parameters.append(
                 name if p.default is Parameter.empty else f"{name}=defaults[{name!r}]"
             )
-    return ", ".join(parameters if starred else parameters + behind)
+    if not starred:
+        parameters += behind
+    if op.takes_out:
+        parameters += ["out=None"] if starred else ["*", "out=None"]
+    return ", ".join(parameters)
+
+
+def _out_guard(op: Op) -> str:
+    """The lines in front of the body that hand on a call with `out`."""
+    if not op.takes_out:
+        return ""
+    positional = [n for n in op.signature.parameters if n not in op.keyword_only]
+    aliases = numpy_names.renamed(op.signature.parameters) if op.numpy_names else []
+    positional += ["*older"] if op.older else []
+    by_name = [*op.keyword_only, *(numpy_names.ALIASES[name] for name in aliases)]
+    return indent(outputs.out_guard(op.name, positional, by_name), "    ")
 
 
 def _defaults(op: Op) -> dict[str, Any]:

@@ -22,7 +22,8 @@ from wengert.kernels import layout
 from wengert.ops.casting import convert
 from wengert.ops.formats import check_format, lies_in, suggested
 from wengert.ops.shape import clone
-from wengert.tensor._inplace import check_memory, check_writable, overwrite, touch
+from wengert.ops.outputs import check_memory
+from wengert.tensor._inplace import check_writable, overwrite, touch
 from wengert.tensor._legacy import dtype_of_type, tensortype
 from wengert.tensor.arguments import require_tensor
 

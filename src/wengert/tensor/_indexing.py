@@ -24,12 +24,12 @@ from wengert.ops.expansion import check_expandable, expand, flip
 from wengert.ops.gathering import elements
 from wengert.ops.index_writes import check_put_dtype, index_array, index_item, written
 from wengert.ops.operands import Number, traced
+from wengert.ops.outputs import check_memory
 from wengert.ops.splitting import select, unbind
 from wengert.ops.subscript import basic, index, index_written, write_at
 from wengert.tensor import _shape
 from wengert.tensor._inplace import (
     assign,
-    check_memory,
     check_writable,
     overwrite,
     write,

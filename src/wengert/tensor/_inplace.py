@@ -36,11 +36,12 @@ from wengert.core.tensor import (
     tick,
     wrap,
 )
-from wengert.kernels.layout import copy, repeats
+from wengert.kernels.layout import copy
 from wengert.ops.casting import convert
 from wengert.ops.declare import Value, multilinear, primitive
 from wengert.ops.expansion import check_expandable, expand
 from wengert.ops.operands import Number, innermost, sum_to
+from wengert.ops.outputs import check_castable, check_memory
 from wengert.ops.shape import clone
 
 
@@ -120,31 +121,6 @@ def check_writable(target: Tensor, name: str) -> None:
                 raise errors.leaf_written(leaf, name, view=True)
 
 
-def check_memory(array: np.ndarray, name: str, one_value: bool = False) -> bool:
-    """Before a write: raise where the elements of an array cannot be written one by one.
-
-    With `one_value`, where all that are written become the same, some may be one element; says
-    whether they are.
-    """
-    flags = array.flags
-    if not flags.writeable:
-        raise RuntimeError(
-            f"{name}(): the tensor's memory is read-only, as the NumPy array that it came from;"
-            " call .clone() first"
-        )
-    repeated = not flags.c_contiguous and repeats(array)
-    if repeated and not one_value:
-        raise RuntimeError(
-            "unsupported operation: more than one element of the written-to tensor refers to a"
-            " single memory location. Please clone() the tensor before performing the operation."
-            f" {name}() got a tensor of shape {list(array.shape)} with strides"
-            f" {array.strides} bytes."
-        )
-    if storage.guards:
-        storage.before_write(array)
-    return repeated
-
-
 def write(target: Tensor, result: Tensor, name: str) -> Tensor:
     """Put `result` into the memory of `target` and give `target` its history."""
     array, value = target._array, result._array
@@ -155,7 +131,7 @@ def write(target: Tensor, result: Tensor, name: str) -> Tensor:
             f" {list(value.shape)} in {name}()"
         )
     if value.dtype != array.dtype:
-        _check_castable(value.dtype, array.dtype, name)
+        check_castable(value.dtype, array.dtype, name)
         if traced or result._edge is not None:
             result = convert(result, of_numpy[array.dtype])
     if traced:
@@ -204,14 +180,6 @@ def _bytes(array: np.ndarray) -> np.ndarray:
 def touch(target: Tensor, name: str) -> None:
     """Stamp the memory of `target` as written by the user's line."""
     storage.stamp(target._array, name, *caller(getframe(1)))
-
-
-def _check_castable(value: np.dtype[Any], target: np.dtype[Any], name: str) -> None:
-    a, b = of_numpy[value], of_numpy[target]
-    if a.category > b.category:
-        raise RuntimeError(
-            f"result type {a.short} can't be cast to the desired output type {b.short} in {name}()"
-        )
 
 
 def rebase(target: Tensor, result: Tensor) -> None:

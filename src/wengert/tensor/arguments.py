@@ -12,7 +12,7 @@ from wengert.autograd import errors
 from wengert.core import dtypes
 from wengert.core.device import check_cpu
 from wengert.core.tensor import Tensor, leaf_of, wrap
-from wengert.tensor._inplace import check_memory, touch
+from wengert.ops.outputs import check_unrecorded, fill
 
 NOT_FLOATING = "Only Tensors of floating point and complex dtype can require gradients"
 
@@ -85,7 +85,7 @@ def allocate(make: Callable[..., np.ndarray], shape: Any, dtype: dtypes.dtype) -
 def finish(name: str, array: np.ndarray, options: Options, out: Tensor | None = None) -> Tensor:
     """The tensor around a new array, after the options that are not about its elements."""
     if out is not None:
-        return into(name, out, array)
+        return into(name, out, array, options)
     if not options:
         return wrap(array)
     if not options.keys() <= _KNOWN:
@@ -116,18 +116,18 @@ def leaf(name: str, tensor: Tensor, requires_grad: Any) -> Tensor:
     return tensor
 
 
-def into(name: str, out: Tensor, array: np.ndarray) -> Tensor:
-    """Put an array into the tensor given as `out`, which takes its shape."""
+def into(name: str, out: Tensor, array: np.ndarray, options: Options) -> Tensor:
+    """Put an array into the tensor given as `out`, which takes its shape and keeps its dtype."""
     require_tensor(name, "out", out)
-    if out._edge is not None:
-        raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic"
-                           " differentiation, but one of the arguments requires grad.")  # fmt: skip
+    check_unrecorded(name, (out,))
+    dtype = dtypes.of_numpy[out._array.dtype]
+    if options.get("dtype") is not None and dtypes.of_argument(name, options["dtype"]) is not dtype:
+        raise RuntimeError(
+            f"dtype {options['dtype']} does not match dtype of out parameter ({dtype}) in {name}()"
+        )
     if out._array.shape != array.shape:
         out.resize_(array.shape)
-    check_memory(out._array, name)
-    np.copyto(out._array, array, casting="unsafe")
-    touch(out, name)
-    return out
+    return fill(name, out, wrap(array.astype(dtype.np, copy=False)))
 
 
 def require_tensor(name: str, argument: str, value: Any, position: int = 1) -> None:

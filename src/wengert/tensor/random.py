@@ -149,7 +149,7 @@ def _sized(name: str, sample: Any, size: Any, generator: Any, out: Any, options:
         size = (options.pop("size"),)
     elif not size:
         raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
-    dtype = dtype_of(name, options)
+    dtype = dtype_of(name, options, None if out is None else of_numpy[out._array.dtype])
     require_floating(name, dtype)
     source = generator_of(name, generator)
 
@@ -370,7 +370,7 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
 def _placed(name: str, result: Tensor, options: Options, out: Tensor | None) -> Tensor:
     """A result, after the options; in the tensor given as `out`."""
     if out is not None:
-        return into(name, out, result._array)
+        return into(name, out, result._array, options)
     if options:
         finish(name, memory_of(result), options)
     return result
