@@ -164,6 +164,8 @@ def __getattr__(name: str) -> _Any:
         return getattr(_import_module(_LAZY_NAMES[name]), name)
     if name in _METHODS:
         return getattr(Tensor, name)
+    if name.startswith("_foreach_"):
+        return _import_module("wengert.tensor.foreach").function_of(name)
     if name in _LAZY:
         return _import_module(f"wengert.{name}")
     raise AttributeError(f"wengert has no {name!r} (module 'wengert' has no such attribute)")
