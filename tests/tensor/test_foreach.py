@@ -64,7 +64,8 @@ def test_each_does_what_pytorchs_does(torch: Any) -> None:
         base = name.removeprefix("_foreach_").removesuffix("_")
         for beside in BESIDE.get(base, ([],)):
             # PyTorch has no derivative of one, and of the form whose numbers are a tensor.
-            underivable = base == "powsum" or name.endswith("_") or any(kind == "elements" for kind, _ in beside)
+            by_elements = any(kind == "elements" for kind, _ in beside)
+            underivable = base == "powsum" or name.endswith("_") or by_elements
             for grad in (False, True)[: 1 if underivable else 2]:
                 ours, theirs = (call(lib, name, beside, grad) for lib in (wengert, torch))
                 assert len(ours) == len(theirs)
@@ -114,7 +115,8 @@ def test_scaling_in_one_pass_is_stamped() -> None:
     x = wengert.ones(2, requires_grad=True)
     y = (x * w[0]).sum()
     wengert._foreach_mul_(w, 0.5)
-    assert w[0].tolist() == [0.5, 0.5] and w[1].sum().item() == 1250
+    assert w[0].tolist() == [0.5, 0.5]
+    assert w[1].sum().item() == 1250
     with pytest.raises(RuntimeError, match="_foreach_mul_"):
         y.backward()
     with pytest.raises(RuntimeError, match="leaf"):

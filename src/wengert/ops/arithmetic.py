@@ -9,7 +9,7 @@ import numpy as np
 from wengert.core import dtypes
 from wengert.core.tensor import Tensor, wrap
 from wengert.ops._older import reordered
-from wengert.ops.checks import not_implemented, require_kind
+from wengert.ops.checks import not_implemented, require_in_range, require_kind
 from wengert.ops.complexes import conj
 from wengert.ops.declare import Value, elementwise
 from wengert.ops.operands import number_as_array
@@ -52,7 +52,14 @@ def _scaled(input: Any, other: Any, alpha: complex) -> Any:
         )
     if dtype == dtypes.BOOL:
         alpha = bool(alpha)
+    elif isinstance(other, Tensor):
+        dtypes.scalar_array(alpha, _result_type(input, other), "add")
     return other * alpha
+
+
+def _result_type(input: Any, other: Tensor) -> dtypes.dtype:
+    a, b = input, dtypes.of_numpy[other._array.dtype]
+    return dtypes.promote_types(dtypes.of_numpy[a._array.dtype], b) if isinstance(a, Tensor) else b
 
 
 def _category(x: Any) -> int:
@@ -104,8 +111,35 @@ def rsub(input: Tensor, other: Any, *, alpha: complex = 1) -> Tensor:
     return sub(other, input, alpha=alpha)
 
 
+@elementwise(input=lambda g, factor: _mul_halves(g, factor), label="MulBackward0", name="mul")
+def _mul_halves(input: Value, factor: float) -> Value:
+    """Halves times a number, of which none is rounded before the product is."""
+    return (input.astype(np.float32) * np.float32(factor)).astype(input.dtype)
+
+
+@elementwise(input=lambda g, divisor: _div_halves(g, divisor), label="DivBackward0", name="div")
+def _div_halves(input: Value, divisor: float) -> Value:
+    """Halves over a number, of which none is rounded before the quotient is."""
+    return (input.astype(np.float32) / np.float32(divisor)).astype(input.dtype)
+
+
+@elementwise(input=lambda g, input, out: -g * (out / input), label="DivBackward0", name="div")
+def _quotient_of_halves(input: Value, dividend: float) -> Value:
+    """A number over halves; it is not rounded before the quotient is."""
+    return (np.float32(dividend) / input.astype(np.float32)).astype(input.dtype)
+
+
+def _multiplied_halves(a: Any, b: Any) -> Any:
+    return _mul_halves(a, b) if isinstance(a, Tensor) else _mul_halves(b, a)
+
+
+def _divided_halves(a: Any, b: Any) -> Any:
+    return _div_halves(a, b) if isinstance(a, Tensor) else _quotient_of_halves(b, a)
+
+
 @elementwise(
     np.multiply,
+    halves=_multiplied_halves,
     input=lambda g, other: g * conj(other),
     other=lambda g, input: g * conj(input),
 )
@@ -123,6 +157,7 @@ multiply = mul
 
 @elementwise(
     np.true_divide,
+    halves=_divided_halves,
     floats=True,
     input=lambda g, other: g / conj(other),
     other=lambda g, input, other: -g * conj(input / other / other),
@@ -326,6 +361,7 @@ def addcmul(input: Value, tensor1: Value, tensor2: Value, *, value: complex = 1)
     >>> wengert.addcmul(x, x, x, value=0.5)
     tensor([1.5000, 4.0000])
     """
+    require_in_range("addcmul", input.dtype, value)
     return input + input.dtype.type(value) * tensor1 * tensor2
 
 
@@ -348,6 +384,7 @@ def addcdiv(input: Value, tensor1: Value, tensor2: Value, *, value: complex = 1)
             "Integer division with addcdiv is no longer supported; use"
             " input + value * torch.trunc(tensor1 / tensor2), or convert to a floating-point dtype"
         )
+    require_in_range("addcdiv", input.dtype, value)
     return input + input.dtype.type(value) * tensor1 / tensor2
 
 
@@ -381,6 +418,7 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
                 f" {dtypes.of_numpy[x._array.dtype]}"
             )
     if type(weight) is float and isinstance(input, Tensor):
+        require_in_range("lerp", input._array.dtype, weight)
         weight = wrap(number_as_array(weight, input._array.dtype))
     return _lerp(input, end, weight)
 

@@ -66,6 +66,7 @@ class Op:
         older: parameters that once stood among the inputs (see `_older`).
         scalar: the forward on single elements, as kernels are made of it (see `_fuse`): itself
             for those of kind "elementwise", None for others that do not declare it.
+        halves: what computes with halves and a Python number that no half is equal to.
         function: what users call.
         node: the class of the nodes that it records.
         label: the name of that class.
@@ -92,6 +93,7 @@ class Op:
         tensors: tuple[str, ...] = (),
         older: tuple[str, ...] = (),
         scalar: Callable[..., Any] | None = None,
+        halves: Callable[..., Any] | None = None,
     ) -> None:
         self.name = forward.__name__
         self.called = name or self.name.strip("_")
@@ -101,7 +103,7 @@ class Op:
         self.aux, self.view, self.floats, self.mixed = aux, view, floats, mixed
         self.batch, self.jvp, self.reference, self.shared = batch, jvp, reference, shared
         self.tensors, self.older = tensors, older
-        self.layout = layout
+        self.layout, self.halves = layout, halves
         self.scalar = self.forward if scalar is None and kind == "elementwise" else scalar
         self.label = label or _label(self.name)
         _check_names(self)
@@ -257,6 +259,7 @@ def elementwise(
     layout: Layout = "operands",
     older: tuple[str, ...] = (),
     scalar: Callable[..., Any] | None = None,
+    halves: Callable[..., Any] | None = None,
     **rules: Rule | None,
 ) -> Declare:
     """An operation on each element; inputs broadcast, and rules do not know of it.
@@ -269,11 +272,12 @@ def elementwise(
     order says so, too).
     Batches and forward-mode derivatives follow from the kind, and kernels for large arrays from
     the forward and the rules; `scalar` is what they are made of where the forward cannot be read
-    (see `_fuse`).
+    (see `_fuse`). `halves` is what computes with a tensor of half precision and a Python number
+    that no half is equal to.
     """
     options = {
         "ufunc": ufunc, "floats": floats, "label": label, "name": name, "tensors": tensors,
-        "layout": layout, "older": older, "scalar": scalar,
+        "layout": layout, "older": older, "scalar": scalar, "halves": halves,
     }  # fmt: skip
     return _decorator("elementwise", rules, options)
 

@@ -79,9 +79,7 @@ def _first_call(
     return function(*args, **kwargs)
 
 
-def _compile(
-    function: FunctionType, written: FunctionType, renames: bool, takes_out: bool
-) -> None:
+def _compile(function: FunctionType, written: FunctionType, renames: bool, takes_out: bool) -> None:
     """Give the stub its body, with the keywords if the source is there and is what is running."""
     import ast  # these three take longer to load than most of the package
     import inspect

@@ -9,12 +9,13 @@ import ml_dtypes
 import numpy as np
 
 from wengert.core import dtypes
-from wengert.core.tensor import Tensor, wrap
+from wengert.core.tensor import Tensor, Tracer, wrap
 from wengert.kernels.jit import ARRAYS
 from wengert.kernels.masking import kept
 from wengert.ops import operands
 from wengert.ops._products import fitted
 from wengert.ops.batching import Batch
+from wengert.ops.checks import require_in_range
 from wengert.ops.comparison import isnan, ne
 from wengert.ops.declare import Value, elementwise, multilinear, primitive
 from wengert.ops.rounding import or_zeros
@@ -127,6 +128,9 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     if input is None or other is None:
         raise TypeError("where(): arguments 'input' and 'other' must come together")
     a, b = operands.operands(_WHERE, input, other)
+    if a._array.dtype == np.float32:
+        numbers = [x for x in (input, other) if type(x) in (int, float)]
+        require_in_range("where", a._array.dtype, *numbers)
     return _where(a, b, condition)
 
 
@@ -206,7 +210,11 @@ def filling(name: str, value: Any, input: Tensor) -> Tensor:
         )
     if not isinstance(value, Tensor):
         return wrap(dtypes.scalar_array(value, dtype, name))
-    return value if value_dtype is dtype else operands.cast(value, dtype.np)
+    if value_dtype is dtype:
+        return value
+    if not isinstance(value, Tracer):
+        dtypes.scalar_array(value._array.item(), dtype, name)
+    return operands.cast(value, dtype.np)
 
 
 def _require_real(name: str, *arrays: np.ndarray) -> None:

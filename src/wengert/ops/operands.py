@@ -28,6 +28,8 @@ Number = (bool, int, float, complex)
 Constants = dict[tuple[Any, "np.dtype[Any]"], np.ndarray]
 constants: Constants = {}
 thresholds: Constants = {}
+# For products and quotients, which take a number in float32 where no half is equal to it.
+factors: Constants = {}
 _MOST_CONSTANTS = 4096
 
 
@@ -37,6 +39,8 @@ def call_foreign(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any
     Tracers go to the innermost level among them. Numbers beside them stay what they are: the
     operations further out convert them. Params are by name.
     """
+    if op.halves is not None and _half_beside_number(*inputs):
+        return op.halves(*inputs)
     level = dtype = None
     some = differ = False
     for x in inputs:
@@ -58,6 +62,25 @@ def call_foreign(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any
     if op.mixed and differ and len(inputs) > 1:
         inputs = tuple(operands(op, *inputs))
     return _at_level(level, op, inputs, params)
+
+
+def table_of(op: Op) -> Constants:
+    """Where the function of an op looks for a Python number."""
+    if op.halves is not None:
+        return factors
+    return constants if op.differentiable else thresholds
+
+
+def _half_beside_number(a: Any, b: Any) -> bool:
+    """Whether they are a tensor of halves and a number that no half is equal to."""
+    tensor, number = (a, b) if isinstance(a, Tensor) else (b, a)
+    if type(number) not in (int, float) or not isinstance(tensor, Tensor):
+        return False
+    dtype = memory_of(tensor).dtype
+    if dtype.itemsize != 2 or dtype not in inexact:
+        return False
+    with np.errstate(over="ignore"):
+        return float(np.float64(number).astype(dtype)) != number == number
 
 
 def _at_level(level: Any, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
@@ -115,7 +138,7 @@ def operands(op: Op, *inputs: Any) -> list[Any]:
     common = dtypes.combine(shapes)
     if op.floats and common.category < dtypes.FLOAT:
         common = dtypes.defaults.dtype
-    table = constants if op.differentiable else thresholds
+    table = table_of(op)
     return [None if x is None else _converted(x, common.np, table) for x in inputs]
 
 

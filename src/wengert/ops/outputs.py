@@ -89,7 +89,8 @@ def out_guard(name: str, positional: list[str], keyword_only: Iterable[str]) -> 
     return (
         "if out is not None:\n"
         "    import wengert.ops.outputs as _outputs\n"
-        f"    return _outputs.write_out({function}, out, ({', '.join(positional)},), {{{by_name}}})\n"
+        f"    return _outputs.write_out({function}, out, ({', '.join(positional)},),"
+        f" {{{by_name}}})\n"
     )
 
 

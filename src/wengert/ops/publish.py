@@ -487,7 +487,7 @@ def _write(op: Op, scope: dict[str, Any], function: Any) -> None:
         "fused": _fuse.forward_of(op),
         "pull": _fuse.pullback_of(op, NodeLayout(op).arrays),
         "defaults": {n: p.default for n, p in op.signature.parameters.items()},
-        "constants": operands.constants if op.differentiable else operands.thresholds,
+        "constants": operands.table_of(op),
         "Recorded": op.node,
         **{f"vjp_{i}": op.rules[i] for i in op.differentiable},
         "vjp_shared": op.shared,

@@ -12,7 +12,7 @@ from wengert.core.dtypes import ALL, BOOL, COMPLEX, of_numpy
 from wengert.core.generators import default_generator, draw_numbers
 from wengert.core.tensor import Tensor, Tracer
 from wengert.kernels.precision import in_float32
-from wengert.ops.checks import require_kind
+from wengert.ops.checks import require_in_range, require_kind
 from wengert.ops.declare import Value, elementwise
 from wengert.ops.exponential import exp
 from wengert.ops.masking import drop, number_of, where
@@ -85,6 +85,7 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 @in_float32
 def _leaky_relu(input: Value, negative_slope: float) -> Value:
     require_kind("leaky_relu_cpu", input, "f")
+    require_in_range("leaky_relu", input.dtype, negative_slope)
     scaled = input * input.dtype.type(negative_slope)
     if 0 < negative_slope <= 1:
         return np.maximum(input, scaled)
@@ -111,6 +112,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
 @in_float32
 def _elu(input: Value, alpha: float, scale: float = 1.0, rate: float = 1.0) -> Value:
     require_kind("elu_cpu", input, "f")
+    require_in_range("elu", input.dtype, alpha)
     negative = np.expm1(np.minimum(input, 0) * rate) * (alpha * scale)
     return np.where(input > 0, input * scale, negative)
 

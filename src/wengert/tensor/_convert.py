@@ -21,8 +21,8 @@ from wengert.core.tensor import Leaf, Tensor, Tracer, inferences, leaf_of, mode,
 from wengert.kernels import layout
 from wengert.ops.casting import convert
 from wengert.ops.formats import check_format, lies_in, suggested
-from wengert.ops.shape import clone
 from wengert.ops.outputs import check_memory
+from wengert.ops.shape import clone
 from wengert.tensor._inplace import check_writable, overwrite, touch
 from wengert.tensor._legacy import dtype_of_type, tensortype
 from wengert.tensor.arguments import require_tensor
