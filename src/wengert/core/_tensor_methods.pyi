@@ -216,6 +216,8 @@ class TensorMethods:
         """The indices of the elements that are not zero, a row each."""
     def as_strided(self, size: tuple[_int, ...], stride: tuple[_int, ...], storage_offset: _int | None = None) -> Tensor:
         """A view of the input's memory with the given shape, strides and offset, in elements."""
+    def as_strided_(self, size: tuple[_int, ...], stride: tuple[_int, ...], storage_offset: _int | None = None) -> Tensor:
+        """In-place form of `as_strided`; no element is written."""
     def as_strided_scatter(self, src: Tensor, size: tuple[_int, ...], stride: tuple[_int, ...], storage_offset: _int | None = None) -> Tensor:
         """A copy of the input with `src` in the place of what `as_strided` would show."""
     def as_subclass(self, cls: _type[Tensor]) -> Tensor:
