@@ -19,7 +19,7 @@ LAYERS = {
     "autograd": "autograd",
     "tensor": "random tensor types",
     # Operations under the names of a field.
-    "fields": "fft linalg signal special",
+    "fields": "fft linalg masked signal special",
     "func": "func",
     "graph": "graph",
     "compile": "compile",

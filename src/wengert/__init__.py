@@ -71,6 +71,7 @@ _LAZY = frozenset(
         "hub",
         "jit",
         "linalg",
+        "masked",
         "mps",
         "multiprocessing",
         "nn",
