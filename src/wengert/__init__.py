@@ -165,6 +165,8 @@ def __getattr__(name: str) -> _Any:
         return getattr(_import_module(_LAZY_NAMES[name]), name)
     if name in _METHODS:
         return getattr(Tensor, name)
+    if name == "_standard_gamma":
+        return _import_module("wengert.tensor.random_counts").standard_gamma
     if name.startswith("_foreach_"):
         return _import_module("wengert.tensor.foreach").function_of(name)
     if name in _LAZY:

@@ -41,7 +41,7 @@ INNER: dict[str, frozenset[str]] = {
             " _foreach_sign _foreach_sign_ _foreach_sin _foreach_sin_ _foreach_sinh"
             " _foreach_sinh_ _foreach_sqrt _foreach_sqrt_ _foreach_sub _foreach_sub_"
             " _foreach_tan _foreach_tan_ _foreach_tanh _foreach_tanh_ _foreach_trunc"
-            " _foreach_trunc_ _foreach_zero_"
+            " _foreach_trunc_ _foreach_zero_ _standard_gamma"
         ),
         "torch.nn.common_types": (
             "_maybe_indices_t _ratio_2_t _ratio_3_t _ratio_any_t _size_1_t _size_2_opt_t _size_2_t"

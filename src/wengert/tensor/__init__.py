@@ -38,6 +38,7 @@ from wengert.tensor._print import *
 from wengert.tensor._removed import *
 from wengert.tensor.copies import *
 from wengert.tensor.creation import *
+from wengert.tensor.lowrank import *
 from wengert.tensor.random import *
 from wengert.tensor.random_counts import *
 from wengert.tensor.ranges import *

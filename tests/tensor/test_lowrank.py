@@ -1,0 +1,58 @@
+"""`svd_lowrank` and `pca_lowrank` against PyTorch's and the full decomposition."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert
+
+RNG = np.random.default_rng(0)
+TALL = RNG.standard_normal((9, 3)) @ RNG.standard_normal((3, 5))  # of rank 3
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("matrix", [TALL, TALL.T, np.stack([TALL, 2 * TALL])])
+@pytest.mark.parametrize("name", ["svd_lowrank", "pca_lowrank"])
+def test_factors(torch: Any, name: str, matrix: np.ndarray) -> None:
+    found = []
+    for library in (wengert, torch):
+        left, values, right = getattr(library, name)(library.from_numpy(matrix.copy()), 4)
+        found.append(values.numpy())
+        shown = (left * values.unsqueeze(-2)) @ right.mH
+        centered = matrix - matrix.mean(-2, keepdims=True) if name == "pca_lowrank" else matrix
+        np.testing.assert_allclose(shown.numpy(), centered, atol=1e-12)
+        np.testing.assert_allclose(
+            (right.mH @ right).numpy()[..., :2, :2] - np.eye(2), 0, atol=1e-10
+        )
+    np.testing.assert_allclose(found[0][..., :2], found[1][..., :2], 1e-10)
+    assert found[0].shape == found[1].shape
+
+
+def test_what_is_subtracted_and_gradients() -> None:
+    x = wengert.from_numpy(TALL.copy()).requires_grad_(True)
+    _, values, _ = wengert.svd_lowrank(x, 4, M=wengert.ones(5, dtype=wengert.float64))
+    expected = wengert.linalg.svdvals(x - 1)
+    np.testing.assert_allclose(values.detach().numpy(), expected.detach().numpy()[:4], atol=1e-10)
+    g, h = (wengert.autograd.grad(s[:2].sum(), x)[0].numpy() for s in (values, expected))
+    np.testing.assert_allclose(g, h, atol=1e-8)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("kwargs", [{"q": 9}, {"q": -1}, {"q": 2, "niter": -1}])
+def test_errors(torch: Any, kwargs: dict[str, int]) -> None:
+    for library in (wengert, torch):
+        with pytest.raises(ValueError, match="must be non-negative integer"):
+            library.pca_lowrank(library.ones(6, 4), **kwargs)
+
+
+@pytest.mark.torch
+def test_standard_gamma_has_pytorchs_moments_and_gradient(torch: Any) -> None:
+    for library in (wengert, torch):
+        x = library.full((20000,), 2.5, requires_grad=True)
+        y = library._standard_gamma(x, library.Generator().manual_seed(3))
+        assert abs(y.mean().item() - 2.5) < 0.05
+        y.sum().backward()
+        assert abs(x.grad.mean().item() - 1) < 0.05
