@@ -52,6 +52,9 @@ from wengert.ops.solving import (
     solve_ex,
     solved_with_lu,
 )
+from wengert.ops.symmetric import ldl_factor as ldl_factor
+from wengert.ops.symmetric import ldl_factor_ex as ldl_factor_ex
+from wengert.ops.symmetric import ldl_solve as ldl_solve
 from wengert.ops.triangular_systems import solve_triangular
 from wengert.ops.variadic import require_tensor
 
@@ -489,11 +492,11 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
 
 __all__ = [
     "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh",
-    "eigvals", "eigvalsh", "householder_product", "inv", "inv_ex", "lstsq", "lu", "lu_factor",
-    "lu_factor_ex", "lu_solve", "matmul", "matrix_exp", "matrix_norm", "matrix_power",
-    "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "solve_ex",
-    "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot",
-    "vector_norm",
+    "eigvals", "eigvalsh", "householder_product", "inv", "inv_ex", "ldl_factor", "ldl_factor_ex",
+    "ldl_solve", "lstsq", "lu", "lu_factor", "lu_factor_ex", "lu_solve", "matmul", "matrix_exp",
+    "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet",
+    "solve", "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve",
+    "vander", "vecdot", "vector_norm",
 ]  # fmt: skip
 
 keywords.extend([sys.modules[__name__]])

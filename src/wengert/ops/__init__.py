@@ -75,6 +75,7 @@ from wengert.ops.splitting import *
 from wengert.ops.statistics import *
 from wengert.ops.strided import *
 from wengert.ops.subscript import *
+from wengert.ops.symmetric import *
 from wengert.ops.tensor_products import *
 from wengert.ops.triangular_systems import *
 from wengert.ops.trigonometry import *

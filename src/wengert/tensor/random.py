@@ -14,7 +14,7 @@ import numpy as np
 
 from wengert.autograd.transforms.randomness import vmaps
 from wengert.core import dtypes
-from wengert.core.dtypes import of_numpy
+from wengert.core.dtypes import int64, of_numpy
 from wengert.core.generators import Draw, Generator, default_generator, draw_numbers
 from wengert.core.tensor import Tensor, Tracer, memory_of, wrap
 from wengert.kernels.layout import order_of
@@ -435,6 +435,8 @@ def multinomial(
     _check_sizes(weights, num_samples, replacement)
     check_weights(input)
     _refuse_out(out)
+    if out is not None and out.dtype is not int64:
+        raise RuntimeError(f"multinomial expects Long tensor out, got: {out.dtype}")
     shape = (*weights.shape[:-1], num_samples)
     if replacement and num_samples > 1:
         draws = draw_numbers(uniforms(source, np.dtype(np.float64)), shape, (input,))
