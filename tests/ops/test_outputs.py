@@ -71,11 +71,6 @@ FURTHER = [
     Row("cholesky_inverse", _spd),
     Row("cholesky_solve", lambda rng: (rng.standard_normal((3, 2)), *_spd(rng))),
     Row("linalg.cholesky_ex", _spd),
-    Row("linalg.ldl_factor", _spd),
-    Row("linalg.ldl_factor_ex", _spd),
-    Row("linalg.ldl_solve", lambda rng: (
-        np.eye(3), np.arange(1, 4, dtype=np.int32), rng.standard_normal((3, 2))
-    )),
     Row("linalg.eig", _spd),
     Row("linalg.eigh", _spd),
     Row("linalg.eigvals", _spd),

@@ -9,9 +9,10 @@ import numpy as np
 from wengert.core import dtypes
 from wengert.core.tensor import Tensor, wrap
 from wengert.ops._older import reordered
+from wengert.ops.batching import leading
 from wengert.ops.checks import not_implemented, require_in_range, require_kind
 from wengert.ops.complexes import conj
-from wengert.ops.declare import Value, elementwise
+from wengert.ops.declare import Value, elementwise, multilinear, primitive
 from wengert.ops.operands import number_as_array
 from wengert.ops.rounding import no_slope, sgn
 
@@ -111,19 +112,38 @@ def rsub(input: Tensor, other: Any, *, alpha: complex = 1) -> Tensor:
     return sub(other, input, alpha=alpha)
 
 
-@elementwise(input=lambda g, factor: _mul_halves(g, factor), label="MulBackward0", name="mul")
+@multilinear(
+    input=lambda g, factor: _mul_halves(g, factor),
+    batch=leading,
+    layout="operands",
+    label="MulBackward0",
+    name="mul",
+)
 def _mul_halves(input: Value, factor: float) -> Value:
     """Halves times a number, of which none is rounded before the product is."""
     return (input.astype(np.float32) * np.float32(factor)).astype(input.dtype)
 
 
-@elementwise(input=lambda g, divisor: _div_halves(g, divisor), label="DivBackward0", name="div")
+@multilinear(
+    input=lambda g, divisor: _div_halves(g, divisor),
+    batch=leading,
+    layout="operands",
+    label="DivBackward0",
+    name="div",
+)
 def _div_halves(input: Value, divisor: float) -> Value:
     """Halves over a number, of which none is rounded before the quotient is."""
     return (input.astype(np.float32) / np.float32(divisor)).astype(input.dtype)
 
 
-@elementwise(input=lambda g, input, out: -g * (out / input), label="DivBackward0", name="div")
+@primitive(
+    input=lambda g, input, out: -g * (out / input),
+    jvp=lambda t, input, out: -t * (out / input),
+    batch=leading,
+    layout="operands",
+    label="DivBackward0",
+    name="div",
+)
 def _quotient_of_halves(input: Value, dividend: float) -> Value:
     """A number over halves; it is not rounded before the quotient is."""
     return (np.float32(dividend) / input.astype(np.float32)).astype(input.dtype)

@@ -16,7 +16,8 @@ from wengert.core import storage
 from wengert.core.tensor import Tensor, caller, getframe, mode, tensors
 from wengert.kernels import optim as formulas
 from wengert.ops.operands import Number
-from wengert.tensor._inplace import check_memory, check_writable
+from wengert.ops.outputs import check_memory
+from wengert.tensor._inplace import check_writable
 
 _UNARY = frozenset({
     "abs", "acos", "asin", "atan", "ceil", "cos", "cosh", "erf", "erfc", "exp", "expm1", "floor",
