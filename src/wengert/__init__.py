@@ -149,9 +149,9 @@ _LAZY_NAMES = {
 # Methods that are functions as well: in-place forms, and what tells about a tensor.
 _METHODS = frozenset({
     "abs_", "acos_", "acosh_", "addmv_", "arccos_", "arccosh_", "arcsin_", "arcsinh_", "arctan_",
-    "arctanh_", "asin_", "asinh_", "atan_", "atanh_", "ceil_", "clamp_", "clamp_max_",
-    "clamp_min_", "clip_", "conj_physical_", "cos_", "cosh_", "deg2rad_", "detach", "detach_",
-    "erf_", "erfc_", "exp2_", "exp_", "expm1_", "fill_", "fix_", "floor_", "frac_", "gcd_",
+    "arctanh_", "as_strided_", "asin_", "asinh_", "atan_", "atanh_", "ceil_", "clamp_",
+    "clamp_max_", "clamp_min_", "clip_", "conj_physical_", "cos_", "cosh_", "deg2rad_", "detach",
+    "detach_", "erf_", "erfc_", "exp2_", "exp_", "expm1_", "fill_", "fix_", "floor_", "frac_", "gcd_",
     "get_device", "i0_", "index_put_", "is_conj", "is_inference", "is_neg", "is_same_size",
     "is_signed", "lcm_", "ldexp_", "log10_", "log1p_", "log2_", "log_", "logit_", "nan_to_num_",
     "neg_", "negative_", "rad2deg_", "reciprocal_", "relu_", "resize_as_", "resolve_neg",

@@ -479,6 +479,11 @@ def linear_cross_entropy(
     """
     for what, x in (("input", input), ("linear_weight", linear_weight)):
         require_tensor("linear_cross_entropy", what, x)
+    if input.ndim > 1 and target.shape[:1] != input.shape[:1]:
+        raise ValueError(
+            f"Expected input batch_size ({input.shape[0]}) to match target batch_size"
+            f" ({target.shape[0] if target.ndim else 0}) in linear_cross_entropy()"
+        )
     shape = tuple(linear_weight.shape)
     flat_bias = None if linear_bias is None else reshape(linear_bias, (-1,))
     scores = linear(input, reshape(linear_weight, (-1, shape[-1])), flat_bias)
