@@ -154,9 +154,9 @@ _METHODS = frozenset({
     "detach_", "erf_", "erfc_", "exp2_", "exp_", "expm1_", "fill_", "fix_", "floor_", "frac_",
     "gcd_", "get_device", "i0_", "index_put_", "is_conj", "is_inference", "is_neg",
     "is_same_size", "is_signed", "lcm_", "ldexp_", "log10_", "log1p_", "log2_", "log_", "logit_",
-    "nan_to_num_", "neg_", "negative_", "rad2deg_", "reciprocal_", "relu_", "resize_as_", "resolve_neg",
-    "round_", "rsqrt_", "sigmoid_", "sin_", "sinc_", "sinh_", "sqrt_", "square_", "tan_", "tanh_",
-    "trunc_", "xlogy_", "zero_",
+    "nan_to_num_", "neg_", "negative_", "rad2deg_", "reciprocal_", "relu_", "resize_as_",
+    "resolve_neg", "round_", "rsqrt_", "sigmoid_", "sin_", "sinc_", "sinh_", "sqrt_", "square_",
+    "tan_", "tanh_", "trunc_", "xlogy_", "zero_",
 })  # fmt: skip
 
 
