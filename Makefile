@@ -4,6 +4,7 @@
 #   make test              the whole suite, with PyTorch 2.13.0 as the oracle
 #   make test PARITY=0     without PyTorch: nothing is downloaded for it, its tests are skipped
 #   make parity             every record that PyTorch has of what scripts use; counts into README.md
+#   make ecosystem          packages built on PyTorch, run on wengert; a table into docs/compatibility.md
 #   make accuracy           errors of the functions in kernels, measured, into docs/kernels.md
 #   make lint docs bench clean
 #
@@ -22,7 +23,7 @@ TORCH := torch==2.13.0
 STAMPS := $(VENV)/.stamps
 TORCH_STAMP := $(if $(filter 0,$(PARITY)),,$(STAMPS)/torch)
 
-.PHONY: demo test parity accuracy lint docs bench clean
+.PHONY: demo test parity ecosystem accuracy lint docs bench clean
 .DELETE_ON_ERROR:
 
 demo: $(STAMPS)/demo
@@ -33,6 +34,9 @@ test: $(TORCH_STAMP) $(STAMPS)/test
 
 parity: $(STAMPS)/torch $(STAMPS)/test
 	$(BIN)/python -m tests.parity.report --write
+
+ecosystem: $(STAMPS)/test
+	$(BIN)/python -m tests.ecosystem.report
 
 accuracy: $(STAMPS)/test
 	$(BIN)/python benchmarks/accuracy.py --write

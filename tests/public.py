@@ -28,15 +28,25 @@ def namespaces() -> dict[str, ModuleType]:
 
 # Where users find operations is `wengert`, `wengert.nn.functional` and Tensor; these packages
 # are how they are made.
-INNER = ("wengert.cli", "wengert.core", "wengert.kernels", "wengert.ops", "wengert.tensor")
+INNER = (
+    "wengert.checkpointing",
+    "wengert.cli",
+    "wengert.core",
+    "wengert.data",
+    "wengert.kernels",
+    "wengert.ops",
+    "wengert.platform",
+    "wengert.tensor",
+)
 # Modules that packages have for each other, beside those for users.
 FOR_EACH_OTHER = {
     "autograd": "custom diagnosis edges engine errors gc_queries grad_mode history hooks naming"
     " profiling refusals relay saved transforms",
-    "compat": "torch_names",
+    "compat": "differences missing_names package resolution torch_names",
     "graph": "captures description drawing formatting hotness html_page memory nodes timelines"
     " unreached",
     "nn": "module",
+    "sparse": "construction invariants",
 }
 INNER += tuple(
     f"wengert.{p}.{name}" for p, names in FOR_EACH_OTHER.items() for name in names.split()

@@ -41,22 +41,20 @@ def is_type_checking(test: ast.expr) -> bool:
     )
 
 
-def running(node: ast.AST, into_functions: bool = True) -> Iterator[ast.AST]:
-    """The nodes below `node` that can run; without functions, those that run at import."""
+def running(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes below `node` that can run."""
     for child in ast.iter_child_nodes(node):
-        if not into_functions and isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
-            continue
         if isinstance(child, ast.If) and is_type_checking(child.test):
             for other in child.orelse:
                 yield other
-                yield from running(other, into_functions)
+                yield from running(other)
             continue
         yield child
-        yield from running(child, into_functions)
+        yield from running(child)
 
 
 @cache
-def imports_of(module: str, into_functions: bool = True) -> set[tuple[str, int]]:
+def imports_of(module: str) -> set[tuple[str, int]]:
     """What a module imports, as (dotted module name, line).
 
     ``from wengert import ops`` is an import of wengert.ops; ``from wengert import Tensor`` is
@@ -64,7 +62,7 @@ def imports_of(module: str, into_functions: bool = True) -> set[tuple[str, int]]
     """
     path = modules()[module]
     found: set[tuple[str, int]] = set()
-    for node in running(tree_of(path), into_functions):
+    for node in running(tree_of(path)):
         if isinstance(node, ast.Import):
             found |= {(alias.name, node.lineno) for alias in node.names}
         elif isinstance(node, ast.ImportFrom):

@@ -42,7 +42,7 @@ ABOUT_SOURCE = [
     *sorted((ROOT / "docs" / "decisions").glob("*.md")),
     *sorted((ROOT / "src" / "wengert").glob("*/README.md")),
 ]
-FOLDERS = ("", "src/wengert", "docs", "tests/autograd", "tests/kernels")
+FOLDERS = ("", "src/wengert", "docs", "tests/autograd", "tests/kernels/conv")
 
 
 @pytest.mark.parametrize("page", ABOUT_SOURCE, ids=relative)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import wengert
-from wengert.core.forks import cached_property, compile_lock, once, uncut
+from wengert.core.forks import cached_property, compile_lock, hold_forks, once
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 
@@ -56,7 +56,7 @@ class Inside:
 
 GENERATOR = wengert.Generator()
 CONTEXTS: dict[str, Callable[[], Any]] = {
-    "uncut": uncut,
+    "hold_forks": hold_forks,
     "compile_lock": lambda: compile_lock,
     "generator": lambda: GENERATOR._lock,
     "default generator": lambda: wengert.default_generator._lock,
@@ -97,7 +97,7 @@ def test_a_thread_that_comes_back_at_once_lets_a_fork_in() -> None:
 
     def work() -> None:
         while not stop:
-            with uncut():
+            with hold_forks():
                 time.sleep(0.001)
 
     threads = [threading.Thread(target=work) for _ in range(3)]
@@ -115,7 +115,7 @@ def test_threads_may_fork_at_once() -> None:
     codes: list[int] = []
 
     def fork() -> None:
-        with uncut():
+        with hold_forks():
             pass
         codes.extend(code_of_child(lambda: None) for _ in range(5))
 
@@ -174,7 +174,7 @@ def test_an_import_may_fork(slow: Slow, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_ctrl_c_while_a_fork_waits_comes_after_it() -> None:
-    inside = Inside(uncut, 0.3)
+    inside = Inside(hold_forks, 0.3)
     timer = threading.Timer(0.1, os.kill, [os.getpid(), signal.SIGINT])
     timer.start()
     children = []
@@ -187,7 +187,7 @@ def test_ctrl_c_while_a_fork_waits_comes_after_it() -> None:
     assert [os.waitpid(pid, 0)[1] for pid in children] == [0]
     inside.thread.join(WAIT)
     timer.join(WAIT)
-    with uncut():
+    with hold_forks():
         assert code_of_child(lambda: None) == 0
 
 

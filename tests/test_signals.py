@@ -25,13 +25,13 @@ from wengert.amp import autocast_mode
 from wengert.autograd.engine import anomaly
 from wengert.autograd.saved.packing import saver_stack
 from wengert.autograd.transforms.levels import transform_stack
-from wengert.core.signals import contextmanager, heedless, surely
+from wengert.checkpointing import _api, _recompute
+from wengert.core.signals import call_despite_signals, contextmanager, without_entry_signals
 from wengert.core.storage import guards
 from wengert.core.tensor import inference, mode
 from wengert.graph.memory import without_collecting
 from wengert.nn.utils import parametrize
 from wengert.utils import checkpoint
-from wengert.utils.checkpoint import _api, _recompute
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="no such signals"),
@@ -294,7 +294,7 @@ def test_an_exception_of_the_block_is_the_blocks() -> None:
             story.append("seen")
             raise
         finally:
-            surely(story.append, "over")
+            call_despite_signals(story.append, "over")
 
     story: list[str] = []
     with block() as value:
@@ -314,12 +314,12 @@ def test_what_is_done_surely_is_done_again_after_an_exception() -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        surely(restore, 3)
+        call_despite_signals(restore, 3)
     assert calls == [3, 3]
 
 
-def test_a_heedless_function_is_as_it_was() -> None:
-    @heedless
+def test_a_function_without_entry_signals_is_as_it_was() -> None:
+    @without_entry_signals
     def add(a: int, b: int = 2) -> int:
         """A sum."""
         return a + b
@@ -327,7 +327,7 @@ def test_a_heedless_function_is_as_it_was() -> None:
     assert (add(1), add(1, b=5), add.__doc__, add.__name__) == (3, 6, "A sum.", "add")
     closed = 4
 
-    @heedless
+    @without_entry_signals
     def inner() -> int:
         return closed
 

@@ -4,18 +4,22 @@
     python tools/stubs.py --check    # fail if one is not up to date
 
 Tensor's methods, operators and properties are bound from the operations that declare them,
-and `nn.functional` is collected from their families; no type checker runs that. This script
-imports the package and looks: `core/_tensor_methods.pyi` is the base class that Tensor has while
-types are checked, `nn/functional.pyi` says where each function is defined.
+`nn.functional` is collected from their families, and packages load names when they are asked for;
+no type checker runs that. This script imports the package and looks: `core/_tensor_methods.pyi` is
+the base class that Tensor has while types are checked, `nn/functional.pyi` and the stubs of
+packages say where each name is defined.
 """
 
 from __future__ import annotations
 
 import ast
 import builtins
+import importlib
 import inspect
+import pkgutil
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from inspect import Parameter
 from pathlib import Path
 from types import ModuleType
@@ -40,6 +44,12 @@ Operand = Tensor | np.ndarray[Any, Any] | np.generic | complex
 
 class TensorMethods:
 '''
+
+NAMESPACE_HEAD = """\
+# Where the names of the package are defined, for type checkers. Written by tools/stubs.py: do not
+# edit.
+
+"""
 
 FUNCTIONAL_HEAD = """\
 # Where the functions are defined, for type checkers. Written by tools/stubs.py: do not edit.
@@ -218,7 +228,84 @@ def functional() -> str:
     return FUNCTIONAL_HEAD + "\n".join(lines) + "\n"
 
 
-STUBS = {"core/_tensor_methods.pyi": tensor_methods, "nn/functional.pyi": functional}
+# Packages whose names type checkers cannot see: sums of lists, and what loads when it is named.
+NAMESPACES = (
+    "wengert", "wengert.autograd", "wengert.nn", "wengert.nn.modules", "wengert.nn.utils",
+    "wengert.utils",
+)  # fmt: skip
+
+
+def namespace(path: str) -> str:
+    """The text of a package's stub: where each of its names is defined."""
+    package = importlib.import_module(path)
+    explicit = dict(explicit_imports(package))
+    lines = {where_defined(package, name, explicit) for name in names_of(package)}
+    return NAMESPACE_HEAD + "\n".join(sorted(filter(None, lines))) + "\n"
+
+
+def names_of(package: ModuleType) -> set[str]:
+    """The names that a package has or loads, and the modules in it."""
+    inside = {info.name for info in pkgutil.iter_modules(package.__path__)}
+    names = {*dir(package), *getattr(package, "__all__", ()), *inside}
+    lazy = (getattr(package, table, ()) for table in ("_LAZY", "_LAZY_NAMES", "_LAZY_MODULES"))
+    names |= {name for table in lazy for name in table}
+    return {name for name in names if not name.startswith("_")} | {"__version__"} & names
+
+
+def explicit_imports(package: ModuleType) -> Iterator[tuple[str, str]]:
+    """The statements that import one name, by the name."""
+    for node in ast.parse(inspect.getsource(package)).body:
+        if isinstance(node, ast.ImportFrom):
+            for imported in node.names:
+                name = imported.asname or imported.name
+                yield name, reexport(node.module or "", imported.name, name)
+
+
+def reexport(module: str, original: str, name: str) -> str:
+    """What makes a name public: an import under the name that it has, or else an assignment."""
+    if original == name:
+        return f"from {module} import {name} as {name}"
+    return f"from {module} import {original} as _{original}\n{name} = _{original}"
+
+
+def where_defined(package: ModuleType, name: str, explicit: dict[str, str]) -> str:
+    """The line of a stub that says what a name is; empty for what a package uses itself."""
+    if not hasattr(package, name):
+        return f"from {package.__name__} import {name} as {name}"
+    value = getattr(package, name)
+    if isinstance(value, ModuleType):
+        own = value.__name__ == f"{package.__name__}.{name}"
+        return f"from {package.__name__} import {name} as {name}" if own else ""
+    if name in explicit:
+        return explicit[name]
+    home = getattr(value, "__module__", None)
+    if home is not None and getattr(sys.modules.get(home), name, None) is value:
+        return f"from {home} import {name} as {name}"
+    if callable(value) and getattr(Tensor, name, None) is value:
+        return f"{name} = Tensor.{name}"
+    for module in star_imports(package):
+        if name in getattr(module, "__all__", ()):
+            return f"from {module.__name__} import {name} as {name}"
+    return f"{name}: {'None' if value is None else type(value).__name__}"
+
+
+def star_imports(package: ModuleType) -> Iterator[ModuleType]:
+    """The modules whose names a package takes over, and those that they take theirs from."""
+    for node in ast.parse(inspect.getsource(package)).body:
+        if isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
+            module = importlib.import_module(node.module or "")
+            yield from star_imports(module) if hasattr(module, "__path__") else ()
+            yield module
+
+
+STUBS: dict[str, Callable[[], str]] = {
+    "core/_tensor_methods.pyi": tensor_methods,
+    "nn/functional.pyi": functional,
+    **{
+        f"{path}.__init__".partition(".")[2].replace(".", "/") + ".pyi": partial(namespace, path)
+        for path in NAMESPACES
+    },
+}
 
 
 def main() -> None:

@@ -85,7 +85,7 @@ def is_foreign(name: str, value: Any) -> bool:
 def text() -> str:
     """The file as it should be."""
     folder = importlib.import_module("torch").__path__[0]
-    paths = ["torch", *modules("torch", folder), "torch.ops"]
+    paths = [*torch_names.ROOTS, *modules("torch", folder), "torch.ops"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = {path: importlib.import_module(path) for path in sorted({*paths})}

@@ -10,7 +10,7 @@ from typing import Any as _Any
 
 from wengert import autograd as autograd
 from wengert import ops as ops
-from wengert._settings import *
+from wengert import sparse as sparse
 from wengert.autograd import enable_grad as enable_grad
 from wengert.autograd import inference_mode as inference_mode
 from wengert.autograd import is_grad_enabled as is_grad_enabled
@@ -45,6 +45,7 @@ from wengert.core.dtypes import uint64 as uint64
 from wengert.core.size import Size as Size
 from wengert.core.tensor import Tensor as Tensor
 from wengert.ops import *
+from wengert.platform.settings import *
 from wengert.tensor import *
 
 __version__ = "0.1.0"
@@ -91,6 +92,16 @@ _LAZY = frozenset(
     }
 )
 _LAZY_NAMES = {
+    "DisableTorchFunction": "wengert.overrides",
+    "DisableTorchFunctionSubclass": "wengert.overrides",
+    "sparse_csr_tensor": "wengert.sparse.construction",
+    "sparse_csc_tensor": "wengert.sparse.construction",
+    "sparse_coo_tensor": "wengert.sparse.construction",
+    "sparse_compressed_tensor": "wengert.sparse.construction",
+    "sparse_bsr_tensor": "wengert.sparse.construction",
+    "sparse_bsc_tensor": "wengert.sparse.construction",
+    "smm": "wengert.sparse._products",
+    "hspmm": "wengert.sparse._products",
     "GradScaler": "wengert.amp",
     "adaptive_max_pool1d": "wengert.nn._forms",
     "alpha_dropout": "wengert.nn._forms",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
+
+from wengert.platform.absent_devices import refusing
 
 
 def is_available() -> bool:
@@ -25,15 +27,11 @@ def current_accelerator(check_available: bool = False) -> None:
 
 
 def _needs_device(name: str) -> Any:
-    def refuse(*args: Any, **options: Any) -> NoReturn:
-        raise RuntimeError(
-            "Cannot access accelerator device when none is available: torch.accelerator."
-            f"{name}(); ask torch.accelerator.is_available() first"
-        )
-
-    refuse.__name__ = refuse.__qualname__ = name
-    refuse.__doc__ = "Raises RuntimeError: there is no device."
-    return refuse
+    text = (
+        "Cannot access accelerator device when none is available: torch.accelerator."
+        f"{name}(); ask torch.accelerator.is_available() first"
+    )
+    return refusing(name, __name__, RuntimeError, text)
 
 
 current_device_idx = _needs_device("current_device_idx")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
+
+from wengert.platform.absent_devices import refusing
 
 
 def is_available() -> bool:
@@ -25,12 +27,8 @@ def manual_seed(seed: int) -> None:
 
 
 def _needs_device(name: str) -> Any:
-    def refuse(*args: Any, **options: Any) -> NoReturn:
-        raise RuntimeError(f"Cannot execute {name}() without MPS backend.")
-
-    refuse.__name__ = refuse.__qualname__ = name
-    refuse.__doc__ = "Raises RuntimeError: there is no device."
-    return refuse
+    text = f"Cannot execute {name}() without MPS backend."
+    return refusing(name, __name__, RuntimeError, text)
 
 
 current_allocated_memory = _needs_device("current_allocated_memory")

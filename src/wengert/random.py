@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from wengert.core.signals import contextmanager, surely
+from wengert.core.signals import call_despite_signals, contextmanager
 from wengert.tensor import default_generator as default_generator
 from wengert.tensor import get_rng_state as get_rng_state
 from wengert.tensor import initial_seed as initial_seed
@@ -40,7 +40,7 @@ def fork_rng(
     try:
         yield
     finally:
-        surely(set_rng_state, state)
+        call_despite_signals(set_rng_state, state)
 
 
 __all__ = [

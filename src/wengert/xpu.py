@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
+
+from wengert.platform.absent_devices import refusing
 
 
 def is_available() -> bool:
@@ -41,15 +43,11 @@ max_memory_allocated = memory_reserved = max_memory_reserved = memory_allocated
 
 
 def _needs_device(name: str) -> Any:
-    def refuse(*args: Any, **options: Any) -> NoReturn:
-        raise AssertionError(
-            f"Torch not compiled with XPU enabled: torch.xpu.{name}() needs a device, and wengert"
-            " computes on the CPU; ask torch.xpu.is_available() first"
-        )
-
-    refuse.__name__ = refuse.__qualname__ = name
-    refuse.__doc__ = "Raises AssertionError: there is no device."
-    return refuse
+    text = (
+        f"Torch not compiled with XPU enabled: torch.xpu.{name}() needs a device, and wengert"
+        " computes on the CPU; ask torch.xpu.is_available() first"
+    )
+    return refusing(name, __name__, AssertionError, text)
 
 
 current_device = _needs_device("current_device")

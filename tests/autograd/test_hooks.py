@@ -367,3 +367,28 @@ def test_handles_and_hooks_leave_no_cycle() -> None:
         handle.remove()
     finally:
         gc.enable()
+
+
+def arrivals(lib: Any) -> list[str]:
+    """Which parameters' hooks run in which order, through layers of several kinds."""
+    order: list[str] = []
+    nn = lib.nn
+    net = nn.Sequential(nn.Linear(2, 3), nn.LayerNorm(3), nn.Linear(3, 2).double().float())
+    for model, inputs in ((net, [lib.ones(4, 2), lib.ones(2), lib.ones(2, 2, 2)]),
+                          (nn.Conv2d(1, 1, 1), [lib.ones(1, 1, 2, 2)]),
+                          (nn.BatchNorm1d(2), [lib.ones(3, 2)])):  # fmt: skip
+        for name, parameter in model.named_parameters():
+            parameter.register_hook(lambda g, name=name: order.append(name))
+        for x in inputs:
+            model(x).sum().backward()
+    return order
+
+
+@pytest.mark.torch
+def test_hooks_of_parameters_run_in_torchs_order(torch: Any) -> None:
+    """A linear layer's bias comes before its weight."""
+    import wengert.nn
+
+    order = arrivals(wengert)
+    assert order == arrivals(torch)
+    assert order[:2] == ["2.bias", "2.weight"]

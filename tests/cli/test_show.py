@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.process import ENVIRONMENT, good, wengert
 from wengert.cli import main
-from wengert.ops.declare import REGISTRY
+from wengert.ops.op import REGISTRY
 
 
 @pytest.mark.parametrize("name", ["mul", "torch.mul", "wengert.ops.mul"])

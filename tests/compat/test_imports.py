@@ -103,22 +103,24 @@ FORMS = {
 }
 
 YET = "{0}: wengert has no {0} yet (this process runs wengert in place of PyTorch)"
-NEITHER = "{0}: neither PyTorch 2.13 nor wengert has a {0}"
+INSTEAD = YET + "; instead: {1}"
+ONNX = "save and load of a state_dict; graph.describe shows what was computed"
+NEITHER = "{0}: no such name in PyTorch 2.13 either"
 OWN = "{0}: PyTorch has no such name; wengert's own is {1}"
 
 # The class of the exception, and its text, with the name that is missing.
 MISSING = {
-    "import torch.zork": ("ModuleNotFoundError", YET, "torch.zork"),
-    "import torch.nn.zork": ("ModuleNotFoundError", YET, "torch.nn.zork"),
-    "from torch.zork import x": ("ModuleNotFoundError", YET, "torch.zork"),
-    "from torch import zork": ("ModuleNotFoundError", YET, "torch.zork"),
-    "from torch.nn import Zork": ("ModuleNotFoundError", YET, "torch.nn.Zork"),
+    "import torch.zork": ("ModuleNotFoundError", NEITHER, "torch.zork"),
+    "import torch.nn.zork": ("ModuleNotFoundError", NEITHER, "torch.nn.zork"),
+    "from torch.zork import x": ("ModuleNotFoundError", NEITHER, "torch.zork"),
+    "from torch import zork": ("ModuleNotFoundError", NEITHER, "torch.zork"),
+    "from torch.nn import Zork": ("ModuleNotFoundError", NEITHER, "torch.nn.Zork"),
     "torch.zork": ("AttributeError", NEITHER, "torch.zork"),
     "torch.nn.functional.zork": ("AttributeError", NEITHER, "torch.nn.functional.zork"),
-    "torch.lobpcg": ("AttributeError", YET, "torch.lobpcg"),
-    "torch.onnx": ("AttributeError", YET, "torch.onnx"),
+    "torch.lobpcg": ("AttributeError", INSTEAD, "torch.lobpcg", "linalg.eigh"),
+    "torch.onnx": ("AttributeError", INSTEAD, "torch.onnx", ONNX),
     # Insides of wengert are not names of torch, nor is what it has beyond PyTorch.
-    "import torch.onnx": ("ModuleNotFoundError", YET, "torch.onnx"),
+    "import torch.onnx": ("ModuleNotFoundError", INSTEAD, "torch.onnx", ONNX),
     "import torch._core": ("ModuleNotFoundError", YET, "torch._core"),
     "torch._core": ("AttributeError", YET, "torch._core"),
     "torch.nn.modules.conv._Conv": ("AttributeError", YET, "torch.nn.modules.conv._Conv"),
@@ -127,9 +129,9 @@ MISSING = {
     "torch.autograd.jac": ("AttributeError", OWN, "torch.autograd.jac", "wengert.autograd.jac"),
     "torch.nn.init.wrap": ("AttributeError", OWN, "torch.nn.init.wrap", "wengert.nn.init.wrap"),
     "from torch.nn.modules.conv import no_such": (
-        "ModuleNotFoundError", YET, "torch.nn.modules.conv.no_such",
+        "ModuleNotFoundError", NEITHER, "torch.nn.modules.conv.no_such",
     ),
-    "from torch.optim.adam import SGD": ("ModuleNotFoundError", YET, "torch.optim.adam.SGD"),
+    "from torch.optim.adam import SGD": ("ModuleNotFoundError", NEITHER, "torch.optim.adam.SGD"),
     "torch.optim.adam": ("AttributeError", OWN, "torch.optim.adam", "wengert.optim.adam"),
 }  # fmt: skip
 
@@ -278,7 +280,8 @@ def test_import_loads_nothing_further():
         import torch
         print(*set(sys.modules) - before)
     """)
-    assert out.split() == ["torch"]
+    private = "wengert.compat._private"
+    assert {*out.split()} == {"torch", private, f"{private}.top", f"{private}.absent_types"}
 
 
 def test_an_error_inside_a_module_of_wengert_passes_through(tmp_path):
@@ -343,3 +346,20 @@ def test_tensorboard_writes_tensors(tmp_path):
         print(any("tfevents" in name for name in os.listdir({str(tmp_path)!r})))
     """)
     assert out.split() == ["True"]
+
+
+def test_dictionaries_of_modules_are_filled():
+    """Programs iterate over them, to find classes by their base."""
+    out = run_in_alias("""
+        import inspect, torch, torch.distributions, wengert
+        optimizers = {n for n, c in vars(torch.optim).items()
+                      if inspect.isclass(c) and issubclass(c, torch.optim.Optimizer)}
+        print({"Adam", "SGD", "LBFGS"} <= optimizers)
+        print(torch.distributions.__dict__["Normal"] is wengert.distributions.Normal)
+        print(vars(torch.nn)["Linear"] is torch.nn.Linear, "Linear" in dir(torch.nn))
+        print(torch.nn.Linear in dict(inspect.getmembers(torch.nn, inspect.isclass)).values())
+        print(vars(torch)["matmul"] is wengert.matmul, "graph" in vars(torch))
+        print(any(inspect.ismodule(v) and v.__name__.startswith("wengert")
+                  for v in vars(torch.nn).values()))
+    """)
+    assert out.split() == [*["True"] * 6, "False", "False"]

@@ -62,7 +62,9 @@ def test_all_names_are_pytorchs(found: dict[str, dict[str, bool]]) -> None:
         listed = {word.removesuffix("/"): word.endswith("/") for word in words.split()}
         wrong += [f"{path}.{n}" for n, is_module in found[path].items()
                   if listed.get(n) is not is_module]  # fmt: skip
-    assert wrong == ["torch.ops.aten"]  # an object
+    # A class and functions of others that packages import from there; an object.
+    others = ["functorch.linearize", "torch.hub.urlparse", "torch.jit.Final"]
+    assert sorted({*wrong} - {"torch.utils.model_zoo.tqdm"}) == [*others, "torch.ops.aten"]
 
 
 @pytest.mark.torch

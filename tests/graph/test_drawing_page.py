@@ -56,6 +56,13 @@ def wait_until(page: Any, condition: str) -> None:
     raise AssertionError(condition)
 
 
+def resize(page: Any, width: int) -> None:
+    """Returns when the page has seen its new size: observers run between a layout and its paint."""
+    page.set_viewport_size({"width": width, "height": 900})
+    wait_until(page, f"canvas.clientWidth === {width}")
+    page.evaluate("new Promise(seen => requestAnimationFrame(() => requestAnimationFrame(seen)))")
+
+
 def part(drawing: Drawing, title: str) -> int:
     return next(box.index for box in drawing.boxes if box.title == title and box.members)
 
@@ -324,14 +331,13 @@ def test_hostile_names_are_shown_as_they_are(shown: Opens) -> None:
 
 def test_the_first_view_follows_the_size_of_the_window(shown: Opens) -> None:
     page = shown(drawn.mlp())
-    page.set_viewport_size({"width": 700, "height": 900})
-    wait_until(page, "canvas.clientWidth === 700 && state.view.x < 350 && state.first")
+    resize(page, 700)
+    assert page.evaluate("state.first")
     middle = page.evaluate("state.view.x + state.placed.width * state.view.scale / 2")
     assert middle == pytest.approx(350)
     page.keyboard.press("+")
     moved = page.evaluate("state.view.x")
-    page.set_viewport_size({"width": 600, "height": 900})
-    wait_until(page, "canvas.clientWidth === 600")
+    resize(page, 600)
     assert page.evaluate("state.view.x") == moved
 
 

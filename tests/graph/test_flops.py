@@ -12,7 +12,7 @@ from wengert import nn
 from wengert.core.tensor import nodes_below
 from wengert.graph import Flops, describe
 from wengert.graph._flops import _MOVING, _PRODUCTS, _SUMMING, flops_of, summed
-from wengert.ops.declare import REGISTRY
+from wengert.ops.op import REGISTRY
 
 Program = Callable[[Any], Any]  # of the library
 

@@ -23,6 +23,7 @@ EXAMPLES = {
     "char_lstm.py": "--width 32 --streams 8 --window 32 --sample 20 --steps 40",
     "gan.py": "--width 64 --report 1 --epochs 2",
     "gpt.py": "--layers 2 --width 32 --context 32 --batch 8 --sample 20 --steps 40",
+    "graph_networks.py": "--nodes 120 --steps 40",
     "inference.py": "--epochs 1 --threads 1 --batches 1 --seconds 0.05",
     "multitask.py": "--epochs 1",
     "physics.py": "--weights 3 --length 60 --noise 0.01 --steps 6",

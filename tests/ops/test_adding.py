@@ -14,7 +14,7 @@ import pytest
 import wengert
 from tests.ops import calls, test_rows
 from tests.ops.rows import ErrorRow, Row, inputs
-from wengert.ops.declare import REGISTRY
+from wengert.ops.op import REGISTRY
 
 MODULE = '''
 """Softsquare, which grows as a line."""

@@ -14,9 +14,8 @@ from wengert.kernels import jit
 from wengert.kernels.jit import LARGE
 from wengert.kernels.jit.operands import layout_of, plan_of
 from wengert.ops import _fuse
-from wengert.ops.declare import REGISTRY, Op
+from wengert.ops.op import REGISTRY, NodeLayout, Op
 from wengert.ops.operands import apply
-from wengert.ops.publish import NodeLayout
 
 pytestmark = pytest.mark.skipif(not jit.available(), reason="needs llvmlite")
 

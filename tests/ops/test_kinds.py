@@ -15,7 +15,7 @@ import wengert
 from tests.ops import calls
 from tests.ops.rows import Row, all_rows
 from wengert.ops import arithmetic
-from wengert.ops.declare import REGISTRY, Op
+from wengert.ops.op import REGISTRY, Op
 
 Sample = dict[str, Any]
 

@@ -10,7 +10,8 @@ import pytest
 
 import wengert
 import wengert.nn.functional as F
-from wengert.ops.declare import REGISTRY, Op, elementwise, primitive
+from wengert.ops.declare import elementwise, primitive
+from wengert.ops.op import REGISTRY, Op
 
 OPS = [op for op in REGISTRY.values() if op.declared.__module__.startswith("wengert.ops.")]
 
@@ -24,7 +25,7 @@ def is_public(name: str) -> bool:
 
 @pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
 def test_every_op_speaks_for_a_public_function(op: Op) -> None:
-    assert is_public(op.called.removesuffix("_backward"))
+    assert is_public(op.public_name.removesuffix("_backward"))
 
 
 X, Y = wengert.ones(2, 3), wengert.ones(4, 5)

@@ -12,7 +12,7 @@ import wengert
 from wengert.kernels.geometry import Geometry
 from wengert.kernels.norm.plan import NormPlan
 from wengert.kernels.recurrent.steps import Steps
-from wengert.ops.declare import REGISTRY, Op
+from wengert.ops.op import REGISTRY, Op
 from wengert.ops.pool import Windows
 
 Rng = np.random.Generator

@@ -181,8 +181,13 @@ def test_modules_go_both_ways(torch: Any) -> None:
 @pytest.mark.torch
 def test_classes_have_the_names_that_pytorch_gives_them(torch: Any) -> None:
     found = {}
-    schedulers = optim.lr_scheduler, torch.optim.lr_scheduler
-    for here, there in ((nn, torch.nn), (optim, torch.optim), schedulers):
+    pairs = [
+        (nn, torch.nn),
+        (optim, torch.optim),
+        (optim.lr_scheduler, torch.optim.lr_scheduler),
+        (wengert.utils.data, torch.utils.data),
+    ]
+    for here, there in pairs:
         for name in dir(here):
             ours, theirs = getattr(here, name), getattr(there, name, None)
             if not (isinstance(ours, type) and isinstance(theirs, type)):
@@ -191,6 +196,8 @@ def test_classes_have_the_names_that_pytorch_gives_them(torch: Any) -> None:
             if path_of(ours) != path:
                 found[name] = (path_of(ours), path)
     assert found == {}
+    policy = wengert.utils.checkpoint.CheckpointPolicy
+    assert path_of(policy) == ("torch.utils.checkpoint", "CheckpointPolicy")
 
 
 class Unsavable:

@@ -137,3 +137,17 @@ def test_as_strided_reads_from_its_base() -> None:
 def test_take_along_dim_refuses_what_is_out_of_bounds() -> None:
     with pytest.raises(RuntimeError, match="index 5 is out of bounds for dimension 1 with size 3"):
         wengert.zeros(2, 3).take_along_dim(wengert.tensor([[5]]), 1)
+
+
+@pytest.mark.torch
+def test_expand_takes_implicit_by_name(torch: Any) -> None:
+    for library in (torch, wengert):
+        x = library.tensor([1.0, 2.0])
+        rows = [
+            x.expand(3, 2, implicit=True),
+            x.expand([3, 2], implicit=False),
+            x.expand(size=(3, 2), implicit=True),
+        ]
+        assert [row.tolist() for row in rows] == [[[1.0, 2.0]] * 3] * 3
+        with pytest.raises(TypeError):
+            x.expand(implicit=True)

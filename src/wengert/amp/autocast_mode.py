@@ -16,7 +16,7 @@ from typing import Any
 from wengert.core import dtypes
 from wengert.core.device import device
 from wengert.core.dtypes import dtype as dtype_
-from wengert.core.signals import heedless
+from wengert.core.signals import without_entry_signals
 from wengert.core.tensor import Tensor, thread_states
 
 _CPU_DTYPES = (dtypes.bfloat16, dtypes.float16)
@@ -201,7 +201,7 @@ class autocast:  # noqa: N801 (PyTorch's name)
         _state.cache = self._cache
         return self
 
-    @heedless
+    @without_entry_signals
     def __exit__(
         self,
         exc_type: type[BaseException] | None,

@@ -26,7 +26,8 @@ from wengert.autograd.transforms.levels import transforming
 from wengert.core.dtypes import of_numpy
 from wengert.core.messages import message, more
 from wengert.core.size import Size
-from wengert.core.tensor import Leaf, Node, Tensor, Tracer, leaf_of, state_of, tensors, wrap
+from wengert.core.sparse import SparseTensor
+from wengert.core.tensor import Leaf, Node, Tensor, Tracer, concrete, leaf_of, state_of, wrap
 from wengert.kernels import layout
 
 Place = Tensor | GradientEdge
@@ -66,8 +67,11 @@ def backward(
     if transforming():
         raise errors.inside_transform(walk.call)
     roots = _places(tensors, "tensors")
-    nodes, seeds = _start(walk, roots, _cotangents(grad_tensors, len(roots)))
-    targets = None if inputs is None else _retaining(_places(inputs, "inputs"), nodes, walk)
+    nodes, seeds = _start(walk, *_of_values(roots, _cotangents(grad_tensors, len(roots))))
+    targets = None
+    if inputs is not None:
+        input_places = list(map(_values_of, _places(inputs, "inputs")))
+        targets = _retaining(input_places, nodes, walk)
     try:
         walk.go(nodes, seeds, targets)
         post_hook_calls = _post_hooks(walk) if walk.listeners else []
@@ -127,8 +131,9 @@ def grad(
         )
     walk = _walk("grad()", retain_graph, create_graph)
     roots = _places(outputs, "outputs")
-    input_places = _places(inputs, "inputs")
-    nodes, seeds = _start(walk, roots, _cotangents(grad_outputs, len(roots)))
+    named_places = _places(inputs, "inputs")
+    input_places = list(map(_values_of, named_places))
+    nodes, seeds = _start(walk, *_of_values(roots, _cotangents(grad_outputs, len(roots))))
     edges = _targets(input_places, nodes, walk)
     accept = partial(_check_reached, walk, input_places, edges, allow_unused, materialize_grads)
     try:
@@ -138,7 +143,29 @@ def grad(
     except BaseException:
         walk.interrupted()
         raise
-    return _results(walk, input_places, edges, allow_unused, materialize_grads)
+    results = _results(walk, input_places, edges, allow_unused, materialize_grads)
+    return tuple(map(_as_named, named_places, results))
+
+
+def _values_of(place: Place) -> Place:
+    """The place of a sparse tensor in the graph: that of its values."""
+    return place._stored if isinstance(place, SparseTensor) else place
+
+
+def _as_named(place: Place, gradient: Tensor | None) -> Tensor | None:
+    """The gradient of a sparse tensor's values as that of the tensor."""
+    if not isinstance(place, SparseTensor) or gradient is None:
+        return gradient
+    return place.gradient_like(gradient)
+
+
+def _of_values(roots: list[Place], cotangents: list[Any]) -> tuple[list[Place], list[Any]]:
+    """Roots and cotangents with the values of sparse tensors in their place."""
+    for k, (root, g) in enumerate(zip(roots, cotangents, strict=True)):
+        if isinstance(root, SparseTensor):
+            roots[k] = root._stored
+            cotangents[k] = None if g is None else root.gradient_of_values(g)
+    return roots, cotangents
 
 
 def _batched(once: Callable[..., Any], cotangents: list[Any]) -> tuple[Tensor | None, ...]:
@@ -239,7 +266,7 @@ def _start(
         elif g._array.dtype != dtype:
             g = in_dtype(i, g, dtype)
         nodes.append(node)
-        seeds.append(g._array if type(g) in tensors and not walk.create_graph else g)
+        seeds.append(g._array if type(g) in concrete and not walk.create_graph else g)
     return tuple(nodes), seeds
 
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.references import ALONE
+from wengert.core.sparse import SparseTensor
 from wengert.core.tensor import Leaf, Node, Tensor, wrap
 from wengert.kernels.layout import repeats
 from wengert.ops.shape import clone
@@ -45,7 +46,7 @@ def commit(gradients: dict[Node, Any]) -> None:
     with _committing.lock:
         adds: list[tuple[np.ndarray, Any, np.ndarray]] = []
         new_gradients: dict[int, tuple[Tensor, Tensor]] = {}
-        replaced = []  # kept: what a finalizer does is not to come in between
+        replaced: list[Tensor] = []  # kept: what a finalizer does is not to come in between
         for node in list(gradients):
             g = gradients.pop(node)
             tensor = _holder(node)
@@ -57,6 +58,10 @@ def commit(gradients: dict[Node, Any]) -> None:
                 into = tensor._array
                 first = clone(g) if isinstance(g, Tensor) else wrap(own_array(g, into.dtype, into))
                 new_gradients[id(tensor)] = tensor, first
+            elif isinstance(before, SparseTensor):
+                replaced.append(before)
+                more = g if isinstance(g, Tensor) else wrap(g)
+                new_gradients[id(tensor)] = tensor, _sum_with_sparse(before, more)
             elif isinstance(g, Tensor) or before._edge is not None:
                 replaced.append(before)
                 new_gradients[id(tensor)] = (
@@ -108,3 +113,8 @@ def own_array(g: Any, dtype: np.dtype[Any], like: np.ndarray | None = None) -> A
         out = np.empty(like.shape, dtype)
     np.copyto(out, g, casting="unsafe")
     return out
+
+
+def _sum_with_sparse(before: SparseTensor, more: Tensor) -> Tensor:
+    """The sum with a sparse gradient: dense if the other is, else the values of both in order."""
+    return before + more if isinstance(more, SparseTensor) else more + before

@@ -21,7 +21,7 @@ from wengert.autograd.hooks import run_tensor_hooks
 from wengert.autograd.transforms.batched import BatchLevel
 from wengert.core.references import ALONE, other_references
 from wengert.core.tensor import Node, Tensor, wrap
-from wengert.ops.subscript import Slices
+from wengert.ops.subscript import Deferred
 from wengert.ops.variadic import Partial
 
 
@@ -140,7 +140,7 @@ class LossesWalk(Walk):
             one = map_outputs(lambda a, row=row: a[row], g.value)  # type: ignore[misc]
             for index, ge in enumerate(node.pullback_to(one, self.pending, lift)):
                 if ge is not None:
-                    dense = ge.dense() if type(ge) is Slices else ge
+                    dense = ge.dense() if isinstance(ge, Deferred) else ge
                     lane = Lanes((k,), map_outputs(lambda a: np.asarray(a)[None], dense))
                     earlier = totals[index]
                     totals[index] = lane if earlier is None else earlier + lane

@@ -8,8 +8,8 @@ from wengert.autograd._backward import backward
 from wengert.autograd.edges import GradientEdge, in_dtype, kind_of_outputs, node_at, node_dtype
 from wengert.autograd.engine import Walk, lift_to_tensor
 from wengert.autograd.hooks import as_hook_argument
-from wengert.core.tensor import Leaf, Node, Tensor, identity_lift, mode, tensors
-from wengert.ops.expansion import expand
+from wengert.core.tensor import Leaf, Node, Tensor, concrete, identity_lift, mode
+from wengert.ops.broadcasting import expand
 from wengert.ops.variadic import Partial
 
 
@@ -53,7 +53,7 @@ def _pulled(node: Node, cotangents: dict[int, Tensor], recorded: bool) -> tuple[
     walk.stateful_nodes = [] if node.state is None else [node]
     walk.check()
     values = {
-        i: g._array if type(g) in tensors and not recorded else g for i, g in cotangents.items()
+        i: g._array if type(g) in concrete and not recorded else g for i, g in cotangents.items()
     }
     g: Any = values.get(0)
     if kind_of_outputs(node)[0] is not None:

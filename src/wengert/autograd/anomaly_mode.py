@@ -14,9 +14,10 @@ from wengert.autograd import errors, naming
 from wengert.autograd.engine import Grads, Walk, anomaly
 from wengert.autograd.saved.writes import watch
 from wengert.core.messages import message
-from wengert.core.signals import heedless, surely
+from wengert.core.signals import call_despite_signals, without_entry_signals
+from wengert.core.sparse import SparseTensor
 from wengert.core.tensor import Leaf, Node, Tensor, memory_of
-from wengert.ops.subscript import Slices
+from wengert.ops.subscript import Deferred
 from wengert.ops.variadic import Partial
 
 
@@ -75,9 +76,9 @@ class set_detect_anomaly:  # noqa: N801 (PyTorch's name)
     def __enter__(self) -> None:
         pass
 
-    @heedless
+    @without_entry_signals
     def __exit__(self, *exception: object) -> None:
-        surely(set_anomaly_enabled, *self._before)
+        call_despite_signals(set_anomaly_enabled, *self._before)
 
 
 class detect_anomaly:  # noqa: N801
@@ -114,9 +115,9 @@ class detect_anomaly:  # noqa: N801
             set_anomaly_enabled(*self._before)
             raise
 
-    @heedless
+    @without_entry_signals
     def __exit__(self, *exception: object) -> None:
-        surely(set_anomaly_enabled, *self._before)
+        call_despite_signals(set_anomaly_enabled, *self._before)
 
 
 def _check(walk: Walk, node: Node, g: Any, grads: Grads) -> None:
@@ -148,9 +149,11 @@ def _has_nan(g: Any) -> bool:
 
 
 def _array(g: Any) -> Any:
+    if isinstance(g, SparseTensor):
+        g = g._stored
     if isinstance(g, Tensor):
         return memory_of(g)
-    if type(g) is Slices:
+    if isinstance(g, Deferred):
         return g.dense()
     # What is on its way to an operation of several outputs has been looked at.
     return None if type(g) is Partial else np.asarray(g)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.autograd.custom.function import FunctionNode
+from wengert.autograd.custom.node import FunctionNode
 from wengert.autograd.grad_mode import enable_grad
 from wengert.core.dtypes import inexact, of_numpy
 from wengert.core.messages import more

@@ -46,7 +46,7 @@ from wengert.core.tensor import (
     wrap,
 )
 from wengert.kernels import buffers
-from wengert.ops.subscript import Slices, alive
+from wengert.ops.subscript import deferred
 
 Lift = Callable[[Any, "Node | None"], Any]
 Grads = tuple[Any, ...]
@@ -248,9 +248,9 @@ class Walk:
         if any(type(n) is Leaf for n in self.stateful_nodes):
             ready: dict[Node, tuple[float, int]] = {}
             for node in reversed(self.order):
-                for k, e in enumerate(node.edges):
+                for k, e in enumerate(_by_rule(node)):
                     if type(e) is Leaf and e.state is not None:
-                        ready[e] = (node.seq - 0.5, -k)  # of several, that of the first input
+                        ready[e] = (node.seq - 0.5, -k)  # of several, that of the first rule
             self.order.sort(key=lambda node: ready.get(node, (node.seq, 0)))
 
     def restrict(self, targets: set[Node]) -> None:
@@ -417,8 +417,8 @@ class Walk:
                 pending[node] = None
                 if g is None:
                     continue
-                if alive and type(g) is Slices:
-                    g = g.dense()
+                if type(g) in deferred:
+                    g = g.at_leaf() if type(node) is Leaf else g.dense()
                 if node.state is not None:
                     self._retain(node.state, node, g)
                 if type(node) is Leaf:
@@ -475,8 +475,8 @@ class Walk:
     def _pass(self, node: Node, g: Any, lift: Lift) -> bool:
         """Take what arrived at a node and send it on; False where the walk ends."""
         state = node.state
-        if alive and type(g) is Slices:
-            g = g.dense()
+        if type(g) in deferred:
+            g = g.at_leaf() if type(node) is Leaf else g.dense()
         if state is not None and (state.hooks or state.retain is not None or self.accumulates):
             g = self._arrive(node, state, g)
         if g is not None and (not node.edges if self.targets is None else node in self.targets):
@@ -542,6 +542,15 @@ class Walk:
             node.release()
         else:
             node.clear()
+
+
+def _by_rule(node: Node) -> Sequence[Node | None]:
+    """The edges of a node in the order in which its rules are declared: that of their hooks."""
+    op = getattr(node, "op", None)  # none of leaves, lists and functions of users
+    if op is None or len(op.rules) != len(node.edges):
+        return node.edges
+    edges = dict(zip(op.inputs, node.edges, strict=True))
+    return [edges[name] for name in op.rules]
 
 
 def _is_severed(node: Node) -> bool:

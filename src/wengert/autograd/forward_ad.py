@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from wengert.autograd.transforms.dual import DualLevel
 from wengert.autograd.transforms.levels import transform_stack
 from wengert.core.dtypes import inexact, of_numpy
-from wengert.core.signals import heedless
+from wengert.core.signals import without_entry_signals
 from wengert.core.tensor import Tensor
 
 
@@ -120,7 +120,7 @@ class dual_level:  # noqa: N801 (PyTorch's name)
         self._level.__enter__()
         return 0
 
-    @heedless
+    @without_entry_signals
     def __exit__(self, *exception: object) -> None:
         if self._level.depth:
             self._level.__exit__()

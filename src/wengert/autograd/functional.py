@@ -35,11 +35,12 @@ from wengert.autograd._functional import (
     zeros_in_dtype,
 )
 from wengert.autograd.grad_mode import enable_grad
-from wengert.autograd.transforms.recording import FunctionGraph, ones_matching
+from wengert.autograd.transforms.recording import FunctionGraph
 from wengert.core.tensor import Tensor, wrap
-from wengert.ops.expansion import expand
+from wengert.ops.broadcasting import expand
 from wengert.ops.joining import stack
 from wengert.ops.splitting import split
+from wengert.ops.zeros import ones_matching
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 

@@ -71,7 +71,7 @@ def _modules(objects: Sequence[Any]) -> list[Any]:
 
 def _is_of_modules(kind: type) -> bool:
     return any(
-        class_name(base) == "Module" and module_of(base).startswith("wengert.nn.")
+        class_name(base) == "Module" and module_of(base).startswith(("wengert.nn.", "torch.nn."))
         for base in bases_of(kind)
     )
 

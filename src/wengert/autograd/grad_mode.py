@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from wengert.core.signals import heedless
+from wengert.core.signals import without_entry_signals
 from wengert.core.tensor import Block, RawCut, caller, getframe, inference, inferences, mode
 
 
@@ -41,7 +41,7 @@ class _GradMode:
             mode.off = self.what, *line, None  # for whoever asks later why there is no graph
             mode.site = None
 
-    @heedless
+    @without_entry_signals
     def __exit__(self, *exception: object) -> None:
         if inference.block is not None:
             inference.grad, mode.site, mode.off = self._before, None, self._off
@@ -56,7 +56,8 @@ class _GradMode:
 
     def _around(self, function: Callable[..., Any]) -> _GradMode:
         fresh = self._fresh()
-        fresh.what = f"{self.what} around {function.__name__}()"
+        name = getattr(function, "__name__", type(function).__name__)  # a partial has none
+        fresh.what = f"{self.what} around {name}()"
         return fresh
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -214,7 +215,7 @@ class inference_mode(_GradMode):  # noqa: N801
         else:
             inference.grad, mode.site, mode.off = False, None, cut
 
-    @heedless
+    @without_entry_signals
     def __exit__(self, *exception: object) -> None:
         inference.block = self._outside
         _GradMode.__exit__(self)  # not by super(), which is a call of C

@@ -9,10 +9,10 @@ from typing import Any
 from weakref import ref
 
 from wengert.core.messages import more
-from wengert.core.signals import heedless, surely
-from wengert.core.tensor import Hooks, Node, NodeState, Tensor, state_of, tensors, wrap
+from wengert.core.signals import call_despite_signals, without_entry_signals
+from wengert.core.tensor import Hooks, Node, NodeState, Tensor, concrete, state_of, wrap
 from wengert.kernels.layout import writable
-from wengert.ops.subscript import Slices
+from wengert.ops.subscript import Deferred
 from wengert.ops.variadic import Partial
 
 Grads = tuple[Any, ...]
@@ -60,9 +60,9 @@ class RemovableHandle:
     def __enter__(self) -> RemovableHandle:
         return self
 
-    @heedless
+    @without_entry_signals
     def __exit__(self, *exception: object) -> None:
-        surely(self.remove)
+        call_despite_signals(self.remove)
 
 
 def add_hook(
@@ -128,14 +128,14 @@ Node.register_hook = register_hook
 
 def as_hook_argument(g: Any) -> Any:
     """A gradient as hooks see it: a Tensor, or None where nothing arrived."""
-    if type(g) is Slices:
+    if isinstance(g, Deferred):
         g = g.dense()
     return g if g is None or isinstance(g, Tensor) else wrap(writable(g))
 
 
 def _as_carried(value: Any, before: Any) -> Any:
     """A hook's Tensor as the walk carries gradients: arrays, unless they were Tensors before."""
-    if type(value) in tensors and not isinstance(before, Tensor):
+    if type(value) in concrete and not isinstance(before, Tensor):
         return value._array
     return value
 

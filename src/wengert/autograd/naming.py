@@ -28,7 +28,7 @@ def op_name(node: Node) -> str:
 def op_name_of_class(kind: type[Node]) -> str:
     """The name of the operation whose nodes are of a class; of a Function that of its class."""
     named = getattr(kind, "op", None) or kind
-    return getattr(named, "called", "") or kind.__name__.removesuffix("Backward")
+    return getattr(named, "public_name", "") or kind.__name__.removesuffix("Backward")
 
 
 # Operations for any number of dimensions, which is a part of their public names.

@@ -11,7 +11,7 @@ from wengert.autograd.profiling import recording
 from wengert.autograd.profiling.events import EventList as EventList
 from wengert.autograd.profiling.events import FunctionEvent as FunctionEvent
 from wengert.autograd.profiling.events import FunctionEventAvg as FunctionEventAvg
-from wengert.core.signals import heedless, surely
+from wengert.core.signals import call_despite_signals, without_entry_signals
 
 
 class record_function:  # noqa: N801 (PyTorch's name)
@@ -98,10 +98,10 @@ class profile:  # noqa: N801
             self._recording.start()
         return self
 
-    @heedless
+    @without_entry_signals
     def __exit__(self, exc_type: Any, exc_val: Any, exc_tb: Any) -> None:
         if self._recording is not None:
-            surely(self._recording.stop)
+            call_despite_signals(self._recording.stop)
             self.function_events = EventList(self._recording.events, self.profile_memory)
             self._recording = None
 

@@ -12,7 +12,7 @@ class Refused(Node):
 
     __slots__ = ()
 
-    called = "(not recorded)"
+    public_name = "(not recorded)"
 
 
 def refusal_node(node: Node, edges: tuple[Node | None, ...], why: Callable[[], Exception]) -> Node:

@@ -25,7 +25,7 @@ from __future__ import annotations
 import sys
 from types import ModuleType
 
-from wengert.kernels.conv.winograd import CHOICES, Setting
+from wengert.kernels.conv.route import WINOGRAD_CHOICES, WinogradSetting
 
 
 class _Switches(ModuleType):
@@ -34,16 +34,16 @@ class _Switches(ModuleType):
     @property
     def winograd(self) -> str:
         """Which of Winograd's ways may be taken."""
-        return Setting.choice
+        return WinogradSetting.choice
 
     @winograd.setter
     def winograd(self, value: str) -> None:
-        if value not in CHOICES:
-            choices = ", ".join(map(repr, CHOICES))
+        if value not in WINOGRAD_CHOICES:
+            choices = ", ".join(map(repr, WINOGRAD_CHOICES))
             raise ValueError(
                 f"backends.conv.winograd: one of {choices} is needed, but got {value!r}"
             )
-        Setting.choice = value
+        WinogradSetting.choice = value
 
 
 sys.modules[__name__].__class__ = _Switches

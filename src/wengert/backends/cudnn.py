@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wengert.core.signals import contextmanager, surely
+from wengert.core.signals import call_despite_signals, contextmanager
 
 enabled = True
 benchmark = False
@@ -45,4 +45,4 @@ def flags(
         switches.update(values)
         yield
     finally:
-        surely(switches.update, before)
+        call_despite_signals(switches.update, before)

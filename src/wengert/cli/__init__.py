@@ -1,4 +1,4 @@
-"""The command line: ``wengert run``, ``wengert compare``, ``wengert show``, ``wengert explain``.
+"""The command line: ``wengert run``, ``check``, ``alias``, ``compare``, ``show``, ``explain``.
 
 `main` parses arguments and calls the module of a command, which returns an exit code. `_run.py` is
 the one to read first: it runs a script, with `_watch.py` observing it, and hands a `Run`
@@ -12,6 +12,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -43,6 +44,16 @@ def _dispatch(parser: argparse.ArgumentParser, options: argparse.Namespace) -> i
         from wengert.cli._compare import print_comparison
 
         status = print_comparison(options.before, options.after, options.report)
+        sys.stdout.flush()
+        return status
+    if options.command == "alias":
+        from wengert.cli._alias import run_alias
+
+        return run_alias(options.action)
+    if options.command == "check":
+        from wengert.cli._check import print_check
+
+        status = print_check(options.target, options.json)
         sys.stdout.flush()
         return status
     if options.command == "run":
@@ -106,6 +117,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     show.add_argument("op", nargs="?", metavar="OP", help="such as mul, torch.mul or F.relu")
 
+    _add_programs(commands)
+
     explain = commands.add_parser(
         "explain",
         help="explain an error of a graph's life",
@@ -114,6 +127,28 @@ def _parser() -> argparse.ArgumentParser:
     )
     explain.add_argument("id", nargs="?", metavar="ID", help="such as graph-released")
     return parser
+
+
+def _add_programs(commands: Any) -> None:
+    """The commands that are about programs written for PyTorch, but for `run`."""
+    check = commands.add_parser(
+        "check",
+        help="say what of torch a program uses that is missing here",
+        description="Read a script, the scripts of a folder or an installed package, without"
+        " running anything, and list the names of torch in it that wengert lacks or that differ,"
+        " with file and line. The exit status is 1 if something is missing.",
+    )
+    check.add_argument("target", metavar="SCRIPT_OR_PACKAGE")
+    check.add_argument("--json", action="store_true", help="print the findings as data")
+
+    alias = commands.add_parser(
+        "alias",
+        help="install wengert under the name of torch",
+        description="Write a package `torch` that is wengert, and its metadata, into the current"
+        " environment, so that `import torch` works without `wengert run` and pip takes PyTorch for"
+        " installed; remove it; or say what is there.",
+    )
+    alias.add_argument("action", choices=["install", "remove", "status"])
 
 
 class _Version(argparse.Action):

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from wengert import compat
 from wengert.cli._data import Ending, Run, exited, failed
 from wengert.cli._report import format_report
+from wengert.core.fronts import arm_for_classes
 from wengert.core.tracebacks import shorten
 from wengert.graph import Recorder
 
@@ -150,6 +151,8 @@ def _run_script(script: str) -> None:
         print(f"{where}: [Errno {error.errno}] {error.strerror}", file=sys.stderr)
         raise SystemExit(2) from None
     _set_first_path(os.path.dirname(os.path.realpath(path)))
+    if b"__torch_function__" in source:  # of a class that may be no Tensor
+        arm_for_classes()
     code = compile(source, path, "exec", dont_inherit=True)
     _run_code(code, path)
 

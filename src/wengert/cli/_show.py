@@ -8,8 +8,8 @@ import sys
 from types import FunctionType
 
 import wengert
-from wengert.ops.declare import REGISTRY, Op
-from wengert.ops.publish import NodeLayout, source_of
+from wengert.ops.op import REGISTRY, NodeLayout, Op
+from wengert.ops.publish import source_of
 
 
 def print_operation(name: str | None) -> int:

@@ -5,6 +5,8 @@ does not matter, and it is never imported. ``wengert run SCRIPT`` does this for 
 
 `_finder.py` answers the import system, with modules from `_alias.py`; `torch_names.py` says which
 module of wengert stands for which of torch, and `names.txt` which names PyTorch has there.
+`package.py` writes the alias into an environment, `_metadata.py` is what packaging tools read, and
+`missing_names.py` words the errors of names that are not there.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from __future__ import annotations
 import sys
 
 from wengert.autograd.engine import compatibility
-from wengert.compat import _spawn
+from wengert.compat import _extensions, _homes, _spawn
 from wengert.compat._alias import AliasModule
 from wengert.compat._finder import Finder
 
@@ -57,6 +59,7 @@ def install() -> None:
     sys.meta_path.insert(0, _finder)
     compatibility.lenient = True
     _spawn.follow_into_children()
+    _extensions.explain()
 
 
 def uninstall() -> None:
@@ -75,3 +78,5 @@ def uninstall() -> None:
             del sys.modules[name]
     compatibility.lenient = False
     _spawn.stay_out_of_children()
+    _extensions.stop_explaining()
+    _homes.move_back()

@@ -7,13 +7,17 @@ from types import ModuleType
 from typing import Any
 
 from wengert.compat import torch_names
+from wengert.compat._answers import look_for_answers
+from wengert.compat._homes import move
 
 _MISSING: Any = object()
 
 
-def missing(name: str) -> str:
-    """What the error of a name that wengert lacks says."""
-    return f"{name}: wengert has no {name} yet (this process runs wengert in place of PyTorch)"
+def why_missing(path: str) -> str:
+    """What the error of a name that is not there says, and which package asked for it."""
+    from wengert.compat import missing_names
+
+    return missing_names.missing(path) + missing_names.asker()
 
 
 def natives_of(path: str) -> list[ModuleType]:
@@ -49,9 +53,23 @@ class AliasModule(ModuleType):
         super().__init__(name, natives[0].__doc__)
         self.__dict__.update(__natives__=natives, __names__=torch_names.of_module(name))
 
+    def fill(self) -> None:
+        """Put the functions and classes that are loaded where programs iterate over them."""
+        extra = {path.rpartition(".")[2] for path in torch_names.EXTRA}
+        for native in self.__natives__:
+            for name, value in vars(native).items():
+                if callable(value) and name in self.__names__ and name not in extra:
+                    self.__dict__.setdefault(name, value)
+                    move(value)
+
     def __getattr__(self, name: str) -> Any:
+        look_for_answers()
         if name == "__all__":  # for `from torch.nn import *`
             return self._exported()
+        if name == "__file__":
+            return self.__natives__[0].__file__
+        if name == "torch" == self.__name__:  # as PyTorch has it; some annotate torch.torch.Tensor
+            return self
         value = self._module(name) if self.__names__.is_module(name) else _MISSING
         if value is _MISSING:
             value = self._find(name)
@@ -66,6 +84,11 @@ class AliasModule(ModuleType):
         path = f"{self.__name__}.{name}"
         return import_module(path) if natives_of(path) else _MISSING
 
+    def look_up(self, name: str) -> tuple[Any] | None:
+        """What wengert has under a name that is no module's, in a tuple; None without it."""
+        value = self._find(name)
+        return None if value is _MISSING else (value,)
+
     def _find(self, name: str) -> Any:
         """What wengert has under a name of PyTorch's that is not a module."""
         path = f"{self.__name__}.{name}"
@@ -79,11 +102,11 @@ class AliasModule(ModuleType):
 
     def _why_missing(self, name: str) -> str:
         path = f"{self.__name__}.{name}"
-        if name in self.__names__ or not _public(name):
-            return missing(path)
+        if name.startswith("__"):  # which the import system asks every module for
+            return f"module {self.__name__!r} has no attribute {name!r}"
         own = [n.__name__ for n in self.__natives__ if hasattr(n, name)]
-        if not own:
-            return f"{path}: neither PyTorch 2.13 nor wengert has a {path}"
+        if name in self.__names__ or not _public(name) or not own:
+            return why_missing(path)
         return f"{path}: PyTorch has no such name; wengert's own is {own[0]}.{name}"
 
     def _exported(self) -> list[str]:

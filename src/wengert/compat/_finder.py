@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from wengert.compat import _spawn
-from wengert.compat._alias import AliasModule, missing, natives_of
+from wengert.compat import _spawn, torch_names
+from wengert.compat._alias import AliasModule, natives_of, why_missing
+from wengert.compat._answers import look_for_answers
 
 if TYPE_CHECKING:
-    from importlib.abc import Loader, MetaPathFinder
+    from importlib.abc import Loader
+    from importlib.metadata import Distribution, DistributionFinder
 else:  # the import system looks at methods alone, and importlib.abc brings tempfile and pathlib
-    Loader = MetaPathFinder = object
+    Loader = DistributionFinder = object
 
 
-class Finder(MetaPathFinder):
+class Finder(DistributionFinder):
     """Answers for ``torch`` and everything below it, and never passes the question on."""
 
     def find_spec(
@@ -25,18 +27,28 @@ class Finder(MetaPathFinder):
         path: Sequence[str] | None = None,
         target: ModuleType | None = None,
     ) -> ModuleSpec | None:
+        look_for_answers()
         if fullname in _spawn.PATCHES:
             return _spawn.find_spec(fullname, path)
-        if fullname.partition(".")[0] != "torch":
+        if fullname.partition(".")[0] not in torch_names.ROOTS:
             return None
         natives = natives_of(fullname)
         if not natives:
             # The import system would swallow this for `from torch import fft`, and raise an
             # ImportError that says nothing, if the error were named after the torch module.
             name = fullname.replace("torch", "wengert", 1)
-            raise ModuleNotFoundError(missing(fullname), name=name)
+            raise ModuleNotFoundError(why_missing(fullname), name=name)
         # Always a package: then a missing submodule comes here to be refused.
         return ModuleSpec(fullname, _Loader(natives), origin="wengert", is_package=True)
+
+    def find_distributions(
+        self, context: DistributionFinder.Context | None = None
+    ) -> Iterable[Distribution]:
+        from importlib.metadata import DistributionFinder
+
+        from wengert.compat import _metadata
+
+        return _metadata.distributions(context or DistributionFinder.Context())
 
 
 class _Loader(Loader):
@@ -47,4 +59,5 @@ class _Loader(Loader):
         return AliasModule(spec.name, self.natives)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Nothing is left to do: the alias delegates."""
+        """The alias delegates; what it has is shown in its dictionary, too."""
+        module.fill()

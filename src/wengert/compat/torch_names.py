@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import functools
 import os
+from importlib import import_module
 from typing import Any
 
 from wengert import compiler
 from wengert.compat._version import TorchVersion
 
 VERSION = TorchVersion("2.13.0+wengert")
+
+# The packages that the alias stands for; functorch is where PyTorch had `torch.func` before.
+ROOTS = ("torch", "functorch")
 
 # Names that the alias adds to those of wengert.
 EXTRA: dict[str, Any] = {
@@ -43,6 +47,10 @@ INNER: dict[str, frozenset[str]] = {
             " _foreach_tan _foreach_tan_ _foreach_tanh _foreach_tanh_ _foreach_trunc"
             " _foreach_trunc_ _foreach_zero_ _standard_gamma"
         ),
+        "torch._C": (
+            "DisableTorchFunction DisableTorchFunctionSubclass _disabled_torch_function_impl"
+        ),
+        "torch.overrides": "_get_current_function_mode _get_current_function_mode_stack",
         "torch.nn.common_types": (
             "_maybe_indices_t _ratio_2_t _ratio_3_t _ratio_any_t _size_1_t _size_2_opt_t _size_2_t"
             " _size_3_opt_t _size_3_t _size_4_t _size_5_t _size_6_t _size_any_opt_t _size_any_t"
@@ -66,13 +74,20 @@ INNER: dict[str, frozenset[str]] = {
             "_list_with_default _ntuple _pair _quadruple _reverse_repeat_tuple _single _triple"
         ),
         "torch.optim.lr_scheduler": "_LRScheduler",
+        "torch.jit": "Final",
+        "torch.utils._pytree": (
+            "_dict_flatten _dict_flatten_with_keys _dict_unflatten _get_node_type _list_flatten"
+            " _list_flatten_with_keys _list_unflatten _register_pytree_node"
+        ),
         "torch.types": "_TensorOrTensors _bool _device _dtype _float _int _size",
     }.items()
 }
 
 # Modules that wengert keeps in one piece, under another name, or in several places.
 ELSEWHERE: dict[str, str] = {
-    "torch.__config__": "wengert._config",
+    "functorch": "wengert.func",
+    "torch.__config__": "wengert.platform.config",
+    "torch._C": "wengert.overrides",
     "torch._dynamo": "wengert.compat._compilers",
     "torch._inductor": "wengert.compat._compilers",
     "torch.autograd.grad_mode": "wengert.autograd",
@@ -82,14 +97,14 @@ ELSEWHERE: dict[str, str] = {
     "torch.nn.parallel.distributed": "wengert.nn.parallel",
     "torch.storage": "wengert.tensor.storages",
     "torch.utils._pytree": "wengert.utils._pytree",
-    "torch.ops": "wengert.utils.checkpoint._aten",
+    "torch.ops": "wengert.checkpointing._aten",
     "torch.functional": "wengert",
     "torch.nn.parameter": "wengert.nn.parameter wengert.nn",
     "torch.torch_version": "wengert.compat._version",
     "torch.utils.tensorboard": "wengert.utils.tensorboard",
     "torch.utils.data._utils": "wengert.utils.data",
-    "torch.utils.data._utils.collate": "wengert.utils.data.collate",
-    "torch.utils.data._utils.worker": "wengert.utils.data.worker",
+    "torch.utils.data._utils.collate": "wengert.data.collate",
+    "torch.utils.data._utils.worker": "wengert.data.worker",
     **{
         f"torch.{package}.{name}": f"wengert.{package}.{name} wengert.{package}"
         for package, names in {
@@ -97,24 +112,95 @@ ELSEWHERE: dict[str, str] = {
                 "adadelta adagrad adam adamax adamw asgd lbfgs nadam radam rmsprop rprop sgd"
                 " sparse_adam"
             ),
-            "utils.data": "dataloader dataset sampler",
         }.items()
         for name in names.split()
     },
+    **{
+        f"torch.utils.data.{name}": f"wengert.data.{name} wengert.data"
+        for name in ("dataloader", "dataset", "distributed", "sampler")
+    },
+}
+
+# What packages take from inside PyTorch, though it promises none of it: modules of `_private`
+# that stand for one of torch, alone or behind what wengert has for it. Their `__all__` counts.
+PRIVATE: dict[str, str] = {
+    path: f"wengert.compat._private.{module}"
+    for path, module in {
+        "functorch": "functorch",
+        "torch": "top",
+        "torch.__future__": "future_settings",
+        "torch._C": "c",
+        "torch._C._functorch": "c_functorch",
+        "torch._C._nn": "c_nn",
+        "torch._dynamo": "compiled_modules",
+        "torch._dynamo._trace_wrapped_higher_order_op": "index_modes",
+        "torch._dynamo.eval_frame": "compiled_modules",
+        "torch._dynamo.utils": "compiled_modules",
+        "torch._jit_internal": "jit_internal",
+        "torch._tensor": "tensor_module",
+        "torch._tensor_str": "tensor_texts",
+        "torch._utils": "helpers",
+        "torch.ao": "quantization_marks",
+        "torch.ao.quantization": "quantization_marks",
+        "torch.autograd": "autograd_switches",
+        "torch._subclasses": "fake_tensors",
+        "torch._subclasses.fake_tensor": "fake_tensors",
+        "torch.cuda": "absent_types",
+        "torch.distributed": "process_groups",
+        "torch.distributed._composable": "sharding",
+        "torch.distributed._composable.fsdp": "sharding",
+        "torch.distributed._tensor": "sharding",
+        "torch.distributed._tensor.experimental": "sharding",
+        "torch.distributed.autograd": "remote_gradients",
+        "torch.distributed.device_mesh": "sharding",
+        "torch.distributed.elastic": "launched",
+        "torch.distributed.elastic.multiprocessing": "launched",
+        "torch.distributed.elastic.multiprocessing.errors": "launched",
+        "torch.distributed.fsdp": "sharding",
+        "torch.distributed.optim": "sharding",
+        "torch.distributed.rpc": "remote_calls",
+        "torch.distributed.tensor": "sharding",
+        "torch.distributed.tensor.experimental": "sharding",
+        "torch.distributions.utils": "distribution_sums",
+        "torch.futures": "futures",
+        "torch.fx.experimental": "proxy_modes",
+        "torch.fx.experimental.proxy_tensor": "proxy_modes",
+        "torch.hub": "hub_folders",
+        "torch.jit": "jit_internal",
+        "torch.jit.annotations": "broadcast_lists",
+        "torch.nn.attention.flex_attention": "block_masks",
+        "torch.nn.init": "truncation",
+        "torch.nn.modules.module": "module_text",
+        "torch.nn.parallel.scatter_gather": "scattering",
+        "torch.nn.parameter": "uninitialized",
+        "torch.serialization": "serialized_types",
+        "torch.utils._foreach_utils": "grouping",
+        "torch.utils._python_dispatch": "dispatch_queries",
+        "torch.utils.weak": "weak_keys",
+        "torch.utils.model_zoo": "progress",
+        "torch.utils.data._utils.worker": "worker_seeds",
+        "torch.utils.data.dataloader": "loaders",
+    }.items()
 }
 
 
 class TorchNames:
     """The names that a module of PyTorch has."""
 
-    def __init__(self, listed: str | None, inner: frozenset[str]) -> None:
-        words = (listed or "").split()
-        self._modules = frozenset(word[:-1] for word in words if word.endswith("/"))
-        self._all = None if listed is None else {w.removesuffix("/") for w in words} | inner
+    def __init__(self, path: str, listed: str | None, inner: frozenset[str]) -> None:
+        below = {p.rpartition(".")[2] for p in PRIVATE if p.rpartition(".")[0] == path}
+        words = [*(listed or "").split(), *inner]
+        self._modules = frozenset(word[:-1] for word in words if word.endswith("/")) | below
+        self._all = {w.removesuffix("/") for w in words} | below
+        self._listed = listed is not None
 
     def __contains__(self, name: str) -> bool:
         """Whether the module has a name; of an unlisted one, any without an underscore."""
-        return not name.startswith("_") if self._all is None else name in self._all
+        return name in self._all or not (self._listed or name.startswith("_"))
+
+    def words(self) -> list[str]:
+        """The names that are listed."""
+        return sorted(self._all or ())
 
     def is_module(self, name: str) -> bool:
         """Whether the name is that of a module."""
@@ -132,16 +218,42 @@ def _listed() -> dict[str, str]:
     return {module: names for module, names in pairs}
 
 
+def listed_modules() -> list[str]:
+    """The modules of PyTorch that wengert stands for, as far as their names are listed."""
+    return list(_listed())
+
+
 def of_module(path: str) -> TorchNames:
     """The names that a module of PyTorch has."""
-    return TorchNames(_listed().get(path), INNER.get(path, frozenset()))
+    inner = INNER.get(path, frozenset())
+    if path in PRIVATE:
+        inner = inner.union(import_module(PRIVATE[path]).__all__)
+    return TorchNames(path, _listed().get(path), inner)
 
 
 def candidates(path: str) -> list[str]:
     """Paths under wengert that may stand for a module of torch, the best first."""
+    private = [PRIVATE[path]] if path in PRIVATE else []
     if path in ELSEWHERE:
-        return ELSEWHERE[path].split()
+        return ELSEWHERE[path].split() + private
     if path not in _listed():
-        return []
+        return private
     native = path.replace("torch", "wengert", 1)
-    return [native, "wengert.nn"] if path.startswith("torch.nn.modules") else [native]
+    if path.startswith("torch.nn.modules"):
+        return [native, "wengert.nn", *private]
+    return [native, *private]
+
+
+def is_pytorchs(path: str) -> bool:
+    """Whether PyTorch has a name; True as well where its names are not listed.
+
+    >>> from wengert.compat.torch_names import is_pytorchs
+    >>> is_pytorchs("torch.lobpcg"), is_pytorchs("torch.zork")
+    (True, False)
+    """
+    module, _, name = path.rpartition(".")
+    return name.startswith("_") or name in of_module(module) or not _is_listed(module)
+
+
+def _is_listed(module: str) -> bool:
+    return module in listed_modules()

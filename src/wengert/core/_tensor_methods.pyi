@@ -36,6 +36,7 @@ class TensorMethods:
     def __add__(self, other: Operand) -> Tensor: ...
     def __and__(self, other: Operand) -> Tensor: ...
     def __array__(self, dtype: Any = None, copy: _bool | None = None) -> np.ndarray: ...
+    def __array_wrap__(self, array: np.ndarray, context: Any = None, return_scalar: _bool = False) -> Tensor: ...
     def __bool__(self) -> _bool: ...
     def __complex__(self) -> complex: ...
     def __contains__(self, element: Any) -> _bool: ...
@@ -107,13 +108,16 @@ class TensorMethods:
     def _hardsigmoid_(self) -> Tensor: ...
     def _hardswish_(self) -> Tensor: ...
     def _hardtanh_(self, min_val: _float, max_val: _float) -> Tensor: ...
+    def _indices(self) -> Tensor: ...
     def _is_view(self) -> Any: ...
     def _leaky_relu_(self, negative_slope: _float) -> Tensor: ...
     def _masked_(self, mask: Operand, scale: _float) -> Tensor: ...
     def _mish_(self) -> Tensor: ...
+    def _nnz(self) -> _int: ...
     def _prelu_(self, weight: Operand) -> Tensor: ...
     def _silu_(self) -> Tensor: ...
     def _threshold_(self, threshold: _float, value: _float) -> Tensor: ...
+    def _values(self) -> Tensor: ...
     @property
     def _version(self) -> _int: ...
     def abs(self) -> Tensor:
@@ -170,7 +174,7 @@ class TensorMethods:
         """Largest elements over `dim`, or over everything. Ties share the gradient."""
     def amin(self, dim: Dims = ..., keepdim: _bool = False) -> Tensor:
         """Smallest elements over `dim`, or over everything. Ties share the gradient."""
-    def aminmax(self, *, dim: _int | None = None, keepdim: _bool = False) -> MinMax:
+    def aminmax(self, *, dim: _int | None = None, keepdim: _bool = False, axis: _int | None = None, keepdims: _bool | None = None) -> MinMax:
         """The smallest and the largest elements over `dim`, or over everything."""
     def angle(self) -> Tensor:
         """Angle of each element in the complex plane, in radians."""
@@ -290,6 +294,8 @@ class TensorMethods:
         """This tensor as torch.uint8; itself where it already is."""
     def cauchy_(self, median: _float = 0.0, sigma: _float = 1.0, *, generator: Generator | None = None) -> Tensor:
         """Fill with numbers of the Cauchy distribution."""
+    def ccol_indices(self) -> Tensor:
+        """Where each column (of blocks) of a tensor in CSC or BSC begins among the row indices."""
     def cdouble(self, memory_format: Any = ...) -> Tensor:
         """This tensor as torch.complex128; itself where it already is."""
     def ceil(self) -> Tensor:
@@ -306,7 +312,7 @@ class TensorMethods:
         """The inverse of the matrix given by its Cholesky factor (L, or U with `upper`)."""
     def cholesky_solve(self, input2: Tensor, upper: _bool = False) -> Tensor:
         """X of A @ X = input, for A given by its Cholesky factor `input2` (L, or U with `upper`)."""
-    def chunk(self, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
+    def chunk(self, chunks: _int, dim: _int = 0, *, axis: _int | None = None) -> tuple[Tensor, ...]:
         """At most `chunks` parts of one size along a dimension; the last may be smaller."""
     def clamp(self, min: Any = None, max: Any = None) -> Tensor:
         """Elements limited to [min, max]; the bounds are both numbers or both tensors, or None."""
@@ -326,6 +332,10 @@ class TensorMethods:
         """In-place form of `clip`."""
     def clone(self, *, memory_format: Any = None) -> Tensor:
         """A copy of the input; gradients pass through it."""
+    def coalesce(self) -> Tensor:
+        """The tensor with sorted indices, and the values at the same place added up."""
+    def col_indices(self) -> Tensor:
+        """The column of each value (or block) of a tensor in CSR or BSR."""
     def conj(self) -> Tensor:
         """Complex conjugate of each element; a real tensor is returned as it is."""
     def conj_physical(self) -> Tensor:
@@ -356,21 +366,23 @@ class TensorMethods:
         """Covariances of the rows of a matrix, whose columns are observations."""
     def cpu(self, memory_format: Any = ...) -> Tensor:
         """The tensor itself: all are on the CPU. With `memory_format` a copy, if it lies otherwise."""
-    def cross(self, other: Tensor, dim: _int | None = None) -> Tensor:
+    def cross(self, other: Tensor, dim: _int | None = None, *, axis: _int | None = None) -> Tensor:
         """Vector product along `dim`, of length 3; the others broadcast."""
+    def crow_indices(self) -> Tensor:
+        """Where each row (of blocks) of a tensor in CSR or BSR begins among the column indices."""
     def cuda(self, device: Any = None, non_blocking: _bool = False, memory_format: Any = None) -> Tensor:
         """AssertionError, as in a PyTorch without CUDA."""
-    def cummax(self, dim: _int) -> ValuesIndices:
+    def cummax(self, dim: _int = ..., *, axis: _int | None = None) -> ValuesIndices:
         """Running maximum along `dim`, and where it was last met."""
-    def cummin(self, dim: _int) -> ValuesIndices:
+    def cummin(self, dim: _int = ..., *, axis: _int | None = None) -> ValuesIndices:
         """Running minimum along `dim`, and where it was last met."""
-    def cumprod(self, dim: _int, *, dtype: DType | None = None) -> Tensor:
+    def cumprod(self, dim: _int = ..., *, dtype: DType | None = None, axis: _int | None = None) -> Tensor:
         """Running product along `dim`; integers and booleans give int64."""
-    def cumprod_(self, dim: _int, *, dtype: DType | None = None) -> Tensor:
+    def cumprod_(self, dim: _int = ..., *, dtype: DType | None = None, axis: _int | None = None) -> Tensor:
         """In-place form of `cumprod`."""
-    def cumsum(self, dim: _int, *, dtype: DType | None = None) -> Tensor:
+    def cumsum(self, dim: _int = ..., *, dtype: DType | None = None, axis: _int | None = None) -> Tensor:
         """Running sum along `dim`; integers and booleans give int64."""
-    def cumsum_(self, dim: _int, *, dtype: DType | None = None) -> Tensor:
+    def cumsum_(self, dim: _int = ..., *, dtype: DType | None = None, axis: _int | None = None) -> Tensor:
         """In-place form of `cumsum`."""
     @property
     def data(self) -> Tensor: ...
@@ -382,6 +394,8 @@ class TensorMethods:
         """Degrees to radians."""
     def deg2rad_(self) -> Tensor:
         """In-place form of `deg2rad`."""
+    def dense_dim(self) -> _int:
+        """How many dimensions, the last ones, are dense."""
     def det(self) -> Tensor:
         """The determinant of each square matrix. Its gradient is right where it is zero as well."""
     def detach(self) -> Tensor:
@@ -400,7 +414,7 @@ class TensorMethods:
         """The diagonal over two dimensions as a view; it becomes the last dimension."""
     def diagonal_scatter(self, src: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
         """A copy of the input with `src` in the place of a `diagonal`."""
-    def diff(self, n: _int = 1, dim: _int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
+    def diff(self, n: _int = 1, dim: _int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, axis: _int | None = None) -> Tensor:
         """The n-th difference along `dim`, of the input with `prepend` and `append` put to its ends."""
     def digamma(self) -> Tensor:
         """The derivative of `lgamma`."""
@@ -590,26 +604,30 @@ class TensorMethods:
         """A copy of the input with the slices of `source` at index places (int64)."""
     def index_copy_(self, dim: _int, index: Operand, source: Operand) -> Tensor:
         """In-place form of `index_copy`."""
-    def index_fill(self, dim: _int, index: Tensor, value: Any) -> Tensor:
+    def index_fill(self, dim: _int = ..., index: Tensor = ..., value: Any = ..., *, axis: _int | None = None) -> Tensor:
         """A copy of the input with one value, a number or a 0-d tensor, in the slices at an index."""
-    def index_fill_(self, dim: _int, index: Tensor, value: Any) -> Tensor:
+    def index_fill_(self, dim: _int = ..., index: Tensor = ..., value: Any = ..., *, axis: _int | None = None) -> Tensor:
         """In-place form of `index_fill`."""
     def index_put(self, indices: Sequence[Tensor], values: Tensor, accumulate: _bool = False) -> Tensor:
         """A copy of the input with `values`, broadcast, at ``input[indices]``, or added there."""
     def index_put_(self, indices: Sequence[Tensor], values: Tensor, accumulate: _bool = False) -> Tensor:
         """In-place form of `index_put`."""
-    def index_reduce(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = True) -> Tensor:
+    def index_reduce(self, dim: _int = ..., index: Tensor = ..., source: Tensor = ..., reduce: str = ..., *, include_self: _bool = True, axis: _int | None = None) -> Tensor:
         """A copy of the input with the slices of `source` combined at index places."""
-    def index_reduce_(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = True) -> Tensor:
+    def index_reduce_(self, dim: _int = ..., index: Tensor = ..., source: Tensor = ..., reduce: str = ..., *, include_self: _bool = True, axis: _int | None = None) -> Tensor:
         """In-place form of `index_reduce`."""
     def index_select(self, dim: _int, index: Operand) -> Tensor:
         """The slices of a dimension at the places of an index vector (int64 or int32)."""
+    def indices(self) -> Tensor:
+        """The indices (sparse dimensions, values) of a coalesced tensor in COO."""
     def inner(self, other: Tensor) -> Tensor:
         """Sums of products over the last dimension of both tensors; a 0-d tensor scales the other."""
     def int(self, memory_format: Any = ...) -> Tensor:
         """This tensor as torch.int32; itself where it already is."""
     def inverse(self) -> Tensor:
         """The inverse of each square matrix; raises `linalg.LinAlgError` for singular ones."""
+    def is_coalesced(self) -> _bool:
+        """Whether the indices of a tensor in COO are sorted, and each of them is there once."""
     def is_complex(self) -> builtins.bool:
         """Whether the dtype is complex."""
     def is_conj(self) -> _bool:
@@ -619,7 +637,7 @@ class TensorMethods:
     @property
     def is_cpu(self) -> Any: ...
     @property
-    def is_cuda(self) -> _bool: ...
+    def is_cuda(self) -> Any: ...
     def is_floating_point(self) -> builtins.bool:
         """Whether the dtype is a real floating-point one."""
     def is_inference(self) -> _bool:
@@ -627,21 +645,21 @@ class TensorMethods:
     @property
     def is_leaf(self) -> _bool: ...
     @property
-    def is_meta(self) -> _bool: ...
+    def is_meta(self) -> Any: ...
     @property
-    def is_mkldnn(self) -> _bool: ...
+    def is_mkldnn(self) -> Any: ...
     @property
-    def is_mps(self) -> _bool: ...
+    def is_mps(self) -> Any: ...
     def is_neg(self) -> _bool:
         """False: negation is carried out, never put off."""
     @property
-    def is_nested(self) -> _bool: ...
+    def is_nested(self) -> Any: ...
     def is_nonzero(self) -> _bool:
         """Whether the one element is not zero; RuntimeError unless there is exactly one."""
     def is_pinned(self, device: Any = None) -> _bool:
         """False: there is no accelerator to pin memory for."""
     @property
-    def is_quantized(self) -> _bool: ...
+    def is_quantized(self) -> Any: ...
     def is_same_size(self, other: Tensor) -> _bool:
         """Whether another tensor has the same shape."""
     def is_set_to(self, tensor: Tensor) -> _bool:
@@ -651,11 +669,11 @@ class TensorMethods:
     def is_signed(self) -> _bool:
         """Whether the dtype has negative values."""
     @property
-    def is_sparse(self) -> _bool: ...
+    def is_sparse(self) -> Any: ...
     @property
-    def is_sparse_csr(self) -> _bool: ...
+    def is_sparse_csr(self) -> Any: ...
     @property
-    def is_xpu(self) -> _bool: ...
+    def is_xpu(self) -> Any: ...
     def isclose(self, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: builtins.bool = False) -> Tensor:
         """Whether ``|input - other| <= atol + rtol * |other|``; the dtypes must be equal."""
     def isfinite(self) -> Tensor:
@@ -675,10 +693,10 @@ class TensorMethods:
     def item(self) -> Any:
         """The one element as a Python number; RuntimeError unless there is exactly one."""
     @property
-    def itemsize(self) -> _int: ...
+    def itemsize(self) -> Any: ...
     def kron(self, other: Tensor) -> Tensor:
         """Kronecker product: `other`, scaled by each element of `input` and laid out in its place."""
-    def kthvalue(self, k: _int, dim: _int = -1, keepdim: _bool = False) -> ValuesIndices:
+    def kthvalue(self, k: _int, dim: _int = -1, keepdim: _bool = False, *, axis: _int | None = None, keepdims: _bool | None = None) -> ValuesIndices:
         """The k-th smallest element along `dim` (k counts from 1) and its index."""
     @property
     def layout(self) -> Any: ...
@@ -728,7 +746,7 @@ class TensorMethods:
         """In-place form of `log`."""
     def log_normal_(self, mean: _float = 1.0, std: _float = 2.0, *, generator: Generator | None = None) -> Tensor:
         """Fill with numbers whose logarithms are normal."""
-    def log_softmax(self, dim: _int, dtype: DType | None = None) -> Tensor:
+    def log_softmax(self, dim: _int = ..., dtype: DType | None = None, *, axis: _int | None = None) -> Tensor:
         """The logarithm of `softmax` along `dim`, finite where softmax would round to zero."""
     def logaddexp(self, other: Operand) -> Tensor:
         """``log(exp(input) + exp(other))``, without overflow on the way."""
@@ -794,21 +812,21 @@ class TensorMethods:
         """The exponential of each square matrix: the sum of its powers over factorials."""
     def matrix_power(self, n: _int) -> Tensor:
         """The n-th power of each square matrix; of its inverse for negative `n`."""
-    def max(self, dim: _int | Tensor | None = None, keepdim: _bool = False, *, other: Tensor | None = None) -> Tensor | ValuesIndices:
+    def max(self, dim: _int | Tensor | None = None, keepdim: _bool = False, *, other: Tensor | None = None, axis: _int | None = None, keepdims: _bool | None = None) -> Tensor | ValuesIndices:
         """The largest element; along `dim` with its index; or of two tensors (see `maximum`)."""
     def maximum(self, other: Operand) -> Tensor:
         """The larger of two elements; NaN if either is. Equal elements share the gradient."""
-    def mean(self, dim: Dims | None = None, keepdim: _bool = False, *, dtype: DType | None = None) -> Tensor:
+    def mean(self, dim: Dims | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: Dims | None = None, keepdims: _bool | None = None) -> Tensor:
         """Mean over `dim`, or over everything; nan where there is nothing."""
-    def median(self, dim: _int | None = None, keepdim: _bool = False) -> Tensor | ValuesIndices:
+    def median(self, dim: _int | None = None, keepdim: _bool = False, *, axis: _int | None = None, keepdims: _bool | None = None) -> Tensor | ValuesIndices:
         """The median (the lower of two), nan if there is a nan; along `dim` with its index."""
-    def min(self, dim: _int | Tensor | None = None, keepdim: _bool = False, *, other: Tensor | None = None) -> Tensor | ValuesIndices:
+    def min(self, dim: _int | Tensor | None = None, keepdim: _bool = False, *, other: Tensor | None = None, axis: _int | None = None, keepdims: _bool | None = None) -> Tensor | ValuesIndices:
         """The smallest element; along `dim` with its index; or of two tensors (see `minimum`)."""
     def minimum(self, other: Operand) -> Tensor:
         """The smaller of two elements; NaN if either is. Equal elements share the gradient."""
     def mm(self, mat2: Operand) -> Tensor:
         """Product of two matrices of the same dtype."""
-    def mode(self, dim: _int = -1, keepdim: _bool = False) -> ValuesIndices:
+    def mode(self, dim: _int = -1, keepdim: _bool = False, *, axis: _int | None = None, keepdims: _bool | None = None) -> ValuesIndices:
         """The most frequent value along `dim` (the smallest of several) and its last index."""
     def moveaxis(self, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
         """As `movedim`."""
@@ -838,20 +856,20 @@ class TensorMethods:
         """NaN and infinities replaced: by 0, the largest and the smallest number, or as given."""
     def nan_to_num_(self, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None) -> Tensor:
         """In-place form of `nan_to_num`."""
-    def nanmean(self, dim: Dims | None = None, keepdim: _bool = False, *, dtype: DType | None = None) -> Tensor:
+    def nanmean(self, dim: Dims | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: Dims | None = None, keepdims: _bool | None = None) -> Tensor:
         """Mean over `dim` of what is not nan."""
-    def nanmedian(self, dim: _int | None = None, keepdim: _bool = False) -> Tensor | ValuesIndices:
+    def nanmedian(self, dim: _int | None = None, keepdim: _bool = False, *, axis: _int | None = None, keepdims: _bool | None = None) -> Tensor | ValuesIndices:
         """The median of what is not nan; along `dim` with its index."""
-    def nanquantile(self, q: _float | Tensor, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear') -> Tensor:
+    def nanquantile(self, q: _float | Tensor, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', axis: _int | None = None, keepdims: _bool | None = None) -> Tensor:
         """The q-quantiles of what is not nan."""
-    def nansum(self, dim: Dims | None = None, keepdim: _bool = False, *, dtype: DType | None = None) -> Tensor:
+    def nansum(self, dim: Dims | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: Dims | None = None, keepdims: _bool | None = None) -> Tensor:
         """Sum over `dim` that counts nan as zero."""
-    def narrow(self, dim: _int, start: Any, length: _int) -> Tensor:
+    def narrow(self, dim: _int = ..., start: Any = ..., length: _int = ..., *, axis: _int | None = None) -> Tensor:
         """`length` slices of a dimension from `start` on, as a view."""
     @property
     def nbytes(self) -> Any: ...
     @property
-    def ndim(self) -> _int: ...
+    def ndim(self) -> Any: ...
     def ndimension(self) -> _int:
         """The number of dimensions."""
     def ne(self, other: Operand) -> Tensor:
@@ -924,7 +942,7 @@ class TensorMethods:
         """In-place form of `pow`."""
     def prelu(self, weight: Tensor) -> Tensor:
         """x where positive, else ``weight * x``; `weight` has one element, or one a channel."""
-    def prod(self, dim: _int | None = None, keepdim: _bool = False, *, dtype: DType | None = None) -> Tensor:
+    def prod(self, dim: _int | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: _int | None = None, keepdims: _bool | None = None) -> Tensor:
         """Product over one dimension, or of everything; integers and booleans give int64."""
     def put(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
         """A copy of the input with the elements of `source` at places in flat order, or added there."""
@@ -932,7 +950,7 @@ class TensorMethods:
         """In-place form of `put`."""
     def qr(self, some: _bool = True) -> Any:
         """Q and R of input = Q @ R: orthonormal columns, and an upper triangle."""
-    def quantile(self, q: _float | Tensor, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear') -> Tensor:
+    def quantile(self, q: _float | Tensor, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', axis: _int | None = None, keepdims: _bool | None = None) -> Tensor:
         """The q-quantiles along `dim`, or of everything; nan where there is a nan."""
     def rad2deg(self) -> Tensor:
         """Radians to degrees."""
@@ -964,13 +982,13 @@ class TensorMethods:
         """What floor division leaves, the operator ``%``; it has the sign of the divisor."""
     def remainder_(self, other: Operand) -> Tensor:
         """In-place form of `remainder`."""
-    def renorm(self, p: _float, dim: _int, maxnorm: _float) -> Tensor:
+    def renorm(self, p: _float, dim: _int = ..., maxnorm: _float = ..., *, axis: _int | None = None) -> Tensor:
         """The slices along `dim`, those with a p-norm above `maxnorm` scaled down to it."""
-    def renorm_(self, p: _float, dim: _int, maxnorm: _float) -> Tensor:
+    def renorm_(self, p: _float, dim: _int = ..., maxnorm: _float = ..., *, axis: _int | None = None) -> Tensor:
         """In-place form of `renorm`."""
     def repeat(self, *sizes: Any, **named: Any) -> Tensor:
         """Copies side by side, so many along each dimension; new dimensions come first."""
-    def repeat_interleave(self, repeats: _int | Tensor | None = None, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
+    def repeat_interleave(self, repeats: _int | Tensor | None = None, dim: _int | None = None, *, output_size: _int | None = None, axis: _int | None = None) -> Tensor:
         """Each slice along `dim` repeated in place; without `dim` each element of all."""
     @property
     def requires_grad(self) -> Any: ...
@@ -1006,25 +1024,27 @@ class TensorMethods:
         """The nearest integer, or multiple of ``10 ** -decimals``; halves go to the even neighbour."""
     def round_(self, *, decimals: _int = 0) -> Tensor:
         """In-place form of `round`."""
+    def row_indices(self) -> Tensor:
+        """The row of each value (or block) of a tensor in CSC or BSC."""
     def rsqrt(self) -> Tensor:
         """1 over the square root of each element."""
     def rsqrt_(self) -> Tensor:
         """In-place form of `rsqrt`."""
-    def scatter(self, dim: _int, index: Tensor, src: Any = None, *, reduce: str | None = None, value: complex | None = None) -> Tensor:
+    def scatter(self, dim: _int = ..., index: Tensor = ..., src: Any = None, *, reduce: str | None = None, value: complex | None = None, axis: _int | None = None) -> Tensor:
         """A copy of the input in which each element of `index` says where along `dim` one is written."""
-    def scatter_(self, dim: _int, index: Tensor, src: Any = None, *, reduce: str | None = None, value: complex | None = None) -> Tensor:
+    def scatter_(self, dim: _int = ..., index: Tensor = ..., src: Any = None, *, reduce: str | None = None, value: complex | None = None, axis: _int | None = None) -> Tensor:
         """In-place form of `scatter`."""
     def scatter_add(self, dim: _int, index: Operand, src: Operand) -> Tensor:
         """As `scatter`, adding the elements of `src`; places that come twice get both."""
     def scatter_add_(self, dim: _int, index: Operand, src: Operand) -> Tensor:
         """In-place form of `scatter_add`."""
-    def scatter_reduce(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True) -> Tensor:
+    def scatter_reduce(self, dim: _int = ..., index: Tensor = ..., src: Tensor = ..., reduce: str = ..., *, include_self: _bool = True, axis: _int | None = None) -> Tensor:
         """As `scatter`, combining what comes to one place: sum, prod, mean, amax or amin."""
-    def scatter_reduce_(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True) -> Tensor:
+    def scatter_reduce_(self, dim: _int = ..., index: Tensor = ..., src: Tensor = ..., reduce: str = ..., *, include_self: _bool = True, axis: _int | None = None) -> Tensor:
         """In-place form of `scatter_reduce`."""
     def select(self, dim: _int, index: _int) -> Tensor:
         """The slice at one index of a dimension, without that dimension; a view."""
-    def select_scatter(self, src: Tensor, dim: _int, index: _int) -> Tensor:
+    def select_scatter(self, src: Tensor, dim: _int = ..., index: _int = ..., *, axis: _int | None = None) -> Tensor:
         """A copy of the input with `src` in the place of one slice of a dimension."""
     def set_(self, source: Any = None, storage_offset: _int = 0, size: Any = None, stride: Any = None) -> Tensor:
         """Let the tensor show the memory of another, or of a storage, from now on."""
@@ -1062,19 +1082,25 @@ class TensorMethods:
         """In-place form of `sinh`."""
     def size(self, dim: _int | None = None) -> Any:
         """The shape, or the length of one dimension."""
-    def slice_scatter(self, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1) -> Tensor:
+    def slice_scatter(self, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1, *, axis: _int | None = None) -> Tensor:
         """A copy of the input with `src` in the place of a slice of a dimension."""
     def slogdet(self) -> Any:
         """The sign of the determinant and the logarithm of its magnitude."""
-    def softmax(self, dim: _int, dtype: DType | None = None) -> Tensor:
+    def smm(self, mat2: Tensor) -> Tensor:
+        """As the function `smm`."""
+    def softmax(self, dim: _int = ..., dtype: DType | None = None, *, axis: _int | None = None) -> Tensor:
         """exp(x) / sum(exp(x)) along `dim`; `dtype` converts the input first."""
     def solve(self, **kwargs: Any) -> Any:
         """RuntimeError: linear equations are found otherwise, see the error."""
-    def sort(self, dim: _int = -1, descending: _bool = False, stable: _bool = False) -> ValuesIndices:
+    def sort(self, dim: _int = -1, descending: _bool = False, stable: _bool = False, *, axis: _int | None = None) -> ValuesIndices:
         """The elements sorted along `dim`, and where they were. Always stable."""
+    def sparse_dim(self) -> _int:
+        """How many dimensions are sparse; 0 of a dense tensor."""
+    def sparse_mask(self, mask: Tensor) -> Tensor:
+        """The elements at the places where the sparse tensor `mask` has values."""
     def split(self, split_size: Any, dim: _int = 0) -> tuple[Tensor, ...]:
         """Views of `split_size` elements along a dimension, or of a list of sizes."""
-    def split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
+    def split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = 0, *, axis: _int | None = None) -> tuple[Tensor, ...]:
         """The tensor in parts of the given sizes along a dimension."""
     def sqrt(self) -> Tensor:
         """Square root of each element; NaN for negative ones."""
@@ -1088,7 +1114,7 @@ class TensorMethods:
         """The tensor without dimensions of length 1: all of them, or those named."""
     def squeeze_(self, dim: _int | Sequence[_int] | None = None) -> Tensor:
         """In-place form of `squeeze`; no element is written."""
-    def std(self, dim: Dims | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None) -> Tensor:
+    def std(self, dim: Dims | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None, axis: Dims | None = None, keepdims: _bool | None = None) -> Tensor:
         """Standard deviation: the square root of `var`. Its gradient is 0 where it is 0."""
     def stft(self, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, pad_mode: str = 'reflect', normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None) -> Tensor:
         """Spectra of frames of length `n_fft`, `hop_length` (a quarter of it) apart."""
@@ -1106,7 +1132,7 @@ class TensorMethods:
         """``input - alpha * other``, element by element, with broadcasting."""
     def subtract_(self, other: Any, *older: Any, alpha: complex = 1) -> Tensor:
         """In-place form of `subtract`."""
-    def sum(self, dim: Dims | None = None, keepdim: _bool = False, *, dtype: DType | None = None) -> Tensor:
+    def sum(self, dim: Dims | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: Dims | None = None, keepdims: _bool | None = None) -> Tensor:
         """Sum over `dim`, or over everything; integers and booleans give int64."""
     def sum_to_size(self, *size: Any) -> Tensor:
         """The sum over what a broadcast to this tensor's shape would repeat: of shape `size`."""
@@ -1128,7 +1154,7 @@ class TensorMethods:
         """In-place form of `t`; no element is written."""
     def take(self, index: Tensor) -> Tensor:
         """The elements at places of the input in flat order; negative ones count from the end."""
-    def take_along_dim(self, indices: Tensor, dim: _int | None = None) -> Tensor:
+    def take_along_dim(self, indices: Tensor, dim: _int | None = None, *, axis: _int | None = None) -> Tensor:
         """As `gather`, with input and indices broadcast and negative indices; flat without `dim`."""
     def tan(self) -> Tensor:
         """Tangent of each element, in radians."""
@@ -1138,15 +1164,29 @@ class TensorMethods:
         """Hyperbolic tangent of each element."""
     def tanh_(self) -> Tensor:
         """In-place form of `tanh`."""
-    def tensor_split(self, indices_or_sections: _int | Sequence[_int] | Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
+    def tensor_split(self, indices_or_sections: _int | Sequence[_int] | Tensor, dim: _int = 0, *, axis: _int | None = None) -> tuple[Tensor, ...]:
         """So many parts of nearly one size, or the parts between the given indices."""
     def tile(self, *sizes: Any, **named: Any) -> Tensor:
         """Copies side by side; the numbers count from the last dimension."""
     def to(self, *args: Any, **options: Any) -> Tensor:
         """``to(dtype)``, ``to(device)``, ``to(device, dtype)``, ``to(other)``."""
+    def to_dense(self, dtype: Any = None, *, masked_grad: _bool | None = None) -> Tensor:
+        """A sparse tensor with all its zeros; a dense one as it is. Differentiable."""
+    def to_sparse(self, sparse_dim: Any = None, *, layout: Any = None, blocksize: Any = None, dense_dim: _int | None = None) -> Tensor:
+        """The tensor in a sparse layout, COO by default: what is not zero. Differentiable."""
+    def to_sparse_bsc(self, blocksize: Any, dense_dim: _int | None = None) -> Tensor:
+        """The tensor in compressed columns of blocks."""
+    def to_sparse_bsr(self, blocksize: Any, dense_dim: _int | None = None) -> Tensor:
+        """The tensor in compressed rows of blocks."""
+    def to_sparse_coo(self) -> Tensor:
+        """The tensor in coordinates."""
+    def to_sparse_csc(self, dense_dim: _int | None = None) -> Tensor:
+        """The tensor in compressed columns."""
+    def to_sparse_csr(self, dense_dim: _int | None = None) -> Tensor:
+        """The tensor in compressed rows."""
     def tolist(self) -> Any:
         """Nested lists of Python numbers; of a 0-d tensor, the number."""
-    def topk(self, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True) -> ValuesIndices:
+    def topk(self, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True, *, axis: _int | None = None) -> ValuesIndices:
         """The k largest (or smallest) elements along `dim` and their indices, best first."""
     def trace(self) -> Tensor:
         """Sum of the diagonal of a matrix; integers give int64."""
@@ -1176,9 +1216,9 @@ class TensorMethods:
         """The name of the tensor's old type; or the tensor converted to a dtype or type."""
     def type_as(self, other: Tensor) -> Tensor:
         """This tensor in the dtype of another."""
-    def unbind(self, dim: _int = 0) -> tuple[Tensor, ...]:
+    def unbind(self, dim: _int = 0, *, axis: _int | None = None) -> tuple[Tensor, ...]:
         """The slices along a dimension, without that dimension."""
-    def unflatten(self, dim: _int, sizes: Sequence[_int]) -> Tensor:
+    def unflatten(self, dim: _int = ..., sizes: Sequence[_int] = ..., *, axis: _int | None = None) -> Tensor:
         """Dimension `dim` split into several of the given sizes, one of which may be -1."""
     def unfold(self, dimension: _int, size: _int, step: _int) -> Tensor:
         """All slices of length `size` along a dimension, `step` apart, as a view."""
@@ -1188,11 +1228,11 @@ class TensorMethods:
         """The distinct elements in ascending order, or the distinct slices along `dim`."""
     def unique_consecutive(self, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None) -> Any:
         """The elements, or the slices along `dim`, without immediate repetitions."""
-    def unsafe_chunk(self, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
+    def unsafe_chunk(self, chunks: _int, dim: _int = 0, *, axis: _int | None = None) -> tuple[Tensor, ...]:
         """`chunk`; writing to one part is safe here in any case."""
-    def unsafe_split(self, split_size: _int, dim: _int = 0) -> tuple[Tensor, ...]:
+    def unsafe_split(self, split_size: _int, dim: _int = 0, *, axis: _int | None = None) -> tuple[Tensor, ...]:
         """`split`; writing to one part is safe here in any case."""
-    def unsafe_split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
+    def unsafe_split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = 0, *, axis: _int | None = None) -> tuple[Tensor, ...]:
         """`split_with_sizes`; writing to one part is safe here in any case."""
     def unsqueeze(self, dim: _int) -> Tensor:
         """The input with a dimension of length 1 inserted before position `dim`."""
@@ -1200,7 +1240,9 @@ class TensorMethods:
         """In-place form of `unsqueeze`; no element is written."""
     def untyped_storage(self) -> UntypedStorage:
         """The memory that this tensor shows, perhaps together with others."""
-    def var(self, dim: Dims | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None) -> Tensor:
+    def values(self) -> Tensor:
+        """The stored values of a sparse tensor, which is coalesced if it is in COO. Differentiable."""
+    def var(self, dim: Dims | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None, axis: Dims | None = None, keepdims: _bool | None = None) -> Tensor:
         """Variance over `dim`, or over everything, with `correction` (1) subtracted from the count."""
     def vdot(self, other: Tensor) -> Tensor:
         """As `dot`, with the conjugate of the first tensor."""

@@ -52,7 +52,7 @@ class _Own(threading.local):
 _own = _Own()
 
 
-def uncut() -> Any:
+def hold_forks() -> Any:
     """A context for calls of libraries that have workers: a fork waits until they are over.
 
     Signals do not leave it locked: it is a lock of C. While it is held, its thread may not wait

@@ -19,7 +19,7 @@ class _Constant:
 
 
 class layout(_Constant):  # noqa: N801 (PyTorch's name)
-    """How a tensor's elements are stored; tensors here are `strided`."""
+    """How a tensor's elements are stored: `strided`, or one of the sparse layouts."""
 
     __slots__ = ()
 
@@ -31,6 +31,11 @@ class memory_format(_Constant):  # noqa: N801
 
 
 strided = layout("strided")
+sparse_coo = layout("sparse_coo")
+sparse_csr = layout("sparse_csr")
+sparse_csc = layout("sparse_csc")
+sparse_bsr = layout("sparse_bsr")
+sparse_bsc = layout("sparse_bsc")
 contiguous_format = memory_format("contiguous_format")
 channels_last = memory_format("channels_last")
 channels_last_3d = memory_format("channels_last_3d")
@@ -43,5 +48,10 @@ __all__ = [
     "layout",
     "memory_format",
     "preserve_format",
+    "sparse_bsc",
+    "sparse_bsr",
+    "sparse_coo",
+    "sparse_csc",
+    "sparse_csr",
     "strided",
 ]

@@ -24,7 +24,7 @@ _RESUME = opcode.opmap.get("RESUME")
 _GOES_ON = 2
 
 
-def heedless(function: Callable[P, T]) -> Callable[P, T]:
+def without_entry_signals(function: Callable[P, T]) -> Callable[P, T]:
     """The function, without the check for signals at its beginning."""
     changed: Any = function
     code = bytearray(changed.__code__.co_code)
@@ -36,8 +36,8 @@ def heedless(function: Callable[P, T]) -> Callable[P, T]:
     return function
 
 
-@heedless
-def surely(function: Callable[..., Any], *args: Any) -> None:
+@without_entry_signals
+def call_despite_signals(function: Callable[..., Any], *args: Any) -> None:
     """Call what puts a state back, which may be called twice: again, if a signal came meanwhile."""
     try:
         function(*args)
@@ -56,7 +56,7 @@ class _Block(contextlib._GeneratorContextManager[T]):
             self.gen.close()  # if it had begun
             raise
 
-    @heedless
+    @without_entry_signals
     def __exit__(self, *exception: Any) -> bool | None:
         try:
             return super().__exit__(*exception)
@@ -69,7 +69,8 @@ def contextmanager(
 ) -> Callable[P, contextlib._GeneratorContextManager[T]]:
     """`contextlib.contextmanager` whose contexts end when a signal comes at an edge of the block.
 
-    What the generator does behind its `yield` has to be without calls, or done by `surely`.
+    What the generator does behind its `yield` has to be without calls, or done by
+    `call_despite_signals`.
     """
 
     @functools.wraps(function)

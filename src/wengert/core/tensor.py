@@ -25,6 +25,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from wengert.core.fronts import FILE, arm_for_classes
+from wengert.core.overriding import DisableTorchFunctionSubclass, answers, overriding, silent
 from wengert.core.references import ALONE
 
 if TYPE_CHECKING:
@@ -39,8 +41,12 @@ getframe = sys._getframe
 # One clock orders nodes and in-place writes alike: what has the larger number came later.
 tick = itertools.count(1).__next__
 
-# Types that ops unwrap. A subclass adds itself, so that `type(x) in tensors` stays a set look-up.
+# Types that ops unwrap. A subclass adds itself, so that `type(x) in tensors` stays a set look-up;
+# not if it answers `__torch_function__`, which ops then find out.
 tensors: set[type] = set()
+
+# All types of tensors that have an array: not those that transforms follow.
+concrete: set[type] = set()
 
 
 class Site:
@@ -111,7 +117,7 @@ class Mode(threading.local):
 
 
 mode = Mode()
-thread_states.append(mode)
+thread_states += [mode, overriding]
 
 
 class Block:
@@ -167,10 +173,53 @@ class Tensor(TensorMethods):
     def __init_subclass__(cls, *, unwrapped: bool = True, **options: Any) -> None:
         super().__init_subclass__(**options)
         if unwrapped:
-            tensors.add(cls)
+            concrete.add(cls)
+        if unwrapped and answers(cls):
+            arm_for_classes()
+        else:
+            silent.add(cls)
+            if unwrapped:
+                tensors.add(cls)
 
+    @classmethod
+    def __torch_function__(
+        cls, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        """Call a function, and make this class of the Tensors in its result.
+
+        What operations on a subclass do, unless it defines its own; NotImplemented if the
+        arguments are of a class that this one does not derive from.
+
+        >>> import wengert
+        >>> class Weights(wengert.Tensor):
+        ...     pass
+        >>> wengert.ones(2).as_subclass(Weights) * 3
+        Weights([3., 3.])
+        """
+        if not all(issubclass(cls, kind) for kind in types):
+            return NotImplemented
+        with DisableTorchFunctionSubclass():
+            result = func(*args, **(kwargs or {}))
+        return result if func in unconverted else _converted_to(cls, result)
+
+
+def _converted_to(cls: type[Tensor], value: Any) -> Any:
+    """A result with its Tensors as instances of a class: itself, or in a list or tuple."""
+    if isinstance(value, Tensor):
+        return value if isinstance(value, cls) else value.as_subclass(cls)
+    if isinstance(value, list | tuple) and type(value).__name__ != "Size":
+        converted = [_converted_to(cls, v) for v in value]
+        named = getattr(type(value), "_make", type(value))
+        return named(converted)
+    return value
+
+
+# Functions whose results stay as they are, such as the getter of `.grad`.
+unconverted: set[Any] = set()
 
 tensors.add(Tensor)
+concrete.add(Tensor)
+silent.add(Tensor)
 
 
 class Tracer(Tensor, unwrapped=False):
@@ -304,8 +353,8 @@ class Node:
                 earlier = pending[e]
                 pending[e] = ge if earlier is None else add_cotangents(earlier, ge)
 
-    def pullback_to(self, g: Any, wanted: Any, lift: Any) -> tuple[Any, ...]:
-        """As `pullback`, for inputs in `wanted` only, with saved values passed through `lift`."""
+    def pullback_to(self, g: Any, needed: Any, lift: Any) -> tuple[Any, ...]:
+        """As `pullback`, for the edges in `needed` only; saved values go through `lift`."""
         raise NotImplementedError
 
     def clear(self) -> None:
@@ -531,7 +580,7 @@ def _sources(folder: str) -> Iterator[str]:
 
 
 # Files whose frames are not the user's. The generated op functions add themselves.
-internal: set[str] = {*_sources(os.path.dirname(os.path.dirname(__file__)))}
+internal: set[str] = {*_sources(os.path.dirname(os.path.dirname(__file__))), FILE}
 
 
 def caller(frame: FrameType | None) -> tuple[CodeType, int]:

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 from wengert.core.device import OutOfMemoryError as OutOfMemoryError
 from wengert.cuda import amp as amp
 from wengert.cuda import nvtx as nvtx
+from wengert.platform.absent_devices import refusing
 
 
 def is_available() -> bool:
@@ -88,15 +89,11 @@ def set_rng_state_all(new_states: Any) -> None:
 
 
 def _needs_device(name: str) -> Any:
-    def refuse(*args: Any, **options: Any) -> NoReturn:
-        raise AssertionError(
-            f"Torch not compiled with CUDA enabled: torch.cuda.{name}() needs a device, and"
-            " wengert computes on the CPU; ask torch.cuda.is_available() first"
-        )
-
-    refuse.__name__ = refuse.__qualname__ = name
-    refuse.__doc__ = "Raises AssertionError: there is no device."
-    return refuse
+    text = (
+        f"Torch not compiled with CUDA enabled: torch.cuda.{name}() needs a device, and"
+        " wengert computes on the CPU; ask torch.cuda.is_available() first"
+    )
+    return refusing(name, __name__, AssertionError, text)
 
 
 can_device_access_peer = _needs_device("can_device_access_peer")

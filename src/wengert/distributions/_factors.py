@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from wengert.linalg import cholesky, solve_triangular
-from wengert.ops.expansion import broadcast_shapes
+from wengert.ops.broadcasting import broadcast_shapes
 from wengert.tensor.creation import eye
 
 

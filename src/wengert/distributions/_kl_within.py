@@ -35,7 +35,7 @@ from wengert.distributions.uniform import Uniform
 from wengert.distributions.utils import euler_constant
 from wengert.linalg import solve_triangular
 from wengert.ops.activation import logsigmoid
-from wengert.ops.expansion import broadcast_shapes
+from wengert.ops.broadcasting import broadcast_shapes
 from wengert.ops.special import digamma, lgamma
 from wengert.tensor.creation import full_like
 

@@ -12,7 +12,7 @@ from wengert.distributions._numbers import sum_rightmost
 from wengert.distributions._transform import Plain, Transform, with_event_dim
 from wengert.distributions.utils import broadcast_all
 from wengert.ops.activation import softplus
-from wengert.ops.expansion import broadcast_shapes
+from wengert.ops.broadcasting import broadcast_shapes
 from wengert.ops.exponential import sigmoid
 from wengert.tensor.creation import zeros_like
 

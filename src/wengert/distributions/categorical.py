@@ -13,7 +13,7 @@ from wengert.distributions import constraints
 from wengert.distributions._probabilities import Parametrised, probs_or_logits
 from wengert.distributions.distribution import Distribution
 from wengert.distributions.utils import lazy_property, logits_to_probs, probs_to_logits
-from wengert.ops.expansion import broadcast_tensors
+from wengert.ops.broadcasting import broadcast_tensors
 from wengert.tensor.creation import full
 from wengert.tensor.random import multinomial
 from wengert.tensor.ranges import arange

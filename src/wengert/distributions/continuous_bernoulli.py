@@ -16,7 +16,7 @@ from wengert.distributions.utils import (
     logits_to_probs,
 )
 from wengert.ops.activation import softplus
-from wengert.ops.expansion import broadcast_tensors
+from wengert.ops.broadcasting import broadcast_tensors
 from wengert.ops.loss import binary_cross_entropy_with_logits
 from wengert.ops.masking import where
 from wengert.tensor.creation import ones_like

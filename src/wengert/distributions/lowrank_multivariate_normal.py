@@ -13,7 +13,7 @@ from wengert.distributions._numbers import standard_normal
 from wengert.distributions.distribution import Distribution
 from wengert.distributions.utils import lazy_property
 from wengert.linalg import cholesky, solve_triangular
-from wengert.ops.expansion import broadcast_shapes
+from wengert.ops.broadcasting import broadcast_shapes
 from wengert.tensor.creation import eye
 
 

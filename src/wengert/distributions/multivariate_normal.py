@@ -12,7 +12,7 @@ from wengert.distributions._covariance import Covariance, one_matrix
 from wengert.distributions._factors import mahalanobis, matvec
 from wengert.distributions._numbers import standard_normal
 from wengert.distributions.distribution import Distribution
-from wengert.ops.expansion import broadcast_shapes
+from wengert.ops.broadcasting import broadcast_shapes
 
 
 class MultivariateNormal(Covariance, Distribution):

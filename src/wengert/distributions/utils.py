@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar, overload
 from wengert.autograd.grad_mode import enable_grad
 from wengert.core.info import finfo
 from wengert.core.tensor import Tensor
-from wengert.ops.expansion import broadcast_tensors
+from wengert.ops.broadcasting import broadcast_tensors
 from wengert.ops.exponential import sigmoid
 from wengert.ops.joining import stack
 from wengert.ops.softmax import softmax

@@ -13,7 +13,7 @@ from wengert.distributions._covariance import Covariance, one_matrix
 from wengert.distributions._numbers import standard_normal
 from wengert.distributions.exp_family import ExponentialFamily
 from wengert.linalg import slogdet
-from wengert.ops.expansion import broadcast_shapes
+from wengert.ops.broadcasting import broadcast_shapes
 from wengert.ops.gamma import mvlgamma
 from wengert.ops.solving import cholesky_solve
 from wengert.ops.special import digamma

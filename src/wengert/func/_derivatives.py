@@ -8,11 +8,12 @@ from typing import Any
 
 from wengert.autograd.errors import integer_requires_grad
 from wengert.autograd.transforms.dual import DualLevel
-from wengert.autograd.transforms.recording import FunctionGraph, ones_matching, zeros_matching
+from wengert.autograd.transforms.recording import FunctionGraph
 from wengert.autograd.transforms.tree import Spec, flatten_tree, unflatten_tree
 from wengert.core.dtypes import inexact, of_numpy
 from wengert.core.tensor import Tensor
 from wengert.ops.shape import clone
+from wengert.ops.zeros import ones_matching, zeros_matching
 
 Argnums = int | tuple[int, ...]
 

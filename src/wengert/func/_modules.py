@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from wengert.core.signals import contextmanager, surely
+from wengert.core.signals import call_despite_signals, contextmanager
 from wengert.core.tensor import Tensor
 from wengert.ops.joining import stack
 
@@ -97,7 +97,7 @@ def _swapped_in(
             table[key] = value
         yield
     finally:
-        surely(_put_back, slots, before)
+        call_despite_signals(_put_back, slots, before)
 
 
 def _put_back(slots: dict[str, Slot], before: dict[str, Any]) -> None:

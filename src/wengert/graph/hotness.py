@@ -23,7 +23,7 @@ from wengert.core import tensor
 from wengert.core.introspection import variables_of
 from wengert.graph import _stack_timer
 from wengert.graph._module_paths import submodule_names
-from wengert.ops.declare import REGISTRY
+from wengert.ops.op import REGISTRY
 
 Phase = Literal["forward", "backward", "optimizer", "data", "report", "other"]
 PHASES: tuple[Phase, ...] = get_args(Phase)
@@ -321,7 +321,7 @@ class _Paths:
 
 def _public_name(op: str) -> str:
     """The public function that an operation belongs to, by the name of its own."""
-    name = REGISTRY[op].called if op in REGISTRY else op
+    name = REGISTRY[op].public_name if op in REGISTRY else op
     return name.removesuffix("_backward")
 
 
@@ -332,7 +332,7 @@ _PARTS: dict[str, Phase] = {
     os.path.join("autograd", "_backward.py"): "backward",
     os.path.join("autograd", "_commit.py"): "backward",
     os.path.join("optim", ""): "optimizer",
-    os.path.join("utils", "data", ""): "data",
+    os.path.join("data", ""): "data",
     os.path.join("graph", ""): "report",
     os.path.join("cli", ""): "report",
 }

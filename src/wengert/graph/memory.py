@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert.autograd.saved.packing import arrays_in
-from wengert.core.signals import heedless
+from wengert.core.signals import without_entry_signals
 from wengert.core.storage import owner
 from wengert.core.tensor import Leaf, Node, memory_of
 
@@ -29,7 +29,7 @@ class without_collecting:  # noqa: N801
             self.__exit__()
             raise
 
-    @heedless
+    @without_entry_signals
     def __exit__(self, *_: object) -> None:
         if self._enabled:
             gc.enable()

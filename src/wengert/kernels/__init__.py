@@ -3,7 +3,8 @@
 Most operations name the module of their kernels as `kernels.attention.attend`, so that it is
 loaded by the first call that needs it: an import of wengert alone stays short. Families of several
 files are packages: what operations call is in the package itself (`conv`), the compiled loops are
-in its `native` or named for their route (`conv.direct`, `conv.winograd`). `jit` compiles them.
+in its `native`, or beside the routes that need them (`conv.direct`, `conv.winograd`). They are
+compiled by `jit`.
 """
 
 from importlib import import_module as _import_module

@@ -54,10 +54,10 @@ def is_channels_last(array: np.ndarray) -> bool:
 
     Strides of dimensions of length 1 count: they say what a single channel is meant to be.
     """
-    return array.ndim in CHANNELS_LAST and _stands_last(array)
+    return array.ndim in CHANNELS_LAST and _has_innermost_channels(array)
 
 
-def _stands_last(array: np.ndarray) -> bool:
+def _has_innermost_channels(array: np.ndarray) -> bool:
     shape, strides, least = array.shape, strides_of(array), 0
     if not array.size or (array.flags.c_contiguous and 1 not in shape):
         return False
@@ -77,7 +77,7 @@ def as_images(out: np.ndarray, *inputs: np.ndarray, lines: bool = False) -> np.n
     With `lines` three dimensions are an image of one line.
     """
     known = out.ndim in CHANNELS_LAST or (lines and out.ndim == 3)
-    if not known or not any(map(_stands_last, inputs)):
+    if not known or not any(map(_has_innermost_channels, inputs)):
         return _plain(out)
     n = out.ndim
     return _plain(out.transpose(0, *range(2, n), 1)).transpose(0, n - 1, *range(1, n - 1))

@@ -18,6 +18,7 @@ from wengert.nn import modules as modules
 from wengert.nn import parallel as parallel
 from wengert.nn import parameter as parameter
 from wengert.nn import utils as utils
+from wengert.nn._factory import factory_kwargs as factory_kwargs
 from wengert.nn.modules import *
 from wengert.nn.parallel import DataParallel as DataParallel
 from wengert.nn.parameter import *
@@ -42,28 +43,3 @@ def __getattr__(name: str) -> Any:
     if name in ("common_types", "grad"):  # loaded when first named
         return _import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
-    """The keyword arguments with which a module is to make its tensors.
-
-    Args:
-        kwargs: `device`, `dtype`, `memory_format`, and a dict of them under ``factory_kwargs``.
-
-    >>> import wengert
-    >>> wengert.nn.factory_kwargs({"device": "cpu", "factory_kwargs": {"dtype": wengert.float64}})
-    {'dtype': torch.float64, 'device': 'cpu'}
-    """
-    if kwargs is None:
-        return {}
-    names = {"device", "dtype", "memory_format"}
-    unexpected = kwargs.keys() - names - {"factory_kwargs"}
-    if unexpected:
-        raise TypeError(f"unexpected kwargs {unexpected}")
-    options = dict(kwargs.get("factory_kwargs", {}))
-    for name in ("device", "dtype", "memory_format"):
-        if name in kwargs:
-            if name in options:
-                raise TypeError(f"{name} specified twice, in **kwargs and in factory_kwargs")
-            options[name] = kwargs[name]
-    return options

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from wengert.autograd import no_grad
+from wengert.core.fronts import publish_module
 from wengert.core.tensor import Tensor
 from wengert.nn import functional as F
 
@@ -363,3 +364,6 @@ def ctc_loss(
     return F.ctc_loss(
         log_probs, targets, input_lengths, target_lengths, blank, reduced, zero_infinity
     )
+
+
+publish_module("torch", [n for n in globals() if n[0] not in "_F" and n != "no_grad"], globals())

@@ -13,7 +13,8 @@ import numpy as np
 
 from wengert.autograd.grad_mode import no_grad
 from wengert.core import storage
-from wengert.core.forks import uncut
+from wengert.core.forks import hold_forks
+from wengert.core.fronts import publish_module
 from wengert.core.generators import default_generator
 from wengert.core.inference import check_written
 from wengert.core.tensor import Tensor, caller, getframe, inferences, wrap
@@ -317,7 +318,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     flat = wrap(np.empty((rows, array.size // rows), array.dtype))
     matrix = normal_(flat, 0, 1, generator)._array
     is_wide = rows < matrix.shape[1]
-    with uncut():
+    with hold_forks():
         q, r = np.linalg.qr(matrix.T if is_wide else matrix)
     q = q * np.sign(np.diagonal(r))  # makes the distribution uniform
     return _write(tensor, ((q.T if is_wide else q) * gain).reshape(array.shape), "orthogonal_")
@@ -368,3 +369,5 @@ kaiming_uniform = _deprecated(kaiming_uniform_)
 kaiming_normal = _deprecated(kaiming_normal_)
 orthogonal = _deprecated(orthogonal_)
 sparse = _deprecated(sparse_)
+
+publish_module("torch.nn.init", [n for n in globals() if n[-1] == "_" != n[0]], globals())

@@ -16,6 +16,8 @@ from wengert.core.device import device as device_type
 from wengert.core.dtypes import canonical, defaults, inexact, of_numpy
 from wengert.core.dtypes import dtype as dtype_type
 from wengert.core.inference import check_may_require_grad, inherit, mark_inference
+from wengert.core.overriding import disabled_torch_function_impl
+from wengert.core.sparse import SparseTensor, unsupported
 from wengert.core.tensor import Tensor, cut_at, inferences, leaf_of, new
 from wengert.kernels import layout
 
@@ -32,6 +34,8 @@ class Parameter(Tensor):
     """
 
     __slots__ = ()
+
+    __torch_function__ = disabled_torch_function_impl  # type: ignore[assignment]
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
         self = new(cls)
@@ -63,7 +67,8 @@ class Parameter(Tensor):
         return copy
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        return _rebuild, (type(self), self._array, self.requires_grad)
+        kind = None if type(self) is Parameter else type(self)
+        return _rebuild, (kind, self._array, self.requires_grad)
 
 
 class Buffer(Tensor):
@@ -81,6 +86,8 @@ class Buffer(Tensor):
     """
 
     __slots__ = ("persistent",)
+
+    __torch_function__ = disabled_torch_function_impl  # type: ignore[assignment]
 
     persistent: bool
 
@@ -107,6 +114,8 @@ def _array_of(data: Any, name: str) -> np.ndarray:
             f"{name}(): argument 'data' must be a Tensor, got {type(data).__name__}, an object"
             " that has no attribute 'detach'"
         )
+    if isinstance(data, SparseTensor):
+        raise unsupported(name, data)
     return data._array
 
 
@@ -120,9 +129,12 @@ def _take_mode(self: Tensor, data: Tensor | None, requires_grad: bool) -> None:
         check_may_require_grad(self)
 
 
-def _rebuild(cls: type[Parameter], array: np.ndarray, requires_grad: bool) -> Parameter:
-    """A parameter around an array: what copies and pickles are made by."""
-    self = new(cls)
+def _rebuild(cls: type[Parameter] | None, array: np.ndarray, requires_grad: bool) -> Parameter:
+    """A parameter around an array: what copies and pickles are made by.
+
+    Pickles name subclasses alone (None: Parameter), as its own name depends on the torch alias.
+    """
+    self = new(cls or Parameter)
     self._array = canonical(array)
     self._edge = leaf_of(self) if requires_grad else None
     self._cut = None
@@ -140,6 +152,8 @@ class _Uninitialized(Tensor):
     """A dtype that waits for a shape."""
 
     __slots__ = ()
+
+    __torch_function__ = disabled_torch_function_impl  # type: ignore[assignment]
 
     cls_to_become: type[Tensor] = Tensor
 

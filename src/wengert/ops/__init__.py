@@ -13,13 +13,14 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from wengert.ops import keywords
+from wengert.ops import numpy_names
 from wengert.ops.activation import *
 from wengert.ops.adaptive import *
 from wengert.ops.arithmetic import *
 from wengert.ops.attention import *
 from wengert.ops.bessel import *
 from wengert.ops.bitwise import *
+from wengert.ops.broadcasting import *
 from wengert.ops.casting import *
 from wengert.ops.classification import *
 from wengert.ops.comparison import *
@@ -53,6 +54,7 @@ from wengert.ops.matmul import *
 from wengert.ops.matrix_functions import *
 from wengert.ops.multihead import *
 from wengert.ops.normalization import *
+from wengert.ops.norms import *
 from wengert.ops.padding import *
 from wengert.ops.pool import *
 from wengert.ops.powers import *
@@ -88,7 +90,7 @@ FAMILIES: tuple[ModuleType, ...] = tuple(
     if name.startswith(f"{__name__}.") and hasattr(module, "FUNCTIONAL")
 )
 
-keywords.extend(FAMILIES)
+numpy_names.take_numpy_names(FAMILIES)
 
 if not TYPE_CHECKING:  # type checkers know the names from the lines above
     __all__ = [name for family in FAMILIES for name in family.__all__]

@@ -17,11 +17,11 @@ import numpy as np
 
 from wengert.kernels import jit
 from wengert.kernels.jit import LARGE
+from wengert.ops.op import Op
 from wengert.ops.operands import apply
 
 if TYPE_CHECKING:
     from wengert.kernels.jit.operands import ElementwisePlan
-    from wengert.ops.declare import Op
 
 # Where one loop of NumPy is as fast until several threads have enough to do.
 _CHEAP = frozenset({

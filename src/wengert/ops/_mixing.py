@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from inspect import Parameter
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from wengert.ops.declare import Op
+from wengert.ops.op import Op
 
 # Two inputs: a Python number takes its neighbour's dtype from a cache of 0-d arrays, where
 # 1 and 1+0j are one key. What is no number says whether there is enough for a kernel.
@@ -40,9 +38,9 @@ MIXED_MANY = """\
         return call_foreign(op, ({inputs},), {{{params}}})
 """
 
-# Inputs of several dtypes that stay as they are: only a tracer among Tensors is foreign.
+# Inputs of several dtypes that stay as they are: a tracer is foreign, and what may answer.
 UNMIXED = """\
-    if ({foreign}) and traced(({inputs},)):
+    if ({packed}) and foreign(({inputs},)):
         return call_foreign(op, ({inputs},), {{{params}}})
 """
 
@@ -74,8 +72,8 @@ def mixed_source(op: Op) -> str:
         return ""
     inputs = ", ".join(op.inputs)
     if not op.mixed:
-        foreign = " or ".join(f"v_{i} is {i}" for i in op.inputs)
-        return UNMIXED.format(foreign=foreign, inputs=inputs, params=parameters_of(op))
+        packed = " or ".join(f"v_{i} is {i}" for i in op.inputs)
+        return UNMIXED.format(packed=packed, inputs=inputs, params=parameters_of(op))
     if is_pair(op):
         a, b = op.inputs
         call_text = {"inputs": inputs, "params": parameters_of(op)}

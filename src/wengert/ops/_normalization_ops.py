@@ -20,9 +20,9 @@ from wengert.core.tensor import Tensor
 from wengert.kernels.layout import as_images
 from wengert.kernels.precision import HALF
 from wengert.ops.batching import Batch
+from wengert.ops.broadcasting import expand
 from wengert.ops.casting import convert
 from wengert.ops.declare import Value, primitive
-from wengert.ops.expansion import expand
 from wengert.ops.reduction import mean_over, sum_to_shape
 
 if TYPE_CHECKING:

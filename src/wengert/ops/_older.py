@@ -2,27 +2,15 @@
 
 Numbers stood among the tensors: ``add(input, alpha, other)``, ``addmm(beta, input, alpha, mat1,
 mat2)``, as a method ``t.addmm_(beta, alpha, mat1, mat2)``. What came behind the arguments of today
-is `older`; nothing else is paid by calls of today.
+is more than there are parameters; nothing else is paid by calls of today.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from wengert.ops.operands import Number
-
-if TYPE_CHECKING:
-    from wengert.ops.declare import Op
-
-
-def older_guard(op: Op) -> str:
-    """The lines in front of the body of an operation's function."""
-    if not op.older:
-        return ""
-    inputs = ", ".join(op.inputs)
-    params = ", ".join(f"{name!r}: {name}" for name in op.older)
-    return f"    if older:\n        return reordered({op.name}, ({inputs}, *older), {{{params}}})\n"
+from wengert.ops.numbers import Number
 
 
 def reordered(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:

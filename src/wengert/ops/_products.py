@@ -19,7 +19,6 @@ from wengert.ops.batching import Batch, Rule
 from wengert.ops.complexes import conj
 from wengert.ops.declare import Value, multilinear
 from wengert.ops.einsum import contracted
-from wengert.ops.reduction import sum_to_shape
 from wengert.ops.shape import reshape
 
 Shape = tuple[int, ...]
@@ -140,11 +139,6 @@ def right_vjp(g: Value, input: Value, shape: Shape) -> Value:
     if type(g) is np.ndarray and g.ndim == 2 == input.ndim and g.dtype in _PLAIN:
         return dot(input.T, g)
     return transposed_times(conj(input), g, shape)
-
-
-def fitted(g: Value, shape: Shape) -> Value:
-    """A cotangent summed to the shape of an input that was broadcast."""
-    return g if g.shape == shape else sum_to_shape(g, shape)
 
 
 def check_tensors(name: str, **arguments: Any) -> None:

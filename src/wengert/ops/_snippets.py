@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from textwrap import indent
-from typing import TYPE_CHECKING
 
 from wengert.ops._mixing import is_pair, required
-
-if TYPE_CHECKING:
-    from wengert.ops.declare import Op
+from wengert.ops.op import Op
 
 # How the result of an operation lies in memory. NumPy's order is PyTorch's for one array of up to
 # two dimensions, and for several of one: up to `settled_ndim` dimensions nothing is checked. What
@@ -42,7 +39,7 @@ ARRANGE = {
 CUT = "{i}._cut"
 
 # An operation without a derivative cuts by itself.
-CUT_HERE = "({i}._cut if {i}._edge is None else cut_at({called!r}, {i}))"
+CUT_HERE = "({i}._cut if {i}._edge is None else cut_at({public_name!r}, {i}))"
 
 # One of two inputs is a Tensor: what needed no unwrapping is none.
 PAIR_CUT = """\
@@ -95,7 +92,7 @@ def cuts_here(op: Op) -> str:
 
 
 def _cuts(op: Op, cut: str, margin: str) -> str:
-    cuts = {i: cut.format(i=i, called=op.called) for i in op.inputs}
+    cuts = {i: cut.format(i=i, public_name=op.public_name) for i in op.inputs}
     if len(cuts) == 2:
         (a, cut_a), (b, cut_b) = cuts.items()
         return indent(PAIR_CUT.format(a=a, b=b, cut_a=cut_a, cut_b=cut_b), margin)

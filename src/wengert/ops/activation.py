@@ -18,11 +18,13 @@ from wengert.ops.checks import require_in_range, require_kind
 from wengert.ops.complexes import conj
 from wengert.ops.declare import Value, elementwise
 from wengert.ops.exponential import exp, sigmoid
-from wengert.ops.masking import drop, keep, where
+from wengert.ops.masking import where
 from wengert.ops.shape import contiguous
 from wengert.ops.special import erf
+from wengert.ops.splitting import narrow
 from wengert.ops.trigonometry import tanh
 from wengert.ops.variadic import require_tensor
+from wengert.ops.zeros import drop, keep
 
 _ROOT_HALF = math.sqrt(0.5)
 _NORMAL = 1.0 / math.sqrt(2.0 * math.pi)
@@ -268,8 +270,6 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     tensor([1.5000])
     """
     require_tensor("glu", "input", input)
-    from wengert.ops.splitting import narrow
-
     rank = input._array.ndim
     if rank == 0:
         raise RuntimeError("glu does not support scalars because halving size must be even")

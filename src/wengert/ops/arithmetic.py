@@ -7,14 +7,17 @@ from typing import Any
 import numpy as np
 
 from wengert.core import dtypes
+from wengert.core.sparse import numpy_dtype
 from wengert.core.tensor import Tensor, wrap
 from wengert.ops._older import reordered
 from wengert.ops.batching import leading
 from wengert.ops.checks import not_implemented, require_in_range, require_kind
 from wengert.ops.complexes import conj
 from wengert.ops.declare import Value, elementwise, multilinear, primitive
-from wengert.ops.operands import number_as_array
-from wengert.ops.rounding import no_slope, sgn
+from wengert.ops.numbers import number_as_array
+from wengert.ops.outputs import write_out
+from wengert.ops.rounding import sgn
+from wengert.ops.zeros import no_slope
 
 
 @elementwise(np.add, input=lambda g: g, other=lambda g: g)
@@ -22,13 +25,17 @@ def _add(input: Value, other: Value) -> Value:
     """`add` without `alpha`, the operator ``+``."""
 
 
-def add(input: Tensor, other: Any, *older: Any, alpha: complex = 1) -> Tensor:
+def add(
+    input: Tensor, other: Any, *older: Any, alpha: complex = 1, out: Tensor | None = None
+) -> Tensor:
     """``input + alpha * other``, element by element, with broadcasting.
 
     >>> import wengert
     >>> wengert.add(wengert.tensor([1.0, 2.0]), wengert.tensor([10.0]), alpha=2)
     tensor([21., 22.])
     """
+    if out is not None:
+        return write_out(add, out, input, other, *older, alpha=alpha)
     if older:
         return reordered(add, (input, other, *older), {"alpha": alpha})
     if alpha == 1 and type(alpha) is int:
@@ -65,7 +72,7 @@ def _result_type(input: Any, other: Tensor) -> dtypes.dtype:
 
 def _category(x: Any) -> int:
     if isinstance(x, Tensor):
-        return dtypes.of_numpy[x._array.dtype].category
+        return dtypes.of_numpy[numpy_dtype(x)].category
     return dtypes.of_number(x).category if isinstance(x, bool | int | float | complex) else 0
 
 
@@ -81,13 +88,17 @@ def _sub(input: Value, other: Value) -> Value:
         ) from None
 
 
-def sub(input: Tensor, other: Any, *older: Any, alpha: complex = 1) -> Tensor:
+def sub(
+    input: Tensor, other: Any, *older: Any, alpha: complex = 1, out: Tensor | None = None
+) -> Tensor:
     """``input - alpha * other``, element by element, with broadcasting.
 
     >>> import wengert
     >>> wengert.sub(wengert.tensor([1.0, 2.0]), 3.0)
     tensor([-2., -1.])
     """
+    if out is not None:
+        return write_out(sub, out, input, other, *older, alpha=alpha)
     if older:
         return reordered(sub, (input, other, *older), {"alpha": alpha})
     if alpha == 1 and type(alpha) is int:
@@ -234,7 +245,9 @@ def _div_trunc(input: Value, other: Value) -> Value:
     return quotient
 
 
-def div(input: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+def div(
+    input: Tensor, other: Any, *, rounding_mode: str | None = None, out: Tensor | None = None
+) -> Tensor:
     """Quotient, element by element; integers give the default floating-point dtype.
 
     With `rounding_mode` "trunc" or "floor" the quotient is rounded and keeps the dtype.
@@ -243,6 +256,8 @@ def div(input: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tenso
     >>> wengert.div(wengert.tensor([-7, 7]), 2, rounding_mode="trunc")
     tensor([-3,  3])
     """
+    if out is not None:
+        return write_out(div, out, input, other, rounding_mode=rounding_mode)
     if rounding_mode is None:
         return _div(input, other)
     if rounding_mode == "floor":
@@ -258,13 +273,15 @@ def div(input: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tenso
 divide = true_divide = div
 
 
-def floor_divide(input: Tensor, other: Any) -> Tensor:
+def floor_divide(input: Tensor, other: Any, *, out: Tensor | None = None) -> Tensor:
     """Quotient rounded towards minus infinity, the operator ``//``.
 
     >>> import wengert
     >>> wengert.floor_divide(wengert.tensor([-7, 7]), 2)
     tensor([-4,  3])
     """
+    if out is not None:
+        return write_out(floor_divide, out, input, other)
     return _div_floor(input, other)
 
 
@@ -421,13 +438,15 @@ def _lerp(input: Value, end: Value, weight: Value) -> Value:
     return np.where(np.abs(weight) < 0.5, near, far)
 
 
-def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
+def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Tensor | None = None) -> Tensor:
     """``input + weight * (end - input)``; the tensors have one dtype.
 
     >>> import wengert
     >>> wengert.lerp(wengert.tensor([0.0, 1.0]), wengert.tensor([10.0, 3.0]), 0.5)
     tensor([5., 2.])
     """
+    if out is not None:
+        return write_out(lerp, out, input, end, weight)
     if isinstance(input, Tensor):
         require_kind("lerp_kernel", input._array, "fc")
     for name, x in (("end", end), ("weight", weight)):

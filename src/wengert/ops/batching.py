@@ -8,12 +8,13 @@ rules are one of those made here.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+from wengert.core.tensor import Tensor
 from wengert.kernels.axes import axis_of
-
-if TYPE_CHECKING:
-    from wengert.ops.declare import Op
+from wengert.ops.op import Op
 
 Rule = Callable[["Batch"], Any]
 
@@ -39,27 +40,16 @@ class Batch:
 
     def whole(self, name: str) -> Any:
         """An input with the batch in front, whether it differs between samples or not."""
-        from wengert.ops.expansion import expand
-
         value = self.values[name]
         if value is None or name in self.batched:
             return value
-        return expand(value, (self.size, *value.shape))
+        shape = (self.size, *value.shape)
+        return value.expand(shape) if isinstance(value, Tensor) else np.broadcast_to(value, shape)
 
     def __call__(self, **changes: Any) -> Any:
         """Call the operation, with some inputs and parameters changed."""
         inputs = [changes.pop(i, self.values[i]) for i in self.op.inputs]
         return self.op(inputs, {**self.params, **changes})
-
-
-def one_by_one(b: Batch) -> Any:
-    """Each sample for itself: right for every operation, and slow."""
-    from wengert.ops.joining import stack
-
-    results = [b(**{i: v[k] for i, v in b.values.items() if i in b.batched}) for k in range(b.size)]
-    if not results:
-        raise ValueError(f"vmap: {b.op.called}() has no rule for an empty batch")
-    return stack(results)
 
 
 def leading(b: Batch) -> Any:
@@ -71,16 +61,14 @@ def batch_along(*names: str) -> Rule:
     """Operations along the dimensions that some parameters name; None names all of them."""
 
     def rule(b: Batch) -> Any:
-        from wengert.ops.shape import reshape
-
         rank = b.rank(b.op.inputs[0])
         values = {i: b.whole(i) for i in b.op.inputs}
         if rank:
             return b(**values, **{n: shifted(b.params[n], rank) for n in names})
         # A single number has dimension 0 as well: give it one.
-        flat = {i: v if v is None else reshape(v, (b.size, 1)) for i, v in values.items()}
+        flat = {i: v if v is None else v.reshape((b.size, 1)) for i, v in values.items()}
         out = b(**flat, **{n: shifted(b.params[n], 1) for n in names})
-        return reshape(out, (b.size,))
+        return out.reshape((b.size,))
 
     return rule
 
@@ -100,27 +88,5 @@ def shaped(*names: str) -> Rule:
     def rule(b: Batch) -> Any:
         values = {i: b.whole(i) for i in b.op.inputs}
         return b(**values, **{n: (b.size, *b.params[n]) for n in names})
-
-    return rule
-
-
-def folded(rank: int) -> Rule:
-    """Operations that take each entry of dimension 0 of the first input for itself.
-
-    The batch joins that dimension if a sample has `rank` dimensions; with fewer it becomes it.
-    Other inputs must not differ between samples.
-    """
-
-    def rule(b: Batch) -> Any:
-        from wengert.ops.shape import reshape
-
-        first = b.op.inputs[0]
-        if b.batched != {first}:
-            return one_by_one(b)
-        value, shape = b.values[first], b.shape(first)
-        if len(shape) < rank:
-            return b()
-        out = b(**{first: reshape(value, (b.size * shape[0], *shape[1:]))})
-        return reshape(out, (b.size, shape[0], *out.shape[1:]))
 
     return rule

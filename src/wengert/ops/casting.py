@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from wengert.core import dtypes
+from wengert.core.sparse import numpy_dtype
 from wengert.core.tensor import Tensor
 from wengert.kernels.precision import HALF, converted
 from wengert.ops.batching import leading
+from wengert.ops.complexes import real
 from wengert.ops.declare import Value, elementwise, multilinear
+from wengert.ops.operands import recorded_ops
 
 
 @multilinear(
@@ -41,8 +44,6 @@ def _back(g: Value, source: np.dtype) -> Value:
     if g_dtype == source:
         return g
     if g_dtype.kind == "c" and source.kind != "c":
-        from wengert.ops.complexes import real
-
         return _back(real(g), source)
     return _cast(g, source, g_dtype)
 
@@ -58,18 +59,18 @@ def convert(input: Tensor, dtype: dtypes.dtype, called: str = "to") -> Tensor:
         raise TypeError(
             f"{called}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
         )
-    source = input._array.dtype
+    source = numpy_dtype(input)
     if source == dtype.np:
         return input
     if dtype.category < dtypes.FLOAT:
         return _discrete(input, dtype.np)
     if source.kind == "c" and dtype.category == dtypes.FLOAT:
-        from wengert.ops.complexes import real
-
         real_values = real(input)
-        return _cast(real_values, dtype.np, real_values._array.dtype)
+        return _cast(real_values, dtype.np, numpy_dtype(real_values))
     return _cast(input, dtype.np, source)
 
+
+recorded_ops.convert = convert
 
 __all__: list[str] = []
 FUNCTIONAL: tuple[str, ...] = ()

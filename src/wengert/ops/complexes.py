@@ -15,8 +15,10 @@ from wengert.core.dtypes import of_numpy
 from wengert.core.tensor import Tensor, memory_of
 from wengert.ops.batching import leading
 from wengert.ops.declare import Value, elementwise, multilinear
-from wengert.ops.shape import contiguous
+from wengert.ops.outputs import write_out
+from wengert.ops.shape import contiguous, matrix_transpose, t
 from wengert.ops.variadic import require_tensor
+from wengert.ops.zeros import drop, no_slope
 
 _COMPLEX: dict[np.dtype, np.dtype] = {
     np.dtype("float32"): np.dtype("complex64"),
@@ -45,13 +47,15 @@ def conj(input: Tensor) -> Tensor:
     return _conj(input) if dtype.kind == "c" else input
 
 
-def conj_physical(input: Tensor) -> Tensor:
+def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The same as `conj`: conjugates are always computed at once here.
 
     >>> import wengert
     >>> wengert.conj_physical(wengert.tensor([1 + 2j]))
     tensor([1.-2.j])
     """
+    if out is not None:
+        return write_out(conj_physical, out, input)
     return conj(input)
 
 
@@ -115,27 +119,29 @@ def imag(input: Tensor) -> Tensor:
 
 
 @elementwise(
-    input=lambda g, input: _where_nonzero(g * (input * 1j / _abs_squared(input)), input),
+    input=lambda g, input: drop(g * (input * 1j / _abs_squared(input)), input == 0),
     label="AngleBackward0",
 )
 def _angle(input: Value) -> Value:
     return np.arctan2(input.imag, input.real)
 
 
-@elementwise(floats=True, input=lambda g: _no_slope(g), label="AngleBackward0", name="angle")
+@elementwise(floats=True, input=lambda g: no_slope(g), label="AngleBackward0", name="angle")
 def _angle_of_real(input: Value) -> Value:
     # NaN stays NaN, and -0.0 counts as positive.
     zero_or_nan = np.where(np.isnan(input), input, input.dtype.type(0))
     return np.where(input < 0, input.dtype.type(math.pi), zero_or_nan)
 
 
-def angle(input: Tensor) -> Tensor:
+def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Angle of each element in the complex plane, in radians.
 
     >>> import wengert
     >>> wengert.angle(wengert.tensor([1.0, -1.0]))
     tensor([0.0000, 3.1416])
     """
+    if out is not None:
+        return write_out(angle, out, input)
     require_tensor("angle", "input", input)
     return contiguous(_angle(input)) if _dtype(input).kind == "c" else _angle_of_real(input)
 
@@ -143,18 +149,6 @@ def angle(input: Tensor) -> Tensor:
 def _abs_squared(z: Value) -> Value:
     x, y = _real(z), _imag(z)
     return x * x + y * y
-
-
-def _where_nonzero(value: Value, z: Value) -> Value:
-    from wengert.ops.masking import drop
-
-    return drop(value, z == 0)
-
-
-def _no_slope(g: Value) -> Value:
-    from wengert.ops.rounding import no_slope
-
-    return no_slope(g)
 
 
 @elementwise(
@@ -168,31 +162,21 @@ def _complex(real: Value, imag: Value) -> Value:
     return out
 
 
-def complex(real: Tensor, imag: Tensor) -> Tensor:
+def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Complex tensor of a real and an imaginary part, both float32 or both float64.
 
     >>> import wengert
     >>> wengert.complex(wengert.tensor([1.0]), wengert.tensor([2.0]))
     tensor([1.+2.j])
     """
-    _check_parts("complex", real, imag)
+    if out is not None:
+        return write_out(complex, out, real, imag)
+    check_parts("complex", real, imag)
     return _complex(real, imag)
 
 
-def polar(abs: Tensor, angle: Tensor) -> Tensor:
-    """Complex tensor of absolute values and angles, both float32 or both float64.
-
-    >>> import wengert
-    >>> wengert.polar(wengert.tensor([2.0]), wengert.tensor([0.0]))
-    tensor([2.+0.j])
-    """
-    from wengert.ops.trigonometry import cos, sin
-
-    _check_parts("polar", abs, angle)
-    return _complex(abs * cos(angle), abs * sin(angle))
-
-
-def _check_parts(name: str, first: Tensor, second: Tensor) -> None:
+def check_parts(name: str, first: Tensor, second: Tensor) -> None:
+    """Raise unless two tensors can be the parts, or polar coordinates, of complex numbers."""
     for position, x in enumerate((first, second), 1):
         if not isinstance(x, Tensor):
             raise TypeError(
@@ -311,7 +295,34 @@ def _checked(input: Tensor, name: str) -> np.dtype:
     return input._array.dtype
 
 
+def adjoint(input: Tensor) -> Tensor:
+    """The conjugate transpose of a matrix or of each matrix in a batch.
+
+    >>> import wengert
+    >>> wengert.adjoint(wengert.tensor([[1, 2], [3, 4]]))
+    tensor([[1, 3],
+            [2, 4]])
+    """
+    require_tensor("adjoint", "input", input)
+    return _conjugate(matrix_transpose(input, "adjoint()"))
+
+
+def _conjugate(input: Tensor) -> Tensor:
+    return conj(input) if input._array.dtype.kind == "c" else input
+
+
+def hermitian(input: Tensor) -> Tensor:
+    """`x.H`: the conjugate transpose of a matrix."""
+    if input.ndim not in (0, 2):
+        raise RuntimeError(
+            f"tensor.H is only supported on matrices (2-D tensors). Got {input.ndim}-D tensor."
+            " For batches of matrices, consider using tensor.mH"
+        )
+    return _conjugate(t(input))
+
+
 __all__ = [
+    "adjoint",
     "angle",
     "complex",
     "conj",
@@ -319,7 +330,6 @@ __all__ = [
     "imag",
     "is_complex",
     "is_floating_point",
-    "polar",
     "real",
     "resolve_conj",
     "view_as_complex",
@@ -327,6 +337,6 @@ __all__ = [
 ]
 FUNCTIONAL: tuple[str, ...] = ()
 METHODS = (
-    "angle", "conj", "conj_physical", "is_complex", "is_floating_point", "resolve_conj",
+    "adjoint", "angle", "conj", "conj_physical", "is_complex", "is_floating_point", "resolve_conj",
 )  # fmt: skip
 INPLACE = ("conj_physical",)

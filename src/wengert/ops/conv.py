@@ -19,11 +19,12 @@ from wengert.core.tensor import Tensor
 from wengert.kernels.geometry import Geometry, Shape
 from wengert.kernels.layout import as_images
 from wengert.kernels.precision import narrowed, widened
-from wengert.ops.batching import Batch, Rule, folded
+from wengert.ops.batch_fallbacks import folded
+from wengert.ops.batching import Batch, Rule
+from wengert.ops.broadcasting import expand
 from wengert.ops.checks import typed_ints
 from wengert.ops.complexes import conj
 from wengert.ops.declare import Value, multilinear, primitive
-from wengert.ops.expansion import expand
 from wengert.ops.reduction import sum_over
 from wengert.ops.shape import movedim, reshape
 
@@ -173,7 +174,7 @@ def _transposed_jvp(
 )
 def _convolution(input: Value, weight: Value, geometry: Geometry, bias: Value = None) -> Value:
     x, w = widened(input), widened(weight)
-    return _arranged(narrowed(kernels.conv.convolve(x, w, geometry, bias), input.dtype), x, w)
+    return _arranged(narrowed(kernels.conv.forward(x, w, geometry, bias), input.dtype), x, w)
 
 
 def _arranged(out: Value, input: Value, weight: Value) -> Value:
@@ -206,7 +207,9 @@ def _transposed_convolution(
     input: Value, weight: Value, size: Shape, geometry: Geometry, bias: Value = None
 ) -> Value:
     x, w = widened(input), widened(weight)
-    return _arranged(narrowed(kernels.conv.spread(x, w, size, geometry, bias), input.dtype), x, w)
+    return _arranged(
+        narrowed(kernels.conv.grad_input(x, w, size, geometry, bias), input.dtype), x, w
+    )
 
 
 @multilinear(
@@ -223,7 +226,7 @@ def _transposed_convolution(
 )
 def _convolution_weight(grad: Value, input: Value, kernel: Shape, geometry: Geometry) -> Value:
     g, x = widened(grad), widened(input)
-    return narrowed(kernels.conv.correlate(g, x, kernel, geometry), input.dtype)
+    return narrowed(kernels.conv.grad_weight(g, x, kernel, geometry), input.dtype)
 
 
 def _ints(name: str, what: str, value: Ints, n: int) -> Shape:
@@ -335,8 +338,7 @@ def _convolve(
     _check_bias("Given ", weight, bias, shape[0])
     geometry = _geometry(name, shape[2:], stride, padding, dilation, groups)
     size = input._array.shape[-n:]
-    if min(geometry.out_size(size, shape[2:])) <= 0:
-        raise RuntimeError(_too_small(size, shape[2:], geometry))
+    _check_windows(size, shape[2:], geometry)
     if 0 in size or 0 in shape:
         _check_space(name, input, weight, n)
     if input._array.ndim == n + 1:
@@ -388,10 +390,14 @@ def _fitting(
     return geometry
 
 
-def _too_small(size: Shape, kernel: Shape, geometry: Geometry) -> str:
+@lru_cache(maxsize=1024)
+def _check_windows(size: Shape, kernel: Shape, geometry: Geometry) -> None:
+    """Raise RuntimeError unless the input has room for a window."""
+    if min(geometry.out_size(size, kernel)) > 0:
+        return
     padded_size = [n + low + high for n, (low, high) in zip(size, geometry.padding, strict=True)]
     reach = [d * (k - 1) + 1 for k, d in zip(kernel, geometry.dilation, strict=True)]
-    return (
+    raise RuntimeError(
         f"Calculated padded input size per channel: ({' x '.join(map(str, padded_size))})."
         f" Kernel size: ({' x '.join(map(str, reach))})."
         " Kernel size can't be greater than actual input size"

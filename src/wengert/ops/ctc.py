@@ -17,11 +17,12 @@ from wengert.ops.declare import Value, primitive
 from wengert.ops.exponential import exp
 from wengert.ops.joining import stack
 from wengert.ops.loss import check_reduction
-from wengert.ops.masking import keep, where
+from wengert.ops.masking import where
 from wengert.ops.padding import pad
 from wengert.ops.shape import unsqueeze
 from wengert.ops.softmax import log_softmax, logsumexp
 from wengert.ops.variadic import require_tensor
+from wengert.ops.zeros import keep
 
 # Stands for log(0): exp() of it is 0, and it may be added to without becoming nan.
 _NEVER = -1e30

@@ -6,16 +6,24 @@ from wengert import kernels
 from wengert.core.dtypes import FLOAT, of_numpy
 from wengert.core.tensor import Tensor
 from wengert.ops.batching import leading
+from wengert.ops.broadcasting import broadcast_shapes, broadcast_tensors, expand
 from wengert.ops.declare import Value, multilinear, primitive
-from wengert.ops.expansion import broadcast_shapes, broadcast_tensors, expand
-from wengert.ops.reduction import inverse_or_zero, norm, norm_vjp, sum_over, vector_norm
-from wengert.ops.rounding import no_slope
+from wengert.ops.norms import norm
+from wengert.ops.numpy_names import either, either_keepdim
+from wengert.ops.reduction import inverse_or_zero, norm_vjp, sum_over, vector_norm
 from wengert.ops.shape import unsqueeze
 from wengert.ops.variadic import require_tensor
+from wengert.ops.zeros import no_slope
 
 
 def pairwise_distance(
-    x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
+    x1: Tensor,
+    x2: Tensor,
+    p: float = 2.0,
+    eps: float = 1e-06,
+    keepdim: bool = False,
+    *,
+    keepdims: bool | None = None,
 ) -> Tensor:
     """The p-norm of ``x1 - x2 + eps`` over the last dimension.
 
@@ -23,18 +31,24 @@ def pairwise_distance(
     >>> wengert.nn.functional.pairwise_distance(wengert.tensor([[3., 4.]]), wengert.zeros(1, 2))
     tensor([5.0000])
     """
+    if keepdims is not None or (keepdim is not False and keepdim is not True):
+        keepdim = either_keepdim("pairwise_distance", keepdim, keepdims)
     require_tensor("pairwise_distance", "x1", x1)
     require_tensor("pairwise_distance", "x2", x2, 2)
     return norm(x1 - x2 + eps, p, -1, keepdim)
 
 
-def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+def cosine_similarity(
+    x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08, *, axis: int | None = None
+) -> Tensor:
     """The cosine of the angle between vectors along `dim`; norms below `eps` count as `eps`.
 
     >>> import wengert
     >>> wengert.cosine_similarity(wengert.tensor([[1., 0.]]), wengert.tensor([[1., 1.]]))
     tensor([0.7071])
     """
+    if axis is not None:
+        dim = either("cosine_similarity", "dim", dim, axis, 1)
     require_tensor("cosine_similarity", "x1", x1)
     require_tensor("cosine_similarity", "x2", x2, 2)
     for x in (x1, x2):

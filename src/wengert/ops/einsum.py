@@ -16,10 +16,10 @@ from wengert import kernels
 from wengert.core import dtypes
 from wengert.core.tensor import Tensor, memory_of
 from wengert.ops.batching import Batch
+from wengert.ops.broadcasting import expand
 from wengert.ops.casting import convert
 from wengert.ops.complexes import conj
 from wengert.ops.declare import Value, multilinear
-from wengert.ops.expansion import expand
 
 Labels = tuple[Any, ...]
 Shape = tuple[int, ...]

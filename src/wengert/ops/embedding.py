@@ -12,10 +12,11 @@ from wengert.core.dtypes import inexact, of_numpy
 from wengert.core.messages import warn
 from wengert.core.tensor import Tensor, Tracer, caller, getframe, memory_of, wrap
 from wengert.kernels.precision import narrowed, widened
+from wengert.ops._picking import take_along
 from wengert.ops.batching import Batch, leading
 from wengert.ops.declare import Value, multilinear, primitive
-from wengert.ops.extrema import take_along
 from wengert.ops.masking import where
+from wengert.ops.row_gradients import RowGradient
 from wengert.ops.shape import reshape
 from wengert.ops.variadic import require_tensor
 
@@ -75,14 +76,29 @@ def _rows_added_in_batch(b: Batch) -> Any:
     batch=_looked_up_in_batch,
     label="EmbeddingBackward0",
     input=None,
-    weight=lambda g, input, weight_shape, padding_idx, by_frequency: add_rows(
-        g, input, weight_shape[0], padding_idx, by_frequency
+    weight=lambda g, input, weight_shape, padding_idx, by_frequency, sparse: _table_gradient(
+        g, input, weight_shape, padding_idx, by_frequency, sparse
     ),
 )
 def _embedding(
-    input: Value, weight: Value, padding_idx: Padding = None, by_frequency: bool = False
-) -> Value:
+    input: Value, weight: Value, padding_idx: Padding = None, by_frequency: bool = False,
+    sparse: bool = False,
+) -> Value:  # fmt: skip
     return kernels.scatter.take_rows(weight, input, 0)
+
+
+def _table_gradient(
+    g: Value, input: Value, shape: tuple[int, ...], padding_idx: Padding, by_frequency: bool,
+    sparse: bool,
+) -> Value:  # fmt: skip
+    """The gradient of a table of rows: with `sparse` those that were looked up, one by one."""
+    if sparse and by_frequency:
+        raise RuntimeError(
+            "embedding_backward: scale_grad_by_freq not supported with sparse gradients"
+        )
+    if sparse and not isinstance(g, Tracer) and not isinstance(padding_idx, tuple):
+        return RowGradient.of(g, input, shape, padding_idx)
+    return add_rows(g, input, shape[0], padding_idx, by_frequency)
 
 
 @multilinear(
@@ -174,8 +190,8 @@ def embedding(
     """The rows of `weight` (rows, width) at the indices in `input`, of any shape.
 
     Row `padding_idx` gets no gradient; rows longer than `max_norm` are shortened in place
-    first. Gradients are dense, also with `sparse`. Raises IndexError for an index that names
-    no row.
+    first. With `sparse` the gradient is a sparse tensor, of the rows that were looked up. Raises
+    IndexError for an index that names no row.
 
     >>> import wengert
     >>> table = wengert.tensor([[0., 0.], [1., 2.], [3., 4.]])
@@ -189,7 +205,7 @@ def embedding(
     _check_range(input, rows)
     if max_norm is not None:
         _limit_norms(weight, input, max_norm, norm_type)
-    return _embedding(input, weight, padding, scale_grad_by_freq)
+    return _embedding(input, weight, padding, scale_grad_by_freq, sparse)
 
 
 def _bags(input: Tensor, offsets: Tensor | None, include_last_offset: bool) -> tuple[Tensor, int]:
@@ -297,7 +313,9 @@ def embedding_bag(
     flat = input.reshape(-1)
     if padding is not None:  # in no bag
         bag = where(flat == padding, bags, bag)
-    embedded = _embedding(flat, weight, None, scale_grad_by_freq)
+    if sparse and mode == "max":
+        raise ValueError("max mode does not support sparse weights")
+    embedded = _embedding(flat, weight, padding if sparse else None, scale_grad_by_freq, sparse)
     if per_sample_weights is not None:
         embedded = embedded * per_sample_weights.reshape(-1, 1)
     if mode == "sum":

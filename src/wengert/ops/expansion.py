@@ -12,165 +12,19 @@ import numpy as np
 from wengert import kernels
 from wengert.core.dtypes import of_numpy
 from wengert.core.layout import contiguous_format
-from wengert.core.size import Size
 from wengert.core.tensor import Tensor, wrap
 from wengert.kernels.axes import axis_of
 from wengert.kernels.layout import as_images
 from wengert.ops.batching import Batch, batch_along
+from wengert.ops.broadcasting import expand, listed
 from wengert.ops.declare import Value, multilinear
 from wengert.ops.gathering import elements, index_select
 from wengert.ops.joining import stack
-from wengert.ops.operands import sum_to
+from wengert.ops.numpy_names import either
 from wengert.ops.shape import clone, padded, reshape, transpose
-from wengert.ops.variadic import as_sequence, require_tensor
+from wengert.ops.variadic import require_tensor
 
 Shape = tuple[int, ...]
-
-
-def _expand_batch(b: Batch) -> Value:
-    size = _completed(b.shape("input"), tuple(b.params["size"]))
-    check_expandable(b.shape("input"), size)
-    return b(input=padded(b.values["input"], len(size)), size=(b.size, *size))
-
-
-@multilinear(input=lambda g, input_shape: sum_to(g, input_shape), view=True, batch=_expand_batch)
-def expand(input: Value, size: Sequence[int], *, implicit: bool = False) -> Value:
-    """A view in which dimensions of length 1 repeat to the given lengths; -1 keeps a length."""
-    size = _completed(input.shape, tuple(size))
-    check_expandable(input.shape, size)
-    if prod(size) == input.size:
-        return input.reshape(size)
-    out = np.broadcast_to(input, size)
-    out.flags.writeable = input.flags.writeable
-    return out
-
-
-def _completed(shape: Shape, size: Shape) -> Shape:
-    """The size with the lengths that each -1 keeps."""
-    lead = len(size) - len(shape)
-    if -1 not in size or lead < 0:
-        return size
-    completed = [m if n == -1 else n for n, m in zip(size[lead:], shape, strict=True)]
-    return (*size[:lead], *completed)
-
-
-def check_expandable(shape: Shape, size: Shape) -> None:
-    """Raise RuntimeError unless `shape` broadcasts to `size`."""
-    lead = len(size) - len(shape)
-    if lead < 0:
-        raise RuntimeError(
-            f"expand(): the number of sizes provided ({len(size)}) must be greater or equal to the"
-            f" number of dimensions in the tensor ({len(shape)}): size {list(size)} for a tensor"
-            f" of shape {list(shape)}"
-        )
-    for d, n in enumerate(size):
-        if d < lead:
-            if n < 0:
-                raise RuntimeError(
-                    f"The expanded size of the tensor ({n}) isn't allowed in a leading,"
-                    f" non-existing dimension {d}"
-                )
-        elif shape[d - lead] not in (1, n) or n < 0:
-            raise RuntimeError(
-                f"The expanded size of the tensor ({n}) must match the existing size"
-                f" ({shape[d - lead]}) at non-singleton dimension {d}.  Target sizes: {list(size)}."
-                f"  Tensor sizes: {list(shape)}"
-            )
-
-
-def expand_as(input: Tensor, other: Tensor) -> Tensor:
-    """The input expanded to the shape of `other`.
-
-    >>> import wengert
-    >>> wengert.tensor([1, 2]).expand_as(wengert.zeros(2, 2))
-    tensor([[1, 2],
-            [1, 2]])
-    """
-    require_tensor("expand_as", "other", other, 2)
-    return expand(input, other._array.shape)
-
-
-def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
-    """The input expanded to a shape, as a view.
-
-    >>> import wengert
-    >>> wengert.broadcast_to(wengert.tensor([1, 2]), (2, 2))
-    tensor([[1, 2],
-            [1, 2]])
-    """
-    return expand(input, size)
-
-
-def broadcast_shapes(*shapes: Any) -> Size:
-    """The shape that tensors of these shapes have together; a number counts as one length.
-
-    >>> import wengert
-    >>> wengert.broadcast_shapes((2, 1), (3,))
-    torch.Size([2, 3])
-    """
-    tuples = [(s,) if isinstance(s, int) else tuple(s) for s in shapes]
-    result = [1] * builtins.max((len(s) for s in tuples), default=0)
-    for k, shape in enumerate(tuples):
-        for d in range(-len(shape), 0):
-            n = shape[d]
-            if n < 0:
-                raise RuntimeError(f"Trying to create tensor with negative dimension ({n}): ({n})")
-            if n == 1 or n == result[d]:
-                continue
-            if result[d] != 1:
-                raise RuntimeError(
-                    f"Attempting to broadcast a dimension of length {n} at {d}! Mismatching"
-                    f" argument at index {k} had {shape}; but expected shape should be"
-                    f" broadcastable to {result}"
-                )
-            result[d] = n
-    return Size(result)
-
-
-def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
-    """The tensors, expanded to their common shape.
-
-    >>> import wengert
-    >>> a, b = wengert.broadcast_tensors(wengert.zeros(2, 1), wengert.zeros(3))
-    >>> a.shape, b.shape
-    (torch.Size([2, 3]), torch.Size([2, 3]))
-    """
-    several = _listed("broadcast_tensors", tensors)
-    shape: Shape = ()
-    for x in several:
-        own_shape = x._array.shape
-        try:
-            shape = np.broadcast_shapes(shape, own_shape)
-        except ValueError:
-            d, a, b = _mismatch(shape, own_shape)
-            raise RuntimeError(
-                f"The size of tensor a ({a}) must match the size of tensor b ({b}) at"
-                f" non-singleton dimension {d}; broadcast_tensors() got shapes"
-                f" {[list(y._array.shape) for y in several]}"
-            ) from None
-    return tuple([expand(x, shape) for x in several])
-
-
-def _mismatch(a: Shape, b: Shape) -> tuple[int, int, int]:
-    rank = builtins.max(len(a), len(b))
-    pairs = zip((1,) * (rank - len(a)) + a, (1,) * (rank - len(b)) + b, strict=True)
-    return next((d, m, n) for d, (m, n) in enumerate(pairs) if m != n and 1 not in (m, n))
-
-
-def _listed(name: str, arguments: tuple[Any, ...]) -> Sequence[Tensor]:
-    """The tensors of a call with several arguments or with one list."""
-    several = (
-        arguments[0]
-        if len(arguments) == 1 and isinstance(arguments[0], list | tuple)
-        else arguments
-    )
-    for k, x in enumerate(as_sequence(name, several)):
-        if not isinstance(x, Tensor):
-            raise TypeError(
-                f"expected Tensor as element {k} in argument 0 of {name}(), but got"
-                f" {type(x).__name__}"
-            )
-    return several
 
 
 def _repeat_batch(b: Batch) -> Value:
@@ -232,6 +86,7 @@ def repeat_interleave(
     dim: int | None = None,
     *,
     output_size: int | None = None,
+    axis: int | None = None,
 ) -> Tensor:
     """Each slice along `dim` repeated in place; without `dim` each element of all.
 
@@ -242,6 +97,8 @@ def repeat_interleave(
     >>> wengert.repeat_interleave(wengert.tensor([5, 6]), wengert.tensor([2, 1]))
     tensor([5, 5, 6])
     """
+    if axis is not None:
+        dim = either("repeat_interleave", "dim", dim, axis, None)
     require_tensor("repeat_interleave", "input", input)
     if repeats is None:
         return wrap(np.repeat(np.arange(len(input._array)), _counts(input, input._array.size)))
@@ -408,7 +265,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     tensor([[1, 1],
             [2, 2]])
     """
-    several = list(_listed("meshgrid", tensors))
+    several = list(listed("meshgrid", tensors))
     if not several:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     for x in several:
@@ -454,7 +311,7 @@ def cartesian_prod(*tensors: Any) -> Tensor:
             [2, 3],
             [2, 4]])
     """
-    several = _listed("cartesian_prod", tensors)
+    several = listed("cartesian_prod", tensors)
     _check_vectors(several)
     if len(several) == 1:
         return several[0]
@@ -494,11 +351,9 @@ def _chosen(n: int, r: int, again: bool) -> np.ndarray:
 
 
 __all__ = [
-    "broadcast_shapes", "broadcast_tensors", "broadcast_to", "cartesian_prod", "combinations",
-    "flip", "fliplr", "flipud", "meshgrid", "repeat_interleave", "roll", "rot90", "tile",
+    "cartesian_prod", "combinations", "flip", "fliplr", "flipud", "meshgrid",
+    "repeat_interleave", "roll", "rot90", "tile",
 ]  # fmt: skip
 FUNCTIONAL: tuple[str, ...] = ()
-METHODS = (
-    "broadcast_to", "expand_as", "fliplr", "flipud", "repeat_interleave", "roll", "rot90",
-)  # fmt: skip
+METHODS = ("fliplr", "flipud", "repeat_interleave", "roll", "rot90")
 INPLACE: tuple[str, ...] = ()

@@ -11,7 +11,7 @@ from wengert.kernels.scan import logaddexp as logaddexp_of
 from wengert.ops.checks import require_kind
 from wengert.ops.complexes import conj
 from wengert.ops.declare import Value, elementwise
-from wengert.ops.masking import drop, keep
+from wengert.ops.zeros import drop, keep
 
 _LN2, _LN10 = math.log(2.0), math.log(10.0)
 

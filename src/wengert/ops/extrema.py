@@ -1,4 +1,4 @@
-"""Largest and smallest elements, their places, and picking elements by place.
+"""Largest and smallest elements, and their places.
 
 Where several elements are extreme, a reduction without indices shares its gradient among
 them; one with indices sends it to the element that it names.
@@ -13,87 +13,19 @@ import numpy as np
 from wengert import kernels
 from wengert.core.tensor import Tensor
 from wengert.kernels import reduction
-from wengert.kernels.axes import Dims, axes_of, axis_of, kept_shape
+from wengert.kernels.axes import Dims, axes_of, kept_shape
 from wengert.kernels.reduction import ties
-from wengert.ops._reducing import as_rows, at_places, batch_over, dims_of_batch, over_one
+from wengert.ops._picking import picked
+from wengert.ops._reducing import as_rows, batch_over, dims_of_batch, over_one
 from wengert.ops.batching import Batch, batch_along
-from wengert.ops.declare import Value, multilinear, primitive
+from wengert.ops.declare import Value, primitive
+from wengert.ops.masking import maximum, minimum
+from wengert.ops.numpy_names import either_dims
+from wengert.ops.outputs import write_out
+from wengert.ops.reduction import sum_over
 from wengert.ops.results import MinMax, ValuesIndices, result_of
 from wengert.ops.shape import reshape
 from wengert.ops.variadic import require_tensor
-
-
-@multilinear(
-    mixed=False,
-    input=lambda g, input_shape, indices, dim, unique: add_along(
-        g, indices, input_shape, dim, unique
-    ),
-    indices=None,
-    batch=at_places,
-    label="GatherBackward0",
-    name="gather",
-    layout=("indices",),
-)
-def take_along(input: Value, indices: Value, dim: int, unique: bool) -> Value:
-    """The elements at `indices` along `dim`; `unique` promises that no index occurs twice."""
-    return kernels.selection.take_along(input, indices, axis_of(dim, input.ndim))
-
-
-@multilinear(
-    mixed=False,
-    input=lambda g, indices, dim, unique: take_along(g, indices, dim, unique),
-    indices=None,
-    batch=at_places,
-    name="gather_backward",
-)
-def add_along(
-    input: Value, indices: Value, shape: tuple[int, ...], dim: int, unique: bool
-) -> Value:
-    """The adjoint of `take_along`: zeros with the input added at `indices`."""
-    axis = axis_of(dim, len(shape))
-    return kernels.selection.add_along(np.asarray(input), indices, shape, axis, unique)
-
-
-@multilinear(
-    mixed=False,
-    input=lambda g, input_shape, indices, dim, keepdim: _put_back(
-        g, indices, input_shape, dim, keepdim
-    ),
-    indices=None,
-    batch=at_places,
-    label="ValueSelectingReductionBackward0",
-    name="gather",
-)
-def _pick(input: Value, indices: Value, dim: int, keepdim: bool) -> Value:
-    axis = axis_of(dim, input.ndim)
-    values = kernels.selection.take_along(
-        input, kernels.selection.keep_axis(indices, axis, keepdim), axis
-    )
-    return kernels.selection.drop_axis(values, axis, keepdim)
-
-
-@multilinear(
-    mixed=False,
-    input=lambda g, indices, dim, keepdim: _pick(g, indices, dim, keepdim),
-    indices=None,
-    batch=at_places,
-    name="gather_backward",
-)
-def _put_back(
-    input: Value, indices: Value, shape: tuple[int, ...], dim: int, keepdim: bool
-) -> Value:
-    axis = axis_of(dim, len(shape))
-    g, indices = (
-        kernels.selection.keep_axis(np.asarray(x), axis, keepdim or not shape)
-        for x in (input, indices)
-    )
-    return kernels.selection.add_along(g, indices, shape, axis, True)
-
-
-def picked(name: str, input: Tensor, indices: Tensor, dim: int, keepdim: bool) -> ValuesIndices:
-    """The elements that reduction `name` over `dim` chose, with their indices."""
-    result: ValuesIndices = result_of(name, _pick(input, indices, dim, keepdim), indices)
-    return result
 
 
 @primitive(input=None, batch=over_one, layout="contiguous")
@@ -155,8 +87,6 @@ def _shared_vjp(g: Value, input: Value, out: Value, dim: Dims, keepdim: bool) ->
 
 
 def _shared_jvp(t: Value, input: Value, out: Value, dim: Dims, keepdim: bool) -> Value:
-    from wengert.ops.reduction import sum_over  # it needs scans, which need this
-
     if not keepdim:
         out = out.reshape(kept_shape(input.shape, dim))
     return sum_over(t * share_of_ties(input, out, dim), dim, keepdim)
@@ -227,6 +157,9 @@ def max(
     keepdim: bool = False,
     *,
     other: Tensor | None = None,
+    axis: int | None = None,
+    keepdims: bool | None = None,
+    out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor | ValuesIndices:
     """The largest element; along `dim` with its index; or of two tensors (see `maximum`).
 
@@ -237,14 +170,16 @@ def max(
     >>> wengert.max(wengert.tensor([[1.0, 5.0], [7.0, 0.0]]), dim=1).indices
     tensor([1, 0])
     """
+    if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
+        dim, keepdim = either_dims("max", dim, axis, keepdim, keepdims)
+    if out is not None:
+        return write_out(max, out, input, dim, keepdim, other=other)
     if dim is None and other is None:
         return _max_of_all(input)
     if other is not None or isinstance(dim, Tensor):
-        from wengert.ops.masking import maximum
-
         return maximum(input, dim if other is None else other)
-    axis: Value = dim
-    return picked("max", input, _place_of_max(input, axis, keepdim), axis, keepdim)
+    along: Value = dim
+    return picked("max", input, _place_of_max(input, along, keepdim), along, keepdim)
 
 
 def min(
@@ -253,6 +188,9 @@ def min(
     keepdim: bool = False,
     *,
     other: Tensor | None = None,
+    axis: int | None = None,
+    keepdims: bool | None = None,
+    out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor | ValuesIndices:
     """The smallest element; along `dim` with its index; or of two tensors (see `minimum`).
 
@@ -263,23 +201,37 @@ def min(
     >>> wengert.min(wengert.tensor([[1.0, 5.0], [7.0, 0.0]]), dim=1).values
     tensor([1., 0.])
     """
+    if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
+        dim, keepdim = either_dims("min", dim, axis, keepdim, keepdims)
+    if out is not None:
+        return write_out(min, out, input, dim, keepdim, other=other)
     if dim is None and other is None:
         return _min_of_all(input)
     if other is not None or isinstance(dim, Tensor):
-        from wengert.ops.masking import minimum
-
         return minimum(input, dim if other is None else other)
-    axis: Value = dim
-    return picked("min", input, _place_of_min(input, axis, keepdim), axis, keepdim)
+    along: Value = dim
+    return picked("min", input, _place_of_min(input, along, keepdim), along, keepdim)
 
 
-def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> MinMax:
+def aminmax(
+    input: Tensor,
+    *,
+    dim: int | None = None,
+    keepdim: bool = False,
+    axis: int | None = None,
+    keepdims: bool | None = None,
+    out: tuple[Tensor, ...] | None = None,
+) -> MinMax:
     """The smallest and the largest elements over `dim`, or over everything.
 
     >>> import wengert
     >>> wengert.aminmax(wengert.tensor([1.0, 5.0, 3.0])).max
     tensor(5.)
     """
+    if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
+        dim, keepdim = either_dims("aminmax", dim, axis, keepdim, keepdims)
+    if out is not None:
+        return write_out(aminmax, out, input, dim=dim, keepdim=keepdim)
     require_tensor("aminmax", "input", input)
     if dim is None and not input._array.size:
         raise RuntimeError(

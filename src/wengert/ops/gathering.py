@@ -22,9 +22,13 @@ from wengert.ops._row_indices import (
     vectors,
 )
 from wengert.ops.batching import Batch, leading
+from wengert.ops.broadcasting import broadcast_shapes, broadcast_tensors, expand
 from wengert.ops.declare import Value, multilinear, primitive
 from wengert.ops.joining import stack
+from wengert.ops.numpy_names import either
+from wengert.ops.outputs import write_out
 from wengert.ops.shape import movedim, reshape
+from wengert.ops.splitting import unbind
 from wengert.ops.subscript import index as _index
 from wengert.ops.variadic import require_tensor
 
@@ -244,13 +248,15 @@ def _index_select_adjoint(g: Value, index: Value, shape: tuple[int, ...], dim: i
     return kernels.scatter.sum_at(shape, key, g)
 
 
-def take(input: Tensor, index: Tensor) -> Tensor:
+def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The elements at places of the input in flat order; negative ones count from the end.
 
     >>> import wengert
     >>> wengert.take(wengert.tensor([[1, 2], [3, 4]]), wengert.tensor([0, -1]))
     tensor([1, 4])
     """
+    if out is not None:
+        return write_out(take, out, input, index)
     positions = flat_places("take", input, index)
     if not input._array.size and positions._array.size:
         raise IndexError("take(): tried to take from an empty tensor")
@@ -276,7 +282,14 @@ def flat_places(name: str, input: Tensor, index: Tensor) -> Tensor:
     return from_start(flat, -n, n, refuse) if n else flat
 
 
-def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+def take_along_dim(
+    input: Tensor,
+    indices: Tensor,
+    dim: int | None = None,
+    *,
+    axis: int | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
     """As `gather`, with input and indices broadcast and negative indices; flat without `dim`.
 
     >>> import wengert
@@ -285,8 +298,10 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     tensor([[1],
             [2]])
     """
-    from wengert.ops.expansion import broadcast_shapes, expand
-
+    if axis is not None:
+        dim = either("take_along_dim", "dim", dim, axis, None)
+    if out is not None:
+        return write_out(take_along_dim, out, input, indices, dim)
     require_tensor("take_along_dim", "input", input)
     require_tensor("take_along_dim", "indices", indices, 2)
     index_array = indices._array
@@ -312,15 +327,15 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     return gather(expand(input, (*common[:d], n, *common[d + 1 :])), d, full)
 
 
-def masked_select(input: Tensor, mask: Tensor) -> Tensor:
+def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The elements where the mask is true, as a vector; input and mask broadcast.
 
     >>> import wengert
     >>> wengert.masked_select(wengert.tensor([1, 2, 3]), wengert.tensor([True, False, True]))
     tensor([1, 3])
     """
-    from wengert.ops.expansion import broadcast_tensors
-
+    if out is not None:
+        return write_out(masked_select, out, input, mask)
     require_tensor("masked_select", "input", input)
     require_tensor("masked_select", "mask", mask, 2)
     if mask._array.dtype != bool:
@@ -331,7 +346,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     return reshape(_index(data, (elements("masked_select", where).copy(),)), (-1,))
 
 
-def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
+def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None) -> Any:
     """The indices of the elements that are not zero: a row each, or a vector per dimension.
 
     >>> import wengert
@@ -339,6 +354,8 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     tensor([[0, 1],
             [1, 0]])
     """
+    if out is not None:
+        return write_out(nonzero, out, input, as_tuple=as_tuple)
     require_tensor("nonzero", "input", input)
     array = elements("nonzero", input)
     if as_tuple:
@@ -358,7 +375,9 @@ def argwhere(input: Tensor) -> Tensor:
     return positions
 
 
-def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
+def nonzero_static(
+    input: Tensor, *, size: int, fill_value: int = -1, out: Tensor | None = None
+) -> Tensor:
     """`nonzero` in `size` rows: the first ones, or filled up with `fill_value`.
 
     >>> import wengert
@@ -366,6 +385,8 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     tensor([[ 1],
             [-1]])
     """
+    if out is not None:
+        return write_out(nonzero_static, out, input, size=size, fill_value=fill_value)
     require_tensor("nonzero_static", "input", input)
     if size < 0:
         raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer, got {size}")
@@ -390,8 +411,6 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
     >>> wengert.unravel_index(wengert.tensor([3, 7]), (2, 5))
     (tensor([0, 1]), tensor([3, 2]))
     """
-    from wengert.ops.splitting import unbind  # which needs indexing
-
     require_tensor("unravel_index", "indices", indices)
     if memory_of(indices).dtype.kind not in "iu":
         raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")

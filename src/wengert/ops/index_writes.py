@@ -16,9 +16,9 @@ from wengert.kernels import layout
 from wengert.kernels.axes import axis_of
 from wengert.ops._row_indices import along_rows, from_start, out_of_bounds
 from wengert.ops.batched_keys import Picks
+from wengert.ops.broadcasting import broadcast_tensors, expand
 from wengert.ops.declare import Value, primitive
 from wengert.ops.diagonals import diagonal
-from wengert.ops.expansion import broadcast_tensors, expand
 from wengert.ops.gathering import (
     check_bounds,
     flat_places,
@@ -27,13 +27,15 @@ from wengert.ops.gathering import (
     with_dims,
 )
 from wengert.ops.masking import clamp_min, filling, number_of, where
+from wengert.ops.numpy_names import MISSING, either, require_arguments
 from wengert.ops.operands import traced
-from wengert.ops.rounding import or_zeros
+from wengert.ops.outputs import write_out
 from wengert.ops.scan import cumsum
 from wengert.ops.scatter import scatter_reduce
 from wengert.ops.shape import clone, contiguous, in_order_of, reshape
 from wengert.ops.subscript import broadcasts, index_written, value_mismatch
 from wengert.ops.variadic import require_tensor
+from wengert.ops.zeros import or_zeros
 
 if TYPE_CHECKING:
     from wengert.kernels.scatter import Key
@@ -186,7 +188,14 @@ def _fill_rows(input: Value, dim: int, index: Value, value: complex) -> Value:
     return out
 
 
-def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+def index_fill(
+    input: Tensor,
+    dim: int = MISSING,
+    index: Tensor = MISSING,
+    value: Any = MISSING,
+    *,
+    axis: int | None = None,
+) -> Tensor:
     """A copy of the input with one value, a number or a 0-d tensor, in the slices at an index.
 
     >>> import wengert
@@ -194,6 +203,9 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     tensor([[0., 5.],
             [0., 5.]])
     """
+    if axis is not None or dim is MISSING or index is MISSING or value is MISSING:
+        dim = either("index_fill", "dim", dim, axis, MISSING)
+        require_arguments("index_fill", dim=dim, index=index, value=value)
     require_tensor("index_fill", "input", input)
     require_tensor("index_fill", "index", index, 3)
     array, index_memory = input._array, index._array
@@ -379,9 +391,16 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
 
 
 def index_reduce(
-    input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *,
+    input: Tensor,
+    dim: int = MISSING,
+    index: Tensor = MISSING,
+    source: Tensor = MISSING,
+    reduce: str = MISSING,
+    *,
     include_self: bool = True,
-) -> Tensor:  # fmt: skip
+    axis: int | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
     """A copy of the input with the slices of `source` combined at index places.
 
     `reduce` is prod, mean, amax or amin; `include_self` says whether the input's own slices count.
@@ -391,6 +410,19 @@ def index_reduce(
     >>> wengert.index_reduce(x, 0, index, wengert.tensor([2.0, 3.0]), "prod")
     tensor([6., 1.])
     """
+    if (
+        axis is not None
+        or dim is MISSING
+        or index is MISSING
+        or source is MISSING
+        or reduce is MISSING
+    ):
+        dim = either("index_reduce", "dim", dim, axis, MISSING)
+        require_arguments("index_reduce", dim=dim, index=index, source=source, reduce=reduce)
+    if out is not None:
+        return write_out(
+            index_reduce, out, input, dim, index, source, reduce, include_self=include_self
+        )
     for name, value in (("input", input), ("index", index), ("source", source)):
         require_tensor("index_reduce", name, value)
     if reduce not in ("prod", "mean", "amax", "amin"):

@@ -12,10 +12,10 @@ from wengert.kernels.precision import narrowed, widened
 from wengert.kernels.products.blas import dot
 from wengert.ops._products import samples
 from wengert.ops.batching import Batch
+from wengert.ops.broadcasting import expand
 from wengert.ops.complexes import conj
 from wengert.ops.declare import Value, multilinear, primitive
 from wengert.ops.einsum import contracted
-from wengert.ops.expansion import expand
 from wengert.ops.reduction import sum_to_shape
 from wengert.ops.shape import reshape
 from wengert.ops.variadic import require_tensor
@@ -71,9 +71,9 @@ def _linear_jvp(
     label="AddmmBackward0",
     batch=_linear_in_batch,
     jvp=_linear_jvp,
+    bias=lambda g, bias_shape: sum_to_shape(g, bias_shape),
     input=_input_vjp,
     weight=_weight_vjp,
-    bias=lambda g, bias_shape: sum_to_shape(g, bias_shape),
 )
 def linear(input: Value, weight: Value, bias: Value = None) -> Value:
     """``input @ weight.T + bias``: `input` (..., in), `weight` (out, in), `bias` (out).

@@ -11,66 +11,27 @@ import numpy as np
 from wengert.core import dtypes
 from wengert.core.tensor import Tensor, Tracer, wrap
 from wengert.kernels.jit import ARRAYS
-from wengert.kernels.masking import kept
 from wengert.ops import operands
-from wengert.ops._products import fitted
-from wengert.ops.batching import Batch
 from wengert.ops.checks import require_in_range
 from wengert.ops.comparison import isnan, ne
-from wengert.ops.declare import Value, elementwise, multilinear, primitive
-from wengert.ops.rounding import or_zeros
-from wengert.ops.shape import padded
+from wengert.ops.declare import Value, elementwise, primitive
+from wengert.ops.gathering import nonzero
+from wengert.ops.numbers import Number
+from wengert.ops.outputs import write_out
 from wengert.ops.variadic import require_tensor
+from wengert.ops.zeros import aligned, drop, keep, or_zeros
 
 # Of `clamp`: dtypes and bounds that need no conversion.
 _REAL = frozenset(d for d in dtypes.inexact if d.kind != "c")
 _LIMITS = frozenset({int, float, type(None)})
-Number = (bool, int, float, complex)
-
-
-def _aligned(b: Batch) -> Value:
-    """Dimensions of samples aligned from the last; the first input has those of the result."""
-    rank = max(b.rank(i) for i in b.op.inputs)
-    values = {i: padded(b.values[i], rank) for i in b.batched}
-    first = b.op.inputs[0]
-    return b(**{first: padded(b.whole(first), rank), **values})
-
-
-@multilinear(
-    mixed=False,
-    input=lambda g, mask: keep(g, mask),
-    mask=None,
-    batch=_aligned,
-    name="where_backward",
-    scalar=lambda input, mask: np.where(mask, input, 0.0),
-)
-def keep(input: Value, mask: Value) -> Value:
-    """`input` where the mask, which broadcasts to its shape, is true; zero elsewhere.
-
-    Unlike a product with the mask, NaN and infinity do not get through.
-    """
-    return kept(input, mask, where=True)
-
-
-@multilinear(
-    mixed=False,
-    input=lambda g, mask: drop(g, mask),
-    mask=None,
-    batch=_aligned,
-    name="masked_fill",
-    scalar=lambda input, mask: np.where(mask, 0.0, input),
-)
-def drop(input: Value, mask: Value) -> Value:
-    """`input` where the mask, which broadcasts to its shape, is false; zero elsewhere."""
-    return kept(input, mask, where=False)
 
 
 @primitive(
     mixed=False,
-    input=lambda g, condition, input_shape: fitted(keep(g, condition), input_shape),
-    other=lambda g, condition, other_shape: fitted(drop(g, condition), other_shape),
+    input=lambda g, condition, input_shape: operands.sum_to(keep(g, condition), input_shape),
+    other=lambda g, condition, other_shape: operands.sum_to(drop(g, condition), other_shape),
     condition=None,
-    batch=_aligned,
+    batch=aligned,
     jvp=lambda d_input, d_other, input, other, condition: _where(
         or_zeros(d_input, input), or_zeros(d_other, other), condition
     ),
@@ -94,7 +55,9 @@ def _mismatch(*shapes: tuple[int, ...]) -> str:
     return next(message for message in messages if message is not None)
 
 
-def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
+def where(
+    condition: Tensor, input: Any = None, other: Any = None, *, out: Tensor | None = None
+) -> Any:
     """Elements of `input` where `condition` is true, of `other` elsewhere; all broadcast.
 
     With the condition alone: the indices of its nonzero elements, one tensor a dimension.
@@ -103,6 +66,8 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     >>> wengert.where(wengert.tensor([True, False]), wengert.tensor([1.0, 2.0]), 0.0)
     tensor([1., 0.])
     """
+    if out is not None:
+        return write_out(where, out, condition, input, other)
     if not isinstance(condition, Tensor):
         some = isinstance(input, Tensor) or isinstance(other, Tensor)
         if isinstance(condition, ARRAYS) and not some:
@@ -114,8 +79,6 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
             )
         condition = wrap(condition)
     if input is None and other is None:
-        from wengert.ops.gathering import nonzero
-
         return nonzero(condition, as_tuple=True)
     if condition._array.dtype != np.bool_:
         condition = _as_mask(condition)
@@ -145,10 +108,10 @@ def _as_mask(condition: Tensor) -> Tensor:
 
 @primitive(
     mixed=False,
-    input=lambda g, mask, input_shape: fitted(drop(g, mask), input_shape),
+    input=lambda g, mask, input_shape: operands.sum_to(drop(g, mask), input_shape),
     mask=None,
-    value=lambda g, mask, value_shape: fitted(keep(g, mask), value_shape),
-    batch=_aligned,
+    value=lambda g, mask, value_shape: operands.sum_to(keep(g, mask), value_shape),
+    batch=aligned,
     jvp=lambda d_input, d_value, input, mask, value: _masked_fill(
         or_zeros(d_input, input), mask, or_zeros(d_value, value)
     ),
@@ -340,7 +303,7 @@ def _above(input: Value, min: Value, max: Value) -> Value:
     return input > max if min is None else (input > max) | (max < min)
 
 
-def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
+def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
     """Elements limited to [min, max]; the bounds are both numbers or both tensors, or None.
 
     Where they cross, the result is `max`. The gradient passes inside and at the bounds.
@@ -349,6 +312,8 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     >>> wengert.clamp(wengert.tensor([-2.0, 0.5, 3.0]), min=0.0, max=1.0)
     tensor([0.0000, 0.5000, 1.0000])
     """
+    if out is not None:
+        return write_out(clamp, out, input, min, max)
     if (
         isinstance(input, Tensor)
         and input._array.dtype in _REAL
@@ -380,23 +345,27 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     return _clamp_numbers(input, min, max)
 
 
-def clamp_min(input: Tensor, min: Any) -> Tensor:
+def clamp_min(input: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:
     """Elements that are at least `min`, a number or a tensor.
 
     >>> import wengert
     >>> wengert.clamp_min(wengert.tensor([-2.0, 3.0]), 0.0)
     tensor([0., 3.])
     """
+    if out is not None:
+        return write_out(clamp_min, out, input, min)
     return clamp(input, min=min)
 
 
-def clamp_max(input: Tensor, max: Any) -> Tensor:
+def clamp_max(input: Tensor, max: Any, *, out: Tensor | None = None) -> Tensor:
     """Elements that are at most `max`, a number or a tensor.
 
     >>> import wengert
     >>> wengert.clamp_max(wengert.tensor([-2.0, 3.0]), 1.0)
     tensor([-2.,  1.])
     """
+    if out is not None:
+        return write_out(clamp_max, out, input, max)
     return clamp(input, max=max)
 
 

@@ -11,10 +11,10 @@ import numpy as np
 from wengert.core.dtypes import COMPLEX, FLOAT, of_numpy
 from wengert.core.tensor import Tensor, wrap
 from wengert.ops.batching import leading
+from wengert.ops.broadcasting import expand
 from wengert.ops.complexes import conj, real
 from wengert.ops.declare import Value, multilinear
 from wengert.ops.diagonals import diag_embed, diagonal
-from wengert.ops.expansion import expand
 from wengert.ops.masking import where
 from wengert.ops.matmul import matmul
 from wengert.ops.shape import contiguous, dtype_of, transpose, unsqueeze

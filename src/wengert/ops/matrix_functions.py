@@ -17,14 +17,16 @@ from wengert.ops.declare import Value, primitive
 from wengert.ops.decompositions import svdvals
 from wengert.ops.extrema import amax, amin
 from wengert.ops.joining import cat
-from wengert.ops.masking import keep, where
+from wengert.ops.masking import where
 from wengert.ops.matmul import matmul
 from wengert.ops.matrices import check_inexact, check_square, identity, instead, mH
-from wengert.ops.reduction import norm as p_norm
-from wengert.ops.reduction import ones_like, sum
+from wengert.ops.numpy_names import MISSING, either, either_dims, require_arguments
+from wengert.ops.outputs import write_out
+from wengert.ops.reduction import p_norm, sum
 from wengert.ops.shape import clone, contiguous, dtype_of, movedim, unsqueeze
 from wengert.ops.solving import inverse
 from wengert.ops.variadic import require_tensor
+from wengert.ops.zeros import keep, ones_matching
 
 Pair = tuple[int, int]
 
@@ -81,7 +83,7 @@ def power(A: Tensor, n: int) -> Tensor:
     return clone(result, memory_format=contiguous_format) if result is A else result
 
 
-def matrix_power(input: Tensor, n: int) -> Tensor:
+def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     """The n-th power of each square matrix; of its inverse for negative `n`.
 
     >>> import wengert
@@ -89,6 +91,8 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
     tensor([[1., 3.],
             [0., 1.]])
     """
+    if out is not None:
+        return write_out(matrix_power, out, input, n)
     return power(input, n)
 
 
@@ -151,7 +155,7 @@ def _product(tensors: Sequence[Tensor], best: dict[Pair, int], i: int, j: int) -
     return matmul(_product(tensors, best, i, k), _product(tensors, best, k + 1, j))
 
 
-def chain_matmul(*matrices: Tensor) -> Tensor:
+def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     """The product of several matrices, in the order that costs least; see `linalg.multi_dot`.
 
     >>> import wengert
@@ -160,6 +164,8 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
     tensor([[4., 4.],
             [4., 4.]])
     """
+    if out is not None:
+        return write_out(chain_matmul, out, *matrices)
     if len(matrices) == 1:
         return matrices[0]
     return chain("chain_matmul", matrices)
@@ -182,6 +188,9 @@ def matrix_norm(
     keepdim: bool = False,
     *,
     dtype: DType | None = None,
+    axis: Sequence[int] | None = None,
+    keepdims: bool | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """A norm of each matrix, given by two dimensions.
 
@@ -193,6 +202,10 @@ def matrix_norm(
     >>> wengert.linalg.matrix_norm(wengert.tensor([[3.0, 0.0], [0.0, 4.0]]), "nuc")
     tensor(7.)
     """
+    if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
+        dim, keepdim = either_dims("matrix_norm", dim, axis, keepdim, keepdims, (-2, -1))
+    if out is not None:
+        return write_out(matrix_norm, out, A, ord, dim, keepdim, dtype=dtype)
     name = "linalg.matrix_norm"
     rows, columns = _matrix_dims(name, A, dim)
     if ord == "fro":
@@ -232,7 +245,15 @@ def _matrix_dims(name: str, A: Tensor, dim: Sequence[int]) -> Pair:
     return rows, columns
 
 
-def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
+def renorm(
+    input: Tensor,
+    p: float,
+    dim: int = MISSING,
+    maxnorm: float = MISSING,
+    *,
+    axis: int | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
     """The slices along `dim`, those with a p-norm above `maxnorm` scaled down to it.
 
     >>> import wengert
@@ -240,6 +261,11 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     tensor([[0.6000, 0.8000],
             [0.3000, 0.4000]])
     """
+    if axis is not None or dim is MISSING or maxnorm is MISSING:
+        dim = either("renorm", "dim", dim, axis, MISSING)
+        require_arguments("renorm", dim=dim, maxnorm=maxnorm)
+    if out is not None:
+        return write_out(renorm, out, input, p, dim, maxnorm)
     require_tensor("renorm", "input", input)
     if isinstance(p, complex) or p <= 0:
         raise RuntimeError(f"renorm: non-positive-norm not supported, got p={p}")
@@ -251,7 +277,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     others = tuple(d for d in range(input.ndim) if d != axis)
     large = p_norm(input.detach(), p, others, True) > maxnorm
     norms = p_norm(keep(input, large), p, others, True)  # others have no part in the derivative
-    return contiguous(input * where(large, maxnorm / (norms + 1e-7), ones_like(norms)))
+    return contiguous(input * where(large, maxnorm / (norms + 1e-7), ones_matching(norms)))
 
 
 __all__ = ["chain_matmul", "matrix_exp", "matrix_power", "renorm"]

@@ -343,7 +343,7 @@ def normalize(
     tensor([[0.6000, 0.8000]])
     """
     if out is not None:
-        return write_out(normalize, out, (input, p, dim, eps), {})
+        return write_out(normalize, out, input, p, dim, eps)
     require_tensor("normalize", "input", input)
     return input / input.norm(p, dim, keepdim=True).clamp_min(eps)
 

@@ -1,12 +1,15 @@
 """NumPy's names for `dim` and `keepdim`: PyTorch takes `axis` and `keepdims` as well.
 
-The aliases are arguments of their own, behind the others, and a test of two constants in front of
-the body (see `keywords`).
+Python has one name for one argument, and whatever passes the second one on (`**kwargs`, a
+wrapper) costs every call. So the aliases are arguments of their own, behind the others, and a
+test of constants stands in front of the body. For operations that is generated with the rest of
+their text.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -16,7 +19,20 @@ ALIASES = {"dim": "axis", "keepdim": "keepdims"}
 # Written in Python in PyTorch: it does not rename their arguments.
 PLAIN = frozenset({"norm", "split", "unique", "unique_consecutive"})
 
+# The default of a required argument that may come as its alias, or behind one that may.
+MISSING: Any = ...
+
 Defaults = dict[str, Any]  # of arguments, by name; `...` for those that have none
+
+
+def take_numpy_names(families: Iterable[ModuleType]) -> None:
+    """Have the operations among these modules' functions take NumPy's names, where PyTorch's do."""
+    for family in families:
+        elsewhere = {*getattr(family, "METHODS", ()), *getattr(family, "IN_NAMESPACES", ())}
+        for name in {*family.__all__, *elsewhere} - PLAIN:
+            op = getattr(getattr(family, name), "op", None)
+            if op is not None and op.declared.__module__ == family.__name__:
+                op.numpy_names = True
 
 
 def renamed(arguments: Iterable[str]) -> list[str]:
@@ -48,11 +64,12 @@ def alias_guard(name: str, defaults: Defaults) -> str:
         tests.append("(keepdim is not False and keepdim is not True)")
     lines = [
         f"if {' or '.join(tests)}:",
-        "    import wengert.ops.numpy_names as _names",
-        *[f"    {a} = _names.either({name!r}, {a!r}, {a}, {ALIASES[a]}, {_text(defaults[a])})"
-          for a in aliased],
-        *[f"    _names.require_argument({name!r}, {r!r}, {r})" for r in required],
-        *[f"    _names.require_bool({name!r}, keepdim)" for a in aliased if a == "keepdim"],
+        *[f"    {a} = either({name!r}, {a!r}, {a}, {ALIASES[a]}, {_text(defaults[a])})"
+          for a in aliased if a != "keepdim"],
+        *[f"    keepdim = either_keepdim({name!r}, keepdim, keepdims)"
+          for a in aliased if a == "keepdim"],
+        *([f"    require_arguments({name!r}, {', '.join(f'{r}={r}' for r in required)})"]
+          if required else []),
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
 
@@ -73,16 +90,29 @@ def either(name: str, argument: str, value: Any, other: Any, default: Any) -> An
     return other
 
 
-def require_argument(name: str, argument: str, value: Any) -> None:
+def require_arguments(name: str, **values: Any) -> None:
     """TypeError for a required argument that did not come."""
-    if value is ...:
-        raise TypeError(f"{name}() missing 1 required positional argument: '{argument}'")
+    for argument, value in values.items():
+        if value is MISSING:
+            raise TypeError(f"{name}() missing 1 required positional argument: '{argument}'")
 
 
-def require_bool(name: str, keepdim: Any) -> None:
-    """TypeError for a `keepdim` that is a number."""
+def either_keepdim(name: str, keepdim: Any, keepdims: Any) -> Any:
+    """`keepdim` under either name. TypeError for both, and for a number."""
+    keepdim = either(name, "keepdim", keepdim, keepdims, False)
     if not isinstance(keepdim, bool | np.bool_):
         raise TypeError(
             f"{name}(): argument 'keepdim' must be bool, not {type(keepdim).__name__}: it is"
             f" {keepdim!r}. Several dimensions come in a tuple: dim=(0, 1)"
         )
+    return keepdim
+
+
+def either_dims(
+    name: str, dim: Any, axis: Any, keepdim: Any, keepdims: Any, default: Any = None
+) -> tuple[Any, Any]:
+    """`dim`, whose default is `default`, and `keepdim`: see `either` and `either_keepdim`."""
+    return (
+        either(name, "dim", dim, axis, default),
+        either_keepdim(name, keepdim, keepdims),
+    )

@@ -3,44 +3,91 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 
 from wengert.core import dtypes
 from wengert.core.dtypes import inexact
+from wengert.core.fronts import (
+    PublicFunction,
+    arm_for_classes,
+    armed_for_classes,
+    called_from_a_function,
+    public_functions,
+)
 from wengert.core.inference import inherit
+from wengert.core.overriding import (
+    NoImplementationError,
+    answering,
+    answers,
+    ask,
+    overrides,
+    overriding,
+    silent,
+)
+from wengert.core.sparse import SparseTensor
 from wengert.core.storage import owner as _owner
-from wengert.core.tensor import Tensor, Tracer, inferences, memory_of, tensors, wrap
+from wengert.core.tensor import (
+    Tensor,
+    Tracer,
+    concrete,
+    inferences,
+    memory_of,
+    new,
+    tensors,
+    wrap,
+)
 from wengert.kernels.jit import TracedArray
 from wengert.kernels.shapes import unbroadcast
+from wengert.ops.numbers import Constants, Number, constants, factors, number_as_array, thresholds
+from wengert.ops.op import Op
 
-if TYPE_CHECKING:
-    from wengert.ops.declare import Op
 
-Number = (bool, int, float, complex)
+class RecordedOps:
+    """Operations that this module needs, and that need it: `casting` and `reduction` put them here.
 
-# Python numbers as 0-d arrays, by (value, dtype): NumPy takes twice as long to convert them.
-# Only inexact dtypes: 2 and 2.0 are one key, and mean different things beside integers.
-# No zeros in the first: 0.0 and -0.0 are one key as well. Operations without a derivative
-# (comparisons) do not tell them apart and have the second.
-Constants = dict[tuple[Any, "np.dtype[Any]"], np.ndarray]
-constants: Constants = {}
-thresholds: Constants = {}
-# For products and quotients, which take a number in float32 where no half is equal to it.
-factors: Constants = {}
-_MOST_CONSTANTS = 4096
+    Attributes:
+        convert: a tensor in another dtype.
+        sum_to_shape: a tensor summed down to a shape that broadcasts to its own.
+    """
+
+    convert: Callable[[Tensor, dtypes.dtype], Tensor]
+    sum_to_shape: Callable[[Tensor, tuple[int, ...]], Tensor]
+
+
+recorded_ops = RecordedOps()
 
 
 def call_foreign(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """A call that the op's own function hands on: mixed dtypes, tracers, or what is no operand.
 
     Tracers go to the innermost level among them. Numbers beside them stay what they are: the
-    operations further out convert them. Params are by name.
+    operations further out convert them. Params are by name. Classes that answer for their
+    instances are asked.
     """
+    for x in inputs:
+        if type(x) not in silent and answers(type(x)):
+            return _overridden(op, inputs, params)
+        if isinstance(x, SparseTensor):
+            return SparseTensor.dispatch(op, inputs, params)
     if op.halves is not None and _half_beside_number(*inputs):
         return op.halves(*inputs)
+    level, some, differ = _compared(inputs)
+    if not some and any(isinstance(x, TracedArray) for x in inputs):
+        return apply(op.scalar, op, inputs, params.values())
+    if not some or (op.tensors and any(type(x) in Number for x in _of_tensors(op, inputs))):
+        raise _refusal(op, inputs)
+    if level is None:
+        return op(operands(op, *inputs) if op.mixed and len(inputs) > 1 else inputs, params)
+    if op.mixed and differ and len(inputs) > 1:
+        inputs = tuple(operands(op, *inputs))
+    return _at_level(level, op, inputs, params)
+
+
+def _compared(inputs: tuple[Any, ...]) -> tuple[Any, bool, bool]:
+    """The innermost level of tracers; whether there are tensors; whether dtypes may differ."""
     level = dtype = None
     some = differ = False
     for x in inputs:
@@ -53,15 +100,75 @@ def call_foreign(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any
             dtype = own_dtype
         elif x is not None and (type(x) not in Number or type(x) is complex):
             differ = True  # a complex number may change the dtype of what is beside it
-    if not some and any(isinstance(x, TracedArray) for x in inputs):
-        return apply(op.scalar, op, inputs, params.values())
-    if not some or (op.tensors and any(type(x) in Number for x in _of_tensors(op, inputs))):
-        raise _refusal(op, inputs)
-    if level is None:
-        return op(operands(op, *inputs) if op.mixed and len(inputs) > 1 else inputs, params)
-    if op.mixed and differ and len(inputs) > 1:
-        inputs = tuple(operands(op, *inputs))
-    return _at_level(level, op, inputs, params)
+    return level, some, differ
+
+
+def _overridden(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """What classes answer in an operation's place, or what it makes of their plain values."""
+    asked = answering(inputs)
+    if overriding.off or overriding.subclasses_off:
+        if not all(isinstance(x, Tensor) for x in asked):
+            raise _refusal(op, tuple([plain(x) for x in inputs]))
+        values = [plain(x) for x in inputs]
+        result = op(values, params)
+        if op.view and getattr(result, "_root", None) is values[0]:
+            mark_view(result, inputs[0])
+        return result
+    args, kwargs = _as_called(op, inputs, params)
+    return ask_classes(op.function, asked, args, kwargs)
+
+
+def ask_classes(
+    function: Callable[..., Any], asked: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """What the classes of `asked` answer in the place of a function that has been called."""
+    op = getattr(function, "op", None)
+    name = function.__name__ if op is None else op.public_name
+    public = public_functions.get(function)
+    if not armed_for_classes():
+        arm_for_classes()
+        if called_from_a_function(public):
+            raise RuntimeError(
+                f"{name}() met the first argument of a class that defines"
+                f" __torch_function__, {type(asked[0]).__name__}, when it had already begun. Call"
+                " it again, or import wengert.overrides first: then every function looks for such"
+                " classes"
+            )
+    if public is None:
+        public = PublicFunction(function, f"torch.{name}", None, False)
+    try:
+        return ask(public.func, public.name, asked, args, kwargs)
+    except NoImplementationError:
+        if public.operator:
+            return NotImplemented
+        raise
+
+
+def plain(x: Any) -> Any:
+    """An instance of a subclass that answers, as a Tensor of the same memory and graph."""
+    if not isinstance(x, Tensor) or type(x) not in concrete or type(x) in tensors:
+        return x
+    tensor = new(Tensor)
+    tensor._array, tensor._edge = x._array, x._edge
+    tensor._cut = x._cut if x._edge is None else None
+    if hasattr(x, "_root"):
+        tensor._root = x._root
+    if inferences:
+        tensor._block = getattr(x, "_block", None)
+    return tensor
+
+
+def _as_called(
+    op: Op, inputs: tuple[Any, ...], params: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a call, without those that have their defaults."""
+    values = dict(zip(op.inputs, inputs, strict=True)) | params
+    parameters = op.signature.parameters
+    named = {n for n in op.keyword_only if values[n] is not parameters[n].default}
+    ordered = [n for n in parameters if n in values and n not in op.keyword_only]
+    while ordered and values[ordered[-1]] is parameters[ordered[-1]].default:
+        ordered.pop()
+    return tuple([values[n] for n in ordered]), {n: values[n] for n in named}
 
 
 def table_of(op: Op) -> Constants:
@@ -107,11 +214,16 @@ def _is_tensor(x: Any) -> bool:
 
 
 def traced(values: Iterable[Any]) -> bool:
-    """Whether a tracer is among the values."""
+    """Whether a tracer, or a sparse tensor, is among the values."""
     for x in values:  # noqa: SIM110 (an any() of a generator costs more than all of this)
-        if isinstance(x, Tracer):
+        if isinstance(x, Tracer | SparseTensor):
             return True
     return False
+
+
+def foreign(values: Iterable[Any]) -> bool:
+    """Whether operations do not unwrap one of the values: a tracer, or what may answer."""
+    return traced(values) or any(overrides(x) for x in values)
 
 
 def innermost(values: Iterable[Any]) -> Any:
@@ -160,27 +272,9 @@ def _converted(x: Any, to: np.dtype[Any], table: Constants) -> Tensor:
     return wrap(np.asarray(x, to))
 
 
-def number_as_array(value: complex, to: np.dtype[Any], table: Constants = constants) -> np.ndarray:
-    """A Python number as a 0-d array of a dtype, from the table if it is there."""
-    try:
-        array = np.asarray(value, to)
-    except OverflowError:
-        if to.kind not in "iu":
-            raise
-        # torch's integers wrap around
-        array = np.asarray(value % 2 ** (8 * to.itemsize), f"u{to.itemsize}").astype(to)
-    if to in dtypes.inexact and value == value and (value or table is thresholds):
-        if len(table) >= _MOST_CONSTANTS:
-            table.clear()
-        table[value, to] = array
-    return array
-
-
 def cast(x: Tensor, to: np.dtype[Any]) -> Tensor:
     """`x` in another dtype; recorded where both are floating point or complex."""
-    from wengert.ops.casting import convert
-
-    return convert(x, dtypes.of_numpy[to])
+    return recorded_ops.convert(x, dtypes.of_numpy[to])
 
 
 def mixed(values: tuple[Any, ...]) -> bool:
@@ -227,7 +321,7 @@ def _refusal(op: Op, inputs: tuple[Any, ...]) -> TypeError:
 def _wrong_type(op: Op, inputs: tuple[Any, ...], x: Any) -> TypeError:
     position = next(i for i, y in enumerate(inputs) if y is x)
     return TypeError(
-        f"{op.called}(): argument '{op.inputs[position]}' (position {position + 1}) must be"
+        f"{op.public_name}(): argument '{op.inputs[position]}' (position {position + 1}) must be"
         f" Tensor, not {type(x).__name__}"
     )
 
@@ -252,17 +346,19 @@ def _explained(op: Op, error: Exception, inputs: tuple[Any, ...]) -> Exception:
         low, high = -max(n, 1), max(n, 1) - 1
         return IndexError(
             f"Dimension out of range (expected to be in range of [{low}, {high}],"
-            f" but got {error.axis}) in {op.called}()"
+            f" but got {error.axis}) in {op.public_name}()"
         )
     if type(error) is ValueError and op.kind == "elementwise":
-        return RuntimeError(_broadcast_message(op.called, shapes) or f"{op.called}(): {error}")
+        return RuntimeError(
+            _broadcast_message(op.public_name, shapes) or f"{op.public_name}(): {error}"
+        )
     if isinstance(error, AttributeError):  # a forward met what is no array
         for x in inputs:
             if x is not None and not isinstance(x, Tensor) and not isinstance(x, np.ndarray):
                 return _wrong_type(op, inputs, x)
     if type(error).__name__.startswith("_UFunc"):
         kinds = [dtypes.of_numpy[v.dtype].short for v in values if isinstance(v, np.ndarray)]
-        return NotImplementedError(f"\"{op.called}\" not implemented for '{', '.join(kinds)}'")
+        return NotImplementedError(f"\"{op.public_name}\" not implemented for '{', '.join(kinds)}'")
     return error
 
 
@@ -285,7 +381,7 @@ def _broadcast_message(name: str, shapes: list[tuple[int, ...]]) -> str | None:
 def mark_view(view: Tensor, source: Any) -> None:
     """Note that `view` may show the memory of `source`, so that in-place writes reach both."""
     root = getattr(source, "_root", source)
-    if type(source) in tensors:
+    if type(source) in concrete:
         base = root._array.base
         owner = base if isinstance(base, np.ndarray) else root._array
         if view._array.base is not owner and view._array is not root._array:
@@ -327,8 +423,8 @@ def _shown_by_tracer(view: Any, source: Any) -> bool:
 
 def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
     """A cotangent summed down to the shape that was broadcast."""
+    if g.shape == shape:
+        return g
     if isinstance(g, Tensor):
-        from wengert.ops.reduction import sum_to_shape
-
-        return sum_to_shape(g, shape)
+        return recorded_ops.sum_to_shape(g, shape)
     return unbroadcast(g, shape)

@@ -1,14 +1,14 @@
 """Results written into tensors that are there already: `out=`.
 
 A function computes as ever, and what it returns is copied: one implementation for all, in which
-`out` may overlap an input. Functions take the keyword by a test in front of their bodies (see
-`keywords`), so that other calls pay nothing for it.
+`out` may overlap an input. A function that takes the keyword tests it in front of its body, which
+is all that other calls pay for it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from wengert.core import storage
 from wengert.core.dtypes import of_numpy
 from wengert.core.inference import check_written
 from wengert.core.messages import warn
+from wengert.core.overriding import answering, overriding
+from wengert.core.sparse import SparseTensor, unsupported
 from wengert.core.tensor import (
     Tensor,
     Tracer,
@@ -26,112 +28,68 @@ from wengert.core.tensor import (
     mode,
 )
 from wengert.kernels.layout import is_dense, repeats
+from wengert.ops._out_names import COMPUTE_IN_OUT, EXACT
+from wengert.ops.operands import ask_classes
 
-# Functions whose results convert to the dtype of `out`, if it is of no lesser kind.
-_CASTING = frozenset({
-    "acos", "acosh", "add", "addcdiv", "addcmul", "addr", "airy_ai", "aminmax", "angle",
-    "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "argsort",
-    "asin", "asinh", "atan", "atan2", "atanh", "bessel_j0", "bessel_j1", "bessel_y0",
-    "bessel_y1", "bitwise_and", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift",
-    "bitwise_xor", "cat", "chebyshev_polynomial_t", "chebyshev_polynomial_u",
-    "chebyshev_polynomial_v", "chebyshev_polynomial_w", "cholesky", "cholesky_ex",
-    "cholesky_inverse", "cholesky_solve", "column_stack", "concat", "concatenate", "cond",
-    "conj_physical", "copysign", "cos", "cosh", "cummax", "cummin", "cumprod", "cumsum",
-    "deg2rad", "diff", "digamma", "div", "divide", "dstack", "eig", "eigh", "eigvals",
-    "eigvalsh", "entr", "eq", "erf", "erfc", "erfcx", "erfinv", "exp", "exp2", "expm1", "fft",
-    "fft2", "fftn", "floor_divide", "fmax", "fmin", "fmod", "frexp", "gcd", "ge", "geqrf",
-    "ger", "greater", "greater_equal", "gt", "hermite_polynomial_h", "hermite_polynomial_he",
-    "hfft", "hfft2", "hfftn", "histogram", "householder_product", "hstack", "hypot", "i0",
-    "i0e", "i1", "i1e", "ifft", "ifft2", "ifftn", "igamma", "igammac", "ihfft", "ihfft2",
-    "ihfftn", "inv_ex", "irfft", "irfft2", "irfftn", "kron", "kthvalue",
-    "laguerre_polynomial_l", "lcm", "ldexp", "ldl_factor", "ldl_factor_ex", "ldl_solve", "le",
-    "legendre_polynomial_p", "lerp", "less", "less_equal", "lgamma", "log", "log10", "log1p",
-    "log2", "log_ndtr", "logaddexp", "logaddexp2", "logical_and", "logical_not", "logical_or",
-    "logical_xor", "logit", "logsumexp", "lstsq", "lt", "lu", "lu_factor", "lu_factor_ex",
-    "lu_unpack", "matrix_rank", "max", "maximum", "mean", "median", "min", "minimum", "mode",
-    "modified_bessel_i0", "modified_bessel_i1", "modified_bessel_k0", "modified_bessel_k1",
-    "mul", "multiply", "mvlgamma", "nanmean", "nanmedian", "nansum", "ndtr", "ndtri", "ne",
-    "nextafter", "not_equal", "outer", "pinv", "polygamma", "pow", "prod", "qr", "rad2deg",
-    "reciprocal", "remainder", "rfft", "rfft2", "rfftn", "row_stack", "rsqrt",
-    "scaled_modified_bessel_k0", "scaled_modified_bessel_k1", "shifted_chebyshev_polynomial_t",
-    "shifted_chebyshev_polynomial_u", "shifted_chebyshev_polynomial_v",
-    "shifted_chebyshev_polynomial_w", "sigmoid", "sin", "sinc", "sinh", "slogdet", "solve_ex",
-    "sort", "spherical_bessel_j0", "sqrt", "square", "stack", "std", "sub", "subtract", "sum",
-    "svd", "tan", "tanh", "tensorinv", "tensorsolve", "threshold", "topk", "triangular_solve",
-    "true_divide", "var", "vstack", "xlog1py", "xlogy", "zeta",
-})  # fmt: skip
-
-# Functions that want their own dtype there.
-_EXACT = frozenset({
-    "abs", "absolute", "addbmm", "addmm", "addmv", "all", "amax", "amin", "any", "argmax",
-    "argmin", "argsort", "baddbmm", "bitwise_not", "bmm", "bucketize", "ceil", "chain_matmul",
-    "clamp", "clamp_max", "clamp_min", "clip", "complex", "cross", "det", "diag", "dot", "fix",
-    "float_power", "floor", "frac", "gather", "hardshrink", "heaviside", "histc", "index_add",
-    "index_copy", "index_reduce", "index_select", "inner", "inv", "inverse", "isin",
-    "isneginf", "isposinf", "log_softmax", "logcumsumexp", "lu_solve", "masked_select",
-    "matmul", "matrix_norm", "matrix_power", "mm", "msort", "multi_dot", "mv", "nan_to_num",
-    "nanquantile", "neg", "negative", "nonzero", "nonzero_static", "norm", "polar", "quantile",
-    "renorm", "round", "scatter", "scatter_add", "scatter_reduce", "searchsorted", "sgn",
-    "sign", "signbit", "slice_scatter", "softmax", "solve", "solve_triangular", "svdvals",
-    "take", "take_along_dim", "tensordot", "tril", "triu", "trunc", "vdot", "vecdot",
-    "vector_norm", "where",
-})  # fmt: skip
-TAKERS = _CASTING | _EXACT
-
-# Those that compute in the dtype of `out`.
-_COMPUTING = frozenset({"cumprod", "cumsum", "prod", "sum"})
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
-def out_guard(name: str, positional: list[str], keyword_only: Iterable[str]) -> str:
-    """The lines in front of a body that hand on a call with `out`."""
-    by_name = ", ".join(f"{k!r}: {k}" for k in keyword_only)
-    function = f"globals()[{name!r}]" if name in positional else name
-    return (
-        "if out is not None:\n"
-        "    import wengert.ops.outputs as _outputs\n"
-        f"    return _outputs.write_out({function}, out, ({', '.join(positional)},),"
-        f" {{{by_name}}})\n"
-    )
-
-
-def write_out(
-    function: Callable[..., Any], out: Any, args: tuple[Any, ...], options: dict[str, Any]
-) -> Any:
+def write_out(function: Callable[P, R], out: Any, /, *args: P.args, **options: P.kwargs) -> R:
     """Call a function, and write its results into `out`, which is returned.
 
-    One tensor for a function that returns one, else a tuple or list of them.
+    One tensor for a function that returns one, else a tuple or list of them. Classes that answer
+    for an argument are asked first.
     """
-    op = getattr(function, "op", None)
-    name = function.__name__ if op is None else op.called
     outs = out if type(out) in (tuple, list) else (out,)
-    for target in outs:
-        if not isinstance(target, Tensor):
-            raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(target).__name__}")
     inputs = [*_tensors_of(args), *_tensors_of(options.values())]
+    if not (overriding.off or overriding.subclasses_off):
+        asked = answering([*inputs, *outs])
+        if asked:
+            answer: R = ask_classes(function, asked, args, {**options, "out": out})
+            return answer
+    op = getattr(function, "op", None)
+    name = function.__name__ if op is None else op.public_name
+    _check_outs(name, outs)
     check_unrecorded(name, [*inputs, *outs])
-    exact = name in _EXACT
-    if name in _COMPUTING and isinstance(out, Tensor):
+    exact = name in EXACT
+    if name in COMPUTE_IN_OUT and isinstance(out, Tensor):
         exact = True
         if options.get("dtype") is None:
             options["dtype"] = of_numpy[out._array.dtype]
-    result = function(*args, **options)
-    if isinstance(result, Tensor):
-        if outs is out:
-            raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
-        for x in inputs:
-            _check_overlap(x._array, out._array, result._array.shape)
-        return fill(name, out, result, exact)
-    if len(outs) != len(result) or outs is not out:
+    result: Any = function(*args, **options)
+    expected = 1 if isinstance(result, Tensor) else len(result)
+    if len(outs) != expected or (outs is out) is isinstance(result, Tensor):
         raise TypeError(
-            f"{name}(): argument 'out' must be a tuple of {len(result)} Tensors, not"
-            f" {f'of {len(outs)}' if outs is out else type(out).__name__}"
+            f"{name}(): argument 'out' must be"
+            f" {'Tensor' if expected == 1 else f'a tuple of {expected} Tensors'}, not"
+            f" {f'a tuple of {len(outs)}' if outs is out else type(out).__name__}"
         )
-    filled = [fill(name, *pair, exact=True) for pair in zip(outs, result, strict=True)]
-    return result._make(filled) if hasattr(result, "_make") else type(result)(filled)
+    if isinstance(result, Tensor):
+        for x in inputs:
+            if not isinstance(x, SparseTensor):
+                _check_overlap(x._array, out._array, result._array.shape)
+        result = fill(name, out, result, exact)
+    else:
+        pairs = zip(outs, result, strict=True)
+        filled = [fill(name, target, value, exact=True) for target, value in pairs]
+        result = result._make(filled) if hasattr(result, "_make") else type(result)(filled)
+    return result  # type: ignore[no-any-return]
+
+
+def _check_outs(name: str, outs: Iterable[Any]) -> None:
+    """TypeError for what is no tensor, NotImplementedError for what is sparse."""
+    for out in outs:
+        if not isinstance(out, Tensor):
+            raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
+        if isinstance(out, SparseTensor):
+            raise unsupported(f"{name}.out", out)
 
 
 def fill(name: str, out: Tensor, result: Tensor, exact: bool = False) -> Tensor:
     """Write a result into `out`, which takes its shape; with `exact` it must have its dtype."""
+    if isinstance(result, SparseTensor):
+        raise unsupported(f"{name}.out", result)
     array, value = out._array, result._array
     if result._edge is not None:
         raise _recorded(name)

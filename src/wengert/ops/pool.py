@@ -18,12 +18,14 @@ from wengert.core.tensor import Tensor
 from wengert.kernels.geometry import Geometry, Shape
 from wengert.kernels.layout import as_images
 from wengert.kernels.precision import narrowed, widened
-from wengert.ops.batching import folded, leading
+from wengert.ops.batch_fallbacks import folded
+from wengert.ops.batching import leading
 from wengert.ops.checks import typed_ints
 from wengert.ops.declare import Value, multilinear, primitive
-from wengert.ops.masking import drop, where
+from wengert.ops.masking import where
 from wengert.ops.shape import contiguous, dtype_of
 from wengert.ops.variadic import require_tensor
+from wengert.ops.zeros import drop
 
 Ints = int | tuple[int, ...] | list[int]
 

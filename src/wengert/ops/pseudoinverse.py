@@ -11,12 +11,12 @@ from wengert.core import dtypes
 from wengert.core.tensor import Tensor, wrap
 from wengert.kernels.products.matmul import product
 from wengert.ops.batching import leading
+from wengert.ops.broadcasting import expand
 from wengert.ops.casting import convert
 from wengert.ops.complexes import real
 from wengert.ops.declare import Value, primitive
 from wengert.ops.decompositions import svdvals
 from wengert.ops.eigen import eigvalsh
-from wengert.ops.expansion import expand
 from wengert.ops.extrema import amax
 from wengert.ops.masking import maximum
 from wengert.ops.matmul import matmul

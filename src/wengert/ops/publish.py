@@ -15,7 +15,7 @@ from functools import partial
 from inspect import Parameter
 from textwrap import indent
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -23,11 +23,10 @@ from wengert.core import inference, tensor
 from wengert.core.dtypes import inexact
 from wengert.core.forks import compile_lock
 from wengert.kernels.layout import arranged, by_columns
-from wengert.ops import _fuse, _older, _snippets, numpy_names, operands, outputs
+from wengert.ops import _fuse, _snippets, numpy_names, operands
 from wengert.ops._mixing import is_pair, mixed_source, parameters_of, required, to_float_source
-
-if TYPE_CHECKING:
-    from wengert.ops.declare import Op
+from wengert.ops._parameters import call_unusual, guard_of, signature_of
+from wengert.ops.op import NodeLayout, Op
 
 APPLY = """\
 def {name}({signature}):
@@ -69,7 +68,7 @@ RECORD = """\
         result._edge = None
         result._cut = cut
         if inferences:
-            mark(result)
+            mark_inference(result)
         return result
     frame = getframe(1)
     code = frame.f_code
@@ -92,14 +91,14 @@ NO_RECORD = """\
     result._edge = None
     result._cut = cut
     if inferences:
-        mark(result)
+        mark_inference(result)
     return result
 """
 
 # What is computed from tensors of inference mode alone is not recorded; they are not saved.
 INFERENCE = """\
     if inferences:
-        cut = unrecorded({called!r}, ({inputs},), ({saved}), ({slots}))
+        cut = inference_cut({public_name!r}, ({inputs},), ({saved}), ({slots}))
         if cut is not None:
             result._edge, result._cut = None, cut
             return result
@@ -129,7 +128,7 @@ def {name}_send(node, g, pending):
 {own_edges}{gradients}{sent}\
 
 
-def {name}_pullback_to(node, g, wanted, lift):
+def {name}_pullback_to(node, g, needed, lift):
 {own_edges}{lifts}{gradients_to}\
     return {results},
 
@@ -174,51 +173,13 @@ FITTED = """\
 """
 
 
-class NodeLayout:
-    """Which values a node of an op keeps, and under which slot."""
-
-    def __init__(self, op: Op) -> None:
-        self.op = op
-        self.differentiable = op.differentiable
-        # Slot -> the inputs whose rules read the value.
-        self.readers: dict[str, list[str]] = {}
-        for i in self.differentiable:
-            for name in op.wants[i]:
-                if name != f"{i}_shape":
-                    self.readers.setdefault(name, []).append(i)
-        self.arrays = [n for n in self.readers if n in op.inputs or n == "out" or n in op.aux]
-
-    def value(self, name: str) -> str:
-        """Where `apply` finds a value."""
-        if name in self.op.inputs:
-            return f"v_{name}"
-        if name == "out" or name in self.op.params or name in self.op.aux:
-            return name
-        source = name.removesuffix("_shape")
-        if name.endswith("_shape") and source in self.op.inputs:
-            return f"v_{source}.shape"
-        raise TypeError(f"{self.op.name}: a rule reads {name!r}, which is nothing this op has")
-
-    def owner(self, name: str) -> int | None:
-        """Whose value a saved array is: an input's index, -1 for the output, None for aux."""
-        if name in self.op.inputs:
-            return self.differentiable.index(name) if name in self.differentiable else None
-        return -1 if name == "out" else None
-
-
 def apply_source(op: Op, layout: NodeLayout) -> str:
     diff = layout.differentiable
     no_edge = " and ".join(f"e_{i} is None" for i in diff)
     return APPLY.format(
         name=op.name,
-        signature=_signature(op),
-        guard=_out_guard(op)
-        + _older.older_guard(op)
-        + (
-            indent(numpy_names.alias_guard(op.called, _defaults(op)), "    ")
-            if op.numpy_names
-            else ""
-        ),
+        signature=signature_of(op),
+        guard=guard_of(op),
         unwrap="".join((UNWRAP if i in diff else UNWRAP_VALUE).format(i=i) for i in op.inputs),
         only_arrays=" and ".join(f"v_{i} is {i}" for i in op.inputs),
         all_arrays=" and ".join(f"isinstance({i}, array_like)" for i in required(op)),
@@ -243,47 +204,6 @@ def apply_source(op: Op, layout: NodeLayout) -> str:
         if diff
         else NO_RECORD,
     )
-
-
-def _signature(op: Op) -> str:
-    parameters: list[str] = []
-    defaults = _defaults(op)
-    late = numpy_names.needed(defaults) if op.numpy_names else []
-    aliases = numpy_names.renamed(defaults) if op.numpy_names else []
-    behind = [f"{numpy_names.ALIASES[name]}=None" for name in aliases]
-    starred = False
-    for name, p in op.signature.parameters.items():
-        if p.kind is Parameter.KEYWORD_ONLY and not starred:
-            parameters += [*behind, "*older" if op.older else "*"]
-            starred = True
-        if name in late:
-            parameters.append(f"{name}=...")
-        else:
-            parameters.append(
-                name if p.default is Parameter.empty else f"{name}=defaults[{name!r}]"
-            )
-    if not starred:
-        parameters += behind
-    if op.takes_out:
-        parameters += ["out=None"] if starred else ["*", "out=None"]
-    return ", ".join(parameters)
-
-
-def _out_guard(op: Op) -> str:
-    """The lines in front of the body that hand on a call with `out`."""
-    if not op.takes_out:
-        return ""
-    positional = [n for n in op.signature.parameters if n not in op.keyword_only]
-    aliases = numpy_names.renamed(op.signature.parameters) if op.numpy_names else []
-    positional += ["*older"] if op.older else []
-    by_name = [*op.keyword_only, *(numpy_names.ALIASES[name] for name in aliases)]
-    return indent(outputs.out_guard(op.name, positional, by_name), "    ")
-
-
-def _defaults(op: Op) -> dict[str, Any]:
-    """The default of each argument, `...` where there is none."""
-    parameters = op.signature.parameters.items()
-    return {n: ... if p.default is Parameter.empty else p.default for n, p in parameters}
 
 
 def _call(op: Op, value: str = "v_{i}") -> str:
@@ -315,7 +235,7 @@ def _kept(layout: NodeLayout, name: str) -> str:
 def _inference_source(layout: NodeLayout) -> str:
     saved = [name for name in layout.readers if name in layout.op.inputs]
     return INFERENCE.format(
-        called=layout.op.called,
+        public_name=layout.op.public_name,
         inputs=", ".join(layout.op.inputs),
         saved="".join(f"{name}, " for name in saved),
         slots="".join(f"node.s_{name}, " for name in saved),
@@ -363,8 +283,8 @@ def pullback_source(op: Op, layout: NodeLayout) -> str:
         gradients=gradients("e_{i}", "e_{i} is not None", "node.s_{w}", small),
         sent="".join(SENT.format(i=i, fitted=fitted.format(i=i)) for i in diff),
         gradients_to=gradients(
-            "e_{i} if e_{i} in wanted else None",
-            "e_{i} in wanted",
+            "e_{i} if e_{i} in needed else None",
+            "e_{i} in needed",
             "l_{w}",
             f"lift is not identity_lift or type(g) is not ndarray or {small}",
         )
@@ -406,21 +326,6 @@ def source_of(op: Op) -> str:
     return text + pullback_source(op, layout) if layout.differentiable else text
 
 
-def node_class(op: Op) -> type[tensor.Node]:
-    """The class of the op's nodes: a slot for each edge, and each value that a rule may need.
-
-    Not a tuple of edges: the garbage collector visits every container of a graph that lives.
-    """
-    layout = NodeLayout(op)
-    edges = [f"e_{i}" for i in op.differentiable]
-    namespace = {
-        "__slots__": [*edges, *(f"s_{name}" for name in layout.readers)],
-        "op": op,
-        "saved": tuple((f"s_{name}", layout.owner(name)) for name in layout.arrays),
-    }
-    return type(op.label, (tensor.Node,), namespace)
-
-
 def recorded(op: Op, site: tensor.Site, edges: Any, values: Any, shape: tuple[int, ...]) -> Any:
     """A fresh node of the caller's line, from the edges and what its rules read.
 
@@ -457,7 +362,7 @@ def publish(op: Op) -> Any:
     scope: dict[str, Any] = {"__name__": op.declared.__module__, "__builtins__": builtins}
     scope["first_call"] = partial(_first_call, op, scope)
     function: Any = FunctionType(_STUB, scope, op.name)
-    function.op, function.__wrapped__, function.__qualname__ = op, op.declared, op.called
+    function.op, function.__wrapped__, function.__qualname__ = op, op.declared, op.public_name
     function.__doc__, function.__module__ = op.declared.__doc__, op.declared.__module__
     scope["published"] = op.function = function
     return function
@@ -510,7 +415,7 @@ _CORE_NAMES = (
     "cut_at", "identity_lift", "add_cotangents", "inferences",
 )  # fmt: skip
 _OPERAND_NAMES = (
-    "call_foreign", "mixed", "traced", "to_float", "call_error", "mark_view", "sum_to",
+    "call_foreign", "mixed", "foreign", "to_float", "call_error", "mark_view", "sum_to",
 )  # fmt: skip
 
 # What the text of every op refers to.
@@ -521,9 +426,12 @@ _SCOPE: dict[str, Any] = {
     "ndarray": np.ndarray,
     "asarray": np.asarray,
     "inexact": inexact,
-    "reordered": _older.reordered,
-    "unrecorded": inference.inference_cut,
-    "mark": inference.mark_inference,
+    "call_unusual": call_unusual,
+    "either": numpy_names.either,
+    "either_keepdim": numpy_names.either_keepdim,
+    "require_arguments": numpy_names.require_arguments,
+    "inference_cut": inference.inference_cut,
+    "mark_inference": inference.mark_inference,
     "watched": watched,
     **{n: getattr(tensor, n) for n in _CORE_NAMES},
     **{n: getattr(operands, n) for n in _OPERAND_NAMES},
@@ -531,7 +439,7 @@ _SCOPE: dict[str, Any] = {
 # Names that `apply` uses beside those of the op: no argument may hide one of them.
 TAKEN = frozenset({
     *_SCOPE, "op", "forward", "defaults", "constants", "Recorded",
-    "fused", "older", "pull", "operand", "settled_ndim", "ndim", "site", "cut", "error", "out",
-    "result", "frame", "code", "node", "type", "isinstance", "complex", "Exception", "KeyError",
-    "TypeError",
+    "fused", "excess", "excess_1", "excess_2", "pull", "operand", "settled_ndim", "ndim", "site",
+    "cut", "error", "out", "result", "frame", "code", "node", "type", "isinstance", "complex",
+    "Exception", "KeyError", "TypeError",
 })  # fmt: skip

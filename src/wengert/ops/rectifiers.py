@@ -15,8 +15,10 @@ from wengert.kernels.precision import in_float32
 from wengert.ops.checks import require_in_range, require_kind
 from wengert.ops.declare import Value, elementwise
 from wengert.ops.exponential import exp
-from wengert.ops.masking import drop, number_of, where
+from wengert.ops.masking import number_of, where
+from wengert.ops.outputs import write_out
 from wengert.ops.shape import contiguous, reshape
+from wengert.ops.zeros import drop
 
 # The constants of SELU (Klambauer et al., 2017).
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
@@ -160,13 +162,22 @@ def _threshold(input: Value, threshold: float, value: float) -> Value:
     return np.where(input <= least, instead, input)
 
 
-def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+def threshold(
+    input: Tensor,
+    threshold: float,
+    value: float,
+    inplace: bool = False,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
     """x where ``x > threshold``, else `value`.
 
     >>> import wengert
     >>> wengert.threshold(wengert.tensor([0.5, 2.0]), 1.0, 9.0)
     tensor([9., 2.])
     """
+    if out is not None:
+        return write_out(globals()["threshold"], out, input, threshold, value, inplace)
     if inplace:
         return input._threshold_(threshold, value)
     return _threshold(input, threshold, value)

@@ -15,7 +15,8 @@ import numpy as np
 from wengert.core import dtypes
 from wengert.core.dtypes import dtype as DType
 from wengert.core.dtypes import promote_types
-from wengert.core.tensor import Tensor, wrap
+from wengert.core.sparse import numpy_dtype
+from wengert.core.tensor import Tensor
 from wengert.kernels import reduction as kernel
 from wengert.kernels.axes import Dims, axes_of, count_of, kept_shape
 from wengert.kernels.shapes import unbroadcast
@@ -24,10 +25,14 @@ from wengert.ops.batching import Batch
 from wengert.ops.casting import convert
 from wengert.ops.complexes import conj, real
 from wengert.ops.declare import Value, elementwise, multilinear, primitive
+from wengert.ops.numpy_names import either_dims
+from wengert.ops.operands import recorded_ops
+from wengert.ops.outputs import write_out
 from wengert.ops.rounding import sign
 from wengert.ops.scan import exclusive_prod, has_zeros
 from wengert.ops.shape import reshape
 from wengert.ops.variadic import require_tensor
+from wengert.ops.zeros import keep, ones_matching
 
 
 @multilinear(
@@ -39,6 +44,9 @@ from wengert.ops.variadic import require_tensor
 def sum_to_shape(input: Value, shape: tuple[int, ...]) -> Value:
     """The sum down to a shape that broadcasts to the input's."""
     return unbroadcast(input, shape)
+
+
+recorded_ops.sum_to_shape = sum_to_shape
 
 
 @multilinear(
@@ -81,7 +89,14 @@ def sum_over(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:
 
 
 def sum(
-    input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None
+    input: Tensor,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+    axis: Dims = None,
+    keepdims: bool | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Sum over `dim`, or over everything; integers and booleans give int64.
 
@@ -91,6 +106,10 @@ def sum(
     >>> wengert.sum(wengert.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
     tensor([4., 6.])
     """
+    if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
+        dim, keepdim = either_dims("sum", dim, axis, keepdim, keepdims)
+    if out is not None:
+        return write_out(sum, out, input, dim, keepdim, dtype=dtype)
     return sum_over(input if dtype is None else convert(input, dtype, "sum"), dim, keepdim)
 
 
@@ -116,7 +135,14 @@ def mean_over(input: Value, dim: Dims = None, keepdim: bool = False) -> Value:
 
 
 def mean(
-    input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None
+    input: Tensor,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+    axis: Dims = None,
+    keepdims: bool | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Mean over `dim`, or over everything; nan where there is nothing.
 
@@ -126,6 +152,10 @@ def mean(
     >>> wengert.mean(wengert.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=1)
     tensor([1.5000, 3.5000])
     """
+    if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
+        dim, keepdim = either_dims("mean", dim, axis, keepdim, keepdims)
+    if out is not None:
+        return write_out(mean, out, input, dim, keepdim, dtype=dtype)
     return mean_over(input if dtype is None else convert(input, dtype, "mean"), dim, keepdim)
 
 
@@ -140,14 +170,7 @@ def pushed(gradient: Value, t: Value, out: Value, dim: Dims, keepdim: bool = Fal
     return total if out.dtype.is_complex else real(total)
 
 
-def ones_like(x: Value) -> Value:
-    """Ones in the shape and dtype of a value."""
-    return wrap(np.ones(tuple(x.shape), x._array.dtype))
-
-
 def _nansum_vjp(g: Value, input: Value, dim: Dims, keepdim: bool) -> Value:
-    from wengert.ops.masking import keep  # it needs reductions
-
     return keep(expand_back(g, tuple(input.shape), dim, keepdim), _known(input))
 
 
@@ -159,7 +182,14 @@ def _nansum(input: Value, dim: Dims, keepdim: bool) -> Value:
 
 
 def nansum(
-    input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None
+    input: Tensor,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+    axis: Dims = None,
+    keepdims: bool | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Sum over `dim` that counts nan as zero.
 
@@ -167,6 +197,10 @@ def nansum(
     >>> wengert.nansum(wengert.tensor([1.0, float("nan"), 2.0]))
     tensor(3.)
     """
+    if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
+        dim, keepdim = either_dims("nansum", dim, axis, keepdim, keepdims)
+    if out is not None:
+        return write_out(nansum, out, input, dim, keepdim, dtype=dtype)
     require_tensor("nansum", "input", input)
     if input._array.dtype not in dtypes.inexact:
         return sum(input, dim, keepdim, dtype=dtype)
@@ -174,7 +208,14 @@ def nansum(
 
 
 def nanmean(
-    input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None
+    input: Tensor,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+    axis: Dims = None,
+    keepdims: bool | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Mean over `dim` of what is not nan.
 
@@ -182,6 +223,10 @@ def nanmean(
     >>> wengert.nanmean(wengert.tensor([1.0, float("nan"), 2.0]))
     tensor(1.5000)
     """
+    if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
+        dim, keepdim = either_dims("nanmean", dim, axis, keepdim, keepdims)
+    if out is not None:
+        return write_out(nanmean, out, input, dim, keepdim, dtype=dtype)
     require_tensor("nanmean", "input", input)
     _check_inexact("nanmean(): expected input to have floating point or complex dtype but",
                    input._array)  # fmt: skip
@@ -211,7 +256,7 @@ def _prod_vjp(g: Value, input: Value, out: Value, dim: int | None, keepdim: bool
 @primitive(
     input=_prod_vjp,
     jvp=lambda t, input, out, dim, keepdim: pushed(
-        _prod_vjp(ones_like(out), input, out, dim, keepdim), t, out, dim, keepdim
+        _prod_vjp(ones_matching(out), input, out, dim, keepdim), t, out, dim, keepdim
     ),
     batch=over_one,
     label="ProdBackward0",
@@ -222,7 +267,14 @@ def _prod(input: Value, dim: int | None, keepdim: bool) -> Value:
 
 
 def prod(
-    input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: DType | None = None
+    input: Tensor,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+    axis: int | None = None,
+    keepdims: bool | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Product over one dimension, or of everything; integers and booleans give int64.
 
@@ -232,6 +284,10 @@ def prod(
     >>> wengert.prod(wengert.tensor([2.0, 3.0, 4.0]))
     tensor(24.)
     """
+    if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
+        dim, keepdim = either_dims("prod", dim, axis, keepdim, keepdims)
+    if out is not None:
+        return write_out(prod, out, input, dim, keepdim, dtype=dtype)
     if isinstance(dim, tuple | list):
         raise TypeError(f"prod(): argument 'dim' must be int, not {type(dim).__name__}")
     if dtype is None:
@@ -267,8 +323,6 @@ def norm_vjp(g: Value, input: Value, out: Value, p: float, dim: Dims, keepdim: b
     # |x|^(p-1) / out^(p-1); a zero element gives 0 (p > 1), and is given 0 otherwise.
     if 0 < p < 1:
         return g * direction * _ratio_power(size, p - 1) * _ratio_power(out, 1 - p)
-    from wengert.ops.masking import keep  # it needs reductions
-
     return g * direction * _ratio_power(keep(size * inverse_or_zero(out), out != 0.0), p - 1)
 
 
@@ -285,7 +339,7 @@ def _ratio_power(base: Value, exponent: float) -> Value:
 @primitive(
     input=norm_vjp,
     jvp=lambda t, input, out, p, dim, keepdim: pushed(
-        norm_vjp(ones_like(out), input, out, p, dim, keepdim), t, out, dim, keepdim
+        norm_vjp(ones_matching(out), input, out, p, dim, keepdim), t, out, dim, keepdim
     ),
     batch=batch_over,
     label="LinalgVectorNormBackward0",
@@ -315,27 +369,10 @@ def _nonzero_norm(input: Value, dim: Dims, keepdim: bool) -> Value:
     return kernel.p_norm(input, 0, dim, keepdim)
 
 
-def norm(
-    input: Tensor,
-    p: float | str | None = "fro",
-    dim: Dims = None,
-    keepdim: bool = False,
-    dtype: DType | None = None,
+def p_norm(
+    input: Tensor, p: float, dim: Dims = None, keepdim: bool = False, dtype: DType | None = None
 ) -> Tensor:
-    """The p-norm of the elements over `dim`, or over everything; "fro" is p=2.
-
-    p=0 counts what is not zero, and p=inf takes the largest magnitude. "nuc" is the sum of the
-    singular values of a matrix, or of the matrices that two dimensions name.
-
-    >>> import wengert
-    >>> wengert.norm(wengert.tensor([3.0, 4.0]))
-    tensor(5.)
-    """
-    require_tensor("norm", "input", input)
-    if p is None or p == "fro":
-        p = 2.0
-    elif isinstance(p, str):
-        return _nuclear_norm(input, p, dim, keepdim, dtype)
+    """The p-norm over `dim`, or over everything, of a tensor of any dtype that has norms."""
     if dtype is not None:
         source = input.dtype
         if promote_types(source, dtype) is not dtype:
@@ -344,36 +381,11 @@ def norm(
                 f" without narrowing to the specified dtype ({dtype.short})"
             )
         input = convert(input, dtype)
-    if input._array.dtype.kind == "c" and p != 2:
+    if numpy_dtype(input).kind == "c" and p != 2:
         input = input.abs()
     if p == 0:
         return _nonzero_norm(input, dim, keepdim)
     return vector_norm(input, float(p), dim, keepdim)
-
-
-def _nuclear_norm(input: Tensor, p: str, dim: Dims, keepdim: bool, dtype: DType | None) -> Tensor:
-    from wengert.ops.matrix_functions import matrix_norm
-
-    if p != "nuc":
-        raise RuntimeError(f"norm(): argument 'p' is {p!r}, expected a number, 'fro' or 'nuc'")
-    if dim is None and input.ndim != 2:
-        raise RuntimeError(
-            f"norm(): with p='nuc' and no dim, input must have 2 dimensions, got {input.ndim}"
-        )
-    dims = (dim,) if isinstance(dim, int) else (-2, -1) if dim is None else tuple(dim)
-    return matrix_norm(input, p, dims, keepdim, dtype=dtype)
-
-
-def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
-    """The p-norm of the difference of two tensors, which broadcast.
-
-    >>> import wengert
-    >>> wengert.dist(wengert.tensor([1.0, 2.0]), wengert.tensor([4.0, 6.0]))
-    tensor(5.)
-    """
-    require_tensor("dist", "input", input)
-    require_tensor("dist", "other", other, 2)
-    return norm(input - other, p)
 
 
 def _truth(reduce: Callable[..., Any], array: np.ndarray, dim: Dims, keepdim: bool) -> Any:
@@ -416,9 +428,7 @@ def count_nonzero(input: Value, dim: Dims = None) -> Value:
     return np.add.reduce(input.astype(bool), axis=axes, dtype=np.int64)
 
 
-__all__ = [
-    "all", "any", "count_nonzero", "dist", "mean", "nanmean", "nansum", "norm", "prod", "sum",
-]  # fmt: skip
+__all__ = ["all", "any", "count_nonzero", "mean", "nanmean", "nansum", "prod", "sum"]
 FUNCTIONAL: tuple[str, ...] = ()
 METHODS = tuple(__all__)
 INPLACE: tuple[str, ...] = ()

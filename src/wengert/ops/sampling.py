@@ -13,7 +13,7 @@ from wengert import kernels
 from wengert.core.generators import Generator
 from wengert.ops.batching import leading
 from wengert.ops.declare import Value, primitive
-from wengert.ops.rounding import no_slope
+from wengert.ops.zeros import no_slope
 
 Generator.drawer = staticmethod(lambda *request: kernels.twister.drawn(*request))
 Generator.shuffler = staticmethod(lambda *arrays: kernels.twister.shuffle(*arrays))

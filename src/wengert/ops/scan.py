@@ -17,11 +17,15 @@ from wengert.core.layout import contiguous_format
 from wengert.core.tensor import Tensor, memory_of
 from wengert.kernels import scan as kernel
 from wengert.kernels.axes import axis_of
+from wengert.ops._picking import take_along
 from wengert.ops.batching import Batch, batch_along
 from wengert.ops.casting import convert
 from wengert.ops.complexes import conj
 from wengert.ops.declare import Value, elementwise, multilinear, primitive
-from wengert.ops.extrema import take_along
+from wengert.ops.exponential import exp
+from wengert.ops.joining import cat
+from wengert.ops.numpy_names import MISSING, either, require_arguments
+from wengert.ops.outputs import write_out
 from wengert.ops.results import ValuesIndices, result_of
 from wengert.ops.shape import clone
 from wengert.ops.variadic import require_tensor
@@ -37,13 +41,25 @@ def _cumsum(input: Value, dim: int, reverse: bool = False) -> Value:
     return kernel.running(np.add, input, dim, reverse)
 
 
-def cumsum(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
+def cumsum(
+    input: Tensor,
+    dim: int = MISSING,
+    *,
+    dtype: DType | None = None,
+    axis: int | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
     """Running sum along `dim`; integers and booleans give int64.
 
     >>> import wengert
     >>> wengert.cumsum(wengert.tensor([1.0, 2.0, 3.0]), dim=0)
     tensor([1., 3., 6.])
     """
+    if axis is not None or dim is MISSING:
+        dim = either("cumsum", "dim", dim, axis, MISSING)
+        require_arguments("cumsum", dim=dim)
+    if out is not None:
+        return write_out(cumsum, out, input, dim, dtype=dtype)
     require_tensor("cumsum", "input", input)
     if dtype is None:
         return _cumsum(input, dim)
@@ -125,13 +141,25 @@ def _cumprod(input: Value, dim: int, reverse: bool = False) -> Value:
     return kernel.running(np.multiply, input, dim, reverse)
 
 
-def cumprod(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
+def cumprod(
+    input: Tensor,
+    dim: int = MISSING,
+    *,
+    dtype: DType | None = None,
+    axis: int | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
     """Running product along `dim`; integers and booleans give int64.
 
     >>> import wengert
     >>> wengert.cumprod(wengert.tensor([1.0, 2.0, 3.0]), dim=0)
     tensor([1., 2., 6.])
     """
+    if axis is not None or dim is MISSING:
+        dim = either("cumprod", "dim", dim, axis, MISSING)
+        require_arguments("cumprod", dim=dim)
+    if out is not None:
+        return write_out(cumprod, out, input, dim, dtype=dtype)
     if dtype is None:
         return _cumprod(input, dim)
     return convert(_cumprod(convert(input, dtype), dim), dtype)
@@ -162,8 +190,6 @@ def _lowest(dtype: np.dtype) -> Value:
 
 
 def _logcumsumexp_vjp(g: Value, input: Value, out: Value, dim: int) -> Value:
-    from wengert.ops.exponential import exp  # it needs reductions, which need scans
-
     out = _finite(out)
     steps = _bounded(out)
     decay = exp(_finite(steps - _shifted(steps, dim, -1, np.inf)))  # nothing comes after the last
@@ -171,8 +197,6 @@ def _logcumsumexp_vjp(g: Value, input: Value, out: Value, dim: int) -> Value:
 
 
 def _logcumsumexp_jvp(t: Value, input: Value, out: Value, dim: int) -> Value:
-    from wengert.ops.exponential import exp
-
     out = _finite(out)
     steps = _bounded(out)
     growth = exp(_finite(_shifted(steps, dim, 1, -np.inf) - steps))
@@ -206,25 +230,47 @@ def _running_place_of_min(input: Value, dim: int) -> Value:
     return kernel.running_extreme_index(input, dim, False)
 
 
-def cummax(input: Tensor, dim: int) -> ValuesIndices:
+def cummax(
+    input: Tensor,
+    dim: int = MISSING,
+    *,
+    axis: int | None = None,
+    out: tuple[Tensor, ...] | None = None,
+) -> ValuesIndices:
     """Running maximum along `dim`, and where it was last met.
 
     >>> import wengert
     >>> wengert.cummax(wengert.tensor([1.0, 3.0, 2.0]), dim=0).indices
     tensor([0, 1, 1])
     """
+    if axis is not None or dim is MISSING:
+        dim = either("cummax", "dim", dim, axis, MISSING)
+        require_arguments("cummax", dim=dim)
+    if out is not None:
+        return write_out(cummax, out, input, dim)
     indices = _running_place_of_max(input, dim)
     result: ValuesIndices = result_of("cummax", take_along(input, indices, dim, False), indices)
     return result
 
 
-def cummin(input: Tensor, dim: int) -> ValuesIndices:
+def cummin(
+    input: Tensor,
+    dim: int = MISSING,
+    *,
+    axis: int | None = None,
+    out: tuple[Tensor, ...] | None = None,
+) -> ValuesIndices:
     """Running minimum along `dim`, and where it was last met.
 
     >>> import wengert
     >>> wengert.cummin(wengert.tensor([3.0, 1.0, 2.0]), dim=0).values
     tensor([3., 1., 1.])
     """
+    if axis is not None or dim is MISSING:
+        dim = either("cummin", "dim", dim, axis, MISSING)
+        require_arguments("cummin", dim=dim)
+    if out is not None:
+        return write_out(cummin, out, input, dim)
     indices = _running_place_of_min(input, dim)
     result: ValuesIndices = result_of("cummin", take_along(input, indices, dim, False), indices)
     return result
@@ -263,6 +309,9 @@ def diff(
     dim: int = -1,
     prepend: Tensor | None = None,
     append: Tensor | None = None,
+    *,
+    axis: int | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The n-th difference along `dim`, of the input with `prepend` and `append` put to its ends.
 
@@ -270,6 +319,10 @@ def diff(
     >>> wengert.diff(wengert.tensor([1.0, 4.0, 9.0]))
     tensor([3., 5.])
     """
+    if axis is not None:
+        dim = either("diff", "dim", dim, axis, -1)
+    if out is not None:
+        return write_out(diff, out, input, n, dim, prepend, append)
     if not isinstance(input, Tensor):
         raise TypeError(
             f"diff(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
@@ -281,12 +334,7 @@ def diff(
     if n == 0:
         return input.clone()
     tensors = [t for t in (prepend, input, append) if t is not None]
-    if len(tensors) > 1:
-        from wengert.ops.joining import cat
-
-        out = cat(tensors, dim)
-    else:
-        out = input
+    out = cat(tensors, dim) if len(tensors) > 1 else input
     axis = axis_of(dim, out._array.ndim)
     for _ in range(min(n, out._array.shape[axis])):
         out = _differences(out, axis)
@@ -321,7 +369,12 @@ def _trapezoids(name: str, y: Tensor, x: Tensor | None, dx: float | None, dim: i
 
 
 def trapezoid(
-    y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1
+    y: Tensor,
+    x: Tensor | None = None,
+    *,
+    dx: float | None = None,
+    dim: int = -1,
+    axis: int | None = None,
 ) -> Tensor:
     """Integral along `dim` by the trapezoidal rule, at points `x` or at distance `dx` (1).
 
@@ -329,6 +382,8 @@ def trapezoid(
     >>> wengert.trapezoid(wengert.tensor([1.0, 2.0, 3.0]))
     tensor(4.)
     """
+    if axis is not None:
+        dim = either("trapezoid", "dim", dim, axis, -1)
     _check_trapezoids("trapezoid", y, x, dx)
     if x is not None or not y._array.shape[axis_of(dim, y._array.ndim)]:
         return _trapezoids("trapezoid", y, x, dx, dim).sum(dim) / 2
@@ -338,7 +393,12 @@ def trapezoid(
 
 
 def cumulative_trapezoid(
-    y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1
+    y: Tensor,
+    x: Tensor | None = None,
+    *,
+    dx: float | None = None,
+    dim: int = -1,
+    axis: int | None = None,
 ) -> Tensor:
     """The integrals from the first point to each of the others, as `trapezoid`.
 
@@ -346,12 +406,23 @@ def cumulative_trapezoid(
     >>> wengert.cumulative_trapezoid(wengert.tensor([1.0, 2.0, 3.0]))
     tensor([1.5000, 4.0000])
     """
+    if axis is not None:
+        dim = either("cumulative_trapezoid", "dim", dim, axis, -1)
     _check_trapezoids("cumulative_trapezoid", y, x, dx)
     return _trapezoids("cumulative_trapezoid", y, x, dx, dim).cumsum(dim) / 2
 
 
-def trapz(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1) -> Tensor:
+def trapz(
+    y: Tensor,
+    x: Tensor | None = None,
+    *,
+    dx: float | None = None,
+    dim: int = -1,
+    axis: int | None = None,
+) -> Tensor:
     """The old name of `trapezoid`."""
+    if axis is not None:
+        dim = either("trapz", "dim", dim, axis, -1)
     return trapezoid(y, x, dx=dx, dim=dim)
 
 
@@ -366,8 +437,6 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
             [4, 2, 1],
             [9, 3, 1]])
     """
-    from wengert.ops.joining import cat
-
     require_tensor("vander", "x", x)
     if x.ndim != 1:
         raise RuntimeError(f"x must be a one-dimensional tensor, got {x.ndim} dimensions")

@@ -24,11 +24,13 @@ from wengert.ops.gathering import (
     gather,
     with_dims,
 )
-from wengert.ops.masking import clamp_min, drop, keep, number_of
-from wengert.ops.rounding import no_slope, or_zeros
+from wengert.ops.masking import clamp_min, number_of
+from wengert.ops.numpy_names import MISSING, either, require_arguments
+from wengert.ops.outputs import write_out
 from wengert.ops.shape import reshape
 from wengert.ops.subscript import basic, basic_adjoint
 from wengert.ops.variadic import require_tensor
+from wengert.ops.zeros import drop, keep, no_slope, or_zeros
 
 
 def _scatter_parts(
@@ -117,12 +119,14 @@ def _scatter_number(input: Value, dim: int, index: Value, value: Any) -> Value:
 
 def scatter(
     input: Tensor,
-    dim: int,
-    index: Tensor,
+    dim: int = MISSING,
+    index: Tensor = MISSING,
     src: Any = None,
     *,
     reduce: str | None = None,
     value: complex | None = None,
+    axis: int | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """A copy of the input in which each element of `index` says where along `dim` one is written.
 
@@ -135,6 +139,11 @@ def scatter(
     tensor([[1., 0.],
             [0., 2.]])
     """
+    if axis is not None or dim is MISSING or index is MISSING:
+        dim = either("scatter", "dim", dim, axis, MISSING)
+        require_arguments("scatter", dim=dim, index=index)
+    if out is not None:
+        return write_out(scatter, out, input, dim, index, src, reduce=reduce, value=value)
     require_tensor("scatter", "input", input)
     require_tensor("scatter", "index", index, 3)
     src = value if src is None else src
@@ -200,12 +209,14 @@ def _identity(reduce: str, dtype: np.dtype[Any]) -> Any:
 
 def scatter_reduce(
     input: Tensor,
-    dim: int,
-    index: Tensor,
-    src: Tensor,
-    reduce: str,
+    dim: int = MISSING,
+    index: Tensor = MISSING,
+    src: Tensor = MISSING,
+    reduce: str = MISSING,
     *,
     include_self: bool = True,
+    axis: int | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """As `scatter`, combining what comes to one place: sum, prod, mean, amax or amin.
 
@@ -216,6 +227,19 @@ def scatter_reduce(
     >>> wengert.scatter_reduce(x, 0, index, wengert.tensor([1.0, 2.0, 3.0]), "amax")
     tensor([2., 3.])
     """
+    if (
+        axis is not None
+        or dim is MISSING
+        or index is MISSING
+        or src is MISSING
+        or reduce is MISSING
+    ):
+        dim = either("scatter_reduce", "dim", dim, axis, MISSING)
+        require_arguments("scatter_reduce", dim=dim, index=index, src=src, reduce=reduce)
+    if out is not None:
+        return write_out(
+            scatter_reduce, out, input, dim, index, src, reduce, include_self=include_self
+        )
     if reduce in _COMBINE:
         return _scatter_combined(input, dim, index, src, reduce, include_self)
     if reduce not in ("sum", "mean"):

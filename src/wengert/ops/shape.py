@@ -22,6 +22,7 @@ from wengert.kernels.layout import element_strides, order_of
 from wengert.ops import formats
 from wengert.ops.batching import Batch, batch_along
 from wengert.ops.declare import Value, multilinear
+from wengert.ops.numpy_names import MISSING, either, require_arguments
 from wengert.ops.variadic import require_tensor
 
 
@@ -200,13 +201,18 @@ def ravel(input: Tensor) -> Tensor:
     return reshape(contiguous(input), (-1,))
 
 
-def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
+def unflatten(
+    input: Tensor, dim: int = MISSING, sizes: Sequence[int] = MISSING, *, axis: int | None = None
+) -> Tensor:
     """Dimension `dim` split into several of the given sizes, one of which may be -1.
 
     >>> import wengert
     >>> wengert.unflatten(wengert.zeros(2, 6), 1, (3, -1)).shape
     torch.Size([2, 3, 2])
     """
+    if axis is not None or dim is MISSING or sizes is MISSING:
+        dim = either("unflatten", "dim", dim, axis, MISSING)
+        require_arguments("unflatten", dim=dim, sizes=sizes)
     require_tensor("unflatten", "input", input)
     shape = input.shape
     if not shape:
@@ -421,24 +427,6 @@ def moveaxis(
     return movedim(input, source, destination)
 
 
-def adjoint(input: Tensor) -> Tensor:
-    """The conjugate transpose of a matrix or of each matrix in a batch.
-
-    >>> import wengert
-    >>> wengert.adjoint(wengert.tensor([[1, 2], [3, 4]]))
-    tensor([[1, 3],
-            [2, 4]])
-    """
-    require_tensor("adjoint", "input", input)
-    return _conjugate(matrix_transpose(input, "adjoint()"))
-
-
-def _conjugate(input: Tensor) -> Tensor:
-    from wengert.ops.complexes import conj
-
-    return conj(input) if input._array.dtype.kind == "c" else input
-
-
 def matrix_transpose(input: Tensor, name: str) -> Tensor:
     """The last two dimensions exchanged; RuntimeError for a vector."""
     if input.ndim == 1:
@@ -451,16 +439,6 @@ def matrix_transpose(input: Tensor, name: str) -> Tensor:
 def reversed_dims(input: Tensor) -> Tensor:
     """`x.T`: all dimensions in reverse order."""
     return t(input) if input.ndim == 2 else permute(input, tuple(range(input.ndim))[::-1])
-
-
-def hermitian(input: Tensor) -> Tensor:
-    """`x.H`: the conjugate transpose of a matrix."""
-    if input.ndim not in (0, 2):
-        raise RuntimeError(
-            f"tensor.H is only supported on matrices (2-D tensors). Got {input.ndim}-D tensor."
-            " For batches of matrices, consider using tensor.mH"
-        )
-    return _conjugate(t(input))
 
 
 def _cloned_batch(b: Batch) -> Value:
@@ -564,13 +542,13 @@ def sizes_of(arguments: tuple[Any, ...]) -> Any:
 
 
 __all__ = [
-    "adjoint", "atleast_1d", "atleast_2d", "atleast_3d", "clone", "flatten", "moveaxis",
+    "atleast_1d", "atleast_2d", "atleast_3d", "clone", "flatten", "moveaxis",
     "movedim", "permute", "ravel", "reshape", "squeeze", "swapaxes", "swapdims", "t",
     "transpose", "unflatten", "unsqueeze",
 ]  # fmt: skip
 FUNCTIONAL: tuple[str, ...] = ()
 METHODS = (
-    "adjoint", "clone", "contiguous", "flatten", "moveaxis", "movedim", "ravel", "reshape_as",
+    "clone", "contiguous", "flatten", "moveaxis", "movedim", "ravel", "reshape_as",
     "squeeze", "swapaxes", "swapdims", "t", "transpose", "unflatten", "unsqueeze", "view_as",
 )  # fmt: skip
 INPLACE: tuple[str, ...] = ()

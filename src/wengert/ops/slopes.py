@@ -11,6 +11,7 @@ from wengert.core import dtypes
 from wengert.core.tensor import Tensor, memory_of
 from wengert.kernels.axes import axis_of
 from wengert.ops.joining import cat
+from wengert.ops.numpy_names import either
 from wengert.ops.variadic import require_tensor
 
 
@@ -20,6 +21,7 @@ def gradient(
     spacing: Any = 1,
     dim: int | Sequence[int] | None = None,
     edge_order: int = 1,
+    axis: int | Sequence[int] | None = None,
 ) -> tuple[Tensor, ...]:
     """Derivatives along dimensions (all of them by default), from neighbouring elements.
 
@@ -32,6 +34,8 @@ def gradient(
     >>> wengert.gradient(wengert.tensor([1.0, 4.0, 9.0, 16.0]), edge_order=2)
     (tensor([2., 4., 6., 8.]),)
     """
+    if axis is not None:
+        dim = either("gradient", "dim", dim, axis, None)
     require_tensor("gradient", "input", input)
     dims = _dims(input, dim)
     steps = _steps(input, spacing, dims, dim is None)

@@ -15,8 +15,11 @@ from wengert.ops.casting import convert
 from wengert.ops.complexes import conj
 from wengert.ops.declare import Value, primitive
 from wengert.ops.exponential import exp
-from wengert.ops.reduction import ones_like, pushed, sum_over, unreduced
+from wengert.ops.numpy_names import MISSING, either, require_arguments
+from wengert.ops.outputs import write_out
+from wengert.ops.reduction import pushed, sum_over, unreduced
 from wengert.ops.scan import sum_of
+from wengert.ops.zeros import ones_matching
 
 
 @primitive(
@@ -100,25 +103,49 @@ def _check_inexact(name: str, array: np.ndarray) -> None:
         )
 
 
-def softmax(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+def softmax(
+    input: Tensor,
+    dim: int = MISSING,
+    dtype: DType | None = None,
+    *,
+    axis: int | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
     """exp(x) / sum(exp(x)) along `dim`; `dtype` converts the input first.
 
     >>> import wengert
     >>> wengert.softmax(wengert.tensor([0.0, 0.0]), dim=0)
     tensor([0.5000, 0.5000])
     """
+    if axis is not None or dim is MISSING:
+        dim = either("softmax", "dim", dim, axis, MISSING)
+        require_arguments("softmax", dim=dim)
+    if out is not None:
+        return write_out(softmax, out, input, dim, dtype)
     if dim is None:
         raise _no_dim("softmax")
     return _softmax(input if dtype is None else convert(input, dtype, "softmax"), dim)
 
 
-def log_softmax(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+def log_softmax(
+    input: Tensor,
+    dim: int = MISSING,
+    dtype: DType | None = None,
+    *,
+    axis: int | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
     """The logarithm of `softmax` along `dim`, finite where softmax would round to zero.
 
     >>> import wengert
     >>> wengert.log_softmax(wengert.tensor([0.0, 0.0]), dim=0)
     tensor([-0.6931, -0.6931])
     """
+    if axis is not None or dim is MISSING:
+        dim = either("log_softmax", "dim", dim, axis, MISSING)
+        require_arguments("log_softmax", dim=dim)
+    if out is not None:
+        return write_out(log_softmax, out, input, dim, dtype)
     if dim is None:
         raise _no_dim("log_softmax")
     return _log_softmax(input if dtype is None else convert(input, dtype, "log_softmax"), dim)
@@ -137,7 +164,7 @@ def _logsumexp_vjp(g: Value, input: Value, out: Value, dim: Dims, keepdim: bool)
 @primitive(
     input=_logsumexp_vjp,
     jvp=lambda t, input, out, dim, keepdim: pushed(
-        _logsumexp_vjp(ones_like(out), input, out, dim, keepdim), t, out, dim, keepdim
+        _logsumexp_vjp(ones_matching(out), input, out, dim, keepdim), t, out, dim, keepdim
     ),
     batch=batch_over,
     floats=True,

@@ -16,10 +16,12 @@ from wengert.kernels.layout import copy_with_gaps
 from wengert.ops.casting import convert
 from wengert.ops.declare import Value, multilinear, primitive
 from wengert.ops.joining import cat, stack
-from wengert.ops.rounding import or_zeros
+from wengert.ops.numpy_names import MISSING, either, require_arguments
+from wengert.ops.outputs import write_out
 from wengert.ops.shape import dtype_of
 from wengert.ops.subscript import basic, slice_vjp
 from wengert.ops.variadic import require_tensor, with_outputs
+from wengert.ops.zeros import or_zeros
 
 Key = tuple[Any, ...]
 
@@ -62,13 +64,23 @@ def _start(start: Tensor) -> int:
     return int(start._array)
 
 
-def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
+def narrow(
+    input: Tensor,
+    dim: int = MISSING,
+    start: Any = MISSING,
+    length: int = MISSING,
+    *,
+    axis: int | None = None,
+) -> Tensor:
     """`length` slices of a dimension from `start` on, as a view.
 
     >>> import wengert
     >>> wengert.narrow(wengert.tensor([1, 2, 3, 4]), 0, 1, 2)
     tensor([2, 3])
     """
+    if axis is not None or dim is MISSING or start is MISSING or length is MISSING:
+        dim = either("narrow", "dim", dim, axis, MISSING)
+        require_arguments("narrow", dim=dim, start=start, length=length)
     require_tensor("narrow", "input", input)
     shape = input.shape
     if not shape:
@@ -106,13 +118,15 @@ def _unbind(array: np.ndarray, dim: int) -> tuple[list[np.ndarray], int]:
     return [first[k, ...] for k in range(len(first))], dim
 
 
-def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+def unbind(input: Tensor, dim: int = 0, *, axis: int | None = None) -> tuple[Tensor, ...]:
     """The slices along a dimension, without that dimension.
 
     >>> import wengert
     >>> wengert.unbind(wengert.tensor([[1, 2], [3, 4]]))
     (tensor([1, 2]), tensor([3, 4]))
     """
+    if axis is not None:
+        dim = either("unbind", "dim", dim, axis, 0)
     require_tensor("unbind", "input", input)
     if not input.ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions: unbind()")
@@ -157,13 +171,17 @@ def _even_sizes(n: int, size: int) -> list[int]:
     return [min(size, n - start) for start in range(0, n, size)]
 
 
-def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+def split_with_sizes(
+    input: Tensor, split_sizes: Sequence[int], dim: int = 0, *, axis: int | None = None
+) -> tuple[Tensor, ...]:
     """The tensor in parts of the given sizes along a dimension.
 
     >>> import wengert
     >>> wengert.split_with_sizes(wengert.tensor([1, 2, 3]), [1, 2])
     (tensor([1]), tensor([2, 3]))
     """
+    if axis is not None:
+        dim = either("split_with_sizes", "dim", dim, axis, 0)
     require_tensor("split_with_sizes", "input", input)
     if not isinstance(split_sizes, list | tuple):
         raise TypeError(
@@ -187,13 +205,17 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
     return _parts(input, sizes, d)
 
 
-def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+def chunk(
+    input: Tensor, chunks: int, dim: int = 0, *, axis: int | None = None
+) -> tuple[Tensor, ...]:
     """At most `chunks` parts of one size along a dimension; the last may be smaller.
 
     >>> import wengert
     >>> wengert.chunk(wengert.tensor([1, 2, 3]), 2)
     (tensor([1, 2]), tensor([3]))
     """
+    if axis is not None:
+        dim = either("chunk", "dim", dim, axis, 0)
     require_tensor("chunk", "input", input)
     if not input.ndim:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
@@ -205,7 +227,11 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 def tensor_split(
-    input: Tensor, indices_or_sections: int | Sequence[int] | Tensor, dim: int = 0
+    input: Tensor,
+    indices_or_sections: int | Sequence[int] | Tensor,
+    dim: int = 0,
+    *,
+    axis: int | None = None,
 ) -> tuple[Tensor, ...]:
     """So many parts of nearly one size, or the parts between the given indices.
 
@@ -213,6 +239,8 @@ def tensor_split(
     >>> wengert.tensor_split(wengert.tensor([1, 2, 3]), (1,))
     (tensor([1]), tensor([2, 3]))
     """
+    if axis is not None:
+        dim = either("tensor_split", "dim", dim, axis, 0)
     require_tensor("tensor_split", "input", input)
     if not input.ndim:
         raise RuntimeError(
@@ -290,7 +318,9 @@ def dsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Ten
     return _numpy_split("dsplit", input, indices_or_sections, 2, 3)
 
 
-def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
+def select_scatter(
+    input: Tensor, src: Tensor, dim: int = MISSING, index: int = MISSING, *, axis: int | None = None
+) -> Tensor:
     """A copy of the input with `src` in the place of one slice of a dimension.
 
     >>> import wengert
@@ -298,6 +328,9 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     tensor([[0., 0.],
             [1., 2.]])
     """
+    if axis is not None or dim is MISSING or index is MISSING:
+        dim = either("select_scatter", "dim", dim, axis, MISSING)
+        require_arguments("select_scatter", dim=dim, index=index)
     require_tensor("select_scatter", "input", input)
     require_tensor("select_scatter", "src", src, 2)
     target = select(input, dim, index)
@@ -311,6 +344,9 @@ def slice_scatter(
     start: int | None = None,
     end: int | None = None,
     step: int = 1,
+    *,
+    axis: int | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """A copy of the input with `src` in the place of a slice of a dimension.
 
@@ -318,6 +354,10 @@ def slice_scatter(
     >>> wengert.slice_scatter(wengert.zeros(3), wengert.tensor([1.0, 2.0]), start=1)
     tensor([0., 1., 2.])
     """
+    if axis is not None:
+        dim = either("slice_scatter", "dim", dim, axis, 0)
+    if out is not None:
+        return write_out(slice_scatter, out, input, src, dim, start, end, step)
     require_tensor("slice_scatter", "input", input)
     require_tensor("slice_scatter", "src", src, 2)
     key = _key(axis_of(dim, input.ndim), slice(start, end, step))
@@ -352,18 +392,22 @@ def with_part(input: Value, src: Value, key: Key) -> Value:
     return out
 
 
-def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
+def unsafe_split(
+    input: Tensor, split_size: int, dim: int = 0, *, axis: int | None = None
+) -> tuple[Tensor, ...]:
     """`split`; writing to one part is safe here in any case.
 
     >>> import wengert
     >>> wengert.unsafe_split(wengert.tensor([1, 2, 3]), 2)
     (tensor([1, 2]), tensor([3]))
     """
+    if axis is not None:
+        dim = either("unsafe_split", "dim", dim, axis, 0)
     return split(input, split_size, dim)
 
 
 def unsafe_split_with_sizes(
-    input: Tensor, split_sizes: Sequence[int], dim: int = 0
+    input: Tensor, split_sizes: Sequence[int], dim: int = 0, *, axis: int | None = None
 ) -> tuple[Tensor, ...]:
     """`split_with_sizes`; writing to one part is safe here in any case.
 
@@ -371,16 +415,22 @@ def unsafe_split_with_sizes(
     >>> wengert.unsafe_split_with_sizes(wengert.tensor([1, 2, 3]), [1, 2])
     (tensor([1]), tensor([2, 3]))
     """
+    if axis is not None:
+        dim = either("unsafe_split_with_sizes", "dim", dim, axis, 0)
     return split_with_sizes(input, split_sizes, dim)
 
 
-def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+def unsafe_chunk(
+    input: Tensor, chunks: int, dim: int = 0, *, axis: int | None = None
+) -> tuple[Tensor, ...]:
     """`chunk`; writing to one part is safe here in any case.
 
     >>> import wengert
     >>> wengert.unsafe_chunk(wengert.tensor([1, 2, 3]), 2)
     (tensor([1, 2]), tensor([3]))
     """
+    if axis is not None:
+        dim = either("unsafe_chunk", "dim", dim, axis, 0)
     return chunk(input, chunks, dim)
 
 

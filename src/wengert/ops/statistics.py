@@ -13,18 +13,24 @@ from wengert.core import dtypes
 from wengert.core.tensor import Tensor, memory_of, wrap
 from wengert.kernels import reduction as kernel
 from wengert.kernels.axes import Dims, axis_of, count_of, kept_shape
+from wengert.ops._picking import picked, take_along
 from wengert.ops._reducing import as_rows, batch_over
 from wengert.ops.arithmetic import lerp
-from wengert.ops.batching import Batch, batch_along, one_by_one
+from wengert.ops.batch_fallbacks import one_by_one
+from wengert.ops.batching import Batch, batch_along
 from wengert.ops.comparison import isnan
 from wengert.ops.complexes import complex
 from wengert.ops.declare import Value, primitive
-from wengert.ops.extrema import picked, share_of_ties, take_along
+from wengert.ops.extrema import share_of_ties
 from wengert.ops.masking import where
+from wengert.ops.numpy_names import either_dims
+from wengert.ops.outputs import write_out
+from wengert.ops.reduction import inverse_or_zero, mean_over, pushed, unreduced
 from wengert.ops.results import ValuesIndices
 from wengert.ops.shape import contiguous
 from wengert.ops.sort import argsort
 from wengert.ops.variadic import require_tensor
+from wengert.ops.zeros import ones_matching
 
 
 def _degrees(shape: tuple[int, ...], dim: Dims, correction: float) -> float:
@@ -47,8 +53,6 @@ def _variance(name: str, input: np.ndarray, dim: Dims, correction: float, keepdi
 
 
 def _var_vjp(g: Value, input: Value, dim: Dims, correction: float, keepdim: bool) -> Value:
-    from wengert.ops.reduction import mean_over, unreduced
-
     degrees = _degrees(input.shape, dim, correction)
     slope = 2.0 / degrees if degrees else math.inf
     centred = input - mean_over(input, dim, True)
@@ -58,9 +62,7 @@ def _var_vjp(g: Value, input: Value, dim: Dims, correction: float, keepdim: bool
 def _var_jvp(
     t: Value, input: Value, out: Value, dim: Dims, correction: float, keepdim: bool
 ) -> Value:
-    from wengert.ops.reduction import ones_like, pushed
-
-    gradient = _var_vjp(ones_like(out), input, dim, correction, keepdim)
+    gradient = _var_vjp(ones_matching(out), input, dim, correction, keepdim)
     return pushed(gradient, t, out, dim, keepdim)
 
 
@@ -74,16 +76,12 @@ def _var(input: Value, dim: Dims, correction: float, keepdim: bool) -> Value:
 def _std_vjp(
     g: Value, input: Value, out: Value, dim: Dims, correction: float, keepdim: bool
 ) -> Value:
-    from wengert.ops.reduction import inverse_or_zero
-
     return _var_vjp(g * 0.5 * inverse_or_zero(out), input, dim, correction, keepdim)
 
 
 def _std_jvp(
     t: Value, input: Value, out: Value, dim: Dims, correction: float, keepdim: bool
 ) -> Value:
-    from wengert.ops.reduction import inverse_or_zero
-
     slope = 0.5 * inverse_or_zero(out)
     return slope * _var_jvp(t, input, out, dim, correction, keepdim)
 
@@ -120,6 +118,9 @@ def var(
     keepdim: bool = False,
     *,
     correction: float | None = None,
+    axis: Dims = None,
+    keepdims: bool | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Variance over `dim`, or over everything, with `correction` (1) subtracted from the count.
 
@@ -129,6 +130,10 @@ def var(
     >>> wengert.var(wengert.tensor([1.0, 2.0, 3.0, 4.0]), correction=0)
     tensor(1.2500)
     """
+    if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
+        dim, keepdim = either_dims("var", dim, axis, keepdim, keepdims)
+    if out is not None:
+        return write_out(var, out, input, dim, unbiased, keepdim, correction=correction)
     dim, c = _spread_arguments("var", dim, unbiased, correction)
     return _var(input, dim, c, keepdim)
 
@@ -140,6 +145,9 @@ def std(
     keepdim: bool = False,
     *,
     correction: float | None = None,
+    axis: Dims = None,
+    keepdims: bool | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Standard deviation: the square root of `var`. Its gradient is 0 where it is 0.
 
@@ -147,6 +155,10 @@ def std(
     >>> wengert.std(wengert.tensor([1.0, 3.0, 5.0]))
     tensor(2.)
     """
+    if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
+        dim, keepdim = either_dims("std", dim, axis, keepdim, keepdims)
+    if out is not None:
+        return write_out(std, out, input, dim, unbiased, keepdim, correction=correction)
     dim, c = _spread_arguments("std", dim, unbiased, correction)
     return _std(input, dim, c, keepdim)
 
@@ -158,6 +170,8 @@ def var_mean(
     keepdim: bool = False,
     *,
     correction: float | None = None,
+    axis: Dims = None,
+    keepdims: bool | None = None,
 ) -> tuple[Tensor, Tensor]:
     """`var` and `mean` over the same dimensions.
 
@@ -165,8 +179,8 @@ def var_mean(
     >>> wengert.var_mean(wengert.tensor([1.0, 3.0, 5.0]))
     (tensor(4.), tensor(3.))
     """
-    from wengert.ops.reduction import mean_over
-
+    if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
+        dim, keepdim = either_dims("var_mean", dim, axis, keepdim, keepdims)
     dim, c = _spread_arguments("var_mean", dim, unbiased, correction)
     return _var(input, dim, c, keepdim), mean_over(input, dim, keepdim)
 
@@ -178,6 +192,8 @@ def std_mean(
     keepdim: bool = False,
     *,
     correction: float | None = None,
+    axis: Dims = None,
+    keepdims: bool | None = None,
 ) -> tuple[Tensor, Tensor]:
     """`std` and `mean` over the same dimensions.
 
@@ -185,8 +201,8 @@ def std_mean(
     >>> wengert.std_mean(wengert.tensor([1.0, 3.0, 5.0]))
     (tensor(2.), tensor(3.))
     """
-    from wengert.ops.reduction import mean_over
-
+    if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
+        dim, keepdim = either_dims("std_mean", dim, axis, keepdim, keepdims)
     dim, c = _spread_arguments("std_mean", dim, unbiased, correction)
     return _std(input, dim, c, keepdim), mean_over(input, dim, keepdim)
 
@@ -258,20 +274,38 @@ def _place_of_median(name: str, input: np.ndarray, dim: int, keepdim: bool) -> n
     return kernels.selection.drop_axis(indices, axis, keepdim)
 
 
-def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor | ValuesIndices:
+def median(
+    input: Tensor,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    axis: int | None = None,
+    keepdims: bool | None = None,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor | ValuesIndices:
     """The median (the lower of two), nan if there is a nan; along `dim` with its index.
 
     >>> import wengert
     >>> wengert.median(wengert.tensor([4.0, 1.0, 3.0, 2.0]))
     tensor(2.)
     """
+    if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
+        dim, keepdim = either_dims("median", dim, axis, keepdim, keepdims)
+    if out is not None:
+        return write_out(median, out, input, dim, keepdim)
     if dim is None:
         return _median_of_all(input)
     return picked("median", input, _median_place(input, dim, keepdim), dim, keepdim)
 
 
 def nanmedian(
-    input: Tensor, dim: int | None = None, keepdim: bool = False
+    input: Tensor,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    axis: int | None = None,
+    keepdims: bool | None = None,
+    out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor | ValuesIndices:
     """The median of what is not nan; along `dim` with its index.
 
@@ -279,6 +313,10 @@ def nanmedian(
     >>> wengert.nanmedian(wengert.tensor([4.0, float("nan"), 3.0]))
     tensor(3.)
     """
+    if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
+        dim, keepdim = either_dims("nanmedian", dim, axis, keepdim, keepdims)
+    if out is not None:
+        return write_out(nanmedian, out, input, dim, keepdim)
     if dim is None:
         return _nanmedian_of_all(input)
     return picked("nanmedian", input, _nanmedian_place(input, dim, keepdim), dim, keepdim)
@@ -291,13 +329,25 @@ def _mode_place(input: Value, dim: int, keepdim: bool) -> Value:
     return kernels.selection.drop_axis(kernels.selection.mode_index(input, axis), axis, keepdim)
 
 
-def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> ValuesIndices:
+def mode(
+    input: Tensor,
+    dim: int = -1,
+    keepdim: bool = False,
+    *,
+    axis: int | None = None,
+    keepdims: bool | None = None,
+    out: tuple[Tensor, ...] | None = None,
+) -> ValuesIndices:
     """The most frequent value along `dim` (the smallest of several) and its last index.
 
     >>> import wengert
     >>> wengert.mode(wengert.tensor([2, 1, 1, 3])).values
     tensor(1)
     """
+    if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
+        dim, keepdim = either_dims("mode", dim, axis, keepdim, keepdims, -1)
+    if out is not None:
+        return write_out(mode, out, input, dim, keepdim)
     return picked("mode", input, _mode_place(input, dim, keepdim), dim, keepdim)
 
 
@@ -311,6 +361,9 @@ def quantile(
     keepdim: bool = False,
     *,
     interpolation: str = "linear",
+    axis: int | None = None,
+    keepdims: bool | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The q-quantiles along `dim`, or of everything; nan where there is a nan.
 
@@ -320,6 +373,10 @@ def quantile(
     >>> wengert.quantile(wengert.tensor([0.0, 1.0, 2.0, 3.0]), 0.5)
     tensor(1.5000)
     """
+    if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
+        dim, keepdim = either_dims("quantile", dim, axis, keepdim, keepdims)
+    if out is not None:
+        return write_out(quantile, out, input, q, dim, keepdim, interpolation=interpolation)
     require_tensor("quantile", "input", input)
     return _quantile("quantile", input, q, dim, keepdim, interpolation)
 
@@ -331,6 +388,9 @@ def nanquantile(
     keepdim: bool = False,
     *,
     interpolation: str = "linear",
+    axis: int | None = None,
+    keepdims: bool | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The q-quantiles of what is not nan.
 
@@ -338,6 +398,10 @@ def nanquantile(
     >>> wengert.nanquantile(wengert.tensor([0.0, float("nan"), 2.0]), 0.5)
     tensor(1.)
     """
+    if axis is not None or keepdims is not None or (keepdim is not False and keepdim is not True):
+        dim, keepdim = either_dims("nanquantile", dim, axis, keepdim, keepdims)
+    if out is not None:
+        return write_out(nanquantile, out, input, q, dim, keepdim, interpolation=interpolation)
     require_tensor("nanquantile", "input", input)
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation)
 

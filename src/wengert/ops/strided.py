@@ -195,7 +195,7 @@ class CopySlices(Node):
 
     __slots__ = ("layout", "window")
 
-    called = "copy_"
+    public_name = "copy_"
     layout: Window
     window: Window
 
@@ -207,12 +207,12 @@ class CopySlices(Node):
             None if written is None else _take(g, self.layout, self.window),
         )
 
-    def pullback_to(self, g: Any, wanted: Any, lift: Any) -> tuple[Any, ...]:
-        """As `pullback`, for inputs in `wanted` only."""
+    def pullback_to(self, g: Any, needed: Any, lift: Any) -> tuple[Any, ...]:
+        """As `pullback`, for the edges in `needed` only."""
         before, written = self.edges
         return (
-            _erase(g, self.layout, self.window) if before in wanted else None,
-            _take(g, self.layout, self.window) if written in wanted else None,
+            _erase(g, self.layout, self.window) if before in needed else None,
+            _take(g, self.layout, self.window) if written in needed else None,
         )
 
 
@@ -274,7 +274,7 @@ def as_strided(
     if array.ndim < memory_of(input).ndim:
         _check_within_sample(array, window)
     root = getattr(input, "_root", input)
-    if root is not input and input._edge is not None:
+    if root is not input and input._edge is not None and root._edge is not None:
         window = window._replace(offset=window.offset + window_in(root, input).offset)
         return _window(root, layout_of(root), window)
     return _window(input, layout_of(input), window)

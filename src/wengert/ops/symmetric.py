@@ -26,6 +26,7 @@ from wengert.ops.matrices import (
     led,
     split_outputs,
 )
+from wengert.ops.outputs import write_out
 from wengert.ops.results import result_of
 from wengert.ops.shape import dtype_of
 
@@ -48,7 +49,7 @@ def _ldl_parts(name: str, A: Tensor, hermitian: bool) -> list[Tensor]:
     return [factors, *(convert(real(x), dtypes.int32) for x in integers)]
 
 
-def ldl_factor(A: Tensor, *, hermitian: bool = False) -> Any:
+def ldl_factor(A: Tensor, *, hermitian: bool = False, out: tuple[Tensor, ...] | None = None) -> Any:
     """L and D of A = L @ D @ L.T in one tensor, and the exchanges of rows; the lower half is read.
 
     With `hermitian`, A = L @ D @ L.mH. L has ones on its diagonal, D blocks of 1x1 and 2x2. Raises
@@ -59,6 +60,8 @@ def ldl_factor(A: Tensor, *, hermitian: bool = False) -> Any:
     tensor([[4.0000, 0.0000],
             [0.5000, 2.0000]])
     """
+    if out is not None:
+        return write_out(ldl_factor, out, A, hermitian=hermitian)
     LD, pivots, info = _ldl_parts("torch.linalg.ldl_factor", A, hermitian)
     if dtype_of(info) == np.int32 and bool((info != 0).any()):
         raise RuntimeError(
@@ -68,13 +71,21 @@ def ldl_factor(A: Tensor, *, hermitian: bool = False) -> Any:
     return result_of("linalg_ldl_factor", LD, pivots)
 
 
-def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = False) -> Any:
+def ldl_factor_ex(
+    A: Tensor,
+    *,
+    hermitian: bool = False,
+    check_errors: bool = False,
+    out: tuple[Tensor, ...] | None = None,
+) -> Any:
     """As `ldl_factor`, and for each matrix the place (from 1) of a zero in D, or 0.
 
     >>> import wengert
     >>> wengert.linalg.ldl_factor_ex(wengert.eye(2)).info
     tensor(0, dtype=torch.int32)
     """
+    if out is not None:
+        return write_out(ldl_factor_ex, out, A, hermitian=hermitian, check_errors=check_errors)
     if check_errors:
         ldl_factor(A, hermitian=hermitian)
     parts = _ldl_parts("torch.linalg.ldl_factor_ex", A, hermitian)
@@ -94,7 +105,9 @@ def _solved(LD: Value, pivots: Value, B: Value, hermitian: bool) -> Value:
     return kernels.products.factorizations.ldl_solve(LD, pivots, B, hermitian)
 
 
-def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
+def ldl_solve(
+    LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False, out: Tensor | None = None
+) -> Tensor:
     """The solution X of A @ X = B, from what `ldl_factor` gave of A.
 
     >>> import wengert
@@ -103,6 +116,8 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
     tensor([[1.],
             [2.]])
     """
+    if out is not None:
+        return write_out(ldl_solve, out, LD, pivots, B, hermitian=hermitian)
     name = "torch.linalg.ldl_solve"
     check_square(name, LD, "LD")
     check_matrix(name, B, "B")

@@ -6,12 +6,15 @@ import math
 
 import numpy as np
 
+from wengert.core.tensor import Tensor
 from wengert.kernels.precision import in_float32
 from wengert.ops.checks import require_kind
-from wengert.ops.complexes import conj
+from wengert.ops.complexes import check_parts, complex, conj
 from wengert.ops.declare import Value, elementwise
-from wengert.ops.masking import drop, where
+from wengert.ops.masking import where
+from wengert.ops.outputs import write_out
 from wengert.ops.powers import rsqrt, sqrt
+from wengert.ops.zeros import drop
 
 
 @elementwise(np.sin, floats=True, input=lambda g, input: g * conj(cos(input)))
@@ -222,14 +225,27 @@ def _sinc_slope(g: Value, x: Value) -> Value:
     return g * conj(where(near, x * (-(math.pi**2) / 3.0) * series, slope))
 
 
+def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Complex tensor of absolute values and angles, both float32 or both float64.
+
+    >>> import wengert
+    >>> wengert.polar(wengert.tensor([2.0]), wengert.tensor([0.0]))
+    tensor([2.+0.j])
+    """
+    if out is not None:
+        return write_out(polar, out, abs, angle)
+    check_parts("polar", abs, angle)
+    return complex(abs * cos(angle), abs * sin(angle))
+
+
 arcsin, arccos, arctan, arctan2 = asin, acos, atan, atan2
 arcsinh, arccosh, arctanh = asinh, acosh, atanh
 
 __all__ = [
     "acos", "acosh", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh",
-    "asin", "asinh", "atan", "atan2", "atanh", "cos", "cosh", "deg2rad", "rad2deg", "sin", "sinc",
-    "sinh", "tan", "tanh",
+    "asin", "asinh", "atan", "atan2", "atanh", "cos", "cosh", "deg2rad", "polar", "rad2deg",
+    "sin", "sinc", "sinh", "tan", "tanh",
 ]  # fmt: skip
 FUNCTIONAL: tuple[str, ...] = ("tanh",)
-METHODS = tuple(__all__)
+METHODS = tuple([name for name in __all__ if name != "polar"])
 INPLACE = METHODS

@@ -18,18 +18,19 @@ import numpy as np
 
 from wengert.core import dtypes
 from wengert.core.inference import inference_cut
+from wengert.core.sparse import SparseTensor
 from wengert.core.tensor import (
     Node,
     Site,
     Tensor,
     Tracer,
     caller,
+    concrete,
     cut_from,
     getframe,
     inferences,
     mode,
     new,
-    tensors,
     tick,
     wrap,
 )
@@ -62,10 +63,10 @@ class ListNode(Node):
         rule, kept = self.rule, self.kept
         return tuple([None if e is None else rule(g, k, kept) for k, e in enumerate(self.edges)])
 
-    def pullback_to(self, g: Any, wanted: Any, lift: Any) -> tuple[Any, ...]:
-        """As `pullback`, for inputs in `wanted` only."""
+    def pullback_to(self, g: Any, needed: Any, lift: Any) -> tuple[Any, ...]:
+        """As `pullback`, for the edges in `needed` only."""
         rule, kept = self.rule, self.kept
-        return tuple([rule(g, k, kept) if e in wanted else None for k, e in enumerate(self.edges)])
+        return tuple([rule(g, k, kept) if e in needed else None for k, e in enumerate(self.edges)])
 
 
 class ListOp:
@@ -95,13 +96,15 @@ def of_list(
     def declare(forward: Callable[..., tuple[Array, Any]]) -> Callable[..., Any]:
         name = forward.__name__.strip("_")
         kind = type(
-            label, (ListNode,), {"__slots__": (), "rule": staticmethod(rule), "called": name}
+            label, (ListNode,), {"__slots__": (), "rule": staticmethod(rule), "public_name": name}
         )
         op = ListOp(forward, kind, batch)
 
         @wraps(forward)
         def apply(inputs: Any, *params: Any) -> Any:
             arrays, edges = unwrapped(name, inputs)
+            if arrays is None:
+                return SparseTensor.dispatch_list(name, inputs, params)
             if isinstance(edges, list):
                 return innermost(edges).apply_list(op, edges, params)
             out, kept = forward(arrays, *params)
@@ -125,15 +128,19 @@ def of_list(
     return declare
 
 
-def unwrapped(name: str, inputs: Any) -> tuple[list[Array], Edges | list[Any] | None]:
+def unwrapped(name: str, inputs: Any) -> tuple[list[Array] | None, Edges | list[Any] | None]:
     """The arrays of a list's tensors in one dtype, and their edges; None where none is a Tensor.
+
+    Where one is sparse, there are no arrays.
 
     Where one is a tracer, a list of the inputs in one dtype takes the place of the edges.
     """
     if type(inputs) is not list and type(inputs) is not tuple:
         inputs = as_sequence(name, inputs)
     for k, x in enumerate(inputs):
-        if type(x) not in tensors and not isinstance(x, np.ndarray | np.generic):
+        if type(x) not in concrete and not isinstance(x, np.ndarray | np.generic):
+            if isinstance(x, SparseTensor):
+                return None, None
             if isinstance(x, Tracer):
                 return [], _traced_list(inputs)
             raise TypeError(
@@ -200,7 +207,7 @@ class Output(Node):
         """The whole operation's part of the cotangent."""
         return (Partial(self.index, g),)
 
-    def pullback_to(self, g: Any, wanted: Any, lift: Any) -> tuple[Any, ...]:
+    def pullback_to(self, g: Any, needed: Any, lift: Any) -> tuple[Any, ...]:
         """As `pullback`."""
         return (Partial(self.index, g),)
 
@@ -226,9 +233,9 @@ class SeveralNode(Node):
         ]
         return (self.rule(gs, self.kept),)
 
-    def pullback_to(self, g: Partial, wanted: Any, lift: Any) -> tuple[Any, ...]:
+    def pullback_to(self, g: Partial, needed: Any, lift: Any) -> tuple[Any, ...]:
         """As `pullback`."""
-        return self.pullback(g) if self.edges[0] in wanted else (None,)
+        return self.pullback(g) if self.edges[0] in needed else (None,)
 
 
 class SeveralOp:
@@ -256,14 +263,14 @@ def with_outputs(
     """
 
     def declare(forward: Callable[..., tuple[list[Array], Any]]) -> Callable[..., Any]:
-        body = {"__slots__": (), "called": forward.__name__.strip("_")}
+        body = {"__slots__": (), "public_name": forward.__name__.strip("_")}
         whole: type[Any] = type(label, (SeveralNode,), body | {"rule": staticmethod(rule)})
         whole.part = part = type(label, (Output,), body)
         op = SeveralOp(forward, whole, part, batch)
 
         @wraps(forward)
         def apply(input: Any, *params: Any) -> tuple[Any, ...]:
-            if type(input) not in tensors:
+            if type(input) not in concrete:
                 if isinstance(input, Tracer):
                     several: tuple[Any, ...] = input.level.apply_several(op, input, params)
                     for output in several:

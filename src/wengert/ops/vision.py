@@ -13,7 +13,7 @@ from wengert.core.tensor import Tensor, Tracer
 from wengert.kernels.geometry import Geometry, Shape, padded, windows
 from wengert.kernels.layout import is_channels_last
 from wengert.kernels.precision import narrowed, widened
-from wengert.ops.batching import folded
+from wengert.ops.batch_fallbacks import folded
 from wengert.ops.checks import typed_ints
 from wengert.ops.declare import Value, multilinear
 from wengert.ops.shape import clone

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.forks import uncut
+from wengert.core.forks import hold_forks
 from wengert.core.info import finfo
 from wengert.core.tensor import Tensor, wrap
 from wengert.optim._stepping import (
@@ -136,7 +136,7 @@ def _variance(state: dict[str, Any], g: np.ndarray, weight: float, tiny: float) 
 
 
 def _root_mean_square(array: np.ndarray) -> float:
-    with uncut():
+    with hold_forks():
         return float(np.linalg.norm(array)) / math.sqrt(array.size)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from wengert.core.forks import uncut
+from wengert.core.forks import hold_forks
 from wengert.core.tensor import Tensor
 from wengert.kernels.products.blas import threads_for
 from wengert.optim._stepping import Stepping, Update, check_rate, move_towards, number, zero_state
@@ -131,7 +131,7 @@ def _orthogonal(
     a, b, c = coefficients
     tall = matrix.shape[0] > matrix.shape[1]
     x = _round_to_bfloat16(matrix.T if tall else matrix)
-    with uncut():
+    with hold_forks():
         norm = _round_to_bfloat16(np.linalg.norm(x))
     x = _round_to_bfloat16(x / np.maximum(norm, _round_to_bfloat16(np.float32(eps))))
     with threads_for(x.size * len(x)):

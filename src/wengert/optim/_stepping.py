@@ -11,6 +11,7 @@ import numpy as np
 from wengert.autograd.grad_mode import enable_grad
 from wengert.core import dtypes
 from wengert.core.inference import check_written
+from wengert.core.sparse import CooTensor, SparseTensor
 from wengert.core.storage import before_write, before_writes, stamp, stamp_all
 from wengert.core.tensor import Tensor, caller, getframe, inferences, wrap
 from wengert.kernels import layout
@@ -77,13 +78,37 @@ class Stepping(Optimizer):
     def _update(self, group: Group, by: str, code: CodeType, lasti: int) -> None:
         """Update the parameters of a group that have gradients, and stamp them."""
         update = self._rule(group)
-        for p in group["params"]:
+        for p in self._dense(group, by, code, lasti):
             g = getattr(p, "_grad", None)
             if g is not None:
                 array = p._array
                 before_write(array)
                 update(p, array, g._array)
                 stamp(array, by, code, lasti)
+
+    def _dense(self, group: Group, by: str, code: CodeType, lasti: int) -> list[Tensor]:
+        """The parameters whose gradients are dense, or None; the others are updated by this."""
+        params: list[Tensor] = group["params"]
+        if SparseTensor.bind is not None:
+            return params  # there are no sparse tensors yet
+        sparse = [p for p in params if isinstance(getattr(p, "_grad", None), SparseTensor)]
+        if not sparse:
+            return params
+        for p in sparse:
+            before_write(p._array)
+            self._update_sparse(group, p, gradient_of(p))
+            stamp(p._array, by, code, lasti)
+        left = set(map(id, sparse))
+        return [p for p in params if id(p) not in left]
+
+    # What an optimizer that refuses sparse gradients advises.
+    _instead_of_sparse = ""
+
+    def _update_sparse(self, group: Group, p: Tensor, g: CooTensor) -> None:
+        """Update one parameter from a sparse gradient."""
+        raise RuntimeError(
+            f"{type(self).__name__} does not support sparse gradients{self._instead_of_sparse}"
+        )
 
     def _rule(self, group: Group) -> Any:
         """A function that changes the array of a parameter, and its state, by one step.
@@ -113,7 +138,7 @@ class Elementwise(Stepping):
         grads: list[np.ndarray] = []
         states: list[State] = []
         numbers: list[Numbers] = []
-        for p in group["params"]:
+        for p in self._dense(group, by, code, lasti):
             g = getattr(p, "_grad", None)
             if g is not None:
                 state, values = prepare(p)
@@ -156,6 +181,16 @@ class Elementwise(Stepping):
 
     def _rule(self, group: Group) -> UpdateRule:
         raise NotImplementedError
+
+
+def gradient_of(p: Tensor) -> CooTensor:
+    """The sparse gradient of a parameter; RuntimeError for one that is not in coordinates."""
+    g = p._grad
+    if not isinstance(g, CooTensor):
+        raise RuntimeError(
+            f"a sparse gradient has layout torch.sparse_coo, but got {getattr(g, 'layout', None)}"
+        )
+    return g
 
 
 def weight_decay_options(group: Group, lr: float) -> tuple[dict[str, bool], Numbers]:

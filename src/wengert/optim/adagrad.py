@@ -6,14 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core.sparse import CooTensor
 from wengert.core.tensor import Tensor, wrap
 from wengert.kernels import optim as formulas
 from wengert.kernels.jit.formulas import as_reals
+from wengert.optim._sparse_rows import summed_rows
 from wengert.optim._stepping import (
     Elementwise,
     Numbers,
     State,
     UpdateRule,
+    advance,
     number,
     scalar,
     valid_defaults,
@@ -77,6 +80,17 @@ class Adagrad(Elementwise):
             as_reals(total)[...] = self.defaults["initial_accumulator_value"]
             state |= {"step": scalar(0), "sum": wrap(total)}
         return state
+
+    def _update_sparse(self, group: Group, p: Tensor, g: CooTensor) -> None:
+        if number(group["weight_decay"]) != 0:
+            raise RuntimeError("weight_decay option is not compatible with sparse gradients")
+        state = self._begin(p)
+        step = advance(state)
+        key, values = summed_rows(-g if group["maximize"] else g)
+        total = state["sum"]._array
+        total[key] += values * values
+        rate = number(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
+        p._array[key] += -rate * (values / (np.sqrt(total[key]) + group["eps"]))
 
     def _rule(self, group: Group) -> UpdateRule:
         lr = number(group["lr"])

@@ -44,6 +44,8 @@ class Adam(Elementwise):
     tensor([0.5000, 0.5000], requires_grad=True)
     """
 
+    _instead_of_sparse = ", please consider SparseAdam instead"
+
     def __init__(
         self,
         params: Any,

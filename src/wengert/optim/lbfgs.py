@@ -141,7 +141,7 @@ class _Vector:
         gradients = []
         for p in self.params:
             g = getattr(p, "_grad", None)
-            array = np.zeros_like(p._array) if g is None else g._array
+            array = np.zeros_like(p._array) if g is None else g.to_dense()._array
             gradients.append(as_reals(array).reshape(-1))
         return loss, float(loss), np.concatenate(gradients)
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from wengert.core.sparse import CooTensor
 from wengert.core.tensor import Tensor
 from wengert.kernels import optim as formulas
+from wengert.optim._sparse_rows import add_rows
 from wengert.optim._stepping import (
     Elementwise,
     Numbers,
@@ -65,6 +67,24 @@ class SGD(Elementwise):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening, got"
                              f" momentum={momentum} and dampening={dampening}")  # fmt: skip
         super().__init__(params, defaults)
+
+    def _update_sparse(self, group: Group, p: Tensor, g: CooTensor) -> None:
+        if number(group["weight_decay"]) != 0:
+            raise RuntimeError(
+                "add(sparse, dense) is not supported. Use add(dense, sparse) instead: weight_decay"
+                " makes a sparse gradient dense"
+            )
+        direction: Any = -g if group["maximize"] else g
+        momentum = group["momentum"]
+        if momentum != 0:
+            state = self.state[p]
+            buffer = state.get("momentum_buffer")
+            if buffer is None:
+                buffer = state["momentum_buffer"] = direction.clone().detach()
+            else:
+                buffer.mul_(momentum).add_(direction, alpha=1 - group["dampening"])
+            direction = direction.add(buffer, alpha=momentum) if group["nesterov"] else buffer
+        add_rows(p, direction, -number(group["lr"]))
 
     def _rule(self, group: Group) -> UpdateRule:
         momentum = group["momentum"]

@@ -6,15 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core.sparse import CooTensor
 from wengert.core.tensor import Tensor
-from wengert.optim._stepping import Stepping, Update, number, valid_defaults
+from wengert.optim._sparse_rows import summed_rows
+from wengert.optim._stepping import Stepping, Update, number, valid_defaults, zero_state
 from wengert.optim.optimizer import Group
 
 
 class SparseAdam(Stepping):
-    """Adam for sparse gradients, of which there are none here: every step raises RuntimeError.
+    """Adam for sparse gradients: averages and parameters change where the gradient has values.
 
-    It is there so that programs can name it; `Adam` is what dense gradients want.
+    RuntimeError for a dense gradient, which `Adam` is for.
 
     Args:
         params: tensors, pairs of name and tensor, or dictionaries of groups.
@@ -24,13 +26,14 @@ class SparseAdam(Stepping):
         maximize: ascend instead.
 
     >>> import wengert
-    >>> w = wengert.ones(2, requires_grad=True)
-    >>> optimizer = wengert.optim.SparseAdam([w])
-    >>> w.sum().backward()
+    >>> table = wengert.nn.Embedding.from_pretrained(wengert.ones(3, 2), freeze=False, sparse=True)
+    >>> optimizer = wengert.optim.SparseAdam(table.parameters(), lr=0.1)
+    >>> table(wengert.tensor([1])).sum().backward()
     >>> optimizer.step()
-    Traceback (most recent call last):
-    ...
-    RuntimeError: SparseAdam does not support dense gradients, please consider Adam instead
+    >>> table.weight.detach()
+    tensor([[1.0000, 1.0000],
+            [0.9000, 0.9000],
+            [1.0000, 1.0000]])
     """
 
     def __init__(
@@ -56,6 +59,26 @@ class SparseAdam(Stepping):
             raise ValueError(
                 f"Complex params at indices {wrong}: SparseAdam does not support complex parameters"
             )
+
+    def _update_sparse(self, group: Group, p: Tensor, g: CooTensor) -> None:
+        state = self.state[p]
+        if not state:
+            state |= {
+                "step": 0,
+                "exp_avg": zero_state(p._array),
+                "exp_avg_sq": zero_state(p._array),
+            }
+        state["step"] += 1
+        key, values = summed_rows(-g if group["maximize"] else g)
+        if not values.size:
+            return
+        beta1, beta2 = (number(beta) for beta in group["betas"])
+        average, squares = state["exp_avg"]._array, state["exp_avg_sq"]._array
+        average[key] += (values - average[key]) * (1 - beta1)
+        squares[key] += (values * values - squares[key]) * (1 - beta2)
+        correction = np.sqrt(1 - beta2 ** state["step"]) / (1 - beta1 ** state["step"])
+        rate = float(number(group["lr"]) * correction)
+        p._array[key] += -rate * (average[key] / (np.sqrt(squares[key]) + group["eps"]))
 
     def _rule(self, group: Group) -> Update:
         def update(p: Tensor, array: np.ndarray, g: np.ndarray) -> None:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from wengert import nn, ops, optim
-from wengert.core.signals import heedless, surely
+from wengert.core.signals import call_despite_signals, without_entry_signals
 from wengert.core.tensor import Tensor
 from wengert.nn.module import Module
 from wengert.optim.optimizer import Optimizer
@@ -107,9 +107,9 @@ class safe_globals:  # noqa: N801 (PyTorch's name)
             self._remove()
             raise
 
-    @heedless
+    @without_entry_signals
     def __exit__(self, *exception: object) -> None:
-        surely(self._remove)
+        call_despite_signals(self._remove)
 
     def _remove(self) -> None:
         for value in self._new:

@@ -20,6 +20,7 @@ from wengert.nn.parameter import Buffer, Parameter
 from wengert.serialization import _numpy
 from wengert.serialization._state import short_repr
 from wengert.serialization._storages import TYPED, UNTYPED, Loaded, lengths, rebuilt
+from wengert.sparse.construction import sparse_compressed_tensor, sparse_coo_tensor
 
 Builder = Callable[..., Any]  # called with the machine and the arguments
 
@@ -205,10 +206,32 @@ def _device(m: Any, kind: Any, index: Any = None) -> device:
     return device(kind, index)
 
 
+_LAYOUTS = (layout.strided, layout.sparse_coo, layout.sparse_csr, layout.sparse_csc,
+            layout.sparse_bsr, layout.sparse_bsc)  # fmt: skip
+
+
 def _get_layout(m: Any, name: Any) -> Any:
-    if name != "torch.strided":
-        raise UnpicklingError(f"there are no tensors of layout {short_repr(name)}")
-    return layout.strided
+    for kind in _LAYOUTS:
+        if name == f"torch.{kind.name}":
+            return kind
+    raise UnpicklingError(f"there are no tensors of layout {short_repr(name)}")
+
+
+def _rebuild_sparse_tensor(m: Any, kind: Any, components: Any) -> Tensor:
+    if type(components) is not tuple or len(components) not in (3, 4):
+        raise UnpicklingError(
+            f"a sparse tensor has 3 or 4 components, not {short_repr(components)}"
+        )
+    m.spend(sum(_tensor(c).numel() for c in components[: 2 + (kind is not layout.sparse_coo)]))
+    try:
+        if kind is layout.sparse_coo:
+            indices, values, size, *coalesced = components
+            flag = bool(coalesced) and coalesced[0] is True
+            return sparse_coo_tensor(indices, values, lengths("size", size), is_coalesced=flag)
+        bounds, plain, values, size = components
+        return sparse_compressed_tensor(bounds, plain, values, lengths("size", size), layout=kind)
+    except (RuntimeError, TypeError, ValueError) as error:
+        raise UnpicklingError(f"the components of a sparse tensor do not fit: {error}") from error
 
 
 def _table() -> dict[str, Known]:
@@ -239,6 +262,7 @@ def _table() -> dict[str, Known]:
         "torch._utils._rebuild_tensor": _rebuild_tensor,
         "torch._utils._rebuild_tensor_v2": _rebuild_tensor_v2,
         "torch._utils._rebuild_tensor_v3": _rebuild_tensor_v3,
+        "torch._utils._rebuild_sparse_tensor": _rebuild_sparse_tensor,
         "torch._utils._rebuild_parameter": _rebuild_parameter,
         "torch._utils._rebuild_parameter_with_state": _rebuild_parameter_with_state,
         "torch._tensor._rebuild_from_type_v2": _rebuild_from_type,
@@ -311,6 +335,8 @@ def path_of(value: Any) -> tuple[str, str]:
     if not isinstance(value, type):
         return ("torch.nn.functional" if _functional(value) else "torch"), name
     module = module.removeprefix("wengert.")
+    if module.startswith("data."):
+        module = f"utils.{module}"
     return "torch." + _ELSEWHERE.get(f"{module}.{name}", module), name
 
 

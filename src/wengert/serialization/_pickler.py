@@ -12,7 +12,8 @@ import numpy as np
 from wengert.core.device import device
 from wengert.core.dtypes import dtype, of_numpy
 from wengert.core.layout import layout, memory_format
-from wengert.core.tensor import Tensor, Tracer
+from wengert.core.sparse import CompressedTensor, CooTensor, SparseTensor
+from wengert.core.tensor import Tensor, Tracer, wrap
 from wengert.nn.parameter import Parameter
 from wengert.serialization._names import KNOWN, FunctionName, path_of
 from wengert.serialization._storages import (
@@ -43,6 +44,7 @@ _PARAMETER = _function("torch._utils._rebuild_parameter")
 _PARAMETER_WITH_STATE = _function("torch._utils._rebuild_parameter_with_state")
 _FROM_TYPE = _function("torch._tensor._rebuild_from_type_v2")
 _GET_LAYOUT = _function("torch.serialization._get_layout")
+_SPARSE = _function("torch._utils._rebuild_sparse_tensor")
 
 
 _Base: Any = pickle._Pickler  # the one in Python: its names can be changed
@@ -110,6 +112,8 @@ class Pickler(_Base):  # type: ignore[misc]
         self.memoize(obj)
 
     def _tensor(self, tensor: Tensor) -> tuple[Any, ...]:
+        if isinstance(tensor, SparseTensor):
+            return _SPARSE, _sparse_components(tensor)
         kind, state = type(tensor), dict(tensor.__dict__)
         grad = tensor.requires_grad
         if isinstance(tensor, Parameter):
@@ -131,6 +135,16 @@ class Pickler(_Base):  # type: ignore[misc]
         arguments: tuple[Any, ...] = (self.reference(memory, kind), offset, array.shape, strides,
                      tensor.requires_grad, OrderedDict())  # fmt: skip
         return (_V2, arguments) if kind.dtype else (_V3, (*arguments, of_numpy[array.dtype]))
+
+
+def _sparse_components(tensor: SparseTensor) -> tuple[Any, ...]:
+    """Layout, and indices, values and shape, as PyTorch saves them."""
+    values, shape = tensor._stored.detach(), tensor.shape
+    if isinstance(tensor, CooTensor):
+        indices = wrap(tensor._coordinates)
+        return tensor.layout, (indices, values, shape, tensor._coalesced)
+    assert isinstance(tensor, CompressedTensor)
+    return tensor.layout, (wrap(tensor._bounds), wrap(tensor._plain), values, shape)
 
 
 def _importable(kind: type) -> bool:

@@ -4,9 +4,7 @@ Those that `wengert` has at its root come from `ops`; the others are operations 
 SciPy's functions (`_bessel.py`, `_normal.py`) or by recurrences (`_polynomials.py`).
 """
 
-import sys as _sys
-
-from wengert.ops import keywords as _keywords
+from wengert.core.fronts import publish_module
 from wengert.ops.bessel import i0 as i0
 from wengert.ops.exponential import exp2 as exp2
 from wengert.ops.exponential import expm1 as expm1
@@ -88,4 +86,4 @@ multigammaln = mvlgamma
 psi = digamma
 gammaln = lgamma
 
-_keywords.extend([_sys.modules[__name__]])
+publish_module("torch.special", [*filter(str.islower, globals())], globals())

@@ -11,7 +11,7 @@ from wengert.ops.checks import require_kind
 from wengert.ops.declare import Value, elementwise
 from wengert.ops.exponential import exp, log, log1p
 from wengert.ops.gamma import refused
-from wengert.ops.masking import drop
+from wengert.ops.zeros import drop
 
 _ROOT_2PI = math.sqrt(2 * math.pi)
 _ROOT_HALF = math.sqrt(0.5)

@@ -24,30 +24,34 @@ from wengert.tensor import (
     _legacy,
     _methods,
     _new,
-    _print,
+    _public,
     _random_inplace,
     _removed,
     _resizing,
     gradients,
+    printing,
     storages,
 )
 from wengert.tensor._attributes import *
 from wengert.tensor._convert import *
 from wengert.tensor._legacy import *
-from wengert.tensor._print import *
 from wengert.tensor._removed import *
 from wengert.tensor.copies import *
 from wengert.tensor.creation import *
 from wengert.tensor.lowrank import *
+from wengert.tensor.printing import *
 from wengert.tensor.random import *
 from wengert.tensor.random_counts import *
 from wengert.tensor.ranges import *
 from wengert.tensor.storages import *
 from wengert.tensor.windows import *
 
-for _part in (_methods, _attributes, gradients, _convert, _indexing, _legacy, _new, _print,
-              _random_inplace, _removed, _resizing, storages):  # fmt: skip
+for _part in (_methods, _attributes, gradients, _convert, _indexing, _legacy, _new,
+              _random_inplace, _removed, _resizing, printing, storages):  # fmt: skip
     _part.bind()
+
+_public.publish_functions({n: v for n, v in globals().items() if n[0] != "_"})
+_public.publish_methods()
 
 if not TYPE_CHECKING:  # what `wengert` takes from here; its own `random` is another module
     _own = {"ModuleType", "TYPE_CHECKING"}

@@ -197,10 +197,6 @@ def dim_order(self: Tensor, *, ambiguity_check: bool | list[Any] = False) -> tup
     return tuple(sorted(range(len(strides)), key=lambda d: -strides[d]))
 
 
-def _never(self: Tensor) -> bool:
-    return False
-
-
 def is_conj(self: Tensor) -> bool:
     """False: conjugation is carried out, never put off.
 
@@ -277,15 +273,15 @@ def bind() -> None:
     define.dtype = property(lambda self: of_numpy[self._array.dtype])
     define.device = property(lambda self: cpu)
     define.layout = property(lambda self: layout.strided)
-    define.ndim = property(dim)
-    define.itemsize = property(element_size)
+    define.ndim = property(lambda self: self._array.ndim)
+    define.itemsize = property(lambda self: self._array.itemsize)
     define.real = property(real, _set_real)
     define.imag = property(imag, _set_imag)
     define.nbytes = property(lambda self: self._array.nbytes)
     define.name = property(lambda self: None)
     define.is_cpu = property(lambda self: True)
     for name in _NEVER:
-        setattr(define, name, property(_never))
+        setattr(define, name, property(lambda self: False))
 
 
 def result_type(tensor: Any, other: Any) -> dtypes.dtype:

@@ -12,7 +12,6 @@ from wengert.autograd import errors, naming
 from wengert.core import dtypes, storage
 from wengert.core.cut_log import note_escape
 from wengert.core.device import check_cpu
-from wengert.core.device import device as device_type
 from wengert.core.dtypes import of_numpy
 from wengert.core.inference import mark_inference
 from wengert.core.layout import memory_format, preserve_format
@@ -23,9 +22,10 @@ from wengert.ops.casting import convert
 from wengert.ops.formats import check_format, lies_in, suggested
 from wengert.ops.outputs import check_memory
 from wengert.ops.shape import clone
+from wengert.tensor._data import checked
 from wengert.tensor._inplace import check_writable, overwrite, touch
 from wengert.tensor._legacy import dtype_of_type, tensortype
-from wengert.tensor.arguments import require_tensor
+from wengert.tensor.arguments import dtype_and_device, require_tensor
 
 
 def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
@@ -49,6 +49,16 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
 
 def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
     return np.array(numpy(self), dtype, copy=copy)
+
+
+def _array_wrap(
+    self: Tensor, array: np.ndarray, context: Any = None, return_scalar: bool = False
+) -> Tensor:
+    """What a function of NumPy computed from a tensor, as a tensor; truth values are bytes then."""
+    array = np.asarray(array)
+    if array.dtype == np.bool_:
+        array = array.view(np.uint8)
+    return wrap(checked(array))
 
 
 def item(self: Tensor) -> Any:
@@ -141,7 +151,7 @@ def to(self: Tensor, *args: Any, **options: Any) -> Tensor:
     >>> wengert.tensor([1.5, 2.5]).to(wengert.int64)
     tensor([1, 2])
     """
-    dtype, device, copied = _target(args, options)
+    dtype, device, copied = dtype_and_device(args, options)
     check_cpu(device)
     format = check_format("to", options.get("memory_format"))
     return _converted(self, dtype or of_numpy[self._array.dtype], format, copied)
@@ -159,43 +169,6 @@ def _converted(
     if not copied and suggested(self._array) is format:
         return self
     return clone(self, memory_format=format)
-
-
-_TO = frozenset({"dtype", "device", "other", "non_blocking", "copy", "memory_format"})
-
-
-def _target(args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, Any, bool]:
-    """dtype, device and `copy` of a call of `to`."""
-    if not options.keys() <= _TO:
-        unknown = sorted(options.keys() - _TO)[0]
-        raise TypeError(f"to() got an unexpected keyword argument '{unknown}'")
-    dtype, device, other = (options.get(k) for k in ("dtype", "device", "other"))
-    remaining = list(args)
-    if remaining:
-        first = remaining.pop(0)
-        if isinstance(first, Tensor):
-            other = first
-        elif isinstance(first, dtypes.dtype | type):
-            dtype = first
-        elif first is None or isinstance(first, str | int | device_type):
-            device = first
-            if remaining and not isinstance(remaining[0], bool):
-                dtype = remaining.pop(0)
-        else:
-            raise TypeError(
-                "to() received an invalid combination of arguments - got"
-                f" ({type(first).__name__}), expected a dtype, a device or a Tensor"
-            )
-    if remaining and not all(isinstance(flag, bool) for flag in remaining[:2]):
-        raise TypeError(
-            f"to() received an invalid combination of arguments - got {type(remaining[0]).__name__}"
-            f" after {type(args[0]).__name__}"
-        )
-    if other is not None:
-        require_tensor("to", "other", other)
-        dtype = of_numpy[other._array.dtype]
-    copied = bool(options.get("copy") or (len(remaining) > 1 and remaining[1]))
-    return None if dtype is None else dtypes.of_argument("to", dtype), device, copied
 
 
 def type_(
@@ -454,10 +427,13 @@ def _copied(array: np.ndarray, memo: dict[int, Any]) -> np.ndarray:
     return np.ndarray(array.shape, array.dtype, flat, start, array.strides)
 
 
-def _rebuild(cls: type[Tensor], array: np.ndarray, requires_grad: bool,
+def _rebuild(cls: type[Tensor] | None, array: np.ndarray, requires_grad: bool,
              attributes: dict[str, Any] | None = None) -> Tensor:  # fmt: skip
-    """A leaf around an array: what copies and pickles are made by."""
-    result = new(cls)
+    """A leaf around an array: what copies and pickles are made by.
+
+    Pickles name subclasses alone (None: Tensor), as its own name depends on the torch alias.
+    """
+    result = new(cls or Tensor)
     result._array = dtypes.canonical(array)
     result._edge = leaf_of(result) if requires_grad else None
     result._cut = None
@@ -468,17 +444,20 @@ def _rebuild(cls: type[Tensor], array: np.ndarray, requires_grad: bool,
     return result
 
 
-def _rebuild_bits(cls: type[Tensor], bits: np.ndarray, dtype: dtypes.dtype, *state: Any) -> Tensor:
+def _rebuild_bits(
+    cls: type[Tensor] | None, bits: np.ndarray, dtype: dtypes.dtype, *state: Any
+) -> Tensor:
     """As `_rebuild`, of a dtype that NumPy does not know by name."""
     return _rebuild(cls, bits.view(dtype.np), *state)
 
 
 def _reduce(self: Tensor, protocol: Any) -> tuple[Any, ...]:
+    kind = None if type(self) is Tensor else type(self)
     state = (self._edge is not None, self.__dict__ or None)
     dtype = of_numpy[self._array.dtype]
     if dtype is dtypes.bfloat16:
-        return _rebuild_bits, (type(self), self._array.view(np.uint16), dtype, *state)
-    return _rebuild, (type(self), self._array, *state)
+        return _rebuild_bits, (kind, self._array.view(np.uint16), dtype, *state)
+    return _rebuild, (kind, self._array, *state)
 
 
 _CONVERTERS = {
@@ -490,7 +469,8 @@ _CONVERTERS = {
 _METHODS = (numpy, item, tolist, to, type_as, cpu, cuda, pin_memory, share_memory_, is_shared,
             fill_, zero_, apply_, map_)  # fmt: skip
 _SPECIAL = {
-    "__array__": _array, "__float__": _float, "__int__": _int, "__complex__": _complex,
+    "__array__": _array, "__array_wrap__": _array_wrap,
+    "__float__": _float, "__int__": _int, "__complex__": _complex,
     "__bool__": _bool, "__index__": _index, "__format__": _format, "__dlpack__": _dlpack,
     "__dlpack_device__": lambda self: (1, 0), "__deepcopy__": _deepcopy,
     "__reduce_ex__": _reduce, "__hash__": object.__hash__,

@@ -12,7 +12,7 @@ import numpy as np
 from wengert.core import dtypes
 from wengert.core.dtypes import dtype
 from wengert.core.messages import warn
-from wengert.core.tensor import RawCut, Tensor, cut_at, tensors
+from wengert.core.tensor import RawCut, Tensor, concrete, cut_at
 
 _SUPPORTED = ("float64, float32, float16, complex64, complex128, int64, int32, int16, int8,"
               " uint64, uint32, uint16, uint8, and bool")  # fmt: skip
@@ -126,7 +126,7 @@ def _is_sequence(item: Any) -> bool:
     kind = type(item)
     if kind is list or kind is tuple:
         return True
-    if kind in _NUMBERS or kind in tensors or isinstance(item, str | bytes | np.generic | dict):
+    if kind in _NUMBERS or kind in concrete or isinstance(item, str | bytes | np.generic | dict):
         return False
     if kind is np.ndarray:
         return item.ndim > 0

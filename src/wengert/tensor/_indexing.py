@@ -19,11 +19,13 @@ from wengert.core.dtypes import of_numpy, scalar_array
 from wengert.core.inference import check_written
 from wengert.core.tensor import Tensor, Tracer, caller, cut_from, getframe, inferences, mode, wrap
 from wengert.ops.batched_keys import picked
+from wengert.ops.broadcasting import check_expandable, expand
 from wengert.ops.casting import convert
-from wengert.ops.expansion import check_expandable, expand, flip
+from wengert.ops.expansion import flip
 from wengert.ops.gathering import elements
 from wengert.ops.index_writes import check_put_dtype, index_array, index_item, written
-from wengert.ops.operands import Number, traced
+from wengert.ops.numbers import Number
+from wengert.ops.operands import traced
 from wengert.ops.outputs import check_memory
 from wengert.ops.splitting import select, unbind
 from wengert.ops.subscript import basic, index, index_written, write_at

@@ -27,20 +27,21 @@ from wengert.core.tensor import (
     Tensor,
     Tracer,
     caller,
+    concrete,
     cut_from,
     getframe,
     inferences,
     memory_of,
     mode,
-    tensors,
     tick,
     wrap,
 )
 from wengert.kernels.layout import copy
+from wengert.ops.broadcasting import check_expandable, expand
 from wengert.ops.casting import convert
 from wengert.ops.declare import Value, multilinear, primitive
-from wengert.ops.expansion import check_expandable, expand
-from wengert.ops.operands import Number, innermost, sum_to
+from wengert.ops.numbers import Number
+from wengert.ops.operands import innermost, sum_to
 from wengert.ops.outputs import check_castable, check_memory
 from wengert.ops.shape import clone
 
@@ -70,7 +71,7 @@ def inplace(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 def _original(target: Tensor) -> Tensor:
     """What an operation reads of its target: a copy, if a saver may keep what it reads."""
     site = mode.site
-    if type(site) is Site or site is None or type(target) not in tensors:
+    if type(site) is Site or site is None or type(target) not in concrete:
         return target
     return wrap(copy(target._array), target._edge)
 

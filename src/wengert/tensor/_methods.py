@@ -11,7 +11,7 @@ from typing import Any
 
 from wengert import ops
 from wengert.core.tensor import Tensor
-from wengert.ops.expansion import check_expandable
+from wengert.ops.broadcasting import check_expandable
 from wengert.ops.operands import sum_to
 from wengert.tensor._inplace import copy_, inplace
 from wengert.tensor.arguments import size_of
@@ -25,10 +25,11 @@ def bind_module(module: ModuleType) -> None:
         setattr(Tensor, f"{name}_", inplace(getattr(module, name), f"{name}_"))
 
 
-def _reflected(function: Any) -> Any:
+def _reflected(function: Any, name: str) -> Any:
     def operator(self: Tensor, other: Any) -> Any:
         return function(other, self)
 
+    operator.__name__ = operator.__qualname__ = name
     return operator
 
 
@@ -50,7 +51,7 @@ def bind_operators() -> None:
         if function is None:
             continue
         setattr(Tensor, f"__{operator}__", function)
-        setattr(Tensor, f"__r{operator}__", _reflected(function))
+        setattr(Tensor, f"__r{operator}__", _reflected(function, f"__r{operator}__"))
         if operator != "matmul":
             setattr(Tensor, f"__i{operator}__", inplace(function, f"__i{operator}__"))
     for operator, name in (COMPARISON | UNARY).items():

@@ -12,7 +12,7 @@ from wengert.core import dtypes
 from wengert.core.dtypes import of_numpy
 from wengert.core.generators import Generator, draw_numbers
 from wengert.core.tensor import Tensor, Tracer
-from wengert.ops.expansion import expand
+from wengert.ops.broadcasting import expand
 from wengert.ops.outputs import check_memory
 from wengert.ops.sampling import check_probabilities, successes
 from wengert.ops.shape import inverse_of, permute

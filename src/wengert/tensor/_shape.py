@@ -7,10 +7,10 @@ from typing import Any
 
 from wengert.core.dtypes import dtype as DType
 from wengert.core.tensor import Tensor
-from wengert.ops.expansion import expand, flip, repeat, tile
+from wengert.ops.broadcasting import expand
+from wengert.ops.complexes import adjoint, hermitian
+from wengert.ops.expansion import flip, repeat, tile
 from wengert.ops.shape import (
-    adjoint,
-    hermitian,
     matrix_transpose,
     permute,
     reinterpreted,
@@ -28,8 +28,6 @@ from wengert.ops.shape import view as _view
 from wengert.ops.splitting import split
 from wengert.tensor._inplace import reshaped_inplace
 
-_MISSING = object()
-
 
 def _of_sizes(function: Callable[..., Tensor], parameter: str) -> Callable[..., Tensor]:
     """The method whose sizes come one by one, as one sequence, or by name."""
@@ -38,11 +36,9 @@ def _of_sizes(function: Callable[..., Tensor], parameter: str) -> Callable[..., 
     def method(self: Tensor, *sizes: Any, **named: Any) -> Tensor:
         if sizes and type(sizes[-1]) is int and not named:
             return function(self, sizes)
-        if named:
-            sizes = (named.pop(parameter, _MISSING), *sizes)
+        if parameter in named:
+            sizes = (named.pop(parameter), *sizes)
         elif not sizes:
-            sizes = (_MISSING,)
-        if sizes[0] is _MISSING:
             raise TypeError(f'{name}() missing 1 required positional arguments: "{parameter}"')
         return function(self, sizes_of(sizes), **named)
 

@@ -11,6 +11,8 @@ import numpy as np
 from wengert.autograd import errors
 from wengert.core import dtypes
 from wengert.core.device import check_cpu
+from wengert.core.device import device as device_type
+from wengert.core.layout import strided
 from wengert.core.tensor import Tensor, leaf_of, wrap
 from wengert.ops.outputs import check_unrecorded, fill
 
@@ -24,7 +26,7 @@ class Options(TypedDict, total=False):
         dtype: of the elements; what None means depends on the function.
         device: must be the CPU.
         requires_grad: whether the result is a leaf whose gradient is wanted.
-        layout: is always strided here.
+        layout: strided, the default.
         pin_memory: must be False, for lack of an accelerator.
     """
 
@@ -92,6 +94,11 @@ def finish(name: str, array: np.ndarray, options: Options, out: Tensor | None = 
         unknown = sorted(options.keys() - _KNOWN)
         raise TypeError(f"{name}() got an unexpected keyword argument '{unknown[0]}'")
     check_cpu(options.get("device"))
+    if options.get("layout") not in (None, strided):
+        raise NotImplementedError(
+            f"{name}(): argument 'layout' is {options['layout']}, expected torch.strided: make a"
+            " dense tensor and convert it with .to_sparse(), or call torch.sparse_coo_tensor()"
+        )
     if options.get("pin_memory"):
         raise RuntimeError(
             f"{name}(): pin_memory=True requires an accelerator, and this library computes on 'cpu'"
@@ -150,3 +157,40 @@ def require_int(name: str, argument: str, value: Any, position: int = 1) -> int:
             f"{name}(): argument '{argument}' (position {position}) must be int, not"
             f" {type(value).__name__}"
         ) from None
+
+
+_TO = frozenset({"dtype", "device", "other", "non_blocking", "copy", "memory_format"})
+
+
+def dtype_and_device(args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, Any, bool]:
+    """dtype, device and `copy` of a call of `to`."""
+    if not options.keys() <= _TO:
+        unknown = sorted(options.keys() - _TO)[0]
+        raise TypeError(f"to() got an unexpected keyword argument '{unknown}'")
+    dtype, device, other = (options.get(k) for k in ("dtype", "device", "other"))
+    remaining = list(args)
+    if remaining:
+        first = remaining.pop(0)
+        if isinstance(first, Tensor):
+            other = first
+        elif isinstance(first, dtypes.dtype | type):
+            dtype = first
+        elif first is None or isinstance(first, str | int | device_type):
+            device = first
+            if remaining and not isinstance(remaining[0], bool):
+                dtype = remaining.pop(0)
+        else:
+            raise TypeError(
+                "to() received an invalid combination of arguments - got"
+                f" ({type(first).__name__}), expected a dtype, a device or a Tensor"
+            )
+    if remaining and not all(isinstance(flag, bool) for flag in remaining[:2]):
+        raise TypeError(
+            f"to() received an invalid combination of arguments - got {type(remaining[0]).__name__}"
+            f" after {type(args[0]).__name__}"
+        )
+    if other is not None:
+        require_tensor("to", "other", other)
+        dtype = other.dtype
+    copied = bool(options.get("copy") or (len(remaining) > 1 and remaining[1]))
+    return None if dtype is None else dtypes.of_argument("to", dtype), device, copied

@@ -13,6 +13,7 @@ from wengert.core.device import check_cpu
 from wengert.core.dtypes import of_numpy
 from wengert.core.layout import contiguous_format, preserve_format
 from wengert.core.messages import warn
+from wengert.core.sparse import SparseTensor
 from wengert.core.tensor import Tensor, Tracer, wrap
 from wengert.kernels import layout
 from wengert.ops import formats
@@ -236,6 +237,8 @@ def _fill_number(name: str, value: Any) -> Any:
 def _like(name: str, input: Any, fill: Any, options: Any) -> Tensor:
     """A tensor as `input`, in memory too; `fill` is a number, or None for any elements."""
     require_tensor(name, "input", input)
+    if isinstance(input, SparseTensor):
+        return input.filled_like(name, fill, options)
     if not options and fill == 0 and type(input) is Tensor and input._array.flags.c_contiguous:
         return wrap(np.zeros_like(input._array))
     format = formats.check_format(name, options.pop("memory_format", None))
@@ -379,7 +382,7 @@ def numel(input: Tensor) -> int:
     6
     """
     require_tensor("numel", "input", input)
-    return math.prod(input._array.shape)
+    return math.prod(input.shape)
 
 
 def is_tensor(obj: Any) -> bool:

@@ -22,6 +22,7 @@ from wengert.core.cut_log import note_drop
 from wengert.core.dtypes import inexact, of_numpy
 from wengert.core.inference import check_may_require_grad, inherit, no_version
 from wengert.core.messages import current_call, message, more
+from wengert.core.sparse import numpy_dtype, shape_of
 from wengert.core.tensor import (
     Leaf,
     Node,
@@ -113,15 +114,16 @@ def _set_grad(self: Tensor, value: Tensor | None) -> None:
         if not isinstance(value, Tensor):
             raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type"
                             f" {type(value).__name__}")  # fmt: skip
-        if value._array.shape != self._array.shape:
+        shape, dtype = shape_of(value), numpy_dtype(value)
+        if shape != self._array.shape:
             raise RuntimeError(
-                f"attempting to assign a gradient of size '{list(value._array.shape)}' to a tensor"
+                f"attempting to assign a gradient of size '{list(shape)}' to a tensor"
                 f" of size '{list(self._array.shape)}'. Please ensure that the gradient and the"
                 f" tensor are the same size\n{more('grad-assignment')}"
             )
-        if value._array.dtype != self._array.dtype:
+        if dtype != self._array.dtype:
             raise RuntimeError(
-                f"attempting to assign a gradient with dtype '{of_numpy[value._array.dtype]}' to a"
+                f"attempting to assign a gradient with dtype '{of_numpy[dtype]}' to a"
                 f" tensor with dtype '{of_numpy[self._array.dtype]}'. Please ensure that the"
                 f" gradient and the tensor have the same dtype\n{more('grad-assignment')}"
             )
@@ -225,7 +227,7 @@ def detach_(self: Tensor) -> Tensor:
 def as_subclass(self: Tensor, cls: type[Tensor]) -> Tensor:
     """This tensor as an instance of a subclass of Tensor: the same memory, the same graph.
 
-    Operations on it return Tensors.
+    Operations on it return instances of the class, unless its `__torch_function__` says otherwise.
 
     >>> import wengert
     >>> class Weights(wengert.Tensor):

@@ -19,8 +19,8 @@ from wengert.core.generators import Draw, Generator, default_generator, draw_num
 from wengert.core.tensor import Tensor, Tracer, memory_of, wrap
 from wengert.kernels.layout import order_of
 from wengert.ops import formats
+from wengert.ops.broadcasting import broadcast_shapes, expand
 from wengert.ops.casting import convert
-from wengert.ops.expansion import broadcast_shapes, expand
 from wengert.ops.sampling import (
     check_deviations,
     check_probabilities,

@@ -7,7 +7,7 @@ import numpy as np
 from wengert.core.dtypes import of_numpy
 from wengert.core.generators import Generator, default_generator, draw_numbers
 from wengert.core.tensor import Tensor
-from wengert.ops.expansion import broadcast_tensors
+from wengert.ops.broadcasting import broadcast_tensors
 from wengert.ops.quantiles import dirichlets, gammas
 from wengert.ops.sampling import binomials
 from wengert.tensor.arguments import require_tensor

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.core import dtypes
+from wengert.core.layout import sparse_bsr, sparse_coo, sparse_csr
+from wengert.core.sparse import SparseTensor
 from wengert.core.tensor import Tensor, wrap
 from wengert.ops import comparison
 
@@ -34,6 +36,7 @@ class _Rules(NamedTuple):
     allow_subclasses: bool
     check_dtype: bool
     check_stride: bool
+    check_layout: bool = True
 
     def tolerances(self, *kinds: dtypes.dtype) -> tuple[float, float]:
         """The given ones, or the greater ones of these dtypes."""
@@ -69,8 +72,9 @@ def assert_close(
     """Raise AssertionError unless ``|actual - expected| <= atol + rtol * |expected|``.
 
     Takes tensors, arrays, numbers, bools and None, and sequences and mappings of them. The
-    tolerances depend on the dtypes unless both are given. There is one device and one layout:
-    `check_device` and `check_layout` have nothing to check.
+    tolerances depend on the dtypes unless both are given. Sparse tensors are compared by indices
+    and values; with `check_layout` off, also with dense ones. There is one device:
+    `check_device` has nothing to check.
 
     >>> import wengert
     >>> from wengert.testing import assert_close
@@ -91,7 +95,7 @@ def assert_close(
             "Both 'rtol' and 'atol' must be either specified or omitted, but got no"
             f" {absent}: rtol={rtol}, atol={atol}"
         )
-    rules = _Rules(rtol, atol, equal_nan, allow_subclasses, check_dtype, check_stride)
+    rules = _Rules(rtol, atol, equal_nan, allow_subclasses, check_dtype, check_stride, check_layout)
     # Types first: values that cannot be compared are an error even after one that differs.
     for pair in list(_pairs(actual, expected, rules, ())):
         text = pair.compare(pair.actual, pair.expected, rules)
@@ -164,6 +168,8 @@ def _comparison_of(
     if all(isinstance(x, int | float | complex | np.number | np.bool_) for x in both):
         return _numbers
     kinds = [type(x) for x in both]
+    if any(isinstance(x, SparseTensor) for x in both):
+        kinds = [Tensor if issubclass(kind, SparseTensor) else kind for kind in kinds]
     related = kinds[0] is kinds[1] or (
         rules.allow_subclasses and (issubclass(*kinds) or issubclass(*reversed(kinds)))
     )
@@ -228,6 +234,8 @@ def _report(
 
 def _tensors(actual: Any, expected: Any, rules: _Rules) -> str | None:
     a, e = (x if isinstance(x, Tensor) else wrap(x) for x in (actual, expected))
+    if isinstance(a, SparseTensor) or isinstance(e, SparseTensor):
+        return _sparse(a, e, rules)
     for name, checked, values in (
         ("shape", True, (a.shape, e.shape)),
         ("dtype", rules.check_dtype, (a.dtype, e.dtype)),
@@ -244,6 +252,33 @@ def _tensors(actual: Any, expected: Any, rules: _Rules) -> str | None:
     if x.ndim == 0:
         return _scalars(x.item(), y.item(), rtol, atol, rules.equal_nan)
     return _differences(x, y, matches, rtol, atol)
+
+
+def _sparse(a: Tensor, e: Tensor, rules: _Rules) -> str | None:
+    """Compare indices and values; with `check_layout` off, all elements."""
+    if a.shape != e.shape:
+        return f"The values for attribute 'shape' do not match: {a.shape} != {e.shape}."
+    if a.layout is not e.layout:
+        if rules.check_layout:
+            return f"The values for attribute 'layout' do not match: {a.layout} != {e.layout}."
+        return _tensors(a.to_dense(), e.to_dense(), rules)
+    if a.layout is sparse_coo:
+        a, e = a.coalesce(), e.coalesce()
+        names: tuple[str, ...] = ("indices", "values")
+    elif a.layout in (sparse_csr, sparse_bsr):
+        names = ("crow_indices", "col_indices", "values")
+    else:
+        names = ("ccol_indices", "row_indices", "values")
+    if a._nnz() != e._nnz():
+        return (
+            f"The number of specified values in sparse tensors does not match: {a._nnz()} !="
+            f" {e._nnz()}"
+        )
+    for name in names:
+        text = _tensors(getattr(a, name)().detach(), getattr(e, name)().detach(), rules)
+        if text is not None:
+            return text.replace("Tensor-likes", f"Sparse tensors' {name}")
+    return None
 
 
 def _differences(

@@ -1,7 +1,6 @@
-"""`data` (loading), `checkpoint`, and PyTorch's smaller utilities.
+"""PyTorch's smaller utilities, and its names for two packages: `data` and `checkpointing`.
 
-Submodules other than `data` load when first named. Read `data/dataloader.py` first, and for
-checkpoints `checkpoint/_api.py`, then `checkpoint/_recompute.py`.
+`wengert.utils.data` loads with the package, the others when first named.
 """
 
 from importlib import import_module as _import_module

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from wengert._settings import get_num_threads, set_num_threads
-from wengert.core.signals import contextmanager, surely
+from wengert.core.signals import call_despite_signals, contextmanager
+from wengert.platform.settings import get_num_threads, set_num_threads
 
 timer = timeit.default_timer
 _UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
@@ -103,7 +103,7 @@ def _threads(count: int) -> Iterator[None]:
         set_num_threads(count)
         yield
     finally:
-        surely(set_num_threads, before)
+        call_despite_signals(set_num_threads, before)
 
 
 class Timer:

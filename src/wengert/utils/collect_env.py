@@ -6,7 +6,7 @@ import platform
 import sys
 from importlib.metadata import version
 
-from wengert._config import show
+from wengert.platform.config import show
 
 
 def get_pretty_env_info() -> str:

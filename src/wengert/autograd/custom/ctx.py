@@ -4,13 +4,31 @@ from __future__ import annotations
 
 import warnings
 import weakref
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 from wengert.autograd.transforms.tree import Spec, unflatten_tree
 from wengert.core.tensor import Tensor, mode, wrap
 
-if TYPE_CHECKING:
-    from wengert.autograd.custom.node import FunctionNode
+
+class RecordedCall(Protocol):
+    """The node of a call, as far as its context asks it."""
+
+    inside: bool
+
+    @property
+    def edges(self) -> Sequence[Any]: ...
+    @property
+    def saved_tensors(self) -> tuple[Tensor | None, ...]: ...
+    @property
+    def metadata(self) -> dict[Any, Any]: ...
+    @property
+    def next_functions(self) -> Any: ...
+    def connected(self, t: Any, args: tuple[Any, ...]) -> Any: ...
+    def present(self, index: int) -> Any: ...
+    def refused(self) -> Any: ...
+    def register_hook(self, fn: Any) -> Any: ...
+    def register_prehook(self, fn: Any) -> Any: ...
 
 
 class OfOutput:
@@ -62,7 +80,7 @@ class FunctionCtx:
     )  # fmt: skip
 
     _function: Any
-    _node: weakref.ref[FunctionNode] | None
+    _node: weakref.ref[RecordedCall] | None
     _stand_ins: dict[str, tuple[list[Any], Spec]] | None  # attributes that stand for tensors
     _recording: bool  # whether the backward that runs, or ran last, is to be differentiated
     _saved_values: (
@@ -153,7 +171,7 @@ class FunctionCtx:
         )
         return self.saved_tensors
 
-    def _recorded(self) -> FunctionNode:
+    def _recorded(self) -> RecordedCall:
         """The node that was recorded of the call."""
         node = None if self._node is None else self._node()
         if node is None:

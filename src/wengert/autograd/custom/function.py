@@ -27,11 +27,11 @@ from wengert.core.tensor import (
     Tensor,
     Tracer,
     caller,
+    concrete,
     getframe,
     inferences,
     mode,
     new,
-    tensors,
     tick,
     wrap,
 )
@@ -225,7 +225,7 @@ def call_with_context(
     edges: list[Node] = []
     targets: list[GradientTarget] = []
     for a in args:
-        if type(a) is Tensor or type(a) in tensors:
+        if type(a) is Tensor or type(a) in concrete:
             e = a._edge
             if e is None:
                 targets.append(None)
@@ -234,9 +234,7 @@ def call_with_context(
             array = a._array
             targets.append((array.shape, array.dtype))
         elif isinstance(a, Tracer):
-            from wengert.autograd.custom.transforms import apply_at_level
-
-            return apply_at_level(innermost(args), function, args), _NOBODYS
+            return innermost(args).apply_function(function, args), _NOBODYS
         else:
             targets.append(False)
     ctx = FunctionCtx(tuple(map(bool, targets)), function)
@@ -294,7 +292,7 @@ def new_function_node(
 def _own(outputs: list[Any], args: tuple[Any, ...], ctx: FunctionCtx, recording: bool) -> None:
     """Have outputs be Tensors of their own, which may get a place in the graph, or be without."""
     for k, out in enumerate(outputs):
-        if type(out) not in tensors or not (out._edge is not None or is_among(out, args)):
+        if type(out) not in concrete or not (out._edge is not None or is_among(out, args)):
             continue
         if not is_among(out, args):
             outputs[k] = wrap(out._array)
@@ -326,9 +324,9 @@ def _check_dirty(
                 " output. The inputs that are modified inplace must all be outputs of the Function."
                 "\n" + more("function-dirty-input")
             )
-        if enabled and type(t) in tensors:
+        if enabled and type(t) in concrete:
             _check_rewritable(t, len(outputs))
-        if type(t) in tensors:
+        if type(t) in concrete:
             storage.stamp(t._array, "mark_dirty", *caller(getframe(1)))
 
 
@@ -387,7 +385,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
             record(Refused, (), (), mode.where), tuple(edges), _twice_differentiated_error
         )
         values = answer if isinstance(answer, tuple) else (answer,)
-        return tuple([wrap(v._array, stop) if type(v) in tensors else v for v in values])
+        return tuple([wrap(v._array, stop) if type(v) in concrete else v for v in values])
 
     return wrapper
 

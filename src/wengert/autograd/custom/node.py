@@ -32,7 +32,7 @@ from wengert.autograd.transforms.tree import flatten_tree
 from wengert.core.dtypes import inexact, of_numpy
 from wengert.core.messages import message, more
 from wengert.core.storage import clock
-from wengert.core.tensor import Node, NodeState, Tensor, mode, tensors, wrap
+from wengert.core.tensor import Node, NodeState, Tensor, concrete, mode, wrap
 from wengert.kernels.layout import writable
 from wengert.ops.operands import cast, sum_to
 from wengert.ops.variadic import Output, Partial, output_of
@@ -99,7 +99,7 @@ class FunctionNode(Node):
     def output_to(self, outputs: list[Any], ctx: FunctionCtx) -> None:
         """Become the creator of the outputs, as far as they are differentiable."""
         several = len(outputs) != 1
-        if not several and not ctx._dirty and not ctx._constant and type(outputs[0]) in tensors:
+        if not several and not ctx._dirty and not ctx._constant and type(outputs[0]) in concrete:
             out = outputs[0]
             array = out._array
             shape, dtype = array.shape, array.dtype
@@ -113,7 +113,7 @@ class FunctionNode(Node):
         self.shape = () if several or self.shapes[0] is None else self.shapes[0][0]
         constant, dirty = ctx._constant, ctx._dirty
         for k, out in enumerate(outputs):
-            if type(out) not in tensors:
+            if type(out) not in concrete:
                 continue
             array = out._array
             edge: Node | None = None
@@ -130,7 +130,7 @@ class FunctionNode(Node):
         self.saved_positions = positions = []
         self.output_refs = None
         for t in ctx._to_save:
-            saved.append(t._array if t is not None and type(t) in tensors else t)
+            saved.append(t._array if t is not None and type(t) in concrete else t)
             positions.append(None if t is None else self._place(t, args))
         self.count = len(saved)
         if ctx.__dict__:
@@ -157,7 +157,7 @@ class FunctionNode(Node):
             if not isinstance(value, Tensor) and type(value) not in (list, tuple, dict):
                 continue
             leaves, spec = flatten_tree(value)
-            stand_ins = [self._stand_in(x, args) if type(x) in tensors else x for x in leaves]
+            stand_ins = [self._stand_in(x, args) if type(x) in concrete else x for x in leaves]
             if any(new is not x for new, x in zip(stand_ins, leaves, strict=True)):
                 if ctx._stand_ins is None:
                     ctx._stand_ins = {}
@@ -253,15 +253,15 @@ class FunctionNode(Node):
         """The user's backward, nothing recorded."""
         return self._run(g, False)
 
-    def pullback_to(self, g: Any, targets: Any, lift: Any) -> tuple[Any, ...]:
+    def pullback_to(self, g: Any, needed: Any, lift: Any) -> tuple[Any, ...]:
         """The user's backward, recorded if `lift` makes Tensors."""
         grads = self._run(g, lift is lift_to_tensor)
         for e in self.edges:
-            if e not in targets:
+            if e not in needed:
                 break
         else:
             return grads
-        return tuple([x if e in targets else None for x, e in zip(grads, self.edges, strict=True)])
+        return tuple([x if e in needed else None for x, e in zip(grads, self.edges, strict=True)])
 
     def _run(self, g: Any, recorded: bool) -> tuple[Any, ...]:
         ctx, function = self.ctx, self._forward_cls
@@ -291,7 +291,7 @@ class FunctionNode(Node):
             if array.dtype is dtype and array.shape == shape:
                 return (answer if traced else array,)
         values = checked_gradients(self, self.gradient_targets, answer)
-        return tuple(values if traced else [v._array if type(v) in tensors else v for v in values])
+        return tuple(values if traced else [v._array if type(v) in concrete else v for v in values])
 
     def _cotangent(self, k: int, g: Any) -> Any:
         if g is None:
@@ -407,7 +407,7 @@ def checked_gradients(
     gradients = []
     for k, target in enumerate(targets):
         v = values[k]
-        if type(v) in tensors and target:
+        if type(v) in concrete and target:
             array = v._array
             fits = array.dtype is target[1] and array.shape == target[0]  # type: ignore[index]
             gradients.append(v if fits else _fitted(node.name(), k, v, *target))  # type: ignore[misc]

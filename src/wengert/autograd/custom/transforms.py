@@ -25,10 +25,7 @@ from wengert.autograd.custom.function import (
 )
 from wengert.autograd.custom.node import GradientTarget, checked_gradients, is_among, rule_of
 from wengert.autograd.history import rebase_history
-from wengert.autograd.transforms.dual import DualLevel
-from wengert.autograd.transforms.graded import GradLevel
 from wengert.autograd.transforms.levels import Level
-from wengert.autograd.transforms.recording import zeros_matching
 from wengert.autograd.transforms.tree import (
     broadcast_prefix,
     flatten_tree,
@@ -42,20 +39,9 @@ from wengert.ops.operands import mark_view, traced
 from wengert.ops.reduction import sum as sum_of
 from wengert.ops.shape import clone, movedim
 from wengert.ops.variadic import output_of
+from wengert.ops.zeros import zeros_matching
 
 Args = tuple[Any, ...]
-
-
-def apply_at_level(level: Level, function: Any, args: Args) -> Any:
-    """A call with tracers of a level among its arguments, none of which is further in."""
-    if level.eager and not level.depth:  # a dual level that has ended
-        return function.apply(*[level.lower(x) for x in args])
-    level.check_running()
-    if isinstance(level, GradLevel):
-        return apply_in_reverse_mode(level, function, args)
-    return (apply_in_forward_mode if isinstance(level, DualLevel) else apply_to_batch)(
-        level, function, args
-    )
 
 
 def _check_setup(function: Any) -> None:
@@ -329,7 +315,7 @@ def _batched(level: Any, out: Any, dim: int | None, args: Args, values: Args) ->
 
 
 def _run_generated_rule(level: Any, function: Any, args: Args) -> Any:
-    call = _Call(function, level.size, level.randomness, [level.owns(a) for a in args])
+    call = _Call(function, level, [level.owns(a) for a in args])
     values = tuple([level.lower(a) for a in args])
     result = _vmapped(function).apply(call, *values)
 
@@ -351,16 +337,15 @@ def _vmapped(function: Any) -> Any:
 class _Call:
     """What a Function of batches knows beside its arguments."""
 
-    def __init__(self, function: Any, size: int, randomness: str, batched: list[bool]) -> None:
-        self.function, self.size, self.randomness = function, size, randomness
+    def __init__(self, function: Any, level: Any, batched: list[bool]) -> None:
+        self.function, self.kind = function, type(level)
+        self.size, self.randomness = level.size, level.randomness
         self.batched = batched  # which arguments are
         self.outputs: list[bool] = []  # which outputs are: `forward` finds out
 
     def level(self) -> Any:
         """A level for one run of a method."""
-        from wengert.autograd.transforms.batched import BatchLevel
-
-        return BatchLevel(self.size, self.randomness)
+        return self.kind(self.size, self.randomness)
 
 
 def _enter(level: Level, values: Sequence[Any], batched: Sequence[bool]) -> list[Any]:

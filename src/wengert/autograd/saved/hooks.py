@@ -7,7 +7,7 @@ from typing import Any
 
 from wengert.autograd.saved import packing
 from wengert.autograd.saved.packing import Hooks, Pack, Unpack, saver_stack
-from wengert.core.signals import contextmanager, heedless, surely
+from wengert.core.signals import call_despite_signals, contextmanager, without_entry_signals
 from wengert.core.tensor import Tensor, wrap
 
 
@@ -45,10 +45,10 @@ class saved_tensors_hooks:  # noqa: N801 (PyTorch's name)
         self._entered = hooks, self._entered
         packing.enter_saver(hooks)
 
-    @heedless
+    @without_entry_signals
     def __exit__(self, *exception: object) -> None:
         hooks, self._entered = self._entered
-        surely(packing.leave_saver, hooks)
+        call_despite_signals(packing.leave_saver, hooks)
 
 
 class save_on_cpu(saved_tensors_hooks):  # noqa: N801

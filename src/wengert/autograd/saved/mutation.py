@@ -13,7 +13,7 @@ from wengert.autograd import naming
 from wengert.autograd.errors import GraphError
 from wengert.autograd.saved import packing
 from wengert.core import storage
-from wengert.core.signals import contextmanager, surely
+from wengert.core.signals import call_despite_signals, contextmanager
 from wengert.core.storage import owner
 from wengert.core.tensor import Node, state_of
 
@@ -171,9 +171,9 @@ def allow_mutation_on_saved_tensors() -> Iterator[MutationContext]:
             storage.guards.append(guard)
             yield context
         finally:
-            surely(_unguard, guard)
+            call_despite_signals(_unguard, guard)
     finally:
-        surely(packing.leave_saver, context)
+        call_despite_signals(packing.leave_saver, context)
         context.clear()
 
 

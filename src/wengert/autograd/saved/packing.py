@@ -25,15 +25,15 @@ from wengert.core.tensor import (
     Site,
     Tensor,
     caller,
+    concrete,
     getframe,
     identity_lift,
     memory_of,
     mode,
     new,
-    tensors,
     thread_states,
 )
-from wengert.ops.operands import constants
+from wengert.ops.numbers import constants
 
 Pack = Callable[[Tensor], Any]
 Unpack = Callable[[Any], Tensor]
@@ -187,7 +187,7 @@ class Packed:
     def restored(self, node: Node, slot: str) -> np.ndarray:
         """The saved array again. TypeError or RuntimeError for what cannot stand for it."""
         answer = self.unpack(self.value)
-        if type(answer) not in tensors:
+        if type(answer) not in concrete:
             raise TypeError(
                 "Output of saved tensor unpack_hook expected to be a Tensor but got result of"
                 f" type {type(answer).__name__}: {describe_slot(slot)} of"
@@ -235,7 +235,7 @@ def pack_array(node: Node, array: np.ndarray, tensor: Tensor, hooks: Hooks) -> P
     result.unpack = hooks.unpack
     result.shape = array.shape
     result.dtype = array.dtype
-    result.same = value is tensor or (type(value) in tensors and value._array is array)
+    result.same = value is tensor or (type(value) in concrete and value._array is array)
     return result
 
 
@@ -310,7 +310,7 @@ class Unpacking(Node):
             mode.site = site
         node.send(g, pending)
 
-    def pullback_to(self, g: Any, wanted: Any, lift: Any) -> tuple[Any, ...]:
+    def pullback_to(self, g: Any, needed: Any, lift: Any) -> tuple[Any, ...]:
         """As `send`; what the hooks do is recorded where the derivative is."""
         site = mode.site
         if lift is identity_lift:
@@ -319,7 +319,7 @@ class Unpacking(Node):
             node = _unpacked(self)
         finally:
             mode.site = site
-        return node.pullback_to(g, wanted, lambda v, e: lift(v, self if e is node else e))
+        return node.pullback_to(g, needed, lambda v, e: lift(v, self if e is node else e))
 
 
 def _unpacked(node: Unpacking) -> Node:

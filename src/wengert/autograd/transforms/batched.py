@@ -14,11 +14,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.autograd.custom.transforms import apply_to_batch
 from wengert.autograd.transforms.levels import Level, Shape, beside
 from wengert.core.size import Size
 from wengert.core.tensor import Tensor, Tracer, shape_of
-from wengert.ops.batching import Batch, one_by_one
-from wengert.ops.expansion import expand
+from wengert.ops.batch_fallbacks import one_by_one
+from wengert.ops.batching import Batch
+from wengert.ops.broadcasting import expand
 from wengert.ops.joining import stack
 from wengert.ops.shape import padded
 
@@ -188,6 +190,11 @@ class BatchLevel(Level):
         outs = op.function(input.value, *op.batch(*params))
         return tuple([self.tracer(out) for out in outs])
 
+    def apply_function(self, function: Any, args: tuple[Any, ...]) -> Any:
+        """The user's `vmap`, or the other methods on the whole batch."""
+        self.check_running()
+        return apply_to_batch(self, function, args)
+
     def detach(self, value: Any) -> Any:
         """The batch without its place in any graph."""
         return self.tracer(value.value.detach())
@@ -235,7 +242,7 @@ _warned: set[Any] = set()
 def _warn_slow(op: Any) -> None:
     if op not in _warned:
         _warned.add(op)
-        name = getattr(op, "called", None) or op.function.__name__.strip("_")
+        name = getattr(op, "public_name", None) or op.function.__name__.strip("_")
         warnings.warn(
             "There is a performance drop because we have not yet implemented the batching rule"
             f" for {name}(): it runs sample by sample.",

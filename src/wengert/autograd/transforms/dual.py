@@ -14,16 +14,18 @@ from typing import Any
 
 import numpy as np
 
+from wengert.autograd.custom.transforms import apply_in_forward_mode
 from wengert.autograd.transforms.levels import Level, beside, root_and_views
-from wengert.autograd.transforms.recording import apply_transpose, zeros_matching
+from wengert.autograd.transforms.recording import apply_transpose
 from wengert.core.dtypes import inexact, of_numpy
 from wengert.core.tensor import Tensor, Tracer, memory_of, shape_of, wrap
+from wengert.ops.broadcasting import expand
 from wengert.ops.casting import convert
 from wengert.ops.complexes import complex as complex_of
 from wengert.ops.complexes import conj, real
-from wengert.ops.expansion import expand
 from wengert.ops.shape import clone
 from wengert.ops.strided import copy_in, layout_of, placed_window, shown_window, window_in
+from wengert.ops.zeros import zeros_matching
 
 
 class Dual(Tracer):
@@ -120,6 +122,13 @@ class DualLevel(Level):
         outs = op.function(input.value, *params)
         tangents = op.function(input.tangent, *params)
         return tuple([self.dual(o, t) for o, t in zip(outs, tangents, strict=True)])
+
+    def apply_function(self, function: Any, args: tuple[Any, ...]) -> Any:
+        """The user's `forward` on the values, and `jvp` on the tangents."""
+        if self.eager and not self.depth:  # it has ended
+            return function.apply(*[self.lower(x) for x in args])
+        self.check_running()
+        return apply_in_forward_mode(self, function, args)
 
     def cut(self, target: Any) -> None:
         """As everywhere; the tangent is zeros from now on."""

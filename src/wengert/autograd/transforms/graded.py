@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.autograd.custom.transforms import apply_in_reverse_mode
 from wengert.autograd.history import rebase_history
 from wengert.autograd.transforms.levels import Level
 from wengert.core.tensor import Tensor, Tracer, leaf_of, mode, shape_of
@@ -56,6 +57,11 @@ class GradLevel(Level):
         tracer = self.tracer(value)
         tracer._edge = node
         return tracer
+
+    def apply_function(self, function: Any, args: tuple[Any, ...]) -> Any:
+        """The user's `forward` on the values, with `backward` recorded."""
+        self.check_running()
+        return apply_in_reverse_mode(self, function, args)
 
     def apply(self, op: Any, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
         """Compute further out, and record here."""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from wengert.core.messages import more
-from wengert.core.signals import heedless, surely
+from wengert.core.signals import call_despite_signals, without_entry_signals
 from wengert.core.tensor import Tensor, Tracer, new, thread_states
 
 Shape = tuple[int, ...]
@@ -54,9 +54,9 @@ class Level:
         transform_stack.levels += [self]  # no call: a signal would come after it
         return self
 
-    @heedless
+    @without_entry_signals
     def __exit__(self, *exception: object) -> None:
-        surely(self._end)
+        call_despite_signals(self._end)
 
     def _end(self) -> None:
         self.depth = 0
@@ -97,6 +97,10 @@ class Level:
 
     def apply_several(self, op: Any, input: Any, params: tuple[Any, ...]) -> tuple[Any, ...]:
         """An operation with several outputs."""
+        raise NotImplementedError
+
+    def apply_function(self, function: Any, args: tuple[Any, ...]) -> Any:
+        """A user's Function with a tracer of this level among its arguments, none further in."""
         raise NotImplementedError
 
     def detach(self, value: Any) -> Any:

@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
-import numpy as np
-
 from wengert.autograd.edges import in_dtype
 from wengert.autograd.engine import Walk
 from wengert.autograd.grad_mode import inference_mode
@@ -15,6 +13,7 @@ from wengert.autograd.transforms.graded import GradLevel
 from wengert.autograd.transforms.levels import transform_stack
 from wengert.core.tensor import Leaf, Tensor, Tracer, leaf_of, mode, wrap
 from wengert.ops.shape import view_as
+from wengert.ops.zeros import zeros_matching
 
 
 class FunctionGraph:
@@ -104,16 +103,6 @@ class FunctionGraph:
         seeds = [g if tensors else g._array for _, g in pairs]
         walk.go(tuple(edges), seeds, {self._edge(x) for x in self.inputs})
         return {e: g if isinstance(g, Tensor) else wrap(g) for e, g in walk.final.items()}
-
-
-def zeros_matching(like: Any) -> Tensor:
-    """Zeros in the shape and dtype of a value."""
-    return wrap(np.zeros(tuple(like.shape), like._array.dtype))
-
-
-def ones_matching(like: Any) -> Tensor:
-    """Ones in the shape and dtype of a value."""
-    return wrap(np.ones(tuple(like.shape), like._array.dtype))
 
 
 def apply_transpose(function: Callable[[Any], Any], like: Any, value: Any) -> Any:

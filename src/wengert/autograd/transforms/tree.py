@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 
+class Node(NamedTuple):
+    """How containers of a class that somebody registered come apart and together."""
+
+    flatten: Callable[[Any], tuple[Iterable[Any], Any]]
+    unflatten: Callable[[Any, Any], Any]
+
+
+registry: dict[type, Node] = {}
+
+
 class Spec(NamedTuple):
-    """The structure around leaves: kind of container (None for a leaf), keys and children."""
+    """The structure around leaves: kind of container (None for a leaf), keys and children.
+
+    `context` is what a registered class keeps about itself.
+    """
 
     kind: Any
     keys: tuple[Any, ...] = ()
     children: tuple[Spec, ...] = ()
+    context: Any = None
 
     @property
     def leaves(self) -> int:
@@ -37,6 +51,10 @@ def flatten_tree(tree: Any) -> tuple[list[Any], Spec]:
 
 
 def _flatten(tree: Any, leaves: list[Any]) -> Spec:
+    node = registry.get(type(tree))
+    if node is not None:
+        items, context = node.flatten(tree)
+        return Spec(type(tree), (), tuple([_flatten(v, leaves) for v in items]), context)
     if isinstance(tree, dict):
         children = tuple([_flatten(v, leaves) for v in tree.values()])
         return Spec(type(tree), tuple(tree), children)
@@ -55,6 +73,9 @@ def _build(leaves: Any, spec: Spec) -> Any:
     if spec.kind is None:
         return next(leaves)
     items = [_build(leaves, child) for child in spec.children]
+    node = registry.get(spec.kind)
+    if node is not None:
+        return node.unflatten(items, spec.context)
     if issubclass(spec.kind, dict):
         mapping = spec.kind()
         mapping.update(zip(spec.keys, items, strict=True))
@@ -77,6 +98,11 @@ def broadcast_prefix(prefix: Any, spec: Spec) -> list[Any] | None:
     """
     if spec.kind is None:
         return None if isinstance(prefix, tuple | list | dict) else [prefix]
+    if spec.kind in registry:
+        if type(prefix) is not spec.kind:
+            return None if isinstance(prefix, tuple | list | dict) else [prefix] * spec.leaves
+        items = list(registry[spec.kind].flatten(prefix)[0])
+        return _prefixes(items, spec) if len(items) == len(spec.children) else None
     if not isinstance(prefix, tuple | list | dict):
         return [prefix] * spec.leaves
     if isinstance(prefix, dict) != issubclass(spec.kind, dict):
@@ -86,9 +112,11 @@ def broadcast_prefix(prefix: Any, spec: Spec) -> list[Any] | None:
     if isinstance(prefix, dict):
         if set(prefix) != set(spec.keys):
             return None
-        items: Any = [prefix[k] for k in spec.keys]
-    else:
-        items = prefix
+        return _prefixes([prefix[k] for k in spec.keys], spec)
+    return _prefixes(prefix, spec)
+
+
+def _prefixes(items: Sequence[Any], spec: Spec) -> list[Any] | None:
     leaves: list[Any] = []
     for item, child in zip(items, spec.children, strict=True):
         below = broadcast_prefix(item, child)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from types import TracebackType
 
-from wengert.core.signals import heedless, surely
+from wengert.core.signals import call_despite_signals, without_entry_signals
 from wengert.graph.timelines.files import Timeline
 from wengert.graph.timelines.recording import GraphRecording
 from wengert.graph.timelines.replay import build_timeline
@@ -42,14 +42,14 @@ class Profile:
         self.start()
         return self
 
-    @heedless
+    @without_entry_signals
     def __exit__(
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        surely(self.stop)
+        call_despite_signals(self.stop)
 
     @property
     def timeline(self) -> Timeline:

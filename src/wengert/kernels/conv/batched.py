@@ -1,6 +1,6 @@
 """Convolution of many small images: vectors of samples, and only what windows really meet.
 
-The same three maps as in `conv`, for float32. Lines of small images are shorter than vectors and
+For float32. Lines of small images are shorter than vectors and
 much of their windows lies in the padding. So a task copies some samples side by side, until
 they fill vectors: then an output is a sum over a list, which has a place of the kernel and a
 position of the input for each of what it meets. Strides, dilations, padding and the adjoint
@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from wengert.core.forks import cached_property
 from wengert.kernels.conv.direct import packed_weights
-from wengert.kernels.conv.plan import Ints, pack, window_axes
+from wengert.kernels.conv.plan import Ints, pack, weight_steps, window_axes
+from wengert.kernels.conv.route import Direction, Problem, Route
 from wengert.kernels.jit import get_threads, kernel
 from wengert.kernels.jit.builtins import at, f32s, given, i64, i64s, inline
 from wengert.kernels.jit.slots import leave, take
@@ -27,11 +29,6 @@ from wengert.kernels.products.microkernel import (
     tiles,
     transposed,
 )
-
-if TYPE_CHECKING:
-    from wengert.kernels.geometry import Geometry
-
-Shape = tuple[int, ...]
 
 # The largest images, and floats of the outputs of a task.
 _POSITIONS, _OUTPUTS = 256, 1 << 19
@@ -50,34 +47,13 @@ _PARTIAL = 1 << 20
 
 
 class BatchedPlan(NamedTuple):
-    """The integers that a kernel is given, and its lists."""
+    """How kernels go about a problem."""
 
-    batch: int
-    groups: int
-    channels: int  # of a group
-    inputs: int  # positions
-    outs: int
-    outputs: int
-    taps: int
-    samples: int  # of a block
-    block: int  # channels that are copied at a time
-    shares: int
+    sizes: Ints  # arguments of a kernel behind the arrays and the memory
+    packs: list[Ints]  # arguments of what puts the weights in order
     parts: int
-    lanes: int
-    panel: int
-    widest: int
-    scratch: int  # floats that a thread needs
-    starts: np.ndarray
-    places: np.ndarray
-    sources: np.ndarray
     tasks: int
-    chunk: int
-    packs: list[tuple[Ints, Ints]]
-
-    @property
-    def given(self) -> Ints:
-        """The arguments of a kernel behind the arrays and the memory."""
-        return self[:-1]
+    scratch: int  # floats that a thread needs
 
     def memory(self) -> tuple[np.ndarray, np.ndarray, int]:
         """Memory for each of the threads, their slots, and how many there are."""
@@ -207,16 +183,15 @@ def _inner_products(
     leave(busy, slot)
 
 
-def _lists(
-    size: Shape, kernel: Shape, out: Shape, geometry: Geometry
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _lists(problem: Problem) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """What meets: positions of the input, places in the kernel, and windows."""
     inputs = places = windows = np.zeros(1, np.int64)
-    for n, k, m, stride, (low, _), gap in zip(
-        size, kernel, out, geometry.stride, geometry.padding, geometry.dilation, strict=True
+    stride, padding, dilation, _ = problem.geometry
+    for n, k, m, step, (low, _), gap in zip(
+        problem.space, problem.kernel, problem.out, stride, padding, dilation, strict=True
     ):
         window, place = (a.ravel() for a in np.indices((m, k)))
-        at = window * stride + place * gap - low
+        at = window * step + place * gap - low
         window, place, at = (a[(at >= 0) & (at < n)] for a in (window, place, at))
         inputs = np.add.outer(inputs * n, at).ravel()
         places = np.add.outer(places * k, place).ravel()
@@ -224,31 +199,17 @@ def _lists(
     return inputs, places, windows
 
 
-@lru_cache(maxsize=256)
-def fits(x: Shape, weight: Shape, size: Shape, geometry: Geometry) -> bool:
-    """Whether that is the better way: there are vectors of samples, and enough to leave out."""
-    outputs, batch = prod(size), x[0]
-    if max(outputs, prod(x[2:])) > _POSITIONS or batch < lanes():
-        return False
-    if weight[0] // geometry.groups * outputs * lanes() > _OUTPUTS:
-        return False
-    met = len(_lists(x[2:], weight[2:], size, geometry)[0]) * -(-batch // lanes()) * lanes()
-    runs = prod(a.pitch for a in window_axes(x[2:], weight[2:], size, geometry))
-    return met * _BETTER < runs * prod(weight[2:]) * batch
-
-
-@lru_cache(maxsize=256)
-def _plan(x: Shape, weight: Shape, size: Shape, geometry: Geometry, way: str) -> BatchedPlan:
-    """The plan of a map: "convolve", "spread" or "correlate"."""
-    batch, groups = x[0], geometry.groups
-    inputs, outputs, taps = prod(x[2:]), prod(size), prod(weight[2:])
-    channels, outs = weight[1], weight[0] // groups
-    met, places, windows = _lists(x[2:], weight[2:], size, geometry)
+def batched_plan(problem: Problem, direction: Direction) -> BatchedPlan:
+    """The plan of a map."""
+    batch, groups = problem.x[0], problem.geometry.groups
+    inputs, outputs, taps = prod(problem.space), prod(problem.out), prod(problem.kernel)
+    channels, outs = problem.weight[1], problem.weight[0] // groups
+    met, places, windows = _lists(problem)
     keys, count, first, second = windows, outputs, places, met
-    if way == "spread":
+    if direction == "grad_input":
         keys, count, second = met, inputs, windows
         inputs, outputs, channels, outs = outputs, inputs, outs, channels
-    elif way == "correlate":
+    elif direction == "grad_weight":
         keys, count, first = places, taps, windows
     order = np.argsort(keys, kind="stable")
     starts = np.searchsorted(keys[order], np.arange(count + 1))
@@ -257,65 +218,94 @@ def _plan(x: Shape, weight: Shape, size: Shape, geometry: Geometry, way: str) ->
     widest = tiles()[panel]
     vectors = -(-batch // width)
     deep = min(widest, max(2, vectors // 4))
-    if way == "correlate":
+    if direction == "grad_weight":
         deep = max(2, min(_DEEP, _FACTORS // ((panel * outputs + widest * inputs) * width)))
     samples = min(vectors, deep) * width
     parts = blocks = -(-batch // samples)
     work = batch * groups * channels * outs * len(keys)
     wanted, panels = min(_TASKS, work // _CHUNK), -(-outs // panel)
-    if way == "correlate":
+    if direction == "grad_weight":
         parts = max(1, min(blocks, wanted, _PARTIAL // (groups * outs * channels * taps)))
     shares = min(-(-wanted // (parts * groups)), panels // _PANELS)
     shares = min(panels, max(1, shares, -(-outs * outputs * samples // _OUTPUTS)))
     block = max(1, min(channels, _INPUT // (inputs * samples)))
     block = -(-channels // -(-channels // block))
     scratch = (block * inputs + -(-panels // shares) * panel * outputs) * samples
+    scratch = -(-scratch // 16) * 16
     tasks = parts * groups * shares
     chunk = min(tasks, -(-_CHUNK * tasks // max(1, work)))
-    return BatchedPlan(
+    sizes = (
         batch, groups, channels, inputs, outs, outputs, taps, samples, block, shares, parts,
-        width, panel, widest, -(-scratch // 16) * 16, starts, first[order], second[order],
-        tasks, chunk, [pack(np.arange(taps), 0, channels, outs, groups, channels, 1)],
+        width, panel, widest, scratch, starts, first[order], second[order], tasks, chunk,
     )  # fmt: skip
+    steps = weight_steps(channels, outs, taps, direction)
+    packs = [pack(np.arange(taps), 0, channels, outs, groups, (channels, 1), steps)]
+    return BatchedPlan(sizes, packs, parts, tasks, scratch)
 
 
-def convolve(
-    x: np.ndarray, weight: np.ndarray, size: Shape, geometry: Geometry,
-    bias: np.ndarray | None = None,
-) -> np.ndarray:  # fmt: skip
-    """Each output is a window's product with the weights; there are `size` windows."""
-    plan = _plan(x.shape, weight.shape, size, geometry, "convolve")
-    out = np.empty((len(x), len(weight), *size), np.float32)
-    return _run(x, weight, bias, out, plan, False)
-
-
-def spread(
-    g: np.ndarray, weight: np.ndarray, size: Shape, geometry: Geometry,
-    bias: np.ndarray | None = None,
-) -> np.ndarray:  # fmt: skip
-    """Each value is added, times the weights, to its window in an array of that size."""
-    shape = (len(g), geometry.groups * weight.shape[1], *size)
-    plan = _plan(shape, weight.shape, g.shape[2:], geometry, "spread")
-    return _run(g, weight, bias, np.empty(shape, np.float32), plan, True)
-
-
-def _run(
-    x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, out: np.ndarray, plan: BatchedPlan,
-    adjoint: bool,
-) -> np.ndarray:  # fmt: skip
-    x, weight = np.ascontiguousarray(x), np.ascontiguousarray(weight)
+def _summed(
+    x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, out: np.ndarray, plan: BatchedPlan
+) -> np.ndarray:
+    """The output, computed as its plan says."""
     if bias is not None:
         bias = np.ascontiguousarray(bias, np.float32)
-    packed = packed_weights(weight, plan.packs, plan.groups, adjoint)
-    _sums.f32(x, packed, bias, out, *plan.memory(), *plan.given)
+    packed = packed_weights(weight, plan.packs)
+    _sums.f32(np.ascontiguousarray(x), packed, bias, out, *plan.memory(), *plan.sizes)
     return out
 
 
-def correlate(g: np.ndarray, x: np.ndarray, kernel: Shape, geometry: Geometry) -> np.ndarray:
-    """Each weight is the product of the outputs with what its place in the kernel met."""
-    g, x = np.ascontiguousarray(g), np.ascontiguousarray(x)
-    shape = (g.shape[1], x.shape[1] // geometry.groups, *kernel)
-    plan = _plan(x.shape, shape, g.shape[2:], geometry, "correlate")
-    partial = np.empty((plan.parts, *shape), np.float32)
-    _inner_products.f32(g, x, partial, *plan.memory(), *plan.given)
-    return partial[0] if plan.parts == 1 else partial.sum(0)
+@lru_cache(maxsize=256)  # The answer for one map is that for all three.
+def _leaves_out_enough(problem: Problem) -> bool:
+    """Whether that much of what windows cover is padding, or the end of a line."""
+    batch = problem.x[0]
+    met = len(_lists(problem)[0]) * -(-batch // lanes()) * lanes()
+    runs = prod(a.pitch for a in window_axes(problem))
+    return met * _BETTER < runs * prod(problem.kernel) * batch
+
+
+class Batched(Route):
+    """Vectors of samples, for batches of small images of which much is padding."""
+
+    @staticmethod
+    def fits(problem: Problem, direction: Direction) -> bool:
+        """Whether there are vectors of samples, and enough to leave out."""
+        outputs, batch = prod(problem.out), problem.x[0]
+        if max(outputs, prod(problem.space)) > _POSITIONS or batch < lanes():
+            return False
+        if problem.weight[0] // problem.geometry.groups * outputs * lanes() > _OUTPUTS:
+            return False
+        return _leaves_out_enough(problem)
+
+    @cached_property
+    def _forward_plan(self) -> BatchedPlan:
+        return batched_plan(self.problem, "forward")
+
+    @cached_property
+    def _grad_input_plan(self) -> BatchedPlan:
+        return batched_plan(self.problem, "grad_input")
+
+    @cached_property
+    def _grad_weight_plan(self) -> BatchedPlan:
+        return batched_plan(self.problem, "grad_weight")
+
+    def forward(
+        self, x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None
+    ) -> np.ndarray:
+        """`Route.forward`."""
+        out = np.empty((len(x), len(weight), *self.problem.out), np.float32)
+        return _summed(x, weight, bias, out, self._forward_plan)
+
+    def grad_input(
+        self, g: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None
+    ) -> np.ndarray:
+        """`Route.grad_input`."""
+        return _summed(g, weight, bias, np.empty(self.problem.x, np.float32), self._grad_input_plan)
+
+    def grad_weight(self, g: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """`Route.grad_weight`."""
+        plan = self._grad_weight_plan
+        partial = np.empty((plan.parts, *self.problem.weight), np.float32)
+        _inner_products.f32(
+            np.ascontiguousarray(g), np.ascontiguousarray(x), partial, *plan.memory(), *plan.sizes
+        )
+        return partial[0] if plan.parts == 1 else partial.sum(0)

@@ -1,18 +1,19 @@
 """Convolutions of images with a kernel of its own for each channel: 3x3, 5x5 and 7x7.
 
-The same three maps as in `conv`, for strides of 1 and 2. The planes of samples and channels are
+For float32, and strides of 1 and 2. The planes of samples and channels are
 independent. Some lines of a plane at a time are copied to where they have zeros around them,
 and the loops of `depthwise_loops` go over these.
 
-An infinity or NaN in the input can make `correlate` give NaN for weights that never met it.
+An infinity or NaN in the input can make `grad_weight` give NaN for weights that never met it.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.core.forks import cached_property
 from wengert.kernels.conv.depthwise_loops import (
     KERNELS,
     LINES,
@@ -22,14 +23,12 @@ from wengert.kernels.conv.depthwise_loops import (
     places,
     windows,
 )
+from wengert.kernels.conv.route import Direction, Problem, Route
 from wengert.kernels.conv.winograd_transforms import split_2
 from wengert.kernels.jit import get_threads, kernel
 from wengert.kernels.jit.builtins import at, f32, f32s, f64, given, i64, i64s, inline, local
 from wengert.kernels.jit.slots import leave, take
 from wengert.kernels.products.microkernel import lanes, shifted
-
-if TYPE_CHECKING:
-    from wengert.kernels.geometry import Geometry
 
 Shape = tuple[int, ...]
 
@@ -204,18 +203,16 @@ def _correlate(
     leave(busy, slot)
 
 
-def _fits(channels: int, weight: Shape, geometry: Geometry) -> bool:
-    """Whether there are loops for it."""
-    outputs, each, *kernel = weight
-    return (
-        geometry.groups == channels == outputs
-        and each == 1
-        and len(kernel) == 2
-        and kernel[0] == kernel[1]
-        and kernel[0] in KERNELS
-        and geometry.dilation == (1, 1)
-        and geometry.stride in [(s, s) for s in STRIDES]
-    )
+class DepthwisePlan(NamedTuple):
+    """How a kernel goes about a problem."""
+
+    scratch: int  # floats that a thread needs
+    sizes: tuple[int, ...]  # arguments of the kernel behind the arrays and the memory
+
+    def memory(self) -> tuple[np.ndarray, np.ndarray, int]:
+        """Memory for each of the threads, their slots, and how many there are."""
+        slots = get_threads()
+        return np.empty(slots * self.scratch, np.float32), np.zeros(slots, np.int64), slots
 
 
 def _up(number: int, step: int) -> int:
@@ -228,13 +225,7 @@ def _lines(out_high: int, k: int, stride: int, pitch: int) -> int:
     return min(max(LINES, fitting // LINES * LINES), _up(out_high, LINES))
 
 
-def _memory(room: int) -> tuple[np.ndarray, np.ndarray, int]:
-    """Room for each thread, which of it is taken, and for how many there is."""
-    slots = get_threads()
-    return np.empty(slots * room, np.float32), np.zeros(slots, np.int64), slots
-
-
-def _window_plan(size: Shape, k: int, stride: int) -> tuple[int, int, int, int]:
+def _window_sizes(size: Shape, k: int, stride: int) -> tuple[int, int, int, int]:
     """Lines of outputs that are made at once, the floats of a line of a phase and of a phase, and
     those of all lines, in phases and whole."""
     pitch = _up(_up(size[1], lanes()) + (k - 1) // stride, lanes())
@@ -244,80 +235,109 @@ def _window_plan(size: Shape, k: int, stride: int) -> tuple[int, int, int, int]:
     return lines, pitch, apart, apart * (1 if stride == 1 else 4) + 2 * lanes()
 
 
-def convolve(
-    x: np.ndarray, weight: np.ndarray, size: Shape, geometry: Geometry,
-    bias: np.ndarray | None = None,
-) -> np.ndarray | None:  # fmt: skip
-    """`conv.convolve`, or None where it is not for this."""
-    if not _fits(x.shape[1], weight.shape, geometry):
-        return None
-    return _convolution(x, weight, size, geometry, bias)
-
-
-def _convolution(
-    x: np.ndarray, weight: np.ndarray, size: Shape, geometry: Geometry, bias: np.ndarray | None
-) -> np.ndarray:
-    x, weight = np.ascontiguousarray(x), np.ascontiguousarray(weight)
-    if bias is not None:
-        bias = np.ascontiguousarray(bias, np.float32)
-    samples, channels, high, wide = x.shape
-    k, stride, ((top, _), (left, _)) = weight.shape[-1], geometry.stride[0], geometry.padding
-    lines, pitch, apart, room = _window_plan(size, k, stride)
+def _forward_plan(problem: Problem) -> DepthwisePlan:
+    samples, channels, high, wide = problem.x
+    k, stride, ((top, _), (left, _)), *_ = problem.kernel[0], *problem.geometry
+    lines, pitch, apart, room = _window_sizes(problem.out, k, stride[0])
     room += LINES * lanes()
-    out = np.empty((samples, channels, *size), np.float32)
-    _convolve.f32(
-        x, weight, bias, out, *_memory(room), k, stride, form_of(k, stride), channels, high, wide,
-        top, left, *size, lines, pitch, apart, room, lanes(), samples * channels,
-        max(1, _CHUNK // (high * wide)),
+    sizes = (
+        k, stride[0], form_of(k, stride[0]), channels, high, wide, top, left, *problem.out, lines,
+        pitch, apart, room, lanes(), samples * channels, max(1, _CHUNK // (high * wide)),
     )  # fmt: skip
-    return out
+    return DepthwisePlan(room, sizes)
 
 
-def spread(
-    g: np.ndarray, weight: np.ndarray, size: Shape, geometry: Geometry,
-    bias: np.ndarray | None = None,
-) -> np.ndarray | None:  # fmt: skip
-    """`conv.spread`, or None where it is not for this."""
-    if not _fits(g.shape[1], weight.shape, geometry):
-        return None
-    k, stride, ((top, _), (left, _)) = weight.shape[-1], geometry.stride[0], geometry.padding
-    samples, channels, high, wide = g.shape
-    if stride == 1:
-        before, behind = (k - 1 - top, k - 1 - left), (size[0] + top - high, size[1] + left - wide)
-        if min(*before, *behind) < 0:
-            return None
-        around = geometry._replace(padding=tuple(zip(before, behind, strict=True)))
-        return _convolution(g, weight[:, :, ::-1, ::-1], size, around, bias)
-    g, weight = np.ascontiguousarray(g), np.ascontiguousarray(weight)
-    if bias is not None:
-        bias = np.ascontiguousarray(bias, np.float32)
+def _pairs_plan(problem: Problem) -> DepthwisePlan:
+    """The plan of the gradient of the input for a stride of 2."""
+    samples, channels, *size = problem.x
+    k, stride, ((top, _), (left, _)), *_ = problem.kernel[0], *problem.geometry
     pitch = _up(_up((size[1] + left + 1) // 2, lanes()) + k // 2, lanes())
     lines = _lines((size[0] + top + 1) // 2, k, 1, pitch)
     room = (lines + k + 4) * pitch
-    out = np.empty((samples, channels, *size), np.float32)
-    _spread.f32(
-        g, weight, bias, out, *_memory(room), k, form_of(k, stride), channels, high, wide, top,
-        left, *size, lines, pitch, room, samples * channels, max(1, _CHUNK // (size[0] * size[1])),
+    sizes = (
+        k, form_of(k, stride[0]), channels, *problem.out, top, left, *size, lines, pitch, room,
+        samples * channels, max(1, _CHUNK // (size[0] * size[1])),
     )  # fmt: skip
-    return out
+    return DepthwisePlan(room, sizes)
 
 
-def correlate(g: np.ndarray, x: np.ndarray, kernel: Shape, geometry: Geometry) -> np.ndarray | None:
-    """`conv.correlate`, or None where it is not for this."""
-    shape = (g.shape[1], x.shape[1] // geometry.groups, *kernel)
-    if not _fits(x.shape[1], shape, geometry):
-        return None
-    g, x = np.ascontiguousarray(g), np.ascontiguousarray(x)
-    samples, channels, high, wide = x.shape
-    k, stride, ((top, _), (left, _)) = kernel[0], geometry.stride[0], geometry.padding
-    size = g.shape[2:]
-    lines, pitch, apart, room = _window_plan(size, k, stride)
-    g_pitch = _up(size[1], lanes())
+def _weight_plan(problem: Problem) -> DepthwisePlan:
+    samples, channels, high, wide = problem.x
+    k, stride, ((top, _), (left, _)), *_ = problem.kernel[0], *problem.geometry
+    lines, pitch, apart, room = _window_sizes(problem.out, k, stride[0])
+    g_pitch = _up(problem.out[1], lanes())
     room += k * k * lanes() + lines * g_pitch
-    out = np.empty(shape, np.float32)
-    _correlate.f32(
-        g, x, out, *_memory(room), k, stride, form_of(k, stride), samples, channels, high, wide,
-        top, left, *size, lines, pitch, apart, g_pitch, room, lanes(), channels,
+    sizes = (
+        k, stride[0], form_of(k, stride[0]), samples, channels, high, wide, top, left,
+        *problem.out, lines, pitch, apart, g_pitch, room, lanes(), channels,
         max(1, _CHUNK // max(1, samples * high * wide)),
     )  # fmt: skip
+    return DepthwisePlan(room, sizes)
+
+
+def _summed(
+    kernel: Any, x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, shape: Shape,
+    plan: DepthwisePlan,
+) -> np.ndarray:  # fmt: skip
+    """The output of that shape, computed by a kernel as its plan says."""
+    x, weight = np.ascontiguousarray(x), np.ascontiguousarray(weight)
+    if bias is not None:
+        bias = np.ascontiguousarray(bias, np.float32)
+    out = np.empty(shape, np.float32)
+    kernel.f32(x, weight, bias, out, *plan.memory(), *plan.sizes)
     return out
+
+
+class Depthwise(Route):
+    """Loops over the planes of channels that have a kernel of their own."""
+
+    @staticmethod
+    def fits(problem: Problem, direction: Direction) -> bool:
+        """Whether there are loops for it."""
+        (outputs, each, *kernel), (stride, _, dilation, groups) = problem.weight, problem.geometry
+        return (
+            groups == outputs
+            and each == 1
+            and len(kernel) == 2
+            and kernel[0] == kernel[1]
+            and kernel[0] in KERNELS
+            and dilation == (1, 1)
+            and stride in [(s, s) for s in STRIDES]
+            and (direction != "grad_input" or stride == (2, 2) or problem.adjoint is not None)
+        )
+
+    @cached_property
+    def _forward_plan(self) -> DepthwisePlan:
+        return _forward_plan(self.problem)
+
+    @cached_property
+    def _grad_input_plan(self) -> DepthwisePlan:
+        adjoint = self.problem.adjoint
+        return _pairs_plan(self.problem) if adjoint is None else _forward_plan(adjoint)
+
+    @cached_property
+    def _grad_weight_plan(self) -> DepthwisePlan:
+        return _weight_plan(self.problem)
+
+    def forward(
+        self, x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None
+    ) -> np.ndarray:
+        """`Route.forward`."""
+        shape = (len(x), len(weight), *self.problem.out)
+        return _summed(_convolve, x, weight, bias, shape, self._forward_plan)
+
+    def grad_input(
+        self, g: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None
+    ) -> np.ndarray:
+        """`Route.grad_input`."""
+        plan, shape = self._grad_input_plan, self.problem.x
+        if self.problem.geometry.stride == (2, 2):
+            return _summed(_spread, g, weight, bias, shape, plan)
+        return _summed(_convolve, g, weight[:, :, ::-1, ::-1], bias, shape, plan)
+
+    def grad_weight(self, g: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """`Route.grad_weight`."""
+        plan, out = self._grad_weight_plan, np.empty(self.problem.weight, np.float32)
+        g, x = np.ascontiguousarray(g), np.ascontiguousarray(x)
+        _correlate.f32(g, x, out, *plan.memory(), *plan.sizes)
+        return out

@@ -1,6 +1,6 @@
 """Convolution without a matrix of columns: products of weights and rows of positions.
 
-The same three maps as in `conv`, for float32. A task copies what a block of outputs needs of
+For float32. A task copies what a block of outputs needs of
 the input into memory of its own, with zeros around it: then the positions of the outputs are
 one long run, junk between lines included, and what one place of the kernel meets is the same
 run at an offset. So
@@ -12,33 +12,29 @@ ones before a line are those behind the line before. A stride takes the input ap
 its phases is a plane of its own, in which neighbours are what neighbouring windows meet. The
 adjoint takes the output apart instead; each phase of it is met by some places of the kernel.
 
-An infinity or NaN in the input can make `correlate` give NaN for weights that never met it.
+An infinity or NaN in the input can make `grad_weight` give NaN for weights that never met it.
 """
 
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wengert.core.forks import cached_property
 from wengert.kernels.conv.plan import (
     DirectPlan,
     Ints,
     PhaseEntry,
     PlaneEntry,
     PlanSizes,
-    Shape,
-    adjoint_plan,
-    window_plan,
+    direct_plan,
 )
+from wengert.kernels.conv.route import Direction, Problem, Route
 from wengert.kernels.jit import kernel
 from wengert.kernels.jit.builtins import at, f32s, given, i64, i64s, inline
 from wengert.kernels.jit.slots import leave, take
 from wengert.kernels.products.microkernel import dots, gathered_product, shifted
-
-if TYPE_CHECKING:
-    from wengert.kernels.geometry import Geometry
 
 
 @inline
@@ -265,62 +261,68 @@ def _pack(
                     to[(c * channel_place + t * tap_place) * rows + m] = weight[row + places[t]]
 
 
-def packed_weights(
-    weight: np.ndarray, packs: list[tuple[Ints, Ints]], groups: int, adjoint: bool
-) -> np.ndarray:
+def packed_weights(weight: np.ndarray, packs: list[Ints]) -> np.ndarray:
     """Weights in the order in which tiles go through them, for each of some phases."""
+    weight = np.ascontiguousarray(weight)
     packed = np.empty(weight.size, np.float32)
-    row, place = prod(weight.shape[1:]), prod(weight.shape[2:])
-    steps = (len(weight) // groups * row, *((place, row) if adjoint else (row, place)))
-    for sizes, work in packs:
-        _pack.f32(weight, packed, *sizes, *steps, *work)
+    for arguments in packs:
+        _pack.f32(weight, packed, *arguments)
     return packed
 
 
-def _run(
-    x: np.ndarray, packed: np.ndarray, bias: np.ndarray | None, out: np.ndarray, plan: DirectPlan
+def _summed(
+    x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, out: np.ndarray, plan: DirectPlan
 ) -> np.ndarray:
+    """The output, computed as its plan says."""
     if bias is not None:
         bias = np.ascontiguousarray(bias, np.float32)
-    scratch, busy, slots = plan.memory()
-    lists = (plan.sizes, plan.planes, plan.phases, plan.offsets)
-    _sums.f32(x, packed, bias, out, scratch, busy, slots, *lists, plan.tasks, plan.chunk)
+    packed = packed_weights(weight, plan.packs)
+    _sums.f32(
+        np.ascontiguousarray(x), packed, bias, out, *plan.memory(), plan.sizes, plan.planes,
+        plan.phases, plan.offsets, plan.tasks, plan.chunk,
+    )  # fmt: skip
     return out
 
 
-def convolve(
-    x: np.ndarray, weight: np.ndarray, size: Shape, geometry: Geometry,
-    bias: np.ndarray | None = None,
-) -> np.ndarray:  # fmt: skip
-    """Each output is a window's product with the weights; there are `size` windows."""
-    x, weight = np.ascontiguousarray(x), np.ascontiguousarray(weight)
-    plan = window_plan(x.shape, weight.shape, size, geometry, False)
-    packed = packed_weights(weight, plan.packs, geometry.groups, False)
-    return _run(x, packed, bias, np.empty((len(x), len(weight), *size), np.float32), plan)
+class Direct(Route):
+    """Products of weights and rows of positions, for every problem."""
 
+    @staticmethod
+    def fits(problem: Problem, direction: Direction) -> bool:
+        """Always."""
+        return True
 
-def spread(
-    g: np.ndarray, weight: np.ndarray, size: Shape, geometry: Geometry,
-    bias: np.ndarray | None = None,
-) -> np.ndarray:  # fmt: skip
-    """Each value is added, times the weights, to its window in an array of that size."""
-    g, weight = np.ascontiguousarray(g), np.ascontiguousarray(weight)
-    plan = adjoint_plan(g.shape, weight.shape, size, geometry)
-    packed = packed_weights(weight, plan.packs, geometry.groups, True)
-    channels = geometry.groups * weight.shape[1]
-    return _run(g, packed, bias, np.empty((len(g), channels, *size), np.float32), plan)
+    @cached_property
+    def _forward_plan(self) -> DirectPlan:
+        return direct_plan(self.problem, "forward")
 
+    @cached_property
+    def _grad_input_plan(self) -> DirectPlan:
+        return direct_plan(self.problem, "grad_input")
 
-def correlate(g: np.ndarray, x: np.ndarray, kernel: Shape, geometry: Geometry) -> np.ndarray:
-    """Each weight is the product of the outputs with what its place in the kernel met."""
-    g, x = np.ascontiguousarray(g), np.ascontiguousarray(x)
-    shape = (g.shape[1], x.shape[1] // geometry.groups, *kernel)
-    plan = window_plan(x.shape, shape, g.shape[2:], geometry, True)
-    parts, columns = plan.parts, prod(shape[1:])
-    partial = np.empty((parts, *shape), np.float32)
-    scratch, busy, slots = plan.memory()
-    lists = (plan.sizes, plan.planes, plan.offsets)
-    _inner_products.f32(
-        g, x, partial, scratch, busy, slots, *lists, columns, plan.tasks, plan.chunk
-    )
-    return partial[0] if parts == 1 else partial.sum(0)
+    @cached_property
+    def _grad_weight_plan(self) -> DirectPlan:
+        return direct_plan(self.problem, "grad_weight")
+
+    def forward(
+        self, x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None
+    ) -> np.ndarray:
+        """`Route.forward`."""
+        out = np.empty((len(x), len(weight), *self.problem.out), np.float32)
+        return _summed(x, weight, bias, out, self._forward_plan)
+
+    def grad_input(
+        self, g: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None
+    ) -> np.ndarray:
+        """`Route.grad_input`."""
+        return _summed(g, weight, bias, np.empty(self.problem.x, np.float32), self._grad_input_plan)
+
+    def grad_weight(self, g: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """`Route.grad_weight`."""
+        plan, shape = self._grad_weight_plan, self.problem.weight
+        partial = np.empty((plan.parts, *shape), np.float32)
+        _inner_products.f32(
+            np.ascontiguousarray(g), np.ascontiguousarray(x), partial, *plan.memory(), plan.sizes,
+            plan.planes, plan.offsets, prod(shape[1:]), plan.tasks, plan.chunk,
+        )  # fmt: skip
+        return partial[0] if plan.parts == 1 else partial.sum(0)

@@ -1,13 +1,12 @@
-"""How the compiled kernels of convolution go about arrays of certain sizes.
+"""How the kernels of the direct route go about a problem.
 
-`conv_direct` says what they do. All that depends on sizes alone is worked out here, once for
-each set of sizes, and given to the kernels as lists of integers.
+`direct` says what they do. All that depends on sizes alone is worked out here, once for each
+problem, and given to the kernels as lists of integers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from itertools import product as pairs
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,6 +19,7 @@ from wengert.kernels.jit.records import Record, by_axis
 from wengert.kernels.products.microkernel import lanes, tiles
 
 if TYPE_CHECKING:
+    from wengert.kernels.conv.route import Direction, Problem
     from wengert.kernels.geometry import Geometry
 
 Shape = tuple[int, ...]
@@ -206,7 +206,7 @@ class DirectPlan(NamedTuple):
     planes: PlaneEntry
     phases: PhaseEntry
     offsets: np.ndarray
-    packs: list[tuple[Ints, Ints]]  # arguments of what puts the weights of a phase in order
+    packs: list[Ints]  # arguments of what puts the weights of a phase in order
     parts: int
     tasks: int
     chunk: int
@@ -249,10 +249,13 @@ def _cut(axes: Axes, batch: int, most: int, wanted: int) -> tuple[int, Shape, Sh
     return 1, block, copied
 
 
-def _direct_plan(
-    axes: Axes, batch: int, groups: int, channels: int, outs: int, summed: bool
-) -> DirectPlan:
-    """The plan of outputs, or with `summed` that of the weights' sums."""
+def direct_plan(problem: Problem, direction: Direction) -> DirectPlan:
+    """The plan of a map."""
+    batch, groups, summed = problem.x[0], problem.geometry.groups, direction == "grad_weight"
+    channels, outs = problem.weight[1], problem.weight[0] // groups
+    if direction == "grad_input":
+        channels, outs = outs, channels
+    axes = _map_axes(problem, direction)
     panel, width = max(tiles()), lanes()
     planes = list(pairs(*(a.planes for a in axes)))
     phases = list(pairs(*(a.phases for a in axes)))
@@ -280,7 +283,9 @@ def _direct_plan(
     rows = -(-panels // shares) * panel if summed else panel
     scratch = space + _up(rows * run, 16)
 
-    entries, offsets, packs = _phases(axes, planes, plane, copied, summed, (groups, outs, channels))
+    entries, offsets, packs = _phases(
+        axes, planes, plane, copied, direction, (groups, outs, channels)
+    )
     sizes = PlanSizes(
         batch=batch, groups=groups, channels=channels, samples=samples, blocks=blocks,
         planes=len(planes), layers=layers, lines=lines, pitch=pitch, plane_size=plane,
@@ -308,22 +313,22 @@ def _plane_entries(axes: Axes, planes: list[Shape]) -> PlaneEntry:
 
 
 def _phases(
-    axes: Axes, planes: list[Shape], plane: int, copied: Shape, summed: bool, sizes: Shape
-) -> tuple[PhaseEntry, np.ndarray, list[tuple[Ints, Ints]]]:
+    axes: Axes, planes: list[Shape], plane: int, copied: Shape, direction: Direction, sizes: Shape
+) -> tuple[PhaseEntry, np.ndarray, list[Ints]]:
     """The entries of phases, their lists of offsets, and what puts their weights in order.
 
     `sizes` are the numbers of groups, and of outputs and inputs of each.
     """
     groups, outs, channels = sizes
-    _, ky, kx = (a.kernel for a in axes)
+    kz, ky, kx = (a.kernel for a in axes)
     _, lines, pitch = copied
     offsets: list[int] = []
     entries: list[PhaseEntry] = []
-    packs: list[tuple[Ints, Ints]] = []
+    packs: list[Ints] = []
     weights, step = 0, len(planes) * plane
     for phase in pairs(*(a.phases for a in axes)):
         taps = list(pairs(*(p.taps for p in phase)))
-        inner = channels if summed else _inner(channels, len(taps))
+        inner = channels if direction == "grad_weight" else _inner(channels, len(taps))
         entries.append(
             PhaseEntry(
                 **by_axis(first=[p.first for p in phase], count=[p.length for p in phase]),
@@ -341,20 +346,31 @@ def _phases(
         ]  # fmt: skip
         offsets += [c * step + offset for c in range(inner) for offset in tap_offsets]
         places = _array([(a.place * ky + b.place) * kx + c.place for a, b, c in taps])
-        packs.append(pack(places, weights, channels, outs, groups, 1, len(taps)))
+        steps = weight_steps(channels, outs, kz * ky * kx, direction)
+        packs.append(pack(places, weights, channels, outs, groups, (1, len(taps)), steps))
         weights += groups * outs * channels * len(taps)
     return PhaseEntry.array(entries), _array(offsets), packs
 
 
+def weight_steps(channels: int, outs: int, taps: int, direction: Direction) -> Shape:
+    """From a group of weights, an output and a channel to the next, as a map sees these."""
+    across = (taps, outs * taps) if direction == "grad_input" else (channels * taps, taps)
+    return (outs * channels * taps, *across)
+
+
 def pack(
-    places: np.ndarray, first: int, channels: int, outs: int, groups: int, tap_place: int,
-    channel_place: int,
-) -> tuple[Ints, Ints]:  # fmt: skip
-    """Arguments of what puts weights in order: before those that the map has, and behind."""
+    places: np.ndarray, first: int, channels: int, outs: int, groups: int, packed_steps: Shape,
+    steps: Shape,
+) -> Ints:  # fmt: skip
+    """Arguments of what puts weights in order, behind the arrays.
+
+    `packed_steps` lead from a tap and a channel to the next among those in order, `steps` are
+    `weight_steps`.
+    """
     panel = max(tiles())
-    sizes = (places, first, len(places), channels, outs, panel, tap_place, channel_place)
     chunk = 1 + _PACKED // (1 + len(places) * channels * panel)
-    return sizes, (groups * -(-outs // panel), chunk)
+    sizes = (places, first, len(places), channels, outs, panel)
+    return (*sizes, *packed_steps, *steps, groups * -(-outs // panel), chunk)
 
 
 def _inner(channels: int, taps: int) -> int:
@@ -377,24 +393,13 @@ def _axes(
     return z, y, x
 
 
-def window_axes(size: Shape, kernel: Shape, out: Shape, geometry: Geometry) -> Axes:
-    """The axes of windows over an input."""
-    return _axes(_window_axis, size, kernel, out, geometry)
+def window_axes(problem: Problem) -> Axes:
+    """The axes of windows over the input."""
+    return _axes(_window_axis, problem.space, problem.kernel, problem.out, problem.geometry)
 
 
-@lru_cache(maxsize=256)
-def window_plan(
-    x: Shape, weight: Shape, size: Shape, geometry: Geometry, summed: bool
-) -> DirectPlan:
-    """The plan of windows over `x`: of `size` outputs, or of the weights' sums."""
-    groups = geometry.groups
-    axes = window_axes(x[2:], weight[2:], size, geometry)
-    return _direct_plan(axes, x[0], groups, weight[1], weight[0] // groups, summed)
-
-
-@lru_cache(maxsize=256)
-def adjoint_plan(g: Shape, weight: Shape, size: Shape, geometry: Geometry) -> DirectPlan:
-    """The plan of the adjoint, which takes an array like `g` to one of that size."""
-    groups = geometry.groups
-    axes = _axes(_adjoint_axis, g[2:], weight[2:], size, geometry)
-    return _direct_plan(axes, g[0], groups, weight[0] // groups, weight[1], False)
+def _map_axes(problem: Problem, direction: Direction) -> Axes:
+    """The axes of a map: from the input to outputs, or back."""
+    if direction != "grad_input":
+        return window_axes(problem)
+    return _axes(_adjoint_axis, problem.out, problem.kernel, problem.space, problem.geometry)

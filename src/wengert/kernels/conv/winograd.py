@@ -17,12 +17,13 @@ all outputs of the tiles that read it, not only those of its windows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from math import prod
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 
+from wengert.core.forks import cached_property
+from wengert.kernels.conv.route import Direction, Problem, Route
 from wengert.kernels.conv.winograd_transforms import (
     gradients_2,
     gradients_4,
@@ -37,26 +38,12 @@ from wengert.kernels.conv.winograd_transforms import (
     values_2,
     values_4,
 )
-from wengert.kernels.jit import get_threads, kernel
+from wengert.kernels.jit import kernel
 from wengert.kernels.jit.builtins import at, f32, f32s, given, i64, i64s, inline, local
 from wengert.kernels.jit.slots import leave, take
 from wengert.kernels.products.microkernel import dots, lanes, product, tiles
 
-if TYPE_CHECKING:
-    from wengert.kernels.geometry import Geometry
-
 Shape = tuple[int, ...]
-Padding = tuple[tuple[int, int], ...]
-
-# What may be asked for. "auto" is F(2x2), and F(4x4) where its error is as small.
-CHOICES = ("off", "f2", "f4", "auto")
-
-
-class Setting:
-    """What is asked for."""
-
-    choice = "auto"
-
 
 # Tiles of a block at most: with more it does not stay near.
 _MOST = 160
@@ -351,7 +338,6 @@ _SUM, _CALLS = 1.5, 30e3
 _SLOWER = 1.15
 
 
-@lru_cache(maxsize=256)
 def tile_size(
     samples: int, channels: int, outputs: int, size: Shape, weights: bool, asked: str
 ) -> int:
@@ -374,133 +360,188 @@ def tile_size(
     return min(costs, key=costs.__getitem__)
 
 
-def _fits(kernel: Shape, geometry: Geometry) -> bool:
-    return kernel == (3, 3) and geometry[0::2] == ((1, 1), (1, 1)) and geometry.groups == 1
+class OutputPlan(NamedTuple):
+    """How kernels compute outputs in tiles."""
+
+    out: Shape
+    transformed: int  # floats of the transformed weights
+    weights: tuple[int, ...]  # arguments of what transforms them, behind the arrays
+    slots: int
+    scratch: int  # floats that a thread needs
+    phases: int  # those of them, at the end, that have to be cleared
+    sizes: tuple[int, ...]  # arguments of the kernel behind the arrays and the memory
+
+    def memory(self) -> tuple[np.ndarray, np.ndarray, int]:
+        """Memory for each of the threads, their slots, and how many there are."""
+        return _cleared(self.slots, self.scratch, self.phases)
 
 
-def convolve(
-    x: np.ndarray, weight: np.ndarray, size: Shape, geometry: Geometry,
-    bias: np.ndarray | None = None,
-) -> np.ndarray | None:  # fmt: skip
-    """`conv.convolve` in tiles, or None where that is no gain."""
-    if not _fits(weight.shape[2:], geometry):
-        return None
-    m = tile_size(len(x), x.shape[1], len(weight), size, False, Setting.choice)
-    return tiled_convolution(x, weight, geometry.padding, m, bias) if m else None
+def _cleared(slots: int, size: int, phases: int) -> tuple[np.ndarray, np.ndarray, int]:
+    """So many floats for each slot, the slots, and how many there are.
 
-
-def spread(
-    g: np.ndarray, weight: np.ndarray, size: Shape, geometry: Geometry,
-    bias: np.ndarray | None = None,
-) -> np.ndarray | None:  # fmt: skip
-    """`conv.spread` in tiles, or None where that is no gain."""
-    if not _fits(weight.shape[2:], geometry):
-        return None
-    padding = tuple(
-        (2 - low, n + low - o)
-        for (low, _), n, o in zip(geometry.padding, size, g.shape[2:], strict=True)
-    )
-    m = tile_size(len(g), g.shape[1], weight.shape[1], size, False, Setting.choice)
-    if not m or min(map(min, padding)) < 0:
-        return None
-    return tiled_convolution(g, weight, padding, m, bias, mirrored=True)
-
-
-def correlate(g: np.ndarray, x: np.ndarray, kernel: Shape, geometry: Geometry) -> np.ndarray | None:
-    """`conv.correlate` in tiles, or None where that is no gain."""
-    if not _fits(kernel, geometry):
-        return None
-    m = tile_size(len(x), x.shape[1], g.shape[1], g.shape[2:], True, Setting.choice)
-    return tiled_correlation(g, x, geometry.padding, m) if m else None
-
-
-def tiled_convolution(
-    x: np.ndarray, weight: np.ndarray, padding: Padding, m: int, bias: np.ndarray | None = None,
-    mirrored: bool = False,
-) -> np.ndarray:  # fmt: skip
-    """A convolution of 3x3 in tiles of `m` by `m`.
-
-    With `mirrored` it is with the weights (in channel, out channel, 3, 3) of the convolution
-    whose adjoint it is.
+    What lies behind the rows of an image, at the end of each thread's memory, is cleared.
+    Transforms read it, for nothing; of subnormal numbers they take ten times as long on Intel's
+    processors.
     """
-    x, weight = np.ascontiguousarray(x), np.ascontiguousarray(weight)
-    if bias is not None:
-        bias = np.ascontiguousarray(bias, np.float32)
-    samples, channels, high, wide = x.shape
-    outputs = weight.shape[1 if mirrored else 0]
-    rows, size = max(tiles()), lanes()
-    (top, bottom), (left, right) = padding
-    out_size = high + top + bottom - 2, wide + left + right - 2
-    places, padded = (m + 2) ** 2, _up(outputs, rows)
-    u = np.empty(places * (padded * channels + 16), np.float32)
-    order = (8, 9, 9 * outputs, -1) if mirrored else (0, 9 * channels, 9, 1)
-    parts = padded // rows
-    _weights.f32(weight, u, m, *order, outputs, channels, rows, parts, max(1, 256 // channels))
+    scratch = np.empty(slots * size, np.float32)
+    scratch.reshape(slots, -1)[:, -phases:] = 0.0
+    return scratch, np.zeros(slots, np.int64), slots
 
-    lines, segments, width, runs = _runs(samples, out_size, m)
-    threads = min(get_threads(), runs)
-    per = _block(runs, width, threads)
+
+def output_plan(problem: Problem, m: int, mirrored: bool = False) -> OutputPlan:
+    """The plan of a convolution of 3x3 in tiles of `m` by `m`.
+
+    With `mirrored` its weights come as those of the convolution whose adjoint it is:
+    (in channel, out channel, 3, 3).
+    """
+    samples, channels, high, wide = problem.x
+    outputs, (top, _), (left, _) = problem.weight[0], *problem.geometry.padding
+    rows, size = max(tiles()), lanes()
+    places, padded = (m + 2) ** 2, _up(outputs, rows)
+    order = (8, 9, 9 * outputs, -1) if mirrored else (0, 9 * channels, 9, 1)
+    weights = (m, *order, outputs, channels, rows, padded // rows, max(1, 256 // channels))
+
+    lines, segments, width, runs = _runs(samples, problem.out, m)
+    slots = min(problem.threads, runs)
+    per = _block(runs, width, slots)
     # An odd number of cache lines: rows of tiles then lie all over the cache.
     pitch, apart = _up(per * width, 32) + 16, _up(width + 1, size) + size
     phases = m * apart * (ROWS + 2)
     room = places * ((channels + padded) * pitch + 32) + phases
-    scratch, busy = np.empty(threads * room, np.float32), np.zeros(threads, np.int64)
-    _zero_phases(scratch, threads, phases)
-    out = np.empty((samples, outputs, *out_size), np.float32)
-    _convolve.f32(
-        x, u, bias, out, scratch, busy, threads, m, runs, per, lines, segments, width, apart,
-        pitch, room, channels, outputs, high, wide, top, left, *out_size, rows, 2, size,
-        -(-runs // per), 1,
+    sizes = (
+        m, runs, per, lines, segments, width, apart, pitch, room, channels, outputs, high, wide,
+        top, left, *problem.out, rows, 2, size, -(-runs // per), 1,
     )  # fmt: skip
+    transformed = places * (padded * channels + 16)
+    out = (samples, outputs, *problem.out)
+    return OutputPlan(out, transformed, weights, slots, room, phases, sizes)
+
+
+def tiled_outputs(
+    x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, plan: OutputPlan
+) -> np.ndarray:
+    """The outputs of a convolution, as a plan says."""
+    x, weight = np.ascontiguousarray(x), np.ascontiguousarray(weight)
+    if bias is not None:
+        bias = np.ascontiguousarray(bias, np.float32)
+    u = np.empty(plan.transformed, np.float32)
+    _weights.f32(weight, u, *plan.weights)
+    out = np.empty(plan.out, np.float32)
+    _convolve.f32(x, u, bias, out, *plan.memory(), *plan.sizes)
     return out
 
 
-def _zero_phases(scratch: np.ndarray, threads: int, phases: int) -> None:
-    """Clear what lies behind the rows of an image, at the end of each thread's memory.
+class _Pass(NamedTuple):
+    """Some runs: arguments of kernels for the tiles of the input, those of the gradient, and the
+    sums over both, behind the arrays and the memory."""
 
-    Transforms read it, for nothing; of subnormal numbers they take ten times as long on Intel's
-    processors.
-    """
-    scratch.reshape(threads, -1)[:, -phases:] = 0.0
+    values: tuple[int, ...]
+    gradients: tuple[int, ...]
+    sums: tuple[int, ...]
 
 
-def tiled_correlation(g: np.ndarray, x: np.ndarray, padding: Padding, m: int) -> np.ndarray:
-    """The adjoint of `tiled_convolution` in the weights, from the gradient of the outputs."""
-    g, x = np.ascontiguousarray(g), np.ascontiguousarray(x)
-    samples, channels, high, wide = x.shape
-    outputs, *out_size = g.shape[1:]
-    (top, _), (left, _) = padding
+class WeightPlan(NamedTuple):
+    """How kernels compute the gradient of weights in tiles."""
+
+    weight: Shape
+    values: int  # floats of the transformed input, and of the gradient of the output
+    gradients: int
+    sums: int
+    slots: int
+    phases: int  # floats that a thread needs
+    offsets: np.ndarray
+    passes: list[_Pass]
+    sizes: tuple[int, ...]  # arguments of what takes the sums to the weights, behind the arrays
+
+
+def weight_plan(problem: Problem, m: int) -> WeightPlan:
+    """The plan of the gradient of 3x3 weights in tiles of `m` by `m`."""
+    samples, channels, high, wide = problem.x
+    outputs, (top, _), (left, _) = problem.weight[0], *problem.geometry.padding
     places, rows, size = (m + 2) ** 2, max(tiles()), lanes()
-    lines, segments, width, runs = _runs(samples, out_size, m)
+    columns = tiles()[rows]
+    lines, segments, width, runs = _runs(samples, problem.out, m)
     per = max(1, min(runs, _SUMMED // width))
     # An odd number of cache lines, with room for a vector behind the last tile.
     pitch, apart = _up(per * width + size - 16, 32) + 16, _up(width + 1, size) + size
-    threads = get_threads()
-    phases = m * apart * (ROWS + 2)
-    scratch = np.empty(threads * phases, np.float32)
-    _zero_phases(scratch, threads, phases)
-    busy = np.zeros(threads, np.int64)
-    v = np.empty(places * (channels * pitch + 16), np.float32)
-    z = np.empty(places * (outputs * pitch + 16), np.float32)
-    sums = np.empty(places * (outputs * channels + 16) + size, np.float32)
-    columns = tiles()[rows]
-    offsets = np.arange(columns) * pitch
-    parts = places * -(-outputs // LEFT)
+    passes = []
     for first in range(0, runs, per):
         count = min(per, runs - first)
-        for array, out, reach, *rest in (
-            (x, v, m + 2, channels, high, wide, top, left),
-            (g, z, m, outputs, *out_size, 0, 0),
-        ):
-            _tiles.f32(
-                array, out, scratch, busy, threads, m, reach, first, count, lines, segments,
-                width, apart, pitch, *rest, rest[0], max(1, 4096 // (count * width)),
-            )  # fmt: skip
-        steps = -(-count * width // size)
-        _inner_products.f32(
-            z, v, offsets, sums, outputs, channels, pitch, steps, rows, columns, int(first > 0),
-            parts, 1,
+        cut, chunk = (first, count, lines, segments, width, apart, pitch), 4096 // (count * width)
+        passes.append(
+            _Pass(
+                (m, m + 2, *cut, channels, high, wide, top, left, channels, max(1, chunk)),
+                (m, m, *cut, outputs, *problem.out, 0, 0, outputs, max(1, chunk)),
+                (outputs, channels, pitch, -(-count * width // size), rows, columns,
+                 int(first > 0), places * -(-outputs // LEFT), 1),
+            )
         )  # fmt: skip
-    weight = np.empty((outputs, channels, 3, 3), np.float32)
-    _weight_sums.f32(sums, weight, m, outputs, channels, outputs, max(1, 4096 // channels))
+    return WeightPlan(
+        problem.weight, places * (channels * pitch + 16), places * (outputs * pitch + 16),
+        places * (outputs * channels + 16) + size, problem.threads, m * apart * (ROWS + 2),
+        np.arange(columns) * pitch, passes, (m, outputs, channels, outputs,
+        max(1, 4096 // channels)),
+    )  # fmt: skip
+
+
+def tiled_weights(g: np.ndarray, x: np.ndarray, plan: WeightPlan) -> np.ndarray:
+    """The gradient of weights, as a plan says, from that of the outputs."""
+    g, x = np.ascontiguousarray(g), np.ascontiguousarray(x)
+    memory = _cleared(plan.slots, plan.phases, plan.phases)
+    v, z = np.empty(plan.values, np.float32), np.empty(plan.gradients, np.float32)
+    sums = np.empty(plan.sums, np.float32)
+    for values, gradients, products in plan.passes:
+        _tiles.f32(x, v, *memory, *values)
+        _tiles.f32(g, z, *memory, *gradients)
+        _inner_products.f32(z, v, plan.offsets, sums, *products)
+    weight = np.empty(plan.weight, np.float32)
+    _weight_sums.f32(sums, weight, *plan.sizes)
     return weight
+
+
+class Winograd(Route):
+    """Tiles with fewer multiplications, for 3x3 kernels and many channels."""
+
+    @staticmethod
+    def fits(problem: Problem, direction: Direction) -> bool:
+        """Whether there are tiles for it, and they are faster than plain sums."""
+        stride, _, dilation, groups = problem.geometry
+        if problem.kernel != (3, 3) or groups != 1 or not stride == dilation == (1, 1):
+            return False
+        tiled = problem.adjoint if direction == "grad_input" else problem
+        return tiled is not None and _tile_size(tiled, direction == "grad_weight") > 0
+
+    @cached_property
+    def _forward_plan(self) -> OutputPlan:
+        return output_plan(self.problem, _tile_size(self.problem, False))
+
+    @cached_property
+    def _grad_input_plan(self) -> OutputPlan:
+        adjoint = self.problem.adjoint
+        assert adjoint is not None
+        return output_plan(adjoint, _tile_size(adjoint, False), mirrored=True)
+
+    @cached_property
+    def _grad_weight_plan(self) -> WeightPlan:
+        return weight_plan(self.problem, _tile_size(self.problem, True))
+
+    def forward(
+        self, x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None
+    ) -> np.ndarray:
+        """`Route.forward`."""
+        return tiled_outputs(x, weight, bias, self._forward_plan)
+
+    def grad_input(
+        self, g: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None
+    ) -> np.ndarray:
+        """`Route.grad_input`."""
+        return tiled_outputs(g, weight, bias, self._grad_input_plan)
+
+    def grad_weight(self, g: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """`Route.grad_weight`."""
+        return tiled_weights(g, x, self._grad_weight_plan)
+
+
+def _tile_size(problem: Problem, weights: bool) -> int:
+    outputs, channels, *_ = problem.weight
+    return tile_size(problem.x[0], channels, outputs, problem.out, weights, problem.winograd)

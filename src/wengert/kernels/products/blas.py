@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from wengert import kernels
-from wengert.core.forks import uncut
+from wengert.core.forks import hold_forks
 from wengert.kernels import jit
 
 # Multiplications that are worth a thread: some 45 microseconds.
@@ -50,7 +50,7 @@ def threads_for(multiplications: int) -> AbstractContextManager[Any]:
     """
     if multiplications <= _ALONE_WITH_VECTOR:
         return nullcontext()
-    return uncut() if multiplications >= _WORTH_THREADS else one_thread()
+    return hold_forks() if multiplications >= _WORTH_THREADS else one_thread()
 
 
 def dot(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None = None) -> Any:
@@ -61,7 +61,7 @@ def dot(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None = None) -> Any:
     if work <= _ALONE_WITH_VECTOR or (work <= _ALONE and min(len(a), b.shape[-1]) > 1):
         out = a.dot(b)
     elif work <= _ALONE or alone:
-        with uncut():
+        with hold_forks():
             out = a.dot(b)
     else:
         made = kernels.products.gemm.gemm(a, b, bias)
@@ -82,13 +82,13 @@ def matmul(a: np.ndarray, b: np.ndarray) -> Any:
             return out
     elif a.size <= _ALONE_WITH_VECTOR >= b.size or min(a.shape[-2], b.shape[-1]) > 1:
         return np.matmul(a, b)
-    with uncut():
+    with hold_forks():
         return np.matmul(a, b)
 
 
 def inner(a: np.ndarray, b: np.ndarray) -> Any:
     """The inner product of two vectors; the first is conjugated."""
-    with uncut():
+    with hold_forks():
         return np.vdot(a, b)
 
 

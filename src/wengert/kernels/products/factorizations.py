@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from wengert.core.forks import uncut
+from wengert.core.forks import hold_forks
 from wengert.kernels.products.blas import threads_for
 
 Info = np.ndarray | None
@@ -66,7 +66,7 @@ def lu(a: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     if k:
         (getrf,) = _lapack(("getrf",), out)
         for i, matrix in enumerate(out):
-            with uncut():
+            with hold_forks():
                 out[i], pivots[i], info[i] = getrf(matrix)
     return out.reshape(a.shape), (pivots + 1).reshape(*lead, k), info.reshape(lead)
 
@@ -78,7 +78,7 @@ def ldl(a: np.ndarray, hermitian: bool) -> tuple[np.ndarray, np.ndarray, np.ndar
     if n:
         (factor,) = _lapack((_of_symmetric("trf", a, hermitian),), out)
         for i, matrix in enumerate(out):
-            with uncut():
+            with hold_forks():
                 out[i], pivots[i], info[i] = factor(matrix, lower=1)
     return np.tril(out).reshape(a.shape), pivots.reshape(*lead, n), info.reshape(lead)
 
@@ -92,7 +92,7 @@ def ldl_solve(
         (solve,) = _lapack((_of_symmetric("trs", factors, hermitian),), out)
         rows = pivots.reshape(len(out), pivots.shape[-1])
         for i, matrix in enumerate(stacked(factors)):
-            with uncut():
+            with hold_forks():
                 out[i] = solve(matrix, rows[i], out[i], lower=1)[0]
     return out.reshape(b.shape)
 
@@ -116,7 +116,7 @@ def permutation(pivots: np.ndarray, n: int) -> np.ndarray:
 def not_positive(a: np.ndarray) -> np.ndarray:
     """For each matrix the order of the first leading minor that is not positive, or 0."""
     (potrf,) = _lapack(("potrf",), a)
-    with uncut():
+    with hold_forks():
         codes = [potrf(m, lower=1)[1] if m.size else 0 for m in stacked(a)]
     return np.array(codes, np.int32).reshape(a.shape[:-2])
 
@@ -144,7 +144,7 @@ def solve_triangular(a: np.ndarray, b: np.ndarray, upper: bool, unit: bool) -> n
         return b.copy()
     (trsm,) = get_blas_funcs(("trsm",), (a, b))
     pairs = zip(stacked(a), stacked(b), strict=True)
-    with uncut():
+    with hold_forks():
         found = [trsm(1.0, m, v, lower=not upper, diag=unit) for m, v in pairs]
     return np.stack(found).reshape(b.shape)
 
@@ -157,7 +157,7 @@ def householder(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if min(m, n):
         (geqrf,) = _lapack(("geqrf",), out)
         for i, matrix in enumerate(out):
-            with uncut():
+            with hold_forks():
                 out[i], tau[i], _, _ = geqrf(matrix)
     return out.reshape(a.shape), tau.reshape(*lead, min(m, n))
 
@@ -237,5 +237,5 @@ def matrix_exp(a: np.ndarray) -> np.ndarray:
 
     if not a.size:
         return a.copy()
-    with uncut():
+    with hold_forks():
         return np.asarray(expm(a)).astype(a.dtype, copy=False)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.core.forks import uncut
+from wengert.core.forks import hold_forks
 from wengert.kernels import jit
 from wengert.kernels.products import openblas
 from wengert.kernels.products.blas import PIECE, WORTH_PIECES
@@ -88,7 +88,7 @@ def gemm(
         most = min(max(min(4, across // 128), across // 256), _MOST // size)
         part = _STEP * ceil(across / max(1, min(work // PIECE, most)) / _STEP)
         pieces = ceil(across / part)
-    with uncut():
+    with hold_forks():
         calls.kernel(
             a, b, bias, into, calls.address, turned_a, turned_b, m, n, k,
             apart_a, apart_b, n, alpha, out is not None, down, part, pieces,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from types import FunctionType
 from typing import Any, TypeVar
 
+from wengert.nn.module import call, tree
 from wengert.nn.module.call import Calls
 from wengert.nn.module.convert import Conversion
 from wengert.nn.module.state import StateDict
@@ -34,6 +36,13 @@ class Module(Calls, StateDict, Conversion):
     training: bool
     dump_patches: bool = False
     call_super_init: bool = False
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Operations among the attributes of a class do not bind, as built-in functions do not."""
+        super().__init_subclass__(**options)
+        for name, value in list(vars(cls).items()):
+            if type(value) is FunctionType and _is_operation(value):
+                setattr(cls, name, staticmethod(value))
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not self.call_super_init and (args or kwargs):
@@ -92,6 +101,10 @@ class Module(Calls, StateDict, Conversion):
         return f"{self._get_name()}(\n  " + "\n  ".join(lines + below) + "\n)"
 
 
+for _part in (call, tree):  # where `typing.get_type_hints` looks for what annotations name
+    vars(_part)["Module"] = Module
+
+
 def _fresh_state() -> dict[str, Any]:
     """The attributes of a module that owns nothing yet."""
     return {
@@ -112,6 +125,11 @@ def _fresh_state() -> dict[str, Any]:
         "_load_state_dict_pre_hooks": OrderedDict(),
         "_load_state_dict_post_hooks": OrderedDict(),
     }
+
+
+def _is_operation(function: FunctionType) -> bool:
+    """Whether a function is one of wengert's, and not a method of a class."""
+    return function.__module__.startswith("wengert.") and "." not in function.__qualname__
 
 
 def _indent(text: str) -> str:

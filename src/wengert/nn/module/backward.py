@@ -28,7 +28,7 @@ class _Join(Node):
 
     __slots__ = ("arrived", "kinds", "positions")
 
-    called = "backward_hook"
+    public_name = "backward_hook"
     arrived: Callable[[list[Any]], list[Any]] | None
     kinds: list[Kind]  # of every value of that side
     positions: tuple[int, ...]  # the value that each edge belongs to
@@ -40,10 +40,10 @@ class _Join(Node):
         values = (_or_zeros(grads[i], self.kinds[i]) for i in self.positions)
         return tuple(v._array if plain and v is not None else v for v in values)
 
-    def pullback_to(self, g: Any, wanted_edges: Any, lift: Any) -> Grads:
+    def pullback_to(self, g: Any, needed: Any, lift: Any) -> Grads:
         grads = self.pullback(g)
         pairs = zip(grads, self.edges, strict=True)
-        return tuple(v if edge in wanted_edges else None for v, edge in pairs)
+        return tuple(v if edge in needed else None for v, edge in pairs)
 
     def clear(self) -> None:
         self.arrived = None
@@ -54,7 +54,7 @@ class _Watched(Output):
 
     __slots__ = ()
 
-    called = "backward_hook"
+    public_name = "backward_hook"
 
 
 for _kind in (_Join, _Watched):

@@ -6,15 +6,12 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from weakref import ref
 
 from wengert.autograd.hooks import Flags, RemovableHandle, add_hook
 from wengert.core.tensor import Hooks, Site, Tensor, mode, new
 from wengert.nn.module.backward import HookedCall
-
-if TYPE_CHECKING:
-    from wengert.nn.module import Module
 
 
 class Everywhere(NamedTuple):
@@ -191,7 +188,7 @@ def _hooks_of(module: Any, kind: str) -> list[tuple[int, Callable[..., Any], boo
 
 
 def _run_pre_hooks(
-    module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+    module: Calls, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     for _, hook, with_kwargs, _ in _hooks_of(module, "_forward_pre_hooks"):
         if with_kwargs:
@@ -212,7 +209,7 @@ def _run_pre_hooks(
 
 
 def _run_forward_hooks(
-    module: Module, args: Any, kwargs: dict[str, Any], result: Any, run_keys: set[int]
+    module: Calls, args: Any, kwargs: dict[str, Any], result: Any, run_keys: set[int]
 ) -> Any:
     for key, hook, with_kwargs, _ in _hooks_of(module, "_forward_hooks"):
         run_keys.add(key)
@@ -224,7 +221,7 @@ def _run_forward_hooks(
 
 
 def _run_always_called(
-    module: Module, args: Any, kwargs: dict[str, Any], result: Any, run_keys: set[int]
+    module: Calls, args: Any, kwargs: dict[str, Any], result: Any, run_keys: set[int]
 ) -> None:
     """Run the `always_call` hooks after a failure; their errors must not hide the first one."""
     for key, hook, with_kwargs, always_call in _hooks_of(module, "_forward_hooks"):

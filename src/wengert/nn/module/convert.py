@@ -12,7 +12,6 @@ from wengert.core.tensor import Tensor
 from wengert.nn.module.tree import Tree
 from wengert.nn.parameter import _convert_lazy, is_lazy
 from wengert.ops import formats
-from wengert.ops.casting import convert
 from wengert.tensor.gradients import clear_grad
 
 M = TypeVar("M", bound="Conversion")
@@ -80,16 +79,15 @@ class Conversion(Tree):
         def moved(t: Tensor) -> Tensor:
             if device is not None:
                 t = t.to(device)
-            if dtype is not None and t._array.dtype in dtypes.inexact:
-                t = convert(t, dtype)
+            if dtype is not None and t.dtype.category >= dtypes.FLOAT:
+                t = t.to(dtype)
             return t.to(memory_format=memory_format) if t.ndim in (4, 5) else t
 
         return self._apply(moved)
 
     def _floating_to(self: M, dtype: dtypes.dtype) -> M:
         def converted(t: Tensor) -> Tensor:
-            floating = dtypes.of_numpy[t._array.dtype].is_floating_point
-            return convert(t, dtype) if floating else t
+            return t.to(dtype) if t.dtype.is_floating_point else t
 
         return self._apply(converted)
 
@@ -111,7 +109,7 @@ class Conversion(Tree):
 
     def type(self: M, dst_type: dtypes.dtype) -> M:
         """Convert all parameters and buffers to a dtype, in place."""
-        return self._apply(lambda t: convert(t, dst_type))
+        return self._apply(lambda t: t.to(dst_type))
 
     def cpu(self: M) -> M:
         """This module: everything is on the CPU."""
@@ -159,7 +157,7 @@ def _target_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]
         if isinstance(value, dtypes.dtype):
             dtype = value
         elif isinstance(value, Tensor):
-            dtype = dtypes.of_numpy[value._array.dtype]
+            dtype = value.dtype
         elif value is not None and not isinstance(value, bool):
             device = value
     return dtype, device

@@ -17,6 +17,7 @@ from wengert.autograd.hooks import RemovableHandle, add_hook
 from wengert.core import storage
 from wengert.core.inference import check_written
 from wengert.core.size import Size
+from wengert.core.sparse import SparseTensor
 from wengert.core.tensor import Hooks, Tensor, caller, getframe, inferences
 from wengert.nn.parameter import Parameter, is_lazy
 
@@ -346,6 +347,9 @@ def _copy_later(module: Any, name: str, target: Tensor, source: Tensor) -> Calla
     def copy() -> None:
         if is_lazy(source):
             return  # both wait for a shape
+        if isinstance(target, SparseTensor):
+            target.copy_(source)
+            return
         array = target._array
         storage.before_write(array)
         np.copyto(array, source._array.reshape(array.shape), casting="unsafe")

@@ -7,6 +7,7 @@ from typing import Any
 
 from wengert.core.tensor import Tensor
 from wengert.nn import functional as F
+from wengert.nn.init import constant_
 from wengert.nn.module import Module
 from wengert.nn.modules._common import full_tensor
 from wengert.nn.parameter import Parameter
@@ -424,8 +425,6 @@ class PReLU(Module):
 
     def reset_parameters(self) -> None:
         """All slopes as at the beginning."""
-        from wengert.nn.init import constant_
-
         constant_(self.weight, self.init)
 
     def forward(self, input: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core import storage
-from wengert.core.forks import uncut
+from wengert.core.forks import hold_forks
 from wengert.core.tensor import Tensor, caller, getframe, wrap
 from wengert.kernels import optim as kernels
 from wengert.kernels.jit.formulas import Formula
@@ -60,7 +60,7 @@ def _norm(array: np.ndarray, order: float) -> Any:
         return np.sqrt(inner(flat, flat))
     if flat.size == 0:
         return flat.dtype.type(0)
-    with uncut():
+    with hold_forks():
         return np.linalg.norm(flat, order)
 
 

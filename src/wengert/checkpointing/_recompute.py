@@ -1,0 +1,418 @@
+"""Checkpoints that need no backward inside of a backward: saved values that come back.
+
+The forward records as always, but what its nodes would save goes to a `Frame`, which drops
+it; nodes have a `Packed` value in its place, as with hooks on saved tensors. When a walk asks
+for the first of these values, the frame runs the function again and collects what the nodes
+of that second graph save, in the same order; each value goes as soon as it was given out.
+
+References run one way here too: nodes hold the frame, the frame holds the function and its
+arguments, and knows by weak references which values are still wanted.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+
+from wengert.autograd import errors, naming
+from wengert.autograd.grad_mode import inference_mode
+from wengert.autograd.saved.packing import (
+    Absent,
+    Hooks,
+    Packed,
+    enter_saver,
+    leave_saver,
+    observers,
+    pack_array,
+    tensor_of_saved,
+    unpacking_class,
+)
+from wengert.checkpointing._mismatch import CheckpointError, MismatchReport, RecordedOp, agree
+from wengert.checkpointing._states import random_state
+from wengert.core import storage
+from wengert.core.messages import more
+from wengert.core.signals import call_despite_signals, contextmanager
+from wengert.core.storage import Write
+from wengert.core.tensor import (
+    Call,
+    Leaf,
+    Node,
+    Site,
+    Tensor,
+    caller,
+    concrete,
+    getframe,
+    mode,
+    new,
+    thread_states,
+    wrap,
+)
+from wengert.ops.op import Op
+from wengert.ops.publish import recorded
+from wengert.ops.variadic import record
+
+# A value that a node saved: the name of its slot, and an index where the slot holds a list.
+SavedSlot = tuple[str, int | None]
+
+
+def _saved_slots(node: Node) -> list[SavedSlot]:
+    """The slots of arrays that cost memory: not those of leaves, nor single numbers."""
+    slots: list[SavedSlot] = []
+    for slot, owner in node.saved:
+        value = getattr(node, slot)
+        if type(value) is np.ndarray:
+            leaf = owner is not None and owner >= 0 and type(node.edges[owner]) is Leaf
+            if not leaf and (value.ndim or value.base is not None):
+                slots.append((slot, None))
+        elif type(value) is list:
+            slots += [(slot, k) for k, item in enumerate(value) if type(item) is np.ndarray]
+    return slots
+
+
+def _get(node: Node, location: SavedSlot) -> Any:
+    slot, k = location
+    value = getattr(node, slot)
+    return value if k is None or value is None else value[k]
+
+
+def _set(node: Node, location: SavedSlot, value: Any) -> None:
+    slot, k = location
+    if k is None:
+        setattr(node, slot, value)
+    else:
+        getattr(node, slot)[k] = value
+
+
+def _step(node: Node, arrays: list[Any]) -> RecordedOp:
+    outlines = tuple([(a.shape, a.dtype) for a in arrays])
+    return RecordedOp(type(node), node.code, node.lasti, node.site, node.shape, outlines)
+
+
+class RecomputedArray(Absent):
+    """Stands for an array that a frame can bring; alive as long as a node may ask for it."""
+
+    __slots__ = ("__weakref__", "frame", "index")
+
+    def __init__(self, frame: Frame, index: int) -> None:
+        self.frame, self.index = frame, index
+
+    def present(self) -> np.ndarray | None:
+        """The array, after the function ran again and before a walk uses it."""
+        value = self.frame.recomputed.get(self.index)
+        return None if isinstance(value, Exception) else value
+
+
+def _unpack(value: tuple[RecomputedArray, list[Any]]) -> Tensor:
+    handle, _ = value
+    return wrap(handle.frame.array(handle.index))
+
+
+def _pack(handle: RecomputedArray, array: np.ndarray) -> Packed:
+    result = new(Packed)
+    # The frame's arguments are there for `graph.held_by`, which counts what is packed.
+    result.value = handle, handle.frame.arguments.node.s_tensors
+    result.unpack, result.same = _unpack, False
+    result.shape, result.dtype = array.shape, array.dtype
+    return result
+
+
+class Inputs(Node):
+    """The tensors that a checkpointed function was given, saved like those of an operation."""
+
+    __slots__ = ("inner", "s_tensors")
+
+    public_name = "checkpoint"
+    saved = (("s_tensors", None),)
+    inner: list[Node | None]
+    s_tensors: list[Any]
+
+    @staticmethod
+    def packing(node: Inputs, hooks: Hooks) -> None:
+        """Pack each tensor; called where hooks surround the checkpoint."""
+        node.s_tensors = [
+            pack_array(node, array, tensor_of_saved(array, edge), hooks)
+            for array, edge in zip(node.s_tensors, node.inner, strict=True)
+        ]
+
+    def arrays(self) -> list[np.ndarray]:
+        """The tensors' arrays, brought back by whoever has them."""
+        return [a.restored(self, "s_tensors") if type(a) is Packed else a for a in self.s_tensors]
+
+
+Inputs.__name__ = Inputs.__qualname__ = "Checkpoint"
+
+
+class Arguments:
+    """The arguments of a call, the tensors among them kept as arrays and edges.
+
+    A tensor that still lives, unchanged, is given out itself. To hold it would close a cycle
+    where the function's result is written into it.
+    """
+
+    def __init__(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        self.count, self.names = len(args), list(kwargs)
+        self.values: list[Any] = [*args, *kwargs.values()]
+        self.at = [i for i, v in enumerate(self.values) if type(v) in concrete]
+        arguments = [self.values[i] for i in self.at]
+        for i in self.at:
+            self.values[i] = None
+        self.refs = [weakref.ref(t) for t in arguments]
+        self.node: Inputs = record(Inputs, (), (), mode.where)
+        self.node.inner = [t._edge for t in arguments]
+        self.node.s_tensors = [t._array for t in arguments]
+        site: Any = mode.where
+        if type(site) is not Site:
+            site.recorded(self.node)
+
+    def restore(self) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments again. SavedTensorOverwrittenError if one was written to since."""
+        values, node = list(self.values), self.node
+        saved = zip(self.at, node.arrays(), node.inner, self.refs, strict=True)
+        for k, (i, array, edge, ref) in enumerate(saved):
+            if storage.clock.newest > node.seq and array is node.s_tensors[k]:
+                self._check(i, array)
+            same = ref()
+            if same is None or same._array is not array or same._edge is not edge:
+                same = wrap(array, edge)
+            values[i] = same
+        return values[: self.count], dict(zip(self.names, values[self.count :], strict=True))
+
+    def _check(self, i: int, array: np.ndarray) -> None:
+        write = storage.write_after(array, self.node.seq)
+        if write is not None:
+            name = i if i < self.count else self.names[i - self.count]
+            raise _overwritten(self.node, f"argument {name}", array, write)
+
+
+def _overwritten(node: Node, slot: str, array: np.ndarray, write: Write) -> errors.GraphError:
+    again = Call("running a checkpointed function again", *caller(getframe(1)))
+    return errors.saved_tensor_overwritten(again, node, slot, array, write)
+
+
+class _Group(threading.local):
+    """The `GraphExecGroup` that is entered on a thread, if there is one."""
+
+    current: Any = None
+
+
+group = _Group()
+thread_states.append(group)
+
+
+class Frame:
+    """One call of a checkpointed function: how to run it again, and what is wanted of that."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        arguments: Arguments,
+        state: Tensor | None,
+        context: AbstractContextManager[Any],
+        *,
+        check: bool,
+        early_stop: bool,
+        debug: bool,
+    ) -> None:
+        self.function, self.arguments = function, arguments
+        self.state, self.context = state, context
+        self.check, self.early_stop, self.debug = check, early_stop, debug
+        self.site = mode.where
+        self.call = Call("checkpoint()", *caller(getframe(1)))
+        self.complete = False
+        self.steps: list[RecordedOp] = []
+        self.handles: list[weakref.ref[RecomputedArray]] = []
+        self.recomputed: dict[int, Any] = {}  # from the latest run: arrays, or why there is none
+        self.group: Any = None
+
+    def recorded(self, node: Node) -> Node:
+        """Drop what a node of the first run saved."""
+        slots = _saved_slots(node)
+        arrays = [_get(node, location) for location in slots]
+        self.steps.append(_step(node, arrays))
+        for location, array in zip(slots, arrays, strict=True):
+            handle = RecomputedArray(self, len(self.handles))
+            self.handles.append(weakref.ref(handle))
+            _set(node, location, _pack(handle, array))
+            if location[1] is None:
+                node.__class__ = unpacking_class(type(node))
+        return node
+
+    def instead(self, op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> None:
+        """Operations of the first run are computed."""
+
+    def array(self, index: int) -> np.ndarray:
+        """A value that a node saved; given out once, so that it goes as the walk goes on."""
+        if index not in self.recomputed:
+            self._enter_group()
+            self._run_again()
+        if isinstance(self.recomputed[index], Exception):
+            # In no variable: the traceback would hold this frame, and the frame the error.
+            raise self.recomputed.pop(index)
+        array: np.ndarray = self.recomputed.pop(index)
+        return array
+
+    def _enter_group(self) -> None:
+        if group.current is not None and self.group is group.current:
+            raise CheckpointError(
+                "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already"
+                " unpacked once. Performing two backward calls that overlap (i.e. require the same"
+                " saved activation in order to compute gradients) is not allowed while under the"
+                f" torch.utils.checkpoint.GraphExecGroup context: {naming.describe_call(self.call)}"
+            )
+        self.group = group.current
+
+    def _run_again(self) -> None:
+        """Run the function again, up to the last value that is wanted, and collect."""
+        args, kwargs = self.arguments.restore()
+        alive = [i for i, handle in enumerate(self.handles) if handle() is not None]
+        most = alive[-1] + 1 if self.early_stop else None
+        first = self.steps[: None if most is None else _steps_until(self.steps, most)]
+        run = SecondRun(first, most)
+        try:
+            with self._surroundings(run):
+                self.function(*args, **kwargs)
+        except EnoughError as enough:
+            if enough.run is not run:
+                raise
+        if self.complete or most is not None:  # or a backward inside of the function asks
+            self._compare(first, run.steps)
+        self.recomputed = {i: run.saved_array(i) for i in alive if i < len(run.saved)}
+        for observe in observers:
+            observe(None)
+
+    @contextmanager
+    def _surroundings(self, run: SecondRun) -> Iterator[None]:
+        """The grad mode, site and random state of the first run, and its recompute context."""
+        before = mode.site, mode.where
+        mode.where = self.site
+        try:
+            with inference_mode(False), _saver(run), random_state(self.state), self.context:
+                yield
+        finally:
+            mode.site, mode.where = before
+
+    def _compare(self, first: Sequence[RecordedOp], second: Sequence[RecordedOp]) -> None:
+        """Raise CheckpointError unless the second run brought what the first one saved."""
+        if not agree(first, second, self.check):
+            name = getattr(self.function, "__qualname__", type(self.function).__name__)
+            raise MismatchReport(
+                name, naming.describe_call(self.call), first, second, self.debug
+            ).error()
+
+
+def _steps_until(steps: list[RecordedOp], count: int) -> int:
+    """How many steps there are up to the one that saved the last of `count` values."""
+    for k, step in enumerate(steps):
+        count -= len(step.saved)
+        if count <= 0 and step.saved:
+            return k + 1
+    return len(steps)
+
+
+def uncomputed_node(
+    op: Op,
+    inputs: Sequence[Any],
+    params: dict[str, Any],
+    out: Tensor | None,
+    aux: Mapping[str, Any],
+    shape: tuple[int, ...],
+) -> Node:
+    """The node of an operation that is not computed: its result is known, or not wanted."""
+    edges = {
+        i: x._edge for i, x in zip(op.inputs, inputs, strict=True)
+        if type(x) in concrete and op.rules[i] is not None and x._edge is not None
+    }  # fmt: skip
+    read = {name for i in edges for name in op.wants[i]}
+    saves = []
+    for name in op.keeps:
+        value: Any = None
+        if name in read:
+            value = aux[name] if name in aux else op.read(name, inputs, params, out)
+        saves.append(value._array if type(value) in concrete else value)
+    return recorded(op, mode.where, [edges.get(i) for i in op.differentiable], saves, shape)
+
+
+class EnoughError(BaseException):
+    """Ends a second run that has all that is wanted; no `except Exception` stops it."""
+
+    def __init__(self, run: SecondRun) -> None:
+        self.run = run
+
+
+class SecondRun:
+    """Collects what nodes save while a function runs again."""
+
+    def __init__(self, steps: Sequence[RecordedOp], most: int | None) -> None:
+        self.most = most  # how many values are wanted; None for all there are
+        self.last = steps[-1] if most is not None else None  # what saved the last of them
+        self.before = len(steps) - 1  # how many operations come before that one
+        self.steps: list[RecordedOp] = []
+        self.saved: list[tuple[Node, SavedSlot]] = []
+
+    def instead(self, op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
+        """End here if nothing is wanted of an operation but its inputs; None: compute it."""
+        last = self.last
+        if last is None or len(self.steps) != self.before or op.node is not last.kind:
+            return None
+        tensors_only = all(x is None or type(x) in concrete for x in inputs)
+        if tensors_only and not {"out", *op.aux}.intersection(op.keeps):
+            self.recorded(uncomputed_node(op, inputs, params, None, {}, last.shape))
+        return None
+
+    def recorded(self, node: Node) -> Node:
+        """Note what a node saved. EnoughError when that is all."""
+        if self.most is None or len(self.saved) < self.most:
+            slots = _saved_slots(node)
+            self.steps.append(_step(node, [_get(node, location) for location in slots]))
+            self.saved += [(node, location) for location in slots]
+        if self.most is not None and len(self.saved) >= self.most:
+            raise EnoughError(self)
+        return node
+
+    def saved_array(self, index: int) -> Any:
+        """A saved array; an error where the function released or overwrote it."""
+        node, location = self.saved[index]
+        array = _get(node, location)
+        if array is None:
+            return CheckpointError(
+                "torch.utils.checkpoint: a backward inside of the checkpointed function released"
+                f" what {naming.describe_node(node)} saved, and the first time it did not\n"
+                + more("checkpoint-backward-inside")
+            )
+        write = storage.write_after(array, node.seq) if storage.clock.newest > node.seq else None
+        if write is not None:
+            return _overwritten(node, location[0], array, write)
+        return array
+
+
+@contextmanager
+def _saver(saver: Frame | SecondRun) -> Iterator[None]:
+    enter_saver(saver)
+    try:
+        yield
+    finally:
+        call_despite_signals(leave_saver, saver)
+
+
+def first_run(
+    frame: Frame,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    context: AbstractContextManager[Any],
+) -> Any:
+    """Call a checkpointed function, which leaves what it saves to the frame."""
+    with _saver(frame), context:
+        result = frame.function(*args, **kwargs)
+        frame.complete = True
+    if not frame.complete:
+        raise RuntimeError(
+            "torch.utils.checkpoint: the forward context provided by context_fn suppressed an"
+            " exception raised during the checkpointed forward. This is not supported because"
+            " checkpoint cannot return a value for a failed forward."
+        )
+    return result

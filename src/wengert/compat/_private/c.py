@@ -1,0 +1,85 @@
+"""``torch._C``: what packages ask of PyTorch's compiled core."""
+
+from __future__ import annotations
+
+from wengert.autograd import is_grad_enabled
+from wengert.autograd.transforms.levels import transform_stack
+from wengert.compat._private.dispatch_keys import DispatchKey, DispatchKeySet
+from wengert.core.device import device
+from wengert.core.dtypes import dtype
+from wengert.core.generators import Generator
+from wengert.core.layout import layout
+from wengert.core.size import Size
+from wengert.core.tensor import Tensor
+from wengert.tensor import get_default_device
+
+_TensorMeta = type(Tensor)
+
+
+class Value:
+    """The type of no value: nothing is traced."""
+
+
+class Graph:
+    """The type of no graph: nothing is traced."""
+
+
+def _get_tracing_state() -> None:
+    """None: nothing is traced."""
+
+
+def _log_api_usage_once(event: str) -> None:
+    """Nothing is logged."""
+
+
+def _get_accelerator(check: bool | None = None) -> device:
+    """The CPU: there is no accelerator."""
+    return device("cpu")
+
+
+def _get_privateuse1_backend_name() -> str:
+    """The name of the backend that nobody has added."""
+    return "privateuseone"
+
+
+def _are_functorch_transforms_active() -> bool:
+    """Whether code runs inside of a transform such as `vmap`."""
+    return bool(transform_stack.levels)
+
+
+def _is_alias_of(data: Tensor, other: Tensor) -> bool:
+    """Whether two tensors lie in one storage."""
+    return data.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
+
+
+def _cuda_isInBadFork() -> bool:  # noqa: N802
+    """False: there is no CUDA that a fork could break."""
+    return False
+
+
+def _get_default_device() -> str:
+    """The kind of device that tensors are made on."""
+    return get_default_device().type
+
+
+__all__ = [
+    "DispatchKey",
+    "DispatchKeySet",
+    "Generator",
+    "Graph",
+    "Size",
+    "Value",
+    "_TensorMeta",
+    "_are_functorch_transforms_active",
+    "_cuda_isInBadFork",
+    "_get_accelerator",
+    "_get_default_device",
+    "_get_privateuse1_backend_name",
+    "_get_tracing_state",
+    "_is_alias_of",
+    "_log_api_usage_once",
+    "device",
+    "dtype",
+    "is_grad_enabled",
+    "layout",
+]

@@ -1,0 +1,40 @@
+"""``torch._C._functorch``: whether a tensor stands for a batch, or for another."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from wengert.autograd.transforms.batched import Batched
+from wengert.core.tensor import Tensor
+
+
+def is_batchedtensor(tensor: Tensor) -> bool:
+    """Whether a tensor stands for one of many, inside of `vmap`."""
+    return isinstance(tensor, Batched)
+
+
+def is_legacy_batchedtensor(tensor: Tensor) -> bool:
+    """False: there is one kind of `vmap`."""
+    return False
+
+
+def _refusing(name: str) -> Any:
+    def call(*args: Any, **options: Any) -> NoReturn:
+        raise NotImplementedError(
+            f"torch._C._functorch.{name}(): vmap makes its tensors in another way here"
+        )
+
+    return call
+
+
+_add_batch_dim = _refusing("_add_batch_dim")
+_remove_batch_dim = _refusing("_remove_batch_dim")
+get_unwrapped = _refusing("get_unwrapped")
+
+__all__ = [
+    "_add_batch_dim",
+    "_remove_batch_dim",
+    "get_unwrapped",
+    "is_batchedtensor",
+    "is_legacy_batchedtensor",
+]

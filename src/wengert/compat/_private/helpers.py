@@ -1,0 +1,75 @@
+"""``torch._utils``: devices, sizes of elements, many tensors as one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from wengert.core.device import device as device_type
+from wengert.core.dtypes import dtype as dtype_type
+from wengert.core.tensor import Tensor
+from wengert.nn.parameter import Parameter
+from wengert.ops.joining import cat
+
+
+def _element_size(dtype: dtype_type) -> int:
+    """The bytes of an element."""
+    return dtype.itemsize
+
+
+def _get_available_device_type() -> None:
+    """None: there is no accelerator."""
+
+
+def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
+    """The number of a device; -1 for the CPU, which is refused unless `allow_cpu`."""
+    if isinstance(device, int):
+        return device
+    if device is None and optional:
+        return -1
+    kind = device_type(device).type
+    if kind == "cpu" and allow_cpu:
+        return -1
+    raise ValueError(f"Expected a non cpu device, but got: {device}")
+
+
+def _flatten_dense_tensors(tensors: Iterable[Tensor]) -> Tensor:
+    """All elements in one vector."""
+    return cat([t.reshape(-1) for t in tensors])
+
+
+def _unflatten_dense_tensors(flat: Tensor, tensors: Iterable[Tensor]) -> tuple[Tensor, ...]:
+    """A vector cut into tensors of the shapes of others."""
+    parts, start = [], 0
+    for t in tensors:
+        parts.append(flat[start : start + t.numel()].view(t.shape))
+        start += t.numel()
+    return tuple(parts)
+
+
+def _take_tensors(tensors: Iterable[Tensor], size_limit: int) -> Iterator[list[Tensor]]:
+    """Tensors in groups of one dtype, each as large as the limit in bytes allows."""
+    groups: dict[Any, list[Tensor]] = {}
+    for t in tensors:
+        group = groups.setdefault(t.dtype, [])
+        if group and sum(x.nbytes for x in group) + t.nbytes > size_limit:
+            yield group
+            group = groups[t.dtype] = []
+        group.append(t)
+    yield from groups.values()
+
+
+def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -> Parameter:
+    """A parameter of some values."""
+    return Parameter(data, requires_grad)
+
+
+__all__ = [
+    "_element_size",
+    "_flatten_dense_tensors",
+    "_get_available_device_type",
+    "_get_device_index",
+    "_rebuild_parameter",
+    "_take_tensors",
+    "_unflatten_dense_tensors",
+]

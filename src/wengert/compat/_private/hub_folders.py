@@ -1,0 +1,28 @@
+"""Names of ``torch.hub`` about where things are kept, and what files are called."""
+
+from __future__ import annotations
+
+import os
+import re
+from urllib.parse import urlparse
+
+ENV_TORCH_HOME = "TORCH_HOME"
+ENV_XDG_CACHE_HOME = "XDG_CACHE_HOME"
+DEFAULT_CACHE_DIR = "~/.cache"
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
+
+
+def _get_torch_home() -> str:
+    """The folder for everything that is downloaded: ``$TORCH_HOME``, else in the user's cache."""
+    cache = os.environ.get(ENV_XDG_CACHE_HOME, DEFAULT_CACHE_DIR)
+    return os.path.expanduser(os.environ.get(ENV_TORCH_HOME, os.path.join(cache, "torch")))
+
+
+__all__ = [
+    "DEFAULT_CACHE_DIR",
+    "ENV_TORCH_HOME",
+    "ENV_XDG_CACHE_HOME",
+    "HASH_REGEX",
+    "_get_torch_home",
+    "urlparse",
+]

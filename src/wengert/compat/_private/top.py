@@ -1,0 +1,81 @@
+"""Names of ``torch`` itself: checks that also hold while PyTorch traces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from wengert.compat._private.absent_types import (
+    Event,
+    PyTorchFileReader,
+    Stream,
+    SymBool,
+    SymFloat,
+    SymInt,
+)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Future":  # brings threads along
+        from wengert.compat._private.futures import Future
+
+        return Future
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _assert(condition: Any, message: str) -> None:
+    """AssertionError, unless the condition holds."""
+    if not condition:
+        raise AssertionError(message)
+
+
+def _assert_async(condition: Any, message: str | None = None) -> None:
+    """RuntimeError, unless the condition holds; at once, since nothing runs beside."""
+    if not condition:
+        raise RuntimeError(message or "Expected Tensor with single nonzero value, but got zero")
+
+
+def _check_with(error: type[Exception], condition: Any, message: Any = None) -> None:
+    """An error of a class, unless the condition holds."""
+    if not isinstance(condition, bool):
+        raise TypeError(f"cond must be a bool, but got {type(condition)}")
+    if not condition:
+        text = "Expected cond to be True, but got False."
+        raise error(text if message is None else str(message()))
+
+
+def _check(cond: Any, message: Callable[[], str] | None = None) -> None:
+    """RuntimeError, with what `message` returns, unless the condition holds."""
+    _check_with(RuntimeError, cond, message)
+
+
+def _check_index(cond: Any, message: Callable[[], str] | None = None) -> None:
+    """IndexError, unless the condition holds."""
+    _check_with(IndexError, cond, message)
+
+
+def _check_value(cond: Any, message: Callable[[], str] | None = None) -> None:
+    """ValueError, unless the condition holds."""
+    _check_with(ValueError, cond, message)
+
+
+def _check_type(cond: Any, message: Callable[[], str] | None = None) -> None:
+    """TypeError, unless the condition holds."""
+    _check_with(TypeError, cond, message)
+
+
+__all__ = [
+    "Event",
+    "PyTorchFileReader",
+    "Stream",
+    "SymBool",
+    "SymFloat",
+    "SymInt",
+    "_assert",
+    "_assert_async",
+    "_check",
+    "_check_index",
+    "_check_type",
+    "_check_value",
+    "_check_with",
+]

@@ -1,0 +1,247 @@
+"""The public functions, and what stands in front of them while somebody may answer for them.
+
+Without classes or modes that define `__torch_function__` a public function is what its module
+defines. The first such class *arms* the functions that are written by hand: their code gives way
+to a front, which asks the arguments and then runs what the module defined. (What `ops` generates
+asks by itself.) A mode arms all functions, until the last one in the process ends.
+
+Functions keep their identity, so that `func is torch.add` holds for whoever keeps a table.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from functools import cache
+from types import CodeType, FrameType, FunctionType
+from typing import Any
+
+from wengert.core.forks import compile_lock
+from wengert.core.overriding import (
+    NoImplementationError,
+    answering,
+    ask,
+    asked_modes,
+    overriding,
+    silent,
+    with_elements,
+)
+
+Function = Callable[..., Any]
+
+
+class PublicFunction:
+    """A public function: what it is called, and what those who answer for it are given.
+
+    Attributes:
+        function: the function that is armed; of a property, its getter or setter.
+        func: what `__torch_function__` gets: the function itself or, say, `Tensor.shape.__get__`.
+        name: where it stands, such as ``torch.Tensor.add``.
+        operator: whether it returns NotImplemented if all who are asked do.
+        impl: a function that does what `function` does when it is not armed.
+        body: the code that it had when it was armed last.
+        front: the code that `function` has when it is.
+    """
+
+    __slots__ = ("body", "front", "func", "function", "impl", "name", "operator")
+
+    def __init__(self, function: Any, name: str, func: Any, operator: bool) -> None:
+        self.impl: Any = None
+        self.body: CodeType | None = None
+        self.front: CodeType | None = None
+        self.function, self.name, self.operator = function, name, operator
+        self.func = function if func is None else func
+
+    @property
+    def generated(self) -> bool:
+        """Whether `ops` wrote the function."""
+        published = self.function.__globals__.get("published")
+        return published is self.function or (published is self.impl is not None)
+
+    @property
+    def armed(self) -> bool:
+        """Whether the front is in place."""
+        return self.front is not None and self.function.__code__ is self.front
+
+    def arm(self) -> None:
+        """Put the front in place."""
+        f = self.function
+        if self.armed:
+            return
+        if self.impl is None or self.front is None:
+            self.impl = FunctionType(f.__code__, f.__globals__, f.__name__, None, f.__closure__)
+            self.impl.__qualname__ = f.__qualname__
+            self.front = _front(self)
+        self.body = f.__code__
+        _move_body(f, self.impl)
+        if not hasattr(f, "__wrapped__"):
+            f.__wrapped__ = self.impl  # has its signature
+        f.__code__ = self.front
+
+    def disarm(self) -> None:
+        """Take the front away."""
+        if not self.armed:
+            return
+        f = self.function
+        if f.__wrapped__ is self.impl:
+            del f.__wrapped__
+        _move_body(self.impl, f)
+
+    def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The answer of a mode or of an argument; the function's own where nobody answers."""
+        modes = asked_modes()
+        asked = []
+        if not (overriding.off or overriding.subclasses_off):
+            asked = answering(with_elements((*args, *kwargs.values())))
+        if not modes and not asked:
+            return self.impl(*args, **kwargs)
+        try:
+            return ask(self.func, self.name, asked, args, kwargs)
+        except NoImplementationError:
+            if self.operator:
+                return NotImplemented
+            raise
+
+
+class FirstCall:
+    """A constant of a stub's code: it writes the body of `function` when that is called."""
+
+    __slots__ = ("function",)
+
+    def __init__(self, function: FunctionType) -> None:
+        self.function = function
+
+
+def _move_body(source: Any, target: Any) -> None:
+    """Have one function do what another does: both have the same globals."""
+    target.__defaults__, target.__kwdefaults__ = source.__defaults__, source.__kwdefaults__
+    target.__code__ = source.__code__
+    for constant in source.__code__.co_consts:
+        if isinstance(constant, FirstCall):
+            constant.function = target
+    scope = target.__globals__
+    if scope.get("published") is source:  # of an operation: its first call writes the body
+        scope["published"] = target
+        if scope.get(source.__name__) is source:
+            scope[source.__name__] = target
+
+
+# What tracebacks and `internal` call the file of a front.
+FILE = "<front>"
+
+# The names in capitals stand for values of each front's own.
+_FRONT = """\
+def outer({free}):
+    def front(*args, **kwargs):
+        if 0:
+            ({free})
+        ask, impl, modes, silent = "ASK", "IMPL", "MODES", "SILENT"
+        if modes:
+            return ask(args, kwargs)
+        for value in args:
+            if type(value) not in silent:
+                return ask(args, kwargs)
+        if kwargs:
+            for value in kwargs.values():
+                if type(value) not in silent:
+                    return ask(args, kwargs)
+        return impl(*args, **kwargs)
+    return front
+"""
+
+
+@cache
+def _front_code(free: tuple[str, ...]) -> CodeType:
+    """What is in front of any function that has these free variables."""
+    scope: dict[str, Any] = {}
+    exec(compile(_FRONT.format(free=", ".join(free)), FILE, "exec"), scope)
+    code: CodeType = scope["outer"](*free).__code__
+    return code
+
+
+def _front(public: PublicFunction) -> CodeType:
+    """Code that runs `public.impl` unless somebody may answer: see `PublicFunction.ask`."""
+    values = (public.ask, public.impl, _modes, silent)
+    code = _front_code(public.function.__code__.co_freevars)
+    consts = tuple([values if c == _PLACES else c for c in code.co_consts])
+    return code.replace(co_consts=consts, co_name=public.function.__name__)
+
+
+_PLACES = ("ASK", "IMPL", "MODES", "SILENT")
+
+# One for each mode that is on in this process: while there are some, all functions are armed.
+_modes: list[None] = []
+
+# By function.
+public_functions: dict[Any, PublicFunction] = {}
+
+
+class _Armed:
+    """What is armed in this process."""
+
+    classes = False  # the functions written by hand, for good
+
+
+_armed = _Armed()
+
+
+def publish(function: Any, name: str, func: Any = None, operator: bool = False) -> None:
+    """Enter a function into the table, under the first name that comes."""
+    if isinstance(function, FunctionType) and function not in public_functions:
+        public = public_functions[function] = PublicFunction(function, name, func, operator)
+        if _modes or (_armed.classes and not public.generated):
+            public.arm()
+
+
+def publish_module(prefix: str, names: Iterable[str], scope: dict[str, Any]) -> None:
+    """Enter the functions of a namespace; of several names of one its own."""
+    functions = [(name, scope.get(name)) for name in names if name[0] != "_"]
+    own = [(name, f) for name, f in functions if getattr(f, "__name__", "") == name]
+    for name, function in (*own, *functions):
+        publish(function, f"{prefix}.{name}")
+
+
+def arm_for_classes() -> None:
+    """Ask the arguments of all public functions from now on."""
+    if _armed.classes:
+        return
+    with compile_lock:
+        _armed.classes = True
+        for public in [*public_functions.values()]:
+            if not public.generated:
+                public.arm()
+
+
+def arm_for_mode() -> None:
+    """A mode begins."""
+    with compile_lock:
+        _modes.append(None)
+        if len(_modes) == 1:
+            for public in [*public_functions.values()]:
+                public.arm()
+
+
+def disarm_for_mode() -> None:
+    """A mode ends."""
+    with compile_lock:
+        _modes.pop()
+        if not _modes:
+            for public in public_functions.values():
+                if public.generated or not _armed.classes:
+                    public.disarm()
+
+
+def called_from_a_function(inner: PublicFunction | None) -> bool:
+    """Whether a public function other than `inner` has called what is running."""
+    bodies = {p.body for p in public_functions.values() if p is not inner and not p.generated}
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code in bodies:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def armed_for_classes() -> bool:
+    """Whether some class has had a `__torch_function__`."""
+    return _armed.classes

@@ -1,0 +1,121 @@
+"""What a route of convolution is: one way to compute its three maps, planned for a problem.
+
+The maps are named as the passes of training in which they are needed: `forward` takes input and
+weight to the output, `grad_input` is its adjoint in the input (the transposed convolution) and
+`grad_weight` its adjoint in the weight. Arrays are laid out (batch, channel, *space), weights
+(out channel, in channel / groups, *kernel).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from math import prod
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from wengert.kernels.geometry import Geometry, Shape
+
+Direction = Literal["forward", "grad_input", "grad_weight"]
+
+# What may be asked for. "auto" is F(2x2), and F(4x4) where its error is as small.
+WINOGRAD_CHOICES = ("off", "f2", "f4", "auto")
+
+
+class WinogradSetting:
+    """Which of Winograd's tiles are asked for."""
+
+    choice = "auto"
+
+
+class Problem(NamedTuple):
+    """A convolution by all that the choice of its route and the route's plan depend on.
+
+    How arrays lie in memory is not among that: a route copies what its kernels cannot read.
+    """
+
+    x: Shape
+    weight: Shape
+    out: Shape  # space of the output
+    geometry: Geometry
+    float32: bool  # both of the arrays that come in
+    threads: int
+    winograd: str
+
+    @property
+    def space(self) -> Shape:
+        """The space of the input."""
+        return self.x[2:]
+
+    @property
+    def kernel(self) -> Shape:
+        """The space of the weight."""
+        return self.weight[2:]
+
+    @property
+    def multiplications(self) -> int:
+        """How many there are in each of the maps, those with padding included."""
+        return self.x[0] * prod(self.weight) * prod(self.out)
+
+    @property
+    def pointwise(self) -> bool:
+        """Whether each window is one element and each element a window."""
+        stride, padding, _, _ = self.geometry
+        return max(self.kernel) == max(stride) == 1 and not any(map(any, padding))
+
+    @property
+    def adjoint(self) -> Problem | None:
+        """The convolution, with mirrored weights, that is the gradient of the input.
+
+        None where that is none: for windows that are further apart, and inputs cut short.
+        """
+        stride, padding, dilation, groups = self.geometry
+        if max(stride) > 1:
+            return None
+        reach = [d * (k - 1) for d, k in zip(dilation, self.kernel, strict=True)]
+        around = tuple(
+            (r - low, n + low - o)
+            for r, (low, _), n, o in zip(reach, padding, self.space, self.out, strict=True)
+        )
+        if min(map(min, around)) < 0:
+            return None
+        outputs, rows, *kernel = self.weight
+        return self._replace(
+            x=(self.x[0], outputs, *self.out),
+            weight=(groups * rows, outputs // groups, *kernel),
+            out=self.space,
+            geometry=self.geometry._replace(padding=around),
+        )
+
+
+class Route(ABC):
+    """One way to compute a convolution: kernels, and a plan of how they go about a problem.
+
+    A plan is made when a map is first computed, and used ever after: a route does not change
+    otherwise, and any number of threads may share it.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+
+    @staticmethod
+    @abstractmethod
+    def fits(problem: Problem, direction: Direction) -> bool:
+        """Whether this route computes that map, and is no slower than those behind it."""
+
+    @abstractmethod
+    def forward(
+        self, x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Each output is a window's product with the weights, plus the bias of its channel."""
+
+    @abstractmethod
+    def grad_input(
+        self, g: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Each value is added, times the weights, to its window in an array of the input's size,
+        and then the bias of its channel is."""
+
+    @abstractmethod
+    def grad_weight(self, g: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Each weight is the product of the outputs with what its place in the kernel met."""

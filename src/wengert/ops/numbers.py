@@ -1,0 +1,38 @@
+"""Python numbers beside tensors, as arrays of no dimensions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.core import dtypes
+
+Number = (bool, int, float, complex)
+
+# Python numbers as 0-d arrays, by (value, dtype): NumPy takes twice as long to convert them.
+# Only inexact dtypes: 2 and 2.0 are one key, and mean different things beside integers.
+# No zeros in the first: 0.0 and -0.0 are one key as well. Operations without a derivative
+# (comparisons) do not tell them apart and have the second.
+Constants = dict[tuple[Any, "np.dtype[Any]"], np.ndarray]
+constants: Constants = {}
+thresholds: Constants = {}
+# For products and quotients, which take a number in float32 where no half is equal to it.
+factors: Constants = {}
+_MOST_CONSTANTS = 4096
+
+
+def number_as_array(value: complex, to: np.dtype[Any], table: Constants = constants) -> np.ndarray:
+    """A Python number as a 0-d array of a dtype, from the table if it is there."""
+    try:
+        array = np.asarray(value, to)
+    except OverflowError:
+        if to.kind not in "iu":
+            raise
+        # torch's integers wrap around
+        array = np.asarray(value % 2 ** (8 * to.itemsize), f"u{to.itemsize}").astype(to)
+    if to in dtypes.inexact and value == value and (value or table is thresholds):
+        if len(table) >= _MOST_CONSTANTS:
+            table.clear()
+        table[value, to] = array
+    return array

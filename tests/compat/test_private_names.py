@@ -1,0 +1,112 @@
+"""Names from inside PyTorch that packages use: each answers, and truthfully."""
+
+from __future__ import annotations
+
+import gc
+import textwrap
+from typing import Any
+
+import pytest
+
+import wengert
+from tests.cli.process import good, python
+from wengert.utils import _pytree as tree
+
+ALIASED = """
+    import importlib
+    from wengert import compat
+    compat.install()
+    from wengert.compat import torch_names
+    for path, module in torch_names.PRIVATE.items():
+        if path.startswith("torch.fx.") and not compat._alias.natives_of("torch.fx"):
+            continue  # below a package that is not here
+        alias = importlib.import_module(path)
+        for name in importlib.import_module(module).__all__:
+            getattr(alias, name)
+    import torch
+    assert torch.torch is torch and torch.__file__.endswith("__init__.py")
+    assert torch._C._get_tracing_state() is None
+    device, dtype, flag, format = torch._C._nn._parse_to("cpu", torch.float64, True)
+    assert (device, dtype, flag, format) == (torch.device("cpu"), torch.float64, True, None)
+    assert not isinstance(torch.ones(1), torch.distributed.tensor.DTensor)
+    for absent in ("torch._C._jit_can_fuse_on_cpu", "torch._utils._no_such_name"):
+        package, _, name = absent.rpartition(".")
+        try:
+            getattr(importlib.import_module(package), name)
+        except AttributeError as error:
+            assert absent in str(error)
+        else:
+            raise AssertionError(absent)
+    for refusing in (torch.distributed.ProcessGroup, torch.distributed.send):
+        try:
+            refusing()
+        except RuntimeError as error:
+            assert "one process" in str(error)
+        else:
+            raise AssertionError(refusing)
+    print("all answered")
+"""
+
+
+def test_every_name_that_is_listed_answers() -> None:
+    assert good(python("-c", textwrap.dedent(ALIASED))) == "all answered\n"
+
+
+def test_modules_as_functions_of_their_state() -> None:
+    from wengert.compat._private.functorch import combine_state_for_ensemble, make_functional
+
+    nets = [wengert.nn.Linear(3, 2) for _ in range(4)]
+    x = wengert.randn(5, 3)
+    function, parameters = make_functional(nets[0])
+    wengert.testing.assert_close(function(parameters, x), nets[0](x))
+    function, parameters, buffers = combine_state_for_ensemble(nets)
+    outputs = wengert.vmap(function, in_dims=(0, 0, None))(parameters, buffers, x)
+    wengert.testing.assert_close(outputs, wengert.stack([net(x) for net in nets]))
+    with pytest.raises(RuntimeError, match="has buffers"):
+        make_functional(wengert.nn.BatchNorm1d(2))
+
+
+def test_keys_by_identity_go_with_their_objects() -> None:
+    from wengert.compat._private.weak_keys import WeakIdKeyDictionary
+
+    gc.disable()
+    try:
+        entries, key = WeakIdKeyDictionary(), wengert.ones(2)
+        entries[key] = 1
+        entries[key] += 1
+        assert (entries[key], len(entries), wengert.ones(2) in entries) == (2, 1, False)
+        del key
+        assert len(entries) == 0
+    finally:
+        gc.enable()
+
+
+class Pair:
+    def __init__(self, a: Any, b: Any) -> None:
+        self.a, self.b = a, b
+
+
+def test_registered_classes_come_apart_and_together() -> None:
+    tree.register_pytree_node(Pair, lambda p: ([p.a, p.b], "pair"), lambda v, _: Pair(*v))
+    try:
+        leaves, spec = tree.tree_flatten({"x": Pair(1, [2, 3])})
+        assert leaves == [1, 2, 3]
+        back = tree.tree_unflatten([10, 20, 30], spec)["x"]
+        assert (back.a, back.b) == (10, [20, 30])
+        assert len(tree.tree_leaves([Pair(1, 2)], is_leaf=lambda x: isinstance(x, list))) == 1
+        total = wengert.vmap(lambda p: p.a + p.b)(Pair(wengert.ones(3), wengert.ones(3)))
+        assert total.tolist() == [2, 2, 2]
+        with pytest.raises(ValueError, match="already registered"):
+            tree.register_pytree_node(Pair, lambda p: ([], None), lambda v, _: Pair(1, 2))
+    finally:
+        tree.registry.pop(Pair)
+        tree.SUPPORTED_NODES.pop(Pair)
+
+
+@pytest.mark.torch
+def test_seeds_of_workers_are_pytorchs(torch: Any) -> None:
+    from wengert.compat._private.worker_seeds import _generate_state
+
+    theirs = torch.utils.data._utils.worker._generate_state
+    for seed, worker in ((5, 0), (2**40 + 7, 3), (2**63 - 1, 9)):
+        assert _generate_state(seed, worker) == theirs(seed, worker)
