@@ -12,6 +12,7 @@ arcsin_ = Tensor.arcsin_
 arcsinh_ = Tensor.arcsinh_
 arctan_ = Tensor.arctan_
 arctanh_ = Tensor.arctanh_
+as_strided_ = Tensor.as_strided_
 asin_ = Tensor.asin_
 asinh_ = Tensor.asinh_
 atan_ = Tensor.atan_
@@ -58,6 +59,7 @@ from wengert import hub as hub
 from wengert import jit as jit
 from wengert import kernels as kernels
 from wengert import linalg as linalg
+from wengert import masked as masked
 from wengert import mps as mps
 from wengert import multiprocessing as multiprocessing
 from wengert import nn as nn
@@ -609,10 +611,31 @@ from wengert.tensor._removed import matrix_rank as matrix_rank
 from wengert.tensor._removed import solve as solve
 from wengert.tensor._removed import symeig as symeig
 from wengert.tensor._resizing import resize_as_ as resize_as_
+from wengert.tensor.copies import alias_copy as alias_copy
+from wengert.tensor.copies import as_strided_copy as as_strided_copy
+from wengert.tensor.copies import detach_copy as detach_copy
+from wengert.tensor.copies import diagonal_copy as diagonal_copy
+from wengert.tensor.copies import expand_copy as expand_copy
+from wengert.tensor.copies import narrow_copy as narrow_copy
+from wengert.tensor.copies import permute_copy as permute_copy
+from wengert.tensor.copies import select_copy as select_copy
+from wengert.tensor.copies import slice_copy as slice_copy
+from wengert.tensor.copies import split_copy as split_copy
+from wengert.tensor.copies import split_with_sizes_copy as split_with_sizes_copy
+from wengert.tensor.copies import squeeze_copy as squeeze_copy
+from wengert.tensor.copies import t_copy as t_copy
+from wengert.tensor.copies import transpose_copy as transpose_copy
+from wengert.tensor.copies import unbind_copy as unbind_copy
+from wengert.tensor.copies import unfold_copy as unfold_copy
+from wengert.tensor.copies import unsqueeze_copy as unsqueeze_copy
+from wengert.tensor.copies import view_as_complex_copy as view_as_complex_copy
+from wengert.tensor.copies import view_as_real_copy as view_as_real_copy
+from wengert.tensor.copies import view_copy as view_copy
 from wengert.tensor.creation import as_tensor as as_tensor
 from wengert.tensor.creation import asarray as asarray
 from wengert.tensor.creation import empty as empty
 from wengert.tensor.creation import empty_like as empty_like
+from wengert.tensor.creation import empty_permuted as empty_permuted
 from wengert.tensor.creation import empty_strided as empty_strided
 from wengert.tensor.creation import eye as eye
 from wengert.tensor.creation import from_dlpack as from_dlpack
@@ -629,6 +652,8 @@ from wengert.tensor.creation import zeros as zeros
 from wengert.tensor.creation import zeros_like as zeros_like
 from wengert.tensor.gradients import detach as detach
 from wengert.tensor.gradients import detach_ as detach_
+from wengert.tensor.lowrank import pca_lowrank as pca_lowrank
+from wengert.tensor.lowrank import svd_lowrank as svd_lowrank
 from wengert.tensor.printing import get_printoptions as get_printoptions
 from wengert.tensor.printing import set_printoptions as set_printoptions
 from wengert.tensor.random import bernoulli as bernoulli

@@ -66,8 +66,8 @@ def _scaled(input: Any, other: Any, alpha: complex) -> Any:
 
 
 def _result_type(input: Any, other: Tensor) -> dtypes.dtype:
-    a, b = input, dtypes.of_numpy[other._array.dtype]
-    return dtypes.promote_types(dtypes.of_numpy[a._array.dtype], b) if isinstance(a, Tensor) else b
+    a, b = input, dtypes.of_numpy[numpy_dtype(other)]
+    return dtypes.promote_types(dtypes.of_numpy[numpy_dtype(a)], b) if isinstance(a, Tensor) else b
 
 
 def _category(x: Any) -> int:

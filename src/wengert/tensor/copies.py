@@ -25,7 +25,7 @@ def _copied(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     @wraps(function)
     def copy(*args: Any, out: Any = None, **options: Any) -> Any:
         if out is not None:
-            return write_out(copy, out, args, options)
+            return write_out(copy, out, *args, **options)
         shown = function(*args, **options)
         if isinstance(shown, tuple):
             return tuple([clone(s, memory_format=contiguous_format) for s in shown])
