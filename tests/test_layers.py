@@ -17,7 +17,7 @@ LAYERS = {
     "autograd": "autograd",
     "tensor": "random return_types tensor types",
     # Operations under the names of a field.
-    "fields": "fft linalg masked signal special",
+    "fields": "fft linalg masked quasirandom signal special",
     "sparse": "sparse",
     "func": "func",
     "graph": "graph",

@@ -79,6 +79,7 @@ _LAZY = frozenset(
         "optim",
         "overrides",
         "profiler",
+        "quasirandom",
         "random",
         "return_types",
         "serialization",

@@ -56,3 +56,57 @@ def test_standard_gamma_has_pytorchs_moments_and_gradient(torch: Any) -> None:
         assert abs(y.mean().item() - 2.5) < 0.05
         y.sum().backward()
         assert abs(x.grad.mean().item() - 1) < 0.05
+
+
+def symmetric(m: int, dtype: Any = np.float64) -> np.ndarray:
+    a = np.random.default_rng(m).standard_normal((m, m))
+    if np.dtype(dtype).kind == "c":
+        a = a + 1j * np.random.default_rng(m + 1).standard_normal((m, m))
+    return ((a + a.conj().T) / 2).astype(dtype)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("largest", [True, False])
+@pytest.mark.parametrize("shape", [(), (2,)])
+def test_lobpcg(torch: Any, dtype: Any, largest: bool, shape: tuple[int, ...]) -> None:
+    a = np.broadcast_to(symmetric(30, dtype), (*shape, 30, 30)).copy()
+    results = [t.lobpcg(t.from_numpy(a), 3, largest=largest) for t in (wengert, torch)]
+    (values, vectors), (expected, directions) = results
+    tolerance = 1e-4 if dtype == np.float32 else 1e-6
+    exact = wengert.linalg.eigvalsh(wengert.from_numpy(a)).numpy()
+    exact = exact[..., ::-1][..., :3] if largest else exact[..., :3]
+    np.testing.assert_allclose(values.numpy(), exact, tolerance, tolerance)
+    np.testing.assert_allclose(values.numpy(), expected.numpy(), tolerance, tolerance)
+    assert (values.dtype.name, vectors.shape) == (np.dtype(dtype).name, directions.shape)
+    residual = a @ vectors.numpy() - vectors.numpy() * values.numpy()[..., None, :]
+    assert np.abs(residual).max() < 1e-2
+
+
+def test_lobpcg_of_a_pencil_of_sparse_and_complex_matrices() -> None:
+    a = wengert.from_numpy(symmetric(40))
+    b = wengert.from_numpy(symmetric(40)) @ a / 40 + 5 * wengert.eye(40, dtype=wengert.float64)
+    start = wengert.randn(40, 2, dtype=wengert.float64)
+    values, vectors = wengert.lobpcg(a, B=b, X=start, tol=1e-9)
+    np.testing.assert_allclose((a @ vectors).numpy(), (b @ vectors * values).numpy(), atol=1e-5)
+    for other in (a.to_sparse(), a.to_sparse_csr()):
+        found, _ = wengert.lobpcg(other, B=b, X=start, tol=1e-9)
+        np.testing.assert_allclose(found.numpy(), values.numpy(), 1e-8)
+    hermitian = wengert.from_numpy(symmetric(20, np.complex128))
+    values, _ = wengert.lobpcg(hermitian, k=2)
+    expected = wengert.linalg.eigvalsh(hermitian)[-2:].flip(0)
+    np.testing.assert_allclose(values.numpy(), expected.numpy(), 1e-6)
+
+
+def test_lobpcg_refuses() -> None:
+    x = wengert.eye(9)
+    with pytest.raises(ValueError, match="smaller than 3 x"):
+        wengert.lobpcg(x, k=4)
+    with pytest.raises(RuntimeError, match="no derivative"):
+        wengert.lobpcg(x.requires_grad_())
+    with pytest.raises(NotImplementedError, match="tracker"):
+        wengert.lobpcg(x.detach(), tracker=print)
+    with pytest.raises(ValueError, match="method"):
+        wengert.lobpcg(x.detach(), method="fast")
+    with pytest.raises(TypeError, match="must be Tensor"):
+        wengert.lobpcg([[1.0]])

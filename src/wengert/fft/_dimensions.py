@@ -34,6 +34,7 @@ Transform = Callable[[str, Tensor, Axes, list[int | None], str], Tensor]
 
 def whole(inverse: bool) -> Transform:
     """A transform with as many complex results as points."""
+
     def run(name: str, x: Tensor, dim: Axes, sizes: list[int | None], norm: str) -> Tensor:
         return transform(_resize_to(name, x, dim, sizes), dim, norm, inverse)
 
