@@ -68,6 +68,7 @@ from wengert import optim as optim
 from wengert import overrides as overrides
 from wengert import platform as platform
 from wengert import profiler as profiler
+from wengert import quasirandom as quasirandom
 from wengert import random as random
 from wengert import return_types as return_types
 from wengert import serialization as serialization
@@ -110,6 +111,9 @@ from wengert.core.dtypes import can_cast as can_cast
 from wengert.core.dtypes import complex128 as _complex128
 cdouble = _complex128
 from wengert.core.dtypes import complex128 as complex128
+from wengert.core.dtypes import complex32 as _complex32
+chalf = _complex32
+from wengert.core.dtypes import complex32 as complex32
 from wengert.core.dtypes import complex64 as _complex64
 cfloat = _complex64
 from wengert.core.dtypes import complex64 as complex64
@@ -123,6 +127,11 @@ from wengert.core.dtypes import float32 as float32
 from wengert.core.dtypes import float64 as _float64
 double = _float64
 from wengert.core.dtypes import float64 as float64
+from wengert.core.dtypes import float8_e4m3fn as float8_e4m3fn
+from wengert.core.dtypes import float8_e4m3fnuz as float8_e4m3fnuz
+from wengert.core.dtypes import float8_e5m2 as float8_e5m2
+from wengert.core.dtypes import float8_e5m2fnuz as float8_e5m2fnuz
+from wengert.core.dtypes import float8_e8m0fnu as float8_e8m0fnu
 from wengert.core.dtypes import get_default_dtype as get_default_dtype
 from wengert.core.dtypes import int16 as _int16
 short = _int16
@@ -652,6 +661,7 @@ from wengert.tensor.creation import zeros as zeros
 from wengert.tensor.creation import zeros_like as zeros_like
 from wengert.tensor.gradients import detach as detach
 from wengert.tensor.gradients import detach_ as detach_
+from wengert.tensor.lowrank import lobpcg as lobpcg
 from wengert.tensor.lowrank import pca_lowrank as pca_lowrank
 from wengert.tensor.lowrank import svd_lowrank as svd_lowrank
 from wengert.tensor.printing import get_printoptions as get_printoptions

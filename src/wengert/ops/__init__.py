@@ -13,6 +13,7 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from wengert.ops import _float8 as _float8
 from wengert.ops import numpy_names
 from wengert.ops.activation import *
 from wengert.ops.adaptive import *

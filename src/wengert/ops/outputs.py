@@ -14,6 +14,7 @@ import numpy as np
 
 from wengert.core import storage
 from wengert.core.dtypes import of_numpy
+from wengert.core.float8 import is_float8, rounded
 from wengert.core.inference import check_written
 from wengert.core.messages import warn
 from wengert.core.overriding import answering, overriding
@@ -111,6 +112,8 @@ def fill(name: str, out: Tensor, result: Tensor, exact: bool = False) -> Tensor:
             )
         array = out.resize_(value.shape)._array
     check_memory(array, name)
+    if is_float8(array.dtype) and value.dtype != array.dtype:
+        value = rounded(value, array.dtype)
     np.copyto(array, value, casting="unsafe")
     storage.stamp(array, f"{name}(out=)", *caller(getframe(1)))
     if out._edge is None:

@@ -19,6 +19,7 @@ from wengert.autograd.history import rebase_history, set_edge
 from wengert.autograd.saved.packing import saver_stack
 from wengert.core import storage
 from wengert.core.dtypes import of_numpy, scalar_array
+from wengert.core.float8 import is_float8, rounded
 from wengert.core.inference import check_written
 from wengert.core.tensor import (
     Leaf,
@@ -135,6 +136,8 @@ def write(target: Tensor, result: Tensor, name: str) -> Tensor:
         check_castable(value.dtype, array.dtype, name)
         if traced or result._edge is not None:
             result = convert(result, of_numpy[array.dtype])
+        elif is_float8(array.dtype):
+            value = rounded(value.real, array.dtype)
     if traced:
         innermost((target, result)).write(target, result, lambda t, r: write(t, r, name))
         return target
@@ -291,6 +294,8 @@ def assign(array: np.ndarray, value: np.ndarray) -> None:
     if value.dtype is array.dtype:
         np.copyto(array, value)
         return
+    if is_float8(array.dtype):
+        value = rounded(value, array.dtype)
     with np.errstate(all="ignore"):  # out-of-range values convert as C does
         np.copyto(array, value, casting="unsafe")
 

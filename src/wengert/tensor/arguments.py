@@ -12,6 +12,7 @@ from wengert.autograd import errors
 from wengert.core import dtypes
 from wengert.core.device import check_cpu
 from wengert.core.device import device as device_type
+from wengert.core.float8 import in_use, is_float8
 from wengert.core.layout import strided
 from wengert.core.tensor import Tensor, leaf_of, wrap
 from wengert.ops.outputs import check_unrecorded, fill
@@ -75,6 +76,8 @@ def dtype_of(name: str, options: Options, otherwise: Any = None) -> dtypes.dtype
 
 def allocate(make: Callable[..., np.ndarray], shape: Any, dtype: dtypes.dtype) -> np.ndarray:
     """``make(shape, dtype)``; RuntimeError where there is no such amount of memory."""
+    if is_float8(dtype.np):
+        in_use.note()
     try:
         return make(shape, dtype.np)
     except (MemoryError, ValueError) as error:

@@ -15,6 +15,7 @@ import numpy as np
 from wengert.autograd.transforms.randomness import vmaps
 from wengert.core import dtypes
 from wengert.core.dtypes import int64, of_numpy
+from wengert.core.float8 import is_float8
 from wengert.core.generators import Draw, Generator, default_generator, draw_numbers
 from wengert.core.tensor import Tensor, Tracer, memory_of, wrap
 from wengert.kernels.layout import order_of
@@ -115,8 +116,8 @@ def generator_of(name: str, generator: Any) -> Generator:
 
 
 def require_floating(name: str, dtype: dtypes.dtype) -> None:
-    """Raise unless the dtype is floating point or complex."""
-    if dtype.category < dtypes.FLOAT:
+    """Raise unless the dtype is floating point, of more than 8 bits, or complex."""
+    if dtype.category < dtypes.FLOAT or is_float8(dtype.np):
         raise NotImplementedError(f"\"{name}\" not implemented for '{dtype.short}'")
 
 
