@@ -169,6 +169,8 @@ REFUSED: dict[str, Any] = {
     "cumsum": lambda t, x: x.cumsum(0),
     "gather": lambda t, x: x.gather(0, t.zeros(1, 2, dtype=t.int64)),
     "rand": lambda t, x: t.rand(2, dtype=x.dtype),
+    "arange": lambda t, x: t.arange(3, dtype=x.dtype),
+    "linspace": lambda t, x: t.linspace(0, 1, 3, dtype=x.dtype),
     "randn": lambda t, x: t.randn(2, dtype=x.dtype),
 }
 
@@ -221,7 +223,7 @@ def test_gradients_pass_conversions(torch: Any) -> None:
         "wengert.ones(2).to(d)",
         "wengert.from_numpy(raw.view(d.np))",
         "wengert.empty_like(y, dtype=d)",
-    ],  # fmt: skip
+    ],
 )
 def test_refused_from_the_first_on(first: str) -> None:
     program = (

@@ -71,13 +71,14 @@ def dtype_of(name: str, options: Options, otherwise: Any = None) -> dtypes.dtype
     requested = options.get("dtype")
     if requested is None:
         return otherwise or dtypes.defaults.dtype
-    return dtypes.of_argument(name, requested)
+    dtype = dtypes.of_argument(name, requested)
+    if is_float8(dtype.np):
+        in_use.note()
+    return dtype
 
 
 def allocate(make: Callable[..., np.ndarray], shape: Any, dtype: dtypes.dtype) -> np.ndarray:
     """``make(shape, dtype)``; RuntimeError where there is no such amount of memory."""
-    if is_float8(dtype.np):
-        in_use.note()
     try:
         return make(shape, dtype.np)
     except (MemoryError, ValueError) as error:
