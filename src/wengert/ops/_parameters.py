@@ -33,7 +33,7 @@ def signature_of(op: Op) -> str:
 
 
 def guard_of(op: Op) -> str:
-    """The lines in front of the body."""
+    """The lines before the body."""
     excess = _excess(op)
     by_keyword = [*op.keyword_only, *_aliases(op)]
     lines = ""
@@ -66,7 +66,7 @@ def call_unusual(
 
 
 def defaults_of(op: Op) -> dict[str, Any]:
-    """The default of each argument, `...` where there is none."""
+    """The default of each argument, `...` if it has none."""
     parameters = op.signature.parameters.items()
     return {n: ... if p.default is Parameter.empty else p.default for n, p in parameters}
 

@@ -223,7 +223,10 @@ def traced(values: Iterable[Any]) -> bool:
 
 def foreign(values: Iterable[Any]) -> bool:
     """Whether operations do not unwrap one of the values: a tracer, or what may answer."""
-    return traced(values) or any(overrides(x) for x in values)
+    for x in values:
+        if type(x) not in tensors and (isinstance(x, Tracer | SparseTensor) or overrides(x)):
+            return True
+    return False
 
 
 def innermost(values: Iterable[Any]) -> Any:
@@ -233,6 +236,15 @@ def innermost(values: Iterable[Any]) -> Any:
         if isinstance(x, Tracer) and (level is None or x.level.depth > level.depth):
             level = x.level
     return level
+
+
+def as_one_call(input: Any) -> Any:
+    """The level of a tracer, if it takes calls of whole functions: a recording does.
+
+    For functions whose operations have parameters that say little, and change with sizes, where
+    their own arguments do not: ``level.call(function, args, kwargs)`` is their result then.
+    """
+    return input.level if isinstance(input, Tracer) and input.level.composite else None
 
 
 def operands(op: Op, *inputs: Any) -> list[Any]:

@@ -168,10 +168,10 @@ def check_castable(value: np.dtype[Any], target: np.dtype[Any], name: str) -> No
 
 
 def check_memory(array: np.ndarray, name: str, one_value: bool = False) -> bool:
-    """Before a write: raise where the elements of an array cannot be written one by one.
+    """Before a write, raise if the elements of an array cannot be written individually.
 
-    With `one_value`, where all that are written become the same, some may be one element; says
-    whether they are.
+    With `one_value`, when all elements are set to the same value, elements may overlap; returns
+    whether they do.
     """
     flags = array.flags
     if not flags.writeable:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from wengert.ops.batching import leading
 from wengert.ops.declare import Value, primitive
 from wengert.ops.interpolate import resample
 from wengert.ops.masking import number_of
+from wengert.ops.operands import as_one_call
 from wengert.ops.shape import contiguous
 from wengert.ops.variadic import require_tensor
 
@@ -54,7 +55,7 @@ def _taps(mode: str, axis: int, size: int, low: int, high: int) -> Taps:
     elif mode == "replicate":
         index = np.clip(position, 0, size - 1)
     else:
-        first = max(-low, 0)  # what is cropped does not come round again
+        first = max(-low, 0)  # cropped elements do not wrap around
         index = first + (position - first) % (size - first - max(-high, 0))
     return kernels.resample.Taps(axis, index[None], None, size)
 
@@ -73,6 +74,8 @@ def pad(
     tensor([[3., 2., 1., 2., 3., 2.]])
     """
     require_tensor("pad", "input", input)
+    if mode != "constant" and (level := as_one_call(input)) is not None:
+        return _pad_in_one_call(level, input, pad, mode, value)
     pads = _checked(input, pad, mode, value)
     if mode == "constant" and not any(pads):
         return input.clone()
@@ -88,6 +91,10 @@ def pad(
     if mode == "circular":
         input = contiguous(input)
     return resample(input, tuple(taps)) if taps else input.clone()
+
+
+def _pad_in_one_call(level: Any, *args: Any) -> Any:
+    return level.call(pad, args, {})
 
 
 def _checked(
@@ -129,7 +136,7 @@ def _check_rank(ndim: int, pads: Pads, mode: str, value: float | None) -> None:
 
 
 def _check_length(shape: tuple[int, ...], pads: Pads) -> None:
-    """For reflect and replicate, raise RuntimeError where there is nothing to repeat or left."""
+    """For reflect and replicate, raise RuntimeError if nothing can be repeated or is left."""
     n = len(pads) // 2
     if 0 in shape[len(shape) - n - 1 :]:
         raise RuntimeError(

@@ -1,4 +1,4 @@
-"""Sequences of different lengths: padded to one, or packed without the padding."""
+"""Sequences of different lengths: padded to equal length, or packed without padding."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from wengert.core.dtypes import of_numpy
-from wengert.core.tensor import Tensor, memory_of, wrap
+from wengert.core.tensor import Tensor, wrap
 from wengert.ops import cat, index_copy, index_select, unbind
+from wengert.ops.gathering import elements
 from wengert.tensor import full, tensor
 
 
@@ -26,8 +27,8 @@ class PackedSequence(_Fields):
     Attributes:
         data: the elements.
         batch_sizes: how many sequences have an element at each step.
-        sorted_indices: where each of the sequences, now the longest first, stood before.
-        unsorted_indices: where each stands now.
+        sorted_indices: the original positions of the sequences, which are sorted longest first.
+        unsorted_indices: the inverse permutation.
 
     >>> import wengert
     >>> from wengert.nn.utils.rnn import pack_sequence
@@ -62,7 +63,7 @@ class PackedSequence(_Fields):
         return self.to(*args, device="cpu", **kwargs)
 
     def cuda(self, *args: Any, **kwargs: Any) -> Self:
-        """The same sequences on a GPU: there is none."""
+        """The same sequences on a GPU, of which there is none."""
         return self.to(*args, device="cuda", **kwargs)
 
     def pin_memory(self) -> Self:
@@ -121,14 +122,18 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     >>> wengert.nn.utils.rnn.invert_permutation(wengert.tensor([2, 0, 1]))
     tensor([1, 2, 0])
     """
-    return None if permutation is None else wrap(np.argsort(memory_of(permutation)))
+    return (
+        None
+        if permutation is None
+        else wrap(np.argsort(elements("invert_permutation", permutation)))
+    )
 
 
 def _lengths(lengths: Any, batch: int) -> np.ndarray:
     """Checked lengths of a batch."""
     if not isinstance(lengths, Tensor):
         lengths = tensor([int(n) for n in lengths])
-    array = memory_of(lengths)
+    array = elements("pack_padded_sequence", lengths)
     if array.ndim != 1:
         raise RuntimeError(
             "'lengths' argument should be a 1D CPU int64 tensor, but got"
@@ -149,7 +154,7 @@ def _lengths(lengths: Any, batch: int) -> np.ndarray:
 
 
 def _in_layout(sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The step, and the place of its sequence among all, of each packed row."""
+    """The step of each packed row, and the index of its sequence."""
     steps = np.repeat(np.arange(len(sizes)), sizes)
     starts = np.cumsum(sizes) - sizes
     return steps, np.arange(len(steps)) - starts[steps]
@@ -161,7 +166,7 @@ def pack_padded_sequence(
 ) -> PackedSequence:  # fmt: skip
     """Leave out the padding of `input` (time, batch, ...), or (batch, time, ...) if `batch_first`.
 
-    `lengths` say how much of each sequence there is. They have to fall unless `enforce_sorted`
+    `lengths` are the lengths of the sequences, in decreasing order unless `enforce_sorted`
     is False.
 
     >>> import wengert
@@ -214,7 +219,7 @@ def pad_packed_sequence(
     (tensor([[1, 2, 3],
             [4, 0, 0]]), tensor([3, 1]))
     """
-    sizes = memory_of(sequence.batch_sizes)
+    sizes = elements("pad_packed_sequence", sequence.batch_sizes)
     time = len(sizes)
     if total_length is not None:
         if total_length < time:
@@ -227,7 +232,7 @@ def pad_packed_sequence(
     lengths = (sizes > np.arange(batch)[:, None]).sum(1)
     steps, column = _in_layout(sizes)
     if sequence.sorted_indices is not None:
-        order = memory_of(sequence.sorted_indices)
+        order = elements("pad_packed_sequence", sequence.sorted_indices)
         column = order[column]
         lengths = lengths[np.argsort(order)]
     rows = column * time + steps if batch_first else steps * batch + column
@@ -246,7 +251,7 @@ def pad_sequence(
     sequences: Tensor | Iterable[Tensor], batch_first: bool = False, padding_value: float = 0.0,
     padding_side: str = "right",
 ) -> Tensor:  # fmt: skip
-    """Sequences (length, ...) beside each other, each padded to the longest.
+    """Stack sequences (length, ...), each padded to the longest.
 
     The result is (time, batch, ...), or (batch, time, ...) if `batch_first`.
 
@@ -301,7 +306,7 @@ def _checked_sequences(sequences: tuple[Any, ...]) -> tuple[Tensor, ...]:
 def unpad_sequence(
     padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False
 ) -> list[Tensor]:
-    """The sequences of a padded batch (time, batch, ...), each as long as `lengths` says.
+    """Return the sequences of a padded batch (time, batch, ...), cut to `lengths`.
 
     >>> import wengert
     >>> padded = wengert.tensor([[1, 2, 3], [4, 0, 0]])
@@ -309,7 +314,7 @@ def unpad_sequence(
     [tensor([1, 2, 3]), tensor([4])]
     """
     each = unbind(padded_sequences, 0 if batch_first else 1)
-    counts = memory_of(lengths).tolist()
+    counts = elements("unpad_sequence", lengths).tolist()
     return [s[:n] for s, n in zip(each, counts, strict=True)]
 
 
@@ -326,7 +331,7 @@ def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> P
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """The sequences that were packed.
+    """Return the packed sequences.
 
     >>> import wengert
     >>> from wengert.nn.utils.rnn import pack_sequence, unpack_sequence
