@@ -247,7 +247,7 @@ def is_pytorchs(path: str) -> bool:
     """Whether PyTorch has a name; True as well where its names are not listed.
 
     >>> from wengert.compat.torch_names import is_pytorchs
-    >>> is_pytorchs("torch.lobpcg"), is_pytorchs("torch.zork")
+    >>> is_pytorchs("torch.ormqr"), is_pytorchs("torch.zork")
     (True, False)
     """
     module, _, name = path.rpartition(".")
