@@ -69,7 +69,7 @@ class NamedDtype(dtype):
         self.name, self.category, self.short, self._itemsize = name, category, short, itemsize
 
     @property
-    def np(self) -> Any:  # type: ignore[override]
+    def np(self) -> Any:
         """NotImplementedError."""
         raise NotImplementedError(f"torch.{self.name} is a name only: no tensor can have it")
 

@@ -577,8 +577,8 @@ def addr(
     check_expands(input._array, product._array.shape)
     if beta == 0:
         return product
-    out: Tensor = _scaled(input, beta) + product
-    return out
+    result: Tensor = _scaled(input, beta) + product
+    return result
 
 
 __all__ = [

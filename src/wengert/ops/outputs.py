@@ -75,7 +75,7 @@ def write_out(function: Callable[P, R], out: Any, /, *args: P.args, **options: P
         pairs = zip(outs, result, strict=True)
         filled = [fill(name, target, value, exact=True) for target, value in pairs]
         result = result._make(filled) if hasattr(result, "_make") else type(result)(filled)
-    return result  # type: ignore[no-any-return]
+    return result
 
 
 def _check_outs(name: str, outs: Iterable[Any]) -> None:

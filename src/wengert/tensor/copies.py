@@ -8,9 +8,9 @@ from typing import Any
 
 from wengert.core.layout import contiguous_format
 from wengert.core.tensor import Tensor
+from wengert.ops.broadcasting import expand
 from wengert.ops.complexes import view_as_complex, view_as_real
 from wengert.ops.diagonals import diagonal
-from wengert.ops.expansion import expand
 from wengert.ops.outputs import write_out
 from wengert.ops.shape import clone, permute, squeeze, t, transpose, unsqueeze
 from wengert.ops.splitting import narrow, select, split, split_with_sizes, unbind

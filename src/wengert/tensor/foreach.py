@@ -15,7 +15,7 @@ from wengert import ops
 from wengert.core import storage
 from wengert.core.tensor import Tensor, caller, getframe, mode, tensors
 from wengert.kernels import optim as formulas
-from wengert.ops.operands import Number
+from wengert.ops.numbers import Number
 from wengert.ops.outputs import check_memory
 from wengert.tensor._inplace import check_writable
 
